@@ -1,0 +1,115 @@
+"""What the estimators of semi-supervised AUC maximisation share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+
+from dsgkit.errors import DataError, FitError, MemoryLimitError
+
+
+def encode_labels(y: Any) -> NDArray[np.bool_]:
+    """Return which rows are positive: those with the larger of exactly two labels.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_labeled,)
+
+    Raises
+    ------
+    DataError
+        If ``y`` is not one-dimensional or does not hold exactly two different labels.
+    """
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise DataError(f"labels must be one-dimensional, got shape {labels.shape}")
+    classes = np.unique(labels)
+    if len(classes) != 2:
+        raise DataError(
+            f"labels must hold exactly two classes, got {len(classes)}: {classes[:5].tolist()}"
+        )
+    return labels == classes[1]
+
+
+def training_rows(held_out: NDArray[np.integer], n_labeled: int) -> NDArray[np.int64]:
+    """Return the labelled rows outside of a fold, in order."""
+    return np.setdiff1d(np.arange(n_labeled), held_out)
+
+
+class PairwiseAUCEstimator(BaseEstimator):
+    """Base of the estimators that learn a ranking from labelled and unlabelled rows.
+
+    Subclasses implement ``fit`` and ``decision_function``; those that can train a whole grid at
+    once also override ``cv_decision_function``.
+    """
+
+    max_memory: float | None
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> PairwiseAUCEstimator:
+        """Fit the model; see the subclasses."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of the fitted function at the rows of ``X``."""
+        raise NotImplementedError
+
+    def cv_decision_function(
+        self,
+        X: Any,
+        y: Any,
+        X_unlabeled: Any,
+        folds: Sequence[NDArray[np.integer]],
+        points: Sequence[Mapping[str, Any]],
+    ) -> NDArray[np.float64]:
+        """Return out-of-fold values of the labelled rows for many parameter settings.
+
+        Parameters
+        ----------
+        X : rows of shape (n_labeled, n_inputs)
+        y : array-like of shape (n_labeled,)
+        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
+            Used in every fold.
+        folds : sequence of int arrays
+            The held-out positions of each fold.
+        points : sequence of dict
+            Parameter settings, laid over this estimator's own.
+
+        Returns
+        -------
+        ndarray of shape (len(points), n_labeled)
+            Entry ``[g, i]`` is the value at row i of the model with ``points[g]`` trained without
+            the fold that holds i; NaN where that model has no solution.
+        """
+        y = np.asarray(y)
+        values = np.full((len(points), len(y)), np.nan)
+        for row, point in zip(values, points, strict=True):
+            for held_out in folds:
+                train = training_rows(held_out, len(y))
+                model = clone(self).set_params(**point)
+                try:
+                    model.fit(X[train], y[train], X_unlabeled)
+                except MemoryLimitError:
+                    raise
+                except FitError:
+                    continue
+                row[held_out] = model.decision_function(X[held_out])
+        return values
+
+    def memory_needed(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        """Return the bytes that a fit of this size allocates, as predicted before it starts."""
+        raise NotImplementedError
+
+    def _check_memory(self, needed: int) -> None:
+        """Raise `MemoryLimitError` if ``needed`` bytes are above ``max_memory`` (GiB)."""
+        limit = (
+            int(0.8 * psutil.virtual_memory().available)
+            if self.max_memory is None
+            else int(self.max_memory * 2**30)
+        )
+        if needed > limit:
+            raise MemoryLimitError(needed, limit)
