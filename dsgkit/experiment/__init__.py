@@ -1,1 +1,1 @@
-
+"""Experiments: the plan of cells, their execution, the results store and selection."""

@@ -1,1 +1,24 @@
+"""Functional gradients: what turns function values at drawn rows into coefficients."""
 
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Objective(Protocol):
+    """The loss part of an objective, for G models that are trained together."""
+
+    def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+        """Return the derivative of the batch loss with respect to each drawn row's value.
+
+        Parameters
+        ----------
+        values : list of ndarray of shape (batch_size, G)
+            Function values at the rows drawn from each source.
+
+        Returns
+        -------
+        list of ndarray of shape (batch_size, G)
+        """
+        ...

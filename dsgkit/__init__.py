@@ -1,0 +1,35 @@
+"""dsgkit: scalable kernel methods for weakly supervised learning, and the experiments on them.
+
+The estimators are imported when first used, so that ``import dsgkit`` and the command line start
+at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_EXPORTS = {
+    "QSGS2AUC": "dsgkit.solvers.qsg_s2auc",
+    "SAMULT": "dsgkit.solvers.samult",
+    "PNUAUC": "dsgkit.solvers.pnu_auc",
+    "RFFS2AUC": "dsgkit.solvers.rff_s2auc",
+    "DSGModel": "dsgkit.engine",
+    "load_model": "dsgkit.engine",
+}
+
+__all__ = ["PNUAUC", "QSGS2AUC", "RFFS2AUC", "SAMULT", "DSGModel", "load_model"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import an exported name from its module (PEP 562)."""
+    if name in _EXPORTS:
+        return getattr(importlib.import_module(_EXPORTS[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the exported names too."""
+    return sorted([*globals(), *_EXPORTS])

@@ -1,0 +1,42 @@
+"""Step-size rules: the step of iteration t, and what it leaves of all earlier blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class StepRule(Protocol):
+    """The steps of G models that are trained together."""
+
+    def __call__(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return ``(eta_t, 1 - eta_t * lam)``, each of shape (G,), at the 1-based iteration t."""
+        ...
+
+
+@dataclass(frozen=True)
+class DecreasingStep:
+    """``eta_t = theta / (t + t0)``, given by ``theta * lam`` (QSG-S2AUC, Theorem 1).
+
+    Attributes
+    ----------
+    theta_lam : ndarray of shape (G,)
+        ``theta * lam``. The decay ``1 - theta_lam / (t + t0)`` is computed from it directly, so
+        that it is exactly 0 where theory says so.
+    lam : ndarray of shape (G,)
+        Regularisation.
+    t0 : ndarray of shape (G,)
+        Offset; 0 is the paper's rule.
+    """
+
+    theta_lam: NDArray[np.float64]
+    lam: NDArray[np.float64]
+    t0: NDArray[np.float64]
+
+    def __call__(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the steps and the decays of iteration t."""
+        shrink = self.theta_lam / (t + self.t0)
+        return shrink / self.lam, 1.0 - shrink

@@ -1,0 +1,77 @@
+"""Random Fourier features of shift-invariant kernels, block by block from the stream.
+
+``k(x, x') = E[cos(w.(x - x'))]`` over the law of w that belongs to the kernel (Bochner; Rahimi &
+Recht 2007), so ``phi(x) = sqrt(1/m) [cos(w_1.x) .. cos(w_m.x), sin(w_1.x) .. sin(w_m.x)]`` has
+``E <phi(x), phi(x')> = k(x, x')``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.features.stream import normal_block
+from dsgkit.features.tiles import cos_sin
+from dsgkit.threads import single_blas_thread
+
+FrequencyLaw = Callable[[int, int, int, int, float], NDArray[np.float32]]
+
+
+def gaussian_frequencies(
+    seed: int, block: int, n_inputs: int, n_frequencies: int, sigma: float
+) -> NDArray[np.float32]:
+    """Return a block of N(0, 2 sigma I) frequencies, those of ``exp(-sigma ||x - x'||^2)``."""
+    return normal_block(seed, block, n_inputs, n_frequencies) * np.float32(np.sqrt(2 * sigma))
+
+
+KERNELS: dict[str, FrequencyLaw] = {"gaussian": gaussian_frequencies}
+"""Kernel name -> law of its frequencies."""
+
+
+@dataclass(frozen=True)
+class FourierFeatures:
+    """The blocks of random Fourier features that a kernel, its parameter and a seed stand for.
+
+    Parameters
+    ----------
+    kernel : str
+        A name in `KERNELS`.
+    sigma : float
+        Parameter of the kernel, as in ``exp(-sigma ||x - x'||^2)``.
+    n_frequencies : int
+        Frequencies m of a block; it has 2m features.
+    seed : int
+        Seed of the stream; blocks are numbered from 0.
+    """
+
+    kernel: str
+    sigma: float
+    n_frequencies: int
+    seed: int
+
+    def frequencies(self, block: int, n_inputs: int) -> NDArray[np.float32]:
+        """Return the frequencies of a block, shape (n_inputs, n_frequencies)."""
+        law = KERNELS[self.kernel]
+        return law(self.seed, block, n_inputs, self.n_frequencies, self.sigma)
+
+    def transform(self, X: Any, block: int) -> NDArray[np.float32]:
+        """Return the features of a block at the rows of ``X``.
+
+        Parameters
+        ----------
+        X : rows of shape (n, n_inputs)
+        block : int
+
+        Returns
+        -------
+        ndarray of float32, shape (n, 2 * n_frequencies)
+        """
+        X = np.ascontiguousarray(X, np.float32)
+        with single_blas_thread():
+            features = cos_sin(X, self.frequencies(block, X.shape[1]))
+        features *= np.float32(np.sqrt(1 / self.n_frequencies))
+        return features

@@ -1,0 +1,178 @@
+"""The counter-based random stream: bits and normal numbers that never change.
+
+A saved model is only seeds and coefficients, so block t of seed s must be the same on every
+machine and in every later version. The bits come from Philox 4x32-10 [1]_; the normals from an
+own Box-Muller transform built of correctly rounded float32 operations alone (add, multiply,
+square root, conversions), which no compiler or library release can change.
+
+References
+----------
+.. [1] Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit._jit import exact, exact_parallel, prange
+
+VERSION = 1
+"""Version of the stream, stored in every model file."""
+
+FREQUENCIES = 1
+"""Stream number of the random frequencies."""
+DRAWS = 2
+"""Stream number of the row draws (source i draws from ``DRAWS + i``)."""
+
+_M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_W0, _W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
+_MASK, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
+
+
+@exact
+def philox(c0, c1, c2, c3, k0, k1):  # type: ignore[no-untyped-def]
+    """Return the four output words of Philox 4x32-10 for one counter and key (all uint32)."""
+    for _ in range(10):
+        p0 = _M0 * np.uint64(c0)
+        p1 = _M1 * np.uint64(c2)
+        c0, c1, c2, c3 = (
+            np.uint32(p1 >> _HALF) ^ c1 ^ k0,
+            np.uint32(p1 & _MASK),
+            np.uint32(p0 >> _HALF) ^ c3 ^ k1,
+            np.uint32(p0 & _MASK),
+        )
+        k0 = np.uint32(k0 + _W0)
+        k1 = np.uint32(k1 + _W1)
+    return c0, c1, c2, c3
+
+
+@exact
+def _log(u):  # type: ignore[no-untyped-def]
+    """Natural logarithm of a uint32 as (u + 1/2) / 2^32, in float32 (Cephes' logf polynomial)."""
+    x = np.float32(u) + np.float32(0.5)
+    bits = np.float32(x).view(np.int32)
+    exponent = (bits >> np.int32(23)) - np.int32(126)
+    mantissa = np.int32((bits & np.int32(0x007FFFFF)) | np.int32(0x3F000000)).view(np.float32)
+    low = mantissa < np.float32(0.70710678)
+    exponent = exponent - np.int32(low)
+    r = (mantissa + mantissa if low else mantissa) - np.float32(1.0)
+    e = np.float32(exponent) - np.float32(32.0)
+    z = r * r
+    y = np.float32(7.0376836292e-2)
+    y = y * r + np.float32(-1.1514610310e-1)
+    y = y * r + np.float32(1.1676998740e-1)
+    y = y * r + np.float32(-1.2420140846e-1)
+    y = y * r + np.float32(1.4249322787e-1)
+    y = y * r + np.float32(-1.6668057665e-1)
+    y = y * r + np.float32(2.0000714765e-1)
+    y = y * r + np.float32(-2.4999993993e-1)
+    y = y * r + np.float32(3.3333331174e-1)
+    y = y * r * z + np.float32(-2.12194440e-4) * e - np.float32(0.5) * z
+    return r + y + np.float32(0.693359375) * e
+
+
+@exact
+def _turn(u):  # type: ignore[no-untyped-def]
+    """Cosine and sine of the angle u / 2^32 of a full turn, in float32.
+
+    The quadrant is taken off in integers, so the reduction is exact; polynomials of Cephes.
+    """
+    quadrant = np.uint32(u + np.uint32(0x20000000)) >> np.uint32(30)
+    rest = np.uint32(u - np.uint32(quadrant << np.uint32(30))).view(np.int32)
+    y = np.float32(rest) * np.float32(1.4629180792671596e-09)  # (pi/2) / 2^30
+    z = y * y
+    s = np.float32(-1.9515295891e-4) * z + np.float32(8.3321608736e-3)
+    s = (s * z + np.float32(-1.6666654611e-1)) * z * y + y
+    c = np.float32(2.443315711809948e-5) * z + np.float32(-1.388731625493765e-3)
+    c = (c * z + np.float32(4.166664568298827e-2)) * z * z - np.float32(0.5) * z + np.float32(1.0)
+    swap = (quadrant & np.uint32(1)) != 0
+    cosine, sine = (s, c) if swap else (c, s)
+    cosine = -cosine if quadrant == 1 or quadrant == 2 else cosine
+    sine = -sine if quadrant >= 2 else sine
+    return cosine, sine
+
+
+@exact
+def _normals(start, stop, c1, c2, c3, k0, k1, words, out, row):  # type: ignore[no-untyped-def]
+    """Fill ``out[row:row+4, start:stop]`` with standard normals; ``words`` is (4, m) scratch."""
+    for j in range(start, stop):
+        w0, w1, w2, w3 = philox(np.uint32(j), c1, c2, c3, k0, k1)
+        words[0, j], words[1, j], words[2, j], words[3, j] = w0, w1, w2, w3
+    for pair in range(2):
+        first, second = row + 2 * pair, row + 2 * pair + 1
+        if first < out.shape[0]:
+            for j in range(start, stop):
+                radius = np.sqrt(np.float32(-2.0) * _log(words[2 * pair, j]))
+                cosine, sine = _turn(words[2 * pair + 1, j])
+                out[first, j] = radius * cosine
+                if second < out.shape[0]:
+                    out[second, j] = radius * sine
+
+
+@exact_parallel
+def _fill_normals(out, block, stream, k0, k1):  # type: ignore[no-untyped-def]
+    """Fill ``out`` (d, m): entry (i, j) comes from counter (j, i // 4, block, stream)."""
+    d, m = out.shape
+    for group in prange((d + 3) // 4):
+        words = np.empty((4, m), np.uint32)
+        _normals(0, m, np.uint32(group), block, stream, k0, k1, words, out, 4 * group)
+
+
+@exact_parallel
+def _fill_words(out, first, stream, k0, k1):  # type: ignore[no-untyped-def]
+    """Fill ``out`` (n, 2) of uint64: pair i holds the words of counter ``first + i``."""
+    for i in prange(out.shape[0]):
+        number = first + np.uint64(i)
+        w0, w1, w2, w3 = philox(
+            np.uint32(number & _MASK), np.uint32(number >> _HALF), np.uint32(0), stream, k0, k1
+        )
+        out[i, 0] = (np.uint64(w1) << _HALF) | np.uint64(w0)
+        out[i, 1] = (np.uint64(w3) << _HALF) | np.uint64(w2)
+
+
+def _key(seed: int) -> tuple[np.uint32, np.uint32]:
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"a seed must be in 0..2^64-1, got {seed}")
+    return np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32)
+
+
+def normal_block(
+    seed: int, block: int, n_rows: int, n_columns: int, stream: int = FREQUENCIES
+) -> NDArray[np.float32]:
+    """Return block number ``block`` of the standard normals of a seed.
+
+    An entry depends on the seed, the block, its row and its column alone: a block with more rows
+    or columns starts with the entries of a smaller one.
+
+    Parameters
+    ----------
+    seed : int
+        In 0..2^64-1.
+    block : int
+        In 0..2^32-1.
+    n_rows, n_columns : int
+        Shape of the block.
+    stream : int
+        Independent streams of one seed have different numbers.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_rows, n_columns)
+    """
+    out = np.empty((n_rows, n_columns), np.float32)
+    _fill_normals(out, np.uint32(block), np.uint32(stream), *_key(seed))
+    return out
+
+
+def words(seed: int, first: int, count: int, stream: int) -> NDArray[np.uint64]:
+    """Return random 64-bit words number ``first`` to ``first + count`` of a seed's stream.
+
+    Returns
+    -------
+    ndarray of uint64, shape (count,)
+    """
+    pair = first // 2
+    out = np.empty(((first + count + 1) // 2 - pair, 2), np.uint64)
+    _fill_words(out, np.uint64(pair), np.uint32(stream), *_key(seed))
+    return out.reshape(-1)[first - 2 * pair : first - 2 * pair + count]

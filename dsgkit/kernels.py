@@ -1,0 +1,120 @@
+"""The exact Gaussian kernel: Gram matrices in float64 by matrix products, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.errors import DataError
+
+BLOCK_ENTRIES = 2**18
+"""Kernel values of a block: 2 MiB, so that exponents turn into values while still in cache."""
+
+
+def row_blocks(n_rows: int, size: int) -> Iterator[slice]:
+    """Yield slices of at most ``size`` rows that cover ``n_rows`` rows in order."""
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def _block_rows(n_columns: int) -> int:
+    return max(64, BLOCK_ENTRIES // max(1, n_columns))
+
+
+def _with_norms(rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return rows in float64 and their squared norms."""
+    rows = np.asarray(rows, np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.einsum("ij,ij->i", rows, rows)
+    if not np.isfinite(norms).all():
+        raise DataError("features hold NaN or infinite values; remove or replace those rows")
+    return rows, norms
+
+
+def _left(rows: Any, sigma: float) -> NDArray[np.float64]:
+    """Return the factor that times `_right` is ``-sigma ||a - b||^2``."""
+    rows, norms = _with_norms(rows)
+    return np.column_stack([2 * sigma * rows, -sigma * norms, np.full(len(rows), -sigma)])
+
+
+def _right(rows: Any) -> NDArray[np.float64]:
+    rows, norms = _with_norms(rows)
+    return np.column_stack([rows, np.ones(len(rows)), norms])
+
+
+def _exponentiate(exponents: NDArray[np.float64]) -> None:
+    """Turn exponents into kernel values in place; rounding may have left some above 0."""
+    np.minimum(exponents, 0, out=exponents)
+    np.exp(exponents, out=exponents)
+
+
+def gaussian_gram(
+    A: Any, B: Any, sigma: float, out: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return the kernel values ``exp(-sigma ||a - b||^2)`` of all pairs of rows.
+
+    Parameters
+    ----------
+    A : rows of shape (n_a, n_inputs)
+        Read block by block.
+    B : rows of shape (n_b, n_inputs)
+        If it is the same object as ``A`` the result is exactly symmetric with a diagonal of ones.
+    sigma : float
+    out : ndarray of float64, shape (n_a, n_b), optional
+        Where to write the values.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_a, n_b)
+
+    Raises
+    ------
+    DataError
+        If a feature is NaN or infinite.
+    """
+    if out is None:
+        out = np.empty((len(A), len(B)))
+    right = _right(B)
+    for block in row_blocks(len(A), _block_rows(len(B))):
+        # of a symmetric matrix the part up to the diagonal block is computed, the rest mirrored
+        stop = block.stop if A is B else len(B)
+        part = out[block, :stop]
+        np.matmul(_left(A[block], sigma), right[:stop].T, out=part)
+        _exponentiate(part)
+        if A is B:
+            _mirror(out, block)
+    return out
+
+
+def _mirror(out: NDArray[np.float64], block: slice) -> None:
+    """Complete the symmetric matrix ``out`` whose rows ``block`` are known up to the diagonal."""
+    out[: block.start, block] = out[block, : block.start].T
+    square = out[block, block]
+    upper = np.triu_indices(len(square), 1)
+    square[upper] = square.T[upper]
+    np.fill_diagonal(square, 1.0)
+
+
+def gaussian_expansion(
+    X: Any, centers: NDArray[np.float64], coefficients: NDArray[np.float64], sigma: float
+) -> NDArray[np.float64]:
+    """Return ``sum_j coefficients[j] k(centers[j], x)`` at the rows x of ``X``, block by block.
+
+    Parameters
+    ----------
+    X : rows of shape (n, n_inputs)
+    centers : ndarray of shape (n_centers, n_inputs)
+    coefficients : ndarray of shape (n_centers,)
+    sigma : float
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+    """
+    values = np.empty(len(X))
+    for block in row_blocks(len(X), 16 * _block_rows(len(centers))):
+        values[block] = gaussian_gram(X[block], centers, sigma) @ coefficients
+    return values

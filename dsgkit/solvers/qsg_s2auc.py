@@ -1,0 +1,253 @@
+"""QSG-S2AUC: quadruply stochastic gradients for semi-supervised AUC (Shi et al., IJCAI 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.engine import DecreasingStep, Problem, Source, TrainResult, train
+from dsgkit.errors import DataError, DivergedError
+from dsgkit.features import FourierFeatures
+from dsgkit.objectives.pnu_auc import PNUAUCObjective
+from dsgkit.solvers.base import PairwiseAUCEstimator, encode_labels, training_rows
+
+COEFFICIENT_BUDGET = 2**30
+"""Bytes of coefficients above which a grid is trained in several passes."""
+
+
+class QSGS2AUC(PairwiseAUCEstimator):
+    """Semi-supervised AUC maximisation by quadruply stochastic functional gradients.
+
+    Minimises ``gamma R_PN + (1 - gamma) (R_PU + R_NU - 1/2) + lam/2 ||f||^2`` with the squared
+    pairwise loss over the functions of the Gaussian kernel ``exp(-sigma ||x - x'||^2)``. Each
+    iteration draws a batch of positive, negative and unlabelled rows and one new block of random
+    frequencies (Algorithms 1 and 2 of [1]_). Memory is O(T m), whatever the number of rows.
+
+    Parameters
+    ----------
+    lam : float
+        Regularisation, > 0.
+    sigma : float
+        Kernel parameter, > 0.
+    gamma : float
+        Weight of the labelled pairs, in 0..1; 1 is supervised.
+    batch_size : int
+        Triplets per iteration.
+    n_features : int
+        Random frequencies m per iteration (each is a cosine and a sine).
+    n_iterations : int, optional
+        Iterations T; default one pass over the unlabelled rows, at least 200.
+    theta_lam : float
+        ``theta * lam`` of the step ``theta / (t + t0)``; the theory wants it in (1, 2) or a
+        positive integer.
+    t0 : float or "stable"
+        Offset of the step; 0 is the paper's rule. "stable" is the smallest offset with which no
+        step is longer than the inverse of the risk's curvature: with a small ``lam`` the paper's
+        first steps are so long that the iterates overflow.
+    random_state : int
+        Seed of the frequencies and of the draws, in 0..2^64-1.
+
+    Attributes
+    ----------
+    model_ : DSGModel
+        Seeds and coefficients.
+    n_iter_ : int
+        Iterations made.
+    n_features_in_ : int
+        Columns of the training rows.
+
+    References
+    ----------
+    .. [1] Shi, Gu, Li, Geng & Huang, "Quadruply stochastic gradients for large scale nonlinear
+       semi-supervised AUC optimization", IJCAI 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsgkit import QSGS2AUC
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 2)) + np.repeat([[0], [2]], 20, axis=0)
+    >>> y = np.repeat([-1, 1], 20)
+    >>> X_unlabeled = rng.normal(size=(500, 2)) + rng.integers(0, 2, (500, 1)) * 2
+    >>> model = QSGS2AUC(lam=0.1, n_iterations=50).fit(X, y, X_unlabeled)
+    >>> bool(model.decision_function(X)[20:].mean() > model.decision_function(X)[:20].mean())
+    True
+    """
+
+    def __init__(
+        self,
+        lam: float = 0.125,
+        sigma: float = 1.0,
+        gamma: float = 0.5,
+        *,
+        batch_size: int = 256,
+        n_features: int = 256,
+        n_iterations: int | None = None,
+        theta_lam: float = 1.5,
+        t0: float | str = 0.0,
+        random_state: int = 0,
+    ) -> None:
+        self.lam = lam
+        self.sigma = sigma
+        self.gamma = gamma
+        self.batch_size = batch_size
+        self.n_features = n_features
+        self.n_iterations = n_iterations
+        self.theta_lam = theta_lam
+        self.t0 = t0
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> QSGS2AUC:
+        """Train on labelled and unlabelled rows.
+
+        Parameters
+        ----------
+        X : rows of shape (n_labeled, n_inputs)
+        y : array-like of shape (n_labeled,)
+            Two classes; the larger label is the positive one.
+        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
+            Array, memory map or any object with ``shape`` and indexing.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If labels, shapes or parameters cannot be used.
+        DivergedError
+            If the iterates left the range of floating point numbers.
+        """
+        pools = [np.arange(len(y))]
+        result = self._train(X, y, X_unlabeled, [{}], pools, keep_model=True)
+        if result.model is None or not np.isfinite(result.model.coefficients).all():
+            raise DivergedError(
+                f"diverged with lam={self.lam:g}: the first steps are too long; set t0='stable'"
+            )
+        self.model_ = result.model
+        self.n_iter_ = len(self.model_.coefficients)
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the function values at the rows of ``X``, shape (n,); any number of rows."""
+        return self.model_.decision_function(X)[:, 0].astype(np.float64)
+
+    def cv_decision_function(
+        self,
+        X: Any,
+        y: Any,
+        X_unlabeled: Any,
+        folds: Sequence[NDArray[np.integer]],
+        points: Sequence[Mapping[str, Any]],
+    ) -> NDArray[np.float64]:
+        """Return out-of-fold values for many settings, trained in one pass over the features.
+
+        As `PairwiseAUCEstimator.cv_decision_function`; ``points`` may set lam, gamma, theta_lam
+        and t0, and must agree in everything else.
+        """
+        pools = [training_rows(held_out, len(y)) for held_out in folds]
+        values = np.full((len(points), len(y)), np.nan)
+        size = self._points_per_pass(len(folds), X_unlabeled.shape[0])
+        for start in range(0, len(points), size):
+            share = points[start : start + size]
+            result = self._train(X, y, X_unlabeled, share, pools, keep_model=False)
+            final = result.values[0].reshape(len(y), len(folds), len(share))
+            for fold, held_out in enumerate(folds):
+                values[start : start + len(share), held_out] = final[held_out, fold].T
+        values[~np.isfinite(values).all(axis=1)] = np.nan
+        return values
+
+    def memory_needed(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        """Return the bytes of one fit's coefficients: they dominate and do not grow with rows."""
+        return 4 * self._iterations(n_unlabeled) * 2 * self.n_features
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a ``.npz`` file; `dsgkit.load_model` reads it."""
+        self.model_.save(path)
+
+    def _iterations(self, n_unlabeled: int) -> int:
+        if self.n_iterations is not None:
+            return self.n_iterations
+        return max(200, -(-n_unlabeled // self.batch_size))
+
+    def _points_per_pass(self, n_folds: int, n_unlabeled: int) -> int:
+        per_model = 4 * self._iterations(n_unlabeled) * 2 * self.n_features
+        return max(1, COEFFICIENT_BUDGET // (per_model * n_folds))
+
+    def _train(
+        self,
+        X: Any,
+        y: Any,
+        X_unlabeled: Any,
+        points: Sequence[Mapping[str, Any]],
+        pools: Sequence[NDArray[np.int64]],
+        *,
+        keep_model: bool,
+    ) -> TrainResult:
+        """Train a model for every pool of labelled rows and every point, pool by pool."""
+        settings = self._settings(points)
+        positive = encode_labels(y)
+        if X.shape[1] != X_unlabeled.shape[1] or X.shape[0] != len(positive):
+            raise DataError(
+                f"X {X.shape}, y ({len(positive)},) and X_unlabeled {X_unlabeled.shape} disagree"
+            )
+        if X_unlabeled.shape[0] == 0:
+            raise DataError("X_unlabeled has no rows")
+        positives = [pool[positive[pool]] for pool in pools]
+        negatives = [pool[~positive[pool]] for pool in pools]
+        if any(len(pool) == 0 for pool in (*positives, *negatives)):
+            raise DataError("every fold must leave labelled rows of both classes to train on")
+        columns = {
+            name: np.tile([float(s[name]) for s in settings], len(pools))
+            for name in ("lam", "gamma", "theta_lam", "t0")
+        }
+        problem = Problem(
+            tables=[X, X_unlabeled],
+            sources=[Source(0, positives), Source(0, negatives), Source(1, in_passes=True)],
+            objective=PNUAUCObjective(columns["gamma"]),
+            step=DecreasingStep(columns["theta_lam"], columns["lam"], columns["t0"]),
+            features=FourierFeatures("gaussian", settings[0]["sigma"], self.n_features, self._seed),
+            n_iterations=self._iterations(X_unlabeled.shape[0]),
+            batch_size=self.batch_size,
+            group=np.repeat(np.arange(len(pools)), len(points)),
+        )
+        return train(problem, keep_model=keep_model)
+
+    @property
+    def _seed(self) -> int:
+        return int(self.random_state)
+
+    def _settings(self, points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return the full parameters of each point, checked, with ``t0`` as a number."""
+        own = self.get_params()
+        settings = [{**own, **point} for point in points]
+        shared = [name for name in own if name not in ("lam", "gamma", "theta_lam", "t0")]
+        for setting in settings:
+            _check(setting)
+            if any(setting[name] != settings[0][name] for name in shared):
+                raise DataError(f"points of one pass must agree in {', '.join(shared)}")
+            if setting["t0"] == "stable":
+                curvature = PNUAUCObjective.curvature(setting["gamma"])
+                setting["t0"] = setting["theta_lam"] / setting["lam"] * curvature
+        return settings
+
+
+def _check(setting: Mapping[str, Any]) -> None:
+    """Raise `DataError` for a parameter outside of its range."""
+    for name in ("lam", "sigma", "theta_lam", "batch_size", "n_features"):
+        if not setting[name] > 0:
+            raise DataError(f"{name} must be positive, got {setting[name]}")
+    if not 0 <= setting["gamma"] <= 1:
+        raise DataError(f"gamma must be in 0..1, got {setting['gamma']}")
+    if setting["n_iterations"] is not None and setting["n_iterations"] < 1:
+        raise DataError(f"n_iterations must be at least 1, got {setting['n_iterations']}")
+    if setting["t0"] != "stable" and not (
+        isinstance(setting["t0"], int | float) and setting["t0"] >= 0
+    ):
+        raise DataError(f"t0 must be a number >= 0 or 'stable', got {setting['t0']!r}")

@@ -1,0 +1,44 @@
+"""Thread counts of BLAS, kept apart from numba's."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numba
+from threadpoolctl import ThreadpoolController
+
+
+@functools.cache
+def _blas() -> ThreadpoolController:
+    import scipy.linalg.cython_blas  # noqa: F401  numba's np.dot calls this library's BLAS
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+@contextmanager
+def single_blas_thread() -> Iterator[None]:
+    """Hold BLAS at one thread: its threads under numba's threads would fight for the cores."""
+    with _blas().limit(limits=1):
+        yield
+
+
+def blas_threads() -> int:
+    """Return the number of threads that BLAS calls use at present."""
+    return max((library["num_threads"] for library in _blas().info()), default=1)
+
+
+@contextmanager
+def thread_limit(n_threads: int | None) -> Iterator[None]:
+    """Hold both numba and BLAS at ``n_threads`` threads (None: leave them alone)."""
+    if n_threads is None:
+        yield
+        return
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
+    try:
+        with _blas().limit(limits=n_threads):
+            yield
+    finally:
+        numba.set_num_threads(before)

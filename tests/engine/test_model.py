@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from dsgkit import QSGS2AUC, load_model
+from dsgkit.engine import DSGModel
+from dsgkit.errors import DataError
+from dsgkit.features.fourier import FourierFeatures
+
+
+@pytest.fixture
+def model():
+    rng = np.random.default_rng(0)
+    features = FourierFeatures("gaussian", 0.7, 5, seed=2**63 + 1)
+    return DSGModel(features, rng.normal(size=(4, 10, 3)).astype(np.float32), n_inputs=6)
+
+
+def test_the_value_is_the_sum_over_blocks(model):
+    X = np.random.default_rng(1).random((50, 6), dtype=np.float32)
+    expected = sum(
+        model.features.transform(X, t) * np.sqrt(5) @ model.coefficients[t] for t in range(4)
+    )
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-5)
+
+
+def test_blocks_of_rows_and_progress_do_not_change_values(model, monkeypatch):
+    X = np.random.default_rng(1).random((50, 6), dtype=np.float32)
+    expected = model.decision_function(X)
+    monkeypatch.setattr("dsgkit.engine.model.BLOCK_ROWS", 16)
+    done = []
+    np.testing.assert_allclose(
+        model.decision_function(X, progress=done.append), expected, atol=1e-5
+    )
+    assert done == [16, 32, 48, 50]
+
+
+def test_a_saved_model_is_the_same_function(model, tmp_path):
+    path = tmp_path / "model.npz"
+    model.save(path)
+    loaded = load_model(path)
+    X = np.random.default_rng(1).random((50, 6), dtype=np.float32)
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert loaded.features == model.features
+    assert [p.name for p in tmp_path.iterdir()] == ["model.npz"]
+
+
+def test_an_estimator_saves_its_model(tmp_path):
+    rng = np.random.default_rng(0)
+    X, XU = rng.random((20, 2)), rng.random((30, 2))
+    fitted = QSGS2AUC(n_iterations=5, batch_size=4, n_features=3).fit(X, np.arange(20) % 2, XU)
+    fitted.save(tmp_path / "m.npz")
+    values = load_model(tmp_path / "m.npz").decision_function(XU)[:, 0]
+    np.testing.assert_array_equal(values, fitted.decision_function(XU))
+
+
+def test_files_that_are_no_models_are_refused(model, tmp_path):
+    with pytest.raises(DataError, match="no such model file"):
+        load_model(tmp_path / "missing.npz")
+    (tmp_path / "text.npz").write_text("hello")
+    with pytest.raises(DataError, match="not a dsgkit model file"):
+        load_model(tmp_path / "text.npz")
+    np.savez(tmp_path / "other.npz", a=1)
+    with pytest.raises(DataError, match="not a dsgkit model file"):
+        load_model(tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize("entry", ["format_version", "stream_version", "kernel"])
+def test_a_file_of_another_version_is_refused(model, tmp_path, entry):
+    path = tmp_path / "model.npz"
+    model.save(path)
+    entries = dict(np.load(path))
+    entries[entry] = "sinc" if entry == "kernel" else 99
+    np.savez(path, **entries)
+    with pytest.raises(DataError, match="sinc" if entry == "kernel" else "99"):
+        load_model(path)
+
+
+def test_a_failed_save_leaves_the_old_file(model, tmp_path, monkeypatch):
+    path = tmp_path / "model.npz"
+    model.save(path)
+    before = path.read_bytes()
+
+    def fail(*args, **kwargs):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez", fail)
+    with pytest.raises(OSError, match="disk full"):
+        model.save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["model.npz"]

@@ -1,0 +1,207 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dsgkit.engine.training as engine
+from dsgkit import QSGS2AUC
+from dsgkit.errors import DataError, DivergedError
+from dsgkit.features.fourier import FourierFeatures
+from tests.engine import reference
+
+
+def problem(seed, n_labeled=30, n_unlabeled=50, d=3):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n_labeled, d), dtype=np.float32)
+    positive = np.arange(n_labeled) % 3 == 0
+    X[positive] += np.float32(0.3)
+    return X, positive, rng.random((n_unlabeled, d), dtype=np.float32)
+
+
+def close(actual, expected):
+    """1e-4 relative to the size of the function."""
+    return np.abs(actual - expected).max() <= 1e-4 * np.abs(expected).max()
+
+
+configurations = st.fixed_dictionaries(
+    {
+        "lam": st.sampled_from([0.125, 0.5, 1.0, 4.0]),
+        "sigma": st.floats(0.1, 8.0),
+        "gamma": st.sampled_from([0.0, 0.3, 1.0]),
+        "theta_lam": st.sampled_from([1.0, 1.3, 1.5, 2.0, 3.0]),
+        "t0": st.sampled_from([0.0, 2.0, 7.5]),
+    }
+)
+sizes = st.fixed_dictionaries(
+    {"T": st.integers(1, 25), "b": st.integers(1, 40), "m": st.integers(1, 33)}
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(configurations, sizes, st.integers(0, 2**64 - 1), st.sampled_from([20, 200, 5000]))
+def test_one_model_equals_the_authors_loop(setting, size, seed, n_unlabeled):
+    X, positive, XU = problem(0, n_unlabeled=n_unlabeled)
+    model = QSGS2AUC(
+        **setting,
+        n_iterations=size["T"],
+        batch_size=size["b"],
+        n_features=size["m"],
+        random_state=seed,
+    ).fit(X, positive, XU)
+    alphas = reference.qsg_s2auc(X, positive, XU, **setting, **size, seed=seed)
+    expected = reference.predict(XU[:100], alphas, seed, size["m"], setting["sigma"])
+    assert close(model.decision_function(XU[:100]), expected)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(configurations, min_size=1, max_size=5),
+    sizes,
+    st.integers(0, 2**32),
+    st.sampled_from([15, 3000]),
+)
+def test_a_grid_with_folds_equals_single_fits_of_the_authors_loop(points, size, seed, n_unlabeled):
+    X, positive, XU = problem(1, n_unlabeled=n_unlabeled)
+    points = [{**p, "sigma": points[0]["sigma"]} for p in points]
+    folds = [np.arange(10 * i, 10 * i + 10) for i in range(3)]
+    model = QSGS2AUC(
+        n_iterations=size["T"], batch_size=size["b"], n_features=size["m"], random_state=seed
+    )
+    values = model.cv_decision_function(X, positive, XU, folds, points)
+    for point, row in zip(points, values, strict=True):
+        for held_out in folds:
+            train = np.setdiff1d(np.arange(30), held_out)
+            alphas = reference.qsg_s2auc(X[train], positive[train], XU, **point, **size, seed=seed)
+            everywhere = reference.predict(X, alphas, seed, size["m"], point["sigma"])
+            assert np.abs(row[held_out] - everywhere[held_out]).max() <= 1e-4 * max(
+                np.abs(everywhere).max(), 1e-12
+            )
+
+
+@pytest.mark.parametrize("resident", [True, False])
+def test_resident_and_streamed_rows_give_the_same_model(monkeypatch, resident):
+    X, positive, XU = problem(2, n_unlabeled=300)
+    fit = QSGS2AUC(n_iterations=40, batch_size=16, n_features=8).fit
+    expected = fit(X, positive, XU).decision_function(XU)
+    monkeypatch.setattr(
+        engine.Problem, "resident", lambda self, table: table == 0 or resident, raising=True
+    )
+    assert close(fit(X, positive, XU).decision_function(XU), expected)
+
+
+def test_panels_do_not_change_the_model(monkeypatch):
+    X, positive, XU = problem(3, n_unlabeled=4000)
+    fit = QSGS2AUC(n_iterations=60, batch_size=16, n_features=8).fit
+    expected = fit(X, positive, XU).decision_function(XU)
+    monkeypatch.setattr(engine, "PANEL_ROWS", 3 * 16)
+    assert close(fit(X, positive, XU).decision_function(XU), expected)
+
+
+def test_renormalised_scales_do_not_change_the_model(monkeypatch):
+    X, positive, XU = problem(4, n_unlabeled=4000)
+    fit = QSGS2AUC(n_iterations=60, batch_size=16, n_features=8, lam=0.5).fit
+    expected = fit(X, positive, XU).decision_function(XU)
+    monkeypatch.setattr(engine, "_SMALLEST_SCALE", 0.3)
+    assert close(fit(X, positive, XU).decision_function(XU), expected)
+
+
+def test_a_zero_decay_forgets_everything_before():
+    X, positive, XU = problem(5)
+    model = QSGS2AUC(theta_lam=4.0, lam=1.0, n_iterations=10, batch_size=8, n_features=4)
+    coefficients = model.fit(X, positive, XU).model_.coefficients
+    assert not coefficients[:3].any()
+    assert coefficients[3:].any(axis=(1, 2)).all()
+
+
+def test_a_diverging_model_leaves_its_neighbours_alone():
+    X, positive, XU = problem(6, n_unlabeled=3000)
+    folds = [np.arange(15), np.arange(15, 30)]
+    good = {"lam": 1.0, "gamma": 0.4}
+    bad = {"lam": 1e-8, "gamma": 0.4}
+    model = QSGS2AUC(n_iterations=60, batch_size=8, n_features=4)
+    alone = model.cv_decision_function(X, positive, XU, folds, [good])
+    together = model.cv_decision_function(X, positive, XU, folds, [bad, good, bad])
+    assert np.isnan(together[[0, 2]]).all()
+    np.testing.assert_allclose(together[1], alone[0], rtol=1e-4, atol=1e-5)
+
+
+def test_divergence_is_an_error_with_a_way_out():
+    X, positive, XU = problem(6)
+    model = QSGS2AUC(lam=1e-8, n_iterations=60, batch_size=8, n_features=4)
+    with pytest.raises(DivergedError, match="t0='stable'"):
+        model.fit(X, positive, XU)
+    stable = model.set_params(t0="stable").fit(X, positive, XU)
+    assert np.isfinite(stable.decision_function(XU)).all()
+
+
+def test_more_passes_than_the_coefficient_budget_give_the_same_values(monkeypatch):
+    X, positive, XU = problem(7)
+    folds = [np.arange(15), np.arange(15, 30)]
+    points = [{"lam": lam, "gamma": gamma} for lam in (0.5, 1.0) for gamma in (0.0, 0.5, 1.0)]
+    model = QSGS2AUC(n_iterations=20, batch_size=8, n_features=4)
+    expected = model.cv_decision_function(X, positive, XU, folds, points)
+    monkeypatch.setattr("dsgkit.solvers.qsg_s2auc.COEFFICIENT_BUDGET", 4 * 20 * 8 * 2 * 2)
+    split = model.cv_decision_function(X, positive, XU, folds, points)
+    np.testing.assert_allclose(split, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "per_iteration", "T", "expected"),
+    [(1000, 1, 20, True), (2001, 1, 20, False), (4000, 2, 20, True)],
+)
+def test_the_choice_of_residents_counts_features(n_rows, per_iteration, T, expected):
+    X = np.zeros((n_rows, 2), np.float32)
+    counted = engine.Problem(
+        tables=[X],
+        sources=[engine.Source(0)] * per_iteration,
+        objective=None,
+        step=None,
+        features=FourierFeatures("gaussian", 1.0, 4, 0),
+        n_iterations=T,
+        batch_size=200,
+        group=np.zeros(1, np.int64),
+    )
+    assert counted.resident(0) is expected
+
+
+def test_more_iterations_than_one_pass_start_the_next_pass():
+    X, positive, XU = problem(8, n_unlabeled=7)
+    setting = {"lam": 0.5, "sigma": 1.0, "gamma": 0.2, "theta_lam": 1.5, "t0": 0.0}
+    model = QSGS2AUC(**setting, n_iterations=12, batch_size=5, n_features=6).fit(X, positive, XU)
+    alphas = reference.qsg_s2auc(X, positive, XU, **setting, T=12, b=5, m=6, seed=0)
+    assert close(model.decision_function(XU), reference.predict(XU, alphas, 0, 6, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"lam": 0.0}, "lam must be positive"),
+        ({"sigma": -1.0}, "sigma must be positive"),
+        ({"gamma": 1.5}, "gamma must be in 0..1"),
+        ({"t0": "fast"}, "t0 must be a number"),
+        ({"n_iterations": 0}, "n_iterations"),
+        ({"batch_size": 0}, "batch_size must be positive"),
+    ],
+)
+def test_parameters_out_of_range_are_named(change, text):
+    X, positive, XU = problem(9)
+    with pytest.raises(DataError, match=text):
+        QSGS2AUC(**change).fit(X, positive, XU)
+
+
+def test_shapes_and_labels_that_cannot_be_used_are_named():
+    X, positive, XU = problem(9)
+    model = QSGS2AUC(n_iterations=2)
+    with pytest.raises(DataError, match="disagree"):
+        model.fit(X, positive, XU[:, :2])
+    with pytest.raises(DataError, match="disagree"):
+        model.fit(X[:-1], positive, XU)
+    with pytest.raises(DataError, match="no rows"):
+        model.fit(X, positive, XU[:0])
+    with pytest.raises(DataError, match="two classes"):
+        model.fit(X, np.ones(30), XU)
+    with pytest.raises(DataError, match="3 columns"):
+        model.fit(X, positive, XU).decision_function(XU[:, :2])
+    with pytest.raises(DataError, match="both classes"):
+        folds = [np.flatnonzero(positive), np.flatnonzero(~positive)]
+        model.cv_decision_function(X, positive, XU, folds, [{"lam": 1.0}])
