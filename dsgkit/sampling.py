@@ -57,7 +57,7 @@ def permutation(n: int, seed: int) -> NDArray[np.int64]:
     Notes
     -----
     The order that sorts ``n`` raw 64-bit words of PCG64: the words are guaranteed stable, and a
-    stable sort leaves no freedom either, even for equal words (whose chance, below ``n**2 / 2**65``,
-    makes the bias negligible).
+    stable sort leaves no freedom either, even for equal words (two of which have a chance below
+    ``n**2 / 2**65``, so that the bias is negligible).
     """
     return np.argsort(np.random.PCG64(seed).random_raw(n), kind="stable").astype(np.int64)

@@ -1,0 +1,191 @@
+"""What the command line does with datasets, as functions that return plain data to print."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.data.datasets import Dataset, obtain, open_dataset
+from dsgkit.data.locate import find, missing
+from dsgkit.data.prepare import is_current, open_part, prepared_folder, read_meta
+from dsgkit.data.registry import DATASETS, DataFile, DatasetInfo, get
+from dsgkit.data.streams import checksum
+from dsgkit.errors import DataError
+
+_BLOCK_ROWS = 2**16
+
+
+@dataclass(frozen=True)
+class Check:
+    """One finding of `verify`.
+
+    Attributes
+    ----------
+    subject : str
+        What was checked.
+    ok : bool or None
+        None when there was nothing to compare with.
+    detail : str
+        What was found.
+    """
+
+    subject: str
+    ok: bool | None
+    detail: str
+
+
+def fetch(name: str) -> list[Path]:
+    """Make sure that all files of a dataset are on this machine, and return their paths."""
+    return list(dict.fromkeys(source.path for source in obtain(get(name))))
+
+
+def prepare(name: str) -> Dataset:
+    """Parse a dataset unless that was done before, and open it."""
+    return open_dataset(get(name))
+
+
+def state(info: DatasetInfo) -> str:
+    """Return ``prepared``, ``bundled``, ``found``, ``to download`` or ``missing``."""
+    if read_meta(prepared_folder(info)) is not None:
+        return "prepared"
+    if info.loader == "bundled":
+        return "bundled"
+    lacking = [file for file in info.files if find(info, file) is None]
+    if not lacking:
+        return "found"
+    return "to download" if all(file.url for file in lacking) else "missing"
+
+
+def overview() -> list[tuple[str, str, str, str]]:
+    """Return name, shape, state and title of every registered dataset."""
+    return [(d.name, _shape(d), state(d), d.title) for d in DATASETS.values()]
+
+
+def _shape(info: DatasetInfo) -> str:
+    return f"{info.n_rows:,} x {info.n_features:,}"
+
+
+def info(name: str) -> list[tuple[str, str]]:
+    """Return all that is known of a dataset as pairs of a heading and a text."""
+    dataset = get(name)
+    pairs = [
+        ("name", dataset.name),
+        ("title", dataset.title),
+        ("rows x features", _shape(dataset)),
+        ("labels", dataset.labels),
+        ("homepage", dataset.homepage),
+        ("licence", dataset.licence),
+        ("citation", dataset.citation),
+        ("note", dataset.note),
+        ("loader", dataset.loader),
+        *(_described(dataset, file) for file in dataset.files),
+        *_prepared_pairs(dataset),
+    ]
+    return [(heading, text) for heading, text in pairs if text]
+
+
+def _described(dataset: DatasetInfo, file: DataFile) -> tuple[str, str]:
+    source = find(dataset, file)
+    place = str(source.path) if source else missing(dataset, file)
+    return f"{file.part.replace('_', ' ')} file", place
+
+
+def _prepared_pairs(dataset: DatasetInfo) -> list[tuple[str, str]]:
+    folder = prepared_folder(dataset)
+    meta = read_meta(folder)
+    if meta is None:
+        return [("prepared", "not yet")]
+    counts = [
+        (f"{part} rows", f"{p['n_rows']:,} ({_counts(p['label_counts'])})")
+        for part, p in meta["parts"].items()
+    ]
+    return [("prepared", str(folder)), *counts, ("content hash", meta["content_hash"])]
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{label}: {count:,}" for label, count in counts.items())
+
+
+def verify(name: str) -> list[Check]:
+    """Check the files of a dataset and its prepared form, reading all of both.
+
+    Parameters
+    ----------
+    name : str
+        A registered dataset.
+
+    Returns
+    -------
+    list of Check
+    """
+    dataset = get(name)
+    return [_check_file(dataset, file) for file in dataset.files] + _check_prepared(dataset)
+
+
+def _check_file(dataset: DatasetInfo, file: DataFile) -> Check:
+    source = find(dataset, file)
+    if source is None:
+        return Check(file.member or file.name, False, missing(dataset, file))
+    try:
+        actual = checksum(source)
+    except DataError as error:
+        return Check(source.label, False, str(error))
+    if file.sha256 is None:
+        return Check(source.label, None, f"sha256 {actual}; none is registered to compare with")
+    if actual != file.sha256:
+        return Check(source.label, False, f"sha256 {actual}, but {file.sha256} is registered")
+    return Check(source.label, True, f"sha256 {actual} as registered")
+
+
+def _check_prepared(dataset: DatasetInfo) -> list[Check]:
+    folder = prepared_folder(dataset)
+    meta = read_meta(folder)
+    if meta is None:
+        return [Check("prepared", None, "not prepared yet")]
+    found = [find(dataset, file) for file in dataset.files]
+    sources = [source for source in found if source is not None]
+    checks = [_check_part(folder, part, meta["parts"][part]) for part in meta["parts"]]
+    shape = f"{meta['parts']['train']['n_rows']:,} x {meta['n_features']:,}"
+    expected = _shape(dataset)
+    checks.append(Check("shape", shape == expected, f"{shape}, registered {expected}"))
+    if sources and len(sources) == len(found):
+        current = is_current(meta, sources)
+        detail = "made of these files" if current else "the files have changed since"
+        checks.append(Check("prepared from", current, detail))
+    return checks
+
+
+def _check_part(folder: Path, part: str, recorded: dict[str, Any]) -> Check:
+    """Compare the stored rows and labels with the statistics recorded when they were written."""
+    try:
+        X, y = open_part(folder, part)
+    except DataError as error:
+        return Check(f"prepared {part}", False, str(error))
+    wrong = [key for key, value in _statistics(X, y).items() if value != recorded[key]]
+    shape = f"{X.shape[0]:,} x {X.shape[1]:,} in {folder}"
+    detail = f"differs from the record: {', '.join(wrong)}" if wrong else "as recorded"
+    return Check(f"prepared {part}", not wrong, f"{shape}: {detail}")
+
+
+def _statistics(X: NDArray[np.float32], y: NDArray[np.int8]) -> dict[str, Any]:
+    minimum, maximum = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
+    sha256 = hashlib.sha256()
+    for start in range(0, len(X), _BLOCK_ROWS):
+        block = np.ascontiguousarray(X[start : start + _BLOCK_ROWS])
+        sha256.update(block.data)
+        np.minimum(minimum, block.min(axis=0), out=minimum)
+        np.maximum(maximum, block.max(axis=0), out=maximum)
+    sha256.update(y.data)
+    positives = int(np.count_nonzero(y == 1))
+    return {
+        "n_rows": len(X),
+        "label_counts": {"+1": positives, "-1": len(y) - positives},
+        "minimum": minimum.tolist(),
+        "maximum": maximum.tolist(),
+        "content_hash": sha256.hexdigest(),
+    }

@@ -1,0 +1,127 @@
+"""Where data files lie: ``DSGKIT_DATA``, then the cache."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dsgkit.data.registry import DataFile, DatasetInfo
+from dsgkit.errors import MissingDataError
+
+SUFFIXES = ("", ".xz", ".bz2", ".gz")
+"""Endings of the containers that are read: plain text and three compressions."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data file that was found.
+
+    Attributes
+    ----------
+    file : DataFile
+        What it is.
+    path : Path
+        Where it lies.
+    """
+
+    file: DataFile
+    path: Path
+
+    @property
+    def member(self) -> str | None:
+        """Name inside the file when it is a zip archive."""
+        return self.file.member if self.path.suffix == ".zip" else None
+
+    @property
+    def label(self) -> str:
+        """Name of the content for messages."""
+        return f"{self.path}!{self.member}" if self.member else str(self.path)
+
+    def identity(self) -> dict[str, str | int]:
+        """Return what changes when the file does: its path, size and time."""
+        stat = self.path.stat()
+        path = str(self.path.resolve())
+        return {"path": path, "size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
+
+
+def cache_folder() -> Path:
+    """Return the cache: ``DSGKIT_CACHE``, or the platform's folder for caches."""
+    if folder := os.environ.get("DSGKIT_CACHE"):
+        return Path(folder).expanduser().absolute()
+    import pooch
+
+    return Path(pooch.os_cache("dsgkit"))
+
+
+def download_folder(info: DatasetInfo) -> Path:
+    """Return the folder of the cache that keeps the downloaded files of a dataset."""
+    return cache_folder() / "downloads" / info.folder
+
+
+def data_folder() -> Path | None:
+    """Return the user's own folder of data files, ``DSGKIT_DATA``, if set."""
+    folder = os.environ.get("DSGKIT_DATA")
+    return Path(folder).expanduser().absolute() if folder else None
+
+
+def find(info: DatasetInfo, file: DataFile) -> Source | None:
+    """Return the file if it is on this machine.
+
+    Parameters
+    ----------
+    info : DatasetInfo
+        Its dataset.
+    file : DataFile
+        One of ``info.files``.
+    """
+    candidates = iter([Path(file.name)]) if info.local else _candidates(info, file)
+    path = next((path for path in candidates if path.is_file()), None)
+    return None if path is None else Source(file, path)
+
+
+def _candidates(info: DatasetInfo, file: DataFile) -> Iterator[Path]:
+    names = list(dict.fromkeys(_names(file)))
+    data = data_folder()
+    folders = [] if data is None else [data / info.folder, data / info.name]
+    for folder in (*folders, download_folder(info)):
+        yield from (folder / name for name in names)
+
+
+def _names(file: DataFile) -> Iterator[str]:
+    content = file.member or file.name
+    for stem in (file.name, _uncompressed(content), *file.aliases):
+        container = Path(stem).suffix in (".zip", *SUFFIXES[1:])
+        yield from [stem] if container else [stem + suffix for suffix in SUFFIXES]
+
+
+def _uncompressed(name: str) -> str:
+    suffix = Path(name).suffix
+    return name.removesuffix(suffix) if suffix in SUFFIXES[1:] else name
+
+
+def require(info: DatasetInfo, file: DataFile) -> Source:
+    """Return the file, or say where it can be had and where to put it.
+
+    Raises
+    ------
+    MissingDataError
+        When it is not on this machine.
+    """
+    source = find(info, file)
+    if source is None:
+        raise MissingDataError(missing(info, file))
+    return source
+
+
+def missing(info: DatasetInfo, file: DataFile) -> str:
+    """Return one line: which file is missing, where to get it and where to put it."""
+    if info.local:
+        return f"dataset {info.name}: no such file: {file.name}"
+    name = file.name if file.url else file.name + ".xz (or plain)"
+    get = f"get it from {file.url}" if file.url else f"see {info.homepage} ({info.note})"
+    data = data_folder()
+    place = (data / info.folder) if data else download_folder(info)
+    put = f"put it at {place / name}" + ("" if data else ", or set DSGKIT_DATA")
+    return f"dataset {info.name}: file {file.member or name} is missing; {get} and {put}"

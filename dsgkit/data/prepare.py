@@ -1,0 +1,308 @@
+"""Parsing once: text files become float32 memory maps with their statistics, all or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.data.labels import LabelMap
+from dsgkit.data.locate import Source, cache_folder
+from dsgkit.data.reading import Block, count_features, read_blocks, read_labels
+from dsgkit.data.registry import DatasetInfo
+from dsgkit.errors import DataError
+
+VERSION = 1
+"""Version of the prepared form; another one is prepared anew."""
+
+PARTS = {"train": ("X.npy", "y.npy"), "test": ("X_test.npy", "y_test.npy")}
+"""Files of the rows and the labels of each part in a prepared folder."""
+
+MOST_FEATURES = 2**20
+"""Limit that a mistyped index meets before memory does."""
+
+_ABANDONED_SECONDS = 24 * 3600
+
+
+def prepared_folder(info: DatasetInfo) -> Path:
+    """Return where the prepared form of a dataset lies.
+
+    The name holds a hash of all that decides the content, besides the content of the files.
+    """
+    files = [(f.name, f.part, f.n_rows, f.member) for f in info.files]
+    reading = (info.loader, info.delimiter, info.header, info.label_column)
+    shape = (info.n_rows, info.n_features, info.positive, info.negative)
+    text = json.dumps([VERSION, info.name, files, *reading, *shape])
+    digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+    plain = re.sub(r"[^\w.-]", "_", info.name)[:64]
+    return cache_folder() / "prepared" / f"{plain}-{digest}"
+
+
+def read_meta(folder: Path) -> dict[str, Any] | None:
+    """Return the statistics of a prepared dataset, None if it is not prepared."""
+    try:
+        return json.loads((folder / "meta.json").read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+
+
+def is_current(meta: dict[str, Any], sources: Sequence[Source]) -> bool:
+    """Tell whether the prepared form was made of these very files (by path, size and time)."""
+    return meta["sources"] == [source.identity() for source in sources]
+
+
+def open_part(folder: Path, part: str) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    """Return the rows of a prepared part as a memory map, and its labels.
+
+    Raises
+    ------
+    DataError
+        When the prepared files are damaged.
+    """
+    rows, labels = PARTS[part]
+    try:
+        return np.load(folder / rows, mmap_mode="r"), np.load(folder / labels)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{folder}: the prepared data cannot be opened ({error}); remove the folder"
+        ) from error
+
+
+def prepare(info: DatasetInfo, sources: Sequence[Source]) -> Path:
+    """Parse the files of a dataset into its prepared folder.
+
+    Parameters
+    ----------
+    info : DatasetInfo
+        What to read.
+    sources : sequence of Source
+        Its files, in the order of ``info.files``; none for a bundled dataset.
+
+    Returns
+    -------
+    Path
+        The prepared folder. Another process may have filled it meanwhile: then its work is kept.
+
+    Raises
+    ------
+    DataError
+        When a file cannot be used, or the cache cannot be written. Nothing is left behind.
+    """
+    target = prepared_folder(info)
+    with _writing(target.parent) as folder:
+        meta = _write(info, sources, folder)
+        _write_meta(meta, folder)
+        _publish(folder, target, meta)
+    return target
+
+
+@contextmanager
+def _writing(parent: Path) -> Iterator[Path]:
+    """Give a temporary folder beside the target, removed at the end unless renamed."""
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(parent)
+        folder = Path(tempfile.mkdtemp(prefix=".preparing-", dir=parent))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise DataError(
+            f"cannot write prepared data to {parent}: {error.strerror or error}; free or change "
+            "the folder, or set DSGKIT_CACHE to another"
+        ) from error
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove what killed processes left, once no living one can still be at it."""
+    for folder in parent.glob(".preparing-*"):
+        with suppress(FileNotFoundError):
+            if folder.stat().st_mtime < time.time() - _ABANDONED_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write(info: DatasetInfo, sources: Sequence[Source], folder: Path) -> dict[str, Any]:
+    if info.n_features is None:
+        info = replace(info, n_features=count_features(list(sources), info))
+    if not info.n_features:
+        raise DataError(f"{sources[0].label}: the file holds no features")
+    if info.n_features > MOST_FEATURES:
+        raise DataError(
+            f"{sources[0].label}: {info.n_features:,} features; rows are kept dense, with at most "
+            f"{MOST_FEATURES:,}"
+        )
+    labels = LabelMap(info.positive, info.negative)
+    parts = {}
+    for part in {file.part: 0 for file in info.files if file.part in PARTS} or ["train"]:
+        with _Matrix(folder, part, info.n_features) as matrix:
+            for block in _blocks(info, sources, part, labels):
+                matrix.append(block)
+            parts[part] = matrix.finish(labels, info)
+    digests = "".join(part["content_hash"] for part in parts.values())
+    return {
+        "version": VERSION,
+        "name": info.name,
+        "n_features": info.n_features,
+        "content_hash": hashlib.sha256(digests.encode()).hexdigest(),
+        "sources": [source.identity() for source in sources],
+        "parts": parts,
+    }
+
+
+def _blocks(
+    info: DatasetInfo, sources: Sequence[Source], part: str, labels: LabelMap
+) -> Iterator[Block]:
+    """Yield the blocks of one part of a dataset, with a progress bar on a terminal."""
+    from tqdm import tqdm
+
+    progress = tqdm(desc=f"{info.name} ({part})", unit=" rows", disable=None, leave=False)
+    with progress:
+        for X, y in _raw_blocks(info, sources, part, labels):
+            yield X, y
+            progress.update(len(X))
+
+
+def _raw_blocks(
+    info: DatasetInfo, sources: Sequence[Source], part: str, labels: LabelMap
+) -> Iterator[Block]:
+    if info.read_bundled is not None:
+        if part == "train":
+            X, positive = info.read_bundled()
+            yield np.asarray(X, np.float32), np.where(positive, 1, -1).astype(np.int8)
+        return
+    apart = [read_labels(s, info, labels) for s in sources if s.file.part == f"{part}_labels"]
+    blocks = (s for s in sources if s.file.part == part)
+    rows = (block for source in blocks for block in read_blocks(source, info, labels))
+    yield from _joined(rows, np.concatenate(apart)) if apart else rows
+
+
+def _joined(blocks: Iterator[Block], y: NDArray[np.int8]) -> Iterator[Block]:
+    """Put labels from a file of their own beside the rows."""
+    start = 0
+    for X, _ in blocks:
+        stop = start + len(X)
+        yield X, y[start:stop]
+        start = stop
+
+
+class _Matrix:
+    """A matrix that is written block by block while its statistics are taken."""
+
+    def __init__(self, folder: Path, part: str, n_features: int) -> None:
+        self.folder, self.part = folder, part
+        self.n_rows, self.n_features = 0, n_features
+        self.codes: list[NDArray[np.int8]] = []
+        self.minimum = np.full(n_features, np.inf)
+        self.maximum = np.full(n_features, -np.inf)
+        self.total = np.zeros(n_features)
+        self.sha256 = hashlib.sha256()
+
+    def __enter__(self) -> _Matrix:
+        self.file = (self.folder / PARTS[self.part][0]).open("wb")
+        self._write_header()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.file.close()
+
+    def _write_header(self) -> None:
+        # numpy pads the header so that the same bytes hold any number of rows
+        header = {"descr": "<f4", "fortran_order": False, "shape": (self.n_rows, self.n_features)}
+        self.file.seek(0)
+        np.lib.format.write_array_header_1_0(self.file, header)
+
+    def append(self, block: Block) -> None:
+        X, y = np.ascontiguousarray(block[0], "<f4"), block[1]
+        if not len(X):
+            return
+        assert y is not None
+        self.codes.append(y)
+        self.file.write(X.data)
+        self.sha256.update(X.data)
+        self.n_rows += len(X)
+        np.minimum(self.minimum, X.min(axis=0), out=self.minimum)
+        np.maximum(self.maximum, X.max(axis=0), out=self.maximum)
+        self.total += X.sum(axis=0, dtype=np.float64)
+
+    def finish(self, labels: LabelMap, info: DatasetInfo) -> dict[str, Any]:
+        """Complete the matrix, write the labels beside it, and return the statistics."""
+        self._write_header()
+        _sync(self.file)
+        y = labels.finish(np.concatenate(self.codes))
+        with (self.folder / PARTS[self.part][1]).open("wb") as file:
+            np.save(file, y)
+            _sync(file)
+        self.sha256.update(y.data)
+        return {
+            "n_rows": self.n_rows,
+            "label_counts": _counted(y, info, self.part),
+            "minimum": self.minimum.tolist(),
+            "maximum": self.maximum.tolist(),
+            "mean": (self.total / self.n_rows).tolist(),
+            "content_hash": self.sha256.hexdigest(),
+        }
+
+
+def _counted(y: NDArray[np.int8], info: DatasetInfo, part: str) -> dict[str, int]:
+    positives = int(np.count_nonzero(y == 1))
+    if positives in (0, len(y)):
+        one = "+1" if positives else "-1"
+        test = " of the test file" if part == "test" else ""
+        raise DataError(
+            f"dataset {info.name}: all {len(y):,} labels{test} are of one class ({one}; "
+            f"{info.labels}); two are needed"
+        )
+    return {"+1": positives, "-1": len(y) - positives}
+
+
+def _sync(file: Any) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _write_meta(meta: dict[str, Any], folder: Path) -> None:
+    with (folder / "meta.json").open("w", encoding="utf-8") as file:
+        json.dump(meta, file, indent=1)
+        _sync(file)
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _publish(folder: Path, target: Path, meta: dict[str, Any]) -> None:
+    """Rename a finished folder to its final name, unless another process was first."""
+    while True:
+        try:
+            folder.rename(target)
+        except OSError:
+            if not target.exists():
+                raise
+        else:
+            return _sync_folder(target.parent)
+        present = read_meta(target)
+        if present is not None and present["sources"] == meta["sources"]:
+            return None
+        # an outdated form: out of the way, to be deleted with the temporary folder's own kind
+        old = Path(tempfile.mkdtemp(prefix=".preparing-", dir=target.parent))
+        with suppress(FileNotFoundError):
+            target.rename(old / "old")
+        shutil.rmtree(old, ignore_errors=True)

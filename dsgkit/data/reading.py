@@ -1,0 +1,184 @@
+"""Blocks of parsed rows from the files of a dataset, with the place of every error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.data import delimited, libsvm
+from dsgkit.data.labels import LabelMap
+from dsgkit.data.locate import Source
+from dsgkit.data.registry import DatasetInfo
+from dsgkit.data.streams import Chunk, LineReader, check_sha256
+from dsgkit.errors import DataError
+
+Block = tuple[NDArray[np.float32], NDArray[np.int8] | None]
+Parser = Callable[[bytes], tuple[Any, NDArray[Any] | None]]
+Problem = Callable[[bytes], tuple[str | None, str | None]]
+
+BLOCK_VALUES = 2**23
+"""Values of the dense blocks that sparse rows are spread into."""
+
+
+def read_blocks(source: Source, info: DatasetInfo, labels: LabelMap) -> Iterator[Block]:
+    """Read one file as blocks of rows.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    info : DatasetInfo
+        How to read it; ``n_features`` must be known.
+    labels : LabelMap
+        Codes the labels.
+
+    Yields
+    ------
+    X : ndarray of float32, shape (n_block, n_features)
+    y : ndarray of int8, shape (n_block,), or None in a file without labels
+
+    Raises
+    ------
+    DataError
+        With file and line for a malformed line; for an empty file, an unexpected number of rows
+        and a wrong checksum.
+    """
+    reader = LineReader(source)
+    parse, problem, chunks = _format(source, info, labels, iter(reader))
+    n_rows = 0
+    for chunk in chunks:
+        try:
+            X, raw = parse(chunk.data)
+            y = None if raw is None else labels.encode(raw)
+        except (ValueError, OverflowError) as error:
+            raise _located(source, chunk, problem, labels, error) from error
+        n_rows += X.shape[0]
+        yield from _dense(X, y)
+    _check_rows(source, n_rows)
+    check_sha256(source, reader.sha256.hexdigest())
+
+
+def read_labels(source: Source, info: DatasetInfo, labels: LabelMap) -> NDArray[np.int8]:
+    """Read a file that holds one label a line."""
+    alone = replace(info, n_features=0, label_column=0, loader="delimited", header=False)
+    blocks = [y for _, y in read_blocks(source, alone, labels) if y is not None]
+    return np.concatenate(blocks)
+
+
+def count_features(sources: list[Source], info: DatasetInfo) -> int:
+    """Find the number of features of files that are not known beforehand.
+
+    The largest index in LIBSVM files (all of them are read once), the columns of the first row
+    in delimited ones.
+    """
+    if info.loader == "libsvm":
+        chunks = chain.from_iterable(LineReader(source) for source in sources)
+        return max((libsvm.largest_index(chunk.data) for chunk in chunks), default=0)
+    _, first = _skip_header(iter(LineReader(sources[0])), info.header)
+    return max(0, len(delimited.split(first, _delimiter(info, first))) - 1)
+
+
+def _format(
+    source: Source, info: DatasetInfo, labels: LabelMap, chunks: Iterator[Chunk]
+) -> tuple[Parser, Problem, Iterator[Chunk]]:
+    """Return the parser of a file, its slow twin that explains errors, and the lines to parse."""
+    assert info.n_features is not None
+    n_features = info.n_features
+    if info.loader == "libsvm":
+        return (
+            lambda data: libsvm.parse(data, n_features),
+            lambda line: libsvm.problem(line, n_features),
+            chunks,
+        )
+    chunks, first = _skip_header(chunks, info.header)
+    layout = _layout(source, info, labels, first)
+    return (
+        lambda data: delimited.parse(data, layout),
+        lambda line: delimited.problem(line, layout),
+        chunks,
+    )
+
+
+def _layout(source: Source, info: DatasetInfo, labels: LabelMap, first: bytes) -> delimited.Layout:
+    assert info.n_features is not None
+    delimiter = _delimiter(info, first)
+    if _labels_apart(source, info):
+        return delimited.Layout(info.n_features, delimiter, None)
+    n_columns = info.n_features + 1
+    if not -n_columns <= info.label_column < n_columns:
+        raise DataError(
+            f"{source.label}: label_column {info.label_column} of a file with {n_columns} columns"
+        )
+    return delimited.Layout(n_columns, delimiter, info.label_column % n_columns, labels.text)
+
+
+def _labels_apart(source: Source, info: DatasetInfo) -> bool:
+    return any(file.part == f"{source.file.part}_labels" for file in info.files)
+
+
+def _delimiter(info: DatasetInfo, first: bytes) -> str | None:
+    return info.delimiter or delimited.guess_delimiter(first)
+
+
+def _skip_header(chunks: Iterator[Chunk], header: bool) -> tuple[Iterator[Chunk], bytes]:
+    """Cut the header off; return the other lines and, beside them, the first line of data."""
+    chunk = next(chunks, Chunk(b"", 1))
+    if header:
+        chunk = _drop_line(chunk)
+    while not chunk.data.strip() and (following := next(chunks, None)):
+        chunk = following
+    first = chunk.data.lstrip().partition(b"\n")[0]
+    return chain([chunk], chunks), first
+
+
+def _drop_line(chunk: Chunk) -> Chunk:
+    """Return a chunk without its first line that is not blank."""
+    blank = len(chunk.data) - len(chunk.data.lstrip())
+    end = chunk.data.find(b"\n", blank) + 1 or len(chunk.data)
+    return Chunk(chunk.data[end:], chunk.first_line + chunk.data.count(b"\n", 0, end))
+
+
+def _dense(X: Any, y: NDArray[np.int8] | None) -> Iterator[Block]:
+    """Yield dense blocks of bounded size from dense or sparse rows."""
+    if isinstance(X, np.ndarray):
+        yield X, y
+        return
+    step = max(1, BLOCK_VALUES // max(1, X.shape[1]))
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, start + step)
+        yield X[rows].toarray(), None if y is None else y[rows]
+
+
+def _located(
+    source: Source, chunk: Chunk, problem: Problem, labels: LabelMap, error: Exception
+) -> DataError:
+    """Return the error of the first bad line of a chunk that did not parse."""
+    for number, line in enumerate(chunk.data.split(b"\n"), chunk.first_line):
+        trouble, label = problem(line)
+        if label is not None:
+            trouble = _label_problem(label, labels)
+        if trouble:
+            return DataError(f"{source.label}:{number}: {trouble}")
+    # the fast parser and its slow twin disagree: better its own words than none
+    return DataError(f"{source.label}: from line {chunk.first_line} on: {error}")
+
+
+def _label_problem(label: str, labels: LabelMap) -> str | None:
+    try:
+        labels.encode(np.array([label if labels.text else float(label)]))
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _check_rows(source: Source, n_rows: int) -> None:
+    expected = source.file.n_rows
+    if n_rows == 0:
+        raise DataError(f"{source.label}: the file holds no rows")
+    if expected is not None and n_rows != expected:
+        raise DataError(f"{source.label}: {n_rows:,} rows, but {expected:,} are expected")

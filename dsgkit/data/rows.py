@@ -1,0 +1,113 @@
+"""Rows of a large matrix, chosen and scaled lazily: nothing is copied until rows are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Index = slice | NDArray[np.integer]
+
+
+class Rows:
+    """A lazy two-dimensional view ``(base[index] - offset) * factor`` in float32.
+
+    Parameters
+    ----------
+    base : ndarray or memmap of shape (n, d)
+        The whole matrix.
+    index : array of int, optional
+        Row numbers in ``base``, in the order of the view; all rows by default.
+    offset, factor : array of shape (d,), optional
+        Scaling per column; none by default.
+
+    Notes
+    -----
+    Reading is by slice or by an array of positions, and gives a new C-contiguous array. A view of
+    a memory map pickles as its file name, so worker processes share the pages.
+    """
+
+    ndim = 2
+    dtype = np.dtype(np.float32)
+
+    def __init__(
+        self,
+        base: NDArray[Any],
+        index: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+        factor: ArrayLike | None = None,
+    ) -> None:
+        self.base = base
+        self.index = None if index is None else np.asarray(index)
+        self.offset = None if offset is None else np.asarray(offset, np.float32)
+        self.factor = None if factor is None else np.asarray(factor, np.float32)
+
+    def __len__(self) -> int:
+        return len(self.base) if self.index is None else len(self.index)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return len(self), self.base.shape[1]
+
+    def __getitem__(self, key: Index) -> NDArray[np.float32]:
+        rows = key if self.index is None else self.index[key]
+        # np.array copies what a slice would only view, and drops the memmap subclass
+        values = np.array(self.base[rows], np.float32, order="C", subok=False)
+        if self.offset is not None:
+            values -= self.offset
+        if self.factor is not None:
+            values *= self.factor
+        return values
+
+    def __array__(
+        self, dtype: np.dtype[Any] | None = None, copy: bool | None = None
+    ) -> NDArray[Any]:
+        return self[:].astype(dtype or self.dtype, copy=False)
+
+    def take(self, key: Index) -> Rows:
+        """Return the view of some of these rows, without reading them.
+
+        Parameters
+        ----------
+        key : slice or array of int
+            Positions within this view.
+
+        Returns
+        -------
+        Rows
+        """
+        if self.index is not None:
+            index = self.index[key]
+        elif isinstance(key, slice):
+            index = np.arange(*key.indices(len(self.base)))
+        else:
+            index = np.asarray(key)
+        return Rows(self.base, index, self.offset, self.factor)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"base": _by_name(self.base)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        base = state["base"]
+        self.__dict__.update(state | {"base": base() if isinstance(base, _MapName) else base})
+
+
+class _MapName:
+    """Where a memory map lies, in place of its bytes."""
+
+    def __init__(self, array: np.memmap[Any, Any]) -> None:
+        self.filename = str(array.filename)
+        self.dtype, self.shape, self.offset = array.dtype, array.shape, array.offset
+
+    def __call__(self) -> NDArray[Any]:
+        return np.memmap(self.filename, self.dtype, "r", self.offset, self.shape)
+
+
+def _by_name(array: NDArray[Any]) -> NDArray[Any] | _MapName:
+    """Return the name of a whole memory map; any other array, and a part of a map, as it is."""
+    # a slice of a map keeps the attributes of the whole map, `offset` included
+    if isinstance(array, np.memmap) and not isinstance(array.base, np.ndarray):
+        return _MapName(array)
+    return array

@@ -1,0 +1,132 @@
+"""Text files of any size, read in pieces of whole lines, uncompressed and hashed on the way."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import lzma
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Any
+
+from dsgkit.data.locate import Source
+from dsgkit.errors import DataError
+
+CHUNK_BYTES = 32 * 2**20
+"""Uncompressed bytes read at a time."""
+
+_OPENERS: dict[str, Callable[..., Any]] = {
+    ".xz": lzma.open,
+    ".bz2": bz2.open,
+    ".gz": gzip.open,
+}
+_DAMAGED = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some whole lines of a file.
+
+    Attributes
+    ----------
+    data : bytes
+        The lines.
+    first_line : int
+        Number of the first one, from 1.
+    """
+
+    data: bytes
+    first_line: int
+
+
+class LineReader:
+    """Iterates over a file in chunks of lines.
+
+    Parameters
+    ----------
+    source : Source
+        The file, plain or compressed.
+
+    Attributes
+    ----------
+    sha256
+        Digest of all bytes read so far; of the whole uncompressed file after the last chunk.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.sha256 = hashlib.sha256()
+
+    def __iter__(self) -> Iterator[Chunk]:
+        rest, line = b"", 1
+        for block in self._blocks():
+            self.sha256.update(block)
+            end = block.rfind(b"\n") + 1
+            if not end:
+                rest += block
+                continue
+            chunk = Chunk(rest + block[:end], line)
+            rest = block[end:]
+            line += chunk.data.count(b"\n")
+            yield chunk
+        if rest:
+            yield Chunk(rest, line)
+
+    def _blocks(self) -> Iterator[bytes]:
+        try:
+            with _open(self.source) as stream:
+                while block := stream.read(CHUNK_BYTES):
+                    yield block
+        except _DAMAGED as error:
+            raise DataError(f"{self.source.label}: cannot be read ({error})") from error
+
+
+@contextmanager
+def _open(source: Source) -> Iterator[IO[bytes]]:
+    if source.member is None:
+        opener = _OPENERS.get(source.path.suffix, open)
+        with opener(source.path, "rb") as stream:
+            yield stream
+    else:
+        with (
+            zipfile.ZipFile(source.path) as archive,
+            archive.open(_member(archive, source)) as file,
+        ):
+            yield file
+
+
+def _member(archive: zipfile.ZipFile, source: Source) -> str:
+    """Return the full name of the member, which may lie in folders of the archive."""
+    for name in archive.namelist():
+        if name.rpartition("/")[2] == source.member and "__MACOSX" not in name:
+            return name
+    raise DataError(f"{source.path}: the archive holds no file {source.member}")
+
+
+def checksum(source: Source) -> str:
+    """Return the SHA-256 of the uncompressed content."""
+    reader = LineReader(source)
+    for _ in reader:
+        pass
+    return reader.sha256.hexdigest()
+
+
+def check_sha256(source: Source, actual: str) -> None:
+    """Compare a checksum with the registered one.
+
+    Raises
+    ------
+    DataError
+        When they differ; it names both.
+    """
+    expected = source.file.sha256
+    if expected and actual != expected:
+        raise DataError(
+            f"{source.label}: the sha256 of the uncompressed content is {actual}, but {expected} "
+            "is registered; replace the file (one of your own goes in by `path:` under its own "
+            "name)"
+        )

@@ -1,0 +1,51 @@
+import bz2
+import gzip
+import lzma
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dsgkit.data.datasets import Dataset
+
+REAL_DATA = os.environ.get("DSGKIT_DATA")
+COMPRESS = {"": bytes, ".xz": lzma.compress, ".bz2": bz2.compress, ".gz": gzip.compress}
+
+
+@pytest.fixture(autouse=True)
+def isolated(monkeypatch, tmp_path):
+    """No test sees the user's files, fills the user's cache or reaches the network."""
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DSGKIT_OFFLINE", "1")
+    monkeypatch.delenv("DSGKIT_DATA", raising=False)
+
+
+@pytest.fixture
+def real_data(monkeypatch):
+    if not REAL_DATA:
+        pytest.skip("needs DSGKIT_DATA")
+    monkeypatch.setenv("DSGKIT_DATA", REAL_DATA)
+    return Path(REAL_DATA)
+
+
+def make_spec(**settings):
+    defaults = dict.fromkeys(
+        ("name", "loader", "path", "test_path", "positive", "n_features", "delimiter")
+    )
+    return SimpleNamespace(**(defaults | {"header": False, "label_column": -1} | settings))
+
+
+def make_dataset(X, y, X_test=None, y_test=None):
+    X = np.asarray(X, np.float32)
+    return Dataset(
+        name="made",
+        X=X,
+        y=np.asarray(y, np.int8),
+        X_test=X_test,
+        y_test=y_test,
+        minimum=X.min(axis=0).astype(float),
+        maximum=X.max(axis=0).astype(float),
+        content_hash="",
+    )

@@ -1,0 +1,164 @@
+from pathlib import Path
+
+import pooch
+import pytest
+
+from dsgkit.data import locate, registry
+from dsgkit.data.datasets import load_dataset, resolve
+from dsgkit.data.locate import find, require
+from dsgkit.data.registry import DATASETS, DataFile, DatasetInfo, get
+from dsgkit.errors import DataError, MissingDataError
+from tests.data.conftest import make_spec
+
+SUFFIXED = ["plain", "plain.xz", "plain.bz2", "plain.gz"]
+
+
+def made(*files):
+    return DatasetInfo("made", "", "libsvm", files, None, None, None, folder="folder")
+
+
+def touch(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return path
+
+
+@pytest.fixture
+def data(monkeypatch, tmp_path):
+    monkeypatch.setenv("DSGKIT_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("name", [*SUFFIXED, "alias", "alias.gz"])
+@pytest.mark.parametrize("folder", ["folder", "made"])
+@pytest.mark.parametrize("official", SUFFIXED)
+def test_any_container_of_the_content_is_found(data, name, folder, official):
+    file = DataFile(official, aliases=("alias",))
+    path = touch(data / folder / name)
+    assert find(made(file), file).path == path
+
+
+def test_the_users_folder_comes_before_the_cache(data, tmp_path):
+    file = DataFile("plain")
+    cached = touch(tmp_path / "cache/downloads/folder/plain.xz")
+    assert find(made(file), file).path == cached
+    own = touch(data / "folder/plain.gz")
+    assert find(made(file), file).path == own
+
+
+def test_an_archive_or_its_member_is_found(data):
+    file = DataFile("made.zip", member="train.csv")
+    archive = touch(data / "folder/made.zip")
+    assert find(made(file), file).member == "train.csv"
+    archive.unlink()
+    touch(data / "folder/train.csv.xz")
+    assert find(made(file), file).member is None
+
+
+def test_folders_and_other_names_do_not_count(data):
+    (data / "folder/plain").mkdir(parents=True)
+    touch(data / "folder/plain.zst")
+    touch(data / "plain")
+    assert find(made(DataFile("plain")), DataFile("plain")) is None
+
+
+@pytest.mark.parametrize(
+    "file", [f for d in DATASETS.values() for f in d.files], ids=lambda f: f.name
+)
+def test_every_registered_file_says_where_it_belongs(data, file):
+    info = next(d for d in DATASETS.values() if file in d.files)
+    with pytest.raises(MissingDataError) as caught:
+        require(info, file)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(f"dataset {info.name}: ")
+    assert (file.url or info.homepage) in message
+    # following the advice must help
+    place = message.split("put it at ")[1].split(" (or")[0].split(", or set")[0]
+    assert Path(place).parent == data / info.folder
+    assert find(info, file) is None
+    touch(Path(place))
+    assert find(info, file).path == Path(place)
+
+
+def test_offline_a_missing_dataset_is_one_line(tmp_path):
+    with pytest.raises(MissingDataError) as caught:
+        load_dataset(make_spec(name="ijcnn1"))
+    assert str(caught.value) == (
+        "dataset ijcnn1: file ijcnn1.bz2 is missing; get it from "
+        "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/ijcnn1.bz2 and put it at "
+        f"{tmp_path}/cache/downloads/ijcnn1/ijcnn1.bz2, or set DSGKIT_DATA"
+    )
+
+
+def test_a_missing_local_file_is_named(tmp_path):
+    with pytest.raises(MissingDataError, match=f"no such file: {tmp_path}/none.txt"):
+        load_dataset(make_spec(path=str(tmp_path / "none.txt"), loader="libsvm"))
+
+
+def test_the_cache_is_the_platforms_unless_set(monkeypatch, tmp_path):
+    assert locate.cache_folder() == tmp_path / "cache"
+    monkeypatch.delenv("DSGKIT_CACHE")
+    assert locate.cache_folder() == Path(pooch.os_cache("dsgkit"))
+
+
+def test_the_papers_datasets_are_registered():
+    shapes = {
+        "codrna": (59_535, 8),
+        "ijcnn1": (49_990, 22),
+        "susy": (5_000_000, 18),
+        "covtype": (581_012, 54),
+        "higgs": (11_000_000, 28),
+        "skin": (245_057, 3),
+        "dota2": (92_650, 116),
+        "unclonable": (6_000_000, 128),
+    }
+    assert {n: (d.n_rows, d.n_features) for n, d in DATASETS.items() if n in shapes} == shapes
+
+
+@pytest.mark.parametrize("info", DATASETS.values(), ids=lambda d: d.name)
+def test_registered_datasets_are_complete_and_consistent(info):
+    assert info.homepage.startswith("https://") and info.licence and info.citation
+    assert info.positive and info.negative and not set(info.positive) & set(info.negative)
+    train = [f for f in info.files if f.part == "train"]
+    if info.loader != "bundled":
+        assert sum(f.n_rows for f in train) == info.n_rows
+        assert info.folder
+    for file in info.files:
+        assert file.url is None or file.url.endswith("/" + file.name)
+        assert file.sha256 is None or len(bytes.fromhex(file.sha256)) == 32
+
+
+def test_label_mappings_in_words():
+    assert get("covtype").labels == "2 is +1, 1 -1"
+    assert get("digits").labels == "even is +1, odd -1"
+    assert made().labels == "the larger label is +1, the smaller -1"
+    positive = resolve(make_spec(path="x", loader="libsvm", positive=[3, "4"]))
+    assert positive.labels == "3 or 4 is +1, the rest -1"
+
+
+def test_an_unknown_name_brings_the_nearest():
+    with pytest.raises(DataError, match=r"unknown dataset 'cod-rna'; did you mean 'codrna'\?"):
+        get("cod-rna")
+    with pytest.raises(DataError, match="unknown dataset 'qqq'; known: breast_cancer, codrna"):
+        get("qqq")
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({}, "say `name` .* or `path`"),
+        ({"name": "skin", "loader": "libsvm"}, "read by loader 'delimited', not 'libsvm'"),
+        ({"name": "skin", "positive": [2]}, "skin is registered: `positive` is for files"),
+        ({"name": "skin", "path": "x", "loader": "libsvm"}, "'skin' is a registered dataset"),
+        ({"path": "x"}, "say `loader: libsvm` or"),
+        ({"path": "x", "loader": "bundled"}, "say `loader: libsvm` or"),
+    ],
+)
+def test_specs_that_contradict_themselves(settings, text):
+    with pytest.raises(DataError, match=text):
+        resolve(make_spec(**settings))
+
+
+def test_a_loader_may_be_repeated_for_a_registered_dataset():
+    assert resolve(make_spec(name="skin", loader="delimited")) is registry.DATASETS["skin"]

@@ -1,0 +1,235 @@
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits
+
+from dsgkit.data import prepare as preparing
+from dsgkit.data.datasets import load_dataset, obtain, open_dataset, resolve
+from dsgkit.errors import DataError
+from tests.data.conftest import make_spec
+
+TEXT = "1 1:0.5 2:3\n-1 1:2.5\n1 2:-4\n"
+
+
+@pytest.fixture
+def spec(tmp_path):
+    (tmp_path / "data").write_text(TEXT)
+    (tmp_path / "test").write_text("-1 1:9\n1 2:1\n")
+    paths = {"path": str(tmp_path / "data"), "test_path": str(tmp_path / "test")}
+    return make_spec(loader="libsvm", **paths)
+
+
+def prepared(tmp_path):
+    folder = tmp_path / "cache/prepared"
+    return sorted(p.name for p in folder.iterdir()) if folder.exists() else []
+
+
+def count_preparations(monkeypatch):
+    calls = []
+    original = preparing._write
+    monkeypatch.setattr(preparing, "_write", lambda *a: calls.append(1) or original(*a))
+    return calls
+
+
+def test_statistics_are_of_all_training_rows(spec, tmp_path):
+    dataset = load_dataset(spec)
+    assert isinstance(dataset.X, np.memmap) and isinstance(dataset.X_test, np.memmap)
+    assert dataset.minimum.tolist() == [0, -4]
+    assert dataset.maximum.tolist() == [2.5, 3]
+    (name,) = prepared(tmp_path)
+    meta = json.loads((tmp_path / "cache/prepared" / name / "meta.json").read_text())
+    train = meta["parts"]["train"]
+    np.testing.assert_allclose(train["mean"], dataset.X.mean(axis=0))
+    assert train["label_counts"] == {"+1": 2, "-1": 1}
+
+
+def test_prepared_once_then_opened(spec, monkeypatch):
+    calls = count_preparations(monkeypatch)
+    first, second = load_dataset(spec), load_dataset(spec)
+    assert calls == [1]
+    assert first.content_hash == second.content_hash
+    np.testing.assert_array_equal(first.X, second.X)
+    np.testing.assert_array_equal(first.y_test, second.y_test)
+
+
+def test_a_changed_file_is_prepared_again(spec, tmp_path, monkeypatch):
+    before = load_dataset(spec)
+    calls = count_preparations(monkeypatch)
+    (tmp_path / "data").write_text(TEXT.replace("0.5", "0.25"))
+    os.utime(tmp_path / "data", ns=(1, 1))
+    after = load_dataset(spec)
+    assert calls == [1]
+    assert (before.X[0, 0], after.X[0, 0]) == (0.5, 0.25)  # an open map outlives its successor
+    assert before.content_hash != after.content_hash
+    assert len(prepared(tmp_path)) == 1
+
+
+def test_prepared_data_outlive_their_files(spec, tmp_path):
+    expected = np.array(load_dataset(spec).X)
+    (tmp_path / "data").unlink()
+    np.testing.assert_array_equal(load_dataset(spec).X, expected)
+
+
+def test_other_options_are_prepared_apart(spec, tmp_path):
+    load_dataset(spec)
+    spec.n_features = 5
+    assert load_dataset(spec).X.shape == (3, 5)
+    assert len(prepared(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("name", ["a/b", "../up", "x" * 300, "\u00e9t\u00e9 1"])
+def test_any_name_makes_one_folder(spec, tmp_path, name):
+    spec.name = name
+    assert load_dataset(spec).name == name
+    assert len(prepared(tmp_path)) == 1
+
+
+def test_the_content_hash_is_of_content_alone(spec, tmp_path):
+    one = load_dataset(spec).content_hash
+    (tmp_path / "same").write_text("# a comment\n" + TEXT.replace("0.5", "5e-1"))
+    spec.path = str(tmp_path / "same")
+    assert load_dataset(spec).content_hash == one
+    spec.test_path = None
+    assert load_dataset(spec).content_hash != one
+
+
+@pytest.mark.parametrize("step", ["_write_meta", "_counted", "_publish"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interruption_leaves_nothing(spec, tmp_path, monkeypatch, step, error):
+    with monkeypatch.context() as patch:
+
+        def interrupt(*_):
+            raise error
+
+        patch.setattr(preparing, step, interrupt)
+        with pytest.raises(error):
+            load_dataset(spec)
+    assert prepared(tmp_path) == []
+    assert load_dataset(spec).X.shape == (3, 2)
+
+
+def test_a_bad_test_file_leaves_nothing(spec, tmp_path):
+    (tmp_path / "test").write_text("1 1:2\n1 x\n")
+    with pytest.raises(DataError, match=r"test:2: 'x' is not index:value"):
+        load_dataset(spec)
+    assert prepared(tmp_path) == []
+
+
+def test_a_full_disk_is_one_line(spec, tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DataError, match=r"No space left on device; .* DSGKIT_CACHE"):
+        load_dataset(spec)
+    assert prepared(tmp_path) == []
+
+
+def test_a_cache_that_is_a_file_is_one_line(spec, tmp_path):
+    (tmp_path / "cache").touch()
+    with pytest.raises(DataError, match=r"cannot write prepared data to .*cache/prepared"):
+        load_dataset(spec)
+
+
+def test_whoever_finishes_second_keeps_the_first(spec, tmp_path, monkeypatch):
+    info = resolve(spec)
+    original, first = preparing._publish, []
+
+    def overtaken(*args):
+        if not first:
+            first.append(1)
+            preparing.prepare(info, obtain(info))
+            (preparing.prepared_folder(info) / "mark").touch()
+        original(*args)
+
+    monkeypatch.setattr(preparing, "_publish", overtaken)
+    assert open_dataset(info).X.shape == (3, 2)
+    assert (preparing.prepared_folder(info) / "mark").exists()
+    assert len(prepared(tmp_path)) == 1
+
+
+def test_two_processes_prepare_the_same_dataset(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{i % 2} 1:{a:.6f} 2:{b:.6f}" for i, (a, b) in enumerate(rng.random((20_000, 2)))]
+    (tmp_path / "data").write_text("\n".join(lines))
+    program = (
+        "import sys, time, pathlib, sklearn.datasets, pandas\n"
+        "from types import SimpleNamespace\n"
+        "from dsgkit.data import load_dataset\n"
+        "here = pathlib.Path(sys.argv[1])\n"
+        "(here / ('ready' + sys.argv[2])).touch()\n"
+        "while not (here / 'go').exists(): time.sleep(0.001)\n"
+        "spec = SimpleNamespace(name='shared', loader='libsvm', path=str(here / 'data'),\n"
+        "    test_path=None, positive=None, n_features=2, delimiter=None, header=False,\n"
+        "    label_column=-1)\n"
+        "print(load_dataset(spec).content_hash)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    processes = [
+        subprocess.Popen([*command, str(i)], stdout=subprocess.PIPE, text=True) for i in range(2)
+    ]
+    deadline = time.monotonic() + 60
+    while not all((tmp_path / f"ready{i}").exists() for i in range(2)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    (tmp_path / "go").touch()
+    hashes = [process.communicate(timeout=60)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert hashes[0] == hashes[1] and len(hashes[0]) == 65
+    assert len(prepared(tmp_path)) == 1
+
+
+def test_what_a_killed_process_left_is_removed_in_time(spec, tmp_path):
+    parent = tmp_path / "cache/prepared"
+    for name, age in ((".preparing-old", 2 * 24 * 3600), (".preparing-new", 60)):
+        (parent / name).mkdir(parents=True)
+        (parent / name / "X.npy").touch()
+        os.utime(parent / name, (time.time() - age,) * 2)
+    load_dataset(spec)
+    assert ".preparing-new" in prepared(tmp_path) and ".preparing-old" not in prepared(tmp_path)
+
+
+def test_a_damaged_record_is_prepared_again(spec):
+    folder = preparing.prepared_folder(resolve(spec))
+    load_dataset(spec)
+    (folder / "meta.json").write_text("{")
+    assert load_dataset(spec).X.shape == (3, 2)
+    assert json.loads((folder / "meta.json").read_text())["version"] == preparing.VERSION
+
+
+def test_a_damaged_matrix_is_one_line(spec):
+    load_dataset(spec)
+    matrix = preparing.prepared_folder(resolve(spec)) / "X.npy"
+    os.truncate(matrix, 130)
+    with pytest.raises(DataError, match=r"cannot be opened .* remove the folder"):
+        load_dataset(spec)
+
+
+def test_opening_needs_no_parser(spec, tmp_path):
+    load_dataset(spec)
+    program = (
+        "import sys\nfrom types import SimpleNamespace\n"
+        "from dsgkit.data import load_dataset, semi_supervised_split\n"
+        f"load_dataset(SimpleNamespace(**{vars(spec)!r}))\n"
+        "print(sorted({'sklearn', 'pandas', 'scipy', 'pooch', 'requests'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_bundled_datasets():
+    X, digit = load_digits(return_X_y=True)
+    dataset = load_dataset(make_spec(name="digits", loader="bundled"))
+    np.testing.assert_array_equal(dataset.X, X)
+    np.testing.assert_array_equal(dataset.y, np.where(digit % 2, -1, 1))
+    bunch = load_breast_cancer()
+    dataset = load_dataset(make_spec(name="breast_cancer"))
+    malignant = bunch.target_names[bunch.target] == "malignant"
+    np.testing.assert_array_equal(dataset.X, bunch.data.astype(np.float32))
+    np.testing.assert_array_equal(dataset.y == 1, malignant)
+    assert dataset.X_test is None

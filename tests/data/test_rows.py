@@ -1,0 +1,96 @@
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from dsgkit.data.rows import Rows
+from tests.data.conftest import make_dataset
+
+matrices = arrays(np.float32, (7, 3), elements=st.floats(-1e3, 1e3, width=32))
+
+
+def reference(base, index, offset, factor):
+    rows = [(base[i].astype(np.float32) - offset) * factor for i in index]
+    return np.array(rows, np.float32).reshape(-1, base.shape[1])
+
+
+@given(matrices, st.lists(st.integers(0, 6), max_size=9), st.data())
+def test_values_equal_the_loop(base, index, data):
+    offset, factor = (
+        data.draw(arrays(np.float32, 3, elements=st.floats(-9, 9, width=32))) for _ in "ab"
+    )
+    rows = Rows(base, np.array(index, int), offset, factor)
+    expected = reference(base, index, offset, factor)
+    key = data.draw(st.slices(len(index)))
+    assert rows.shape == expected.shape
+    np.testing.assert_array_equal(rows[key], expected[key])
+    positions = np.array(data.draw(st.lists(st.integers(0, max(len(index) - 1, 0)))), int)
+    if index:
+        np.testing.assert_array_equal(rows[positions], expected[positions])
+        np.testing.assert_array_equal(rows.take(positions)[:], expected[positions])
+        np.testing.assert_array_equal(rows.take(key).take(slice(2))[:], expected[key][:2])
+
+
+def test_reading_gives_a_new_contiguous_float32_array():
+    base = np.asfortranarray(np.arange(12.0).reshape(4, 3))
+    for key in (slice(None), np.array([2, 0])):
+        values = Rows(base)[key]
+        assert values.dtype == np.float32 and values.flags.c_contiguous
+        values[:] = 0
+    assert base[2, 2] == 8
+
+
+def test_taking_reads_nothing_and_keeps_the_base():
+    base = np.zeros((5, 2), np.float32)
+    view = Rows(base).take(slice(1, 4)).take(np.array([2, 0]))
+    assert view.base is base
+    assert view.index.tolist() == [3, 1]
+
+
+def test_converts_to_an_array():
+    rows = Rows(np.eye(3, dtype=np.float32), [2, 0])
+    np.testing.assert_array_equal(np.asarray(rows), np.eye(3)[[2, 0]])
+    assert np.asarray(rows, np.float64).dtype == np.float64
+
+
+@pytest.fixture
+def memory_map(tmp_path):
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).random((5000, 4), np.float32))
+    return np.load(tmp_path / "X.npy", mmap_mode="r")
+
+
+def test_a_memory_map_pickles_as_its_name(memory_map):
+    rows = Rows(memory_map, [4999, 0], np.full(4, 0.5), np.full(4, 2.0))
+    text = pickle.dumps(rows)
+    assert len(text) < 2000
+    again = pickle.loads(text)
+    assert isinstance(again.base, np.memmap)
+    np.testing.assert_array_equal(again[:], rows[:])
+
+
+def test_a_part_of_a_memory_map_pickles_rightly(memory_map):
+    rows = Rows(memory_map[100:103])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(rows))[:], memory_map[100:103])
+
+
+@given(arrays(np.float32, (6, 4), elements=st.floats(-(2.0**99), 2.0**99, width=32)))
+def test_scaled_training_values_lie_in_the_unit_interval(X):
+    dataset = make_dataset(X, [1, -1] * 3)
+    values = Rows(dataset.X, None, *dataset.scaled())[:]
+    assert values.min() >= 0 and values.max() <= 1
+    varying = X.max(axis=0) - X.min(axis=0) > np.finfo(np.float32).tiny
+    assert (values.min(axis=0) == 0).all()
+    assert (values.max(axis=0)[varying] >= np.nextafter(np.float32(1), np.float32(0))).all()
+
+
+def test_scaling_to_another_range_and_constant_columns():
+    X = np.array([[0, 5, -2], [1, 5, 6], [4, 5, 2]], np.float32)
+    dataset = make_dataset(X, [1, -1, 1])
+    for low, high in ((0, 1), (-1, 1), (0.5, 3)):
+        values = Rows(X, None, *dataset.scaled(low, high))[:]
+        expected = low + (high - low) * (X - X.min(axis=0)) / np.array([4, 1, 8])
+        np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(values[:, 1], low)

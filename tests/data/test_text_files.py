@@ -1,0 +1,264 @@
+"""Text files of every kind become the arrays that another library reads from them."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.datasets import dump_svmlight_file
+
+from dsgkit.data import streams
+from dsgkit.data.datasets import load_dataset
+from dsgkit.data.labels import LabelMap
+from dsgkit.data.locate import Source
+from dsgkit.data.reading import read_blocks
+from dsgkit.data.registry import DataFile, DatasetInfo
+from dsgkit.errors import DataError
+from tests.data.conftest import COMPRESS, make_spec
+
+LIBSVM = b"+1 1:0.5 3:-2\n-1 2:1e-3\n1\n-1 1:4 2:5 3:6\n"
+LIBSVM_X = [[0.5, 0, -2], [0, 1e-3, 0], [0, 0, 0], [4, 5, 6]]
+Y = [1, -1, 1, -1]
+per_function = settings(
+    max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+
+
+def load(tmp_path, content, loader, name="data.txt", **options):
+    (tmp_path / name).write_bytes(content)
+    return load_dataset(make_spec(path=str(tmp_path / name), loader=loader, **options))
+
+
+def check(dataset, X, y):
+    assert dataset.X.dtype == np.float32 and dataset.y.dtype == np.int8
+    np.testing.assert_array_equal(dataset.X, np.array(X, np.float32))
+    np.testing.assert_array_equal(dataset.y, y)
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+def test_libsvm_in_every_container(tmp_path, suffix, ending):
+    content = COMPRESS[suffix](LIBSVM.replace(b"\n", ending))
+    check(load(tmp_path, content, "libsvm", "data" + suffix), LIBSVM_X, Y)
+
+
+@pytest.mark.parametrize("n_bytes", [1, 3, 16, 1000])
+def test_chunks_may_end_anywhere(tmp_path, monkeypatch, n_bytes):
+    monkeypatch.setattr(streams, "CHUNK_BYTES", n_bytes)
+    check(load(tmp_path, LIBSVM[:-1], "libsvm"), LIBSVM_X, Y)
+    table = b"a,b,l\n\n1,2,0\n3,4,1"
+    dataset = load(tmp_path, table, "delimited", "table.csv", header=True)
+    check(dataset, [[1, 2], [3, 4]], [-1, 1])
+
+
+def test_comments_and_blank_lines(tmp_path):
+    content = b"# 9:9\n\n" + LIBSVM.replace(b" 3:-2", b" 3:-2 # note 7:1") + b"\n  \n"
+    check(load(tmp_path, content, "libsvm"), LIBSVM_X, Y)
+
+
+def test_a_given_number_of_features_widens_the_matrix(tmp_path):
+    assert load(tmp_path, LIBSVM, "libsvm", n_features=6).X.shape == (4, 6)
+
+
+def test_a_test_file_may_have_the_largest_index(tmp_path):
+    (tmp_path / "test").write_bytes(b"1 5:2\n-1 1:1\n")
+    dataset = load(tmp_path, LIBSVM, "libsvm", test_path=str(tmp_path / "test"))
+    assert dataset.X.shape == (4, 5)
+    np.testing.assert_array_equal(dataset.X_test, [[0, 0, 0, 0, 2], [1, 0, 0, 0, 0]])
+    assert dataset.y_test.tolist() == [1, -1]
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (b"1.5,2,7\n3,-4,8\n", {}),
+        (b"1.5, 2, 7\r\n3, -4, 8", {"delimiter": ","}),
+        (b"1.5\t2\t7\n3\t-4\t8\n", {}),
+        (b"  1.5   2 7\n 3 -4 8\n\n", {}),
+        (b"1.5;2;7\n3;-4;8\n", {"delimiter": ";"}),
+        (b"7,1.5,2\n8,3,-4\n", {"label_column": 0}),
+        (b"1.5,7,2\n3,8,-4\n", {"label_column": -2}),
+        (b"x,y,l\n1.5,2,7\n3,-4,8\n", {"header": True}),
+        (b"1.5,2,7\n3,-4,8\n", {"positive": [8]}),
+        (b"1.5,2,no\n3,-4, yes\n", {"positive": ["yes"]}),
+        (b'1.5,2,"NA"\n3,-4,"yes"\n', {"positive": ["yes"]}),
+    ],
+)
+def test_delimited_layouts(tmp_path, content, options):
+    check(load(tmp_path, content, "delimited", **options), [[1.5, 2], [3, -4]], [-1, 1])
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_delimited_in_every_container(tmp_path, suffix):
+    content = COMPRESS[suffix](b"1,2,0\n3,4,1\n")
+    check(load(tmp_path, content, "delimited", "data.csv" + suffix), [[1, 2], [3, 4]], [-1, 1])
+
+
+values = st.floats(width=32, allow_nan=False, allow_infinity=False)
+tables = arrays(np.float32, st.tuples(st.integers(2, 8), st.integers(1, 5)), elements=values)
+
+
+@per_function
+@given(X=tables, data=st.data())
+def test_libsvm_round_trip(X, data, tmp_path):
+    y = [
+        1,
+        -1,
+        *data.draw(st.lists(st.sampled_from([-1, 1]), min_size=len(X) - 2, max_size=len(X) - 2)),
+    ]
+    buffer = io.BytesIO()
+    dump_svmlight_file(X, y, buffer, zero_based=False, comment="made by a test")
+    name = f"{abs(hash(buffer.getvalue()))}.svm"
+    check(load(tmp_path, buffer.getvalue(), "libsvm", name, n_features=X.shape[1]), X, y)
+
+
+@per_function
+@given(X=tables)
+def test_delimited_agrees_with_numpy(X, tmp_path):
+    buffer = io.BytesIO()
+    np.savetxt(buffer, np.column_stack([X, np.arange(len(X)) % 2]), "%.9g", delimiter=",")
+    name = f"{abs(hash(buffer.getvalue()))}.csv"
+    dataset = load(tmp_path, buffer.getvalue(), "delimited", name)
+    again = np.loadtxt(io.BytesIO(buffer.getvalue()), delimiter=",", ndmin=2)
+    check(dataset, again[:, :-1], np.where(again[:, -1] == 1, 1, -1))
+    np.testing.assert_array_equal(dataset.X, X)
+
+
+LINES = [
+    ("libsvm", b"1 1:2\n-1 nonsense\n", 2, "'nonsense' is not index:value"),
+    ("libsvm", b"1 1:2\n\n# c\n-1 1:x\n", 4, "feature 1: 'x' is not a number"),
+    ("libsvm", b"1 1:2\n-1 1:2 1:3\n", 2, "feature index 1 after 1; indices must increase"),
+    ("libsvm", b"1 2:2 1:3\n-1 1:2\n", 1, "feature index 1 after 2; indices must increase"),
+    ("libsvm", b"1 1:2\n-1 0:2\n", 2, "feature index 0 in '0:2'; indices start at 1"),
+    ("libsvm", b"1 1:2\n-1 1:nan\n", 2, "feature 1: 'nan' is not finite"),
+    ("libsvm", b"1 1:2\n-1 2:-inf\n", 2, "feature 2: '-inf' is not finite"),
+    ("libsvm", b"1 1:2\n-1 1:1e39\n", 2, "feature 1: '1e39' is too large for float32"),
+    ("libsvm", b"one 1:2\n-1 1:1\n", 1, "label 'one' is not a number"),
+    ("libsvm", b"1 1:2\n-1 1:1\n3 1:1\n", 3, "3 is a third label after 1 and -1"),
+    ("libsvm", b"nan 1:2\n-1 1:1\n", 1, "label 'nan' is not finite"),
+    ("delimited", b"1,2,0\n1,2\n", 2, "2 columns instead of 3"),
+    ("delimited", b"1,2,0\n1,2,3,1\n", 2, "4 columns instead of 3"),
+    ("delimited", b"1,2,0\r\n1,2,3,1\r\n1,2,3,1\r\n", 2, "4 columns instead of 3"),
+    ("delimited", b"1,2,0\n\n1,x,1\n", 3, "column 2: 'x' is not a number"),
+    ("delimited", b"1,2,0\n1,True,1\n", 2, "column 2: 'True' is not a number"),
+    ("delimited", b"1,2,0\n1,,1\n", 2, "column 2: empty field"),
+    ("delimited", b"1,2,0\n1,nan,1\n", 2, "column 2: 'nan' is not finite"),
+    ("delimited", b"1,2,0\n-inf,1,1\n", 2, "column 1: '-inf' is not finite"),
+    ("delimited", b"1,2,0\n1e39,1,1\n", 2, "column 1: '1e39' is too large for float32"),
+    ("delimited", b"1,2,0\n1,2,1\n1,2,2\n", 3, "2 is a third label after 0 and 1"),
+    ("delimited", b"1 2 0\n1 2 label\n", 2, "column 3: 'label' is not a number"),
+]
+
+
+@pytest.mark.parametrize("n_bytes", [7, 2**20])
+@pytest.mark.parametrize(("loader", "content", "line", "text"), LINES)
+def test_a_bad_line_is_found(tmp_path, monkeypatch, loader, content, line, text, n_bytes):
+    monkeypatch.setattr(streams, "CHUNK_BYTES", n_bytes)
+    with pytest.raises(DataError) as caught:
+        load(tmp_path, content, loader)
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path / 'data.txt'}:{line}: {text}")
+    assert "\n" not in message
+
+
+def test_the_line_counts_the_header(tmp_path):
+    with pytest.raises(DataError, match=r"data.txt:4: column 1: 'x' is not a number"):
+        load(tmp_path, b"\na,b\n1,0\nx,1\n", "delimited", header=True)
+
+
+def test_an_index_beyond_the_features(tmp_path):
+    with pytest.raises(DataError, match=r":2: feature index 4 is beyond the 3 features"):
+        load(tmp_path, b"1 1:2\n-1 4:2\n", "libsvm", n_features=3)
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "text"),
+    [
+        (b"", {}, "the file holds no"),
+        (b"\n\n", {}, "the file holds no"),
+        (b"", {"n_features": 2}, "the file holds no rows"),
+        (b"1,2,1\n3,4,1\n", {}, "all 2 labels are of one class"),
+        (b"1,2,1\n3,4,1\n", {"positive": [5]}, r"all 2 labels are of one class \(-1; 5 is"),
+        (b"1\n2\n", {}, "the file holds no features"),
+        (b"1,2,1\n3,4,0\n", {"label_column": 3}, "label_column 3 of a file with 3 columns"),
+        (b"a,b,c\n", {"header": True}, "the file holds no"),
+    ],
+)
+def test_files_that_cannot_be_used(tmp_path, content, options, text):
+    with pytest.raises(DataError, match=text) as caught:
+        load(tmp_path, content, "delimited", **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"# nothing\n", b"1\n-1\n"])
+def test_libsvm_files_without_features(tmp_path, content):
+    with pytest.raises(DataError, match="the file holds no features"):
+        load(tmp_path, content, "libsvm")
+
+
+def test_a_mistyped_index_is_not_taken_for_a_width(tmp_path):
+    with pytest.raises(DataError, match=r"99,999,999,999 features; rows are kept dense"):
+        load(tmp_path, b"1 1:2\n-1 99999999999:2\n", "libsvm")
+
+
+@pytest.mark.parametrize("suffix", [".xz", ".bz2", ".gz", ".zip"])
+@pytest.mark.parametrize("damage", ["truncated", "garbage"])
+def test_damaged_containers(tmp_path, suffix, damage):
+    whole = COMPRESS.get(suffix, bytes)(LIBSVM * 1000)
+    content = whole[: len(whole) // 2] if damage == "truncated" else b"garbage" * 20
+    name = "data" + suffix
+    (tmp_path / name).write_bytes(content)
+    file = DataFile(name, member="data" if suffix == ".zip" else None)
+    with pytest.raises(DataError, match=f"{name}.*cannot be read"):
+        streams.checksum(Source(file, tmp_path / name))
+
+
+def info(**settings):
+    defaults = {"name": "made", "title": "", "loader": "delimited", "files": (), "n_rows": None}
+    return DatasetInfo(**(defaults | {"n_features": 2, "positive": None} | settings))
+
+
+def read(source, dataset):
+    return list(read_blocks(source, dataset, LabelMap(None)))
+
+
+def test_a_zip_member_is_found_in_its_folder(tmp_path):
+    path = tmp_path / "made.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("__MACOSX/train.csv", "junk")
+        archive.writestr("folder/train.csv", "1,2,0\n3,4,1\n")
+    (block,) = read(Source(DataFile("made.zip", member="train.csv"), path), info())
+    np.testing.assert_array_equal(block[0], [[1, 2], [3, 4]])
+    with pytest.raises(DataError, match=r"the archive holds no file other\.csv"):
+        read(Source(DataFile("made.zip", member="other.csv"), path), info())
+
+
+def test_the_number_of_rows_is_checked(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"1,2,0\n3,4,1\n")
+    with pytest.raises(DataError, match=r"2 rows, but 3 are expected"):
+        read(Source(DataFile("a.csv", n_rows=3), tmp_path / "a.csv"), info())
+
+
+def test_the_checksum_is_of_the_uncompressed_content(tmp_path):
+    import hashlib
+
+    content = b"1,2,0\n3,4,1\n"
+    right = hashlib.sha256(content).hexdigest()
+    for suffix, compress in COMPRESS.items():
+        path = tmp_path / f"a.csv{suffix}"
+        path.write_bytes(compress(content))
+        assert len(read(Source(DataFile("a.csv", sha256=right), path), info())) == 1
+        with pytest.raises(DataError, match=f"{right}, but {'0' * 64} is registered"):
+            read(Source(DataFile("a.csv", sha256="0" * 64), path), info())
+
+
+def test_sparse_rows_are_spread_in_bounded_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr("dsgkit.data.reading.BLOCK_VALUES", 6)
+    (tmp_path / "a").write_bytes(LIBSVM)
+    source = Source(DataFile("a"), tmp_path / "a")
+    blocks = read(source, info(loader="libsvm", n_features=3))
+    assert [len(X) for X, _ in blocks] == [2, 2]
+    np.testing.assert_array_equal(np.vstack([X for X, _ in blocks]), np.float32(LIBSVM_X))
