@@ -1,0 +1,22 @@
+"""Wording that the messages about configs share."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `` (did you mean 'x'?)`` for the known name nearest to ``name``, or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def shown(value: Any) -> str:
+    """Return a value as a config would spell it, shortened to fit in a line."""
+    words: dict[Any, str] = {None: "null", True: "true", False: "false"}
+    if value is None or isinstance(value, bool):
+        return words[value]
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,72 @@
+"""A glance at a folder of configs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dsgkit.config.load import resolve
+from dsgkit.errors import ConfigError
+
+
+class ConfigSummary(NamedTuple):
+    """What ``dsg list configs`` shows of one file.
+
+    Attributes
+    ----------
+    name : str
+        File name without its ending.
+    path : Path
+    dataset : str
+        Name in the registry, or path of a local file.
+    solvers, profiles : tuple of str
+    description : str
+        The comment in the first line, or what is wrong with the file.
+    """
+
+    name: str
+    path: Path
+    dataset: str
+    solvers: tuple[str, ...]
+    profiles: tuple[str, ...]
+    description: str
+
+
+def list_configs(folder: str | Path) -> list[ConfigSummary]:
+    """Return a summary of every ``*.yaml`` directly in a folder, by name; none is validated.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such folder.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: no such folder of configs")
+    return [_summary(path) for path in sorted(folder.glob("*.yaml"))]
+
+
+def _summary(path: Path) -> ConfigSummary:
+    try:
+        data = resolve(path).data
+    except ConfigError as error:
+        return ConfigSummary(path.stem, path, "", (), (), f"cannot be used: {error}")
+    dataset = _mapping(data, "dataset")
+    return ConfigSummary(
+        path.stem,
+        path,
+        str(dataset.get("name") or dataset.get("path") or ""),
+        tuple(key for key, solver in _mapping(data, "solvers").items() if solver is not None),
+        tuple(_mapping(data, "profiles")),
+        _description(path),
+    )
+
+
+def _mapping(data: dict[str, Any], key: str) -> dict[str, Any]:
+    value = data.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _description(path: Path) -> str:
+    first = path.read_text(encoding="utf-8-sig").partition("\n")[0]
+    return first.lstrip("#").strip() if first.startswith("#") else ""

@@ -1,0 +1,179 @@
+"""From a config file to a validated experiment: bases, profiles, overrides."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from dsgkit.config.hints import did_you_mean
+from dsgkit.config.merge import merge, subdocument, without
+from dsgkit.config.problems import config_error
+from dsgkit.config.schema import DatasetSpec, Experiment
+from dsgkit.config.yaml_loader import Document, Key, Mark, parse_override, read_document
+from dsgkit.errors import ConfigError, DataError
+
+
+def load_experiment(
+    path: str | Path, *, profile: str | None = None, overrides: Iterable[str] = ()
+) -> Experiment:
+    """Read a config file with its bases, one of its profiles and overrides.
+
+    Parameters
+    ----------
+    path : str or Path
+        The config file.
+    profile : str, optional
+        A name under ``profiles`` of the file or its bases, laid over the rest.
+    overrides : iterable of str
+        ``a.b=value`` texts, laid over everything; the value is YAML.
+
+    Returns
+    -------
+    Experiment
+
+    Raises
+    ------
+    ConfigError
+        For the first thing that is wrong, with its place.
+    """
+    document = resolve(Path(path))
+    profiles = subdocument(document, ("profiles",)) if "profiles" in document.data else None
+    name = document.data.get("name", Path(path).stem)
+    document = without(document, "profiles")
+    if profile is not None:
+        document = _overlay(document, _profile(profiles, profile, Path(path)))
+        name = f"{name}-{profile}"
+    document.data["name"] = name
+    for text in overrides:
+        document = _overlay(document, _override(text))
+    return _validated(_absolute_paths(_without_removed(document)))
+
+
+def resolve(path: Path) -> Document:
+    """Return a config laid over its bases, unvalidated, with their merged ``profiles``.
+
+    Raises
+    ------
+    ConfigError
+        If a file cannot be read or ``extends`` leads in a circle.
+    """
+    document = _with_bases(path, [])
+    profiles = document.data.get("profiles", {})
+    if not isinstance(profiles, dict):
+        raise document.error(("profiles",), "must be a mapping of names to settings")
+    for name, settings in profiles.items():
+        if not isinstance(settings, dict):
+            raise document.error(("profiles", name), "must be a mapping of settings")
+    return document
+
+
+def _with_bases(path: Path, children: list[Path]) -> Document:
+    document = read_document(path)
+    extends = document.data.get("extends")
+    own = without(document, "extends")
+    if "extends" not in document.data:
+        return _overlay(Document({}, {(): document.mark(())}), own)
+    if not isinstance(extends, str):
+        raise document.error(("extends",), "must be the path of one config file")
+    base = Path(os.path.normpath(path.parent / extends))
+    chain = [*children, path]
+    if base.resolve() in [child.resolve() for child in chain]:
+        names = " -> ".join(child.name for child in [*chain, base])
+        raise document.error(("extends",), f"leads in a circle: {names}")
+    if not base.is_file():
+        raise document.error(("extends",), f"no such config file: {base}")
+    # A name belongs to the file that states it, not to the files built on it.
+    return _overlay(without(_with_bases(base, chain), "name"), own)
+
+
+def _overlay(base: Document, over: Document) -> Document:
+    """Merge, refusing to remove a solver that is not there: it is a slip for ``{}``."""
+    solvers = over.data.get("solvers")
+    known = base.data.get("solvers")
+    known = known if isinstance(known, dict) else {}
+    for name, solver in solvers.items() if isinstance(solvers, dict) else ():
+        if solver is None and name not in known:
+            hint = did_you_mean(name, known) or "; write {} for its defaults"
+            raise over.error(("solvers", name), f"null removes a solver, but none is there{hint}")
+    return merge(base, over)
+
+
+def _profile(profiles: Document | None, name: str, path: Path) -> Document:
+    known = profiles.data if profiles else {}
+    if profiles is None or name not in known:
+        hint = did_you_mean(name, known)
+        if not hint:
+            hint = f"; it has: {', '.join(known)}" if known else "; it has none"
+        raise ConfigError(f"{path}: unknown profile {name!r}{hint}")
+    return subdocument(profiles, (name,))
+
+
+def _override(text: str) -> Document:
+    """Return ``a.b=value`` as a document ``{a: {b: value}}`` marked with the option's text."""
+    source = f"--set {text}"
+    dotted, equals, value = text.partition("=")
+    keys = [key.strip() for key in dotted.split(".")]
+    if not equals or not all(keys):
+        raise ConfigError(f"{source}: write key=value, such as protocol.trials=3")
+    if not value.strip():
+        raise ConfigError(f"{source}: no value after '='; write null if you mean nothing")
+    document = parse_override(value, source)
+    marks: dict[Key, Mark] = {tuple(keys[:i]): Mark(source) for i in range(len(keys))}
+    marks |= {(*keys, *key): mark for key, mark in document.marks.items()}
+    data = document.data
+    for key in reversed(keys):
+        data = {key: data}
+    return Document(data, marks)
+
+
+def _without_removed(document: Document) -> Document:
+    solvers = document.data.get("solvers")
+    if not isinstance(solvers, dict):
+        return document
+    kept = {name: solver for name, solver in solvers.items() if solver is not None}
+    return Document({**document.data, "solvers": kept}, document.marks)
+
+
+def _absolute_paths(document: Document) -> Document:
+    """Look for a dataset's files beside the config that names them."""
+    dataset = document.data.get("dataset")
+    if not isinstance(dataset, dict):
+        return document
+    found = {
+        name: _absolute(dataset[name], document.mark(("dataset", name)))
+        for name in ("path", "test_path")
+        if isinstance(dataset.get(name), str)
+    }
+    return Document({**document.data, "dataset": {**dataset, **found}}, document.marks)
+
+
+def _absolute(path: str, mark: Mark) -> str:
+    folder = Path() if mark.line is None else Path(mark.source).parent
+    return os.path.normpath((folder / Path(path).expanduser()).absolute())
+
+
+def _validated(document: Document) -> Experiment:
+    try:
+        experiment = Experiment.model_validate(document.data)
+    except ValidationError as error:
+        raise config_error(error, document, Experiment) from None
+    if experiment.dataset.name is not None:
+        _check_name(experiment.dataset, document)
+    return experiment
+
+
+def _check_name(dataset: DatasetSpec, document: Document) -> None:
+    # Imported here because the registry's package brings in numpy.
+    from dsgkit.data import registry
+
+    if dataset.path is None:
+        try:
+            registry.get(str(dataset.name))
+        except DataError as error:
+            raise document.error(("dataset", "name"), str(error)) from None
+    elif dataset.name in registry.DATASETS:
+        text = f"{dataset.name!r} is a registered dataset; call the file by another name"
+        raise document.error(("dataset", "name"), text)

@@ -1,0 +1,104 @@
+"""Which values a parameter of a solver may take in a config."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from dsgkit.config.hints import shown
+from dsgkit.config.ranges import parse_number
+
+Scalar = float | int | str | bool | None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The values of one parameter: an interval of numbers, and words or null beside it.
+
+    Attributes
+    ----------
+    low, high : float
+        The interval.
+    open_ends : bool
+        Whether the ends themselves are excluded.
+    whole : bool
+        Whether only whole numbers are meant.
+    others : tuple
+        Texts, and None for null, that are accepted too.
+    """
+
+    low: float
+    high: float = math.inf
+    open_ends: bool = False
+    whole: bool = False
+    others: tuple[str | None, ...] = ()
+
+    def parse(self, value: Any) -> Scalar:
+        """Return the value as the solver takes it: a float, an int, a word or None.
+
+        Raises
+        ------
+        ValueError
+            If the parameter cannot take it.
+        """
+        if (value is None or isinstance(value, str)) and value in self.others:
+            return value
+        number = parse_number(value)
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise ValueError(f"must be {self}, got {shown(value)}")
+        if not self._inside(number):
+            raise ValueError(f"must be {self}, got {shown(value)}")
+        return int(number) if self.whole else float(number)
+
+    def _inside(self, number: float) -> bool:
+        if not math.isfinite(number) or (self.whole and number != int(number)):
+            return False
+        if self.open_ends:
+            return self.low < number < self.high
+        return self.low <= number <= self.high
+
+    def __str__(self) -> str:
+        noun = "a whole number" if self.whole else "a number"
+        if self.high < math.inf:
+            between = " strictly" if self.open_ends else ""
+            text = f"{noun}{between} between {self.low:g} and {self.high:g}"
+        else:
+            text = f"{noun} {'>' if self.open_ends else '>='} {self.low:g}"
+        return " or ".join([text, *map(shown, self.others)])
+
+
+_POSITIVE = Rule(0, open_ends=True)
+_COUNT = Rule(1, whole=True)
+
+RULES = {
+    "lam": _POSITIVE,
+    "sigma": _POSITIVE,
+    "gamma": Rule(0, 1),
+    "eta": Rule(-1, 1),
+    "theta_lam": _POSITIVE,
+    "t0": Rule(0, others=("stable",)),
+    "batch_size": _COUNT,
+    "n_features": _COUNT,
+    "n_iterations": Rule(1, whole=True, others=(None,)),
+    "n_centers": Rule(1, whole=True, others=(None,)),
+    "prior": Rule(0, 1, open_ends=True, others=("class_proportion", "penl1")),
+    "max_memory": Rule(0, open_ends=True, others=(None,)),
+    "random_state": Rule(0, whole=True),
+}
+"""The parameters whose values are checked before anything runs."""
+
+
+def parse_parameter(name: str, value: Any) -> Scalar:
+    """Return a parameter's value, checked by its rule if it has one.
+
+    Raises
+    ------
+    ValueError
+        If the parameter cannot take the value, or it is not a scalar.
+    """
+    if name in RULES:
+        return RULES[name].parse(value)
+    if value is not None and not isinstance(value, float | int | str | bool):
+        raise ValueError(f"must be one value, got {shown(value)}")
+    return value

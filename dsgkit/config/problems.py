@@ -1,0 +1,64 @@
+"""pydantic's errors as one line in a user's words, with the place in the config."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from dsgkit.config.hints import did_you_mean, shown
+from dsgkit.config.yaml_loader import Document, Key
+from dsgkit.errors import ConfigError
+
+_WANTED = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "string_type": "text (put it in quotes)",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping of keys to values",
+    "model_type": "a mapping of keys to values",
+    "tuple_type": "a list of two numbers",
+}
+
+
+def config_error(error: ValidationError, document: Document, model: type[BaseModel]) -> ConfigError:
+    """Return the error to show for a document that is not a valid ``model``.
+
+    Unknown keys come first: a mistyped key is also a missing one.
+    """
+    found = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+    key, text = _wording(dict(found[0]), model)
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return document.error(key, text + more)
+
+
+def _wording(error: dict[str, Any], model: type[BaseModel]) -> tuple[Key, str]:
+    """Return the key to point at and what is wrong there."""
+    key, kind, value = error["loc"], error["type"], error["input"]
+    context = error.get("ctx", {})
+    if kind == "extra_forbidden":
+        return key, f"unknown key {key[-1]!r}{did_you_mean(str(key[-1]), _keys(model, key[:-1]))}"
+    if kind == "missing":
+        return key[:-1] if len(key) == 1 else key, f"missing key {key[-1]!r}"
+    if kind == "problem":
+        return (*key, *context["at"]), context["text"]
+    if kind in _WANTED:
+        return key, f"must be {_WANTED[kind]}, got {shown(value)}"
+    if kind == "literal_error":
+        return key, f"must be {context['expected']}, got {shown(value)}"
+    if kind == "greater_than_equal":
+        return key, f"must be >= {context['ge']}, got {shown(value)}"
+    return key, f"{error['msg'][0].lower()}{error['msg'][1:]}, got {shown(value)}"
+
+
+def _keys(model: Any, key: Key) -> list[str]:
+    """Return the keys known to the model that stands at ``key``."""
+    for part in key:
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            model = model.model_fields[str(part)].annotation
+        else:
+            model = get_args(model)[-1]
+    return list(model.model_fields)

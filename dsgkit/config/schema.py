@@ -1,0 +1,346 @@
+"""What an experiment is made of, with every check that needs no data."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from dsgkit.config.hints import did_you_mean, shown
+from dsgkit.config.parameters import Scalar, parse_parameter
+from dsgkit.config.ranges import parse_values
+from dsgkit.config.yaml_loader import dump
+from dsgkit.solvers.registry import SOLVERS
+
+OUTPUTS = ("auc_table", "auc_boxplot", "time_table", "time_curve")
+"""The tables and figures that a run can write."""
+
+
+def problem(text: str, *at: str | int) -> PydanticCustomError:
+    """Return an error for a validator to raise; ``at`` leads from the validated value to it."""
+    return PydanticCustomError("problem", "{text}", {"text": text, "at": at})
+
+
+def _row_count(value: Any) -> Any:
+    if value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+        return value
+    raise problem(f"must be a whole number >= 1 or 'all', got {shown(value)}")
+
+
+def _pair(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _folder_name(value: str) -> str:
+    if not re.fullmatch(r"\w[^/\\\x00-\x1f]*", value):
+        raise problem(
+            f"a name starts with a letter or digit and holds no slash, got {shown(value)}"
+        )
+    return value
+
+
+Text = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=1)]
+RowCount = Annotated[int | Literal["all"], PlainValidator(_row_count)]
+
+
+class _Spec(BaseModel):
+    """Settings of every part: unknown keys are errors, types are not converted."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, validate_default=True
+    )
+
+
+class DatasetSpec(_Spec):
+    """Either a dataset of the registry, by ``name`` alone, or a local file, by ``path``.
+
+    Attributes
+    ----------
+    name : str, optional
+        A name of `dsgkit.data.registry`; with a path, what tables call the file.
+    path : str, optional
+        A file; a relative one is looked for beside the config.
+    loader : {"libsvm", "delimited"}, optional
+        The format of the file.
+    test_path : str, optional
+        A file of test rows in the same format.
+    positive : list, optional
+        The labels that are +1; all others are -1.
+    n_features : int, optional
+        Columns of a LIBSVM file, where the file itself may not show them all.
+    delimiter : str, optional
+        What separates the columns of delimited text.
+    header : bool
+        Whether the first line of delimited text names the columns.
+    label_column : int
+        Column of the label in delimited text, 0-based; negative counts from the end.
+    """
+
+    name: str | None = None
+    path: str | None = None
+    loader: Literal["libsvm", "delimited"] | None = None
+    test_path: str | None = None
+    positive: list[Any] | None = None
+    n_features: Count | None = None
+    delimiter: Text | None = None
+    header: bool = False
+    label_column: int = -1
+
+    @field_validator("positive")
+    @classmethod
+    def _labels(cls, value: list[Any] | None) -> list[Any] | None:
+        for i, label in enumerate(value or []):
+            if isinstance(label, bool) or not isinstance(label, int | float | str):
+                raise problem(f"a label is a number or text, got {shown(label)}", i)
+        if value == []:
+            raise problem("must hold at least one label")
+        return value
+
+    @model_validator(mode="after")
+    def _one_source(self) -> DatasetSpec:
+        if self.path is None and self.name is None:
+            raise problem("needs the name of a known dataset or the path of a file")
+        if self.path is None:
+            self._only({"name"}, "comes with the named dataset; leave it out")
+        elif self.loader is None:
+            raise problem("a path needs its loader: libsvm or delimited", "loader")
+        elif self.loader == "libsvm":
+            delimited = {"delimiter", "header", "label_column"}
+            self._only(set(DatasetSpec.model_fields) - delimited, "is for the delimited loader")
+        return self
+
+    def _only(self, allowed: set[str], why: str) -> None:
+        for name in sorted(self.model_fields_set - allowed):
+            if getattr(self, name) != DatasetSpec.model_fields[name].default:
+                raise problem(why, name)
+
+
+class ProtocolSpec(_Spec):
+    """How rows are split, scaled and scored.
+
+    Attributes
+    ----------
+    kind : {"semi_supervised_auc"}
+        The rows outside of the labelled ones serve as unlabelled rows and as test rows.
+    labeled : int
+        Labelled rows.
+    scale : tuple of float
+        The interval that every feature is mapped to.
+    trials : int
+        Random splits.
+    folds : int
+        Folds of the cross-validation on the labelled rows.
+    metric : {"auc"}
+        What hyper-parameters are chosen by and what is reported.
+    """
+
+    kind: Literal["semi_supervised_auc"] = "semi_supervised_auc"
+    labeled: Count = 200
+    scale: Annotated[tuple[float, float], BeforeValidator(_pair)] = (0.0, 1.0)
+    trials: Count = 10
+    folds: Annotated[int, Field(ge=2)] = 5
+    metric: Literal["auc"] = "auc"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ProtocolSpec:
+        if self.labeled < self.folds:
+            raise problem(f"{self.labeled} rows cannot be cut into {self.folds} folds", "labeled")
+        if not self.scale[0] < self.scale[1]:
+            raise problem("must be two increasing numbers, such as [0, 1]", "scale")
+        return self
+
+
+class SweepSpec(_Spec):
+    """What is varied from fit to fit.
+
+    Attributes
+    ----------
+    unlabeled : list of int or "all"
+        Numbers of unlabelled rows, ascending.
+    """
+
+    unlabeled: list[RowCount] = ["all"]
+
+    @field_validator("unlabeled")
+    @classmethod
+    def _ascending(cls, value: list[int | str]) -> list[int | str]:
+        sizes = [float("inf") if size == "all" else float(size) for size in value]
+        if not sizes:
+            raise problem("must hold at least one number of rows, or all")
+        for i, (before, after) in enumerate(itertools.pairwise(sizes), start=1):
+            if after <= before:
+                raise problem("must be ascending without repeats, 'all' last", i)
+        return value
+
+
+class SolverSpec(_Spec):
+    """One line of the comparison.
+
+    Attributes
+    ----------
+    kind : str
+        A name of `dsgkit.solvers.registry`; in a config it defaults to the solver's key.
+    label : str
+        The name in tables and figures; defaults to the solver's own.
+    params : dict
+        Fixed parameters.
+    grid : dict
+        Parameters chosen by cross-validation, each with the values to choose from.
+    search_unlabeled : int or "all"
+        Unlabelled rows used while choosing.
+    max_unlabeled : int, optional
+        Sweep points above it are not fitted.
+    """
+
+    kind: str
+    label: Text
+    params: dict[str, Any] = {}
+    grid: dict[str, Any] = {}
+    search_unlabeled: RowCount = "all"
+    max_unlabeled: Count | None = None
+
+    @field_validator("kind")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        if value not in SOLVERS:
+            hint = did_you_mean(value, SOLVERS) or f"; known: {', '.join(SOLVERS)}"
+            raise problem(f"unknown solver {value!r}{hint}")
+        return value
+
+    @field_validator("params")
+    @classmethod
+    def _scalars(cls, value: dict[str, Any]) -> dict[str, Scalar]:
+        return {name: _checked(name, scalar, name) for name, scalar in value.items()}
+
+    @field_validator("grid")
+    @classmethod
+    def _lists(cls, value: dict[str, Any]) -> dict[str, list[Scalar]]:
+        return {name: _grid_values(name, entry) for name, entry in value.items()}
+
+    @model_validator(mode="after")
+    def _fits_solver(self) -> SolverSpec:
+        info = SOLVERS[self.kind]
+        for part in ("params", "grid"):
+            for name in getattr(self, part):
+                if name not in info.params:
+                    known = ", ".join(info.params)
+                    hint = did_you_mean(name, info.params) or f"; known: {known}"
+                    raise problem(f"{self.kind} has no parameter {name!r}{hint}", part, name)
+        for name in self.grid:
+            if name in self.params:
+                raise problem(f"{name!r} is in params too; keep one of them", "grid", name)
+        if info.batch_axis not in {*self.params, *self.grid}:
+            raise problem(f"needs {info.batch_axis!r} in grid or params", "grid")
+        return self
+
+
+class Experiment(_Spec):
+    """A validated config.
+
+    Attributes
+    ----------
+    name : str
+        Name of the results folder: the config's file name, with ``-<profile>`` for a profile.
+    seed : int
+        Where every random choice starts.
+    dataset, protocol, sweep : DatasetSpec, ProtocolSpec, SweepSpec
+    solvers : dict of str to SolverSpec
+    outputs : list of str
+        Tables and figures to write, of `OUTPUTS`.
+    """
+
+    name: Annotated[str, AfterValidator(_folder_name)]
+    seed: Annotated[int, Field(ge=0)] = 0
+    dataset: DatasetSpec
+    protocol: ProtocolSpec = ProtocolSpec()
+    sweep: SweepSpec = SweepSpec()
+    solvers: dict[str, SolverSpec]
+    outputs: list[str] = list(OUTPUTS)
+
+    @field_validator("outputs")
+    @classmethod
+    def _known_outputs(cls, value: list[str]) -> list[str]:
+        for i, name in enumerate(value):
+            if name not in OUTPUTS:
+                hint = did_you_mean(name, OUTPUTS) or f"; known: {', '.join(OUTPUTS)}"
+                raise problem(f"unknown output {name!r}{hint}", i)
+            if name in value[:i]:
+                raise problem(f"{name!r} is listed twice", i)
+        return value
+
+    @field_validator("solvers", mode="before")
+    @classmethod
+    def _defaults(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {key: _with_defaults(key, solver) for key, solver in value.items()}
+
+    @field_validator("solvers")
+    @classmethod
+    def _distinct(cls, value: dict[str, SolverSpec]) -> dict[str, SolverSpec]:
+        if not value:
+            raise problem("must hold at least one solver")
+        keys: dict[str, str] = {}
+        for key, solver in value.items():
+            if not re.fullmatch(r"\w[\w+-]*", key):
+                raise problem("a solver's key is made of letters, digits, _, + and -", key)
+            if solver.label in keys:
+                same = keys[solver.label]
+                raise problem(f"has the label of {same!r}: {solver.label!r}", key, "label")
+            keys[solver.label] = key
+        return value
+
+    def to_yaml(self) -> str:
+        """Return the experiment as a config that needs no other file and loads as an equal one."""
+        data = self.model_dump(mode="json")
+        defaults = {name: info.default for name, info in DatasetSpec.model_fields.items()}
+        data["dataset"] = {k: v for k, v in data["dataset"].items() if v != defaults[k]}
+        return dump(data)
+
+
+def _checked(name: str, value: Any, *at: str | int) -> Scalar:
+    try:
+        return parse_parameter(name, value)
+    except ValueError as error:
+        raise problem(str(error), *at) from None
+
+
+def _grid_values(name: str, entry: Any) -> list[Scalar]:
+    """Return the values of one grid entry, checked one by one."""
+    try:
+        values = parse_values(entry)
+    except ValueError as error:
+        raise problem(str(error), name) from None
+    at = range(len(values)) if isinstance(entry, list) else [None] * len(values)
+    checked = [
+        _checked(name, value, name, *([] if i is None else [i]))
+        for i, value in zip(at, values, strict=True)
+    ]
+    if not checked:
+        raise problem("must hold at least one value", name)
+    if len(set(checked)) < len(checked):
+        raise problem("holds a value twice", name)
+    return checked
+
+
+def _with_defaults(key: Any, solver: Any) -> Any:
+    """Return a solver's mapping with its kind and label filled in from its key."""
+    if not isinstance(solver, dict) or not isinstance(key, str):
+        return solver
+    kind = solver.get("kind", key)
+    info = SOLVERS.get(kind) if isinstance(kind, str) else None
+    label = info.label if info and kind == key else f"{info.label if info else kind} ({key})"
+    return {"kind": kind, "label": label, **solver}

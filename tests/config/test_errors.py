@@ -1,0 +1,384 @@
+"""Every kind of mistake in a config: its exact line, key and advice."""
+
+import pytest
+
+from tests.config.conftest import MINIMAL
+
+HEAD = "dataset: {name: digits}\n"
+TAIL = "solvers: {samult: {grid: {lam: 1, sigma: 1}}}\n"
+
+
+def with_solver(lines):
+    return f"{HEAD}solvers:\n  samult:\n" + "".join(f"    {line}\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # unknown and missing keys
+        (
+            MINIMAL + "protocl: {}\n",
+            "c.yaml:5: protocl: unknown key 'protocl' (did you mean 'protocol'?)",
+        ),
+        (MINIMAL + "zzz: {}\n", "c.yaml:5: zzz: unknown key 'zzz'"),
+        (
+            f"{HEAD}{TAIL}protocol:\n  trails: 3\n",
+            "c.yaml:4: protocol.trails: unknown key 'trails' (did you mean 'trials'?)",
+        ),
+        (
+            f"{HEAD}{TAIL}protocol:\n  trails: 3\n  fold: 5\n",
+            "c.yaml:4: protocol.trails: unknown key 'trails' (did you mean 'trials'?) (and 1 more)",
+        ),
+        (
+            "datset: {name: digits}\n" + TAIL,
+            "c.yaml:1: datset: unknown key 'datset' (did you mean 'dataset'?) (and 1 more)",
+        ),
+        (
+            with_solver(["grids: {lam: 1}", "params: {sigma: 1}"]),
+            "c.yaml:4: solvers.samult.grids: unknown key 'grids' (did you mean 'grid'?)",
+        ),
+        (TAIL, "c.yaml:1: missing key 'dataset'"),
+        (HEAD, "c.yaml:1: missing key 'solvers'"),
+        # wrong types
+        (
+            MINIMAL + "protocol:\n  trials: ten\n",
+            "c.yaml:6: protocol.trials: must be a whole number, got 'ten'",
+        ),
+        (
+            MINIMAL + "protocol:\n  trials: 2.5\n",
+            "c.yaml:6: protocol.trials: must be a whole number, got 2.5",
+        ),
+        (
+            MINIMAL + "protocol:\n  trials: true\n",
+            "c.yaml:6: protocol.trials: must be a whole number, got true",
+        ),
+        (
+            MINIMAL + "protocol:\n  trials:\n",
+            "c.yaml:6: protocol.trials: must be a whole number, got null",
+        ),
+        (
+            MINIMAL + "protocol: 3\n",
+            "c.yaml:5: protocol: must be a mapping of keys to values, got 3",
+        ),
+        (MINIMAL + "outputs: auc_table\n", "c.yaml:5: outputs: must be a list, got 'auc_table'"),
+        (
+            "dataset: {name: 3}\n" + TAIL,
+            "c.yaml:1: dataset.name: must be text (put it in quotes), got 3",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, header: on}\n" + TAIL,
+            "c.yaml:1: dataset.header: must be true or false, got 'on'",
+        ),
+        (
+            MINIMAL + "protocol:\n  scale:\n  - 0\n  - one\n",
+            "c.yaml:8: protocol.scale.1: must be a number, got 'one'",
+        ),
+        (
+            MINIMAL + "protocol: {scale: [0, .inf]}\n",
+            "c.yaml:5: protocol.scale.1: must be a finite number, got inf",
+        ),
+        (
+            HEAD + "solvers: [samult]\n",
+            "c.yaml:2: solvers: must be a mapping of keys to values, got ['samult']",
+        ),
+        (
+            HEAD + "solvers: {samult: 3}\n",
+            "c.yaml:2: solvers.samult: must be a mapping of keys to values, got 3",
+        ),
+        # protocol and sweep
+        (MINIMAL + "seed: -1\n", "c.yaml:5: seed: must be >= 0, got -1"),
+        (
+            MINIMAL + "protocol: {labeled: 0}\n",
+            "c.yaml:5: protocol.labeled: must be >= 1, got 0",
+        ),
+        (MINIMAL + "protocol: {folds: 1}\n", "c.yaml:5: protocol.folds: must be >= 2, got 1"),
+        (
+            MINIMAL + "protocol:\n  folds: 5\n  labeled: 4\n",
+            "c.yaml:7: protocol.labeled: 4 rows cannot be cut into 5 folds",
+        ),
+        (
+            MINIMAL + "protocol: {metric: acc}\n",
+            "c.yaml:5: protocol.metric: must be 'auc', got 'acc'",
+        ),
+        (
+            MINIMAL + "protocol: {scale: [1, 0]}\n",
+            "c.yaml:5: protocol.scale: must be two increasing numbers, such as [0, 1]",
+        ),
+        (
+            MINIMAL + "sweep:\n  unlabeled:\n  - 500\n  - 200\n",
+            "c.yaml:8: sweep.unlabeled.1: must be ascending without repeats, 'all' last",
+        ),
+        (
+            MINIMAL + "sweep: {unlabeled: [500, 500]}\n",
+            "c.yaml:5: sweep.unlabeled.1: must be ascending without repeats, 'all' last",
+        ),
+        (
+            MINIMAL + "sweep: {unlabeled: [all, 500]}\n",
+            "c.yaml:5: sweep.unlabeled.1: must be ascending without repeats, 'all' last",
+        ),
+        (
+            MINIMAL + "sweep: {unlabeled: [0]}\n",
+            "c.yaml:5: sweep.unlabeled.0: must be a whole number >= 1 or 'all', got 0",
+        ),
+        (
+            MINIMAL + "sweep: {unlabeled: [true]}\n",
+            "c.yaml:5: sweep.unlabeled.0: must be a whole number >= 1 or 'all', got true",
+        ),
+        (
+            MINIMAL + "sweep: {unlabeled: []}\n",
+            "c.yaml:5: sweep.unlabeled: must hold at least one number of rows, or all",
+        ),
+        # solvers
+        (HEAD + "solvers: {}\n", "c.yaml:2: solvers: must hold at least one solver"),
+        (
+            f"{HEAD}solvers:\n  samlut: {{grid: {{sigma: 1}}}}\n",
+            "c.yaml:3: solvers.samlut: unknown solver 'samlut' (did you mean 'samult'?)",
+        ),
+        (
+            with_solver(["grid: {sigma: 1}", "kind: qsg_auc"]),
+            "c.yaml:5: solvers.samult.kind: unknown solver 'qsg_auc' (did you mean 'qsg_s2auc'?)",
+        ),
+        (
+            with_solver(["grid:", "  sigma: 1", "  gama: 0..1 step 0.1"]),
+            "c.yaml:6: solvers.samult.grid.gama: samult has no parameter 'gama' "
+            "(did you mean 'gamma'?)",
+        ),
+        (
+            with_solver(["params: {eta: 1}", "grid: {sigma: 1}"]),
+            "c.yaml:4: solvers.samult.params.eta: samult has no parameter 'eta'"
+            "; known: lam, sigma, gamma, max_memory",
+        ),
+        (
+            with_solver(["params: {sigma: 1}", "grid: {sigma: 1}"]),
+            "c.yaml:5: solvers.samult.grid.sigma: 'sigma' is in params too; keep one of them",
+        ),
+        (
+            with_solver(["grid: {lam: 1}"]),
+            "c.yaml:4: solvers.samult.grid: needs 'sigma' in grid or params",
+        ),
+        (
+            f"{HEAD}solvers: {{my solver: {{kind: samult, grid: {{sigma: 1}}}}}}\n",
+            "c.yaml:2: solvers.my solver: a solver's key is made of letters, digits, _, + and -",
+        ),
+        (
+            f"{HEAD}solvers:\n  samult: {{grid: {{sigma: 1}}}}\n"
+            "  b: {kind: samult, grid: {sigma: 1}, label: SAMULT}\n",
+            "c.yaml:4: solvers.b.label: has the label of 'samult': 'SAMULT'",
+        ),
+        (
+            f"{HEAD}solvers:\n  samult: {{grid: {{sigma: 1}}}}\n  pnu_auc:\n",
+            "c.yaml:4: solvers.pnu_auc: null removes a solver, but none is there"
+            "; write {} for its defaults",
+        ),
+        # parameter values
+        (
+            with_solver(["grid:", "  sigma: 1", "  lam:", "  - 1", "  - 0"]),
+            "c.yaml:8: solvers.samult.grid.lam.1: must be a number > 0, got 0",
+        ),
+        (
+            with_solver(["grid: {sigma: 0..1 step 0.5}"]),
+            "c.yaml:4: solvers.samult.grid.sigma: must be a number > 0, got 0.0",
+        ),
+        (
+            with_solver(["grid: {sigma: 1, gamma: 0..2 step 1}"]),
+            "c.yaml:4: solvers.samult.grid.gamma: must be a number between 0 and 1, got 2.0",
+        ),
+        (
+            with_solver(["grid: {sigma: wide}"]),
+            "c.yaml:4: solvers.samult.grid.sigma: must be a number > 0, got 'wide'",
+        ),
+        (
+            with_solver(["grid:", "  sigma: 2^3..2^-3"]),
+            "c.yaml:5: solvers.samult.grid.sigma: '2^3..2^-3' ends before it starts",
+        ),
+        (
+            with_solver(["grid: {sigma: []}"]),
+            "c.yaml:4: solvers.samult.grid.sigma: must hold at least one value",
+        ),
+        (
+            with_solver(["grid: {sigma: [1, 2^0]}"]),
+            "c.yaml:4: solvers.samult.grid.sigma: holds a value twice",
+        ),
+        (
+            with_solver(["grid: {sigma: [[1]]}"]),
+            "c.yaml:4: solvers.samult.grid.sigma.0: must be a number > 0, got [1]",
+        ),
+        (
+            with_solver(["grid: {sigma: .nan}"]),
+            "c.yaml:4: solvers.samult.grid.sigma: must be a number > 0, got nan",
+        ),
+        (
+            with_solver(["params: {sigma: true}"]),
+            "c.yaml:4: solvers.samult.params.sigma: must be a number > 0, got true",
+        ),
+        (
+            with_solver(["params: {sigma: [1, 2]}"]),
+            "c.yaml:4: solvers.samult.params.sigma: must be a number > 0, got [1, 2]",
+        ),
+        (
+            HEAD + "solvers: {qsg_s2auc: {params: {sigma: 1, t0: quick}}}\n",
+            "c.yaml:2: solvers.qsg_s2auc.params.t0: must be a number >= 0 or 'stable', got 'quick'",
+        ),
+        (
+            HEAD + "solvers: {qsg_s2auc: {params: {sigma: 1, batch_size: 2.5}}}\n",
+            "c.yaml:2: solvers.qsg_s2auc.params.batch_size: must be a whole number >= 1, got 2.5",
+        ),
+        (
+            HEAD + "solvers: {pnu_auc: {params: {sigma: 1, prior: 1}}}\n",
+            "c.yaml:2: solvers.pnu_auc.params.prior: must be a number strictly between 0 and 1 or "
+            "'class_proportion' or 'penl1', got 1",
+        ),
+        (
+            HEAD + "solvers: {pnu_auc: {grid: {sigma: 1, eta: [-1.5]}}}\n",
+            "c.yaml:2: solvers.pnu_auc.grid.eta.0: must be a number between -1 and 1, got -1.5",
+        ),
+        (
+            with_solver(["grid: {sigma: 1}", "search_unlabeled: most"]),
+            "c.yaml:5: solvers.samult.search_unlabeled: must be a whole number >= 1 or 'all', "
+            "got 'most'",
+        ),
+        (
+            with_solver(["grid: {sigma: 1}", "max_unlabeled: 0"]),
+            "c.yaml:5: solvers.samult.max_unlabeled: must be >= 1, got 0",
+        ),
+        # outputs and name
+        (
+            MINIMAL + "outputs:\n- auc_table\n- auc_boxplots\n",
+            "c.yaml:7: outputs.1: unknown output 'auc_boxplots' (did you mean 'auc_boxplot'?)",
+        ),
+        (
+            MINIMAL + "outputs: [auc_table, auc_table]\n",
+            "c.yaml:5: outputs.1: 'auc_table' is listed twice",
+        ),
+        (
+            MINIMAL + "name: ../up\n",
+            "c.yaml:5: name: a name starts with a letter or digit and holds no slash, got '../up'",
+        ),
+        # dataset
+        (
+            "dataset: {}\n" + TAIL,
+            "c.yaml:1: dataset: needs the name of a known dataset or the path of a file",
+        ),
+        (
+            "dataset:\n  name: digits\n  loader: libsvm\n" + TAIL,
+            "c.yaml:3: dataset.loader: comes with the named dataset; leave it out",
+        ),
+        (
+            "dataset: {path: a.csv}\n" + TAIL,
+            "c.yaml:1: dataset: a path needs its loader: libsvm or delimited",
+        ),
+        (
+            "dataset: {path: a.csv, loader: csv}\n" + TAIL,
+            "c.yaml:1: dataset.loader: must be 'libsvm' or 'delimited', got 'csv'",
+        ),
+        (
+            "dataset:\n  path: a\n  loader: libsvm\n  header: true\n" + TAIL,
+            "c.yaml:4: dataset.header: is for the delimited loader",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, positive: [[1]]}\n" + TAIL,
+            "c.yaml:1: dataset.positive.0: a label is a number or text, got [1]",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, positive: []}\n" + TAIL,
+            "c.yaml:1: dataset.positive: must hold at least one label",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, name: digits}\n" + TAIL,
+            "c.yaml:1: dataset.name: 'digits' is a registered dataset"
+            "; call the file by another name",
+        ),
+        # bases and profiles
+        (MINIMAL + "extends: [a, b]\n", "c.yaml:5: extends: must be the path of one config file"),
+        (MINIMAL + "extends:\n", "c.yaml:5: extends: must be the path of one config file"),
+        (MINIMAL + "extends: b/x.yaml\n", "c.yaml:5: extends: no such config file: b/x.yaml"),
+        (MINIMAL + "extends: c.yaml\n", "c.yaml:5: extends: leads in a circle: c.yaml -> c.yaml"),
+        (
+            MINIMAL + "profiles: [quick]\n",
+            "c.yaml:5: profiles: must be a mapping of names to settings",
+        ),
+        (
+            MINIMAL + "profiles:\n  quick: 3\n",
+            "c.yaml:6: profiles.quick: must be a mapping of settings",
+        ),
+    ],
+)
+def test_the_one_line_that_is_wrong(message, text, expected):
+    assert message(text) == expected
+
+
+def test_an_unknown_dataset_names_the_nearest(message):
+    found = message(MINIMAL.replace("digits", "digitz"))
+    assert found.startswith("c.yaml:1: dataset.name: ")
+    assert "'digitz'" in found
+    assert "did you mean" in found
+    assert "digits" in found
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("protocol.trails=3", "unknown key 'trails' (did you mean 'trials'?)"),
+        ("protocol.trials=ten", "must be a whole number, got 'ten'"),
+        ("protocol.trials.x=3", "must be a whole number, got {'x': 3}"),
+        ("solvers.samlut.grid.lam=1", "unknown solver 'samlut' (did you mean 'samult'?)"),
+        (
+            "solvers.samlut=null",
+            "null removes a solver, but none is there (did you mean 'samult'?)",
+        ),
+        ("solvers.samult.grid.lam=[1, -1]", "must be a number > 0, got -1"),
+        ("solvers.samult.grid.lam=1..2", "'1..2' needs a step, such as 1..2 step 0.1"),
+        ("sweep.unlabeled=[2, 1]", "must be ascending without repeats, 'all' last"),
+        ("profiles.quick.seed=1", "unknown key 'profiles'"),
+        ("protocol", "write key=value, such as protocol.trials=3"),
+        ("=3", "write key=value, such as protocol.trials=3"),
+        ("protocol..trials=3", "write key=value, such as protocol.trials=3"),
+        ("seed=", "no value after '='; write null if you mean nothing"),
+        ("seed={a: 1, a: 2}", "repeated key 'a', first in line 1"),
+    ],
+)
+def test_a_wrong_override_names_itself(message, override, expected):
+    assert message(MINIMAL, overrides=[override]) == f"--set {override}: {expected}"
+
+
+def test_an_override_that_contradicts_the_file_points_at_the_file(message):
+    assert message(MINIMAL, overrides=["solvers.samult.params.lam=1"]) == (
+        "c.yaml:4: solvers.samult.grid.lam: 'lam' is in params too; keep one of them"
+    )
+    assert message(MINIMAL, overrides=["solvers.samult=null"]) == (
+        "c.yaml:2: solvers: must hold at least one solver"
+    )
+
+
+def test_a_mistake_in_a_base_names_the_base(folder, message):
+    folder("protocol:\n  trials: x\n", "base/b.yaml")
+    assert message(MINIMAL + "extends: base/b.yaml\n") == (
+        "base/b.yaml:2: protocol.trials: must be a whole number, got 'x'"
+    )
+
+
+def test_a_mistake_in_a_profile_names_its_line(message):
+    text = MINIMAL + "profiles:\n  quick:\n    protocol:\n      trials: x\n"
+    assert message(text, profile="quick") == (
+        "c.yaml:8: protocol.trials: must be a whole number, got 'x'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("profiles", "advice"),
+    [
+        ("profiles: {quick: {}, wide: {}}\n", " (did you mean 'quick'?)"),
+        ("profiles: {wide: {}, full: {}}\n", "; it has: wide, full"),
+        ("", "; it has none"),
+    ],
+)
+def test_an_unknown_profile(message, profiles, advice):
+    found = message(MINIMAL + profiles, profile="quik")
+    assert found == f"c.yaml: unknown profile 'quik'{advice}"
+
+
+def test_a_circle_of_bases_is_named(folder, message):
+    folder("extends: ../c.yaml\n", "base/b.yaml")
+    assert message(MINIMAL + "extends: base/b.yaml\n") == (
+        "base/b.yaml:1: extends: leads in a circle: c.yaml -> b.yaml -> c.yaml"
+    )

@@ -1,0 +1,228 @@
+"""Bases, profiles, overrides, defaults and the way back to YAML."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dsgkit.config import OUTPUTS, Experiment, SolverSpec, list_configs, load_experiment
+from dsgkit.config.parameters import RULES
+from dsgkit.errors import ConfigError
+from dsgkit.solvers.registry import SOLVERS
+from tests.config.conftest import MINIMAL
+
+BASE = """\
+name: of the base
+dataset: {name: digits}
+protocol: {trials: 7, labeled: 50}
+solvers:
+  samult: {grid: {lam: [1, 2], sigma: 1}}
+  rff_s2auc: {params: {n_features: 10}, grid: {sigma: 1}}
+profiles:
+  quick: {protocol: {trials: 2}, sweep: {unlabeled: [9]}}
+  wide: {seed: 4}
+"""
+
+
+def test_a_minimal_config_gets_the_papers_defaults(folder):
+    experiment = load_experiment(folder(MINIMAL, "my_name.yaml"))
+    assert experiment.name == "my_name"
+    assert experiment.seed == 0
+    protocol = experiment.protocol
+    assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
+    assert protocol.scale == (0.0, 1.0)
+    assert experiment.sweep.unlabeled == ["all"]
+    assert experiment.outputs == list(OUTPUTS)
+    assert experiment.solvers["samult"] == SolverSpec(
+        kind="samult",
+        label="SAMULT",
+        grid={"lam": [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0], "sigma": [1.0]},
+    )
+
+
+def test_numbers_are_stored_as_the_solver_takes_them(folder):
+    text = (
+        "dataset: {name: digits}\nsolvers:\n  qsg_s2auc:\n"
+        "    params: {lam: 2^-3, sigma: 1, batch_size: 2^5, n_features: 64.0, t0: stable}\n"
+        "    grid: {gamma: [0, 1]}\n"
+    )
+    spec = load_experiment(folder(text)).solvers["qsg_s2auc"]
+    found = [(name, value, type(value)) for name, value in spec.params.items()]
+    assert found == [
+        ("lam", 0.125, float),
+        ("sigma", 1.0, float),
+        ("batch_size", 32, int),
+        ("n_features", 64, int),
+        ("t0", "stable", str),
+    ]
+    assert [type(value) for value in spec.grid["gamma"]] == [float, float]
+
+
+def test_a_solver_may_be_listed_twice_under_two_keys(folder):
+    text = MINIMAL + "  narrow: {kind: samult, params: {sigma: 9}}\n"
+    solvers = load_experiment(folder(text)).solvers
+    assert [(s.kind, s.label) for s in solvers.values()] == [
+        ("samult", "SAMULT"),
+        ("samult", "SAMULT (narrow)"),
+    ]
+
+
+def test_a_file_is_laid_over_its_base(folder):
+    folder(BASE, "base/b.yaml")
+    text = (
+        "extends: base/b.yaml\nprotocol: {labeled: 60}\n"
+        "solvers: {samult: {grid: {lam: 3}}, rff_s2auc: null}\n"
+    )
+    experiment = load_experiment(folder(text))
+    assert experiment.name == "c"
+    assert (experiment.protocol.trials, experiment.protocol.labeled) == (7, 60)
+    assert list(experiment.solvers) == ["samult"]
+    assert experiment.solvers["samult"].grid == {"lam": [3.0], "sigma": [1.0]}
+
+
+def test_a_chain_of_bases_reads_each_relative_to_its_file(folder):
+    folder(BASE, "a/b/one.yaml")
+    folder("extends: b/one.yaml\nseed: 1\nprotocol: {trials: 8}\n", "a/two.yaml")
+    experiment = load_experiment(folder("extends: a/two.yaml\nprotocol: {labeled: 70}\n"))
+    assert experiment.seed == 1
+    assert (experiment.protocol.trials, experiment.protocol.labeled) == (8, 70)
+
+
+def test_a_removed_solver_can_be_defined_anew(folder):
+    folder(BASE, "b.yaml")
+    folder("extends: b.yaml\nsolvers: {samult: null}\n", "m.yaml")
+    text = "extends: m.yaml\nsolvers: {samult: {params: {sigma: 5}}}\n"
+    assert load_experiment(folder(text)).solvers["samult"].grid == {}
+
+
+def test_profiles_of_base_and_file_are_merged_and_laid_over_both(folder):
+    folder(BASE, "b.yaml")
+    path = folder(
+        "extends: b.yaml\nprotocol: {trials: 9}\nseed: 2\n"
+        "profiles: {quick: {protocol: {folds: 3}}, own: {seed: 5}}\n"
+    )
+    plain = load_experiment(path)
+    assert (plain.name, plain.protocol.trials, plain.protocol.folds) == ("c", 9, 5)
+    quick = load_experiment(path, profile="quick")
+    assert quick.name == "c-quick"
+    assert (quick.protocol.trials, quick.protocol.folds, quick.seed) == (2, 3, 2)
+    assert quick.sweep.unlabeled == [9]
+    assert [load_experiment(path, profile=p).seed for p in ("wide", "own")] == [4, 5]
+
+
+def test_overrides_come_last_and_in_order(folder):
+    path = folder(MINIMAL + "profiles: {quick: {protocol: {trials: 2}}}\n")
+    experiment = load_experiment(
+        path,
+        profile="quick",
+        overrides=[
+            "protocol.trials=3",
+            "protocol.trials=4",
+            "solvers.samult.grid.lam=2^0..2^2",
+            "solvers.samult.search_unlabeled=100",
+            "solvers.rff_s2auc={params: {sigma: 1e-1}}",
+            "sweep.unlabeled=[5, all]",
+        ],
+    )
+    assert experiment.name == "c-quick"
+    assert experiment.protocol.trials == 4
+    assert experiment.solvers["samult"].grid["lam"] == [1.0, 2.0, 4.0]
+    assert experiment.solvers["samult"].search_unlabeled == 100
+    assert experiment.solvers["rff_s2auc"].params == {"sigma": 0.1}
+    assert experiment.sweep.unlabeled == [5, "all"]
+
+
+def test_an_override_may_hold_equals_signs_and_remove_a_solver(folder):
+    folder(BASE, "b.yaml")
+    experiment = load_experiment(
+        "b.yaml", overrides=["solvers.samult.label=a = b", "solvers.rff_s2auc=null", "name=n"]
+    )
+    assert experiment.solvers["samult"].label == "a = b"
+    assert list(experiment.solvers) == ["samult"]
+    assert experiment.name == "n"
+
+
+def test_local_files_are_looked_for_beside_the_file_that_names_them(folder, tmp_path):
+    solver = "solvers: {samult: {params: {sigma: 1}}}\n"
+    folder(
+        "dataset: {path: d/rows.csv, loader: delimited, positive: [1, a]}\n" + solver, "b/b.yaml"
+    )
+    dataset = load_experiment(folder("extends: b/b.yaml\n")).dataset
+    assert dataset.path == str(tmp_path / "b" / "d" / "rows.csv")
+    assert dataset.positive == [1, "a"]
+    over = load_experiment("c.yaml", overrides=["dataset.path=../x", "dataset.name=mine"]).dataset
+    assert over.path == str(tmp_path.parent / "x")
+    assert over.name == "mine"
+    home = load_experiment("c.yaml", overrides=["dataset.path=~/x"]).dataset
+    assert home.path == str(Path("~/x").expanduser())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    name=st.from_regex(r"\w[\w .:#'\"-]{0,12}", fullmatch=True),
+    labels=st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=2, unique=True),
+    lams=st.lists(st.floats(1e-300, 1e300), min_size=1, max_size=5, unique=True),
+    prior=st.floats(0.001, 0.999) | st.sampled_from(["class_proportion", "penl1"]),
+    sizes=st.sets(st.integers(1, 10**9), min_size=1),
+    everything=st.booleans(),
+    path=st.text(min_size=1, max_size=8).filter(lambda text: "\x00" not in text),
+    seed=st.integers(0, 2**63),
+)
+def test_what_is_written_loads_as_an_equal_experiment(
+    tmp_path, name, labels, lams, prior, sizes, everything, path, seed
+):
+    experiment = Experiment(
+        name=name,
+        seed=seed,
+        dataset={"path": os.path.normpath(f"/{path}"), "loader": "delimited", "delimiter": "\t"},
+        sweep={"unlabeled": sorted(sizes) + ["all"] * everything},
+        solvers={
+            "samult": {"label": labels[0], "grid": {"lam": lams, "sigma": "2^-3..2^3"}},
+            "pnu_auc": {"label": labels[1], "params": {"sigma": 1, "prior": prior}},
+        },
+    )
+    file = tmp_path / "config.yaml"
+    file.write_text(experiment.to_yaml(), encoding="utf-8")
+    assert load_experiment(file) == experiment
+
+
+def test_every_parameter_of_the_solvers_has_a_rule():
+    assert {name for info in SOLVERS.values() for name in info.params} == set(RULES)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_defaults_of_the_solvers_obey_the_rules(solver):
+    defaults = SOLVERS[solver].load()().get_params()
+    parsed = {name: RULES[name].parse(value) for name, value in defaults.items()}
+    assert parsed == defaults
+
+
+def test_listing_shows_what_can_and_what_cannot_be_used(folder, tmp_path):
+    folder(BASE, "configs/base/b.yaml")
+    folder(
+        "# About rows\nextends: base/b.yaml\nsolvers: {samult: null}\nprofiles: {own: {}}\n",
+        "configs/one.yaml",
+    )
+    folder("extends: base/none.yaml\n", "configs/two.yaml")
+    folder("dataset: {path: x.csv}\nsolvers: 3\n", "configs/three.yaml")
+    folder("not a config", "configs/notes.txt")
+    one, three, two = list_configs("configs")
+    assert (one.name, str(one.path)) == ("one", "configs/one.yaml")
+    assert one[2:] == ("digits", ("rff_s2auc",), ("quick", "wide", "own"), "About rows")
+    assert three[2:] == ("x.csv", (), (), "")
+    assert two.description.startswith("cannot be used: configs/two.yaml:1: extends: no such")
+    with pytest.raises(ConfigError, match="nowhere: no such folder of configs"):
+        list_configs("nowhere")
+
+
+def test_importing_and_listing_loads_nothing_heavy():
+    code = (
+        "import sys, dsgkit.config as c; c.list_configs('.'); "
+        "print([m for m in ('numpy', 'sklearn', 'scipy', 'pandas', 'numba') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

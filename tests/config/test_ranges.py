@@ -1,0 +1,81 @@
+"""Ranges: against loops over integers, and texts that are none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsgkit.config.ranges import parse_number, parse_values
+
+
+@given(st.sampled_from([2, 3, 10]), st.integers(-20, 20), st.integers(0, 15), st.integers(1, 4))
+def test_powers_equal_a_loop(base, first, count, step):
+    last = first + count * step
+    text = f"{base}^{first}..{base}^{last}" + (f" step {step}" if step > 1 else "")
+    values = parse_values(text)
+    expected = [float(base**k) if k >= 0 else 1 / base**-k for k in range(first, last + 1, step)]
+    assert values == expected
+    assert all(type(value) is float for value in values)
+
+
+@given(st.integers(-500, 500), st.integers(0, 60), st.integers(1, 50), st.integers(0, 4))
+def test_steps_equal_the_nearest_floats_of_the_decimals(first, count, step, digits):
+    def spell(number):
+        sign, number = ("-" if number < 0 else ""), abs(number)
+        return f"{sign}{number // 10**digits}.{number % 10**digits:0{digits}d}0"
+
+    last = first + count * step
+    values = parse_values(f"{spell(first)}..{spell(last)} step {spell(step)}")
+    assert values == [float(spell(n)) for n in range(first, last + 1, step)]
+
+
+def test_the_papers_grids():
+    assert parse_values("2^-3..2^3") == [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0]
+    assert parse_values("10^-3..10^3") == [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
+    gammas = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+    assert parse_values("0..1 step 0.1") == gammas
+    assert parse_values("-1..1 step 0.1") == [-g for g in gammas[:0:-1]] + gammas
+    assert parse_values("2^-14..2^-2 step 2") == [2.0**k for k in (-14, -12, -10, -8, -6, -4, -2)]
+
+
+def test_scalars_and_lists_are_kept_as_they_are():
+    assert parse_values(3) == [3]
+    assert parse_values([1, "2^-2", 0.5]) == [1, 0.25, 0.5]
+    assert parse_values("stable") == ["stable"]
+    assert parse_values(None) == [None]
+    assert parse_number(" 10 ^ -2 ") == 0.01
+    assert parse_number("2^x") == "2^x"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2^3..2^-3", "'2^3..2^-3' ends before it starts"),
+        ("1..0 step 0.1", "'1..0 step 0.1' ends before it starts"),
+        ("2^-3..10^3", "both ends need the same base"),
+        ("2^-3..8", "is not a range"),
+        ("2^-3..", "is not a range"),
+        ("..2^3", "is not a range"),
+        ("a..b", "is not a range"),
+        ("0..1..2 step 1", "is not a range"),
+        ("0..1 by 0.1", "is not a range"),
+        ("0..1", "'0..1' needs a step, such as 0..1 step 0.1"),
+        ("0..1 step 0", "the step must be greater than 0"),
+        ("0..1 step -0.1", "the step must be greater than 0"),
+        ("0..1 step x", "the step must be a number"),
+        ("0..1 step 0.3", "the steps end at 0.9"),
+        ("2^0..2^3 step 2", "the steps end at 2"),
+        ("2^0..2^3 step 0.5", "the step of a range of powers is a whole exponent"),
+        ("2^0..2^3 step 0", "the step must be greater than 0"),
+        ("0..1 step 0.0001", "has more than 1000 values"),
+        ("2^-999999999..2^999999999", "has more than 1000 values"),
+        ("2^1020..2^1025", "beyond the range of floating point numbers"),
+        ("2^99999", "beyond the range of floating point numbers"),
+        ("10^-400", "beyond the range of floating point numbers"),
+        ("1^3", "the base must be at least 2"),
+    ],
+)
+def test_bad_ranges_say_what_is_wrong(text, message):
+    with pytest.raises(ValueError) as error:
+        parse_values(text)
+    assert message in str(error.value)
+    assert repr(text) in str(error.value)

@@ -1,0 +1,71 @@
+"""The configs that come with the project."""
+
+from pathlib import Path
+
+import pytest
+
+from dsgkit.config import OUTPUTS, list_configs, load_experiment
+from dsgkit.data.registry import DATASETS
+from dsgkit.solvers.registry import SOLVERS
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+SUMMARIES = list_configs(CONFIGS)
+PAPER = ("codrna", "ijcnn1", "susy", "covtype", "higgs", "skin", "dota2", "unclonable")
+POWERS = [2.0**k for k in range(-3, 4)]
+TENTHS = [k / 10 for k in range(11)]
+
+
+@pytest.mark.parametrize("summary", SUMMARIES, ids=lambda s: s.name)
+@pytest.mark.parametrize("profile", [None, "quick", "wide"])
+def test_every_config_loads_in_every_profile_and_comes_back(summary, profile, tmp_path):
+    experiment = load_experiment(summary.path, profile=profile)
+    assert experiment.name == summary.name + (f"-{profile}" if profile else "")
+    file = tmp_path / "config.yaml"
+    file.write_text(experiment.to_yaml(), encoding="utf-8")
+    assert load_experiment(file) == experiment
+
+
+@pytest.mark.parametrize("summary", SUMMARIES, ids=lambda s: s.name)
+def test_every_config_is_short_described_and_compares_all_solvers(summary):
+    lines = summary.path.read_text(encoding="utf-8").splitlines()
+    assert 3 <= len(lines) <= (12 if summary.name == "quickstart" else 8)
+    info = DATASETS[summary.dataset]
+    rows = f"{info.n_rows:,}"
+    assert rows in summary.description
+    assert summary.solvers == tuple(SOLVERS)
+    assert set(summary.profiles) == {"quick", "wide"}
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_the_default_is_the_papers_setting(name):
+    experiment = load_experiment(CONFIGS / f"{name}_s2auc.yaml")
+    assert experiment.dataset.name == name
+    protocol = experiment.protocol
+    assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
+    assert protocol.scale == (0.0, 1.0)
+    assert experiment.outputs and set(experiment.outputs) == set(OUTPUTS)
+    assert experiment.sweep.unlabeled[-1] == "all"
+    for key, solver in experiment.solvers.items():
+        assert solver.grid["lam"] == solver.grid["sigma"] == POWERS
+        if key == "pnu_auc":
+            assert solver.grid["eta"] == [-t for t in TENTHS[:0:-1]] + TENTHS
+            assert solver.params == {"prior": "class_proportion", "n_centers": None}
+        else:
+            assert solver.grid["gamma"] == TENTHS
+    qsg = experiment.solvers["qsg_s2auc"].params
+    assert qsg == {"batch_size": 256, "n_features": 256, "theta_lam": 1.5}
+
+
+def test_samples_are_never_called_by_the_official_name():
+    for summary in SUMMARIES:
+        if summary.name.removesuffix("_s2auc") not in (*PAPER, "quickstart"):
+            assert "not the full dataset" in summary.description
+
+
+def test_the_wide_profile_reaches_smaller_lam_for_every_solver():
+    solvers = load_experiment(CONFIGS / "codrna_s2auc.yaml", profile="wide").solvers
+    for solver in solvers.values():
+        assert solver.grid["lam"] == [2.0**k for k in range(-14, 3, 2)]
+        assert solver.grid["sigma"] == [2.0**k for k in range(-3, 6, 2)]
+    assert solvers["qsg_s2auc"].params["t0"] == "stable"
+    assert solvers["qsg_s2auc"].params["theta_lam"] == 1.5
