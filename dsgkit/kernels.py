@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dsgkit.errors import DataError
 
 BLOCK_ENTRIES = 2**18
-"""Kernel values of a block: 2 MiB, so that exponents turn into values while still in cache."""
+"""Kernel values of a block, within 64 to 128 rows: exponents become values while in cache."""
 
 
 def row_blocks(n_rows: int, size: int) -> Iterator[slice]:
@@ -21,7 +21,7 @@ def row_blocks(n_rows: int, size: int) -> Iterator[slice]:
 
 
 def _block_rows(n_columns: int) -> int:
-    return max(64, BLOCK_ENTRIES // max(1, n_columns))
+    return min(max(64, BLOCK_ENTRIES // max(1, n_columns)), 128)
 
 
 def _with_norms(rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -92,10 +92,9 @@ def gaussian_gram(
 def _mirror(out: NDArray[np.float64], block: slice) -> None:
     """Complete the symmetric matrix ``out`` whose rows ``block`` are known up to the diagonal."""
     out[: block.start, block] = out[block, : block.start].T
-    square = out[block, block]
-    upper = np.triu_indices(len(square), 1)
-    square[upper] = square.T[upper]
-    np.fill_diagonal(square, 1.0)
+    below = np.tril(out[block, block], -1)
+    out[block, block] = below + below.T
+    np.fill_diagonal(out[block, block], 1.0)
 
 
 def gaussian_expansion(

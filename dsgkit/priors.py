@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from dsgkit.sampling import derive_seed, permutation
 Array = NDArray[np.float64]
 
 MAX_ROWS = 20_000
-"""Unlabelled rows that an estimate uses: a random subset if there are more. Their means are then
-known to 0.7% of the spread, far better than those of the few labelled rows."""
+"""Unlabelled rows that an estimate uses: a random subset if there are more. Their mean is then
+known to 0.7% of the spread, far better than that of the few labelled rows."""
 
 CANDIDATES = np.linspace(0.05, 0.95, 19)
 """Priors among which penalised L1 chooses."""
@@ -25,27 +25,32 @@ CANDIDATES = np.linspace(0.05, 0.95, 19)
 
 @dataclass(frozen=True, eq=False)
 class PenL1Prior:
-    """Penalised-L1 distance minimisation (du Plessis, Niu & Sugiyama, ACML 2015).
+    """Class prior from positive and unlabelled rows by penalised-L1 distance minimisation [1]_.
 
-    For a candidate prior, with Gaussian functions at ``n_centers`` unlabelled rows,
-    ``beta = prior * mean_P phi - mean_U phi``, ``alpha = max(0, beta)/lam``, and the distance is
-    ``alpha'beta - prior + 1``; the prior with the smallest distance is the estimate. Width and lam
-    are chosen for every candidate by cross-validating ``-alpha'beta``. As that score is
-    proportional to 1/lam, its minimum is at the smallest or at the largest lam offered, in
-    practice at the smallest: the range of lam matters. The defaults are the authors'.
+    For a candidate prior, with Gaussian functions phi at some unlabelled rows as centres,
+    ``beta = prior * mean_P phi - mean_U phi`` and ``alpha = max(0, beta)/lam``; the distance is
+    ``alpha'beta - prior + 1``, and the candidate with the smallest distance is the estimate. Width
+    and lam are chosen for every candidate by cross-validating ``alpha'beta``, which is to be large.
+    As it is proportional to 1/lam, that takes the smallest lam offered (the largest where even the
+    best value is negative): the range of ``lams`` matters. The defaults are the authors'.
 
-    Attributes
+    Parameters
     ----------
-    widths : ndarray or None
-        Widths s of ``exp(-||x - c||^2 / (2 s^2))``; None: ten from 0.01 to 10 times the root of the
-        median squared distance between unlabelled rows and centres.
+    widths : ndarray, optional
+        Widths s of ``exp(-||x - c||^2 / (2 s^2))``; by default ten from 0.01 to 10 times the root
+        of the median squared distance between unlabelled rows and centres.
     lams : ndarray
         Regularisers.
     n_centers, n_folds, random_state : int
+
+    References
+    ----------
+    .. [1] du Plessis, Niu & Sugiyama, "Class-prior estimation for learning from positive and
+       unlabeled data", ACML 2015.
     """
 
     widths: Array | None = None
-    lams: Array = np.logspace(-3, 1, 10)  # noqa: RUF009  never changed
+    lams: Array = field(default_factory=lambda: np.logspace(-3, 1, 10))
     n_centers: int = 300
     n_folds: int = 5
     random_state: int = 0
@@ -59,26 +64,45 @@ class PenL1Prior:
             At least two.
         X_unlabeled : rows of shape (n_unlabeled, n_inputs)
             At least two.
+
+        Raises
+        ------
+        DataError
+            If there are too few rows, or nearly all unlabelled rows are equal.
         """
         rows = _random_rows(X_unlabeled, self._seed("rows"))
         centers = rows[permutation(len(rows), self._seed("centers"))[: self.n_centers]]
         return float(CANDIDATES[self.distances(X_positive[:], rows, centers).argmin()])
 
+    def memory_needed(self, n_unlabeled: int) -> int:
+        """Return the bytes that an estimate allocates: distances to the centres, twice."""
+        n_rows = min(n_unlabeled, MAX_ROWS)
+        return 2 * 8 * n_rows * min(self.n_centers, n_rows)
+
     def distances(self, X_positive: Array, X_unlabeled: Array, centers: Array) -> Array:
-        """Return the penalised distance of every candidate, for given centres."""
+        """Return the distance of every candidate, for given centres."""
         n_folds = min(self.n_folds, len(X_positive), len(X_unlabeled))
         if n_folds < 2:
-            raise DataError("the class prior needs two positive and two unlabelled rows at least")
-        folds_p = _assign_folds(len(X_positive), n_folds, self._seed("positive"))
-        folds_u = _assign_folds(len(X_unlabeled), n_folds, self._seed("unlabeled"))
-        scores, overlaps = [], []
-        for width in self._widths(X_unlabeled, centers):
-            positive = _fold_sums(X_positive, centers, width, folds_p)
-            unlabeled = _fold_sums(X_unlabeled, centers, width, folds_u)
-            scores.append(_held_out_overlaps(positive, unlabeled, folds_p, folds_u))
-            beta = _beta(positive.sum(axis=0) / len(X_positive), unlabeled.mean(axis=0))
-            overlaps.append((np.maximum(0, beta) * beta).sum(axis=1))
-        return _chosen(np.array(scores), np.array(overlaps), self.lams) - CANDIDATES + 1
+            raise DataError("a class prior needs at least 2 positive and 2 unlabelled rows")
+        member_p = _fold_members(len(X_positive), n_folds, self._seed("positive"))
+        member_u = _fold_members(len(X_unlabeled), n_folds, self._seed("unlabeled"))
+        widths = self._widths(X_unlabeled, centers)
+        held_out = np.empty((len(widths), len(CANDIDATES)))
+        full = np.empty_like(held_out)
+        for i, width in enumerate(widths):
+            sums_p = member_p @ gaussian_gram(X_positive, centers, 0.5 / width**2)
+            sums_u = member_u @ gaussian_gram(X_unlabeled, centers, 0.5 / width**2)
+            held_out[i] = _held_out_overlaps(sums_p, member_p, sums_u, member_u)
+            beta = _beta(sums_p.sum(0) / len(X_positive), sums_u.sum(0) / len(X_unlabeled))
+            full[i] = (np.maximum(0, beta) * beta).sum(axis=1)
+        return self._chosen(held_out, full) - CANDIDATES + 1
+
+    def _chosen(self, held_out: Array, full: Array) -> Array:
+        """Return alpha'beta of all rows, at the width and lam that cross-validation chooses."""
+        n_widths, n_candidates = held_out.shape
+        scores = held_out / self.lams[:, None, None]
+        best = scores.reshape(-1, n_candidates).argmax(axis=0)
+        return full[best % n_widths, np.arange(n_candidates)] / self.lams[best // n_widths]
 
     def _seed(self, purpose: str) -> int:
         return derive_seed(self.random_state, "penl1", purpose)
@@ -87,6 +111,72 @@ class PenL1Prior:
         if self.widths is not None:
             return self.widths
         median = np.median(cdist(X_unlabeled, centers, "sqeuclidean"))
-        if not median > 0:
-            raise DataError("the class prior cannot be estimated: most unlabelled rows are equal")
+        if not 0 < median < np.inf:
+            raise DataError(
+                f"no class prior can be estimated: the median squared distance of rows is {median}"
+            )
         return np.sqrt(median) * np.logspace(-2, 1, 10)
+
+
+def energy_distance_prior(X_positive: Any, X_negative: Any, X_unlabeled: Any) -> float:
+    """Return the class prior that matches labelled to unlabelled rows in energy distance [1]_.
+
+    Minimises over theta the energy distance between the mixture of theta parts positives and
+    1 - theta parts negatives, and the unlabelled rows; theta is clipped to 0..1.
+
+    Parameters
+    ----------
+    X_positive, X_negative, X_unlabeled : rows
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    DataError
+        If positives and negatives have the same distribution, so that any theta fits.
+
+    References
+    ----------
+    .. [1] Kawakubo, du Plessis & Sugiyama, "Computationally efficient class-prior estimation under
+       class balance change using energy distance", IEICE Transactions E99-D, 2016.
+    """
+    P, N = X_positive[:], X_negative[:]
+    U = _random_rows(X_unlabeled, derive_seed(0, "energy", "rows"))
+    pn, pp, nn = cdist(P, N).mean(), cdist(P, P).mean(), cdist(N, N).mean()
+    between = 2 * pn - pp - nn  # energy distance of positives and negatives, never negative
+    if not between > 0:
+        raise DataError("no class prior can be estimated: positives and negatives are alike")
+    negative_share = (cdist(P, U).mean() - cdist(N, U).mean() + pn - pp) / between
+    return 1 - float(np.clip(negative_share, 0, 1))
+
+
+def _random_rows(rows: Any, seed: int) -> Any:
+    """Return all rows, or `MAX_ROWS` random ones if there are more."""
+    if len(rows) <= MAX_ROWS:
+        return rows[:]
+    return rows[np.sort(permutation(len(rows), seed)[:MAX_ROWS])]
+
+
+def _fold_members(n_rows: int, n_folds: int, seed: int) -> Array:
+    """Return which rows are in which fold as ones, shape (n_folds, n_rows)."""
+    folds = permutation(n_rows, seed) * n_folds // n_rows
+    return (folds == np.arange(n_folds)[:, None]).astype(np.float64)
+
+
+def _beta(mean_positive: Array, mean_unlabeled: Array) -> Array:
+    """Return beta of every candidate, shape (n_candidates, n_centers)."""
+    return np.outer(CANDIDATES, mean_positive) - mean_unlabeled
+
+
+def _held_out_overlaps(sums_p: Array, member_p: Array, sums_u: Array, member_u: Array) -> Array:
+    """Return ``max(0, beta_train)'beta_test`` of every candidate, averaged over the folds."""
+    sizes_p, sizes_u = member_p.sum(axis=1), member_u.sum(axis=1)
+    overlaps = np.zeros(len(CANDIDATES))
+    for p, u, n_p, n_u in zip(sums_p, sums_u, sizes_p, sizes_u, strict=True):
+        train = _beta(
+            (sums_p.sum(0) - p) / (sizes_p.sum() - n_p), (sums_u.sum(0) - u) / (sizes_u.sum() - n_u)
+        )
+        overlaps += (np.maximum(0, train) * _beta(p / n_p, u / n_u)).sum(axis=1)
+    return overlaps / len(sizes_p)

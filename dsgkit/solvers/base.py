@@ -100,8 +100,21 @@ class PairwiseAUCEstimator(BaseEstimator):
                 row[held_out] = model.decision_function(X[held_out])
         return values
 
-    def memory_needed(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
-        """Return the bytes that a fit of this size allocates, as predicted before it starts."""
+    def memory_needed(
+        self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
+    ) -> int:
+        """Return the bytes that a fit of this size allocates, as predicted before it starts.
+
+        Parameters
+        ----------
+        n_labeled, n_unlabeled, n_inputs : int
+        n_models : int
+            1 for a fit; more for that many models of one `cv_decision_function`.
+        """
+        raise NotImplementedError
+
+    def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
+        """Return about how many floating-point operations a fit takes (as `memory_needed`)."""
         raise NotImplementedError
 
     def _check_memory(self, needed: int) -> None:

@@ -163,9 +163,18 @@ class QSGS2AUC(PairwiseAUCEstimator):
         values[~np.isfinite(values).all(axis=1)] = np.nan
         return values
 
-    def memory_needed(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
-        """Return the bytes of one fit's coefficients: they dominate and do not grow with rows."""
-        return 4 * self._iterations(n_unlabeled) * 2 * self.n_features
+    def memory_needed(
+        self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
+    ) -> int:
+        """Return the bytes of the coefficients: they dominate, and do not grow with rows."""
+        per_model = self._coefficient_bytes(n_unlabeled)
+        return max(per_model, min(n_models * per_model, COEFFICIENT_BUDGET))
+
+    def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
+        """Return about how many floating-point operations training takes."""
+        T = self._iterations(n_unlabeled)
+        rows = T * (n_labeled + min(n_unlabeled, self.batch_size * T / 2))
+        return rows * self.n_features * (2 * n_inputs + 30 + 4 * n_models)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a ``.npz`` file; `dsgkit.load_model` reads it."""
@@ -177,8 +186,11 @@ class QSGS2AUC(PairwiseAUCEstimator):
         return max(200, -(-n_unlabeled // self.batch_size))
 
     def _points_per_pass(self, n_folds: int, n_unlabeled: int) -> int:
-        per_model = 4 * self._iterations(n_unlabeled) * 2 * self.n_features
-        return max(1, COEFFICIENT_BUDGET // (per_model * n_folds))
+        return max(1, COEFFICIENT_BUDGET // (self._coefficient_bytes(n_unlabeled) * n_folds))
+
+    def _coefficient_bytes(self, n_unlabeled: int) -> int:
+        """Return the size of one model."""
+        return 4 * self._iterations(n_unlabeled) * 2 * self.n_features
 
     def _train(
         self,

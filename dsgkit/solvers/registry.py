@@ -71,7 +71,7 @@ SOLVERS = {
             "dsgkit.solvers.samult:SAMULT",
             ("lam", "sigma", "gamma", "max_memory"),
             "sigma",
-            "Xie & Li, ICML 2018",
+            "Xie & Li, AAAI 2018",
         ),
         SolverInfo(
             "pnu_auc",

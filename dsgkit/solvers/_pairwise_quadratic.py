@@ -1,0 +1,271 @@
+"""Pairwise squared AUC risks as quadratic forms, and their minimisers over a whole grid.
+
+Let z be the values of f at positive (p), negative (n) and unlabelled (u) rows. The mean of
+``(1 - f(a) + f(b))^2`` over all pairs of a class a and a class b is ``z'M z - 2 v'z + 1`` with
+``M = diag(w_a) + diag(w_b) - w_a w_b' - w_b w_a'`` and ``v = w_a - w_b``, where w_a is 1/n_a at the
+rows of class a and 0 elsewhere. Every risk here is a linear combination of such means:
+
+    M = diag(W d) + W S W',   v = W q,   W = [w_p, w_n, w_u].
+
+With features Phi (f = Phi w) and a penalty ``l ||w||^2`` the minimiser solves
+``(l I + Phi'M Phi) w = Phi'v``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from dsgkit.errors import DataError, FitError, IndefiniteError
+from dsgkit.solvers.base import training_rows
+
+Array = NDArray[np.float64]
+
+POSITIVE, NEGATIVE, UNLABELED = range(3)
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseRisk:
+    """The quadratic form of a combination of pairwise risks, in class coordinates.
+
+    Attributes
+    ----------
+    diagonal : ndarray of shape (3,)
+        The d of ``diag(W d)``.
+    cross : ndarray of shape (3, 3)
+        The symmetric S of ``W S W'``.
+    linear : ndarray of shape (3,)
+        The q of ``v = W q``.
+    """
+
+    diagonal: Array
+    cross: Array
+    linear: Array
+
+    def __add__(self, other: PairwiseRisk) -> PairwiseRisk:
+        return PairwiseRisk(
+            self.diagonal + other.diagonal, self.cross + other.cross, self.linear + other.linear
+        )
+
+    def __rmul__(self, factor: float) -> PairwiseRisk:
+        return PairwiseRisk(factor * self.diagonal, factor * self.cross, factor * self.linear)
+
+    @property
+    def convex(self) -> bool:
+        """Whether M is sure to be positive semi-definite, whatever the rows.
+
+        ``z'M z`` is the variances within the classes weighted by d, plus squared differences of
+        class means; so it is enough that d has no negative entry.
+        """
+        return bool((self.diagonal >= 0).all())
+
+
+def pair_risk(a: int, b: int) -> PairwiseRisk:
+    """Return the risk of ranking class ``a`` above class ``b``."""
+    one_a, one_b = np.eye(3)[a], np.eye(3)[b]
+    return PairwiseRisk(
+        one_a + one_b, -np.outer(one_a, one_b) - np.outer(one_b, one_a), one_a - one_b
+    )
+
+
+def samult_risk(gamma: float) -> PairwiseRisk:
+    """Return ``gamma R_PN + (1 - gamma)(R_PU + R_NU)``, constants dropped."""
+    semi = pair_risk(POSITIVE, UNLABELED) + pair_risk(UNLABELED, NEGATIVE)
+    return gamma * pair_risk(POSITIVE, NEGATIVE) + (1 - gamma) * semi
+
+
+def pnu_risk(eta: float, prior: float) -> PairwiseRisk:
+    """Return ``(1 - eta) R_PN + eta R_PU``, or ``(1 + eta) R_PN - eta R_NU`` for ``eta < 0``.
+
+    R_PU and R_NU are unbiased for the supervised risk if ``prior`` is the share of positives among
+    the unlabelled rows; the risks of positives against positives that this takes away are what can
+    make the form indefinite.
+    """
+    if eta >= 0:
+        within = -prior * pair_risk(POSITIVE, POSITIVE)
+        corrected = 1 / (1 - prior) * (pair_risk(POSITIVE, UNLABELED) + within)
+    else:
+        within = -(1 - prior) * pair_risk(NEGATIVE, NEGATIVE)
+        corrected = 1 / prior * (pair_risk(UNLABELED, NEGATIVE) + within)
+    return (1 - abs(eta)) * pair_risk(POSITIVE, NEGATIVE) + abs(eta) * corrected
+
+
+def cholesky(matrix: Array, risk: PairwiseRisk) -> tuple[Array, bool]:
+    """Return the Cholesky factor of a risk's matrix for `scipy.linalg.cho_solve`, in its memory.
+
+    Parameters
+    ----------
+    matrix : ndarray
+        Lower triangle, Fortran-contiguous; destroyed.
+    risk : PairwiseRisk
+
+    Raises
+    ------
+    IndefiniteError
+        If the risk has no minimum.
+    FitError
+        If it has one that rounding hides.
+    """
+    try:
+        return linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        if risk.convex:
+            raise FitError("the system is singular to rounding; take a larger lam") from None
+        raise IndefiniteError(
+            "the quadratic risk has no minimum: eta > 0 suits a prior of at most 1/2, eta < 0 one"
+            " of at least 1/2; take eta nearer to 0 or a larger lam"
+        ) from None
+
+
+def label_weights(positive: NDArray[np.bool_]) -> Array:
+    """Return the columns w_p and w_n at the labelled rows, shape (n_labeled, 2)."""
+    member = np.column_stack([positive, ~positive]).astype(np.float64)
+    counts = member.sum(axis=0)
+    if not counts.all():
+        raise DataError("labels must hold both classes outside of every fold")
+    return member / counts
+
+
+class Response(Protocol):
+    """``P(l, c) = E (l I + c Phi_u'Phi_u)^-1 E'`` for any l and c.
+
+    E holds the features of all labelled rows and, last, the mean feature of the unlabelled ones.
+    """
+
+    def at(self, penalty: float, weight: float) -> Array:
+        """Return P for one penalty l and one weight c of an unlabelled row."""
+
+
+class DualResponse:
+    """`Response` of a kernel, from one eigendecomposition of the unlabelled rows' Gram matrix.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_labeled + 1, n_labeled + 1)
+        ``E E'``.
+    cross : ndarray of shape (n_labeled + 1, n_unlabeled)
+        ``E Phi_u'``.
+    gram_unlabeled : ndarray of shape (n_unlabeled, n_unlabeled)
+        ``Phi_u Phi_u'``, symmetric and C-contiguous; destroyed.
+    """
+
+    def __init__(self, gram: Array, cross: Array, gram_unlabeled: Array) -> None:
+        self._gram = gram
+        self._spectrum, vectors = _eigh(gram_unlabeled.T)
+        self._cross = cross @ vectors
+
+    def at(self, penalty: float, weight: float) -> Array:
+        """Return P for one penalty and one weight."""
+        shrink = weight / (penalty + weight * self._spectrum)
+        return (self._gram - (self._cross * shrink) @ self._cross.T) / penalty
+
+
+class PrimalResponse:
+    """`Response` of explicit features, from one eigendecomposition of ``Phi_u'Phi_u``.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_labeled + 1, n_features)
+        E.
+    gram_unlabeled : ndarray of shape (n_features, n_features)
+        ``Phi_u'Phi_u``, its lower triangle, Fortran-contiguous; destroyed.
+    """
+
+    def __init__(self, features: Array, gram_unlabeled: Array) -> None:
+        self._spectrum, vectors = _eigh(gram_unlabeled)
+        self._features = features @ vectors
+
+    def at(self, penalty: float, weight: float) -> Array:
+        """Return P for one penalty and one weight."""
+        return (self._features / (penalty + weight * self._spectrum)) @ self._features.T
+
+
+def _eigh(matrix: Array) -> tuple[Array, Array]:
+    """Eigendecomposition of a positive semi-definite matrix, in its own memory."""
+    spectrum, vectors = linalg.eigh(
+        matrix, lower=True, overwrite_a=True, check_finite=False, driver="evd"
+    )
+    return np.maximum(spectrum, 0), vectors
+
+
+def eigh_memory(n: int) -> int:
+    """Return the bytes of an n x n matrix under eigendecomposition, work space included."""
+    return 3 * 8 * n * n
+
+
+def grid_flops(n: int, n_labeled: int, n_models: int) -> float:
+    """Return about the operations of a grid of models, beyond those of building the matrix.
+
+    An eigendecomposition of size n takes as long as about 5 n^3 operations of a matrix product;
+    each model then solves a system of the labelled rows, and shares P with the other folds.
+    """
+    return 5 * n**3 + 2 * n_labeled * n**2 + n_models * n_labeled**2 * (n_labeled + n / 2)
+
+
+def cv_values(
+    response: Response,
+    positive: NDArray[np.bool_],
+    n_unlabeled: int,
+    folds: Sequence[NDArray[np.integer]],
+    risks: Sequence[Sequence[PairwiseRisk]],
+    penalties: Sequence[float],
+) -> Array:
+    """Return out-of-fold values of the labelled rows for every grid point.
+
+    The features act only through P, so that each model costs one system of the size of the
+    labelled rows.
+
+    Parameters
+    ----------
+    response : Response
+    positive : ndarray of bool, shape (n_labeled,)
+    n_unlabeled : int
+    folds : sequence of int arrays
+    risks : sequence over points of sequences over folds of PairwiseRisk
+    penalties : sequence of float
+        The l of every point.
+
+    Returns
+    -------
+    ndarray of shape (n_points, n_labeled)
+        NaN where the quadratic form is indefinite.
+    """
+    response_at = functools.lru_cache(maxsize=1)(response.at)
+    values = np.full((len(penalties), len(positive)), np.nan)
+    for row, fold_risks, penalty in zip(values, risks, penalties, strict=True):
+        for held_out, risk in zip(folds, fold_risks, strict=True):
+            P = response_at(penalty, risk.diagonal[UNLABELED] / n_unlabeled)
+            row[held_out] = _held_out_values(P, positive, held_out, risk)
+    return values
+
+
+def _held_out_values(
+    P: Array, positive: NDArray[np.bool_], held_out: NDArray[np.integer], risk: PairwiseRisk
+) -> Array:
+    """Return f at the held-out rows, f trained on the other labelled rows.
+
+    With ``N = l I + c Phi_u'Phi_u`` and T the features of the training rows and of the unlabelled
+    mean, the matrix of the problem is ``N + T'J T``; then f = P z with ``(I + J P) z = W q``.
+    """
+    train = training_rows(held_out, len(positive))
+    weights = linalg.block_diag(label_weights(positive[train]), np.ones((1, 1)))
+    J = np.diag(weights[:, :2] @ risk.diagonal[:2]) + weights @ risk.cross @ weights.T
+    rows = np.append(train, len(positive))
+    P_train = P[np.ix_(rows, rows)]
+    if not risk.convex and not _is_definite(P_train, J):
+        return np.full(len(held_out), np.nan)
+    z = np.linalg.solve(np.eye(len(rows)) + J @ P_train, weights @ risk.linear)
+    return P[np.ix_(held_out, rows)] @ z
+
+
+def _is_definite(P: Array, J: Array) -> bool:
+    """Whether ``N + T'J T`` is positive definite, by the eigenvalues of ``I + P^1/2 J P^1/2``."""
+    spectrum, vectors = np.linalg.eigh(P)
+    root = vectors * np.sqrt(np.maximum(spectrum, 0))
+    return bool(np.linalg.eigvalsh(root.T @ J @ root)[0] > -1)
