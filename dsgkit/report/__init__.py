@@ -1,1 +1,28 @@
+"""Tables and figures of stored results; matplotlib is imported only when a figure is drawn."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dsgkit.experiment.results import Results
+from dsgkit.report.summary import has_values
+from dsgkit.report.tables import text_table, write_tables
+
+__all__ = ["draw_figures", "text_table", "write_report", "write_tables"]
+
+
+def draw_figures(results: Sequence[Results], folder: Path, outputs: Sequence[str]) -> list[Path]:
+    """Draw the figures; see `dsgkit.report.figures.draw_figures`."""
+    from dsgkit.report import figures
+
+    return figures.draw_figures(results, folder, outputs)
+
+
+def write_report(results: Sequence[Results], folder: Path) -> list[Path]:
+    """Write all tables, and the figures if any fit has finished; return the paths."""
+    outputs = list(dict.fromkeys(name for one in results for name in one.experiment.outputs))
+    paths = write_tables(results, folder)
+    if any(has_values(one, "fit_seconds") for one in results):
+        paths += draw_figures(results, folder, outputs)
+    return paths

@@ -1,0 +1,215 @@
+"""Stored results of one experiment, read back for tables and figures."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dsgkit.config.load import load_experiment
+from dsgkit.config.schema import Experiment
+from dsgkit.errors import ResultsError
+from dsgkit.experiment.store import CELLS
+
+CONFIG = "config.yaml"
+ENVIRONMENT = "environment.json"
+PLAN = "plan.json"
+"""Files of a results folder beside the store's."""
+
+REQUIRED = {"key", "kind", "solver", "trial", "n_unlabeled", "status"}
+FIT_COLUMNS = (
+    "solver",
+    "label",
+    "trial",
+    "n_unlabeled",
+    "full",
+    "status",
+    "message",
+    "auc",
+    "test_auc",
+    "fit_seconds",
+    "peak_memory",
+    "params",
+)
+SEARCH_COLUMNS = (
+    "solver",
+    "label",
+    "trial",
+    "n_unlabeled",
+    "status",
+    "message",
+    "search_seconds",
+    "peak_memory",
+    "points",
+    "fold_scores",
+)
+
+
+@dataclass(frozen=True)
+class Results:
+    """What one results folder holds.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder that it was read from.
+    experiment : Experiment
+        The resolved configuration.
+    environment : dict
+        Versions, processor and threads of the run; empty if none was stored.
+    cells : DataFrame
+        One row per fit, with the columns `FIT_COLUMNS`.
+    search : DataFrame
+        One row per share of a hyper-parameter search, with the columns `SEARCH_COLUMNS`.
+    """
+
+    folder: Path
+    experiment: Experiment
+    environment: dict[str, Any]
+    cells: pd.DataFrame
+    search: pd.DataFrame
+
+    @property
+    def dataset(self) -> str:
+        """Name of the dataset; of the experiment, where a config names a file only."""
+        return self.experiment.dataset.name or self.experiment.name
+
+    @property
+    def solvers(self) -> list[str]:
+        """Keys of the solvers, in the order of the config, then those known from cells only."""
+        return list(dict.fromkeys([*self.experiment.solvers, *self.cells["solver"]]))
+
+    def label(self, solver: str) -> str:
+        """Return the name of a solver that tables and figures print."""
+        # The config's comes first: a new label there needs no new fits.
+        if solver in self.experiment.solvers:
+            return self.experiment.solvers[solver].label
+        recorded = self.cells.loc[self.cells["solver"] == solver, "label"]
+        return str(recorded.iloc[-1]) or solver
+
+
+def load_results(folder: Path | str) -> Results:
+    """Read a results folder.
+
+    Only the cells of the last plan count (``plan.json``; every cell without one). Of records with
+    the same key the last one counts. A last line that was cut off is left out.
+
+    Parameters
+    ----------
+    folder : path
+        ``results/<experiment name>``.
+
+    Raises
+    ------
+    ResultsError
+        If the folder is not one of results, or holds a file that cannot be read.
+    """
+    folder = Path(folder)
+    config = folder / CONFIG
+    if not config.is_file():
+        raise ResultsError(
+            f"{folder}: not a results folder (it has no {CONFIG}); name a folder that a run made"
+        )
+    return Results(
+        folder=folder,
+        experiment=load_experiment(config),
+        environment=_read_json(folder / ENVIRONMENT, {}),
+        **_frames(_planned(_last_records(folder / CELLS), _read_json(folder / PLAN, None))),
+    )
+
+
+def _read_json(path: Path, default: Any) -> Any:
+    """Return the content of a JSON file; ``default`` if there is no such file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return default
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from error
+
+
+def _last_records(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the last record of each key, in the order in which keys first appear."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read ({error.strerror})") from error
+    return {record["key"]: record for record in _parse(path, lines)}
+
+
+def _parse(path: Path, lines: list[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the records; a last line that is no record is what a killed run leaves behind."""
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+            missing = REQUIRED - record.keys()
+        except (ValueError, AttributeError):
+            missing = REQUIRED
+        if not missing:
+            yield record
+        elif number < len(lines):
+            raise ResultsError(f"{path}:{number}: not a record; remove that line and run again")
+
+
+def _planned(
+    records: dict[str, dict[str, Any]], plan: list[str] | None
+) -> Iterable[dict[str, Any]]:
+    """Return the records of the plan in its order; all of them if there is no plan."""
+    keys = records if plan is None else plan
+    return [records[key] for key in keys if key in records]
+
+
+def _frames(records: Iterable[dict[str, Any]]) -> dict[str, pd.DataFrame]:
+    """Return the two tables of `Results`."""
+    records = list(records)
+    fits = [_fit_row(record) for record in records if record["kind"] == "fit"]
+    searches = [_search_row(record) for record in records if record["kind"] == "search"]
+    return {
+        "cells": pd.DataFrame(fits, columns=list(FIT_COLUMNS)),
+        "search": pd.DataFrame(searches, columns=list(SEARCH_COLUMNS)),
+    }
+
+
+def _common(record: dict[str, Any]) -> dict[str, Any]:
+    """Return what records of both kinds hold."""
+    return {
+        "solver": record["solver"],
+        "label": record.get("label") or "",
+        "trial": record["trial"],
+        "n_unlabeled": record["n_unlabeled"],
+        "status": record["status"],
+        "message": record.get("message") or "",
+        "peak_memory": _number(record.get("peak_memory")),
+    }
+
+
+def _fit_row(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of `Results.cells`."""
+    return _common(record) | {
+        "full": bool(record.get("full", False)),
+        "auc": _number(record.get("auc")),
+        "test_auc": _number(record.get("test_auc")),
+        "fit_seconds": _number((record.get("times") or {}).get("fit")),
+        "params": record.get("params") or {},
+    }
+
+
+def _search_row(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of `Results.search`."""
+    return _common(record) | {
+        "search_seconds": _number((record.get("times") or {}).get("search")),
+        "points": record.get("points") or [],
+        "fold_scores": record.get("fold_scores") or [],
+    }
+
+
+def _number(value: float | None) -> float:
+    """Return a stored number, NaN for one that is missing."""
+    return math.nan if value is None else float(value)

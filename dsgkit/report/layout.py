@@ -1,0 +1,180 @@
+"""A table apart from its format, and the three formats that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+LATEX_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    "–": "--",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One entry: its text, a remark to it, and whether it is the best of its group."""
+
+    text: str
+    note: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table of text.
+
+    Attributes
+    ----------
+    caption : str
+        One sentence that says what the numbers are.
+    header : sequence of str
+        Names of the columns.
+    rows : sequence of sequences of Cell
+        Each as long as the header.
+    footnotes : sequence of str
+        Printed below.
+    """
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    footnotes: Sequence[str] = field(default=())
+
+    def transposed(self, corner: str) -> Layout:
+        """Return the table with rows and columns exchanged, under another first name."""
+        lines = [[Cell(name) for name in self.header], *self.rows]
+        turned = [list(line) for line in zip(*lines, strict=True)]
+        header = [corner, *(cell.text for cell in turned[0][1:])]
+        return Layout(self.caption, header, turned[1:], self.footnotes)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table file: what people read, and the same as tidy data.
+
+    Attributes
+    ----------
+    name : str
+        Path of its files below the folder of tables, without a suffix.
+    layouts : list of Layout
+        Printed one below the other.
+    frame : DataFrame
+        One row per entry.
+    """
+
+    name: str
+    layouts: list[Layout]
+    frame: pd.DataFrame
+
+
+def markdown(layout: Layout) -> str:
+    """Return a GitHub Markdown table, the best entries in bold."""
+
+    def entry(cell: Cell) -> str:
+        text = _escape_markdown(cell.text)
+        return _joined(f"**{text}**" if cell.best else text, _escape_markdown(cell.note))
+
+    lines = [[_escape_markdown(name) for name in layout.header]]
+    lines += [[entry(cell) for cell in row] for row in layout.rows]
+    widths = _widths(lines)
+    rule = ["-" * max(3, widths[0]), *("-" * max(2, width - 1) + ":" for width in widths[1:])]
+    table = [f"| {' | '.join(_aligned(line, widths))} |" for line in lines]
+    table.insert(1, f"| {' | '.join(rule)} |")
+    return "\n".join([layout.caption, "", *table, *_paragraphs(layout.footnotes)]) + "\n"
+
+
+def plain(layout: Layout) -> str:
+    """Return a table for a terminal, the best entries marked by ``*``."""
+    entries = [
+        [_joined(cell.text, cell.note) + ("*" if cell.best else " ") for cell in row]
+        for row in layout.rows
+    ]
+    lines = [[layout.header[0], *(f"{name} " for name in layout.header[1:])], *entries]
+    widths = _widths(lines)
+    table = ["  ".join(_aligned(line, widths)).rstrip() for line in lines]
+    table.insert(1, "  ".join("-" * width for width in widths))
+    notes = [*layout.footnotes]
+    if any(cell.best for row in layout.rows for cell in row):
+        notes.insert(0, "* best")
+    return "\n".join([layout.caption, "", *table, *_paragraphs(notes)]) + "\n"
+
+
+def latex(layout: Layout) -> str:
+    """Return a LaTeX ``tabular`` with booktabs rules, the best entries in bold."""
+    columns = len(layout.header)
+    body = [" & ".join(_latex_entry(cell) for cell in row) + r" \\" for row in layout.rows]
+    notes = [
+        rf"\multicolumn{{{columns}}}{{p{{0.9\linewidth}}}}"
+        rf"{{\footnotesize {escape_latex(note)}}} \\"
+        for note in layout.footnotes
+    ]
+    return "\n".join(
+        [
+            r"% needs \usepackage{booktabs}",
+            f"% {layout.caption}",
+            rf"\begin{{tabular}}{{l{'r' * (columns - 1)}}}",
+            r"\toprule",
+            " & ".join(escape_latex(name) for name in layout.header) + r" \\",
+            r"\midrule",
+            *body,
+            r"\bottomrule",
+            *notes,
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+FORMATS: dict[str, Callable[[Layout], str]] = {"md": markdown, "tex": latex}
+
+
+def escape_latex(text: str) -> str:
+    """Return text that LaTeX prints as it stands."""
+    return "".join(LATEX_ESCAPES.get(letter, letter) for letter in text)
+
+
+def _latex_entry(cell: Cell) -> str:
+    """Return an entry; its remark goes below it, so that columns stay narrow."""
+    text, note = escape_latex(cell.text), escape_latex(cell.note)
+    text = rf"\textbf{{{text}}}" if cell.best else text
+    return rf"\shortstack[r]{{{text}\\{{\scriptsize {note}}}}}" if note else text
+
+
+def _escape_markdown(text: str) -> str:
+    """Return text that Markdown prints as it stands inside a table."""
+    return text.replace("\\", "\\\\").replace("|", r"\|").replace("*", r"\*")
+
+
+def _joined(text: str, note: str) -> str:
+    return f"{text} {note}" if note else text
+
+
+def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*lines, strict=True)]
+
+
+def _aligned(line: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """Pad the first entry at its right, the others at their left."""
+    first = line[0].ljust(widths[0])
+    rest = zip(line[1:], widths[1:], strict=True)
+    return [first, *(text.rjust(width) for text, width in rest)]
+
+
+def _paragraphs(notes: Sequence[str]) -> list[str]:
+    return [line for note in notes for line in ("", note)]

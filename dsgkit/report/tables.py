@@ -1,0 +1,179 @@
+"""The tables of a report: AUC, training time and memory, chosen hyper-parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dsgkit.experiment.results import Results
+from dsgkit.report.files import write_text
+from dsgkit.report.layout import FORMATS, Cell, Layout, Table, plain
+from dsgkit.report.measures import (
+    AUC,
+    MEMORY,
+    TEST_AUC,
+    TIME,
+    Measure,
+    partial_notes,
+    table_cells,
+)
+from dsgkit.report.numbers import size_text
+from dsgkit.report.params import params_table
+from dsgkit.report.summary import (
+    check_recorded,
+    has_values,
+    largest_finished,
+    sizes,
+    summarise,
+)
+from dsgkit.report.tidy import tidy_frame
+from dsgkit.report.titles import all_labels, titles
+
+MEASURES: dict[str, tuple[Measure, ...]] = {
+    "auc_table": (AUC,),
+    "auc_test_table": (TEST_AUC,),
+    "time_table": (TIME, MEMORY),
+}
+
+
+def write_tables(results: Sequence[Results], folder: Path) -> list[Path]:
+    """Write the tables as CSV, Markdown and LaTeX (booktabs) and return their paths.
+
+    For one results folder these are ``auc_table``, ``auc_test_table`` (where the dataset has an
+    official test part), ``time_table`` and ``params_table``. For several, these names compare the
+    datasets, each solver at its largest finished size, and a folder per dataset holds its own.
+
+    Parameters
+    ----------
+    results : sequence of Results
+    folder : Path
+        The files go to ``tables/`` in it.
+
+    Raises
+    ------
+    ResultsError
+        If there is nothing recorded, or the folder cannot be written.
+    """
+    check_recorded(results)
+    names = titles(results)
+    tables = _tables_of(results[0], names[0]) if len(results) == 1 else _all_tables(results, names)
+    return [path for table in tables for path in _write(table, Path(folder) / "tables")]
+
+
+def text_table(results: Sequence[Results]) -> str:
+    """Return the AUC and the training times as text for a terminal.
+
+    Parameters
+    ----------
+    results : sequence of Results
+
+    Raises
+    ------
+    ResultsError
+        If there is nothing recorded.
+    """
+    check_recorded(results)
+    names = titles(results)
+    blocks = []
+    if len(results) > 1:
+        blocks += [layout for table in _overviews(results, names) for layout in table.layouts]
+    for one, title in zip(results, names, strict=True):
+        # Solvers as columns: there are fewer of them than sizes, and terminals are narrow.
+        blocks += [
+            _by_size(one, title, measure).transposed("Unlabelled rows")
+            for measure in (AUC, TEST_AUC, TIME)
+            if _has(one, [measure])
+        ]
+    return "\n".join(plain(layout) for layout in blocks)
+
+
+def _write(table: Table, folder: Path) -> list[Path]:
+    """Write the files of one table."""
+    texts = {"csv": table.frame.to_csv(index=False)}
+    for suffix, form in FORMATS.items():
+        texts[suffix] = "\n".join(form(layout) for layout in table.layouts)
+    return [write_text(folder / f"{table.name}.{suffix}", text) for suffix, text in texts.items()]
+
+
+def _all_tables(results: Sequence[Results], names: Sequence[str]) -> list[Table]:
+    """Return the tables that compare datasets, then those of each dataset."""
+    tables = _overviews(results, names)
+    for one, title in zip(results, names, strict=True):
+        tables += [replace(t, name=f"{title}/{t.name}") for t in _tables_of(one, title)]
+    return tables
+
+
+def _tables_of(results: Results, title: str) -> list[Table]:
+    """Return the tables of one results folder."""
+    tables = [
+        Table(
+            name,
+            [_by_size(results, title, measure) for measure in measures],
+            tidy_frame([(results, title)], measures),
+        )
+        for name, measures in MEASURES.items()
+        if _has(results, measures)
+    ]
+    return [*tables, params_table(results, title)]
+
+
+def _by_size(results: Results, title: str, measure: Measure) -> Layout:
+    """Return the table of solvers by sizes."""
+    summary = summarise(results, measure.column)
+    columns = [
+        table_cells(measure, [summary[solver, size] for solver in results.solvers])
+        for size in sizes(results)
+    ]
+    names = [Cell(results.label(solver)) for solver in results.solvers]
+    return Layout(
+        f"{measure.caption}, {_statistic(measure, [results])}; {title}, "
+        f"{results.experiment.protocol.labeled:,} labelled rows, by unlabelled rows.",
+        ["Solver", *(size_text(*size) for size in sizes(results))],
+        list(zip(names, *columns, strict=True)),
+        partial_notes(summary.values(), results.label),
+    )
+
+
+def _statistic(measure: Measure, results: Sequence[Results]) -> str:
+    """Return what is shown of how many trials, a range where their number differs."""
+    counts = sorted({one.experiment.protocol.trials for one in results})
+    if counts == [1]:
+        return "one trial"
+    ends = dict.fromkeys([counts[0], counts[-1]])
+    return f"{measure.statistic} over {'-'.join(map(str, ends))} trials"
+
+
+def _overviews(results: Sequence[Results], names: Sequence[str]) -> list[Table]:
+    """Return the tables of datasets by solvers."""
+    tables = []
+    for name, measures in MEASURES.items():
+        pairs = zip(results, names, strict=True)
+        shown = [(one, title) for one, title in pairs if _has(one, measures)]
+        if shown:
+            layouts = [_by_dataset(shown, measure) for measure in measures]
+            tables.append(Table(name, layouts, tidy_frame(shown, measures, largest=True)))
+    return tables
+
+
+def _has(results: Results, measures: Sequence[Measure]) -> bool:
+    """Tell whether a table is to be made: not without a test part, if it is about that."""
+    return TEST_AUC not in measures or has_values(results, TEST_AUC.column)
+
+
+def _by_dataset(results: Sequence[tuple[Results, str]], measure: Measure) -> Layout:
+    """Return the table of datasets by solvers, each at its largest finished size."""
+    labels = all_labels([one for one, _ in results])
+    rows, footnotes = [], []
+    for one, title in results:
+        found = largest_finished(summarise(one, measure.column))
+        entries = [found.get(solver) for solver in labels]
+        rows.append([Cell(title), *table_cells(measure, entries, note_size=True)])
+        footnotes += [f"{title} {note}" for note in partial_notes(found.values(), one.label)]
+    return Layout(
+        f"{measure.caption}, {_statistic(measure, [one for one, _ in results])}, at the largest "
+        "number of unlabelled rows that the solver finished (in parentheses).",
+        ["Dataset", *labels.values()],
+        rows,
+        footnotes,
+    )

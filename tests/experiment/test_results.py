@@ -1,0 +1,136 @@
+"""Reading results folders back, whole and damaged."""
+
+import json
+import math
+
+import pytest
+
+from dsgkit.config.schema import Experiment
+from dsgkit.errors import ConfigError, ResultsError
+from dsgkit.experiment.results import load_results
+
+EXPERIMENT = Experiment(
+    name="digits_s2auc",
+    dataset={"name": "digits"},
+    protocol={"trials": 2},
+    solvers={"qsg_s2auc": {"params": {"sigma": 1.0}}, "samult": {"params": {"sigma": 1.0}}},
+)
+
+
+def fit(key, **fields):
+    return {
+        "key": key,
+        "kind": "fit",
+        "solver": "qsg_s2auc",
+        "label": "QSG-S2AUC",
+        "trial": 0,
+        "n_unlabeled": 100,
+        "status": "ok",
+        "message": "",
+        "params": {"lam": 0.5},
+        "full": True,
+        "auc": 0.75,
+        "test_auc": None,
+        "times": {"load": 1.0, "fit": 2.5},
+        "peak_memory": 1024,
+    } | fields
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "config.yaml").write_text(EXPERIMENT.to_yaml())
+    (tmp_path / "environment.json").write_text('{"threads": 2}')
+    return tmp_path
+
+
+def write(folder, *lines):
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    (folder / "cells.jsonl").write_text("\n".join(texts))
+
+
+def test_reads_what_a_run_wrote(folder):
+    search = fit("s", kind="search", times={"search": 3.0}, points=[{"lam": 1}], fold_scores=[[1]])
+    write(folder, fit("a"), search)
+    results = load_results(folder)
+    assert results.experiment == EXPERIMENT
+    assert results.environment == {"threads": 2}
+    assert results.dataset == "digits"
+    assert results.solvers == ["qsg_s2auc", "samult"]
+    (row,) = results.cells.to_dict("records")
+    assert row["auc"] == 0.75
+    assert row["fit_seconds"] == 2.5
+    assert row["peak_memory"] == 1024
+    assert row["params"] == {"lam": 0.5}
+    assert row["full"] is True
+    assert math.isnan(row["test_auc"])
+    (share,) = results.search.to_dict("records")
+    assert share["search_seconds"] == 3.0
+    assert share["points"] == [{"lam": 1}]
+
+
+def test_labels_are_those_of_the_config_and_recorded_ones_for_solvers_not_in_it(folder):
+    write(folder, fit("a", label="an earlier label"), fit("b", solver="old", label="Old one"))
+    results = load_results(folder)
+    assert [results.label(solver) for solver in results.solvers] == [
+        "QSG-S2AUC",
+        "SAMULT",
+        "Old one",
+    ]
+
+
+def test_a_failed_fit_has_no_numbers(folder):
+    failed = fit("a", status="indefinite", message="saddle")
+    for name in ("auc", "test_auc", "full", "params", "times"):
+        del failed[name]
+    write(folder, failed)
+    (row,) = load_results(folder).cells.to_dict("records")
+    assert (row["status"], row["message"], row["full"]) == ("indefinite", "saddle", False)
+    assert math.isnan(row["auc"])
+    assert math.isnan(row["fit_seconds"])
+
+
+def test_the_last_record_of_a_key_counts(folder):
+    write(folder, fit("a", status="failed", auc=None), fit("b", trial=1), fit("a", auc=0.5))
+    cells = load_results(folder).cells
+    assert cells["auc"].tolist() == [0.5, 0.75]
+
+
+def test_only_planned_cells_count_in_the_order_of_the_plan(folder):
+    write(folder, fit("a", auc=0.1), fit("old", auc=0.2), fit("b", auc=0.3))
+    (folder / "plan.json").write_text('["b", "not yet", "a"]')
+    assert load_results(folder).cells["auc"].tolist() == [0.3, 0.1]
+
+
+def test_a_line_cut_off_at_the_end_is_left_out(folder):
+    write(folder, fit("a"), json.dumps(fit("b"))[:-7])
+    assert len(load_results(folder).cells) == 1
+
+
+@pytest.mark.parametrize("line", ["{", "[]", "3", '{"key": "x"}'])
+def test_a_damaged_line_elsewhere_is_named(folder, line):
+    write(folder, fit("a"), line, fit("b"))
+    with pytest.raises(ResultsError, match=r"cells\.jsonl:2: not a record"):
+        load_results(folder)
+
+
+def test_without_cells_there_are_empty_tables(folder):
+    results = load_results(folder)
+    assert len(results.cells) == len(results.search) == 0
+    assert "auc" in results.cells
+
+
+def test_a_folder_without_config_is_no_results_folder(tmp_path):
+    with pytest.raises(ResultsError, match=r"it has no config\.yaml"):
+        load_results(tmp_path)
+
+
+def test_a_broken_environment_is_named(folder):
+    (folder / "environment.json").write_text("{")
+    with pytest.raises(ResultsError, match=r"environment\.json: cannot be read"):
+        load_results(folder)
+
+
+def test_a_broken_config_is_a_config_error(folder):
+    (folder / "config.yaml").write_text("solver: 1\n")
+    with pytest.raises(ConfigError):
+        load_results(folder)

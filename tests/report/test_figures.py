@@ -1,0 +1,315 @@
+"""The data in the figures, their files, and that drawing twice gives the same bytes."""
+
+import statistics
+import subprocess
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+from matplotlib.colors import same_color, to_rgb
+from matplotlib.image import imread
+from matplotlib.patches import PathPatch
+
+from dsgkit.errors import ResultsError
+from dsgkit.report import write_report
+from dsgkit.report.figures import auc_boxplot, auc_test_boxplot, draw_figures, time_curve
+from dsgkit.report.style import FIXED, SPARE, solver_styles
+
+OUTPUTS = ("auc_table", "auc_boxplot", "time_table", "time_curve")
+
+
+def lines_of(axes):
+    """Return the curves by their labels."""
+    return {line.get_label(): line for line in axes.get_lines() if line.get_marker() != "x"}
+
+
+def crosses_of(axes):
+    return [tuple(line.get_xydata()[0]) for line in axes.get_lines() if line.get_marker() == "x"]
+
+
+def texts_of(axes):
+    return [text.get_text() for text in axes.texts if text.get_text()]
+
+
+@pytest.fixture
+def results(invent, make):
+    experiment = invent.experiment("codrna", trials=5)
+    return make(experiment, invent.typical(experiment, sizes=(500, 5000, 20_000, 59_335)))
+
+
+def test_curves_join_the_medians(results):
+    (axes,) = time_curve([results]).axes
+    lines = lines_of(axes)
+    assert list(lines) == ["QSG-S2AUC", "SAMULT", "PNU-AUC", "RFF-S2AUC"]
+    for solver, last in (("qsg_s2auc", 59_335), ("samult", 5000)):
+        fits = results.cells[(results.cells.solver == solver) & (results.cells.status == "ok")]
+        expected = {
+            n: statistics.median(fits[fits.n_unlabeled == n]["fit_seconds"])
+            for n in sorted(set(fits["n_unlabeled"]))
+        }
+        x, y = lines[results.label(solver)].get_data()
+        assert dict(zip(x, y, strict=True)) == pytest.approx(expected)
+        assert max(x) == last
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    assert axes.get_title() == "codrna"
+
+
+def test_bands_go_from_the_fastest_to_the_slowest(results):
+    (axes,) = time_curve([results]).axes
+    fits = results.cells[(results.cells.solver == "qsg_s2auc")]["fit_seconds"]
+    low, high = axes.collections[0].get_datalim(axes.transData).intervaly
+    assert (low, high) == pytest.approx((fits.min(), fits.max()))
+
+
+def test_lines_that_memory_ended_are_crossed_out(results):
+    (axes,) = time_curve([results]).axes
+    lines = lines_of(axes)
+    ends = [lines[name].get_xydata()[-1] for name in ("SAMULT", "PNU-AUC")]
+    assert sorted(crosses_of(axes)) == sorted(map(tuple, ends))
+    assert texts_of(axes) == ["needs\n3.2 GiB"] * 2
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "text"),
+    [
+        ("out_of_memory", "killed", "memory"),
+        ("time_limit", "", "time limit"),
+        ("diverged", "", "diverged"),
+        ("out_of_memory", "limit: needs 26.4 GiB, limit 3.0 GiB", "needs\n26 GiB"),
+    ],
+)
+def test_ends_say_why(invent, make, status, message, text):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    records = [
+        invent.record(experiment, "samult", 0, 500),
+        invent.failure(experiment, "samult", 0, 900, status, message),
+    ]
+    (axes,) = time_curve([make(experiment, records)]).axes
+    assert texts_of(axes) == [text]
+    assert crosses_of(axes) == [(500, 1.0)]
+
+
+def test_a_failure_before_the_last_finished_size_is_no_end(invent, make):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    records = [
+        invent.failure(experiment, "samult", 0, 500, "indefinite"),
+        invent.record(experiment, "samult", 0, 900),
+    ]
+    (axes,) = time_curve([make(experiment, records)]).axes
+    assert crosses_of(axes) == []
+    assert texts_of(axes) == []
+
+
+def test_a_solver_that_finished_nowhere_is_named(invent, make):
+    experiment = invent.experiment("codrna", trials=1, solvers=("qsg_s2auc", "samult"))
+    records = [
+        invent.record(experiment, "qsg_s2auc", 0, 500),
+        invent.failure(experiment, "samult", 0, 500, "out_of_memory", "needs 9.5 GiB"),
+    ]
+    results = make(experiment, records)
+    (axes,) = time_curve([results]).axes
+    assert texts_of(axes) == ["SAMULT: needs 9.5 GiB"]
+    (axes,) = auc_boxplot([results]).axes
+    assert texts_of(axes) == ["out of memory\nneeds 9.5 GiB"]
+
+
+def test_texts_at_ends_overlap_neither_each_other_nor_the_frame(results):
+    figure = time_curve([results])
+    (axes,) = figure.axes
+    boxes = [text.get_window_extent() for text in axes.texts if text.get_text()]
+    frame = axes.get_window_extent()
+    assert len(boxes) == 2
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    for box in boxes:
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+        assert frame.y0 <= box.y0 < box.y1 <= frame.y1
+
+
+def test_a_text_at_an_end_keeps_clear_of_the_note_on_absent_solvers(invent, make):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult", "pnu_auc"))
+    records = [
+        invent.record(experiment, "samult", 0, 500, times={"fit": 1.0}),
+        invent.record(experiment, "samult", 0, 600, times={"fit": 9.0}),
+        invent.failure(experiment, "samult", 0, 900, "time_limit"),
+        invent.failure(experiment, "pnu_auc", 0, 500, "out_of_memory", "needs 26.4 GiB"),
+    ]
+    (axes,) = time_curve([make(experiment, records)]).axes
+    one, other = (text.get_window_extent() for text in axes.texts)
+    assert not one.overlaps(other)
+
+
+def test_boxes_hold_the_trials_of_the_largest_finished_size(results):
+    (axes,) = auc_boxplot([results]).axes
+    cells = results.cells[results.cells.status == "ok"]
+    dots = [line for line in axes.get_lines() if line.get_marker() == "o"]
+    boxes = [patch for patch in axes.patches if isinstance(patch, PathPatch)]
+    assert len(dots) == len(boxes) == 4
+    sizes = {"qsg_s2auc": 59_335, "samult": 5000, "pnu_auc": 5000, "rff_s2auc": 59_335}
+    for place, (solver, n) in enumerate(sizes.items()):
+        values = cells[(cells.solver == solver) & (cells.n_unlabeled == n)]["auc"].tolist()
+        assert list(dots[place].get_xdata()) == [place] * 5
+        assert list(dots[place].get_ydata()) == values
+        heights = boxes[place].get_path().vertices[:, 1]
+        low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+        assert (heights.min(), heights.max()) == pytest.approx((low, high))
+    names = [label.get_text() for label in axes.get_xticklabels()]
+    assert names[0] == "QSG-S2AUC\n$n_u$ = 59,335"
+    assert names[1] == "SAMULT\n$n_u$ = 5,000"
+
+
+def test_missing_trials_are_said_below_the_box(invent, make):
+    experiment = invent.experiment("codrna", trials=3, solvers=("samult",))
+    records = [invent.record(experiment, "samult", trial, 500) for trial in range(2)]
+    records.append(invent.failure(experiment, "samult", 2, 500, "indefinite"))
+    (axes,) = auc_boxplot([make(experiment, records)]).axes
+    (name,) = axes.get_xticklabels()
+    assert name.get_text() == "SAMULT\n$n_u$ = 500\n2/3 trials"
+
+
+def test_the_test_part_has_its_own_boxes(invent, make):
+    with_test = invent.experiment("codrna", trials=2)
+    without = invent.experiment("skin", trials=2)
+    results = [
+        make(with_test, invent.typical(with_test, test=True)),
+        make(without, invent.typical(without)),
+    ]
+    assert len(auc_boxplot(results).axes) == 2
+    (axes,) = auc_test_boxplot(results).axes
+    dots = next(line for line in axes.get_lines() if line.get_marker() == "o")
+    cells = results[0].cells
+    expected = cells[(cells.solver == "qsg_s2auc") & (cells.n_unlabeled == 59_335)]["test_auc"]
+    assert list(dots.get_ydata()) == expected.tolist()
+
+
+@pytest.mark.parametrize("draw", [time_curve, auc_boxplot])
+def test_eight_datasets_stand_in_two_rows_of_four(invent, make, draw):
+    names = ["codrna", "covtype", "dota2", "higgs", "ijcnn1", "skin", "unclonable", "susy"]
+    experiments = [invent.experiment(name, trials=2) for name in names]
+    figure = draw([make(e, invent.typical(e, sizes=(500, 20_000))) for e in experiments])
+    assert [axes.get_title() for axes in figure.axes] == names
+    figure.draw_without_rendering()
+    corners = [axes.get_window_extent() for axes in figure.axes]
+    assert len({round(box.y0) for box in corners}) == 2
+    assert len({round(box.x0 / 20) for box in corners}) == 4
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "QSG-S2AUC",
+        "SAMULT",
+        "PNU-AUC",
+        "RFF-S2AUC",
+    ]
+    below = legend.get_window_extent()
+    assert below.x0 >= 0
+    assert below.y1 <= min(axes.get_tightbbox().y0 for axes in figure.axes)
+    assert below.x1 <= figure.bbox.x1
+
+
+@pytest.mark.parametrize("draw", [time_curve, auc_boxplot])
+def test_long_names_stay_inside_the_figure(invent, make, draw):
+    labels = {
+        "qsg_s2auc": "QSG-S2AUC with a very long name",
+        "samult": "SAMULT, all rows as centres",
+    }
+    experiment = invent.experiment("codrna", trials=2, solvers=tuple(labels), labels=labels)
+    figure = draw([make(experiment, invent.typical(experiment))])
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    for box in (axes.get_tightbbox(), figure.legends[0].get_window_extent()):
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1
+
+
+def test_a_panel_without_a_finished_fit_says_why(invent, make):
+    good = invent.experiment("codrna", trials=1, solvers=("samult",))
+    bad = invent.experiment("skin", trials=1, solvers=("samult",))
+    results = [
+        make(good, [invent.record(good, "samult", 0, 500)]),
+        make(bad, [invent.failure(bad, "samult", 0, 500, "indefinite")]),
+    ]
+    assert texts_of(time_curve(results).axes[1]) == ["SAMULT: indefinite"]
+    empty = auc_boxplot(results).axes[1]
+    assert texts_of(empty) == ["indefinite"]
+    assert len(empty.get_yticks()) == 0
+
+
+def test_files_are_written_and_the_same_twice(results, tmp_path):
+    first = draw_figures([results], tmp_path / "a", OUTPUTS)
+    second = draw_figures([results], tmp_path / "b", OUTPUTS)
+    assert [path.relative_to(tmp_path / "a").as_posix() for path in first] == [
+        "figures/auc_boxplot.pdf",
+        "figures/auc_boxplot.png",
+        "figures/time_curve.pdf",
+        "figures/time_curve.png",
+    ]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    assert len(list((tmp_path / "a" / "figures").iterdir())) == 4
+
+
+def test_files_are_fit_for_print(results, tmp_path):
+    pdf, png = draw_figures([results], tmp_path, ["time_curve"])
+    content = pdf.read_bytes()
+    assert b"/FontFile2" in content
+    assert b"/Type3" not in content
+    assert b"CreationDate" not in content
+    pixels = imread(png)
+    assert pixels.shape[1] == 660
+    assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 50
+
+
+def test_only_what_is_asked_for_is_drawn(results, tmp_path):
+    assert draw_figures([results], tmp_path, ["auc_table"]) == []
+    assert not (tmp_path / "figures").exists()
+
+
+def test_nothing_finished_is_nothing_to_draw(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    results = make(experiment, [invent.failure(experiment, "samult", 0, 500, "failed")])
+    with pytest.raises(ResultsError, match="no fit has finished"):
+        draw_figures([results], tmp_path, OUTPUTS)
+
+
+def test_a_report_without_a_finished_fit_is_tables_of_statuses(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    results = make(experiment, [invent.failure(experiment, "samult", 0, 500, "failed")])
+    paths = write_report([results], tmp_path)
+    assert {path.parent.name for path in paths} == {"tables"}
+    assert "failed" in (tmp_path / "tables" / "auc_table.md").read_text()
+
+
+def test_a_report_has_the_figures_that_the_config_asks_for(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1).model_copy(
+        update={"outputs": ["auc_boxplot"]}
+    )
+    write_report([make(experiment, invent.typical(experiment))], tmp_path)
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
+        "auc_boxplot.pdf",
+        "auc_boxplot.png",
+    }
+
+
+def test_a_folder_that_cannot_be_written_is_named(results, tmp_path):
+    (tmp_path / "figures").write_text("")
+    with pytest.raises(ResultsError, match="cannot be written"):
+        draw_figures([results], tmp_path, ["time_curve"])
+
+
+def test_known_solvers_keep_their_look_whatever_else_is_drawn():
+    styles = solver_styles(["mine", "samult", "yours"])
+    assert styles["samult"] == FIXED["samult"]
+    assert (styles["mine"], styles["yours"]) == SPARE[:2]
+
+
+def test_every_look_differs_in_colour_marker_line_and_hatch():
+    looks = [*FIXED.values(), *SPARE]
+    for one, other in combinations(looks, 2):
+        assert not same_color(one.color, other.color)
+        assert one.marker != other.marker
+        assert one.linestyle != other.linestyle
+        assert one.hatch != other.hatch
+    assert all(len(to_rgb(look.color)) == 3 for look in looks)
+
+
+def test_tables_need_no_matplotlib():
+    code = "import sys, dsgkit.report, dsgkit.report.tables; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

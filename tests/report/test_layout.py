@@ -1,0 +1,108 @@
+"""The three formats of a table, and how numbers are written."""
+
+import pytest
+
+from dsgkit.report.layout import Cell, Layout, escape_latex, latex, markdown, plain
+from dsgkit.report.numbers import memory_text, short_count, size_text, time_digits, with_std
+
+TABLE = Layout(
+    "A caption.",
+    ["Solver", "1,000", "all (2,000)"],
+    [
+        [Cell("A_1|x"), Cell("0.9 ± 0.1", best=True), Cell("out of memory", "(needs 2.0 GiB)")],
+        [Cell("B"), Cell("0.8 ± 0.1"), Cell("0.7 ± 0.1", "(7/10)", best=True)],
+    ],
+    ["A footnote: 100 %."],
+)
+
+
+def test_markdown():
+    assert markdown(TABLE) == (
+        "A caption.\n"
+        "\n"
+        "| Solver |         1,000 |                   all (2,000) |\n"
+        "| ------ | ------------: | ----------------------------: |\n"
+        "| A_1\\|x | **0.9 ± 0.1** | out of memory (needs 2.0 GiB) |\n"
+        "| B      |     0.8 ± 0.1 |          **0.7 ± 0.1** (7/10) |\n"
+        "\n"
+        "A footnote: 100 %.\n"
+    )
+
+
+def test_plain_is_aligned_and_marks_the_best():
+    lines = plain(TABLE).splitlines()
+    assert lines[2:6] == [
+        "Solver      1,000                     all (2,000)",
+        "------  ----------  ------------------------------",
+        "A_1|x   0.9 ± 0.1*  out of memory (needs 2.0 GiB)",
+        "B       0.8 ± 0.1                0.7 ± 0.1 (7/10)*",
+    ]
+    assert lines[-3:] == ["* best", "", "A footnote: 100 %."]
+
+
+def test_latex():
+    text = latex(TABLE)
+    assert r"\begin{tabular}{lrr}" in text
+    assert r"A\_1\textbar{}x & \textbf{0.9 $\pm$ 0.1} & " in text
+    assert r"\shortstack[r]{out of memory\\{\scriptsize (needs 2.0 GiB)}} \\" in text
+    assert r"\shortstack[r]{\textbf{0.7 $\pm$ 0.1}\\{\scriptsize (7/10)}} \\" in text
+    assert r"{\footnotesize A footnote: 100 \%.}" in text
+    for command in (r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}"):
+        assert text.count(command) == 1
+    assert text.count("{") == text.count("}")
+
+
+@pytest.mark.parametrize("letter", "&%$#_{}")
+def test_latex_escapes(letter):
+    assert escape_latex(f"a{letter}b") == rf"a\{letter}b"
+
+
+def test_latex_escapes_that_need_a_name():
+    assert escape_latex("~^\\<") == (
+        r"\textasciitilde{}\textasciicircum{}\textbackslash{}\textless{}"
+    )
+
+
+def test_transposed_twice_is_the_same_but_for_bold_names():
+    turned = TABLE.transposed("Rows")
+    assert list(turned.header) == ["Rows", "A_1|x", "B"]
+    assert [cell.text for cell in turned.rows[0]] == ["1,000", "0.9 ± 0.1", "0.8 ± 0.1"]
+    assert turned.transposed("Solver") == Layout(
+        TABLE.caption, list(TABLE.header), [list(row) for row in TABLE.rows], TABLE.footnotes
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.00012345, "0.0001"),
+        (0.012345, "0.0123"),
+        (1.2345, "1.23"),
+        (12.34, "12.3"),
+        (123.4, "123"),
+        (12345.6, "12,346"),
+        (0.0, "0.00"),
+    ],
+)
+def test_times_have_three_digits(seconds, text):
+    assert with_std(seconds, None, time_digits(seconds)) == text
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [(0, "0.0 KiB"), (2**20, "1.0 MiB"), (1.5 * 2**30, "1.5 GiB"), (2**30 - 1, "1,024 MiB")],
+)
+def test_memory(n_bytes, text):
+    assert memory_text(n_bytes) == text
+
+
+def test_counts():
+    assert [short_count(n) for n in (500, 1000, 59_335, 581_012, 5_000_000)] == [
+        "500",
+        "1k",
+        "59.3k",
+        "581k",
+        "5M",
+    ]
+    assert size_text(59_335, True) == "all (59,335)"
+    assert size_text(1000, False) == "1,000"

@@ -1,0 +1,300 @@
+"""The numbers and words of the tables, recomputed by hand."""
+
+import csv
+import re
+import statistics
+from collections import Counter
+
+import pytest
+
+from dsgkit.errors import ResultsError
+from dsgkit.report.tables import text_table, write_tables
+
+
+def read_csv(folder, name):
+    with (folder / "tables" / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def read_markdown(folder, name):
+    """Return the first table of a file as {row name: {column: entry}}."""
+    text = (folder / "tables" / f"{name}.md").read_text().split("\n\n")[1]
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    return {line[0]: dict(zip(lines[0][1:], line[1:], strict=True)) for line in lines[2:]}
+
+
+def bold(entry):
+    return entry.startswith("**")
+
+
+def test_numbers_are_those_of_plain_python(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=7)
+    records = invent.typical(experiment, sizes=(500, 2000, 30_000), seed=3)
+    write_tables([make(experiment, records)], tmp_path)
+    shown = read_markdown(tmp_path, "auc_table")
+    rows = read_csv(tmp_path, "auc_table")
+    assert len(rows) == 4 * 3
+    for row in rows:
+        values = [
+            record["auc"]
+            for record in records
+            if (record["label"], str(record["n_unlabeled"])) == (row["solver"], row["n_unlabeled"])
+            and record["status"] == "ok"
+        ]
+        n = int(row["n_unlabeled"])
+        entry = shown[row["solver"]]["all (30,000)" if n == 30_000 else f"{n:,}"]
+        assert row["dataset"] == "codrna"
+        assert int(row["trials"]) == len(values)
+        if values:
+            mean = sum(values) / len(values)
+            std = (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5
+            assert float(row["mean"]) == pytest.approx(mean, rel=1e-12)
+            assert float(row["std"]) == pytest.approx(std, rel=1e-9)
+            assert entry.strip("*") == f"{mean:.3f} ± {std:.3f}"
+            assert (row["status"], row["needed_gib"]) == ("ok", "")
+        else:
+            assert entry == "out of memory (needs 7.2 GiB)"
+            assert (row["mean"], row["status"], row["needed_gib"]) == ("", "out of memory", "7.2")
+
+
+def test_every_format_of_every_table_is_written(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=2)
+    paths = write_tables([make(experiment, invent.typical(experiment, test=True))], tmp_path)
+    assert sorted(paths) == sorted((tmp_path / "tables").iterdir())
+    assert {path.name for path in paths} == {
+        f"{name}.{suffix}"
+        for name in ("auc_table", "auc_test_table", "time_table", "params_table")
+        for suffix in ("csv", "md", "tex")
+    }
+    assert all(path.stat().st_size for path in paths)
+
+
+def test_no_table_of_test_rows_without_a_test_part(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1)
+    write_tables([make(experiment, invent.typical(experiment))], tmp_path)
+    assert not list(tmp_path.rglob("auc_test_table*"))
+
+
+def test_the_best_mean_and_its_ties_are_bold(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1)
+    means = {"qsg_s2auc": 0.91234, "samult": 0.91249, "pnu_auc": 0.9126, "rff_s2auc": 0.5}
+    records = [invent.record(experiment, key, 0, 500, auc=auc) for key, auc in means.items()]
+    ties = {"qsg_s2auc": 0.9121, "samult": 0.9119, "pnu_auc": 0.9, "rff_s2auc": 0.91151}
+    records += [invent.record(experiment, key, 0, 900, auc=auc) for key, auc in ties.items()]
+    write_tables([make(experiment, records)], tmp_path)
+    shown = read_markdown(tmp_path, "auc_table")
+    assert {solver for solver in shown if bold(shown[solver]["500"])} == {"PNU-AUC"}
+    expected = {"QSG-S2AUC", "SAMULT", "RFF-S2AUC"}
+    assert {solver for solver in shown if bold(shown[solver]["900"])} == expected
+    latex = (tmp_path / "tables" / "auc_table.tex").read_text()
+    assert latex.count(r"\textbf{0.912}") == 3
+    assert latex.count(r"\textbf{0.913}") == 1
+
+
+def test_the_shortest_time_is_bold(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1)
+    records = [
+        invent.record(experiment, key, 0, 500, times={"fit": seconds})
+        for key, seconds in zip(experiment.solvers, (3.0, 1.004, 1.001, 2.0), strict=True)
+    ]
+    write_tables([make(experiment, records)], tmp_path)
+    shown = read_markdown(tmp_path, "time_table")
+    assert [shown[solver]["500"] for solver in shown] == ["3.00", "**1.00**", "**1.00**", "2.00"]
+
+
+def test_statuses_are_words(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=2)
+    statuses = {"qsg_s2auc": "diverged", "samult": "indefinite", "rff_s2auc": "failed"}
+    records = [
+        invent.failure(experiment, key, trial, 500, status, "something else")
+        for key, status in statuses.items()
+        for trial in range(2)
+    ]
+    records += [
+        invent.failure(
+            experiment,
+            "pnu_auc",
+            trial,
+            500,
+            "out_of_memory",
+            f"while searching: out of memory limit: needs {26.4 - trial} GiB, limit 3.0 GiB",
+        )
+        for trial in range(2)
+    ]
+    results = make(experiment, records)
+    write_tables([results], tmp_path)
+    shown = read_markdown(tmp_path, "auc_table")
+    assert {solver: entry["500"] for solver, entry in shown.items()} == {
+        "QSG-S2AUC": "diverged",
+        "SAMULT": "indefinite",
+        "PNU-AUC": "out of memory (needs 26.4 GiB)",
+        "RFF-S2AUC": "failed",
+    }
+    assert "out of memory (needs 26.4 GiB)" in text_table([results])
+
+
+def test_partly_finished_entries_say_so(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=10, solvers=("qsg_s2auc", "samult"))
+    aucs = [0.9, 0.8, 0.7, 0.75, 0.95, 0.85, 0.65]
+    records = [
+        invent.record(experiment, "samult", trial, 500, auc=auc) for trial, auc in enumerate(aucs)
+    ]
+    records += [invent.failure(experiment, "samult", t, 500, "indefinite") for t in (7, 8)]
+    records += [invent.record(experiment, "qsg_s2auc", t, 500, auc=0.6) for t in range(10)]
+    write_tables([make(experiment, records)], tmp_path)
+    entry = f"**{statistics.mean(aucs):.3f} ± {statistics.stdev(aucs):.3f}** (7/10)"
+    shown = read_markdown(tmp_path, "auc_table")
+    assert shown["SAMULT"]["500"] == entry
+    assert shown["QSG-S2AUC"]["500"] == "0.600 ± 0.000"
+    text = (tmp_path / "tables" / "auc_table.md").read_text()
+    assert "SAMULT at 500 (2 indefinite, 1 not run)." in text
+    row = next(row for row in read_csv(tmp_path, "auc_table") if row["solver"] == "SAMULT")
+    assert (row["trials"], row["status"]) == ("7", "ok")
+
+
+def test_a_size_without_any_record_is_a_dash(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1, solvers=("qsg_s2auc", "samult"))
+    records = [
+        invent.record(experiment, "qsg_s2auc", 0, 500),
+        invent.record(experiment, "qsg_s2auc", 0, 900),
+        invent.record(experiment, "samult", 0, 500),
+    ]
+    write_tables([make(experiment, records)], tmp_path)
+    assert read_markdown(tmp_path, "auc_table")["SAMULT"] == {"500": "**0.900**", "900": "–"}
+
+
+def test_a_failure_at_the_full_size_shares_the_column_of_the_finished(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1, solvers=("qsg_s2auc", "samult"))
+    records = [
+        invent.record(experiment, "qsg_s2auc", 0, 900, full=True),
+        invent.failure(experiment, "samult", 0, 900, "indefinite"),
+    ]
+    write_tables([make(experiment, records)], tmp_path)
+    shown = read_markdown(tmp_path, "auc_table")
+    assert shown == {
+        "QSG-S2AUC": {"all (900)": "**0.900**"},
+        "SAMULT": {"all (900)": "indefinite"},
+    }
+
+
+def test_one_trial_has_no_deviation(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1)
+    results = make(experiment, invent.typical(experiment))
+    write_tables([results], tmp_path)
+    assert {row["std"] for row in read_csv(tmp_path, "auc_table")} == {""}
+    assert "±" not in (tmp_path / "tables" / "auc_table.tex").read_text()
+    assert "one trial" in text_table([results])
+
+
+def test_chosen_hyper_parameters_are_counted(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=10)
+    records = invent.typical(experiment, seed=5)
+    write_tables([make(experiment, records)], tmp_path)
+    rows = read_csv(tmp_path, "params_table")
+    for solver, spec in experiment.solvers.items():
+        for name in ("lam", "sigma"):
+            expected = Counter(
+                f"{record['params'][name]:g}"
+                for record in records
+                if record["solver"] == solver and record.get("params")
+            )
+            found = [r for r in rows if (r["solver"], r["parameter"]) == (spec.label, name)]
+            assert {row["value"]: int(row["count"]) for row in found} == expected
+            counts = [int(row["count"]) for row in found]
+            assert counts == sorted(counts, reverse=True)
+            assert {row["value"] for row in found if row["at_edge"] == "True"} <= {"0.125", "8"}
+            assert {row["grid"] for row in found} == {"0.125..8 (3)"}
+    assert re.search(
+        r"\| *lam \|.*\| *0\.125\.\.8 \(3\) \|", next(tmp_path.rglob("*ms_table.md")).read_text()
+    )
+
+
+def test_grids_of_words_have_no_edges(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=2, solvers=("qsg_s2auc",))
+    spec = experiment.solvers["qsg_s2auc"]
+    grid = {"sigma": [1.0], "t0": [0, "stable"]}
+    experiment = experiment.model_copy(
+        update={"solvers": {"qsg_s2auc": spec.model_copy(update={"grid": grid})}}
+    )
+    records = [
+        invent.record(experiment, "qsg_s2auc", trial, 500, params={"sigma": 1.0, "t0": t0})
+        for trial, t0 in enumerate((0, "stable"))
+    ]
+    write_tables([make(experiment, records)], tmp_path)
+    rows = read_csv(tmp_path, "params_table")
+    assert [(r["value"], r["grid"], r["at_edge"]) for r in rows if r["parameter"] == "t0"] == [
+        ("0", "0, stable", "False"),
+        ("stable", "0, stable", "False"),
+    ]
+
+
+def test_peak_memory_is_the_largest(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=2, solvers=("qsg_s2auc",))
+    records = [
+        invent.record(experiment, "qsg_s2auc", trial, 500, peak_memory=(trial + 1) * 2**30)
+        for trial in range(2)
+    ]
+    write_tables([make(experiment, records)], tmp_path)
+    assert read_csv(tmp_path, "time_table")[0]["peak_memory_bytes"] == str(2**31)
+    assert "2.0 GiB" in (tmp_path / "tables" / "time_table.md").read_text()
+
+
+def several(invent, make):
+    first = invent.experiment("codrna", trials=3)
+    second = invent.experiment("skin", trials=3, solvers=("qsg_s2auc", "samult"))
+    return [
+        make(first, invent.typical(first, sizes=(500, 20_000), test=True)),
+        make(second, invent.typical(second, sizes=(500, 1000, 8000), seed=1)),
+    ]
+
+
+def test_several_datasets_are_compared_at_the_largest_finished_sizes(invent, make, tmp_path):
+    results = several(invent, make)
+    paths = write_tables(results, tmp_path)
+    shown = read_markdown(tmp_path, "auc_table")
+    assert list(shown) == ["codrna", "skin"]
+    assert list(shown["skin"]) == ["QSG-S2AUC", "SAMULT", "PNU-AUC", "RFF-S2AUC"]
+    assert shown["codrna"]["QSG-S2AUC"].endswith("(20,000)")
+    assert shown["codrna"]["SAMULT"].endswith("(500)")
+    assert shown["skin"]["SAMULT"].endswith("(8,000)")
+    assert shown["skin"]["PNU-AUC"] == "–"
+    assert sum(map(bold, shown["skin"].values())) == 1
+    cells = results[1].cells
+    values = cells[(cells.solver == "samult") & (cells.n_unlabeled == 8000)]["auc"].tolist()
+    assert (
+        f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
+        in (shown["skin"]["SAMULT"])
+    )
+    # Times at different sizes are no contest.
+    assert not any(
+        bold(e) for row in read_markdown(tmp_path, "time_table").values() for e in row.values()
+    )
+    assert list(read_markdown(tmp_path, "auc_test_table")) == ["codrna"]
+    assert {path.parent.name for path in paths} == {"tables", "codrna", "skin"}
+    assert "(20,000)" in text_table(results)
+
+
+def test_two_results_of_one_dataset_have_different_names(invent, make, tmp_path):
+    experiments = [invent.experiment("skin", name=name, trials=1) for name in ("a", "b")]
+    write_tables([make(e, invent.typical(e)) for e in experiments], tmp_path)
+    assert list(read_markdown(tmp_path, "auc_table")) == ["a", "b"]
+
+
+def test_without_any_record_there_is_nothing_to_show(invent, make, tmp_path):
+    results = make(invent.experiment("codrna"), [])
+    with pytest.raises(ResultsError, match="no fit is recorded yet"):
+        write_tables([results], tmp_path)
+    with pytest.raises(ResultsError, match="no fit is recorded yet"):
+        text_table([results])
+    with pytest.raises(ResultsError, match="at least one results folder"):
+        text_table([])
+
+
+def test_a_folder_that_cannot_be_written_is_named_in_one_line(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1)
+    results = make(experiment, invent.typical(experiment))
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(ResultsError, match="cannot be written") as caught:
+        write_tables([results], blocked)
+    assert "\n" not in str(caught.value)
