@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import DataError
-from dsgkit.features.fourier import KERNELS, FourierFeatures
+from dsgkit.features.fourier import KERNELS, FourierFeatures, as_block
 from dsgkit.features.stream import VERSION as STREAM_VERSION
 from dsgkit.features.tiles import add_block
 from dsgkit.threads import single_blas_thread
@@ -67,7 +67,7 @@ class DSGModel:
         values = np.zeros((n, self.coefficients.shape[2]), np.float32)
         with single_blas_thread():
             for start in range(0, n, BLOCK_ROWS):
-                rows = np.ascontiguousarray(X[start : start + BLOCK_ROWS], np.float32)
+                rows = as_block(X[start : start + BLOCK_ROWS])
                 self.add_to(values[start : start + BLOCK_ROWS], rows, len(self.coefficients))
                 if progress is not None:
                     progress(start + len(rows))

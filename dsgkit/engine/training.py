@@ -28,7 +28,7 @@ from dsgkit._jit import fast
 from dsgkit.engine.draws import draw_in_passes, draw_with_replacement
 from dsgkit.engine.model import DSGModel
 from dsgkit.engine.steps import StepRule
-from dsgkit.features.fourier import FourierFeatures
+from dsgkit.features.fourier import FourierFeatures, as_block
 from dsgkit.features.tiles import add_block, cos_sin
 from dsgkit.objectives import Objective
 from dsgkit.threads import single_blas_thread
@@ -177,11 +177,7 @@ class _Training:
         self.scale = np.ones(problem.n_models)
         self.bounds = np.searchsorted(problem.group, np.arange(problem.group[-1] + 2))
         tables = range(len(problem.tables))
-        self.resident = {
-            k: np.ascontiguousarray(problem.tables[k][:], np.float32)
-            for k in tables
-            if problem.resident(k)
-        }
+        self.resident = {k: as_block(problem.tables[k][:]) for k in tables if problem.resident(k)}
         self.streamed = [s for s, source in enumerate(problem.sources) if not self._kept(source)]
         self.values = {k: self._zeros(len(X)) for k, X in self.resident.items()}
         store = keep_model or bool(self.streamed)
@@ -230,7 +226,7 @@ class _Training:
         self, source: Source, rows: NDArray[np.int64], first: int
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return a panel's rows and their values by all blocks before it."""
-        X = np.ascontiguousarray(self.p.tables[source.table][rows], np.float32)
+        X = as_block(self.p.tables[source.table][rows])
         F = self._zeros(len(X))
         assert self.coefficients is not None
         DSGModel(self.p.features, self.coefficients, self.n_inputs).add_to(F, X, first)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,13 @@ import pandas as pd
 from dsgkit.config.load import load_experiment
 from dsgkit.config.schema import Experiment
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.store import CELLS
+from dsgkit.experiment.store import CELLS, read_records
 
 CONFIG = "config.yaml"
 ENVIRONMENT = "environment.json"
 PLAN = "plan.json"
 """Files of a results folder beside the store's."""
 
-REQUIRED = {"key", "kind", "solver", "trial", "n_unlabeled", "status"}
 FIT_COLUMNS = (
     "solver",
     "label",
@@ -119,7 +118,7 @@ def load_results(folder: Path | str) -> Results:
         folder=folder,
         experiment=load_experiment(config),
         environment=_read_json(folder / ENVIRONMENT, {}),
-        **_frames(_planned(_last_records(folder / CELLS), _read_json(folder / PLAN, None))),
+        **_frames(_planned(read_records(folder / CELLS), _read_json(folder / PLAN, None))),
     )
 
 
@@ -131,31 +130,6 @@ def _read_json(path: Path, default: Any) -> Any:
         return default
     except (OSError, ValueError) as error:
         raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from error
-
-
-def _last_records(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the last record of each key, in the order in which keys first appear."""
-    try:
-        lines = path.read_bytes().splitlines()
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read ({error.strerror})") from error
-    return {record["key"]: record for record in _parse(path, lines)}
-
-
-def _parse(path: Path, lines: list[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the records; a last line that is no record is what a killed run leaves behind."""
-    for number, line in enumerate(lines, start=1):
-        try:
-            record = json.loads(line)
-            missing = REQUIRED - record.keys()
-        except (ValueError, AttributeError):
-            missing = REQUIRED
-        if not missing:
-            yield record
-        elif number < len(lines):
-            raise ResultsError(f"{path}:{number}: not a record; remove that line and run again")
 
 
 def _planned(

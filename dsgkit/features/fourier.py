@@ -18,7 +18,13 @@ from dsgkit.features.stream import normal_block
 from dsgkit.features.tiles import cos_sin
 from dsgkit.threads import single_blas_thread
 
-FrequencyLaw = Callable[[int, int, int, int, float], NDArray[np.float32]]
+
+def as_block(rows: Any) -> NDArray[np.float32]:
+    """Return rows as the compiled kernels take them: a writable C-contiguous float32 copy.
+
+    A copy even of a memory map's slice: a read-only array would be compiled for anew.
+    """
+    return np.array(rows, np.float32, order="C", subok=False)
 
 
 def gaussian_frequencies(
@@ -28,8 +34,29 @@ def gaussian_frequencies(
     return normal_block(seed, block, n_inputs, n_frequencies) * np.float32(np.sqrt(2 * sigma))
 
 
-KERNELS: dict[str, FrequencyLaw] = {"gaussian": gaussian_frequencies}
-"""Kernel name -> law of its frequencies."""
+@dataclass(frozen=True)
+class ShiftInvariantKernel:
+    """A kernel and the law of the frequencies that belongs to it.
+
+    Attributes
+    ----------
+    name, formula : str
+    frequencies : callable
+        ``(seed, block, n_inputs, n_frequencies, sigma) -> (n_inputs, n_frequencies) float32``.
+    """
+
+    name: str
+    formula: str
+    frequencies: Callable[[int, int, int, int, float], NDArray[np.float32]]
+
+
+KERNELS = {
+    kernel.name: kernel
+    for kernel in (
+        ShiftInvariantKernel("gaussian", "exp(-sigma ||x - x'||^2)", gaussian_frequencies),
+    )
+}
+"""The kernels that features can be drawn for, by name."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +82,7 @@ class FourierFeatures:
 
     def frequencies(self, block: int, n_inputs: int) -> NDArray[np.float32]:
         """Return the frequencies of a block, shape (n_inputs, n_frequencies)."""
-        law = KERNELS[self.kernel]
+        law = KERNELS[self.kernel].frequencies
         return law(self.seed, block, n_inputs, self.n_frequencies, self.sigma)
 
     def transform(self, X: Any, block: int) -> NDArray[np.float32]:
@@ -70,7 +97,7 @@ class FourierFeatures:
         -------
         ndarray of float32, shape (n, 2 * n_frequencies)
         """
-        X = np.ascontiguousarray(X, np.float32)
+        X = as_block(X)
         with single_blas_thread():
             features = cos_sin(X, self.frequencies(block, X.shape[1]))
         features *= np.float32(np.sqrt(1 / self.n_frequencies))

@@ -24,6 +24,7 @@ from scipy import linalg
 
 from dsgkit.errors import DataError, FitError, IndefiniteError
 from dsgkit.solvers.base import training_rows
+from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -238,10 +239,12 @@ def cv_values(
     """
     response_at = functools.lru_cache(maxsize=1)(response.at)
     values = np.full((len(penalties), len(positive)), np.nan)
-    for row, fold_risks, penalty in zip(values, risks, penalties, strict=True):
-        for held_out, risk in zip(folds, fold_risks, strict=True):
-            P = response_at(penalty, risk.diagonal[UNLABELED] / n_unlabeled)
-            row[held_out] = _held_out_values(P, positive, held_out, risk)
+    # the systems are small: a second BLAS thread gains little, and waits for others' work
+    with single_blas_thread():
+        for row, fold_risks, penalty in zip(values, risks, penalties, strict=True):
+            for held_out, risk in zip(folds, fold_risks, strict=True):
+                P = response_at(penalty, risk.diagonal[UNLABELED] / n_unlabeled)
+                row[held_out] = _held_out_values(P, positive, held_out, risk)
     return values
 
 

@@ -1,0 +1,42 @@
+# make quickstart and make test set up everything they need; see README.md.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PROFILE ?=
+
+.PHONY: help install quickstart test lint format bench-grid clean
+
+help:
+	@echo "make quickstart   set up, run the first paper's experiment on the digits, draw its figures"
+	@echo "make test         set up, check format, lint and types, run all tests"
+	@echo "make format       format the code"
+	@echo "make bench-grid   measure a whole grid in one pass against single fits"
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dsgkit needs Python 3.11 or newer; use make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+install: $(VENV)/.installed
+
+quickstart: install
+	$(BIN)/dsg run configs/quickstart.yaml
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: install
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench-grid: install
+	$(BIN)/python scripts/bench_grid.py
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,310 @@
+"""The command line: parse, call, print. Heavy imports happen inside the commands."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dsgkit import __version__
+from dsgkit.errors import DsgError
+
+RESULTS = Path("results")
+CONFIGS = Path("configs")
+
+
+def main() -> None:
+    """Run ``dsg``: a user's mistake ends in one line and exit code 1, without a traceback."""
+    debug = "--debug" in sys.argv
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted; finished cells are kept, the same command resumes", err=True)
+        code = 130
+    except DsgError as error:
+        if debug:
+            raise
+        click.echo(f"Error: {error}", err=True)
+        code = 1
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 141
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _debug_option(command: Any) -> Any:
+    return click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks.")(
+        command
+    )
+
+
+def _dataset_names(_context: object, _parameter: object, incomplete: str) -> list[str]:
+    from dsgkit.data.registry import DATASETS
+
+    return [name for name in DATASETS if name.startswith(incomplete)]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="dsg")
+@_debug_option
+def cli() -> None:
+    """Reproduce experiments on scalable kernel methods for weakly supervised learning.
+
+    \b
+    dsg run configs/quickstart.yaml         a first run, on data that ships with scikit-learn
+    dsg run configs/codrna_s2auc.yaml --profile quick
+    dsg list datasets                       what can be named in a config
+    dsg plot results/quickstart             draw the figures again
+
+    Shell completion: eval "$(_DSG_COMPLETE=bash_source dsg)" (or zsh_source, fish_source).
+    """  # noqa: D301  click wants the \b character itself
+
+
+@cli.command()
+@click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting.")
+@click.option("--profile", help="Use a profile of the config, such as quick.")
+@click.option(
+    "--jobs",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Processes for hyper-parameter searches; timed fits always run alone.",
+)
+@click.option(
+    "--out",
+    default=RESULTS,
+    show_default=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder in which each config gets its results folder.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Print the plan with its estimated cost; run nothing."
+)
+@click.option(
+    "--resume/--fresh",
+    default=True,
+    show_default=True,
+    help="Keep finished cells, or set them aside and compute everything again.",
+)
+@_debug_option
+def run(
+    configs: tuple[Path, ...],
+    overrides: tuple[str, ...],
+    profile: str | None,
+    jobs: int,
+    out: Path,
+    dry_run: bool,
+    resume: bool,
+) -> None:
+    """Run the experiments of one or more CONFIG files and write their tables and figures.
+
+    Results go to OUT/<config name>, or OUT/<config name>-<profile> with a profile.
+    """
+    from dsgkit.config import load_experiment
+
+    experiments = [load_experiment(path, profile=profile, overrides=overrides) for path in configs]
+    failed = 0
+    for experiment in experiments:
+        if dry_run:
+            _print_plan(experiment)
+        else:
+            failed += _run_one(experiment, out / experiment.name, jobs, fresh=not resume)
+    if failed:
+        raise SystemExit(1)
+
+
+def _print_plan(experiment: Any) -> None:
+    from dsgkit.experiment.estimate import describe_plan
+
+    click.echo(describe_plan(experiment))
+
+
+def _run_one(experiment: Any, folder: Path, jobs: int, *, fresh: bool) -> int:
+    """Run one experiment, write its report, print its tables; return the number of failures."""
+    from dsgkit.experiment.results import load_results
+    from dsgkit.experiment.runner import run_experiment
+    from dsgkit.report import text_table, write_report
+
+    outcome = run_experiment(experiment, folder, jobs=jobs, fresh=fresh)
+    results = load_results(folder)
+    write_report([results], folder)
+    click.echo(text_table([results]))
+    for record in outcome.failures:
+        click.echo(
+            f"failed: {record['label']} {record['kind']}, trial {record['trial'] + 1}, "
+            f"{record['n_unlabeled']:,} unlabelled: {record['message']}",
+            err=True,
+        )
+    click.echo(
+        f"{outcome.computed} cells computed, {outcome.reused} reused; "
+        f"tables and figures are in {folder}"
+    )
+    return len(outcome.failures)
+
+
+@cli.group(name="list")
+def list_() -> None:
+    """List what a config can name."""
+
+
+@list_.command()
+def datasets() -> None:
+    """List the registered datasets."""
+    from dsgkit.data import commands
+
+    _print_columns(commands.overview())
+
+
+@list_.command()
+def solvers() -> None:
+    """List the solvers and their parameters."""
+    from dsgkit.solvers.registry import SOLVERS
+
+    rows = [(s.name, s.label, ", ".join(s.params), s.reference) for s in SOLVERS.values()]
+    _print_columns(rows)
+
+
+@list_.command()
+@click.argument("folder", default=CONFIGS, type=click.Path(path_type=Path))
+def configs(folder: Path) -> None:
+    """List the config files in FOLDER (default: configs)."""
+    from dsgkit.config import list_configs
+
+    _print_columns(
+        [(c.name, c.dataset, ", ".join(c.profiles), c.description) for c in list_configs(folder)]
+    )
+
+
+@list_.command()
+def kernels() -> None:
+    """List the kernels."""
+    from dsgkit.features import KERNELS
+
+    _print_columns([(kernel.name, kernel.formula) for kernel in KERNELS.values()])
+
+
+def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:
+    """Print rows with aligned columns; the last one is left ragged."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [text.ljust(width) for text, width in zip(row[:-1], widths, strict=False)]
+        click.echo("  ".join([*cells, row[-1]]).rstrip())
+
+
+@cli.group()
+def data() -> None:
+    """Fetch, prepare and check datasets."""
+
+
+def _dataset_argument(command: Any) -> Any:
+    return click.argument("name", shell_complete=_dataset_names)(_debug_option(command))
+
+
+@data.command()
+@_dataset_argument
+def fetch(name: str) -> None:
+    """Make sure that the files of dataset NAME are on this machine."""
+    from dsgkit.data import commands
+
+    paths = commands.fetch(name)
+    for path in paths:
+        click.echo(path)
+    if not paths:
+        click.echo(f"{name} ships with scikit-learn; there is nothing to fetch")
+
+
+@data.command()
+@_dataset_argument
+def prepare(name: str) -> None:
+    """Parse dataset NAME into memory maps, which later runs open at once."""
+    from dsgkit.data import commands
+
+    dataset = commands.prepare(name)
+    click.echo(f"{name}: {len(dataset.y):,} rows, {dataset.n_features} features, ready")
+
+
+@data.command()
+@_dataset_argument
+def info(name: str) -> None:
+    """Show what is known of dataset NAME."""
+    from dsgkit.data import commands
+
+    _print_columns([(f"{heading}:", text) for heading, text in commands.info(name)])
+
+
+@data.command()
+@_dataset_argument
+def verify(name: str) -> None:
+    """Check the files of dataset NAME against their checksums and recorded statistics."""
+    from dsgkit.data import commands
+
+    checks = commands.verify(name)
+    words = {True: "ok", False: "WRONG", None: "unchecked"}
+    _print_columns([(words[check.ok], check.subject, check.detail) for check in checks])
+    if any(check.ok is False for check in checks):
+        raise SystemExit(1)
+
+
+def _results_arguments(command: Any) -> Any:
+    command = click.option(
+        "--out",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Folder to write to; default: the results folder itself.",
+    )(_debug_option(command))
+    return click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))(
+        command
+    )
+
+
+@cli.command()
+@_results_arguments
+def table(results: tuple[Path, ...], out: Path | None) -> None:
+    """Print and write the tables of stored RESULTS; several folders are put side by side."""
+    from dsgkit.experiment.results import load_results
+    from dsgkit.report import text_table, write_tables
+
+    loaded = [load_results(folder) for folder in results]
+    click.echo(text_table(loaded))
+    for path in write_tables(loaded, _target(results, out)):
+        click.echo(path)
+
+
+@cli.command()
+@_results_arguments
+def plot(results: tuple[Path, ...], out: Path | None) -> None:
+    """Draw the figures of stored RESULTS; several folders become panels of one figure."""
+    from dsgkit.experiment.results import load_results
+    from dsgkit.report import draw_figures
+
+    loaded = [load_results(folder) for folder in results]
+    outputs = list(dict.fromkeys(name for one in loaded for name in one.experiment.outputs))
+    for path in draw_figures(loaded, _target(results, out), outputs):
+        click.echo(path)
+
+
+def _target(results: tuple[Path, ...], out: Path | None) -> Path:
+    """Return where tables or figures of some results go."""
+    if out is None and len(results) > 1:
+        raise click.UsageError("several results folders need --out, the folder to write to")
+    return out or results[0]
+
+
+@cli.command()
+def env() -> None:
+    """Show versions, processor, threads and commit, as they are stored with results."""
+    import json
+
+    from dsgkit.experiment.environment import describe_environment
+
+    click.echo(json.dumps(describe_environment(), indent=2))
+
+
+if __name__ == "__main__":
+    main()

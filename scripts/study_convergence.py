@@ -1,0 +1,75 @@
+"""Check that QSG-S2AUC converges to the exact solution at the rate 1/t (Theorem 1 of the paper).
+
+The squared pairwise loss makes the objective quadratic, so its minimiser f* has a closed form
+(SAMULT). The script trains QSG-S2AUC for growing numbers of iterations with several seeds, and
+fits the slope of log mean (f_t - f*)^2 against log t.
+"""
+
+from __future__ import annotations
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit import QSGS2AUC, SAMULT
+from dsgkit.metrics import auc
+
+
+def synthetic_rows(n: int, n_inputs: int, seed: int) -> tuple[NDArray[np.float32], NDArray]:
+    """Return rows in the unit cube and labels of a nonlinear law."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, n_inputs), dtype=np.float32)
+    score = np.sin(4 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=n)
+    return X, np.where(score > np.median(score), 1, -1)
+
+
+def squared_errors(iterations: list[int], seeds: int, lam: float, theta_lam: float) -> NDArray:
+    """Return the relative squared error, shape (seeds, len(iterations)), and print the AUCs."""
+    X, y = synthetic_rows(1200, 8, 0)
+    labeled, rest = slice(0, 200), slice(200, None)
+    setting = {"lam": lam, "sigma": 1.0, "gamma": 0.5}
+    exact = SAMULT(**setting).fit(X[labeled], y[labeled], X[rest]).decision_function(X)
+    click.echo(f"exact AUC {auc(y[rest], exact[rest]):.4f}")
+    errors = np.empty((seeds, len(iterations)))
+    for seed in range(seeds):
+        for column, T in enumerate(iterations):
+            model = QSGS2AUC(
+                **setting,
+                batch_size=64,
+                n_features=64,
+                n_iterations=T,
+                theta_lam=theta_lam,
+                random_state=seed,
+            ).fit(X[labeled], y[labeled], X[rest])
+            f = model.decision_function(X)
+            errors[seed, column] = np.mean((f - exact) ** 2) / np.mean(exact**2)
+        click.echo(
+            f"seed {seed}: AUC after {iterations[-1]} iterations {auc(y[rest], f[rest]):.4f}"
+        )
+    return errors
+
+
+def slope(iterations: list[int], errors: NDArray, start: int) -> float:
+    """Return the slope of log error against log t from iteration ``start`` on."""
+    late = np.array(iterations) >= start
+    log_t = np.log(np.array(iterations)[late])
+    return float(np.polyfit(log_t, np.log(errors.mean(axis=0))[late], 1)[0])
+
+
+@click.command(help=__doc__)
+@click.option("--seeds", default=5, show_default=True)
+@click.option("--lam", default=0.125, show_default=True)
+@click.option("--theta-lam", default=1.5, show_default=True)
+@click.option("--most", default=4096, show_default=True, help="Largest number of iterations.")
+def main(seeds: int, lam: float, theta_lam: float, most: int) -> None:
+    """Print the errors and the fitted slope."""
+    iterations = [t for t in (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192) if t <= most]
+    errors = squared_errors(iterations, seeds, lam, theta_lam)
+    click.echo("      t  mean (f_t - f*)^2 / mean f*^2")
+    for t, error in zip(iterations, errors.mean(axis=0), strict=True):
+        click.echo(f"{t:7d}  {error:.3e}")
+    click.echo(f"slope from t = 64 on: {slope(iterations, errors, 64):.2f} (theory: -1)")
+
+
+if __name__ == "__main__":
+    main()

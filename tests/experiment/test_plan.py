@@ -1,0 +1,115 @@
+from itertools import product
+
+import pytest
+
+from dsgkit.config import load_experiment
+from dsgkit.data import load_dataset
+from dsgkit.experiment.plan import Cell, make_plan, sweep_sizes
+
+
+@pytest.fixture
+def experiment(toy):
+    return load_experiment(toy)
+
+
+@pytest.fixture
+def plan(experiment):
+    return make_plan(experiment, load_dataset(experiment.dataset))
+
+
+def cells(plan, solver, kind):
+    return [task.cell for task in plan if (task.cell.solver, task.cell.kind) == (solver, kind)]
+
+
+def test_a_search_has_one_cell_per_sigma_and_trial(plan):
+    searches = cells(plan, "qsg_s2auc", "search")
+    assert len(searches) == 2 * 2
+    for trial in range(2):
+        points = [p for cell in searches if cell.trial == trial for p in cell.points]
+        expected = product([0.25, 1.0], [0.5, 2.0], [0.0, 0.5])
+        assert sorted((p["lam"], p["sigma"], p["gamma"]) for p in points) == sorted(expected)
+    assert all(len({p["sigma"] for p in cell.points}) == 1 for cell in searches)
+    assert {cell.n_unlabeled for cell in searches} == {50}
+
+
+def test_no_search_where_there_is_nothing_to_choose(plan):
+    assert cells(plan, "rff_s2auc", "search") == []
+    assert len(cells(plan, "rff_s2auc", "fit")) == 4
+
+
+def test_a_fit_for_every_sweep_point_and_trial(plan):
+    for solver in ("qsg_s2auc", "samult", "pnu_auc", "rff_s2auc"):
+        fits = cells(plan, solver, "fit")
+        assert sorted((c.trial, c.n_unlabeled) for c in fits) == [
+            (0, 40),
+            (0, 120),
+            (1, 40),
+            (1, 120),
+        ]
+
+
+def test_searches_come_before_their_fits(plan):
+    for trial, solver in product(range(2), ("qsg_s2auc", "samult")):
+        kinds = [t.cell.kind for t in plan if (t.cell.trial, t.cell.solver) == (trial, solver)]
+        assert kinds == sorted(kinds, reverse=True)
+
+
+def test_keys_are_distinct_and_estimates_positive(plan):
+    assert len({task.key for task in plan}) == len(plan)
+    assert all(task.flops > 0 and task.memory > 0 for task in plan)
+
+
+def test_sweep_points_beyond_the_data_are_left_out(experiment):
+    assert sweep_sizes(experiment, 120) == [40, 120]
+    assert sweep_sizes(experiment, 30) == [30]
+    assert sweep_sizes(experiment, 40) == [40]
+
+
+CELL = Cell("fit", "qsg_s2auc", 0, 40, ({"lam": 1.0, "sigma": 1.0},))
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "seed=1",
+        "protocol.labeled=31",
+        "protocol.folds=4",
+        "protocol.scale=[0, 2]",
+        "solvers.qsg_s2auc.params.batch_size=17",
+        "solvers.qsg_s2auc.search_unlabeled=51",
+    ],
+)
+def test_what_determines_a_result_is_in_its_key(toy, experiment, override):
+    changed = load_experiment(toy, overrides=[override])
+    assert CELL.key(changed, "data") != CELL.key(experiment, "data")
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "protocol.trials=5",
+        "sweep.unlabeled=[40]",
+        "outputs=[auc_table]",
+        "solvers.samult.grid.lam=[2.0]",
+        "solvers.qsg_s2auc.label=Ours",
+    ],
+)
+def test_what_does_not_is_not(toy, experiment, override):
+    changed = load_experiment(toy, overrides=[override])
+    assert CELL.key(changed, "data") == CELL.key(experiment, "data")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Cell("search", "qsg_s2auc", 0, 40, CELL.points),
+        Cell("fit", "samult", 0, 40, CELL.points),
+        Cell("fit", "qsg_s2auc", 1, 40, CELL.points),
+        Cell("fit", "qsg_s2auc", 0, 41, CELL.points),
+        Cell("fit", "qsg_s2auc", 0, 40, ({"lam": 2.0, "sigma": 1.0},)),
+    ],
+)
+def test_different_cells_have_different_keys(experiment, other):
+    assert other.key(experiment, "data") != CELL.key(experiment, "data")
+    assert CELL.key(experiment, "data") != CELL.key(experiment, "other data")
+    assert Cell(**CELL.__dict__).key(experiment, "data") == CELL.key(experiment, "data")

@@ -1,0 +1,175 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from dsgkit import SAMULT
+from dsgkit.config import load_experiment
+from dsgkit.data import load_dataset
+from dsgkit.errors import DataError, FitError
+from dsgkit.experiment import cells as cells_module
+from dsgkit.experiment.cells import Bench
+from dsgkit.experiment.results import load_results
+from dsgkit.experiment.runner import run_experiment
+from dsgkit.experiment.selection import best_point
+
+
+def records(folder):
+    return [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
+
+
+def run(toy, *, overrides=(), **options):
+    experiment = load_experiment(toy, overrides=overrides)
+    folder = toy.parent / "results"
+    return run_experiment(experiment, folder, **options), folder
+
+
+def without_measurements(record):
+    return {k: v for k, v in record.items() if k not in ("times", "peak_memory", "started")}
+
+
+def test_a_whole_experiment(toy):
+    outcome, folder = run(toy)
+    stored = records(folder)
+    assert (outcome.computed, outcome.reused, outcome.failures) == (len(stored), 0, [])
+    assert {r["status"] for r in stored} == {"ok"}
+    results = load_results(folder)
+    assert len(results.cells) == 4 * 2 * 2
+    assert len(results.search) == 2 * (2 + 1 + 1)
+    assert results.cells["auc"].between(0.6, 1).all()
+    assert results.cells["full"].tolist() == [n == 120 for n in results.cells["n_unlabeled"]]
+    assert results.environment["dsgkit"]
+    for r in stored:
+        assert all(seconds >= 0 for seconds in r["times"].values())
+        assert r["peak_memory"] > 2**20
+        assert set(r["times"]) >= {"load", "compile", r["kind"]}
+
+
+def test_a_fit_is_the_chosen_estimator_on_the_split(toy):
+    """Done again by hand, from the search's scores to the reported AUC."""
+    _, folder = run(toy)
+    experiment = load_experiment(toy)
+    bench = Bench(experiment, load_dataset(experiment.dataset))
+    mine = [r for r in records(folder) if r["solver"] == "samult" and r["trial"] == 1]
+    search = next(r for r in mine if r["kind"] == "search")
+    point, _ = best_point(search["points"], search["fold_scores"])
+    split = bench.split(1)
+    for fit in (r for r in mine if r["kind"] == "fit"):
+        assert fit["params"] == point
+        model = SAMULT(**point).fit(split.X[:], split.y, split.X_unlabeled[: fit["n_unlabeled"]])
+        expected = roc_auc_score(split.y_unlabeled, model.decision_function(split.X_unlabeled))
+        assert fit["auc"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_search_scores_each_point_on_rows_its_model_did_not_see(toy):
+    _, folder = run(toy)
+    experiment = load_experiment(toy)
+    split = Bench(experiment, load_dataset(experiment.dataset)).split(0)
+    search = next(
+        r
+        for r in records(folder)
+        if (r["solver"], r["kind"], r["trial"]) == ("samult", "search", 0)
+    )
+    X, y, XU = split.X[:], split.y, split.X_unlabeled[:]
+    for point, scores in zip(search["points"], search["fold_scores"], strict=True):
+        for held_out, score in zip(split.folds, scores, strict=True):
+            train = np.setdiff1d(np.arange(30), held_out)
+            f = SAMULT(**point).fit(X[train], y[train], XU).decision_function(X[held_out])
+            assert score == pytest.approx(roc_auc_score(y[held_out], f), abs=1e-12)
+
+
+def test_finished_cells_are_reused_and_changed_ones_are_not(toy):
+    first, folder = run(toy)
+    again, _ = run(toy)
+    assert (again.computed, again.reused) == (0, first.computed)
+    assert len(records(folder)) == first.computed
+    more, _ = run(toy, overrides=["sweep.unlabeled=[40, 60, all]"])
+    assert (more.computed, more.reused) == (4 * 2, first.computed)
+    other, _ = run(toy, overrides=["solvers.samult.grid.lam=[0.5, 1.0]"])
+    assert other.computed == 2 * (1 + 2)
+    fresh, _ = run(toy, fresh=True)
+    assert fresh.computed == first.computed
+
+
+def test_the_same_results_whatever_the_jobs(toy):
+    run(toy)
+    one = load_results(toy.parent / "results")
+    outcome, _ = run(toy, fresh=True, jobs=2)
+    two = load_results(toy.parent / "results")
+    assert outcome.failures == []
+    columns = ["solver", "trial", "n_unlabeled", "auc", "params", "status"]
+    assert one.cells[columns].equals(two.cells[columns])
+    assert one.search["fold_scores"].tolist() == two.search["fold_scores"].tolist()
+
+
+def test_a_failing_solver_costs_its_own_cells_only_and_is_retried(toy, monkeypatch):
+    def explode(self, X, y, X_unlabeled):
+        raise RuntimeError("boom")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SAMULT, "fit", explode)
+        outcome, folder = run(toy)
+    assert len(outcome.failures) == 4
+    failed = [r for r in records(folder) if r["status"] == "failed"]
+    assert {r["solver"] for r in failed} == {"samult"}
+    assert all(r["message"] == "RuntimeError: boom" and "explode" in r["traceback"] for r in failed)
+    good = [r for r in records(folder) if r["status"] == "ok"]
+    again, _ = run(toy)
+    assert (again.computed, again.reused, again.failures) == (4, len(good), [])
+
+
+def test_a_fit_beyond_the_memory_limit_is_a_named_status(toy):
+    overrides = ["solvers.samult.params.max_memory=0.0001"]
+    outcome, folder = run(toy, overrides=overrides)
+    mine = [r for r in records(folder) if r["solver"] == "samult"]
+    assert outcome.failures == []
+    assert {r["status"] for r in mine if r["kind"] == "fit"} == {"out_of_memory"}
+    assert all("needs" in r["message"] for r in mine if r["status"] == "out_of_memory")
+
+
+def test_a_failed_search_leaves_no_fit_untold(toy, monkeypatch):
+    def refuse(self, *args):
+        raise FitError("no way")
+
+    monkeypatch.setattr(SAMULT, "cv_decision_function", refuse)
+    outcome, folder = run(toy)
+    fits = [r for r in records(folder) if r["solver"] == "samult" and r["kind"] == "fit"]
+    assert len(fits) == 4
+    assert all(r["message"] == "while searching: no way" for r in fits)
+    assert len(outcome.failures) == 2 + 4
+
+
+def test_nothing_is_written_for_data_that_cannot_be_used(toy):
+    with pytest.raises(DataError):
+        run(toy, overrides=["protocol.labeled=500"])
+    assert not (toy.parent / "results").exists()
+
+
+def test_compilation_is_not_fit_time(toy, monkeypatch):
+    """The first fit of a process warms up before its clock starts; later ones do not again."""
+    calls = []
+    original = SAMULT.fit
+
+    def counted(self, X, y, X_unlabeled):
+        calls.append(len(X_unlabeled))
+        return original(self, X, y, X_unlabeled)
+
+    monkeypatch.setattr(SAMULT, "fit", counted)
+    monkeypatch.setattr(cells_module, "_WARM_UP_ROWS", 11)
+    run(toy)
+    assert calls == [11, 40, 120, 40, 120]
+
+
+def test_results_hold_what_is_needed_to_run_again(toy):
+    _, folder = run(toy)
+    again = load_experiment(folder / "config.yaml")
+    first = load_experiment(toy)
+    assert again.solvers == first.solvers
+    assert again.protocol == first.protocol
+    assert Path(again.dataset.path) == toy.parent / "toy.csv"
+    stored = [without_measurements(r) for r in records(folder)]
+    fresh = run_experiment(again, folder, fresh=True)
+    assert fresh.computed == len(stored)
+    assert [without_measurements(r) for r in records(folder)] == stored
