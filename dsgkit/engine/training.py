@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast
+from dsgkit._jit import fast_parallel, prange
 from dsgkit.engine.draws import draw_in_passes, draw_with_replacement
 from dsgkit.engine.model import DSGModel
 from dsgkit.engine.steps import StepRule
 from dsgkit.features.fourier import FourierFeatures, as_block
-from dsgkit.features.tiles import add_block, cos_sin
+from dsgkit.features.tiles import add_block, correlate
 from dsgkit.objectives import Objective
 from dsgkit.threads import single_blas_thread
 
@@ -152,20 +152,24 @@ def train(problem: Problem, *, keep_model: bool = True) -> TrainResult:
         return _Training(problem, keep_model).run()
 
 
-@fast
-def _gather(F, rows, lo, hi, scale, out):  # type: ignore[no-untyped-def]
-    for i in range(len(rows)):
-        r = rows[i]
-        for g in range(lo, hi):
-            out[i, g] = F[r, g] * scale[g]
+@fast_parallel
+def _gather(F, rows, bounds, scale, out):  # type: ignore[no-untyped-def]
+    """Read each group's models at the group's rows: ``out[i, g] = scale[g] F[rows[k, i], g]``."""
+    for k in prange(len(rows)):
+        for i in range(rows.shape[1]):
+            r = rows[k, i]
+            for g in range(bounds[k], bounds[k + 1]):
+                out[i, g] = F[r, g] * scale[g]
 
 
-@fast
-def _scatter(C, rows, lo, hi, c):  # type: ignore[no-untyped-def]
-    for i in range(len(rows)):
-        r = rows[i]
-        for g in range(lo, hi):
-            C[r, g] += c[i, g]
+@fast_parallel
+def _scatter(C, rows, bounds, c):  # type: ignore[no-untyped-def]
+    """Add each group's models at the group's rows: ``C[rows[k, i], g] += c[i, g]``."""
+    for k in prange(len(rows)):
+        for i in range(rows.shape[1]):
+            r = rows[k, i]
+            for g in range(bounds[k], bounds[k + 1]):
+                C[r, g] += c[i, g]
 
 
 class _Training:
@@ -241,7 +245,7 @@ class _Training:
     ) -> None:
         p, b = self.p, self.p.batch_size
         now = slice(place * b, (place + 1) * b)
-        rows = [d[:, place] for d in draws]
+        rows = [np.ascontiguousarray(d[:, place]) for d in draws]
         values = [
             panel[s][1][now] * self.scale.astype(np.float32)
             if s in panel
@@ -252,7 +256,7 @@ class _Training:
         W = p.features.frequencies(t, self.n_inputs)
         A = np.zeros((2 * p.features.n_frequencies, p.n_models), np.float32)
         for s, (X, _) in panel.items():
-            A += cos_sin(X[now], W).T @ c[s]
+            A += correlate(X[now], W, c[s])
         for k, X in self.resident.items():
             A += self._resident_gradient(k, X, W, rows, c)
         later = {s: (X[now.stop :], F[now.stop :]) for s, (X, F) in panel.items()}
@@ -269,15 +273,12 @@ class _Training:
     def _gathered(self, F: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the values of each group's models at its drawn rows."""
         out = np.empty((rows.shape[1], self.p.n_models), np.float32)
-        for group, drawn in enumerate(rows):
-            _gather(F, drawn, *self._models(group, len(rows)), self.scale, out)
+        _gather(F, rows, self._bounds(rows), self.scale.astype(np.float32), out)
         return out
 
-    def _models(self, group: int, n_groups: int) -> tuple[int, int]:
-        """Return the range of models of a group; one group means all models."""
-        if n_groups == 1:
-            return 0, self.p.n_models
-        return int(self.bounds[group]), int(self.bounds[group + 1])
+    def _bounds(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where each group's models begin; one group of draws serves all models."""
+        return np.array([0, self.p.n_models]) if len(rows) == 1 else self.bounds
 
     def _resident_gradient(
         self,
@@ -292,9 +293,8 @@ class _Training:
         used = np.unique(np.concatenate([rows[s].ravel() for s in drawn]))
         C = self._zeros(len(used))
         for s in drawn:
-            for group, numbers in enumerate(np.searchsorted(used, rows[s])):
-                _scatter(C, numbers, *self._models(group, len(rows[s])), c[s])
-        return cos_sin(X[used], W).T @ C
+            _scatter(C, np.searchsorted(used, rows[s]), self._bounds(rows[s]), c[s])
+        return correlate(X[used], W, C)
 
     def _decay(
         self, t: int, later: dict[int, tuple[NDArray[np.float32], NDArray[np.float32]]]

@@ -78,6 +78,21 @@ def _cos_sin(X, W, out, Z):  # type: ignore[no-untyped-def]
 
 
 @fast_parallel
+def _correlate(Xt, Wt, C, Z, cosines, sines, out):  # type: ignore[no-untyped-def]
+    m = Wt.shape[0]
+    parts = Z.shape[0]
+    for part in prange(parts):
+        lo, hi = m * part // parts, m * (part + 1) // parts
+        z, c, s = Z[part, : hi - lo], cosines[part, : hi - lo], sines[part, : hi - lo]
+        np.dot(Wt[lo:hi], Xt, z)
+        for j in range(hi - lo):
+            for i in range(z.shape[1]):
+                c[j, i], s[j, i] = sincos(z[j, i])
+        np.dot(c, C, out[lo:hi])
+        np.dot(s, C, out[m + lo : m + hi])
+
+
+@fast_parallel
 def _accumulate(X, W, A, F, Z, Phi, V):  # type: ignore[no-untyped-def]
     parts, rows, m = Z.shape
     for part in prange(parts):
@@ -129,6 +144,29 @@ def cos_sin(X: NDArray[np.float32], W: NDArray[np.float32]) -> NDArray[np.float3
     """
     out = np.empty((len(X), 2 * W.shape[1]), np.float32)
     _cos_sin(X, W, out, _scratch(TILE_ROWS, W.shape[1]))
+    return out
+
+
+def correlate(
+    X: NDArray[np.float32], W: NDArray[np.float32], C: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return ``[cos XW, sin XW].T @ C``, each thread a share of the frequencies.
+
+    Parameters
+    ----------
+    X : ndarray of float32, shape (n, n_inputs)
+    W : ndarray of float32, shape (n_inputs, m)
+    C : ndarray of float32, shape (n, n_models)
+
+    Returns
+    -------
+    ndarray of float32, shape (2m, n_models)
+    """
+    m = W.shape[1]
+    out = np.empty((2 * m, C.shape[1]), np.float32)
+    share = -(-m // get_num_threads())
+    scratch = (_scratch(share, len(X)) for _ in range(3))
+    _correlate(np.ascontiguousarray(X.T), np.ascontiguousarray(W.T), C, *scratch, out)
     return out
 
 

@@ -50,6 +50,18 @@ def test_adding_a_block(n, n_models):
     np.testing.assert_allclose(values, expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("n_models", [1, 3])
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (70, 19), (300, 64)])
+def test_correlating_rows_with_a_block(n, m, n_models):
+    rng = np.random.default_rng(n)
+    X = rng.random((n, 5), dtype=np.float32)
+    W = rng.normal(size=(5, m)).astype(np.float32)
+    C = rng.normal(size=(n, n_models)).astype(np.float32)
+    Z = X.astype(np.float64) @ W
+    expected = np.hstack([np.cos(Z), np.sin(Z)]).T @ C
+    np.testing.assert_allclose(tiles.correlate(X, W, C), expected, atol=1e-4)
+
+
 def test_sincos_over_the_range_it_meets():
     x = np.concatenate(
         [
