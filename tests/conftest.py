@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+import yaml
+
+TOY_CONFIG = {
+    "dataset": {"path": "toy.csv", "loader": "delimited"},
+    "protocol": {
+        "kind": "semi_supervised_auc",
+        "labeled": 30,
+        "scale": [0, 1],
+        "trials": 2,
+        "folds": 3,
+        "metric": "auc",
+    },
+    "sweep": {"unlabeled": [40, "all"]},
+    "solvers": {
+        "qsg_s2auc": {
+            "params": {"batch_size": 16, "n_features": 8, "n_iterations": 20},
+            "grid": {"lam": [0.25, 1.0], "sigma": [0.5, 2.0], "gamma": [0.0, 0.5]},
+            "search_unlabeled": 50,
+        },
+        "samult": {"grid": {"lam": [0.25, 1.0], "sigma": [1.0], "gamma": [0.5]}},
+        "pnu_auc": {
+            "params": {"prior": "class_proportion", "lam": 0.5},
+            "grid": {"sigma": [1.0], "eta": [-0.5, 0.0, 0.5]},
+        },
+        "rff_s2auc": {
+            "params": {"n_features": 20, "lam": 0.5, "sigma": 1.0, "gamma": 0.5},
+        },
+    },
+    "outputs": ["auc_table", "time_table", "auc_boxplot", "time_curve"],
+}
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A folder with a small dataset and a config of all four solvers; returns the config's path."""
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DSGKIT_OFFLINE", "1")
+    monkeypatch.delenv("DSGKIT_DATA", raising=False)
+    rng = np.random.default_rng(0)
+    X = rng.random((150, 3))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=150) > 0.5, 1, -1)
+    np.savetxt(tmp_path / "toy.csv", np.column_stack([X, y]), delimiter=",", fmt="%.5f")
+    (tmp_path / "toy.yaml").write_text(yaml.safe_dump(TOY_CONFIG))
+    return tmp_path / "toy.yaml"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
 import resource
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 _CLEAR = Path("/proc/self/clear_refs")
@@ -18,7 +20,7 @@ class Clock:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
-    @contextmanager
+    @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Add the time spent in the ``with`` block to a phase."""
         start = time.perf_counter()
@@ -29,11 +31,15 @@ class Clock:
 
 
 def reset_peak_memory() -> None:
-    """Start a new measurement of this process's peak memory, where the system can."""
-    try:
+    """Start a new measurement of this process's peak memory, where the system can.
+
+    Memory that was freed but is still held is given back first: it would count as used.
+    """
+    gc.collect()
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
+    with contextlib.suppress(OSError):  # then `peak_memory` is the peak since the process started
         _CLEAR.write_text("5")
-    except OSError:
-        return  # then `peak_memory` is the peak since the process started
 
 
 def peak_memory() -> int:

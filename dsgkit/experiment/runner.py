@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import itertools
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -85,21 +87,27 @@ def run_experiment(
         write_file(folder / ENVIRONMENT, json.dumps(describe_environment(), indent=2) + "\n")
         write_file(folder / PLAN, json.dumps([task.key for task in plan], indent=0) + "\n")
         left = [task for task in plan if not store.finished(task.key)]
-        with RunProgress(sum(task.flops for task in left), shown=progress) as bar:
-            failures = _Run(bench, store, plan, jobs, bar).run()
+        with (
+            RunProgress(sum(task.flops for task in left), shown=progress) as bar,
+            _searcher(bench, jobs, bar) as search,
+        ):
+            failures = _Run(bench, store, plan, search, bar).run()
     return Outcome(folder, len(left), len(plan) - len(left), failures)
+
+
+Search = Callable[[list[Task]], Iterator[tuple[Task, Record]]]
 
 
 class _Run:
     """The cells of one run, trial by trial: searches in any order, then fits one at a time."""
 
     def __init__(
-        self, bench: Bench, store: Store, plan: Sequence[Task], jobs: int, bar: RunProgress
+        self, bench: Bench, store: Store, plan: Sequence[Task], search: Search, bar: RunProgress
     ) -> None:
         self.bench = bench
         self.store = store
         self.plan = plan
-        self.jobs = jobs
+        self.search = search
         self.bar = bar
         self.failures: list[Record] = []
 
@@ -107,22 +115,14 @@ class _Run:
         for _, trial in itertools.groupby(self.plan, key=lambda task: task.cell.trial):
             tasks = list(trial)
             searches = [task for task in tasks if task.cell.kind == "search"]
-            self._search(self._left(searches))
+            for task, record in self.search(self._left(searches)):
+                self._finish(task, record)
             for task in self._left([task for task in tasks if task.cell.kind == "fit"]):
                 self._fit(task, [s for s in searches if s.cell.solver == task.cell.solver])
         return self.failures
 
     def _left(self, tasks: Sequence[Task]) -> list[Task]:
         return [task for task in tasks if not self.store.finished(task.key)]
-
-    def _search(self, tasks: list[Task]) -> None:
-        if self.jobs > 1 and len(tasks) > 1:
-            for task, record in _in_workers(self.bench, tasks, self.jobs):
-                self._finish(task, record)
-            return
-        for task in tasks:
-            self.bar.begin(_describe(task.cell))
-            self._finish(task, run_cell(self.bench, task.cell, task.key))
 
     def _fit(self, task: Task, searches: list[Task]) -> None:
         self.bar.begin(_describe(task.cell))
@@ -176,6 +176,15 @@ def _describe(cell: Cell) -> str:
     return f"{cell.solver} {what}, trial {cell.trial + 1}, {cell.n_unlabeled:,} unlabelled"
 
 
+def _search_here(
+    bench: Bench, bar: RunProgress, tasks: list[Task]
+) -> Iterator[tuple[Task, Record]]:
+    """Run searches one after the other in this process."""
+    for task in tasks:
+        bar.begin(_describe(task.cell))
+        yield task, run_cell(bench, task.cell, task.key)
+
+
 _worker_bench: Bench | None = None
 
 
@@ -191,26 +200,37 @@ def _run_in_worker(cell: Cell, key: str) -> Record:
     return run_cell(_worker_bench, cell, key)
 
 
-def _in_workers(bench: Bench, tasks: list[Task], jobs: int) -> Iterator[tuple[Task, Record]]:
+def _search_in_workers(
+    pool: ProcessPool, experiment: Experiment, tasks: list[Task]
+) -> Iterator[tuple[Task, Record]]:
     """Run searches in worker processes; a worker that dies costs its own cell only."""
-    threads = max(1, (os.cpu_count() or 1) // jobs)
-    with ProcessPool(
+    futures = {pool.schedule(_run_in_worker, args=(task.cell, task.key)): task for task in tasks}
+    for future in as_completed(futures):
+        task = futures[future]
+        try:
+            record = future.result()
+        except Exception as error:
+            record = failed_record(experiment, task, error)
+        yield task, record
+
+
+@contextlib.contextmanager
+def _searcher(bench: Bench, jobs: int, bar: RunProgress) -> Iterator[Search]:
+    """Give the function that runs searches: in this process, or in ``jobs`` workers."""
+    if jobs == 1:
+        yield functools.partial(_search_here, bench, bar)
+        return
+    pool = ProcessPool(
         max_workers=jobs,
         context=get_context("spawn"),
         initializer=_start_worker,
-        initargs=(bench.experiment, threads),
-    ) as pool:
-        futures = {
-            pool.schedule(_run_in_worker, args=(task.cell, task.key)): task for task in tasks
-        }
-        try:
-            for future in as_completed(futures):
-                task = futures[future]
-                try:
-                    record = future.result()
-                except Exception as error:
-                    record = failed_record(bench.experiment, task, error)
-                yield task, record
-        except BaseException:
-            pool.stop()
-            raise
+        initargs=(bench.experiment, max(1, (os.cpu_count() or 1) // jobs)),
+    )
+    try:
+        yield functools.partial(_search_in_workers, pool, bench.experiment)
+        pool.close()
+    except BaseException:
+        pool.stop()
+        raise
+    finally:
+        pool.join()

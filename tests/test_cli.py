@@ -1,0 +1,229 @@
+"""The command line as a user meets it: what it prints, what it writes, how it exits."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dsgkit import cli
+from dsgkit.solvers.samult import SAMULT
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+
+
+@pytest.fixture
+def dsg(monkeypatch, capsys, toy):
+    """Run ``dsg`` in this process, in the toy's folder; returns (exit code, output, errors)."""
+    monkeypatch.chdir(toy.parent)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dsg", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        out, err = capsys.readouterr()
+        return stop.value.code, out, err
+
+    return run
+
+
+def one_error_line(outcome, *texts):
+    """A user's mistake: one line on the error stream, exit code 1, no traceback."""
+    code, _, err = outcome
+    lines = err.splitlines()
+    assert code == 1
+    assert len(lines) == 1
+    assert lines[0].startswith("Error: ")
+    for text in texts:
+        assert text in lines[0]
+
+
+def test_help_needs_no_heavy_import():
+    heavy = ("numpy", "numba", "scipy", "sklearn", "pandas", "matplotlib", "pydantic", "yaml")
+    script = (
+        "import sys; sys.argv = ['dsg', '--help']\n"
+        "from dsgkit.cli import main\n"
+        "try: main()\nexcept SystemExit as stop: assert stop.code == 0\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_run_writes_everything(dsg, toy):
+    code, out, err = dsg("run", "toy.yaml")
+    assert code == 0, err
+    folder = toy.parent / "results" / "toy"
+    names = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    tables = {f"tables/{t}_table.{x}" for t in ("auc", "time") for x in ("csv", "md", "tex")}
+    figures = {f"figures/{f}.{x}" for f in ("auc_boxplot", "time_curve") for x in ("pdf", "png")}
+    assert names >= tables | figures | {"config.yaml", "environment.json", "cells.jsonl"}
+    assert "QSG-S2AUC" in out
+    assert "24 cells computed, 0 reused" in out
+    assert err == ""
+
+
+def test_tables_and_figures_are_drawn_again_without_computing(dsg, toy, monkeypatch):
+    dsg("run", "toy.yaml")
+    folder = toy.parent / "results" / "toy"
+    before = {p: p.read_bytes() for p in folder.rglob("*.*") if p.parent != folder}
+    for path in before:
+        path.unlink()
+    monkeypatch.setattr("dsgkit.experiment.cells.run_cell", None)
+    assert dsg("table", folder)[0] == 0
+    assert dsg("plot", folder)[0] == 0
+    assert {p: p.read_bytes() for p in before} == before
+
+
+def test_several_results_side_by_side(dsg, toy):
+    dsg("run", "toy.yaml")
+    dsg("run", "toy.yaml", "--set", "seed=1", "--out", "other")
+    both = ("results/toy", "other/toy")
+    code, out, _ = dsg("table", *both, "--out", "together")
+    assert code == 0
+    assert "together/tables/auc_table.md" in out
+    assert dsg("plot", *both, "--out", "together")[0] == 0
+    assert (toy.parent / "together/figures/time_curve.pdf").stat().st_size > 1000
+    code, _, err = dsg("plot", *both)
+    assert code == 2
+    assert "--out" in err
+
+
+def test_resume_fresh_and_profiles(dsg, toy):
+    toy.write_text(toy.read_text() + "profiles: {short: {protocol: {trials: 1}}}\n")
+    assert "24 cells computed, 0 reused" in dsg("run", "toy.yaml")[1]
+    assert "0 cells computed, 24 reused" in dsg("run", "toy.yaml")[1]
+    assert "24 cells computed, 0 reused" in dsg("run", "toy.yaml", "--fresh")[1]
+    out = dsg("run", "toy.yaml", "--profile", "short")[1]
+    assert "12 cells computed" in out
+    assert (toy.parent / "results" / "toy-short" / "cells.jsonl").exists()
+
+
+def test_a_dry_run_tells_the_cost_and_writes_nothing(dsg, toy):
+    code, out, _ = dsg("run", "toy.yaml", "--dry-run")
+    assert code == 0
+    assert "toy: 24 cells" in out
+    assert "4 searches x 4 points" in out
+    assert "GiB" in out
+    assert not (toy.parent / "results").exists()
+
+
+def test_failures_are_told_at_the_end_and_in_the_exit_code(dsg, monkeypatch):
+    def explode(self, X, y, X_unlabeled):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(SAMULT, "fit", explode)
+    code, out, err = dsg("run", "toy.yaml")
+    assert code == 1
+    assert err.count("failed: SAMULT fit") == 4
+    assert "RuntimeError: boom" in err
+    assert "failed" in out
+
+
+def test_an_interrupt_says_how_to_go_on(dsg, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dsgkit.experiment.runner.run_cell", interrupt)
+        code, _, err = dsg("run", "toy.yaml")
+    assert code == 130
+    assert "resumes" in err
+    assert dsg("run", "toy.yaml")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "texts"),
+    [
+        ("protocol.trails=3", ["--set protocol.trails=3", "did you mean 'trials'"]),
+        ("protocol.trials=many", ["--set protocol.trials=many", "trials"]),
+        ("protocol.labeled=1000", ["1,000", "150"]),
+        ("solvers.samul={}", ["did you mean 'samult'"]),
+        ("solvers.samult.params.lamda=1", ["did you mean 'lam'"]),
+    ],
+)
+def test_wrong_settings(dsg, toy, change, texts):
+    one_error_line(dsg("run", "toy.yaml", "--set", change), *texts)
+    assert not (toy.parent / "results").exists()
+
+
+def test_a_wrong_config_file(dsg, toy):
+    toy.write_text("dataset: {name: digits}\nprotocol: {trials: 1}\nprotocol: {trials: 2}\n")
+    one_error_line(dsg("run", "toy.yaml"), "toy.yaml:3", "protocol")
+    toy.write_text("dataset: {name: codrnaa}\nsolvers: {samult: {params: {sigma: 1}}}\n")
+    one_error_line(dsg("run", "toy.yaml"), "toy.yaml:1", "did you mean 'codrna'")
+    one_error_line(dsg("run", "nothing.yaml"), "nothing.yaml")
+    one_error_line(dsg("run", CONFIGS / "codrna_s2auc.yaml", "--profile", "quik"), "quick")
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "what"),
+    [
+        ("+1 1:0.5\n-1 2:x\n", "rows.txt:2", "x"),
+        ("+1 1:0.5\n-1 1:1\n+1 1:nan\n", "rows.txt:3", "nan"),
+        ("+1 1:0.5\n-1 1:inf\n", "rows.txt:2", "inf"),
+        ("+1 1:0.5\n+1 1:1\n", "rows.txt", "class"),
+    ],
+)
+def test_wrong_data_files(dsg, toy, text, where, what):
+    (toy.parent / "rows.txt").write_text(text)
+    changes = ["dataset={path: rows.txt, loader: libsvm}"]
+    options = [part for change in changes for part in ("--set", change)]
+    one_error_line(dsg("run", "toy.yaml", *options), where, what)
+    assert not (toy.parent / "results").exists()
+
+
+def test_a_missing_file_offline(dsg):
+    outcome = dsg("run", CONFIGS / "ijcnn1_s2auc.yaml")
+    one_error_line(outcome, "ijcnn1", "https://www.csie.ntu.edu.tw", "DSGKIT_DATA")
+
+
+def test_a_results_folder_that_cannot_be_written(dsg, toy):
+    (toy.parent / "results").write_text("a file, not a folder")
+    code, _, err = dsg("run", "toy.yaml")
+    assert code in (1, 2)
+    assert len([line for line in err.splitlines() if "rror" in line]) == 1
+
+
+def test_folders_that_hold_no_results(dsg, toy):
+    one_error_line(dsg("table", "nowhere"), "nowhere")
+    one_error_line(dsg("plot", toy.parent), "config.yaml")
+
+
+def test_debug_shows_the_traceback(monkeypatch, toy):
+    monkeypatch.chdir(toy.parent)
+    monkeypatch.setattr(sys, "argv", ["dsg", "table", "nowhere", "--debug"])
+    with pytest.raises(cli.DsgError):
+        cli.main()
+
+
+def test_lists(dsg, toy):
+    assert "ijcnn1" in dsg("list", "datasets")[1]
+    assert "QSG-S2AUC" in dsg("list", "solvers")[1]
+    assert "exp(-sigma ||x - x'||^2)" in dsg("list", "kernels")[1]
+    assert "quickstart" in dsg("list", "configs", CONFIGS)[1]
+    one_error_line(dsg("list", "configs"), "configs")
+
+
+def test_data_commands(dsg, toy):
+    assert "1,797 rows, 64 features" in dsg("data", "prepare", "digits")[1]
+    assert "nothing to fetch" in dsg("data", "fetch", "digits")[1]
+    assert "content hash" in dsg("data", "info", "digits")[1]
+    code, out, _ = dsg("data", "verify", "digits")
+    assert code == 0
+    assert "WRONG" not in out
+    X = next((toy.parent / "cache").rglob("X.npy"))
+    with X.open("r+b") as file:
+        file.seek(-4, 2)
+        file.write(b"\x00\x00\x80\x3f")
+    code, out, _ = dsg("data", "verify", "digits")
+    assert code == 1
+    assert "WRONG" in out
+    one_error_line(dsg("data", "info", "digit"), "did you mean 'digits'")
+
+
+def test_env_is_json_with_the_versions(dsg):
+    environment = json.loads(dsg("env")[1])
+    assert environment["libraries"].keys() >= {"numpy", "numba", "scikit-learn"}
+    assert environment["numba_threads"] >= 1
