@@ -2,7 +2,6 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PROFILE ?=
 
 .PHONY: help install quickstart test lint format bench-grid clean
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,10 @@ def main() -> None:
     try:
         code = cli.main(standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        click.echo(f"Error: {error.format_message()}", err=True)
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted; finished cells are kept, the same command resumes", err=True)
+        click.echo("interrupted", err=True)
         code = 130
     except DsgError as error:
         if debug:
@@ -110,29 +110,51 @@ def run(
     from dsgkit.config import load_experiment
 
     experiments = [load_experiment(path, profile=profile, overrides=overrides) for path in configs]
-    failed = 0
-    for experiment in experiments:
-        if dry_run:
-            _print_plan(experiment)
-        else:
-            failed += _run_one(experiment, out / experiment.name, jobs, fresh=not resume)
-    if failed:
+    names = [experiment.name for experiment in experiments]
+    if len(set(names)) < len(names):
+        raise click.UsageError("two of the configs have the same name, and would share results")
+    good = [
+        _attempt(_print_plan, experiment)
+        if dry_run
+        else _attempt(_run_one, experiment, out / experiment.name, jobs, not resume)
+        for experiment in experiments
+    ]
+    if not all(good):
         raise SystemExit(1)
 
 
-def _print_plan(experiment: Any) -> None:
+def _attempt(action: Callable[..., bool], *arguments: Any) -> bool:
+    """Return whether an action went well; a user's mistake is told, and others may go on."""
+    try:
+        return action(*arguments)
+    except DsgError as error:
+        if "--debug" in sys.argv:
+            raise
+        click.echo(f"Error: {error}", err=True)
+        return False
+
+
+def _print_plan(experiment: Any) -> bool:
     from dsgkit.experiment.estimate import describe_plan
 
     click.echo(describe_plan(experiment))
+    return True
 
 
-def _run_one(experiment: Any, folder: Path, jobs: int, *, fresh: bool) -> int:
-    """Run one experiment, write its report, print its tables; return the number of failures."""
+def _run_one(experiment: Any, folder: Path, jobs: int, fresh: bool) -> bool:
+    """Run one experiment, write its report and print its tables; return whether none failed."""
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.runner import run_experiment
     from dsgkit.report import text_table, write_report
 
-    outcome = run_experiment(experiment, folder, jobs=jobs, fresh=fresh)
+    try:
+        outcome = run_experiment(experiment, folder, jobs=jobs, fresh=fresh)
+    except KeyboardInterrupt:
+        click.echo(
+            f"interrupted; finished cells are in {folder}: run again, without --fresh, to go on",
+            err=True,
+        )
+        raise SystemExit(130) from None
     results = load_results(folder)
     write_report([results], folder)
     click.echo(text_table([results]))
@@ -146,7 +168,7 @@ def _run_one(experiment: Any, folder: Path, jobs: int, *, fresh: bool) -> int:
         f"{outcome.computed} cells computed, {outcome.reused} reused; "
         f"tables and figures are in {folder}"
     )
-    return len(outcome.failures)
+    return not outcome.failures
 
 
 @cli.group(name="list")

@@ -114,6 +114,15 @@ def gaussian_expansion(
     ndarray of float64, shape (n,)
     """
     values = np.empty(len(X))
-    for block in row_blocks(len(X), 16 * _block_rows(len(centers))):
-        values[block] = gaussian_gram(X[block], centers, sigma) @ coefficients
+    right = _right(centers)
+    for block in row_blocks(len(X), _block_rows(len(centers))):
+        part = _left(X[block], sigma) @ right.T
+        _exponentiate(part)
+        values[block] = part @ coefficients
     return values
+
+
+def expansion_memory(n_centers: int, n_inputs: int) -> int:
+    """Return the bytes that `gaussian_expansion` allocates, beyond its result."""
+    n_columns, n_rows = n_inputs + 2, _block_rows(n_centers)
+    return 8 * (n_rows * n_centers + n_columns * (n_centers + 2 * n_rows))

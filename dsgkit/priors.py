@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from dsgkit.engine.draws import draw_in_passes
 from dsgkit.errors import DataError
 from dsgkit.kernels import gaussian_gram
 from dsgkit.sampling import derive_seed, permutation
@@ -156,7 +157,7 @@ def _random_rows(rows: Any, seed: int) -> Any:
     """Return all rows, or `MAX_ROWS` random ones if there are more."""
     if len(rows) <= MAX_ROWS:
         return rows[:]
-    return rows[np.sort(permutation(len(rows), seed)[:MAX_ROWS])]
+    return rows[np.sort(draw_in_passes(seed, 0, 0, 1, MAX_ROWS, len(rows))[0])]
 
 
 def _fold_members(n_rows: int, n_folds: int, seed: int) -> Array:

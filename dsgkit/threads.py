@@ -29,16 +29,7 @@ def blas_threads() -> int:
     return max((library["num_threads"] for library in _blas().info()), default=1)
 
 
-@contextmanager
-def thread_limit(n_threads: int | None) -> Iterator[None]:
-    """Hold both numba and BLAS at ``n_threads`` threads (None: leave them alone)."""
-    if n_threads is None:
-        yield
-        return
-    before = numba.get_num_threads()
+def set_threads(n_threads: int) -> None:
+    """Hold numba and BLAS in this process at ``n_threads`` threads, for good."""
     numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
-    try:
-        with _blas().limit(limits=n_threads):
-            yield
-    finally:
-        numba.set_num_threads(before)
+    _blas().limit(limits=n_threads)

@@ -1,6 +1,10 @@
 import numpy as np
 import pytest
 import yaml
+from hypothesis import settings
+
+settings.register_profile("dsgkit", deadline=None)  # the first call of a test may compile
+settings.load_profile("dsgkit")
 
 TOY_CONFIG = {
     "dataset": {"path": "toy.csv", "loader": "delimited"},

@@ -242,8 +242,6 @@ class SolverSpec(_Spec):
         for name in self.grid:
             if name in self.params:
                 raise problem(f"{name!r} is in params too; keep one of them", "grid", name)
-        if info.batch_axis not in {*self.params, *self.grid}:
-            raise problem(f"needs {info.batch_axis!r} in grid or params", "grid")
         return self
 
 

@@ -87,7 +87,7 @@ def semi_supervised_split(
     DataError
         When there are too few rows for it.
     """
-    _check(dataset, labeled, folds)
+    check_split(dataset, labeled, folds)
     order = permutation(len(dataset.y), derive_seed(seed, "labeled"))
     _balance(order, dataset.y, labeled)
     offset, factor = dataset.scaled(*scale)
@@ -129,7 +129,7 @@ def stratified_folds(y: NDArray[np.int8], n_folds: int, seed: int) -> list[Posit
     return [np.sort(dealt[fold::n_folds]) for fold in range(n_folds)]
 
 
-def _check(dataset: Dataset, labeled: int, folds: int) -> None:
+def check_split(dataset: Dataset, labeled: int, folds: int) -> None:
     n = len(dataset.y)
     if labeled >= n:
         raise DataError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from dsgkit.errors import DataError
 from dsgkit.features.fourier import KERNELS, FourierFeatures, as_block
 from dsgkit.features.stream import VERSION as STREAM_VERSION
 from dsgkit.features.tiles import add_block
+from dsgkit.progress import report
 from dsgkit.threads import single_blas_thread
 
 FORMAT_VERSION = 1
@@ -43,17 +43,13 @@ class DSGModel:
     coefficients: NDArray[np.float32]
     n_inputs: int
 
-    def decision_function(
-        self, X: Any, *, progress: Callable[[int], None] | None = None
-    ) -> NDArray[np.float32]:
+    def decision_function(self, X: Any) -> NDArray[np.float32]:
         """Evaluate the functions, a block of rows at a time.
 
         Parameters
         ----------
         X : rows of shape (n, n_inputs)
             Array, memory map or any object with ``shape`` and slicing.
-        progress : callable, optional
-            Called with the number of rows done after each block.
 
         Returns
         -------
@@ -69,8 +65,7 @@ class DSGModel:
             for start in range(0, n, BLOCK_ROWS):
                 rows = as_block(X[start : start + BLOCK_ROWS])
                 self.add_to(values[start : start + BLOCK_ROWS], rows, len(self.coefficients))
-                if progress is not None:
-                    progress(start + len(rows))
+                report((start + len(rows)) / n)
         return values
 
     def add_to(self, values: NDArray[np.float32], X: NDArray[np.float32], n_blocks: int) -> None:

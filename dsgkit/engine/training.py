@@ -31,10 +31,14 @@ from dsgkit.engine.steps import StepRule
 from dsgkit.features.fourier import FourierFeatures, as_block
 from dsgkit.features.tiles import add_block, correlate
 from dsgkit.objectives import Objective
+from dsgkit.progress import report
 from dsgkit.threads import single_blas_thread
 
 PANEL_ROWS = 8192
 """Streamed rows evaluated together: enough to make the cost of the frequencies negligible."""
+
+RESIDENT_BUDGET = 2**30
+"""Bytes of rows and values above which a table is streamed, whatever it costs in time."""
 
 _SMALLEST_SCALE, _LARGEST_SCALE = 1e-12, 1e12
 
@@ -109,13 +113,16 @@ class Problem:
         """Whether it takes fewer features to keep a table's values than to evaluate its draws.
 
         Keeping ``n`` rows takes ``n T`` row evaluations, evaluating ``b`` draws when they are
-        drawn ``b T^2 / 2``. Draws that differ between groups can only come from a resident table.
+        drawn ``b T^2 / 2``. Draws that differ between groups can only come from a resident table;
+        any other is streamed where keeping it would pass `RESIDENT_BUDGET`.
         """
         drawn = [s for s in self.sources if s.table == table]
         if any(s.pools is not None for s in drawn):
             return True
-        per_iteration = len(drawn) * self.batch_size
-        return bool(2 * len(self.tables[table]) <= per_iteration * self.n_iterations)
+        n_rows, n_inputs = self.tables[table].shape
+        if 4 * n_rows * (n_inputs + self.n_models) > RESIDENT_BUDGET:
+            return False
+        return bool(2 * n_rows <= len(drawn) * self.batch_size * self.n_iterations)
 
 
 @dataclass(frozen=True)
@@ -225,6 +232,11 @@ class _Training:
         }
         for t in range(first, last):
             self._iterate(t, t - first, draws, panel)
+            report(self._work(t + 1) / self._work(p.n_iterations))
+
+    def _work(self, t: int) -> float:
+        """Return what t iterations cost, in any unit: streamed rows meet every earlier block."""
+        return t + t * t if self.streamed else t
 
     def _open_panel(
         self, source: Source, rows: NDArray[np.int64], first: int

@@ -5,16 +5,22 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from dsgkit.config.schema import Experiment, SolverSpec
 from dsgkit.data.datasets import Dataset
+from dsgkit.data.protocols import check_split
+from dsgkit.errors import DataError
+from dsgkit.features.stream import VERSION as STREAM_VERSION
 from dsgkit.solvers import registry
 
 IDENTITY_VERSION = 1
 """Part of every cell's identity; raised when a change makes earlier results incomparable."""
+
+CLASS_PROPORTION = "class_proportion"
+"""In a config, the value of a parameter that is the share of positives in the training set."""
 
 Point = dict[str, Any]
 
@@ -26,8 +32,8 @@ class Cell:
     Attributes
     ----------
     kind : {"search", "fit"}
-        A share of a hyper-parameter search (one value of the solver's batch axis), or one timed
-        fit with the chosen hyper-parameters.
+        A share of a hyper-parameter search (grid points that the solver trains in one pass), or
+        one timed fit with the chosen hyper-parameters.
     solver : str
         Key in ``experiment.solvers``.
     trial : int
@@ -48,20 +54,24 @@ class Cell:
         """Return the hash of everything that determines the result, and of nothing else."""
         spec = experiment.solvers[self.solver]
         protocol = experiment.protocol
-        identity = {
-            "version": IDENTITY_VERSION,
+        identity: dict[str, Any] = {
+            "versions": [IDENTITY_VERSION, STREAM_VERSION],
             "kind": self.kind,
             "dataset": content_hash,
-            "protocol": [protocol.kind, protocol.labeled, list(protocol.scale), protocol.metric],
-            "folds": protocol.folds,
+            "protocol": [protocol.kind, protocol.labeled, list(protocol.scale)],
             "seed": experiment.seed,
             "trial": self.trial,
-            "solver": spec.kind or self.solver,
+            "solver": spec.kind,
             "params": spec.params,
             "points": list(self.points),
             "n_unlabeled": self.n_unlabeled,
-            "search_unlabeled": spec.search_unlabeled if self.kind == "fit" else None,
         }
+        if len(self.points) > 1:  # then cross-validation has a part in the result
+            identity["search"] = [
+                protocol.folds,
+                protocol.metric,
+                spec.search_unlabeled if self.kind == "fit" else None,
+            ]
         text = json.dumps(identity, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -74,34 +84,45 @@ class Task:
     ----------
     cell : Cell
     key : str
-    flops : float
-        Floating-point operations, about.
+    training, scoring : float
+        Floating-point operations of training and of prediction for the scores, about.
     memory : int
         Bytes that the solver allocates, as it predicts.
     """
 
     cell: Cell
     key: str
-    flops: float
+    training: float
+    scoring: float
     memory: int
+
+    @property
+    def flops(self) -> float:
+        """All floating-point operations, about."""
+        return self.training + self.scoring
 
 
 def solver_info(experiment: Experiment, solver: str) -> registry.SolverInfo:
     """Return the registry's entry for a solver of an experiment."""
-    return registry.get(experiment.solvers[solver].kind or solver)
+    return registry.get(experiment.solvers[solver].kind)
 
 
 def solver_label(experiment: Experiment, solver: str) -> str:
     """Return the name that tables and figures print."""
-    return experiment.solvers[solver].label or solver_info(experiment, solver).label
+    return experiment.solvers[solver].label
 
 
 def grid_points(spec: SolverSpec) -> list[Point]:
-    """Return every combination of the grid's values."""
-    names = list(spec.grid)
-    return [
-        dict(zip(names, values, strict=True)) for values in itertools.product(*spec.grid.values())
-    ]
+    """Return every combination of the grid's values, in an order that the config does not set."""
+    names = sorted(spec.grid)
+    values = (sorted(spec.grid[name], key=_number_or_text) for name in names)
+    return [dict(zip(names, point, strict=True)) for point in itertools.product(*values)]
+
+
+def _number_or_text(value: Any) -> tuple[bool, Any]:
+    """Return a sorting key for values of either kind; None counts as text."""
+    is_number = isinstance(value, int | float)
+    return not is_number, value if is_number else str(value)
 
 
 def sweep_sizes(experiment: Experiment, n_available: int) -> list[int]:
@@ -124,32 +145,56 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> list[Task]:
     ----------
     experiment : Experiment
     dataset : Dataset
+
+    Raises
+    ------
+    DataError
+        If the dataset has too few rows for the protocol or for every sweep point.
     """
-    n_available = len(dataset.y) - experiment.protocol.labeled
+    protocol = experiment.protocol
+    check_split(dataset, protocol.labeled, protocol.folds)
+    n_available = len(dataset.y) - protocol.labeled
+    if not sweep_sizes(experiment, n_available):
+        raise DataError(
+            f"dataset {dataset.name}: no point of sweep.unlabeled is within its {n_available:,} "
+            "unlabelled rows; add `all`"
+        )
     return [
         _task(experiment, dataset, cell)
-        for trial in range(experiment.protocol.trials)
+        for trial in range(protocol.trials)
         for solver in experiment.solvers
-        for cell in (
-            *_searches(experiment, solver, trial, n_available),
-            *_fits(experiment, solver, trial, n_available),
-        )
+        for cell in _cells(experiment, solver, trial, n_available)
     ]
+
+
+def _cells(experiment: Experiment, solver: str, trial: int, n_available: int) -> list[Cell]:
+    """Return a solver's searches and fits of one trial; no search without a fit."""
+    fits = list(_fits(experiment, solver, trial, n_available))
+    return [*_searches(experiment, solver, trial, n_available), *fits] if fits else []
 
 
 def _task(experiment: Experiment, dataset: Dataset, cell: Cell) -> Task:
     spec, info = experiment.solvers[cell.solver], solver_info(experiment, cell.solver)
-    known = {name: value for name, value in spec.params.items() if not isinstance(value, str)}
-    estimator = info.load()(**known)
-    searching = cell.kind == "search"
-    n_models = len(cell.points) * experiment.protocol.folds if searching else 1
+    # of the grid only what the points of a share have in common matters for the cost
+    params = {**spec.params, **common_part(cell.points)}
+    estimator = info.load()(**{k: v for k, v in params.items() if v != CLASS_PROPORTION})
+    n_models = len(cell.points) * experiment.protocol.folds if cell.kind == "search" else 1
     size = experiment.protocol.labeled, cell.n_unlabeled, dataset.n_features
+    n_scored = len(dataset.y) + (0 if dataset.y_test is None else len(dataset.y_test))
+    scoring = estimator.predict_flops(n_scored, *size) if cell.kind == "fit" else 0.0
     return Task(
         cell,
         cell.key(experiment, dataset.content_hash),
         estimator.flops(*size, n_models=n_models),
+        scoring,
         estimator.memory_needed(*size, n_models=n_models),
     )
+
+
+def common_part(points: Sequence[Point]) -> Point:
+    """Return the parameters on which all points agree."""
+    first = points[0]
+    return {name: first[name] for name in first if all(p[name] == first[name] for p in points)}
 
 
 def _searches(experiment: Experiment, solver: str, trial: int, n_available: int) -> Iterator[Cell]:
@@ -157,10 +202,11 @@ def _searches(experiment: Experiment, solver: str, trial: int, n_available: int)
     points = grid_points(spec)
     if len(points) < 2:
         return
-    axis = solver_info(experiment, solver).batch_axis
-    shares: dict[Any, list[Point]] = {}
+    batched = solver_info(experiment, solver).batched
+    shares: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
-        shares.setdefault(point.get(axis), []).append(point)
+        rest = tuple(value for name, value in point.items() if name not in batched)
+        shares.setdefault(rest, []).append(point)
     for share in shares.values():
         yield Cell("search", solver, trial, search_size(spec, n_available), tuple(share))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from types import TracebackType
 
 from rich.console import Console
@@ -14,6 +16,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from dsgkit.experiment.plan import Task
+from dsgkit.progress import listening
+
 
 class RunProgress:
     """A bar over the estimated work of the cells that are left.
@@ -21,7 +26,7 @@ class RunProgress:
     Parameters
     ----------
     work : float
-        Total work, in any unit.
+        Total work, in the unit of ``Task.flops``.
     shown : bool
         Whether to show anything at all; even then only on a terminal.
     """
@@ -39,7 +44,8 @@ class RunProgress:
             transient=True,
             disable=not (shown and console.is_terminal),
         )
-        self._task = self._bar.add_task("starting", total=work)
+        self._id = self._bar.add_task("starting", total=work)
+        self._done = 0.0
 
     def __enter__(self) -> RunProgress:
         self._bar.start()
@@ -53,10 +59,25 @@ class RunProgress:
     ) -> None:
         self._bar.stop()
 
-    def begin(self, description: str) -> None:
+    def describe(self, text: str) -> None:
         """Say what is being done."""
-        self._bar.update(self._task, description=description)
+        self._bar.update(self._id, description=text)
 
-    def advance(self, work: float) -> None:
-        """Count finished work."""
-        self._bar.advance(self._task, work)
+    @contextlib.contextmanager
+    def cell(self, task: Task) -> Iterator[None]:
+        """Show the cell that runs in the block, and how far it is."""
+        what = "search" if task.cell.kind == "search" else "fit"
+        self.describe(
+            f"{task.cell.solver} {what}, trial {task.cell.trial + 1}, "
+            f"{task.cell.n_unlabeled:,} unlabelled"
+        )
+        with listening(lambda fraction: self._show(self._done + fraction * task.flops)):
+            yield
+
+    def finish(self, task: Task) -> None:
+        """Count a finished cell."""
+        self._done += task.flops
+        self._show(self._done)
+
+    def _show(self, done: float) -> None:
+        self._bar.update(self._id, completed=done)

@@ -33,6 +33,7 @@ FIT_COLUMNS = (
     "test_auc",
     "fit_seconds",
     "peak_memory",
+    "needed",
     "params",
 )
 SEARCH_COLUMNS = (
@@ -133,11 +134,15 @@ def _read_json(path: Path, default: Any) -> Any:
 
 
 def _planned(
-    records: dict[str, dict[str, Any]], plan: list[str] | None
+    records: dict[str, dict[str, Any]], plan: list[dict[str, Any]] | None
 ) -> Iterable[dict[str, Any]]:
-    """Return the records of the plan in its order; all of them if there is no plan."""
-    keys = records if plan is None else plan
-    return [records[key] for key in keys if key in records]
+    """Return the records of the plan in its order; all of them if there is no plan.
+
+    What a record is of is for the plan to say: the same cell may stand for two of its entries.
+    """
+    if plan is None:
+        return list(records.values())
+    return [records[entry["key"]] | entry for entry in plan if entry["key"] in records]
 
 
 def _frames(records: Iterable[dict[str, Any]]) -> dict[str, pd.DataFrame]:
@@ -171,6 +176,7 @@ def _fit_row(record: dict[str, Any]) -> dict[str, Any]:
         "auc": _number(record.get("auc")),
         "test_auc": _number(record.get("test_auc")),
         "fit_seconds": _number((record.get("times") or {}).get("fit")),
+        "needed": _number(record.get("needed")),
         "params": record.get("params") or {},
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import itertools
 import json
 import os
@@ -24,8 +25,12 @@ from dsgkit.experiment.plan import Cell, Point, Task, make_plan
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.results import CONFIG, ENVIRONMENT, PLAN
 from dsgkit.experiment.selection import best_point
-from dsgkit.experiment.store import Record, Store, write_file
-from dsgkit.threads import thread_limit
+from dsgkit.experiment.store import Record, Store, check_writable, write_file
+from dsgkit.memory import share_memory
+from dsgkit.threads import set_threads
+
+ENVIRONMENTS = "environments"
+"""Folder of the environments that records refer to."""
 
 
 @dataclass
@@ -79,23 +84,50 @@ def run_experiment(
     DsgError
         If data or the results folder cannot be used.
     """
+    check_writable(folder)  # before hours of download, or of parsing
     bench = Bench(experiment, load_dataset(experiment.dataset))
     plan = make_plan(experiment, bench.dataset)
-    bench.split(0)  # too few rows for the protocol end the run before anything is written
     with Store(folder, fresh=fresh) as store:
+        distinct = {task.key: task for task in plan}
+        left = [task for key, task in distinct.items() if not store.finished(key)]
         write_file(folder / CONFIG, experiment.to_yaml())
-        write_file(folder / ENVIRONMENT, json.dumps(describe_environment(), indent=2) + "\n")
-        write_file(folder / PLAN, json.dumps([task.key for task in plan], indent=0) + "\n")
-        left = [task for task in plan if not store.finished(task.key)]
+        write_file(folder / PLAN, _plan_text(plan))
+        if left:
+            store.environment = _write_environment(folder)
         with (
             RunProgress(sum(task.flops for task in left), shown=progress) as bar,
             _searcher(bench, jobs, bar) as search,
         ):
             failures = _Run(bench, store, plan, search, bar).run()
-    return Outcome(folder, len(left), len(plan) - len(left), failures)
+    return Outcome(folder, len(left), len(distinct) - len(left), failures)
 
 
 Search = Callable[[list[Task]], Iterator[tuple[Task, Record]]]
+
+
+def _plan_text(plan: Sequence[Task]) -> str:
+    """Return the plan as JSON, an entry per line: which cell stands for what."""
+    entries = [
+        {
+            "key": task.key,
+            "kind": task.cell.kind,
+            "solver": task.cell.solver,
+            "trial": task.cell.trial,
+            "n_unlabeled": task.cell.n_unlabeled,
+        }
+        for task in plan
+    ]
+    return "[\n" + ",\n".join(map(json.dumps, entries)) + "\n]\n"
+
+
+def _write_environment(folder: Path) -> str:
+    """Store the environment, also under a name that records can refer to; return that name."""
+    text = json.dumps(describe_environment(), indent=2) + "\n"
+    name = hashlib.sha256(text.encode()).hexdigest()[:12]
+    (folder / ENVIRONMENTS).mkdir(exist_ok=True)
+    write_file(folder / ENVIRONMENTS / f"{name}.json", text)
+    write_file(folder / ENVIRONMENT, text)
+    return name
 
 
 class _Run:
@@ -118,27 +150,37 @@ class _Run:
             for task, record in self.search(self._left(searches)):
                 self._finish(task, record)
             for task in self._left([task for task in tasks if task.cell.kind == "fit"]):
-                self._fit(task, [s for s in searches if s.cell.solver == task.cell.solver])
+                mine = [search for search in searches if search.cell.solver == task.cell.solver]
+                self._finish(task, self._fit(task, [self.store.records[s.key] for s in mine]))
         return self.failures
 
     def _left(self, tasks: Sequence[Task]) -> list[Task]:
-        return [task for task in tasks if not self.store.finished(task.key)]
+        """Return what has no result yet, each key once: two entries may stand for one cell."""
+        distinct = {task.key: task for task in tasks if not self.store.finished(task.key)}
+        return list(distinct.values())
 
-    def _fit(self, task: Task, searches: list[Task]) -> None:
-        self.bar.begin(_describe(task.cell))
+    def _fit(self, task: Task, searches: Sequence[Record]) -> Record:
         try:
-            chosen = choose(task.cell, [self.store.records[search.key] for search in searches])
+            chosen = choose(task.cell, searches)
         except FitError as error:
-            record = failed_record(self.bench.experiment, task, error)
-        else:
-            record = run_cell(self.bench, task.cell, task.key, chosen)
-        self._finish(task, record)
+            return failed_record(self.bench.experiment, task, error)
+        with self.bar.cell(task):
+            return run_cell(self.bench, task, chosen)
 
     def _finish(self, task: Task, record: Record) -> None:
         self.store.append(record)
         if record["status"] == "failed":
             self.failures.append(record)
-        self.bar.advance(task.flops)
+        self.bar.finish(task)
+
+
+class SearchError(FitError):
+    """A fit that cannot be made because a share of its search has no result."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(f"while searching: {record['message']}")
+        self.status = record["status"]
+        self.needed = record.get("needed")
 
 
 def choose(cell: Cell, searches: Sequence[Record]) -> Point:
@@ -160,9 +202,7 @@ def choose(cell: Cell, searches: Sequence[Record]) -> Point:
         return cell.points[0]
     for record in searches:
         if record["status"] != "ok":
-            error = FitError(f"while searching: {record['message']}")
-            error.status = record["status"]
-            raise error
+            raise SearchError(record)
     points = [point for record in searches for point in record["points"]]
     scores = [score for record in searches for score in record["fold_scores"]]
     best = best_point(points, scores)
@@ -171,46 +211,46 @@ def choose(cell: Cell, searches: Sequence[Record]) -> Point:
     return best[0]
 
 
-def _describe(cell: Cell) -> str:
-    what = "search" if cell.kind == "search" else "fit"
-    return f"{cell.solver} {what}, trial {cell.trial + 1}, {cell.n_unlabeled:,} unlabelled"
-
-
 def _search_here(
     bench: Bench, bar: RunProgress, tasks: list[Task]
 ) -> Iterator[tuple[Task, Record]]:
     """Run searches one after the other in this process."""
     for task in tasks:
-        bar.begin(_describe(task.cell))
-        yield task, run_cell(bench, task.cell, task.key)
+        with bar.cell(task):
+            record = run_cell(bench, task)
+        yield task, record
 
 
 _worker_bench: Bench | None = None
 
 
-def _start_worker(experiment: Experiment, n_threads: int) -> None:
-    """Prepare a worker process: its data, and its share of the cores for good."""
+def _start_worker(experiment: Experiment, jobs: int) -> None:
+    """Prepare a worker process: its data, and its share of the cores and of the memory."""
     global _worker_bench
+    set_threads(max(1, len(os.sched_getaffinity(0)) // jobs))
+    share_memory(jobs)
     _worker_bench = Bench(experiment, load_dataset(experiment.dataset))
-    thread_limit(n_threads).__enter__()
 
 
-def _run_in_worker(cell: Cell, key: str) -> Record:
+def _run_in_worker(task: Task) -> Record:
     assert _worker_bench is not None
-    return run_cell(_worker_bench, cell, key)
+    return run_cell(_worker_bench, task)
 
 
 def _search_in_workers(
-    pool: ProcessPool, experiment: Experiment, tasks: list[Task]
+    pool: ProcessPool, bench: Bench, bar: RunProgress, tasks: list[Task]
 ) -> Iterator[tuple[Task, Record]]:
     """Run searches in worker processes; a worker that dies costs its own cell only."""
-    futures = {pool.schedule(_run_in_worker, args=(task.cell, task.key)): task for task in tasks}
+    for task in tasks:
+        bench.warm_up(task.cell)  # compiled code is then there for all workers to load
+    bar.describe(f"{len(tasks)} searches")
+    futures = {pool.schedule(_run_in_worker, args=(task,)): task for task in tasks}
     for future in as_completed(futures):
         task = futures[future]
         try:
             record = future.result()
         except Exception as error:
-            record = failed_record(experiment, task, error)
+            record = failed_record(bench.experiment, task, error)
         yield task, record
 
 
@@ -224,10 +264,10 @@ def _searcher(bench: Bench, jobs: int, bar: RunProgress) -> Iterator[Search]:
         max_workers=jobs,
         context=get_context("spawn"),
         initializer=_start_worker,
-        initargs=(bench.experiment, max(1, (os.cpu_count() or 1) // jobs)),
+        initargs=(bench.experiment, jobs),
     )
     try:
-        yield functools.partial(_search_in_workers, pool, bench.experiment)
+        yield functools.partial(_search_in_workers, pool, bench, bar)
         pool.close()
     except BaseException:
         pool.stop()

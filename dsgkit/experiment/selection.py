@@ -40,17 +40,30 @@ def _score(values: NDArray[np.float64], y: NDArray[np.integer]) -> float | None:
 def best_point(
     points: Sequence[dict[str, Any]], scores: Sequence[Sequence[float | None]]
 ) -> tuple[dict[str, Any], float] | None:
-    """Return the point with the best mean score over its defined folds; the first of equals.
+    """Return the point with the best mean score over the folds, and that score.
+
+    A fold that has no score for any point holds one class only, and does not count. A point
+    without a score on any other fold has no solution there, and cannot be chosen. Of equals the
+    smoothest function wins: the largest lam, then the smallest sigma; then the first point.
 
     Returns
     -------
     (point, score) or None
-        None if no point has any score.
+        None if no point has a score on every fold that counts.
     """
+    counting = [k for k, fold in enumerate(zip(*scores, strict=True)) if _any_scored(fold)]
     best = None
     for point, folds in zip(points, scores, strict=True):
-        defined = [score for score in folds if score is not None]
-        mean = float(np.mean(defined)) if defined else -np.inf
-        if defined and (best is None or mean > best[1]):
-            best = point, mean
-    return best
+        counted = [folds[k] for k in counting]
+        if not counted or None in counted:
+            continue
+        score = float(np.mean([value for value in counted if value is not None]))
+        # differences below what folds of a few rows can resolve are rounding
+        rank = round(score, 9), point.get("lam", 0.0), -point.get("sigma", 0.0)
+        if best is None or rank > best[0]:
+            best = rank, point, score
+    return best and best[1:]
+
+
+def _any_scored(fold: Sequence[float | None]) -> bool:
+    return any(score is not None for score in fold)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dsgkit.errors import ResultsError
+from dsgkit.memory import memory_limit
 
 CELLS = "cells.jsonl"
 LOCK = ".lock"
@@ -21,6 +22,13 @@ Record = dict[str, Any]
 
 class Store:
     """Records of finished cells under their keys, in a results folder.
+
+    Attributes
+    ----------
+    records : dict
+        The last record of every key.
+    environment : str or None
+        Where records come from; part of every record appended.
 
     Every record is one line of ``cells.jsonl``, on disk before `append` returns. A line that was
     cut off by a crash is removed when the store is opened.
@@ -40,6 +48,7 @@ class Store:
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
         self.folder = folder
+        self.environment: str | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = self._acquire_lock()
@@ -53,7 +62,7 @@ class Store:
         """Return the file, ready to append to, and the records that it holds."""
         try:
             if fresh and path.exists():
-                path.rename(self.folder / f"cells-{time.strftime('%Y%m%dT%H%M%S')}.jsonl")
+                path.rename(self.folder / f"cells-{time.time_ns()}.jsonl")
             _cut_torn_line(path)
             records = read_records(path)
             return path.open("ab"), records
@@ -73,11 +82,19 @@ class Store:
         return lock
 
     def finished(self, key: str) -> bool:
-        """Whether a cell has a result; a failure is recorded, but is none."""
-        return key in self.records and self.records[key]["status"] != "failed"
+        """Whether a cell has a result.
+
+        A failure is recorded, but is none. Nor is a refusal for lack of memory, once there is
+        enough.
+        """
+        record = self.records.get(key)
+        if record is None or record["status"] == "failed":
+            return False
+        return record["status"] != "out_of_memory" or record.get("needed", 0) > memory_limit()
 
     def append(self, record: Record) -> None:
         """Write a record; it survives a crash from here on."""
+        record = {**record, "environment": self.environment}
         line = json.dumps(record, allow_nan=False) + "\n"
         try:
             self._file.write(line.encode())
@@ -113,6 +130,13 @@ def write_file(path: Path, text: str) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise ResultsError(f"{path}: cannot write ({error.strerror})") from None
+
+
+def check_writable(folder: Path) -> None:
+    """Raise `ResultsError` if a results folder could not be made or written; makes nothing."""
+    nearest = next(p for p in (folder, *folder.absolute().parents) if p.exists())
+    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
+        raise ResultsError(f"{folder}: cannot write results there; use another --out")
 
 
 def read_records(path: Path) -> dict[str, Record]:

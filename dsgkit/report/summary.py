@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import statistics
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +13,6 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 
 NOT_RUN = "not run"
-_NEEDED = re.compile(r"needs ([\d.]+) GiB")
 
 
 class Size(NamedTuple):
@@ -104,14 +102,14 @@ def _entry(solver: str, size: Size, rows: Any, column: str, planned: int) -> Ent
     missing = max(planned, len(rows)) - len(finished) - others.total()
     if missing:
         others[NOT_RUN] = missing
-    needed = [float(gib) for text in rows["message"] for gib in _NEEDED.findall(text)]
+    needed = rows["needed"].max() / 2**30
     return Entry(
         solver=solver,
         size=size,
         values=tuple(float(value) for value in finished[column]),
         planned=max(planned, len(rows)),
         others=others,
-        needed=max(needed, default=0.0) or None,
+        needed=None if math.isnan(needed) else float(needed),
     )
 
 

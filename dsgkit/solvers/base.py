@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.memory import memory_limit
+from dsgkit.solvers._validation import check_above_zero
+
+
+FUNCTION_FLOPS = 20.0
+"""What an exponential, or a cosine and sine together, count as in `PairwiseAUCEstimator.flops`."""
 
 
 def encode_labels(y: Any) -> NDArray[np.bool_]:
@@ -114,15 +119,25 @@ class PairwiseAUCEstimator(BaseEstimator):
         raise NotImplementedError
 
     def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
-        """Return about how many floating-point operations a fit takes (as `memory_needed`)."""
+        """Return about how many floating-point operations a fit takes (as `memory_needed`).
+
+        All solvers count in operations of a float32 matrix product, which takes ``2 n k m``: the
+        count over its speed is a time. A double-precision operation counts twice; an exponential,
+        or a sine with its cosine, counts as `FUNCTION_FLOPS` operations of its precision.
+        """
+        raise NotImplementedError
+
+    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return about the operations of `decision_function` on ``n_rows`` rows.
+
+        The other parameters are the size of the fit before it.
+        """
         raise NotImplementedError
 
     def _check_memory(self, needed: int) -> None:
         """Raise `MemoryLimitError` if ``needed`` bytes are above ``max_memory`` (GiB)."""
-        limit = (
-            int(0.8 * psutil.virtual_memory().available)
-            if self.max_memory is None
-            else int(self.max_memory * 2**30)
-        )
+        if self.max_memory is not None:
+            check_above_zero(max_memory=self.max_memory)
+        limit = memory_limit() if self.max_memory is None else int(self.max_memory * 2**30)
         if needed > limit:
             raise MemoryLimitError(needed, limit)

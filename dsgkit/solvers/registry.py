@@ -24,9 +24,9 @@ class SolverInfo:
         ``module:class`` of the estimator.
     params : tuple of str
         Constructor parameters; a test compares them with the class.
-    batch_axis : str
-        The one parameter that ``cv_decision_function`` takes a single value of: a grid is cut
-        along it, and each share is trained in one pass.
+    batched : tuple of str
+        The parameters that ``cv_decision_function`` may vary at once: a grid is cut along all
+        others, and each share is trained in one pass.
     reference : str
         Where the method was published.
     """
@@ -35,7 +35,7 @@ class SolverInfo:
     label: str
     import_path: str
     params: tuple[str, ...]
-    batch_axis: str
+    batched: tuple[str, ...]
     reference: str
 
     def load(self) -> Any:
@@ -62,7 +62,7 @@ SOLVERS = {
                 "t0",
                 "random_state",
             ),
-            "sigma",
+            ("lam", "gamma", "theta_lam", "t0"),
             "Shi et al., IJCAI 2019",
         ),
         SolverInfo(
@@ -70,7 +70,7 @@ SOLVERS = {
             "SAMULT",
             "dsgkit.solvers.samult:SAMULT",
             ("lam", "sigma", "gamma", "max_memory"),
-            "sigma",
+            ("lam", "gamma"),
             "Xie & Li, AAAI 2018",
         ),
         SolverInfo(
@@ -78,7 +78,7 @@ SOLVERS = {
             "PNU-AUC",
             "dsgkit.solvers.pnu_auc:PNUAUC",
             ("lam", "sigma", "eta", "prior", "n_centers", "max_memory", "random_state"),
-            "sigma",
+            ("lam", "eta"),
             "Sakai, Niu & Sugiyama, Machine Learning 2018",
         ),
         SolverInfo(
@@ -86,7 +86,7 @@ SOLVERS = {
             "RFF-S2AUC",
             "dsgkit.solvers.rff_s2auc:RFFS2AUC",
             ("lam", "sigma", "gamma", "n_features", "max_memory", "random_state"),
-            "sigma",
+            ("lam", "gamma"),
             "the objective of QSG-S2AUC on fixed random features (Rahimi & Recht 2007)",
         ),
     )

@@ -153,10 +153,6 @@ def with_solver(lines):
             "c.yaml:5: solvers.samult.grid.sigma: 'sigma' is in params too; keep one of them",
         ),
         (
-            with_solver(["grid: {lam: 1}"]),
-            "c.yaml:4: solvers.samult.grid: needs 'sigma' in grid or params",
-        ),
-        (
             f"{HEAD}solvers: {{my solver: {{kind: samult, grid: {{sigma: 1}}}}}}\n",
             "c.yaml:2: solvers.my solver: a solver's key is made of letters, digits, _, + and -",
         ),

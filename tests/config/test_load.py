@@ -161,7 +161,7 @@ def test_local_files_are_looked_for_beside_the_file_that_names_them(folder, tmp_
     assert home.path == str(Path("~/x").expanduser())
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.from_regex(r"\w[\w .:#'\"-]{0,12}", fullmatch=True),
     labels=st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=2, unique=True),

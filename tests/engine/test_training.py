@@ -37,7 +37,7 @@ sizes = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(configurations, sizes, st.integers(0, 2**64 - 1), st.sampled_from([20, 200, 5000]))
 def test_one_model_equals_the_authors_loop(setting, size, seed, n_unlabeled):
     X, positive, XU = problem(0, n_unlabeled=n_unlabeled)
@@ -53,7 +53,7 @@ def test_one_model_equals_the_authors_loop(setting, size, seed, n_unlabeled):
     assert close(model.decision_function(XU[:100]), expected)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.lists(configurations, min_size=1, max_size=5),
     sizes,

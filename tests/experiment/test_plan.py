@@ -4,6 +4,7 @@ import pytest
 
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
+from dsgkit.errors import DataError
 from dsgkit.experiment.plan import Cell, make_plan, sweep_sizes
 
 
@@ -59,13 +60,46 @@ def test_keys_are_distinct_and_estimates_positive(plan):
     assert all(task.flops > 0 and task.memory > 0 for task in plan)
 
 
+def test_a_solver_without_a_fit_needs_no_search(toy):
+    experiment = load_experiment(toy, overrides=["solvers.samult.max_unlabeled=39"])
+    plan = make_plan(experiment, load_dataset(experiment.dataset))
+    assert {task.cell.solver for task in plan} == {"qsg_s2auc", "pnu_auc", "rff_s2auc"}
+
+
+def test_a_share_holds_what_one_pass_can_train(toy):
+    experiment = load_experiment(toy, overrides=["solvers.qsg_s2auc.grid.random_state=[4, 8]"])
+    plan = make_plan(experiment, load_dataset(experiment.dataset))
+    searches = cells(plan, "qsg_s2auc", "search")
+    assert len(searches) == 2 * 2 * 2
+    for cell in searches:
+        assert len({(p["sigma"], p["random_state"]) for p in cell.points}) == 1
+
+
+def test_the_order_of_the_grid_does_not_matter(toy, plan):
+    overrides = ["solvers.qsg_s2auc.grid={gamma: [0.5, 0.0], sigma: [2.0, 0.5], lam: [1.0, 0.25]}"]
+    other = load_experiment(toy, overrides=overrides)
+    keys = [task.key for task in make_plan(other, load_dataset(other.dataset))]
+    assert keys == [task.key for task in plan]
+
+
+@pytest.mark.parametrize(
+    ("override", "text"),
+    [("protocol.labeled=200", "200 labelled rows"), ("sweep.unlabeled=[500]", "sweep.unlabeled")],
+)
+def test_too_few_rows_are_told(toy, override, text):
+    experiment = load_experiment(toy, overrides=[override])
+    with pytest.raises(DataError, match=text):
+        make_plan(experiment, load_dataset(experiment.dataset))
+
+
 def test_sweep_points_beyond_the_data_are_left_out(experiment):
     assert sweep_sizes(experiment, 120) == [40, 120]
     assert sweep_sizes(experiment, 30) == [30]
     assert sweep_sizes(experiment, 40) == [40]
 
 
-CELL = Cell("fit", "qsg_s2auc", 0, 40, ({"lam": 1.0, "sigma": 1.0},))
+POINTS = ({"lam": 1.0, "sigma": 1.0}, {"lam": 2.0, "sigma": 1.0})
+CELL = Cell("fit", "qsg_s2auc", 0, 40, POINTS)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +133,12 @@ def test_what_does_not_is_not(toy, experiment, override):
     assert CELL.key(changed, "data") == CELL.key(experiment, "data")
 
 
+def test_folds_are_not_part_of_a_fit_without_search(toy, experiment):
+    fixed = Cell("fit", "rff_s2auc", 0, 40, ({},))
+    changed = load_experiment(toy, overrides=["protocol.folds=4"])
+    assert fixed.key(changed, "data") == fixed.key(experiment, "data")
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -106,7 +146,7 @@ def test_what_does_not_is_not(toy, experiment, override):
         Cell("fit", "samult", 0, 40, CELL.points),
         Cell("fit", "qsg_s2auc", 1, 40, CELL.points),
         Cell("fit", "qsg_s2auc", 0, 41, CELL.points),
-        Cell("fit", "qsg_s2auc", 0, 40, ({"lam": 2.0, "sigma": 1.0},)),
+        Cell("fit", "qsg_s2auc", 0, 40, POINTS[:1]),
     ],
 )
 def test_different_cells_have_different_keys(experiment, other):

@@ -97,8 +97,18 @@ def test_the_last_record_of_a_key_counts(folder):
 
 def test_only_planned_cells_count_in_the_order_of_the_plan(folder):
     write(folder, fit("a", auc=0.1), fit("old", auc=0.2), fit("b", auc=0.3))
-    (folder / "plan.json").write_text('["b", "not yet", "a"]')
+    (folder / "plan.json").write_text('[{"key": "b"}, {"key": "not yet"}, {"key": "a"}]')
     assert load_results(folder).cells["auc"].tolist() == [0.3, 0.1]
+
+
+def test_what_a_record_is_of_is_for_the_plan_to_say(folder):
+    write(folder, fit("a", solver="old name", auc=0.1))
+    entries = [{"key": "a", "solver": name, "trial": 2} for name in ("qsg_s2auc", "samult")]
+    (folder / "plan.json").write_text(json.dumps(entries))
+    cells = load_results(folder).cells
+    assert cells["solver"].tolist() == ["qsg_s2auc", "samult"]
+    assert cells["trial"].tolist() == [2, 2]
+    assert cells["auc"].tolist() == [0.1, 0.1]
 
 
 def test_a_line_cut_off_at_the_end_is_left_out(folder):

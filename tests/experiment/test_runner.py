@@ -1,8 +1,13 @@
 import json
+import os
+from multiprocessing import get_context
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from numba import get_num_threads
+from pebble import ProcessPool
 from sklearn.metrics import roc_auc_score
 
 from dsgkit import SAMULT
@@ -10,10 +15,13 @@ from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import DataError, FitError
 from dsgkit.experiment import cells as cells_module
-from dsgkit.experiment.cells import Bench
+from dsgkit.experiment.cells import Bench, run_cell
+from dsgkit.experiment.plan import make_plan
+from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.results import load_results
-from dsgkit.experiment.runner import run_experiment
+from dsgkit.experiment.runner import _start_worker, run_experiment
 from dsgkit.experiment.selection import best_point
+from dsgkit.threads import blas_threads
 
 
 def records(folder):
@@ -27,7 +35,11 @@ def run(toy, *, overrides=(), **options):
 
 
 def without_measurements(record):
-    return {k: v for k, v in record.items() if k not in ("times", "peak_memory", "started")}
+    return {
+        k: v
+        for k, v in record.items()
+        if k not in ("times", "peak_memory", "started", "environment")
+    }
 
 
 def test_a_whole_experiment(toy):
@@ -139,6 +151,84 @@ def test_a_failed_search_leaves_no_fit_untold(toy, monkeypatch):
     assert len(fits) == 4
     assert all(r["message"] == "while searching: no way" for r in fits)
     assert len(outcome.failures) == 2 + 4
+
+
+def test_workers_keep_to_their_share_of_the_cores(toy):
+    experiment = load_experiment(toy)
+    jobs = 2
+    with ProcessPool(
+        max_workers=1,
+        context=get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(experiment, jobs),
+    ) as pool:
+        threads = pool.schedule(threads_of_this_process).result()
+    expected = max(1, len(os.sched_getaffinity(0)) // jobs)
+    assert threads == (expected, expected)
+
+
+def threads_of_this_process():
+    return get_num_threads(), blas_threads()
+
+
+def test_two_entries_for_the_same_work_are_computed_once(toy):
+    overrides = [
+        "solvers.again={kind: samult, label: Again, grid: {lam: [0.25, 1.0], sigma: [1.0], "
+        "gamma: [0.5]}}"
+    ]
+    outcome, folder = run(toy, overrides=overrides)
+    assert (outcome.computed, len(records(folder))) == (24, 24)
+    results = load_results(folder)
+    columns = ["trial", "n_unlabeled", "auc"]
+    both = [results.cells[results.cells["solver"] == s][columns] for s in ("samult", "again")]
+    assert len(both[0]) == 4
+    assert both[0].reset_index(drop=True).equals(both[1].reset_index(drop=True))
+    assert results.label("again") == "Again"
+
+
+def test_running_out_of_memory_is_no_failure(toy, monkeypatch):
+    def exhaust(self, X, y, X_unlabeled):
+        raise MemoryError("cannot allocate")
+
+    monkeypatch.setattr(SAMULT, "fit", exhaust)
+    outcome, folder = run(toy)
+    mine = [r for r in records(folder) if r["solver"] == "samult" and r["kind"] == "fit"]
+    assert {r["status"] for r in mine} == {"out_of_memory"}
+    assert outcome.failures == []
+
+
+def test_a_record_tells_all_parameters_and_where_it_was_made(toy):
+    _, folder = run(toy)
+    fits = [r for r in records(folder) if r["kind"] == "fit"]
+    for r in fits:
+        assert r["params"].items() <= r["estimator"].items()
+        assert (folder / "environments" / f"{r['environment']}.json").exists()
+    qsg = next(r for r in fits if r["solver"] == "qsg_s2auc")
+    assert qsg["estimator"]["n_iter_"] == 20
+    pnu = next(r for r in fits if r["solver"] == "pnu_auc")
+    assert 0 < pnu["estimator"]["prior_"] < 1
+
+
+def test_progress_is_reported_inside_of_cells(toy):
+    class Bar:
+        seen: ClassVar = []
+
+        def update(self, task, **what):
+            self.seen.append(what.get("completed", 0))
+
+    experiment = load_experiment(toy)
+    bench = Bench(experiment, load_dataset(experiment.dataset))
+    task = next(t for t in make_plan(experiment, bench.dataset) if t.cell.solver == "qsg_s2auc")
+    with RunProgress(task.flops, shown=False) as progress:
+        progress._bar = Bar()
+        progress._bar.stop = lambda: None
+        with progress.cell(task):
+            run_cell(bench, task)
+        progress.finish(task)
+    done = Bar.seen[1:]
+    assert len(done) >= 20
+    assert done == sorted(done)
+    assert done[-1] == task.flops
 
 
 def test_nothing_is_written_for_data_that_cannot_be_used(toy):

@@ -27,14 +27,29 @@ def test_a_fold_of_one_class_and_a_point_without_solution_have_no_score():
     assert fold_scores(values, y, folds) == [[None, 1.0], [None, None]]
 
 
-def test_the_best_mean_wins_and_the_first_of_equals():
+def test_the_best_mean_wins():
     points = [{"lam": i} for i in range(4)]
-    assert best_point(points, [[0.5, 0.6], [0.9, 0.7], [0.8, 0.8], [0.7, 0.9]]) == (
+    assert best_point(points, [[0.5, 0.6], [0.9, 0.7], [0.8, 0.7], [0.7, 0.8]]) == (
         {"lam": 1},
         pytest.approx(0.8),
     )
     assert best_point(points, [[None], [0.2], [None], [0.1]])[0] == {"lam": 1}
     assert best_point(points[:2], [[None], [None]]) is None
+
+
+def test_a_point_must_have_a_solution_on_every_fold_that_counts():
+    points = [{"eta": -1.0}, {"eta": 0.0}, {"eta": 1.0}]
+    scores = [[1.0, None, None], [None, None, 0.9], [0.7, None, 0.6]]
+    assert best_point(points, scores) == ({"eta": 1.0}, pytest.approx(0.65))
+    assert best_point(points[:2], scores[:2]) is None
+
+
+def test_ties_go_to_the_smoother_function_whatever_the_order():
+    points = [{"lam": lam, "sigma": sigma} for lam in (1.0, 2.0) for sigma in (4.0, 0.5)]
+    scores = [[0.9, 0.8 + 1e-15 * k] for k in range(4)]
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
+        chosen = best_point([points[k] for k in order], [scores[k] for k in order])
+        assert chosen[0] == {"lam": 2.0, "sigma": 0.5}
 
 
 FIT = Cell("fit", "samult", 0, 10, ({"lam": 1.0}, {"lam": 2.0}))
@@ -57,10 +72,11 @@ def test_a_grid_of_one_point_needs_no_search():
 
 
 def test_a_share_without_result_passes_on_its_status():
-    shares = [search([], [], "out_of_memory", "needs 9 GiB"), search([{"lam": 1.0}], [[0.5]])]
+    refused = search([], [], "out_of_memory", "needs 9 GiB") | {"needed": 9 * 2**30}
     with pytest.raises(FitError, match="needs 9 GiB") as error:
-        choose(FIT, shares)
+        choose(FIT, [refused, search([{"lam": 1.0}], [[0.5]])])
     assert error.value.status == "out_of_memory"
+    assert error.value.needed == 9 * 2**30
 
 
 def test_no_solution_anywhere_is_a_failure():

@@ -4,11 +4,11 @@ import os
 import pytest
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.store import CELLS, Store, write_file
+from dsgkit.experiment.store import CELLS, Store, check_writable, write_file
 
 
-def record(key, status="ok"):
-    return {
+def record(key, status="ok", **more):
+    return more | {
         "key": key,
         "kind": "fit",
         "solver": "s",
@@ -20,10 +20,29 @@ def record(key, status="ok"):
 
 def test_records_are_kept_and_only_failures_run_again(tmp_path):
     with Store(tmp_path / "new" / "results") as store:
-        for key, status in [("a", "ok"), ("b", "failed"), ("c", "out_of_memory")]:
+        for key, status in [("a", "ok"), ("b", "failed"), ("c", "indefinite")]:
             store.append(record(key, status))
     with Store(tmp_path / "new" / "results") as store:
         assert [store.finished(key) for key in "abcd"] == [True, False, True, False]
+
+
+def test_a_refusal_for_lack_of_memory_counts_until_there_is_enough(tmp_path, monkeypatch):
+    with Store(tmp_path) as store:
+        store.append(record("a", "out_of_memory", needed=100))
+        store.append(record("b", "out_of_memory"))
+        monkeypatch.setattr("dsgkit.experiment.store.memory_limit", lambda: 99)
+        assert [store.finished(key) for key in "ab"] == [True, False]
+        monkeypatch.setattr("dsgkit.experiment.store.memory_limit", lambda: 100)
+        assert [store.finished(key) for key in "ab"] == [False, False]
+
+
+def test_records_say_in_which_environment_they_were_made(tmp_path):
+    with Store(tmp_path) as store:
+        store.append(record("a"))
+        store.environment = "e1"
+        store.append(record("b"))
+    with Store(tmp_path) as store:
+        assert [store.records[key]["environment"] for key in "ab"] == [None, "e1"]
 
 
 def test_the_last_record_of_a_key_counts(tmp_path):
@@ -71,9 +90,12 @@ def test_a_second_run_on_the_same_folder_is_refused(tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ResultsError, match="cannot write results there") as error:
-        Store(tmp_path / "file" / "results")
-    assert "\n" not in str(error.value)
+    for attempt in (Store, check_writable):
+        with pytest.raises(ResultsError, match="cannot write results there") as error:
+            attempt(tmp_path / "file" / "results")
+        assert "\n" not in str(error.value)
+    check_writable(tmp_path / "not" / "yet")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_record_is_on_disk_when_append_returns(tmp_path, monkeypatch):

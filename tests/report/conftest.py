@@ -1,6 +1,7 @@
 """Results folders made of invented records."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -53,6 +54,8 @@ def record(experiment, solver, trial, n, *, full=False, **fields):
 
 def failure(experiment, solver, trial, n, status, message=""):
     made = record(experiment, solver, trial, n, status=status, message=message)
+    for gib in re.findall(r"needs ([\d.]+) GiB", message):
+        made["needed"] = round(float(gib) * 2**30)
     return {name: made[name] for name in made if name not in ("full", "auc", "test_auc", "params")}
 
 
