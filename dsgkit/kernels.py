@@ -115,8 +115,10 @@ def gaussian_expansion(
     """
     values = np.empty(len(X))
     right = _right(centers)
-    for block in row_blocks(len(X), _block_rows(len(centers))):
-        part = _left(X[block], sigma) @ right.T
+    buffer = np.empty((_block_rows(len(centers)), len(centers)))
+    for block in row_blocks(len(X), len(buffer)):
+        part = buffer[: block.stop - block.start]
+        np.matmul(_left(X[block], sigma), right.T, out=part)
         _exponentiate(part)
         values[block] = part @ coefficients
     return values

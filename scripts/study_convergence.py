@@ -2,10 +2,13 @@
 
 The squared pairwise loss makes the objective quadratic, so its minimiser f* has a closed form
 (SAMULT). The script trains QSG-S2AUC for growing numbers of iterations with several seeds, and
-fits the slope of log mean (f_t - f*)^2 against log t.
+fits the slope of log mean (f_t - f*)^2 against log t. It exits with code 1 if the slope is not
+within 0.25 of the theory's -1.
 """
 
 from __future__ import annotations
+
+import sys
 
 import click
 import numpy as np
@@ -13,6 +16,9 @@ from numpy.typing import NDArray
 
 from dsgkit import QSGS2AUC, SAMULT
 from dsgkit.metrics import auc
+
+TOLERANCE = 0.25
+"""How far the slope may be from -1."""
 
 
 def synthetic_rows(n: int, n_inputs: int, seed: int) -> tuple[NDArray[np.float32], NDArray]:
@@ -60,7 +66,13 @@ def slope(iterations: list[int], errors: NDArray, start: int) -> float:
 @click.option("--seeds", default=5, show_default=True)
 @click.option("--lam", default=0.125, show_default=True)
 @click.option("--theta-lam", default=1.5, show_default=True)
-@click.option("--most", default=4096, show_default=True, help="Largest number of iterations.")
+@click.option(
+    "--most",
+    default=4096,
+    show_default=True,
+    type=click.IntRange(min=128),
+    help="Largest number of iterations.",
+)
 def main(seeds: int, lam: float, theta_lam: float, most: int) -> None:
     """Print the errors and the fitted slope."""
     iterations = [t for t in (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192) if t <= most]
@@ -68,7 +80,11 @@ def main(seeds: int, lam: float, theta_lam: float, most: int) -> None:
     click.echo("      t  mean (f_t - f*)^2 / mean f*^2")
     for t, error in zip(iterations, errors.mean(axis=0), strict=True):
         click.echo(f"{t:7d}  {error:.3e}")
-    click.echo(f"slope from t = 64 on: {slope(iterations, errors, 64):.2f} (theory: -1)")
+    fitted = slope(iterations, errors, 64)
+    click.echo(f"slope from t = 64 on: {fitted:.2f} (theory: -1)")
+    if not abs(fitted + 1) <= TOLERANCE:
+        click.echo(f"missed: the slope is not within {TOLERANCE} of -1", err=True)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -109,6 +109,19 @@ def test_many_unlabelled_rows_are_sampled(monkeypatch):
     assert [len(np.unique(key)) for key in seen] == [500, 500]
 
 
+def test_a_sample_takes_no_memory_of_all_rows(monkeypatch):
+    monkeypatch.setattr("dsgkit.priors.MAX_ROWS", 50)
+    P, N, _ = mixture(0.4, 0, 20, 10)
+    endless = Rows(np.broadcast_to(np.float32(1), (10**8, 2)))
+    energy_distance_prior(P, N, endless)
+    tracemalloc.start()
+    try:
+        energy_distance_prior(P, N, endless)
+        assert tracemalloc.get_traced_memory()[1] < 2**18
+    finally:
+        tracemalloc.stop()
+
+
 def test_predicted_memory_is_what_an_estimate_allocates():
     P, _, U = mixture(0.4, 0, 20, 3000)
     PenL1Prior().estimate(P, U)

@@ -1,25 +1,83 @@
-"""The grid search that the closed-form estimators share."""
+"""The fit and the grid search that the closed-form estimators share."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.solvers._pairwise_quadratic import PairwiseRisk, Response, cv_values, grid_flops
-from dsgkit.solvers._validation import check_training_rows
-from dsgkit.solvers.base import PairwiseAUCEstimator, encode_labels
+from dsgkit.solvers._validation import check_columns, check_training_rows
+from dsgkit.solvers.base import FUNCTION_FLOPS, PairwiseAUCEstimator, encode_labels
 
 
 class ClosedFormEstimator(PairwiseAUCEstimator):
     """Base of the estimators whose fit is one linear system.
 
-    A subclass says which of its parameters the features depend on, and how to compute the
-    response of these features; grid points that share the features share one factorisation.
+    A subclass solves the system, and evaluates what it found. For a grid it says which of its
+    parameters the features depend on, and how to compute the response of these features; points
+    that share the features share one factorisation.
+
+    Attributes
+    ----------
+    coef_ : ndarray
+        The solution.
+    n_features_in_ : int
+        Columns of the training rows.
     """
+
+    coef_: NDArray[np.float64]
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : rows of shape (n_labeled, n_inputs)
+        y : array-like of shape (n_labeled,)
+            Two labels; the larger is positive.
+        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If a parameter is out of range or the arrays cannot be used.
+        MemoryLimitError
+            If the fit needs more than ``max_memory``; before anything is allocated.
+        IndefiniteError
+            If the risk has no minimum.
+        FitError
+            If it has one that rounding hides.
+        """
+        self._check_params()
+        check_training_rows(X, y, X_unlabeled)
+        positive = encode_labels(y)
+        self._check_memory(self.memory_needed(len(X), len(X_unlabeled), X.shape[1]))
+        self._fit_checked(X, positive, X_unlabeled)
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of the fitted function at the rows of ``X``, shape (n,)."""
+        check_is_fitted(self, "coef_")
+        check_columns(X, self.n_features_in_)
+        return self._values(X)
+
+    def _fit_checked(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+        """Compute the fitted attributes from what `fit` has checked."""
+        raise NotImplementedError
+
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of the fitted function at rows that have been checked."""
+        raise NotImplementedError
 
     def _check_params(self) -> None:
         """Raise `DataError` for a parameter value that is out of range."""
@@ -42,7 +100,7 @@ class ClosedFormEstimator(PairwiseAUCEstimator):
         raise NotImplementedError
 
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
-        """Return the bytes that `fit` allocates."""
+        """Return the bytes that `fit`, or `decision_function` after it, allocates."""
         raise NotImplementedError
 
     def _grid_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
@@ -54,7 +112,7 @@ class ClosedFormEstimator(PairwiseAUCEstimator):
         raise NotImplementedError
 
     def _building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations that this matrix takes to build."""
+        """Return about the operations that this matrix takes to build, of double precision."""
         raise NotImplementedError
 
     def _risks(
@@ -79,7 +137,16 @@ class ClosedFormEstimator(PairwiseAUCEstimator):
         """Return about the operations of a fit, or of a grid of models; see the base class."""
         n = self._matrix_size(n_labeled, n_unlabeled)
         solving = n**3 / 3 if n_models == 1 else grid_flops(n, n_labeled, n_models)
-        return self._building_flops(n_labeled, n_unlabeled, n_inputs) + solving
+        double = 2  # the base class counts in single precision
+        return double * (self._building_flops(n_labeled, n_unlabeled, n_inputs) + solving)
+
+    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return about the operations of a kernel expansion at all rows; see the base class."""
+        return (
+            n_rows
+            * self._matrix_size(n_labeled, n_unlabeled)
+            * (4.0 * n_inputs + 2 * FUNCTION_FLOPS + 4)
+        )
 
     def cv_decision_function(
         self,

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import blas
 
-from dsgkit.errors import DataError
 from dsgkit.kernels import row_blocks
 from dsgkit.solvers._pairwise_quadratic import (
     NEGATIVE,
@@ -56,14 +55,10 @@ def feature_moments(
     Parameters
     ----------
     features : callable
-        Takes a block of rows to its features, shape (n, n_features), float32 or float64.
+        Takes a block of rows to its features, shape (n, n_features), float32 or float64; refuses
+        rows with NaN or infinite values.
     X, X_unlabeled : rows
     n_features, block_rows : int
-
-    Raises
-    ------
-    DataError
-        If a feature is NaN or infinite.
     """
     gram = np.zeros((n_features, n_features), order="F")
     total = np.zeros(n_features)
@@ -73,8 +68,6 @@ def feature_moments(
         total += Phi.sum(axis=0, dtype=np.float64)
         del Phi  # before the next block is allocated
     labeled = features(X[:]).astype(np.float64, copy=False)
-    if not (np.isfinite(total).all() and np.isfinite(labeled).all()):
-        raise DataError("features hold NaN or infinite values; remove or replace those rows")
     return FeatureMoments(labeled, gram, total / len(X_unlabeled), len(X_unlabeled))
 
 

@@ -13,7 +13,6 @@ from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.memory import memory_limit
 from dsgkit.solvers._validation import check_above_zero
 
-
 FUNCTION_FLOPS = 20.0
 """What an exponential, or a cosine and sine together, count as in `PairwiseAUCEstimator.flops`."""
 

@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
+from dsgkit.engine.draws import draw_in_passes
 from dsgkit.errors import DataError
-from dsgkit.kernels import gaussian_expansion, gaussian_gram
+from dsgkit.kernels import expansion_memory, gaussian_expansion, gaussian_gram
 from dsgkit.priors import PenL1Prior
-from dsgkit.sampling import derive_seed, permutation
+from dsgkit.sampling import derive_seed
 from dsgkit.solvers._closed_form import ClosedFormEstimator
 from dsgkit.solvers._explicit_features import (
     FeatureMoments,
@@ -27,14 +27,8 @@ from dsgkit.solvers._pairwise_quadratic import (
     eigh_memory,
     pnu_risk,
 )
-from dsgkit.solvers._validation import (
-    check_above_zero,
-    check_between,
-    check_columns,
-    check_count,
-    check_training_rows,
-)
-from dsgkit.solvers.base import encode_labels, training_rows
+from dsgkit.solvers._validation import check_above_zero, check_between, check_count, check_seed
+from dsgkit.solvers.base import FUNCTION_FLOPS, training_rows
 
 Array = NDArray[np.float64]
 
@@ -77,6 +71,7 @@ class PNUAUC(ClosedFormEstimator):
     centers_ : ndarray of shape (n_centers, n_inputs)
     coef_ : ndarray of shape (n_centers,)
     prior_ : float
+    n_features_in_ : int
 
     References
     ----------
@@ -86,9 +81,10 @@ class PNUAUC(ClosedFormEstimator):
 
     def __init__(
         self,
-        lam: float = 1.0,
+        lam: float = 0.125,
         sigma: float = 1.0,
         eta: float = 0.0,
+        *,
         prior: float | Literal["penl1"] = "penl1",
         n_centers: int | None = None,
         max_memory: float | None = None,
@@ -102,57 +98,27 @@ class PNUAUC(ClosedFormEstimator):
         self.max_memory = max_memory
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> PNUAUC:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : rows of shape (n_labeled, n_inputs)
-        y : array-like of shape (n_labeled,)
-            Two labels; the larger is positive.
-        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
-
-        Raises
-        ------
-        DataError
-            If a parameter is out of range or the arrays do not fit together.
-        MemoryLimitError
-            If the fit needs more than ``max_memory``; before anything is allocated.
-        IndefiniteError
-            If the risk has no minimum.
-        """
-        self._check_params()
-        check_training_rows(X, y, X_unlabeled)
-        positive = encode_labels(y)
-        self._check_memory(self.memory_needed(len(X), len(X_unlabeled), X.shape[1]))
-        return self._fit_centers(X, positive, X_unlabeled, self._draw_centers(X, X_unlabeled))
-
-    def _fit_centers(
-        self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any, centers: Array
-    ) -> PNUAUC:
-        """Fit with given centres."""
-        self.prior_ = self._estimate_prior(X, positive, X_unlabeled)
+    def _fit_checked(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+        centers = self._draw_centers(X, X_unlabeled)
+        prior = self._estimate_prior(X, positive, X_unlabeled)
         moments = self._moments(X, X_unlabeled, centers)
-        self.coef_ = solve(moments, positive, pnu_risk(self.eta, self.prior_), self._penalty())
-        self.centers_ = centers
-        return self
+        self.coef_ = solve(moments, positive, pnu_risk(self.eta, prior), self._penalty())
+        self.centers_, self.prior_ = centers, prior
 
-    def decision_function(self, X: Any) -> Array:
-        """Return the values of the fitted function at the rows of ``X``, shape (n,)."""
-        check_is_fitted(self, "coef_")
-        check_columns(X, self.centers_.shape[1])
+    def _values(self, X: Any) -> Array:
         return gaussian_expansion(X, self.centers_, self.coef_, self.sigma)
 
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         n_centers = self._matrix_size(n_labeled, n_unlabeled)
         rows_held = max(2 * n_labeled, min(n_unlabeled, BLOCK_ROWS))
         fit = 8 * n_centers * (n_centers + rows_held + 3 * n_inputs)
-        return fit if self.prior != "penl1" else max(fit, PenL1Prior().memory_needed(n_unlabeled))
+        prior = PenL1Prior().memory_needed(n_unlabeled) if self.prior == "penl1" else 0
+        return max(fit, prior, expansion_memory(n_centers, n_inputs))
 
     def _check_params(self) -> None:
         check_above_zero(lam=self.lam, sigma=self.sigma)
         check_between(-1, 1, eta=self.eta)
-        check_count(0, random_state=self.random_state)
+        check_seed(self.random_state)
         if self.n_centers is not None:
             check_count(1, n_centers=self.n_centers)
         known = isinstance(self.prior, Real) and 0 < self.prior < 1
@@ -167,7 +133,8 @@ class PNUAUC(ClosedFormEstimator):
 
     def _building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
         n_centers = self._matrix_size(n_labeled, n_unlabeled)
-        return (n_labeled + n_unlabeled) * n_centers * (n_centers + 2 * n_inputs + 40)
+        per_center = n_centers + 2 * n_inputs + FUNCTION_FLOPS
+        return (n_labeled + n_unlabeled) * n_centers * per_center
 
     def _draw_centers(self, X: Any, X_unlabeled: Any) -> Array:
         """Return the centres: all rows, or random ones of the labelled and unlabelled rows."""
@@ -175,8 +142,8 @@ class PNUAUC(ClosedFormEstimator):
             parts = [X[:], X_unlabeled[:]]
         else:
             n = len(X) + len(X_unlabeled)
-            drawn = permutation(n, derive_seed(self.random_state, "centers"))[: self.n_centers]
-            drawn.sort()
+            seed = derive_seed(self.random_state, "centers")
+            drawn = np.sort(draw_in_passes(seed, 0, 0, 1, min(self.n_centers, n), n)[0])
             parts = [X[drawn[drawn < len(X)]], X_unlabeled[drawn[drawn >= len(X)] - len(X)]]
         return np.concatenate(parts).astype(np.float64, copy=False)
 

@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.engine import DecreasingStep, Problem, Source, TrainResult, train
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
-from dsgkit.solvers.base import PairwiseAUCEstimator, encode_labels, training_rows
+from dsgkit.solvers._validation import (
+    check_above_zero,
+    check_between,
+    check_columns,
+    check_count,
+    check_projections,
+    check_seed,
+    check_training_rows,
+)
+from dsgkit.solvers.base import (
+    FUNCTION_FLOPS,
+    PairwiseAUCEstimator,
+    encode_labels,
+    training_rows,
+)
 
 COEFFICIENT_BUDGET = 2**30
 """Bytes of coefficients above which a grid is trained in several passes."""
+
+PER_MODEL = ("lam", "gamma", "theta_lam", "t0")
+"""Parameters in which the models of one pass may differ."""
 
 
 class QSGS2AUC(PairwiseAUCEstimator):
@@ -119,13 +140,17 @@ class QSGS2AUC(PairwiseAUCEstimator):
         Raises
         ------
         DataError
-            If labels, shapes or parameters cannot be used.
+            If a parameter is out of range or the arrays cannot be used. NaN, infinite and too
+            large values are looked for in the labelled rows at once; in the unlabelled rows, which
+            may be many and on disk, only if training ends in values that are not finite.
         DivergedError
             If the iterates left the range of floating point numbers.
         """
-        pools = [np.arange(len(y))]
-        result = self._train(X, y, X_unlabeled, [{}], pools, keep_model=True)
+        models, positive = self._checked(X, y, X_unlabeled, [{}])
+        pools = [np.arange(len(positive))]
+        result = _train(models, X, positive, X_unlabeled, pools, keep_model=True)
         if result.model is None or not np.isfinite(result.model.coefficients).all():
+            check_projections(X_unlabeled, self.sigma)
             raise DivergedError(
                 f"diverged with lam={self.lam:g}: the first steps are too long; set t0='stable'"
             )
@@ -136,6 +161,8 @@ class QSGS2AUC(PairwiseAUCEstimator):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the function values at the rows of ``X``, shape (n,); any number of rows."""
+        check_is_fitted(self, "model_")
+        check_columns(X, self.n_features_in_)
         return self.model_.decision_function(X)[:, 0].astype(np.float64)
 
     def cv_decision_function(
@@ -149,18 +176,23 @@ class QSGS2AUC(PairwiseAUCEstimator):
         """Return out-of-fold values for many settings, trained in one pass over the features.
 
         As `PairwiseAUCEstimator.cv_decision_function`; ``points`` may set lam, gamma, theta_lam
-        and t0, and must agree in everything else.
+        and t0, and must agree in everything else. Errors are those of `fit`, except that a model
+        that diverged is a row of NaN.
         """
+        models, positive = self._checked(X, y, X_unlabeled, points)
         pools = [training_rows(held_out, len(y)) for held_out in folds]
         values = np.full((len(points), len(y)), np.nan)
-        size = self._points_per_pass(len(folds), X_unlabeled.shape[0])
+        size = models[0]._points_per_pass(len(folds), len(X_unlabeled))
         for start in range(0, len(points), size):
-            share = points[start : start + size]
-            result = self._train(X, y, X_unlabeled, share, pools, keep_model=False)
+            share = models[start : start + size]
+            result = _train(share, X, positive, X_unlabeled, pools, keep_model=False)
             final = result.values[0].reshape(len(y), len(folds), len(share))
             for fold, held_out in enumerate(folds):
                 values[start : start + len(share), held_out] = final[held_out, fold].T
-        values[~np.isfinite(values).all(axis=1)] = np.nan
+        diverged = ~np.isfinite(values[:, np.concatenate(folds)]).all(axis=1)
+        if diverged.all():
+            check_projections(X_unlabeled, models[0].sigma)
+        values[diverged] = np.nan
         return values
 
     def memory_needed(
@@ -171,13 +203,19 @@ class QSGS2AUC(PairwiseAUCEstimator):
         return max(per_model, min(n_models * per_model, COEFFICIENT_BUDGET))
 
     def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
-        """Return about how many floating-point operations training takes."""
+        """Return about the operations of training; see the base class."""
         T = self._iterations(n_unlabeled)
         rows = T * (n_labeled + min(n_unlabeled, self.batch_size * T / 2))
-        return rows * self.n_features * (2 * n_inputs + 30 + 4 * n_models)
+        return rows * self.n_features * (2 * n_inputs + FUNCTION_FLOPS + 4 * n_models)
+
+    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return about the operations of all blocks of features; see the base class."""
+        features = float(n_rows) * self._iterations(n_unlabeled) * self.n_features
+        return features * (2 * n_inputs + FUNCTION_FLOPS + 4)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a ``.npz`` file; `dsgkit.load_model` reads it."""
+        check_is_fitted(self, "model_")
         self.model_.save(path)
 
     def _iterations(self, n_unlabeled: int) -> int:
@@ -192,74 +230,75 @@ class QSGS2AUC(PairwiseAUCEstimator):
         """Return the size of one model."""
         return 4 * self._iterations(n_unlabeled) * 2 * self.n_features
 
-    def _train(
-        self,
-        X: Any,
-        y: Any,
-        X_unlabeled: Any,
-        points: Sequence[Mapping[str, Any]],
-        pools: Sequence[NDArray[np.int64]],
-        *,
-        keep_model: bool,
-    ) -> TrainResult:
-        """Train a model for every pool of labelled rows and every point, pool by pool."""
-        settings = self._settings(points)
+    def _checked(
+        self, X: Any, y: Any, X_unlabeled: Any, points: Sequence[Mapping[str, Any]]
+    ) -> tuple[list[QSGS2AUC], NDArray[np.bool_]]:
+        """Return an estimator for each point and which rows are positive, all of it checked."""
+        models = self._models(points)
+        check_training_rows(X, y, X_unlabeled)
         positive = encode_labels(y)
-        if X.shape[1] != X_unlabeled.shape[1] or X.shape[0] != len(positive):
-            raise DataError(
-                f"X {X.shape}, y ({len(positive)},) and X_unlabeled {X_unlabeled.shape} disagree"
-            )
-        if X_unlabeled.shape[0] == 0:
-            raise DataError("X_unlabeled has no rows")
-        positives = [pool[positive[pool]] for pool in pools]
-        negatives = [pool[~positive[pool]] for pool in pools]
-        if any(len(pool) == 0 for pool in (*positives, *negatives)):
-            raise DataError("every fold must leave labelled rows of both classes to train on")
-        columns = {
-            name: np.tile([float(s[name]) for s in settings], len(pools))
-            for name in ("lam", "gamma", "theta_lam", "t0")
-        }
-        problem = Problem(
-            tables=[X, X_unlabeled],
-            sources=[Source(0, positives), Source(0, negatives), Source(1, in_passes=True)],
-            objective=PNUAUCObjective(columns["gamma"]),
-            step=DecreasingStep(columns["theta_lam"], columns["lam"], columns["t0"]),
-            features=FourierFeatures("gaussian", settings[0]["sigma"], self.n_features, self._seed),
-            n_iterations=self._iterations(X_unlabeled.shape[0]),
-            batch_size=self.batch_size,
-            group=np.repeat(np.arange(len(pools)), len(points)),
+        check_projections(X, models[0].sigma)
+        return models, positive
+
+    def _models(self, points: Sequence[Mapping[str, Any]]) -> list[QSGS2AUC]:
+        """Return an estimator for each point, its parameters checked."""
+        models = [clone(self).set_params(**point) for point in points]
+        for model in models:
+            model._check_params()
+        settings = [model.get_params() for model in models]
+        shared = [name for name in settings[0] if name not in PER_MODEL]
+        if any(s[name] != settings[0][name] for s in settings for name in shared):
+            raise DataError(f"points of one pass must agree in {', '.join(shared)}")
+        return models
+
+    def _check_params(self) -> None:
+        """Raise `DataError` for a parameter value that cannot be used."""
+        check_above_zero(lam=self.lam, sigma=self.sigma, theta_lam=self.theta_lam)
+        check_between(0, 1, gamma=self.gamma)
+        check_count(1, batch_size=self.batch_size, n_features=self.n_features)
+        if self.n_iterations is not None:
+            check_count(1, n_iterations=self.n_iterations)
+        known = isinstance(self.t0, Real) and 0 <= float(self.t0) < math.inf
+        if not (known or self.t0 == "stable"):
+            raise DataError(f"t0 must be a number of at least 0 or 'stable', got {self.t0!r}")
+        check_seed(self.random_state)
+
+    def _features(self) -> FourierFeatures:
+        return FourierFeatures(
+            "gaussian", float(self.sigma), int(self.n_features), int(self.random_state)
         )
-        return train(problem, keep_model=keep_model)
 
-    @property
-    def _seed(self) -> int:
-        return int(self.random_state)
-
-    def _settings(self, points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return the full parameters of each point, checked, with ``t0`` as a number."""
-        own = self.get_params()
-        settings = [{**own, **point} for point in points]
-        shared = [name for name in own if name not in ("lam", "gamma", "theta_lam", "t0")]
-        for setting in settings:
-            _check(setting)
-            if any(setting[name] != settings[0][name] for name in shared):
-                raise DataError(f"points of one pass must agree in {', '.join(shared)}")
-            if setting["t0"] == "stable":
-                curvature = PNUAUCObjective.curvature(setting["gamma"])
-                setting["t0"] = setting["theta_lam"] / setting["lam"] * curvature
-        return settings
+    def _offset(self) -> float:
+        """Return ``t0`` as a number."""
+        if self.t0 != "stable":
+            return float(self.t0)
+        return self.theta_lam / self.lam * PNUAUCObjective.curvature(self.gamma)
 
 
-def _check(setting: Mapping[str, Any]) -> None:
-    """Raise `DataError` for a parameter outside of its range."""
-    for name in ("lam", "sigma", "theta_lam", "batch_size", "n_features"):
-        if not setting[name] > 0:
-            raise DataError(f"{name} must be positive, got {setting[name]}")
-    if not 0 <= setting["gamma"] <= 1:
-        raise DataError(f"gamma must be in 0..1, got {setting['gamma']}")
-    if setting["n_iterations"] is not None and setting["n_iterations"] < 1:
-        raise DataError(f"n_iterations must be at least 1, got {setting['n_iterations']}")
-    if setting["t0"] != "stable" and not (
-        isinstance(setting["t0"], int | float) and setting["t0"] >= 0
-    ):
-        raise DataError(f"t0 must be a number >= 0 or 'stable', got {setting['t0']!r}")
+def _train(
+    models: Sequence[QSGS2AUC],
+    X: Any,
+    positive: NDArray[np.bool_],
+    X_unlabeled: Any,
+    pools: Sequence[NDArray[np.int64]],
+    *,
+    keep_model: bool,
+) -> TrainResult:
+    """Train every model on every pool of labelled rows, pool by pool."""
+    positives = [pool[positive[pool]] for pool in pools]
+    negatives = [pool[~positive[pool]] for pool in pools]
+    if any(len(pool) == 0 for pool in (*positives, *negatives)):
+        raise DataError("every fold must leave labelled rows of both classes to train on")
+    columns = [(m.gamma, m.theta_lam, m.lam, m._offset()) for m in models]
+    gamma, theta_lam, lam, t0 = np.tile(np.array(columns, np.float64).T, len(pools))
+    problem = Problem(
+        tables=[X, X_unlabeled],
+        sources=[Source(0, positives), Source(0, negatives), Source(1, in_passes=True)],
+        objective=PNUAUCObjective(gamma),
+        step=DecreasingStep(theta_lam, lam, t0),
+        features=models[0]._features(),
+        n_iterations=models[0]._iterations(len(X_unlabeled)),
+        batch_size=models[0].batch_size,
+        group=np.repeat(np.arange(len(pools)), len(models)),
+    )
+    return train(problem, keep_model=keep_model)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.features import FourierFeatures
 from dsgkit.kernels import row_blocks
@@ -27,11 +26,11 @@ from dsgkit.solvers._pairwise_quadratic import (
 from dsgkit.solvers._validation import (
     check_above_zero,
     check_between,
-    check_columns,
     check_count,
-    check_training_rows,
+    check_projections,
+    check_seed,
 )
-from dsgkit.solvers.base import encode_labels
+from dsgkit.solvers.base import FUNCTION_FLOPS
 
 BLOCK_ROWS = 8192
 """Rows whose features are held at a time."""
@@ -63,6 +62,8 @@ class RFFS2AUC(ClosedFormEstimator):
     ----------
     features_ : FourierFeatures
     coef_ : ndarray of shape (2 * n_features,)
+    n_features_in_ : int
+        Columns of the training rows.
 
     References
     ----------
@@ -71,9 +72,10 @@ class RFFS2AUC(ClosedFormEstimator):
 
     def __init__(
         self,
-        lam: float = 1.0,
+        lam: float = 0.125,
         sigma: float = 1.0,
         gamma: float = 0.5,
+        *,
         n_features: int = 1000,
         max_memory: float | None = None,
         random_state: int = 0,
@@ -85,40 +87,16 @@ class RFFS2AUC(ClosedFormEstimator):
         self.max_memory = max_memory
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> RFFS2AUC:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : rows of shape (n_labeled, n_inputs)
-        y : array-like of shape (n_labeled,)
-            Two labels; the larger is positive.
-        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
-
-        Raises
-        ------
-        DataError
-            If a parameter is out of range or the arrays do not fit together.
-        MemoryLimitError
-            If the fit needs more than ``max_memory``; before anything is allocated.
-        """
-        self._check_params()
-        check_training_rows(X, y, X_unlabeled)
-        positive = encode_labels(y)
-        self._check_memory(self.memory_needed(len(X), len(X_unlabeled), X.shape[1]))
-        self.features_ = self._features()
-        self.n_inputs_ = X.shape[1]
+    def _fit_checked(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         moments = self._moments(X, X_unlabeled)
         self.coef_ = solve(moments, positive, self._risk(), self._penalty())
-        return self
+        self.features_ = self._features()
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the values of the fitted function at the rows of ``X``, shape (n,)."""
-        check_is_fitted(self, "coef_")
-        check_columns(X, self.n_inputs_)
+    def _values(self, X: Any) -> NDArray[np.float64]:
         values = np.empty(len(X))
         for block in row_blocks(len(X), BLOCK_ROWS):
-            values[block] = self.features_.transform(X[block], 0).astype(np.float64) @ self.coef_
+            features = _transform(self.features_, X[block])
+            values[block] = features.astype(np.float64) @ self.coef_
         return values
 
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
@@ -130,23 +108,28 @@ class RFFS2AUC(ClosedFormEstimator):
         return 2 * self.n_features
 
     def _building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        # single precision: half the time of an operation in double precision
-        per_row = 2 * self.n_features * (self.n_features + n_inputs / 2 + 10)
-        return (n_labeled + n_unlabeled) * per_row
+        # the features and their products are single precision: half an operation in double
+        per_frequency = 2 * self.n_features + n_inputs + FUNCTION_FLOPS / 2
+        return (n_labeled + n_unlabeled) * self.n_features * per_frequency
+
+    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return about the operations of the features of all rows; see the base class."""
+        return n_rows * self.n_features * (2 * n_inputs + FUNCTION_FLOPS + 8)
 
     def _check_params(self) -> None:
         check_above_zero(lam=self.lam, sigma=self.sigma)
         check_between(0, 1, gamma=self.gamma)
         check_count(1, n_features=self.n_features)
-        check_count(0, random_state=self.random_state)
+        check_seed(self.random_state)
 
     def _features(self) -> FourierFeatures:
-        return FourierFeatures("gaussian", self.sigma, self.n_features, self.random_state)
+        return FourierFeatures("gaussian", self.sigma, self.n_features, int(self.random_state))
 
     def _moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
         features = self._features()
+        check_projections(X, self.sigma)  # before the long pass over the unlabelled rows
         return feature_moments(
-            lambda rows: features.transform(rows, 0),
+            lambda rows: _transform(features, rows),
             X,
             X_unlabeled,
             2 * self.n_features,
@@ -168,3 +151,9 @@ class RFFS2AUC(ClosedFormEstimator):
 
     def _risk(self) -> PairwiseRisk:
         return samult_risk(self.gamma)
+
+
+def _transform(features: FourierFeatures, rows: Any) -> NDArray[np.float32]:
+    """Return the features of rows, or raise `DataError` for rows that they are not made of."""
+    check_projections(rows, features.sigma)
+    return features.transform(rows, 0)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.utils.validation import check_is_fitted
 
-from dsgkit.kernels import gaussian_expansion, gaussian_gram
+from dsgkit.kernels import expansion_memory, gaussian_expansion, gaussian_gram
 from dsgkit.solvers._closed_form import ClosedFormEstimator
 from dsgkit.solvers._pairwise_quadratic import (
     DualResponse,
@@ -20,13 +19,8 @@ from dsgkit.solvers._pairwise_quadratic import (
     label_weights,
     samult_risk,
 )
-from dsgkit.solvers._validation import (
-    check_above_zero,
-    check_between,
-    check_columns,
-    check_training_rows,
-)
-from dsgkit.solvers.base import encode_labels
+from dsgkit.solvers._validation import check_above_zero, check_between
+from dsgkit.solvers.base import FUNCTION_FLOPS
 
 Array = NDArray[np.float64]
 
@@ -56,6 +50,8 @@ class SAMULT(ClosedFormEstimator):
         The rows that the function is expanded on.
     coef_ : ndarray of shape (n,)
         Its coefficients.
+    n_features_in_ : int
+        Columns of the training rows.
 
     References
     ----------
@@ -65,9 +61,10 @@ class SAMULT(ClosedFormEstimator):
 
     def __init__(
         self,
-        lam: float = 1.0,
+        lam: float = 0.125,
         sigma: float = 1.0,
         gamma: float = 0.5,
+        *,
         max_memory: float | None = None,
     ) -> None:
         self.lam = lam
@@ -75,43 +72,18 @@ class SAMULT(ClosedFormEstimator):
         self.gamma = gamma
         self.max_memory = max_memory
 
-    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> SAMULT:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : rows of shape (n_labeled, n_inputs)
-        y : array-like of shape (n_labeled,)
-            Two labels; the larger is positive.
-        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
-
-        Raises
-        ------
-        DataError
-            If a parameter is out of range or the arrays do not fit together.
-        MemoryLimitError
-            If the fit needs more than ``max_memory``; before anything is allocated.
-        FitError
-            If ``lam`` is too small for double precision.
-        """
-        self._check_params()
-        check_training_rows(X, y, X_unlabeled)
-        positive = encode_labels(y)
-        self._check_memory(self.memory_needed(len(X), len(X_unlabeled), X.shape[1]))
+    def _fit_checked(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         parts, weights = [X[:]], label_weights(positive)
         if self.gamma < 1:
             parts.append(X_unlabeled[:])
-        self.centers_ = np.concatenate(parts).astype(np.float64, copy=False)
-        n_used = len(self.centers_) - len(X)
+        centers = np.concatenate(parts).astype(np.float64, copy=False)
+        n_used = len(centers) - len(X)
         W = linalg.block_diag(weights, np.full((n_used, 1), 1 / max(n_used, 1)))
-        gram = gaussian_gram(self.centers_, self.centers_, self.sigma)
+        gram = gaussian_gram(centers, centers, self.sigma)
         self.coef_ = _minimise(gram, W, self._risk(), self.lam)
-        return self
+        self.centers_ = centers
 
-    def decision_function(self, X: Any) -> Array:
-        """Return the values of the fitted function at the rows of ``X``, shape (n,)."""
-        check_is_fitted(self, "coef_")
-        check_columns(X, self.centers_.shape[1])
+    def _values(self, X: Any) -> Array:
         return gaussian_expansion(X, self.centers_, self.coef_, self.sigma)
 
     def _check_params(self) -> None:
@@ -120,13 +92,13 @@ class SAMULT(ClosedFormEstimator):
 
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         n = self._matrix_size(n_labeled, n_unlabeled)
-        return 8 * n * (n + 4 * n_inputs + 30)
+        return max(8 * n * (n + 4 * n_inputs + 30), expansion_memory(n, n_inputs))
 
     def _matrix_size(self, n_labeled: int, n_unlabeled: int) -> int:
         return n_labeled + (n_unlabeled if self.gamma < 1 else 0)
 
     def _building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        return self._matrix_size(n_labeled, n_unlabeled) ** 2 * (n_inputs + 20)
+        return self._matrix_size(n_labeled, n_unlabeled) ** 2 * (n_inputs + FUNCTION_FLOPS / 2)
 
     def _feature_params(self) -> Hashable:
         return self.sigma

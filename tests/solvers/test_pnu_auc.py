@@ -35,12 +35,18 @@ def oracle(name):
     return z, X, positive, centers, model
 
 
+def fit_at(centers, model, X, positive, U):
+    """Fit with given centres instead of drawn ones."""
+    model._draw_centers = lambda *_: centers
+    return model.fit(X, positive, U)
+
+
 @pytest.mark.parametrize(
     "name", ["pnuauc_gauss_etap05_allcentres", "pnuauc_moons_etap09_200centres"]
 )
 def test_the_authors_program_is_reproduced(name):
     z, X, positive, centers, model = oracle(name)
-    model._fit_centers(X, positive, z["xu"], centers)
+    fit_at(centers, model, X, positive, z["xu"])
     values = model.decision_function(z["xt"])
     np.testing.assert_allclose(model.coef_, z["theta"], rtol=0, atol=1e-9 * abs(z["theta"]).max())
     np.testing.assert_allclose(values, z["ft"], rtol=1e-9, atol=1e-9 * abs(z["ft"]).max())
@@ -56,7 +62,7 @@ def test_with_every_row_as_a_centre_fit_draws_the_oracles_centres():
 def test_the_saddle_point_of_the_authors_program_is_an_error():
     z, X, positive, centers, model = oracle("pnuauc_indefinite_pi03_etam1")
     with pytest.raises(IndefiniteError, match="eta > 0 suits a prior of at most 1/2") as caught:
-        model._fit_centers(X, positive, z["xu"], centers)
+        fit_at(centers, model, X, positive, z["xu"])
     assert caught.value.status == "indefinite" and "\n" not in str(caught.value)
 
 
@@ -90,6 +96,19 @@ def test_centres_are_distinct_rows_that_the_seed_chooses():
     np.testing.assert_array_equal(centers(0, 1000), rows)
 
 
+def test_a_few_centres_take_no_memory_of_all_rows():
+    X = np.arange(8.0).reshape(4, 2)
+    endless = Rows(np.broadcast_to(np.float32(9), (10**8, 2)))
+    model = PNUAUC(n_centers=50)
+    model._draw_centers(X, endless)
+    tracemalloc.start()
+    try:
+        assert model._draw_centers(X, endless).shape == (50, 2)
+        assert tracemalloc.get_traced_memory()[1] < 2**16
+    finally:
+        tracemalloc.stop()
+
+
 def test_the_prior_is_estimated_from_positives_and_unlabelled_rows():
     X, y, U = problem(40, 60)
     model = PNUAUC(prior="penl1", random_state=3).fit(X, y, U)
@@ -119,7 +138,7 @@ def direct_values(model, X, positive, U, fold):
     """Fit without a fold, but with the centres of the whole data, as the grid does."""
     train = np.setdiff1d(np.arange(len(X)), fold)
     try:
-        model._fit_centers(X[train], positive[train], U, model._draw_centers(X, U))
+        fit_at(model._draw_centers(X, U), model, X[train], positive[train], U)
     except IndefiniteError:
         return np.full(len(fold), np.nan)
     return model.decision_function(X[fold])
@@ -197,7 +216,7 @@ def test_a_fit_above_the_limit_is_refused():
         ({"prior": "kmm"}, "prior must be .* got 'kmm'"),
         ({"n_centers": 0}, "n_centers must be an integer of at least 1"),
         ({"n_centers": 2.5}, "n_centers must be an integer"),
-        ({"random_state": -1}, "random_state must be an integer of at least 0"),
+        ({"random_state": -1}, "random_state must be an integer in 0..2.64-1, got -1"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, text):

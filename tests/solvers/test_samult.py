@@ -16,6 +16,7 @@ from dsgkit.data.rows import Rows
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.kernels import gaussian_expansion, gaussian_gram
 from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.pnu_auc import PNUAUC
 from dsgkit.solvers.samult import SAMULT
 from tests.solvers.brute_force import folds_of, kernel, problem, samult_form
 
@@ -136,6 +137,36 @@ def test_predicted_memory_is_what_a_fit_allocates(n_labeled, n_unlabeled, gamma)
     assert model.memory_needed(n_labeled, n_unlabeled, 5) == pytest.approx(
         peak_of(lambda: model.fit(X, y, U)), rel=0.2
     )
+
+
+@pytest.mark.parametrize("n", [40, 400])
+@pytest.mark.parametrize("model", [SAMULT(), PNUAUC(prior=0.4)], ids=repr)
+def test_predicted_memory_covers_prediction(model, n):
+    X, y, U = problem(n // 4, 3 * n // 4, 5)
+    rows = problem(8, 10_000, 5)[2]
+    needed = model.memory_needed(n // 4, 3 * n // 4, 5)
+    result = 8 * len(rows)
+
+    def run():
+        model.fit(X, y, U).decision_function(rows)
+
+    assert peak_of(run) - result < 1.2 * needed
+
+
+def test_predicted_memory_of_a_small_model_is_that_of_prediction():
+    X, y, U = problem(4, 6, 5)
+    model, rows = SAMULT(), problem(8, 10_000, 5)[2]
+    peak = peak_of(lambda: model.fit(X, y, U).decision_function(rows)) - 8 * len(rows)
+    assert model.memory_needed(4, 6, 5) == pytest.approx(peak, rel=0.3)
+
+
+def test_a_failed_fit_leaves_the_model_before_it():
+    X, y, U = problem()
+    model = SAMULT().fit(X, y, U)
+    expected = model.decision_function(U)
+    with pytest.raises(FitError):
+        model.set_params(lam=1e-30).fit(np.vstack([X, X]), np.append(y, y), U)
+    np.testing.assert_array_equal(model.decision_function(U), expected)
 
 
 def test_predicted_memory_is_what_a_grid_allocates():

@@ -1,0 +1,115 @@
+"""What all estimators have in common: scikit-learn's conventions, and how they count costs."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from dsgkit.errors import DataError
+from dsgkit.solvers.registry import SOLVERS
+from tests.solvers.brute_force import problem
+
+OTHER_VALUES = {
+    "lam": 0.5,
+    "sigma": 2.0,
+    "gamma": 0.25,
+    "eta": 0.25,
+    "prior": 0.4,
+    "n_centers": 7,
+    "batch_size": 8,
+    "n_features": 6,
+    "n_iterations": 9,
+    "theta_lam": 1.25,
+    "t0": "stable",
+    "max_memory": 2.0,
+    "random_state": 5,
+}
+
+
+@pytest.fixture(params=SOLVERS)
+def solver(request):
+    return SOLVERS[request.param].load()
+
+
+def test_parameters_go_round(solver):
+    model = solver()
+    other = {name: OTHER_VALUES[name] for name in model.get_params()}
+    assert all(other[name] != value for name, value in model.get_params().items())
+    assert solver(**other).get_params() == other
+    assert model.set_params(**other).get_params() == other
+    X, y, U = problem()
+    copy = clone(model.fit(X, y, U))
+    assert copy is not model and copy.get_params() == other and not hasattr(copy, "n_features_in_")
+    same = copy.fit(X, y, U).decision_function(U)
+    np.testing.assert_array_equal(same, model.decision_function(U))
+    assert eval(repr(model), {solver.__name__: solver}).get_params() == other
+    with pytest.raises(ValueError, match="Invalid parameter 'lamda'"):
+        model.set_params(lamda=1.0)
+
+
+def test_signatures_agree(solver):
+    parameters = list(inspect.signature(solver).parameters.values())
+    first, rest = parameters[:3], parameters[3:]
+    assert [p.name for p in first] == ["lam", "sigma", "eta" if "PNU" in repr(solver) else "gamma"]
+    assert [p.default for p in first[:2]] == [0.125, 1.0]
+    assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in first)
+    assert all(p.kind is p.KEYWORD_ONLY for p in rest)
+
+
+def test_only_a_fitted_model_predicts_and_only_rows_of_its_width(solver):
+    X, y, U = problem()
+    model = solver().set_params(**{n: OTHER_VALUES[n] for n in solver().get_params()})
+    with pytest.raises(NotFittedError):
+        model.decision_function(X)
+    assert model.fit(X, y, U) is model
+    assert model.n_features_in_ == 3
+    values = model.decision_function(U)
+    assert values.shape == (30,) and values.dtype == np.float64
+    with pytest.raises(DataError, match=r"X must have shape \(n, 3\), got \(30, 2\)"):
+        model.decision_function(U[:, :2])
+
+
+@pytest.mark.parametrize("name", ["samult", "pnu_auc", "rff_s2auc"])
+@pytest.mark.parametrize("value", [0, -1.0, "2 GiB", np.nan])
+def test_a_memory_limit_is_a_number(name, value):
+    X, y, U = problem()
+    with pytest.raises(DataError, match="max_memory must be a number above 0"):
+        SOLVERS[name].load()(max_memory=value).fit(X, y, U)
+
+
+n, d = 10**6, 3
+LEADING_TERMS = [
+    # double precision counts twice: n^3/3 of a Cholesky factorisation, n^3 of a symmetric product
+    ("samult", {}, n, 2 * n**3 / 3),
+    ("pnu_auc", {}, n, 2 * (n**3 + n**3 / 3)),
+    # a symmetric product of n rows of 2 x 1000 features, in single precision
+    ("rff_s2auc", {"n_features": 1000}, n, n * 2000**2),
+    # one pass: triplet t of a batch meets t blocks; features 2d + 20, their sum 4
+    ("qsg_s2auc", {}, 256 * 10**4, 256 * 10**8 / 2 * 256 * (2 * d + 24)),
+]
+
+
+@pytest.mark.parametrize(("name", "params", "size", "expected"), LEADING_TERMS)
+def test_operations_of_a_large_fit_are_those_of_its_leading_term(name, params, size, expected):
+    flops = SOLVERS[name].load()(**params).flops(10, size, d)
+    assert flops == pytest.approx(expected, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("name", "per_row"),
+    [
+        # per centre: d + 2 products of doubles, an exponential in double, one product
+        ("samult", 1010 * (4 * d + 40 + 4)),
+        ("pnu_auc", 1010 * (4 * d + 40 + 4)),
+        # per frequency: d products, cosine and sine, two products of doubles
+        ("rff_s2auc", 1000 * (2 * d + 20 + 8)),
+        ("qsg_s2auc", 200 * 256 * (2 * d + 20 + 4)),
+    ],
+)
+def test_operations_of_a_prediction_are_counted_in_the_same_unit(name, per_row):
+    model = SOLVERS[name].load()()
+    assert model.predict_flops(500, 10, 1000, d) == pytest.approx(500 * per_row, rel=1e-9)

@@ -1,0 +1,65 @@
+"""The studies fail where what they check does not hold."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+def study(name):
+    """The script's command, and the functions that it looks up."""
+    main = runpy.run_path(str(SCRIPTS / f"{name}.py"))["main"]
+    return main, main.callback.__globals__
+
+
+@pytest.mark.parametrize(
+    ("rate", "code"), [(-1.0, 0), (-1.2, 0), (-0.8, 0), (-0.7, 1), (-1.3, 1), (np.nan, 1)]
+)
+def test_the_rate_of_convergence_is_judged(rate, code):
+    main, scope = study("study_convergence")
+    scope["squared_errors"] = lambda iterations, *_: np.array(iterations, float)[None] ** rate
+    result = CliRunner().invoke(main)
+    assert result.exit_code == code
+    assert ("missed: the slope is not within 0.25 of -1" in result.output) == bool(code)
+
+
+def test_a_short_study_of_convergence_runs():
+    main, _ = study("study_convergence")
+    result = CliRunner().invoke(main, ["--seeds", "1", "--most", "128"])
+    assert result.exit_code in (0, 1), result.output
+    assert "slope from t = 64 on: -" in result.output
+
+
+@pytest.mark.parametrize(("wrong", "code"), [(0.0, 0), (0.5, 1)])
+def test_the_difference_from_the_exact_solution_is_judged(wrong, code):
+    """Two estimators that rank by the first column; one is wrong about a share of the rows."""
+    main, scope = study("study_exact")
+    X = np.random.default_rng(0).random((300, 2))
+
+    def estimator(share):
+        def decision_function(rows):
+            values = rows[:, 0].copy()
+            n = int(share * len(values))
+            values[:n] *= -1
+            return values
+
+        model = SimpleNamespace(decision_function=decision_function)
+        model.fit = lambda *_: model
+        return lambda **_: model
+
+    scope["load_dataset"] = lambda spec: spec
+    scope["semi_supervised_split"] = lambda *_, **__: SimpleNamespace(
+        X=X, y=None, X_unlabeled=X, y_unlabeled=np.where(X[:, 0] > 0.5, 1, -1)
+    )
+    scope["SAMULT"], scope["QSGS2AUC"] = estimator(0.0), estimator(wrong)
+    result = CliRunner().invoke(main, ["codrna", "ijcnn1"])
+    assert result.exit_code == code
+    assert "ijcnn1  lam 8      sigma 8      gamma 1    SAMULT 1.0000" in result.output
+    assert ("missed: differences above 0.01 on codrna, ijcnn1" in result.output) == bool(code)
