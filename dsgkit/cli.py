@@ -304,10 +304,10 @@ def plot(results: tuple[Path, ...], out: Path | None) -> None:
     """Draw the figures of stored RESULTS; several folders become panels of one figure."""
     from dsgkit.experiment.results import load_results
     from dsgkit.report import draw_figures
+    from dsgkit.report.titles import all_outputs
 
     loaded = [load_results(folder) for folder in results]
-    outputs = list(dict.fromkeys(name for one in loaded for name in one.experiment.outputs))
-    for path in draw_figures(loaded, _target(results, out), outputs):
+    for path in draw_figures(loaded, _target(results, out), all_outputs(loaded)):
         click.echo(path)
 
 

@@ -31,6 +31,11 @@ class FitError(DsgError):
     status = "failed"
 
 
+def _gib(size: int) -> str:
+    gib = size / 2**30
+    return f"{gib:.1f}" if gib >= 0.1 else f"{gib:.1g}"
+
+
 class MemoryLimitError(FitError):
     """A fit refused because the memory it predicts is above the limit.
 
@@ -45,9 +50,7 @@ class MemoryLimitError(FitError):
     def __init__(self, needed: int, limit: int) -> None:
         self.needed = needed
         self.limit = limit
-        super().__init__(
-            f"out of memory limit: needs {needed / 2**30:.1f} GiB, limit {limit / 2**30:.1f} GiB"
-        )
+        super().__init__(f"out of memory limit: needs {_gib(needed)} GiB, limit {_gib(limit)} GiB")
 
     def __reduce__(self) -> tuple[type, tuple[int, int]]:
         """Pickle by the two sizes, so that the error crosses process boundaries."""

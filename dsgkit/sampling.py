@@ -60,4 +60,6 @@ def permutation(n: int, seed: int) -> NDArray[np.int64]:
     stable sort leaves no freedom either, even for equal words (two of which have a chance below
     ``n**2 / 2**65``, so that the bias is negligible).
     """
-    return np.argsort(np.random.PCG64(seed).random_raw(n), kind="stable").astype(np.int64)
+    return np.argsort(np.random.PCG64(seed).random_raw(n), kind="stable").astype(
+        np.int64, copy=False
+    )

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from dsgkit.config.hints import did_you_mean
 from dsgkit.config.merge import merge, subdocument, without
 from dsgkit.config.problems import config_error
 from dsgkit.config.schema import DatasetSpec, Experiment
 from dsgkit.config.yaml_loader import Document, Key, Mark, parse_override, read_document
 from dsgkit.errors import ConfigError, DataError
+from dsgkit.hints import did_you_mean
 
 
 def load_experiment(

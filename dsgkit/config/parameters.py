@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
-from dsgkit.config.hints import shown
 from dsgkit.config.ranges import parse_number
+from dsgkit.hints import shown
 
 Scalar = float | int | str | bool | None
+
+LARGEST_INTEGER = 2**63 - 1
+"""The largest whole number of a config: what 64 bits hold, as arrays and seeds need."""
+
+
+def is_finite(value: Any) -> bool:
+    """Tell whether a value is a number, not a truth value, that a float can hold."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(value) <= sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -45,14 +55,15 @@ class Rule:
         if (value is None or isinstance(value, str)) and value in self.others:
             return value
         number = parse_number(value)
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise ValueError(f"must be {self}, got {shown(value)}")
-        if not self._inside(number):
-            raise ValueError(f"must be {self}, got {shown(value)}")
-        return int(number) if self.whole else float(number)
+        if is_finite(number) and self._inside(number):
+            return int(number) if self.whole else float(number)
+        largest = LARGEST_INTEGER if self.whole else sys.float_info.max
+        if self.high == math.inf and isinstance(number, int | float) and number > largest:
+            raise ValueError(f"must be <= {largest}, got {shown(value)}")
+        raise ValueError(f"must be {self}, got {shown(value)}")
 
     def _inside(self, number: float) -> bool:
-        if not math.isfinite(number) or (self.whole and number != int(number)):
+        if self.whole and (number != int(number) or number > LARGEST_INTEGER):
             return False
         if self.open_ends:
             return self.low < number < self.high

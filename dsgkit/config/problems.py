@@ -6,9 +6,9 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from dsgkit.config.hints import did_you_mean, shown
 from dsgkit.config.yaml_loader import Document, Key
 from dsgkit.errors import ConfigError
+from dsgkit.hints import did_you_mean, shown
 
 _WANTED = {
     "int_type": "a whole number",
@@ -20,7 +20,6 @@ _WANTED = {
     "list_type": "a list",
     "dict_type": "a mapping of keys to values",
     "model_type": "a mapping of keys to values",
-    "tuple_type": "a list of two numbers",
 }
 
 
@@ -51,6 +50,8 @@ def _wording(error: dict[str, Any], model: type[BaseModel]) -> tuple[Key, str]:
         return key, f"must be {context['expected']}, got {shown(value)}"
     if kind == "greater_than_equal":
         return key, f"must be >= {context['ge']}, got {shown(value)}"
+    if kind == "less_than_equal":
+        return key, f"must be <= {context['le']}, got {shown(value)}"
     return key, f"{error['msg'][0].lower()}{error['msg'][1:]}, got {shown(value)}"
 
 

@@ -18,10 +18,11 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from dsgkit.config.hints import did_you_mean, shown
-from dsgkit.config.parameters import Scalar, parse_parameter
+from dsgkit.config.parameters import LARGEST_INTEGER, Scalar, is_finite, parse_parameter
 from dsgkit.config.ranges import parse_values
 from dsgkit.config.yaml_loader import dump
+from dsgkit.files import folder_name
+from dsgkit.hints import nearest_or_all, shown
 from dsgkit.solvers.registry import SOLVERS
 
 OUTPUTS = ("auc_table", "auc_boxplot", "time_table", "time_curve")
@@ -34,17 +35,25 @@ def problem(text: str, *at: str | int) -> PydanticCustomError:
 
 
 def _row_count(value: Any) -> Any:
-    if value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+    if value == "all":
         return value
-    raise problem(f"must be a whole number >= 1 or 'all', got {shown(value)}")
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise problem(f"must be a whole number >= 1 or 'all', got {shown(value)}")
+    if value > LARGEST_INTEGER:
+        raise problem(f"must be <= {LARGEST_INTEGER}, got {shown(value)}")
+    return value
 
 
-def _pair(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _interval(value: Any) -> tuple[float, float]:
+    if isinstance(value, list | tuple) and len(value) == 2 and all(map(is_finite, value)):
+        low, high = map(float, value)
+        if low < high:
+            return low, high
+    raise problem(f"must be two increasing numbers, such as [0, 1], got {shown(value)}")
 
 
 def _folder_name(value: str) -> str:
-    if not re.fullmatch(r"\w[^/\\\x00-\x1f]*", value):
+    if not value or value != folder_name(value):
         raise problem(
             f"a name starts with a letter or digit and holds no slash, got {shown(value)}"
         )
@@ -52,7 +61,8 @@ def _folder_name(value: str) -> str:
 
 
 Text = Annotated[str, Field(min_length=1)]
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=LARGEST_INTEGER)]
+Column = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 RowCount = Annotated[int | Literal["all"], PlainValidator(_row_count)]
 
 
@@ -89,7 +99,7 @@ class DatasetSpec(_Spec):
         Column of the label in delimited text, 0-based; negative counts from the end.
     """
 
-    name: str | None = None
+    name: Annotated[str, AfterValidator(_folder_name)] | None = None
     path: str | None = None
     loader: Literal["libsvm", "delimited"] | None = None
     test_path: str | None = None
@@ -97,14 +107,14 @@ class DatasetSpec(_Spec):
     n_features: Count | None = None
     delimiter: Text | None = None
     header: bool = False
-    label_column: int = -1
+    label_column: Column = -1
 
     @field_validator("positive")
     @classmethod
     def _labels(cls, value: list[Any] | None) -> list[Any] | None:
         for i, label in enumerate(value or []):
-            if isinstance(label, bool) or not isinstance(label, int | float | str):
-                raise problem(f"a label is a number or text, got {shown(label)}", i)
+            if not isinstance(label, str) and not is_finite(label):
+                raise problem(f"a label is a finite number or text, got {shown(label)}", i)
         if value == []:
             raise problem("must hold at least one label")
         return value
@@ -149,17 +159,15 @@ class ProtocolSpec(_Spec):
 
     kind: Literal["semi_supervised_auc"] = "semi_supervised_auc"
     labeled: Count = 200
-    scale: Annotated[tuple[float, float], BeforeValidator(_pair)] = (0.0, 1.0)
+    scale: Annotated[tuple[float, float], BeforeValidator(_interval)] = (0.0, 1.0)
     trials: Count = 10
-    folds: Annotated[int, Field(ge=2)] = 5
+    folds: Annotated[int, Field(ge=2, le=LARGEST_INTEGER)] = 5
     metric: Literal["auc"] = "auc"
 
     @model_validator(mode="after")
     def _consistent(self) -> ProtocolSpec:
         if self.labeled < self.folds:
             raise problem(f"{self.labeled} rows cannot be cut into {self.folds} folds", "labeled")
-        if not self.scale[0] < self.scale[1]:
-            raise problem("must be two increasing numbers, such as [0, 1]", "scale")
         return self
 
 
@@ -216,8 +224,7 @@ class SolverSpec(_Spec):
     @classmethod
     def _known(cls, value: str) -> str:
         if value not in SOLVERS:
-            hint = did_you_mean(value, SOLVERS) or f"; known: {', '.join(SOLVERS)}"
-            raise problem(f"unknown solver {value!r}{hint}")
+            raise problem(f"unknown solver {value!r}{nearest_or_all(value, SOLVERS)}")
         return value
 
     @field_validator("params")
@@ -236,8 +243,7 @@ class SolverSpec(_Spec):
         for part in ("params", "grid"):
             for name in getattr(self, part):
                 if name not in info.params:
-                    known = ", ".join(info.params)
-                    hint = did_you_mean(name, info.params) or f"; known: {known}"
+                    hint = nearest_or_all(name, info.params)
                     raise problem(f"{self.kind} has no parameter {name!r}{hint}", part, name)
         for name in self.grid:
             if name in self.params:
@@ -261,7 +267,7 @@ class Experiment(_Spec):
     """
 
     name: Annotated[str, AfterValidator(_folder_name)]
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**64 - 1)] = 0
     dataset: DatasetSpec
     protocol: ProtocolSpec = ProtocolSpec()
     sweep: SweepSpec = SweepSpec()
@@ -273,8 +279,7 @@ class Experiment(_Spec):
     def _known_outputs(cls, value: list[str]) -> list[str]:
         for i, name in enumerate(value):
             if name not in OUTPUTS:
-                hint = did_you_mean(name, OUTPUTS) or f"; known: {', '.join(OUTPUTS)}"
-                raise problem(f"unknown output {name!r}{hint}", i)
+                raise problem(f"unknown output {name!r}{nearest_or_all(name, OUTPUTS)}", i)
             if name in value[:i]:
                 raise problem(f"{name!r} is listed twice", i)
         return value

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import yaml
 from yaml.nodes import Node, ScalarNode, SequenceNode
 
-from dsgkit.config.hints import did_you_mean, shown
 from dsgkit.errors import ConfigError
+from dsgkit.hints import did_you_mean, shown
 
 Key = tuple[str | int, ...]
 """The keys (and list positions) that lead from the top of a document to a value."""
@@ -211,6 +211,7 @@ class _StrictDumper(yaml.SafeDumper):
 
 
 _TAG = "tag:yaml.org,2002:"
+MOST_DIGITS = 4000
 _COLLECTIONS = (f"{_TAG}map", f"{_TAG}seq")
 _INTEGER = r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"
 _FLOAT = (
@@ -233,6 +234,8 @@ for _class in (_StrictLoader, _StrictDumper):
 
 
 def _integer(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError("too long to be printed again")
     return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
 
 

@@ -84,7 +84,7 @@ class Dataset:
         """Number of columns."""
         return self.X.shape[1]
 
-    def scaled(
+    def scaling(
         self, low: float = 0.0, high: float = 1.0
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the scaling that takes every column's range to ``[low, high]``.

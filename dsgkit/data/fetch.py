@@ -13,6 +13,7 @@ from dsgkit.data.locate import Source, download_folder, missing
 from dsgkit.data.registry import DataFile, DatasetInfo
 from dsgkit.data.streams import check_sha256, checksum
 from dsgkit.errors import DataError, MissingDataError
+from dsgkit.files import remove_abandoned
 
 RETRIES = 3
 """Further attempts after a failed one, after 1, 2 and 3 seconds."""
@@ -49,6 +50,7 @@ def download(info: DatasetInfo, file: DataFile) -> Source:
     folder = download_folder(info)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(folder, ".incoming-*")
         incoming = Path(tempfile.mkdtemp(prefix=".incoming-", dir=folder))
         try:
             return _checked(_retrieve(info, file, incoming), file, folder)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsgkit.data.registry import DataFile, DatasetInfo
-from dsgkit.errors import MissingDataError
 
 SUFFIXES = ("", ".xz", ".bz2", ".gz")
 """Endings of the containers that are read: plain text and three compressions."""
@@ -99,20 +98,6 @@ def _names(file: DataFile) -> Iterator[str]:
 def _uncompressed(name: str) -> str:
     suffix = Path(name).suffix
     return name.removesuffix(suffix) if suffix in SUFFIXES[1:] else name
-
-
-def require(info: DatasetInfo, file: DataFile) -> Source:
-    """Return the file, or say where it can be had and where to put it.
-
-    Raises
-    ------
-    MissingDataError
-        When it is not on this machine.
-    """
-    source = find(info, file)
-    if source is None:
-        raise MissingDataError(missing(info, file))
-    return source
 
 
 def missing(info: DatasetInfo, file: DataFile) -> str:

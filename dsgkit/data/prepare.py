@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -23,6 +22,7 @@ from dsgkit.data.locate import Source, cache_folder
 from dsgkit.data.reading import Block, count_features, read_blocks, read_labels
 from dsgkit.data.registry import DatasetInfo
 from dsgkit.errors import DataError
+from dsgkit.files import remove_abandoned, sync_folder
 
 VERSION = 1
 """Version of the prepared form; another one is prepared anew."""
@@ -32,8 +32,6 @@ PARTS = {"train": ("X.npy", "y.npy"), "test": ("X_test.npy", "y_test.npy")}
 
 MOST_FEATURES = 2**20
 """Limit that a mistyped index meets before memory does."""
-
-_ABANDONED_SECONDS = 24 * 3600
 
 
 def prepared_folder(info: DatasetInfo) -> Path:
@@ -113,7 +111,7 @@ def _writing(parent: Path) -> Iterator[Path]:
     """Give a temporary folder beside the target, removed at the end unless renamed."""
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(parent)
+        remove_abandoned(parent, ".preparing-*")
         folder = Path(tempfile.mkdtemp(prefix=".preparing-", dir=parent))
         try:
             yield folder
@@ -124,14 +122,6 @@ def _writing(parent: Path) -> Iterator[Path]:
             f"cannot write prepared data to {parent}: {error.strerror or error}; free or change "
             "the folder, or set DSGKIT_CACHE to another"
         ) from error
-
-
-def _remove_abandoned(parent: Path) -> None:
-    """Remove what killed processes left, once no living one can still be at it."""
-    for folder in parent.glob(".preparing-*"):
-        with suppress(FileNotFoundError):
-            if folder.stat().st_mtime < time.time() - _ABANDONED_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write(info: DatasetInfo, sources: Sequence[Source], folder: Path) -> dict[str, Any]:
@@ -168,11 +158,19 @@ def _blocks(
     """Yield the blocks of one part of a dataset, with a progress bar on a terminal."""
     from tqdm import tqdm
 
-    progress = tqdm(desc=f"{info.name} ({part})", unit=" rows", disable=None, leave=False)
-    with progress:
+    total = _expected_rows(info, part)
+    title = f"{info.name} ({part})"
+    with tqdm(desc=title, total=total, unit=" rows", disable=None, leave=False) as progress:
         for X, y in _raw_blocks(info, sources, part, labels):
             yield X, y
             progress.update(len(X))
+
+
+def _expected_rows(info: DatasetInfo, part: str) -> int | None:
+    """Return the rows that the registry expects in a part, None if it does not know."""
+    counts = [file.n_rows for file in info.files if file.part == part] or [info.n_rows]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _raw_blocks(
@@ -207,7 +205,6 @@ class _Matrix:
         self.codes: list[NDArray[np.int8]] = []
         self.minimum = np.full(n_features, np.inf)
         self.maximum = np.full(n_features, -np.inf)
-        self.total = np.zeros(n_features)
         self.sha256 = hashlib.sha256()
 
     def __enter__(self) -> _Matrix:
@@ -235,7 +232,6 @@ class _Matrix:
         self.n_rows += len(X)
         np.minimum(self.minimum, X.min(axis=0), out=self.minimum)
         np.maximum(self.maximum, X.max(axis=0), out=self.maximum)
-        self.total += X.sum(axis=0, dtype=np.float64)
 
     def finish(self, labels: LabelMap, info: DatasetInfo) -> dict[str, Any]:
         """Complete the matrix, write the labels beside it, and return the statistics."""
@@ -251,7 +247,6 @@ class _Matrix:
             "label_counts": _counted(y, info, self.part),
             "minimum": self.minimum.tolist(),
             "maximum": self.maximum.tolist(),
-            "mean": (self.total / self.n_rows).tolist(),
             "content_hash": self.sha256.hexdigest(),
         }
 
@@ -277,15 +272,7 @@ def _write_meta(meta: dict[str, Any], folder: Path) -> None:
     with (folder / "meta.json").open("w", encoding="utf-8") as file:
         json.dump(meta, file, indent=1)
         _sync(file)
-    _sync_folder(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(folder)
 
 
 def _publish(folder: Path, target: Path, meta: dict[str, Any]) -> None:
@@ -297,7 +284,7 @@ def _publish(folder: Path, target: Path, meta: dict[str, Any]) -> None:
             if not target.exists():
                 raise
         else:
-            return _sync_folder(target.parent)
+            return sync_folder(target.parent)
         present = read_meta(target)
         if present is not None and present["sources"] == meta["sources"]:
             return None

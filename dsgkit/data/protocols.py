@@ -90,7 +90,7 @@ def semi_supervised_split(
     check_split(dataset, labeled, folds)
     order = permutation(len(dataset.y), derive_seed(seed, "labeled"))
     _balance(order, dataset.y, labeled)
-    offset, factor = dataset.scaled(*scale)
+    offset, factor = dataset.scaling(*scale)
     rows = Rows(dataset.X, _compact(order), offset, factor)
     y = dataset.y[order]
     X_test = None if dataset.X_test is None else Rows(dataset.X_test, None, offset, factor)
@@ -130,6 +130,7 @@ def stratified_folds(y: NDArray[np.int8], n_folds: int, seed: int) -> list[Posit
 
 
 def check_split(dataset: Dataset, labeled: int, folds: int) -> None:
+    """Raise `DataError` if a dataset has too few rows for `semi_supervised_split`."""
     n = len(dataset.y)
     if labeled >= n:
         raise DataError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from dsgkit.errors import DataError
+from dsgkit.hints import nearest_or_all
 
 Label = float | str
 
@@ -124,9 +124,7 @@ def get(name: str) -> DatasetInfo:
     """
     if name in DATASETS:
         return DATASETS[name]
-    near = difflib.get_close_matches(name, DATASETS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(sorted(DATASETS))}"
-    raise DataError(f"unknown dataset {name!r}; {hint}")
+    raise DataError(f"unknown dataset {name!r}{nearest_or_all(name, sorted(DATASETS))}")
 
 
 def _digits() -> tuple[Any, Any]:

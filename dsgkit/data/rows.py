@@ -24,8 +24,7 @@ class Rows:
 
     Notes
     -----
-    Reading is by slice or by an array of positions, and gives a new C-contiguous array. A view of
-    a memory map pickles as its file name, so worker processes share the pages.
+    Reading is by slice or by an array of positions, and gives a new C-contiguous array.
     """
 
     ndim = 2
@@ -85,29 +84,3 @@ class Rows:
         else:
             index = np.asarray(key)
         return Rows(self.base, index, self.offset, self.factor)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"base": _by_name(self.base)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        base = state["base"]
-        self.__dict__.update(state | {"base": base() if isinstance(base, _MapName) else base})
-
-
-class _MapName:
-    """Where a memory map lies, in place of its bytes."""
-
-    def __init__(self, array: np.memmap[Any, Any]) -> None:
-        self.filename = str(array.filename)
-        self.dtype, self.shape, self.offset = array.dtype, array.shape, array.offset
-
-    def __call__(self) -> NDArray[Any]:
-        return np.memmap(self.filename, self.dtype, "r", self.offset, self.shape)
-
-
-def _by_name(array: NDArray[Any]) -> NDArray[Any] | _MapName:
-    """Return the name of a whole memory map; any other array, and a part of a map, as it is."""
-    # a slice of a map keeps the attributes of the whole map, `offset` included
-    if isinstance(array, np.memmap) and not isinstance(array.base, np.ndarray):
-        return _MapName(array)
-    return array

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from dsgkit.errors import DataError
 from dsgkit.features.fourier import KERNELS, FourierFeatures, as_block
 from dsgkit.features.stream import VERSION as STREAM_VERSION
 from dsgkit.features.tiles import add_block
+from dsgkit.files import write_atomically
 from dsgkit.progress import report
 from dsgkit.threads import single_blas_thread
 
@@ -82,26 +81,16 @@ class DSGModel:
         path : path
             The file; replaced if it exists.
         """
-        path = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(
-                    file,
-                    format_version=FORMAT_VERSION,
-                    stream_version=STREAM_VERSION,
-                    kernel=self.features.kernel,
-                    sigma=self.features.sigma,
-                    seed=np.uint64(self.features.seed),
-                    n_inputs=self.n_inputs,
-                    coefficients=self.coefficients,
-                )
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        entries: dict[str, Any] = {
+            "format_version": FORMAT_VERSION,
+            "stream_version": STREAM_VERSION,
+            "kernel": self.features.kernel,
+            "sigma": self.features.sigma,
+            "seed": np.uint64(self.features.seed),
+            "n_inputs": self.n_inputs,
+            "coefficients": self.coefficients,
+        }
+        write_atomically(Path(path), lambda file: np.savez(file, **entries))
 
 
 def load_model(path: str | Path) -> DSGModel:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,11 +114,13 @@ def load_results(folder: Path | str) -> Results:
         raise ResultsError(
             f"{folder}: not a results folder (it has no {CONFIG}); name a folder that a run made"
         )
+    experiment = load_experiment(config)
+    records = _planned(read_records(folder / CELLS), _read_plan(folder / PLAN))
     return Results(
         folder=folder,
-        experiment=load_experiment(config),
+        experiment=experiment,
         environment=_read_json(folder / ENVIRONMENT, {}),
-        **_frames(_planned(read_records(folder / CELLS), _read_json(folder / PLAN, None))),
+        **_frames([_labelled(record, experiment) for record in records]),
     )
 
 
@@ -133,9 +134,19 @@ def _read_json(path: Path, default: Any) -> Any:
         raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from error
 
 
+def _read_plan(path: Path) -> list[dict[str, Any]] | None:
+    """Return the entries of the plan; None if there is none."""
+    plan = _read_json(path, None)
+    if plan is None:
+        return None
+    if isinstance(plan, list) and all(isinstance(e, dict) and "key" in e for e in plan):
+        return plan
+    raise ResultsError(f"{path}: not a plan of this release; run the experiment again")
+
+
 def _planned(
     records: dict[str, dict[str, Any]], plan: list[dict[str, Any]] | None
-) -> Iterable[dict[str, Any]]:
+) -> list[dict[str, Any]]:
     """Return the records of the plan in its order; all of them if there is no plan.
 
     What a record is of is for the plan to say: the same cell may stand for two of its entries.
@@ -145,9 +156,14 @@ def _planned(
     return [records[entry["key"]] | entry for entry in plan if entry["key"] in records]
 
 
-def _frames(records: Iterable[dict[str, Any]]) -> dict[str, pd.DataFrame]:
+def _labelled(record: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
+    """Return a record with the config's label of its solver; with its own for one not in it."""
+    spec = experiment.solvers.get(record["solver"])
+    return record if spec is None else record | {"label": spec.label}
+
+
+def _frames(records: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
     """Return the two tables of `Results`."""
-    records = list(records)
     fits = [_fit_row(record) for record in records if record["kind"] == "fit"]
     searches = [_search_row(record) for record in records if record["kind"] == "search"]
     return {

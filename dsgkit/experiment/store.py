@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dsgkit.errors import ResultsError
+from dsgkit.files import write_atomically
 from dsgkit.memory import memory_limit
 
 CELLS = "cells.jsonl"
@@ -120,15 +121,9 @@ class Store:
 
 def write_file(path: Path, text: str) -> None:
     """Write a small text file, all of it or nothing."""
-    temporary = path.with_name(f".{path.name}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        write_atomically(path, lambda file: file.write(text.encode()))
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise ResultsError(f"{path}: cannot write ({error.strerror})") from None
 
 

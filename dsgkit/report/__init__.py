@@ -8,6 +8,7 @@ from pathlib import Path
 from dsgkit.experiment.results import Results
 from dsgkit.report.summary import has_values
 from dsgkit.report.tables import text_table, write_tables
+from dsgkit.report.titles import all_outputs
 
 __all__ = ["draw_figures", "text_table", "write_report", "write_tables"]
 
@@ -20,9 +21,11 @@ def draw_figures(results: Sequence[Results], folder: Path, outputs: Sequence[str
 
 
 def write_report(results: Sequence[Results], folder: Path) -> list[Path]:
-    """Write all tables, and the figures if any fit has finished; return the paths."""
-    outputs = list(dict.fromkeys(name for one in results for name in one.experiment.outputs))
+    """Write the tables and figures that the experiments ask for, and return their paths.
+
+    Figures need a finished fit.
+    """
     paths = write_tables(results, folder)
     if any(has_values(one, "fit_seconds") for one in results):
-        paths += draw_figures(results, folder, outputs)
+        paths += draw_figures(results, folder, all_outputs(results))
     return paths

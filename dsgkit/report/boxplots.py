@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from dsgkit.experiment.results import Results
 from dsgkit.report import panels
-from dsgkit.report.numbers import short_count
+from dsgkit.report.numbers import memory_text, short_count
 from dsgkit.report.style import RC, SolverStyle, solver_styles
 from dsgkit.report.summary import Entry, largest_finished, summarise
 from dsgkit.report.titles import all_labels, titles
@@ -119,7 +119,7 @@ def _face(style: SolverStyle) -> dict[str, Any]:
 
 def _draw_status(axes: Axes, place: int, entry: Entry) -> None:
     """Say in a box's place why there is none."""
-    needs = "" if entry.needed is None else f"\nneeds {entry.needed:.1f} GiB"
+    needs = "" if entry.needed is None else f"\nneeds {memory_text(entry.needed)}"
     axes.text(
         place,
         0.5,

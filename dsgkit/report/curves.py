@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from dsgkit.experiment.results import Results
 from dsgkit.report import panels
-from dsgkit.report.numbers import short_count
+from dsgkit.report.numbers import memory_text, short_count
 from dsgkit.report.placement import Label, place
 from dsgkit.report.style import RC, SolverStyle, solver_styles
 from dsgkit.report.summary import Entry, curve_end, entries_of, summarise
@@ -104,13 +104,8 @@ def _draw_end(axes: Axes, last: Entry, failed: Entry, style: SolverStyle) -> Lab
 def _reason(failed: Entry, gap: str) -> str:
     """Return in a few words why a fit did not finish."""
     if failed.needed is not None:
-        return f"needs{gap}{_gib(failed.needed)} GiB"
+        return f"needs{gap}{memory_text(failed.needed, decimal_below=10)}"
     return END_WORDS.get(failed.status, failed.status)
-
-
-def _gib(value: float) -> str:
-    """Return a memory need with two significant digits at least."""
-    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def _handle(style: SolverStyle, label: str) -> Line2D:

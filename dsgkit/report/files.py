@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO
 
 from dsgkit.errors import ResultsError
+from dsgkit.files import write_atomically
 
 
-def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> Path:
-    """Write a file through a temporary one beside it, and return its path.
+def write_file(path: Path, write: Callable[[BinaryIO], object]) -> Path:
+    """Write a file whole, or raise and leave what was there; return its path.
 
     Parameters
     ----------
@@ -24,16 +25,9 @@ def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> Path:
     ResultsError
         If the folder or the file cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with temporary.open("wb") as file:
-                write(file)
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        write_atomically(path, write)
     except OSError as error:
         reason = error.strerror or error
         raise ResultsError(f"{path}: cannot be written ({reason}); name another folder") from error

@@ -112,7 +112,7 @@ def _cell(measure: Measure, entry: Entry, best: bool, note_size: bool) -> Cell:
     """Return an entry's cell: its mean, or in words why there is none."""
     if not entry.values:
         text = "–" if entry.status == NOT_RUN else entry.status
-        return Cell(text, "" if entry.needed is None else f"(needs {entry.needed:.1f} GiB)")
+        return Cell(text, "" if entry.needed is None else f"(needs {memory_text(entry.needed)})")
     remarks = [f"{entry.size.n:,}"] * note_size + [entry.partial] * bool(entry.partial)
     note = f"({', '.join(remarks)})" if remarks else ""
     return Cell(measure.text(entry), note, best)

@@ -20,11 +20,18 @@ def time_digits(seconds: float) -> int:
     return min(4, max(0, 2 - math.floor(math.log10(seconds))))
 
 
-def memory_text(n_bytes: float) -> str:
-    """Return a size in the largest unit of which there is at least one."""
+def memory_text(n_bytes: float, *, decimal_below: float = 100) -> str:
+    """Return a size in the largest unit of which there is at least one.
+
+    Parameters
+    ----------
+    n_bytes : float
+    decimal_below : float
+        Larger numbers are whole.
+    """
     unit, size = next((u for u in MEMORY_UNITS if n_bytes >= u[1]), MEMORY_UNITS[-1])
     value = n_bytes / size
-    return f"{value:.1f} {unit}" if value < 100 else f"{value:,.0f} {unit}"
+    return f"{value:.1f} {unit}" if value < decimal_below else f"{value:,.0f} {unit}"
 
 
 def size_text(n: int, full: bool) -> str:

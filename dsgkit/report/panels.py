@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO
 
 import matplotlib as mpl
 from matplotlib.artist import Artist
@@ -78,7 +78,7 @@ def save(figure: Figure, stem: Path) -> list[Path]:
 def _save(figure: Figure, path: Path, metadata: dict[str, None]) -> Path:
     """Write a figure in the format of the path's suffix."""
 
-    def write(file: IO[bytes]) -> None:
+    def write(file: BinaryIO) -> None:
         with mpl.rc_context(RC):
             figure.savefig(file, format=path.suffix[1:], metadata=metadata)
 

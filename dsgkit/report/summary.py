@@ -38,8 +38,8 @@ class Entry:
         Trials that the experiment has.
     others : Counter
         Statuses, in words, of the trials that did not finish.
-    needed : float or None
-        GiB that a refused trial would have needed.
+    needed : int or None
+        Bytes that a refused trial would have needed.
     """
 
     solver: str
@@ -47,7 +47,7 @@ class Entry:
     values: tuple[float, ...]
     planned: int
     others: Counter[str]
-    needed: float | None
+    needed: int | None
 
     @property
     def mean(self) -> float:
@@ -102,14 +102,14 @@ def _entry(solver: str, size: Size, rows: Any, column: str, planned: int) -> Ent
     missing = max(planned, len(rows)) - len(finished) - others.total()
     if missing:
         others[NOT_RUN] = missing
-    needed = rows["needed"].max() / 2**30
+    needed = rows["needed"].max()
     return Entry(
         solver=solver,
         size=size,
         values=tuple(float(value) for value in finished[column]),
         planned=max(planned, len(rows)),
         others=others,
-        needed=None if math.isnan(needed) else float(needed),
+        needed=None if math.isnan(needed) else int(needed),
     )
 
 

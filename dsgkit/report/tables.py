@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dsgkit.experiment.results import Results
+from dsgkit.files import folder_name
 from dsgkit.report.files import write_text
 from dsgkit.report.layout import FORMATS, Cell, Layout, Table, plain
 from dsgkit.report.measures import (
@@ -28,20 +29,22 @@ from dsgkit.report.summary import (
     summarise,
 )
 from dsgkit.report.tidy import tidy_frame
-from dsgkit.report.titles import all_labels, titles
+from dsgkit.report.titles import all_labels, all_outputs, titles
 
-MEASURES: dict[str, tuple[Measure, ...]] = {
-    "auc_table": (AUC,),
-    "auc_test_table": (TEST_AUC,),
-    "time_table": (TIME, MEMORY),
+# What each shows, by the output that asks for it.
+TABLES: dict[str, dict[str, tuple[Measure, ...]]] = {
+    "auc_table": {"auc_table": (AUC,), "auc_test_table": (TEST_AUC,)},
+    "time_table": {"time_table": (TIME, MEMORY)},
 }
+Measures = Sequence[tuple[str, tuple[Measure, ...]]]
 
 
 def write_tables(results: Sequence[Results], folder: Path) -> list[Path]:
     """Write the tables as CSV, Markdown and LaTeX (booktabs) and return their paths.
 
     For one results folder these are ``auc_table``, ``auc_test_table`` (where the dataset has an
-    official test part), ``time_table`` and ``params_table``. For several, these names compare the
+    official test part) and ``time_table``, as far as its config's ``outputs`` ask for them, and
+    always ``params_table``. For several, what any of them asks for: these names then compare the
     datasets, each solver at its largest finished size, and a folder per dataset holds its own.
 
     Parameters
@@ -57,7 +60,11 @@ def write_tables(results: Sequence[Results], folder: Path) -> list[Path]:
     """
     check_recorded(results)
     names = titles(results)
-    tables = _tables_of(results[0], names[0]) if len(results) == 1 else _all_tables(results, names)
+    wanted = [item for output in all_outputs(results) for item in TABLES.get(output, {}).items()]
+    if len(results) == 1:
+        tables = _tables_of(results[0], names[0], wanted)
+    else:
+        tables = _all_tables(results, names, wanted)
     return [path for table in tables for path in _write(table, Path(folder) / "tables")]
 
 
@@ -77,7 +84,9 @@ def text_table(results: Sequence[Results]) -> str:
     names = titles(results)
     blocks = []
     if len(results) > 1:
-        blocks += [layout for table in _overviews(results, names) for layout in table.layouts]
+        wanted = [item for tables in TABLES.values() for item in tables.items()]
+        overviews = _overviews(results, names, wanted)
+        blocks += [layout for table in overviews for layout in table.layouts]
     for one, title in zip(results, names, strict=True):
         # Solvers as columns: there are fewer of them than sizes, and terminals are narrow.
         blocks += [
@@ -96,15 +105,16 @@ def _write(table: Table, folder: Path) -> list[Path]:
     return [write_text(folder / f"{table.name}.{suffix}", text) for suffix, text in texts.items()]
 
 
-def _all_tables(results: Sequence[Results], names: Sequence[str]) -> list[Table]:
+def _all_tables(results: Sequence[Results], names: Sequence[str], wanted: Measures) -> list[Table]:
     """Return the tables that compare datasets, then those of each dataset."""
-    tables = _overviews(results, names)
+    tables = _overviews(results, names, wanted)
     for one, title in zip(results, names, strict=True):
-        tables += [replace(t, name=f"{title}/{t.name}") for t in _tables_of(one, title)]
+        folder = folder_name(title)
+        tables += [replace(t, name=f"{folder}/{t.name}") for t in _tables_of(one, title, wanted)]
     return tables
 
 
-def _tables_of(results: Results, title: str) -> list[Table]:
+def _tables_of(results: Results, title: str, wanted: Measures) -> list[Table]:
     """Return the tables of one results folder."""
     tables = [
         Table(
@@ -112,7 +122,7 @@ def _tables_of(results: Results, title: str) -> list[Table]:
             [_by_size(results, title, measure) for measure in measures],
             tidy_frame([(results, title)], measures),
         )
-        for name, measures in MEASURES.items()
+        for name, measures in wanted
         if _has(results, measures)
     ]
     return [*tables, params_table(results, title)]
@@ -144,10 +154,10 @@ def _statistic(measure: Measure, results: Sequence[Results]) -> str:
     return f"{measure.statistic} over {'-'.join(map(str, ends))} trials"
 
 
-def _overviews(results: Sequence[Results], names: Sequence[str]) -> list[Table]:
+def _overviews(results: Sequence[Results], names: Sequence[str], wanted: Measures) -> list[Table]:
     """Return the tables of datasets by solvers."""
     tables = []
-    for name, measures in MEASURES.items():
+    for name, measures in wanted:
         pairs = zip(results, names, strict=True)
         shown = [(one, title) for one, title in pairs if _has(one, measures)]
         if shown:

@@ -27,9 +27,9 @@ def tidy_frame(
         Only the largest finished size of each solver.
     """
     rows = [row for one, title in results for row in _rows(one, title, measures, largest)]
-    frame = pd.DataFrame(rows)
     # Whole numbers, also where some are missing.
-    return frame.astype({"peak_memory_bytes": "Int64"}) if MEMORY in measures else frame
+    sizes = ["needed_bytes", *(["peak_memory_bytes"] if MEMORY in measures else [])]
+    return pd.DataFrame(rows).astype(dict.fromkeys(sizes, "Int64"))
 
 
 def _rows(
@@ -56,5 +56,5 @@ def _row(entry: Entry, title: str, label: str) -> dict[str, Any]:
         "std": entry.std,
         "trials": len(entry.values),
         "status": entry.status,
-        "needed_gib": entry.needed,
+        "needed_bytes": entry.needed,
     }

@@ -1,4 +1,4 @@
-"""Names of datasets and solvers in tables and figures."""
+"""Names of datasets, solvers and outputs in tables and figures."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ def titles(results: Sequence[Results]) -> list[str]:
         seen[name] += 1
         different.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
     return different
+
+
+def all_outputs(results: Sequence[Results]) -> list[str]:
+    """Return the tables and figures that any of several experiments asks for."""
+    return list(dict.fromkeys(name for one in results for name in one.experiment.outputs))
 
 
 def all_labels(results: Sequence[Results]) -> dict[str, str]:

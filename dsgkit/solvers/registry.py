@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from dataclasses import dataclass
 from typing import Any
 
 from dsgkit.errors import ConfigError
+from dsgkit.hints import nearest_or_all
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,4 @@ def get(name: str) -> SolverInfo:
     """
     if name in SOLVERS:
         return SOLVERS[name]
-    close = difflib.get_close_matches(name, SOLVERS, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise ConfigError(f"unknown solver {name!r}{hint}; known: {', '.join(SOLVERS)}")
+    raise ConfigError(f"unknown solver {name!r}{nearest_or_all(name, SOLVERS)}")

@@ -1,10 +1,16 @@
 """Every kind of mistake in a config: its exact line, key and advice."""
 
+import sys
+
 import pytest
 
+from dsgkit.config import load_experiment
 from tests.config.conftest import MINIMAL
 
 HEAD = "dataset: {name: digits}\n"
+HUGE = "9" * 400
+TOO_LARGE = f"must be <= {2**63 - 1}, got {'9' * 57}..."
+SCALE = "must be two increasing numbers, such as [0, 1]"
 TAIL = "solvers: {samult: {grid: {lam: 1, sigma: 1}}}\n"
 
 
@@ -71,11 +77,91 @@ def with_solver(lines):
         ),
         (
             MINIMAL + "protocol:\n  scale:\n  - 0\n  - one\n",
-            "c.yaml:8: protocol.scale.1: must be a number, got 'one'",
+            f"c.yaml:6: protocol.scale: {SCALE}, got [0, 'one']",
+        ),
+        *(
+            (
+                MINIMAL + f"protocol: {{scale: {text}}}\n",
+                f"c.yaml:5: protocol.scale: {SCALE}, got {text}",
+            )
+            for text in ("[0, 1, 2]", "[0]", "[]", "3", "[0, True]", "[[0], 1]", "[1, 1]", "[1, 0]")
         ),
         (
             MINIMAL + "protocol: {scale: [0, .inf]}\n",
-            "c.yaml:5: protocol.scale.1: must be a finite number, got inf",
+            f"c.yaml:5: protocol.scale: {SCALE}, got [0, inf]",
+        ),
+        (
+            MINIMAL + "protocol: {scale: 0..1}\n",
+            f"c.yaml:5: protocol.scale: {SCALE}, got '0..1'",
+        ),
+        (
+            MINIMAL + f"protocol: {{scale: [0, {HUGE}]}}\n",
+            f"c.yaml:5: protocol.scale: {SCALE}, got [0, {'9' * 53}...",
+        ),
+        # integers that no machine holds
+        *(
+            (
+                MINIMAL + f"protocol: {{{key}: {HUGE}}}\n",
+                f"c.yaml:5: protocol.{key}: {TOO_LARGE}",
+            )
+            for key in ("labeled", "trials", "folds")
+        ),
+        (
+            MINIMAL + f"sweep: {{unlabeled: [{HUGE}]}}\n",
+            f"c.yaml:5: sweep.unlabeled.0: {TOO_LARGE}",
+        ),
+        (
+            MINIMAL + f"seed: {HUGE}\n",
+            f"c.yaml:5: seed: must be <= {2**64 - 1}, got {'9' * 57}...",
+        ),
+        (
+            with_solver(["grid: {sigma: 1}", f"search_unlabeled: {HUGE}"]),
+            f"c.yaml:5: solvers.samult.search_unlabeled: {TOO_LARGE}",
+        ),
+        (
+            with_solver(["grid: {sigma: 1}", f"max_unlabeled: {HUGE}"]),
+            f"c.yaml:5: solvers.samult.max_unlabeled: {TOO_LARGE}",
+        ),
+        (
+            with_solver([f"grid: {{sigma: [{HUGE}]}}"]),
+            f"c.yaml:4: solvers.samult.grid.sigma.0: must be <= {sys.float_info.max}, "
+            f"got {'9' * 57}...",
+        ),
+        (
+            with_solver([f"grid: {{sigma: -{HUGE}}}"]),
+            f"c.yaml:4: solvers.samult.grid.sigma: must be a number > 0, got -{'9' * 56}...",
+        ),
+        (
+            with_solver([f"params: {{sigma: 1, gamma: {HUGE}}}"]),
+            "c.yaml:4: solvers.samult.params.gamma: must be a number between 0 and 1, "
+            f"got {'9' * 57}...",
+        ),
+        *(
+            (
+                HEAD + f"solvers: {{qsg_s2auc: {{params: {{sigma: 1, {name}: {HUGE}}}}}}}\n",
+                f"c.yaml:2: solvers.qsg_s2auc.params.{name}: {TOO_LARGE}",
+            )
+            for name in ("batch_size", "n_features", "n_iterations", "random_state")
+        ),
+        (
+            HEAD + f"solvers: {{qsg_s2auc: {{params: {{sigma: 1, random_state: {2**63}}}}}}}\n",
+            f"c.yaml:2: solvers.qsg_s2auc.params.random_state: must be <= {2**63 - 1}, got {2**63}",
+        ),
+        (
+            HEAD + "solvers: {qsg_s2auc: {params: {sigma: 1, random_state: -1}}}\n",
+            "c.yaml:2: solvers.qsg_s2auc.params.random_state: must be a whole number >= 0, got -1",
+        ),
+        (
+            HEAD + "solvers: {qsg_s2auc: {params: {sigma: 1, batch_size: 1e300}}}\n",
+            f"c.yaml:2: solvers.qsg_s2auc.params.batch_size: must be <= {2**63 - 1}, got 1e+300",
+        ),
+        (
+            f"dataset: {{path: a.csv, loader: delimited, label_column: {HUGE}}}\n" + TAIL,
+            f"c.yaml:1: dataset.label_column: {TOO_LARGE}",
+        ),
+        (
+            f"dataset: {{path: a.csv, loader: delimited, positive: [{HUGE}]}}\n" + TAIL,
+            f"c.yaml:1: dataset.positive.0: a label is a finite number or text, got {'9' * 57}...",
         ),
         (
             HEAD + "solvers: [samult]\n",
@@ -99,10 +185,6 @@ def with_solver(lines):
         (
             MINIMAL + "protocol: {metric: acc}\n",
             "c.yaml:5: protocol.metric: must be 'auc', got 'acc'",
-        ),
-        (
-            MINIMAL + "protocol: {scale: [1, 0]}\n",
-            "c.yaml:5: protocol.scale: must be two increasing numbers, such as [0, 1]",
         ),
         (
             MINIMAL + "sweep:\n  unlabeled:\n  - 500\n  - 200\n",
@@ -273,11 +355,16 @@ def with_solver(lines):
         ),
         (
             "dataset: {path: a.csv, loader: delimited, positive: [[1]]}\n" + TAIL,
-            "c.yaml:1: dataset.positive.0: a label is a number or text, got [1]",
+            "c.yaml:1: dataset.positive.0: a label is a finite number or text, got [1]",
         ),
         (
             "dataset: {path: a.csv, loader: delimited, positive: []}\n" + TAIL,
             "c.yaml:1: dataset.positive: must hold at least one label",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, name: ../up}\n" + TAIL,
+            "c.yaml:1: dataset.name: a name starts with a letter or digit and holds no slash, "
+            "got '../up'",
         ),
         (
             "dataset: {path: a.csv, loader: delimited, name: digits}\n" + TAIL,
@@ -309,6 +396,18 @@ def test_an_unknown_dataset_names_the_nearest(message):
     assert "'digitz'" in found
     assert "did you mean" in found
     assert "digits" in found
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000])
+def test_a_number_too_long_to_print_is_shortened(message, number):
+    found = message(MINIMAL + f"seed: {number}\n")
+    assert found.startswith("c.yaml:5:")
+    assert len(found) < 200
+
+
+@pytest.mark.parametrize("seed", [0, 2**63, 2**64 - 1])
+def test_seeds_of_64_bits_are_accepted(folder, seed):
+    assert load_experiment(folder(MINIMAL + f"seed: {seed}\n")).seed == seed
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@ import gc
 import hashlib
 import http.server
 import lzma
+import os
 import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -79,6 +81,15 @@ def test_a_missing_file_is_downloaded_once(server, made, tmp_path):
     assert source.path == tmp_path / "cache/downloads/made/made.xz"
     assert source.path.read_bytes() == BODY
     assert server.requests == 1
+
+
+def test_what_a_killed_download_left_is_removed_in_time(server, made, tmp_path):
+    folder = tmp_path / "cache/downloads/made"
+    for name, age in ((".incoming-old", 2 * 24 * 3600), (".incoming-new", 60)):
+        (folder / name).mkdir(parents=True)
+        os.utime(folder / name, (time.time() - age,) * 2)
+    obtain(made)
+    assert sorted(path.name for path in folder.iterdir()) == [".incoming-new", "made.xz"]
 
 
 def test_a_server_that_fails_twice(server, made):

@@ -10,6 +10,8 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from dsgkit.data import prepare as preparing
 from dsgkit.data.datasets import load_dataset, obtain, open_dataset, resolve
+from dsgkit.data.labels import LabelMap
+from dsgkit.data.registry import get
 from dsgkit.errors import DataError
 from tests.data.conftest import make_spec
 
@@ -44,8 +46,46 @@ def test_statistics_are_of_all_training_rows(spec, tmp_path):
     (name,) = prepared(tmp_path)
     meta = json.loads((tmp_path / "cache/prepared" / name / "meta.json").read_text())
     train = meta["parts"]["train"]
-    np.testing.assert_allclose(train["mean"], dataset.X.mean(axis=0))
+    assert (train["minimum"], train["maximum"]) == ([0, -4], [2.5, 3])
     assert train["label_counts"] == {"+1": 2, "-1": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "expected"),
+    [
+        ("codrna", "train", 59_535),
+        ("codrna", "test", 271_617),
+        ("unclonable", "train", 6_000_000),
+        ("susy_10k", "test", 1_000),
+        ("digits", "train", 1_797),
+    ],
+)
+def test_the_progress_of_parsing_has_the_registered_total(monkeypatch, name, part, expected):
+    totals, steps = [], []
+
+    class Bar:
+        def __init__(self, total, **_):
+            totals.append(total)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def update(self, n):
+            steps.append(n)
+
+    block = (np.zeros((3, 2)), np.ones(3))
+    monkeypatch.setattr("tqdm.tqdm", Bar)
+    monkeypatch.setattr(preparing, "_raw_blocks", lambda *_: iter([block, block]))
+    blocks = list(preparing._blocks(get(name), [], part, LabelMap((1,))))
+    assert len(blocks) == 2
+    assert (totals, steps) == ([expected], [3, 3])
+
+
+def test_a_file_of_ones_own_has_no_expected_rows(spec):
+    assert preparing._expected_rows(resolve(spec), "train") is None
 
 
 def test_prepared_once_then_opened(spec, monkeypatch):
@@ -189,7 +229,8 @@ def test_what_a_killed_process_left_is_removed_in_time(spec, tmp_path):
     for name, age in ((".preparing-old", 2 * 24 * 3600), (".preparing-new", 60)):
         (parent / name).mkdir(parents=True)
         (parent / name / "X.npy").touch()
-        os.utime(parent / name, (time.time() - age,) * 2)
+        for path in (parent / name / "X.npy", parent / name):
+            os.utime(path, (time.time() - age,) * 2)
     load_dataset(spec)
     assert ".preparing-new" in prepared(tmp_path) and ".preparing-old" not in prepared(tmp_path)
 

@@ -1,7 +1,4 @@
-import pickle
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -56,30 +53,10 @@ def test_converts_to_an_array():
     assert np.asarray(rows, np.float64).dtype == np.float64
 
 
-@pytest.fixture
-def memory_map(tmp_path):
-    np.save(tmp_path / "X.npy", np.random.default_rng(0).random((5000, 4), np.float32))
-    return np.load(tmp_path / "X.npy", mmap_mode="r")
-
-
-def test_a_memory_map_pickles_as_its_name(memory_map):
-    rows = Rows(memory_map, [4999, 0], np.full(4, 0.5), np.full(4, 2.0))
-    text = pickle.dumps(rows)
-    assert len(text) < 2000
-    again = pickle.loads(text)
-    assert isinstance(again.base, np.memmap)
-    np.testing.assert_array_equal(again[:], rows[:])
-
-
-def test_a_part_of_a_memory_map_pickles_rightly(memory_map):
-    rows = Rows(memory_map[100:103])
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(rows))[:], memory_map[100:103])
-
-
 @given(arrays(np.float32, (6, 4), elements=st.floats(-(2.0**99), 2.0**99, width=32)))
 def test_scaled_training_values_lie_in_the_unit_interval(X):
     dataset = make_dataset(X, [1, -1] * 3)
-    values = Rows(dataset.X, None, *dataset.scaled())[:]
+    values = Rows(dataset.X, None, *dataset.scaling())[:]
     assert values.min() >= 0 and values.max() <= 1
     varying = X.max(axis=0) - X.min(axis=0) > np.finfo(np.float32).tiny
     assert (values.min(axis=0) == 0).all()
@@ -90,7 +67,7 @@ def test_scaling_to_another_range_and_constant_columns():
     X = np.array([[0, 5, -2], [1, 5, 6], [4, 5, 2]], np.float32)
     dataset = make_dataset(X, [1, -1, 1])
     for low, high in ((0, 1), (-1, 1), (0.5, 3)):
-        values = Rows(X, None, *dataset.scaled(low, high))[:]
+        values = Rows(X, None, *dataset.scaling(low, high))[:]
         expected = low + (high - low) * (X - X.min(axis=0)) / np.array([4, 1, 8])
         np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(values[:, 1], low)

@@ -111,6 +111,41 @@ def test_what_a_record_is_of_is_for_the_plan_to_say(folder):
     assert cells["auc"].tolist() == [0.1, 0.1]
 
 
+def test_one_record_of_two_entries_bears_the_label_of_each(folder):
+    write(folder, fit("a", label="recorded"), fit("b", solver="gone", label="recorded"))
+    entry = {"kind": "fit", "trial": 0, "n_unlabeled": 100}
+    plan = [
+        entry | {"key": "a", "solver": "qsg_s2auc"},
+        entry | {"key": "a", "solver": "samult"},
+        entry | {"key": "b", "solver": "gone"},
+    ]
+    (folder / "plan.json").write_text(json.dumps(plan))
+    cells = load_results(folder).cells
+    assert cells["label"].tolist() == ["QSG-S2AUC", "SAMULT", "recorded"]
+
+
+def test_without_a_plan_all_records_count(folder):
+    write(folder, fit("a", auc=0.1), fit("b", auc=0.2))
+    assert load_results(folder).cells["auc"].tolist() == [0.1, 0.2]
+
+
+@pytest.mark.parametrize("text", ["[", '["a"]', "{}", '[{"solver": "samult"}]', "3"])
+def test_a_plan_that_is_none_is_named_in_one_line(folder, text):
+    write(folder, fit("a"))
+    (folder / "plan.json").write_text(text)
+    with pytest.raises(ResultsError, match=r"plan\.json: .*run the experiment again") as caught:
+        load_results(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_refusal_says_what_it_needed(folder):
+    refused = fit("a", status="out_of_memory", auc=None, needed=3 * 2**30)
+    write(folder, refused, fit("b", trial=1))
+    needed = load_results(folder).cells["needed"].tolist()
+    assert needed[0] == 3 * 2**30
+    assert math.isnan(needed[1])
+
+
 def test_a_line_cut_off_at_the_end_is_left_out(folder):
     write(folder, fit("a"), json.dumps(fit("b"))[:-7])
     assert len(load_results(folder).cells) == 1

@@ -1,7 +1,6 @@
 """Results folders made of invented records."""
 
 import json
-import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +15,7 @@ ALL = 59_335
 SIZES = (500, 1000, 2000, 5000, 10_000, 20_000, 50_000, ALL)
 
 
-def experiment_of(dataset, *, name=None, trials=10, solvers=KINDS, labels=None):
+def experiment_of(dataset, *, name=None, trials=10, solvers=KINDS, labels=None, **parts):
     kinds = {key: key if key in KINDS else "qsg_s2auc" for key in solvers}
     return Experiment(
         name=name or f"{dataset}_s2auc",
@@ -27,6 +26,7 @@ def experiment_of(dataset, *, name=None, trials=10, solvers=KINDS, labels=None):
             key: {"kind": kind, "grid": GRID} | ({"label": labels[key]} if labels else {})
             for key, kind in kinds.items()
         },
+        **parts,
     )
 
 
@@ -52,10 +52,8 @@ def record(experiment, solver, trial, n, *, full=False, **fields):
     } | fields
 
 
-def failure(experiment, solver, trial, n, status, message=""):
-    made = record(experiment, solver, trial, n, status=status, message=message)
-    for gib in re.findall(r"needs ([\d.]+) GiB", message):
-        made["needed"] = round(float(gib) * 2**30)
+def failure(experiment, solver, trial, n, status, **fields):
+    made = record(experiment, solver, trial, n, status=status, **fields)
     return {name: made[name] for name in made if name not in ("full", "auc", "test_auc", "params")}
 
 
@@ -69,8 +67,10 @@ def typical_records(experiment, *, sizes=SIZES, limit=12_000, seed=0, test=False
         for trial in range(experiment.protocol.trials):
             for n in sizes:
                 if exact and n > limit:
-                    message = f"out of memory limit: needs {n * n * 8e-9:.1f} GiB, limit 3.0 GiB"
-                    records.append(failure(experiment, solver, trial, n, "out_of_memory", message))
+                    refusal = {"message": "out of memory limit", "needed": 8 * n * n}
+                    records.append(
+                        failure(experiment, solver, trial, n, "out_of_memory", **refusal)
+                    )
                     continue
                 noise = float(np.exp(0.1 * rng.standard_normal()))
                 seconds = 3e-11 * n**3 + 0.01 if exact else (2e-5 * n + 0.05) / (place + 1)

@@ -4,10 +4,12 @@ import csv
 import re
 import statistics
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from dsgkit.errors import ResultsError
+from dsgkit.report import write_report
 from dsgkit.report.tables import text_table, write_tables
 
 
@@ -51,11 +53,11 @@ def test_numbers_are_those_of_plain_python(invent, make, tmp_path):
             assert float(row["mean"]) == pytest.approx(mean, rel=1e-12)
             assert float(row["std"]) == pytest.approx(std, rel=1e-9)
             assert entry.strip("*") == f"{mean:.3f} ± {std:.3f}"
-            assert (row["status"], row["needed_gib"]) == ("ok", "")
+            assert (row["status"], row["needed_bytes"]) == ("ok", "")
         else:
-            assert entry == "out of memory (needs 7.2 GiB)"
+            assert entry == "out of memory (needs 6.7 GiB)"
             assert (row["mean"], row["status"]) == ("", "out of memory")
-            assert float(row["needed_gib"]) == pytest.approx(7.2)
+            assert row["needed_bytes"] == str(8 * 30_000**2)
 
 
 def test_every_format_of_every_table_is_written(invent, make, tmp_path):
@@ -107,7 +109,7 @@ def test_statuses_are_words(invent, make, tmp_path):
     experiment = invent.experiment("codrna", trials=2)
     statuses = {"qsg_s2auc": "diverged", "samult": "indefinite", "rff_s2auc": "failed"}
     records = [
-        invent.failure(experiment, key, trial, 500, status, "something else")
+        invent.failure(experiment, key, trial, 500, status, message="it needs 9.0 GiB")
         for key, status in statuses.items()
         for trial in range(2)
     ]
@@ -118,7 +120,7 @@ def test_statuses_are_words(invent, make, tmp_path):
             trial,
             500,
             "out_of_memory",
-            f"while searching: out of memory limit: needs {26.4 - trial} GiB, limit 3.0 GiB",
+            needed=round((26.4 - trial) * 2**30),
         )
         for trial in range(2)
     ]
@@ -273,6 +275,66 @@ def test_several_datasets_are_compared_at_the_largest_finished_sizes(invent, mak
     assert list(read_markdown(tmp_path, "auc_test_table")) == ["codrna"]
     assert {path.parent.name for path in paths} == {"tables", "codrna", "skin"}
     assert "(20,000)" in text_table(results)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "expected"),
+    [
+        ([], {"params_table"}),
+        (["time_table", "auc_boxplot"], {"time_table", "params_table"}),
+        (["auc_table"], {"auc_table", "auc_test_table", "params_table"}),
+    ],
+)
+def test_outputs_say_which_tables_are_written(invent, make, tmp_path, outputs, expected):
+    experiment = invent.experiment("codrna", trials=1, outputs=outputs)
+    results = make(experiment, invent.typical(experiment, sizes=(500,), test=True))
+    paths = write_tables([results], tmp_path)
+    assert {path.stem for path in paths} == expected
+    assert set(paths) == set((tmp_path / "tables").iterdir())
+
+
+def test_several_datasets_have_the_tables_that_one_of_them_asks_for(invent, make, tmp_path):
+    experiments = [
+        invent.experiment(name, trials=1, outputs=outputs)
+        for name, outputs in (("codrna", ["auc_boxplot"]), ("skin", ["time_table"]))
+    ]
+    write_tables([make(e, invent.typical(e, sizes=(500,))) for e in experiments], tmp_path)
+    assert list(read_markdown(tmp_path, "time_table")) == ["codrna", "skin"]
+    assert not list(tmp_path.rglob("auc_table*"))
+    for name in ("codrna", "skin"):
+        stems = {path.stem for path in (tmp_path / "tables" / name).iterdir()}
+        assert stems == {"time_table", "params_table"}
+
+
+def test_a_report_has_what_the_outputs_say(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1, outputs=["time_table", "auc_boxplot"])
+    results = make(experiment, invent.typical(experiment, sizes=(500,)))
+    paths = write_report([results], tmp_path)
+    assert {path.stem for path in paths} == {"time_table", "params_table", "auc_boxplot"}
+
+
+def test_needs_below_a_gib_are_in_mib(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult", "pnu_auc"))
+    sizes = {"samult": 40.5 * 2**20, "pnu_auc": 2**30}
+    records = [
+        invent.failure(experiment, key, 0, 500, "out_of_memory", needed=round(size))
+        for key, size in sizes.items()
+    ]
+    write_tables([make(experiment, records)], tmp_path)
+    shown = read_markdown(tmp_path, "auc_table")
+    assert [entry["500"] for entry in shown.values()] == [
+        "out of memory (needs 40.5 MiB)",
+        "out of memory (needs 1.0 GiB)",
+    ]
+
+
+def test_no_name_of_a_dataset_leads_out_of_the_folder(invent, make, tmp_path):
+    results = several(invent, make)
+    spec = results[0].experiment.dataset.model_copy(update={"name": "../../up"})
+    odd = results[0].experiment.model_copy(update={"dataset": spec})
+    paths = write_tables([replace(results[0], experiment=odd), results[1]], tmp_path / "out")
+    assert all((tmp_path / "out/tables") in path.resolve().parents for path in paths)
+    assert {path.parent.name for path in paths} == {"tables", "_._.._up", "skin"}
 
 
 def test_two_results_of_one_dataset_have_different_names(invent, make, tmp_path):

@@ -1,4 +1,4 @@
-"""Wording that the messages about configs share."""
+"""Wording that messages about names and values share."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` for the known name nearest to ``name``, or nothing."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def nearest_or_all(name: str, known: Iterable[str]) -> str:
+    """Return `did_you_mean`, or the list of all known names if none is near."""
+    known = list(known)
+    return did_you_mean(name, known) or f"; known: {', '.join(known)}"
 
 
 def shown(value: Any) -> str:

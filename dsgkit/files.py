@@ -1,0 +1,75 @@
+"""Files written whole or not at all, names of folders, and what killed processes leave."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+_ABANDONED_SECONDS = 24 * 3600
+
+
+def folder_name(name: str) -> str:
+    """Return a name with whatever it must not hold as that of a folder replaced by ``_``."""
+    return re.sub(r"^\W|[/\\\x00-\x1f]", "_", name)
+
+
+def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file through a temporary one beside it; it is on disk when this returns.
+
+    Parameters
+    ----------
+    path : Path
+        The file; replaced if it exists.
+    write : callable
+        Takes the open binary file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written. After any error the old file is as it was (or the new one
+        in its place, if only the folder could not be synced), and nothing else is left behind.
+    """
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have what was created or renamed in a folder survive a crash of the machine."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_abandoned(parent: Path, pattern: str) -> None:
+    """Remove temporary folders of killed processes, once no living one can still be at it.
+
+    Parameters
+    ----------
+    parent : Path
+        Where they lie.
+    pattern : str
+        Which names are those of temporary folders; only those untouched for a day go.
+    """
+    for folder in parent.glob(pattern):
+        with suppress(FileNotFoundError):
+            touched = max(entry.stat().st_mtime for entry in (folder, *folder.rglob("*")))
+            if touched < time.time() - _ABANDONED_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
