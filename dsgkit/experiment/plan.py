@@ -62,7 +62,7 @@ class Cell:
             "seed": experiment.seed,
             "trial": self.trial,
             "solver": spec.kind,
-            "params": spec.params,
+            "params": self._fixed_params(spec),
             "points": list(self.points),
             "n_unlabeled": self.n_unlabeled,
         }
@@ -74,6 +74,11 @@ class Cell:
             ]
         text = json.dumps(identity, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def _fixed_params(self, spec: SolverSpec) -> Point:
+        """Return what the points do not set: the config's parameters over the defaults."""
+        params = {**registry.get(spec.kind).load()().get_params(), **spec.params}
+        return {name: params[name] for name in params if name not in self.points[0]}
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@ from itertools import product
 
 import pytest
 
+from dsgkit import SAMULT
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import DataError
@@ -131,6 +132,14 @@ def test_what_determines_a_result_is_in_its_key(toy, experiment, override):
 def test_what_does_not_is_not(toy, experiment, override):
     changed = load_experiment(toy, overrides=[override])
     assert CELL.key(changed, "data") == CELL.key(experiment, "data")
+
+
+def test_a_changed_default_changes_the_key(experiment, monkeypatch):
+    before = CELL.key(experiment, "data"), Cell("fit", "samult", 0, 40, ({},)).key(experiment, "d")
+    monkeypatch.setattr(SAMULT.__init__, "__defaults__", (99.0, 1.0, 0.5))
+    after = CELL.key(experiment, "data"), Cell("fit", "samult", 0, 40, ({},)).key(experiment, "d")
+    assert before[0] == after[0]
+    assert before[1] != after[1]
 
 
 def test_folds_are_not_part_of_a_fit_without_search(toy, experiment):
