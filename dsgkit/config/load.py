@@ -44,7 +44,8 @@ def load_experiment(
     name = document.data.get("name", Path(path).stem)
     document = without(document, "profiles")
     if profile is not None:
-        document = _overlay(document, _profile(profiles, profile, Path(path)))
+        chosen = _profile(profiles, profile, Path(path))
+        document = _overlay(document, _without_solvers_removed_in(document, chosen))
         name = f"{name}-{profile}"
     document.data["name"] = name
     for text in overrides:
@@ -109,6 +110,15 @@ def _profile(profiles: Document | None, name: str, path: Path) -> Document:
             hint = f"; it has: {', '.join(known)}" if known else "; it has none"
         raise ConfigError(f"{path}: unknown profile {name!r}{hint}")
     return subdocument(profiles, (name,))
+
+
+def _without_solvers_removed_in(document: Document, profile: Document) -> Document:
+    """Return a profile without what a base says of solvers that the config has removed."""
+    solvers, theirs = document.data.get("solvers"), profile.data.get("solvers")
+    if not (isinstance(solvers, dict) and isinstance(theirs, dict)):
+        return profile
+    kept = {name: value for name, value in theirs.items() if solvers.get(name, {}) is not None}
+    return Document({**profile.data, "solvers": kept}, profile.marks)
 
 
 def _override(text: str) -> Document:

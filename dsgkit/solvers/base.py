@@ -52,7 +52,7 @@ class PairwiseAUCEstimator(BaseEstimator):
     once also override ``cv_decision_function``.
     """
 
-    max_memory: float | None
+    max_memory: float | None = None
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any) -> PairwiseAUCEstimator:
         """Fit the model; see the subclasses."""
@@ -109,13 +109,16 @@ class PairwiseAUCEstimator(BaseEstimator):
     ) -> int:
         """Return the bytes that a fit of this size allocates, as predicted before it starts.
 
+        This, `flops` and `predict_flops` serve plans and progress bars. A solver that does not
+        say counts as small.
+
         Parameters
         ----------
         n_labeled, n_unlabeled, n_inputs : int
         n_models : int
             1 for a fit; more for that many models of one `cv_decision_function`.
         """
-        raise NotImplementedError
+        return 0
 
     def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
         """Return about how many floating-point operations a fit takes (as `memory_needed`).
@@ -124,14 +127,14 @@ class PairwiseAUCEstimator(BaseEstimator):
         count over its speed is a time. A double-precision operation counts twice; an exponential,
         or a sine with its cosine, counts as `FUNCTION_FLOPS` operations of its precision.
         """
-        raise NotImplementedError
+        return 1.0
 
     def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
         """Return about the operations of `decision_function` on ``n_rows`` rows.
 
         The other parameters are the size of the fit before it.
         """
-        raise NotImplementedError
+        return 0.0
 
     def _check_memory(self, needed: int) -> None:
         """Raise `MemoryLimitError` if ``needed`` bytes are above ``max_memory`` (GiB)."""

@@ -226,3 +226,14 @@ def test_importing_and_listing_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_removed_solver_stays_removed_in_a_profile_of_the_base(tmp_path):
+    (tmp_path / "base.yaml").write_text(
+        "dataset: {name: digits}\n"
+        "solvers: {samult: {grid: {lam: [1, 2]}}, qsg_s2auc: {}}\n"
+        "profiles: {quick: {solvers: {samult: {grid: {lam: [1]}}}}}\n"
+    )
+    (tmp_path / "child.yaml").write_text("extends: base.yaml\nsolvers: {samult: null}\n")
+    assert list(load_experiment(tmp_path / "child.yaml", profile="quick").solvers) == ["qsg_s2auc"]
+    assert "samult" in load_experiment(tmp_path / "base.yaml", profile="quick").solvers

@@ -21,6 +21,8 @@ from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import _start_worker, run_experiment
 from dsgkit.experiment.selection import best_point
+from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.registry import SOLVERS, SolverInfo
 from dsgkit.threads import blas_threads
 
 
@@ -184,6 +186,31 @@ def test_two_entries_for_the_same_work_are_computed_once(toy):
     assert len(both[0]) == 4
     assert both[0].reset_index(drop=True).equals(both[1].reset_index(drop=True))
     assert results.label("again") == "Again"
+
+
+class CentroidDifference(PairwiseAUCEstimator):
+    """A user's own solver, as small as one can be."""
+
+    def __init__(self, lam=1.0):
+        self.lam = lam
+
+    def fit(self, X, y, X_unlabeled):
+        self.direction_ = X[y == 1].mean(axis=0) - X[y == -1].mean(axis=0)
+        return self
+
+    def decision_function(self, X):
+        return np.asarray(X) @ self.direction_
+
+
+def test_a_solver_of_ones_own_needs_an_estimator_and_an_entry(toy, monkeypatch):
+    path = f"{CentroidDifference.__module__}:CentroidDifference"
+    info = SolverInfo("centroids", "Centroids", path, ("lam",), (), "here")
+    monkeypatch.setitem(SOLVERS, "centroids", info)
+    outcome, folder = run(toy, overrides=["solvers.centroids={grid: {lam: [1.0, 2.0]}}"])
+    assert outcome.failures == []
+    mine = load_results(folder).cells.query("solver == 'centroids'")
+    assert len(mine) == 4
+    assert (mine["auc"] > 0.6).all()
 
 
 def test_running_out_of_memory_is_no_failure(toy, monkeypatch):
