@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit._jit import exact
-from dsgkit.features.stream import DRAWS, philox, words
+from dsgkit.features.stream import DRAWS, key_words, philox, words
 
 _ROUNDS = 6
 
@@ -75,7 +75,6 @@ def draw_in_passes(
     bits = max(2, (pool_size - 1).bit_length())
     bits += bits % 2
     out = np.empty(n_iterations * batch_size, np.int64)
-    key = np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32)
     stream = np.uint32(DRAWS + source)
-    _fill_passes(out, first * batch_size, bits, pool_size, stream, *key)
+    _fill_passes(out, first * batch_size, bits, pool_size, stream, *key_words(seed))
     return out.reshape(n_iterations, batch_size)

@@ -272,8 +272,8 @@ class _Training:
         for k, X in self.resident.items():
             A += self._resident_gradient(k, X, W, rows, c)
         later = {s: (X[now.stop :], F[now.stop :]) for s, (X, F) in panel.items()}
-        self._decay(t, later)
-        eta, _ = p.step(t + 1)
+        eta, decay = p.step(t + 1)
+        self._decay(t, decay, later)
         A *= (-eta / (p.features.n_frequencies * self.scale)).astype(np.float32)
         if self.coefficients is not None:
             self.coefficients[t] = A
@@ -309,14 +309,16 @@ class _Training:
         return correlate(X[used], W, C)
 
     def _decay(
-        self, t: int, later: dict[int, tuple[NDArray[np.float32], NDArray[np.float32]]]
+        self,
+        t: int,
+        decay: NDArray[np.float64],
+        later: dict[int, tuple[NDArray[np.float32], NDArray[np.float32]]],
     ) -> None:
         """Shrink everything before iteration t by one factor per model.
 
         The factor goes into the running scale. Where the scale becomes 0, or leaves the range
         that float32 coefficients can follow, it is multiplied out and starts again at 1.
         """
-        _, decay = self.p.step(t + 1)
         self.scale *= decay
         size = np.abs(self.scale)
         out = np.flatnonzero((size < _SMALLEST_SCALE) | (size > _LARGEST_SCALE))

@@ -131,7 +131,8 @@ def _fill_words(out, first, stream, k0, k1):  # type: ignore[no-untyped-def]
         out[i, 1] = (np.uint64(w3) << _HALF) | np.uint64(w2)
 
 
-def _key(seed: int) -> tuple[np.uint32, np.uint32]:
+def key_words(seed: int) -> tuple[np.uint32, np.uint32]:
+    """Return the two words of Philox's key that a seed stands for."""
     if not 0 <= seed < 2**64:
         raise ValueError(f"a seed must be in 0..2^64-1, got {seed}")
     return np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32)
@@ -161,7 +162,7 @@ def normal_block(
     ndarray of float32, shape (n_rows, n_columns)
     """
     out = np.empty((n_rows, n_columns), np.float32)
-    _fill_normals(out, np.uint32(block), np.uint32(stream), *_key(seed))
+    _fill_normals(out, np.uint32(block), np.uint32(stream), *key_words(seed))
     return out
 
 
@@ -174,5 +175,5 @@ def words(seed: int, first: int, count: int, stream: int) -> NDArray[np.uint64]:
     """
     pair = first // 2
     out = np.empty(((first + count + 1) // 2 - pair, 2), np.uint64)
-    _fill_words(out, np.uint64(pair), np.uint32(stream), *_key(seed))
+    _fill_words(out, np.uint64(pair), np.uint32(stream), *key_words(seed))
     return out.reshape(-1)[first - 2 * pair : first - 2 * pair + count]
