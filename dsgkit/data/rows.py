@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dsgkit.mapped import read_rows
+
 Index = slice | NDArray[np.integer]
 
 
@@ -52,8 +54,7 @@ class Rows:
 
     def __getitem__(self, key: Index) -> NDArray[np.float32]:
         rows = key if self.index is None else self.index[key]
-        # np.array copies what a slice would only view, and drops the memmap subclass
-        values = np.array(self.base[rows], np.float32, order="C", subok=False)
+        values = read_rows(self.base, rows)
         if self.offset is not None:
             values -= self.offset
         if self.factor is not None:

@@ -1,8 +1,9 @@
 """The doubly stochastic gradient engine."""
 
 from dsgkit.engine.model import DSGModel, load_model
+from dsgkit.engine.problem import Problem, Source
 from dsgkit.engine.steps import DecreasingStep, StepRule
-from dsgkit.engine.training import Problem, Source, TrainResult, train
+from dsgkit.engine.training import train, train_values
 
 __all__ = [
     "DSGModel",
@@ -10,7 +11,7 @@ __all__ = [
     "Problem",
     "Source",
     "StepRule",
-    "TrainResult",
     "load_model",
     "train",
+    "train_values",
 ]

@@ -16,6 +16,10 @@ class StepRule(Protocol):
         """Return ``(eta_t, 1 - eta_t * lam)``, each of shape (G,), at the 1-based iteration t."""
         ...
 
+    def take(self, models: slice) -> StepRule:
+        """Return the rule of some of the models."""
+        ...
+
 
 @dataclass(frozen=True)
 class DecreasingStep:
@@ -40,3 +44,7 @@ class DecreasingStep:
         """Return the steps and the decays of iteration t."""
         shrink = self.theta_lam / (t + self.t0)
         return shrink / self.lam, 1.0 - shrink
+
+    def take(self, models: slice) -> DecreasingStep:
+        """Return the rule of some of the models."""
+        return DecreasingStep(self.theta_lam[models], self.lam[models], self.t0[models])

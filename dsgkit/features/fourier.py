@@ -14,24 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.features.stream import normal_block
+from dsgkit.features.stream import normal_blocks
 from dsgkit.features.tiles import cos_sin
+from dsgkit.mapped import read_rows
 from dsgkit.threads import single_blas_thread
 
 
-def as_block(rows: Any) -> NDArray[np.float32]:
-    """Return rows as the compiled kernels take them: a writable C-contiguous float32 copy.
-
-    A copy even of a memory map's slice: a read-only array would be compiled for anew.
-    """
-    return np.array(rows, np.float32, order="C", subok=False)
-
-
 def gaussian_frequencies(
-    seed: int, block: int, n_inputs: int, n_frequencies: int, sigma: float
+    seed: int, first: int, count: int, n_inputs: int, n_frequencies: int, sigma: float
 ) -> NDArray[np.float32]:
-    """Return a block of N(0, 2 sigma I) frequencies, those of ``exp(-sigma ||x - x'||^2)``."""
-    return normal_block(seed, block, n_inputs, n_frequencies) * np.float32(np.sqrt(2 * sigma))
+    """Return blocks of N(0, 2 sigma I) frequencies, those of ``exp(-sigma ||x - x'||^2)``."""
+    normals = normal_blocks(seed, first, count, n_inputs, n_frequencies)
+    normals *= np.float32(np.sqrt(2 * sigma))
+    return normals
 
 
 @dataclass(frozen=True)
@@ -42,12 +37,13 @@ class ShiftInvariantKernel:
     ----------
     name, formula : str
     frequencies : callable
-        ``(seed, block, n_inputs, n_frequencies, sigma) -> (n_inputs, n_frequencies) float32``.
+        ``(seed, first, count, n_inputs, n_frequencies, sigma)`` to ``count`` blocks of
+        frequencies in radians, a new array of float32 of shape (count, n_inputs, n_frequencies).
     """
 
     name: str
     formula: str
-    frequencies: Callable[[int, int, int, int, float], NDArray[np.float32]]
+    frequencies: Callable[[int, int, int, int, int, float], NDArray[np.float32]]
 
 
 KERNELS = {
@@ -80,10 +76,21 @@ class FourierFeatures:
     n_frequencies: int
     seed: int
 
-    def frequencies(self, block: int, n_inputs: int) -> NDArray[np.float32]:
-        """Return the frequencies of a block, shape (n_inputs, n_frequencies)."""
+    def frequencies(self, first: int, count: int, n_inputs: int) -> NDArray[np.float32]:
+        """Return the frequencies w of blocks ``first`` to ``first + count``.
+
+        Returns
+        -------
+        ndarray of float32, shape (count, n_inputs, n_frequencies)
+        """
         law = KERNELS[self.kernel].frequencies
-        return law(self.seed, block, n_inputs, self.n_frequencies, self.sigma)
+        return law(self.seed, first, count, n_inputs, self.n_frequencies, self.sigma)
+
+    def half_turns(self, first: int, count: int, n_inputs: int) -> NDArray[np.float32]:
+        """Return ``frequencies / pi``, as the compiled kernels take them."""
+        W = self.frequencies(first, count, n_inputs)
+        W *= np.float32(1 / np.pi)
+        return W
 
     def transform(self, X: Any, block: int) -> NDArray[np.float32]:
         """Return the features of a block at the rows of ``X``.
@@ -97,8 +104,8 @@ class FourierFeatures:
         -------
         ndarray of float32, shape (n, 2 * n_frequencies)
         """
-        X = as_block(X)
+        X = read_rows(X, slice(None))
         with single_blas_thread():
-            features = cos_sin(X, self.frequencies(block, X.shape[1]))
+            features = cos_sin(X, self.half_turns(block, 1, X.shape[1])[0])
         features *= np.float32(np.sqrt(1 / self.n_frequencies))
         return features

@@ -1,5 +1,7 @@
 """Functional gradients: what turns function values at drawn rows into coefficients."""
 
+from __future__ import annotations
+
 from typing import Protocol
 
 import numpy as np
@@ -21,4 +23,8 @@ class Objective(Protocol):
         -------
         list of ndarray of shape (batch_size, G)
         """
+        ...
+
+    def take(self, models: slice) -> Objective:
+        """Return the objective of some of the models."""
         ...

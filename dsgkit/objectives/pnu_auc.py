@@ -48,6 +48,10 @@ class PNUAUCObjective:
         _coefficients(*values, self.gamma, *out)
         return out
 
+    def take(self, models: slice) -> PNUAUCObjective:
+        """Return the objective of some of the models."""
+        return PNUAUCObjective(self.gamma[models])
+
     @staticmethod
     def curvature(gamma: float) -> float:
         """Bound on the largest eigenvalue of the risk's second derivative.

@@ -15,7 +15,7 @@ BLOCK_ROWS = 8192
 """Rows that are checked at a time."""
 
 LARGEST_PROJECTION = 5000.0
-"""Up to here the compiled cosines and sines are accurate."""
+"""Beyond, rounding a projection to float32 moves its cosine by more than 2^-12."""
 
 PROJECTION_SPREAD = 6.0
 """Standard deviations that a random projection is taken to stay within: of 10^9 two do not."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from dsgkit.engine import DecreasingStep, Problem, Source, TrainResult, train
+from dsgkit.engine import DecreasingStep, Problem, Source, sizes, train, train_values
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
@@ -32,9 +32,6 @@ from dsgkit.solvers.base import (
     encode_labels,
     training_rows,
 )
-
-COEFFICIENT_BUDGET = 2**30
-"""Bytes of coefficients above which a grid is trained in several passes."""
 
 PER_MODEL = ("lam", "gamma", "theta_lam", "t0")
 """Parameters in which the models of one pass may differ."""
@@ -148,14 +145,14 @@ class QSGS2AUC(PairwiseAUCEstimator):
         """
         models, positive = self._checked(X, y, X_unlabeled, [{}])
         pools = [np.arange(len(positive))]
-        result = _train(models, X, positive, X_unlabeled, pools, keep_model=True)
-        if result.model is None or not np.isfinite(result.model.coefficients).all():
+        model = train(_problem(models, X, positive, X_unlabeled, pools))
+        if not np.isfinite(model.coefficients).all():
             check_projections(X_unlabeled, self.sigma)
             raise DivergedError(
                 f"diverged with lam={self.lam:g}: the first steps are too long; set t0='stable'"
             )
-        self.model_ = result.model
-        self.n_iter_ = len(self.model_.coefficients)
+        self.model_ = model
+        self.n_iter_ = models[0]._iterations(len(X_unlabeled))
         self.n_features_in_ = X.shape[1]
         return self
 
@@ -181,14 +178,11 @@ class QSGS2AUC(PairwiseAUCEstimator):
         """
         models, positive = self._checked(X, y, X_unlabeled, points)
         pools = [training_rows(held_out, len(y)) for held_out in folds]
+        trained = train_values(_problem(models, X, positive, X_unlabeled, pools))[0]
+        final = trained.reshape(len(y), len(folds), len(points))
         values = np.full((len(points), len(y)), np.nan)
-        size = models[0]._points_per_pass(len(folds), len(X_unlabeled))
-        for start in range(0, len(points), size):
-            share = models[start : start + size]
-            result = _train(share, X, positive, X_unlabeled, pools, keep_model=False)
-            final = result.values[0].reshape(len(y), len(folds), len(share))
-            for fold, held_out in enumerate(folds):
-                values[start : start + len(share), held_out] = final[held_out, fold].T
+        for fold, held_out in enumerate(folds):
+            values[:, held_out] = final[held_out, fold].T
         diverged = ~np.isfinite(values[:, np.concatenate(folds)]).all(axis=1)
         if diverged.all():
             check_projections(X_unlabeled, models[0].sigma)
@@ -198,9 +192,12 @@ class QSGS2AUC(PairwiseAUCEstimator):
     def memory_needed(
         self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
     ) -> int:
-        """Return the bytes of the coefficients: they dominate, and do not grow with rows."""
-        per_model = self._coefficient_bytes(n_unlabeled)
-        return max(per_model, min(n_models * per_model, COEFFICIENT_BUDGET))
+        """Return the bytes of coefficients and values; they do not grow with streamed rows."""
+        T, n_resident = self._iterations(n_unlabeled), n_labeled
+        if 2 * n_unlabeled <= self.batch_size * T:
+            n_resident += n_unlabeled
+        per_model = sizes.model_bytes(T, self.n_features, n_resident)
+        return per_model * min(n_models, sizes.models_at_once(per_model))
 
     def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
         """Return about the operations of training; see the base class."""
@@ -222,13 +219,6 @@ class QSGS2AUC(PairwiseAUCEstimator):
         if self.n_iterations is not None:
             return self.n_iterations
         return max(200, -(-n_unlabeled // self.batch_size))
-
-    def _points_per_pass(self, n_folds: int, n_unlabeled: int) -> int:
-        return max(1, COEFFICIENT_BUDGET // (self._coefficient_bytes(n_unlabeled) * n_folds))
-
-    def _coefficient_bytes(self, n_unlabeled: int) -> int:
-        """Return the size of one model."""
-        return 4 * self._iterations(n_unlabeled) * 2 * self.n_features
 
     def _checked(
         self, X: Any, y: Any, X_unlabeled: Any, points: Sequence[Mapping[str, Any]]
@@ -275,23 +265,21 @@ class QSGS2AUC(PairwiseAUCEstimator):
         return self.theta_lam / self.lam * PNUAUCObjective.curvature(self.gamma)
 
 
-def _train(
+def _problem(
     models: Sequence[QSGS2AUC],
     X: Any,
     positive: NDArray[np.bool_],
     X_unlabeled: Any,
     pools: Sequence[NDArray[np.int64]],
-    *,
-    keep_model: bool,
-) -> TrainResult:
-    """Train every model on every pool of labelled rows, pool by pool."""
+) -> Problem:
+    """Return the problem of training every model on every pool of labelled rows, pool by pool."""
     positives = [pool[positive[pool]] for pool in pools]
     negatives = [pool[~positive[pool]] for pool in pools]
     if any(len(pool) == 0 for pool in (*positives, *negatives)):
         raise DataError("every fold must leave labelled rows of both classes to train on")
     columns = [(m.gamma, m.theta_lam, m.lam, m._offset()) for m in models]
     gamma, theta_lam, lam, t0 = np.tile(np.array(columns, np.float64).T, len(pools))
-    problem = Problem(
+    return Problem(
         tables=[X, X_unlabeled],
         sources=[Source(0, positives), Source(0, negatives), Source(1, in_passes=True)],
         objective=PNUAUCObjective(gamma),
@@ -301,4 +289,3 @@ def _train(
         batch_size=models[0].batch_size,
         group=np.repeat(np.arange(len(pools)), len(models)),
     )
-    return train(problem, keep_model=keep_model)

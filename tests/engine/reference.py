@@ -7,12 +7,12 @@ again, evaluates the whole batch on it and decays every coefficient.
 import numpy as np
 
 from dsgkit.engine.draws import draw_in_passes, draw_with_replacement
-from dsgkit.features.stream import normal_block
+from dsgkit.features.stream import normal_blocks
 
 
 def features(X, seed, t, m, sigma):
     """phi_t(X) with the factor sqrt(1/m)."""
-    W = normal_block(seed, t, X.shape[1], m).astype(np.float64) * np.sqrt(2 * sigma)
+    W = normal_blocks(seed, t, 1, X.shape[1], m)[0].astype(np.float64) * np.sqrt(2 * sigma)
     Z = X.astype(np.float64) @ W
     return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(m)
 

@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dsgkit.engine.training as engine
+import dsgkit.engine.training as training
 from dsgkit import QSGS2AUC
+from dsgkit.engine import Problem, Source, sizes
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features.fourier import FourierFeatures
 from tests.engine import reference
@@ -32,13 +33,13 @@ configurations = st.fixed_dictionaries(
         "t0": st.sampled_from([0.0, 2.0, 7.5]),
     }
 )
-sizes = st.fixed_dictionaries(
+shapes = st.fixed_dictionaries(
     {"T": st.integers(1, 25), "b": st.integers(1, 40), "m": st.integers(1, 33)}
 )
 
 
 @settings(max_examples=40)
-@given(configurations, sizes, st.integers(0, 2**64 - 1), st.sampled_from([20, 200, 5000]))
+@given(configurations, shapes, st.integers(0, 2**64 - 1), st.sampled_from([20, 200, 5000]))
 def test_one_model_equals_the_authors_loop(setting, size, seed, n_unlabeled):
     X, positive, XU = problem(0, n_unlabeled=n_unlabeled)
     model = QSGS2AUC(
@@ -56,7 +57,7 @@ def test_one_model_equals_the_authors_loop(setting, size, seed, n_unlabeled):
 @settings(max_examples=15)
 @given(
     st.lists(configurations, min_size=1, max_size=5),
-    sizes,
+    shapes,
     st.integers(0, 2**32),
     st.sampled_from([15, 3000]),
 )
@@ -84,7 +85,7 @@ def test_resident_and_streamed_rows_give_the_same_model(monkeypatch, resident):
     fit = QSGS2AUC(n_iterations=40, batch_size=16, n_features=8).fit
     expected = fit(X, positive, XU).decision_function(XU)
     monkeypatch.setattr(
-        engine.Problem, "resident", lambda self, table: table == 0 or resident, raising=True
+        Problem, "resident", lambda self, table: table == 0 or resident, raising=True
     )
     assert close(fit(X, positive, XU).decision_function(XU), expected)
 
@@ -93,7 +94,7 @@ def test_panels_do_not_change_the_model(monkeypatch):
     X, positive, XU = problem(3, n_unlabeled=4000)
     fit = QSGS2AUC(n_iterations=60, batch_size=16, n_features=8).fit
     expected = fit(X, positive, XU).decision_function(XU)
-    monkeypatch.setattr(engine, "PANEL_ROWS", 3 * 16)
+    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 3 * 16)
     assert close(fit(X, positive, XU).decision_function(XU), expected)
 
 
@@ -101,16 +102,17 @@ def test_renormalised_scales_do_not_change_the_model(monkeypatch):
     X, positive, XU = problem(4, n_unlabeled=4000)
     fit = QSGS2AUC(n_iterations=60, batch_size=16, n_features=8, lam=0.5).fit
     expected = fit(X, positive, XU).decision_function(XU)
-    monkeypatch.setattr(engine, "_SMALLEST_SCALE", 0.3)
+    monkeypatch.setattr(training, "_SMALLEST_SCALE", 0.3)
     assert close(fit(X, positive, XU).decision_function(XU), expected)
 
 
 def test_a_zero_decay_forgets_everything_before():
     X, positive, XU = problem(5)
     model = QSGS2AUC(theta_lam=4.0, lam=1.0, n_iterations=10, batch_size=8, n_features=4)
-    coefficients = model.fit(X, positive, XU).model_.coefficients
-    assert not coefficients[:3].any()
-    assert coefficients[3:].any(axis=(1, 2)).all()
+    fitted = model.fit(X, positive, XU).model_
+    assert fitted.first_block == 3
+    assert len(fitted.coefficients) == 7
+    assert fitted.coefficients.any(axis=(1, 2)).all()
 
 
 def test_a_diverging_model_leaves_its_neighbours_alone():
@@ -134,15 +136,21 @@ def test_divergence_is_an_error_with_a_way_out():
     assert np.isfinite(stable.decision_function(XU)).all()
 
 
-def test_more_passes_than_the_coefficient_budget_give_the_same_values(monkeypatch):
-    X, positive, XU = problem(7)
+def test_several_passes_within_the_memory_budget_give_the_same_values(monkeypatch):
+    X, positive, XU = problem(7, n_unlabeled=3000)
     folds = [np.arange(15), np.arange(15, 30)]
     points = [{"lam": lam, "gamma": gamma} for lam in (0.5, 1.0) for gamma in (0.0, 0.5, 1.0)]
     model = QSGS2AUC(n_iterations=20, batch_size=8, n_features=4)
     expected = model.cv_decision_function(X, positive, XU, folds, points)
-    monkeypatch.setattr("dsgkit.solvers.qsg_s2auc.COEFFICIENT_BUDGET", 4 * 20 * 8 * 2 * 2)
+    runs = []
+    run = training._Training.run
+    monkeypatch.setattr(
+        training._Training, "run", lambda self: runs.append(self.p.n_models) or run(self)
+    )
+    monkeypatch.setattr(sizes, "MODEL_BYTES", 5 * sizes.model_bytes(20, 4, len(X)) + 1)
     split = model.cv_decision_function(X, positive, XU, folds, points)
     np.testing.assert_allclose(split, expected, rtol=1e-4, atol=1e-5)
+    assert runs == [5, 5, 2]
 
 
 @pytest.mark.parametrize(
@@ -151,9 +159,9 @@ def test_more_passes_than_the_coefficient_budget_give_the_same_values(monkeypatc
 )
 def test_the_choice_of_residents_counts_features(n_rows, per_iteration, T, expected):
     X = np.zeros((n_rows, 2), np.float32)
-    counted = engine.Problem(
+    counted = Problem(
         tables=[X],
-        sources=[engine.Source(0)] * per_iteration,
+        sources=[Source(0)] * per_iteration,
         objective=None,
         step=None,
         features=FourierFeatures("gaussian", 1.0, 4, 0),

@@ -1,3 +1,4 @@
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,6 +18,10 @@ KNOWN_ANSWERS = [
         [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1],
     ),
 ]
+
+
+def block(seed, number, d, m, **options):
+    return stream.normal_blocks(seed, number, 1, d, m, **options)[0]
 
 
 @pytest.mark.parametrize(("counter", "key", "expected"), KNOWN_ANSWERS)
@@ -60,18 +65,17 @@ PINNED_WORDS = [0xE38A2444F067715, 0x9FE71AB420215688, 0x3DF94CB23CED7561]
 
 def test_the_stream_never_changes():
     """Bits of version 1: a change here breaks every saved model."""
-    block = stream.normal_block(2**40 + 7, 3, 5, 4)
-    expected = PINNED_BLOCK
-    np.testing.assert_array_equal(block.view(np.uint32), np.array(expected, np.uint32))
+    bits = block(2**40 + 7, 3, 5, 4).view(np.uint32)
+    np.testing.assert_array_equal(bits, np.array(PINNED_BLOCK, np.uint32))
     assert stream.words(2**40 + 7, 5, 3, stream.DRAWS).tolist() == PINNED_WORDS
 
 
 def test_normals_are_the_box_muller_transform_of_the_words():
-    seed, block, d, m = 99, 4, 6, 50
-    values = stream.normal_block(seed, block, d, m)
+    seed, number, d, m = 99, 4, 6, 50
+    values = block(seed, number, d, m)
     for group in range(2):
         for j in range(m):
-            words = philox_in_python((j, group, block, stream.FREQUENCIES), (seed, 0))
+            words = philox_in_python((j, group, number, stream.FREQUENCIES), (seed, 0))
             for pair in range(2):
                 u, v = (words[2 * pair] + 0.5) / 2**32, words[2 * pair + 1] / 2**32
                 radius = np.sqrt(-2 * np.log(u))
@@ -110,7 +114,7 @@ def test_log_and_turn_at_every_kind_of_word():
 
 
 def test_the_normals_are_normal_and_uncorrelated():
-    values = stream.normal_block(5, 0, 40, 5000)
+    values = block(5, 0, 40, 5000)
     assert stats.kstest(values.ravel(), "norm").pvalue > 1e-3
     correlation = np.corrcoef(values)[np.triu_indices(40, 1)]
     assert np.abs(correlation).max() < 5 / np.sqrt(5000)
@@ -119,17 +123,37 @@ def test_the_normals_are_normal_and_uncorrelated():
 
 @given(st.integers(1, 11), st.integers(1, 40))
 def test_a_smaller_block_is_a_corner_of_a_larger_one(d, m):
-    large = stream.normal_block(1, 2, 11, 40)
-    np.testing.assert_array_equal(stream.normal_block(1, 2, d, m), large[:d, :m])
+    large = block(1, 2, 11, 40)
+    np.testing.assert_array_equal(block(1, 2, d, m), large[:d, :m])
+
+
+@given(st.integers(0, 9), st.integers(1, 5))
+def test_blocks_made_together_are_those_made_alone(first, count):
+    together = stream.normal_blocks(7, first, count, 6, 21)
+    alone = [block(7, first + i, 6, 21) for i in range(count)]
+    np.testing.assert_array_equal(together, alone)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_bits_do_not_depend_on_threads(n_threads):
+    n_threads = min(n_threads, numba.config.NUMBA_NUM_THREADS)
+    expected = stream.normal_blocks(7, 3, 9, 40, 300), stream.words(7, 5, 2**17, stream.DRAWS)
+    numba.set_num_threads(n_threads)
+    try:
+        again = stream.normal_blocks(7, 3, 9, 40, 300), stream.words(7, 5, 2**17, stream.DRAWS)
+    finally:
+        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    for a, b in zip(expected, again, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_seeds_blocks_and_streams_differ():
-    base = stream.normal_block(1, 2, 4, 8)
+    base = block(1, 2, 4, 8)
     others = [
-        stream.normal_block(2, 2, 4, 8),
-        stream.normal_block(1 + 2**32, 2, 4, 8),
-        stream.normal_block(1, 3, 4, 8),
-        stream.normal_block(1, 2, 4, 8, stream=stream.DRAWS),
+        block(2, 2, 4, 8),
+        block(1 + 2**32, 2, 4, 8),
+        block(1, 3, 4, 8),
+        block(1, 2, 4, 8, stream=stream.DRAWS),
     ]
     assert all((other != base).all() for other in others)
 
@@ -145,4 +169,4 @@ def test_words_are_numbered(first, count):
 @pytest.mark.parametrize("seed", [-1, 2**64])
 def test_seeds_out_of_range(seed):
     with pytest.raises(ValueError, match="seed"):
-        stream.normal_block(seed, 0, 1, 1)
+        stream.normal_blocks(seed, 0, 1, 1, 1)

@@ -26,7 +26,7 @@ def test_features_of_all_rows_that_pass_are_accurate(sigma):
     with pytest.raises(DataError, match="too large"):
         check_projections(X * np.float32(1.01), sigma)
     features = FourierFeatures("gaussian", sigma, 4000, 0)
-    Z = X.astype(np.float64) @ features.frequencies(0, 6)
+    Z = X.astype(np.float64) @ features.frequencies(0, 1, 6)[0]
     assert 3000 < abs(Z).max() < 5000
     # beyond the 2e-6 of the functions the projection itself is rounded, to 2^-12 at 5000
     exact = np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(4000)

@@ -1,0 +1,141 @@
+import re
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from dsgkit import _jit
+from dsgkit.features import tiles
+from dsgkit.threads import single_blas_thread
+
+ONE = np.ones((1, 1), np.float32)
+
+
+def exact(X, W):
+    """[cos, sin] of pi X W in float64."""
+    half_turns = np.mod(X.astype(np.float64) @ W, 2)
+    return np.hstack([np.cos(np.pi * half_turns), np.sin(np.pi * half_turns)])
+
+
+def rows_of(n, d, m, n_models, seed=0):
+    rng = np.random.default_rng(seed)
+    return (
+        rng.random((n, d), dtype=np.float32),
+        rng.normal(size=(3, d, m)).astype(np.float32),
+        rng.normal(size=(3, 2 * m, n_models)).astype(np.float32),
+    )
+
+
+@_jit.fast
+def _cosines(u, out):
+    for i in range(len(u)):
+        out[i] = tiles.cosine(u[i])
+
+
+RNG = np.random.default_rng(0)
+ANGLES = {
+    "usual": RNG.normal(size=300_000) * 10,
+    "first turns": np.linspace(-4, 4, 400_001),
+    "around quarters": (np.arange(-4000, 4000) / 4)[:, None] + np.linspace(-1e-3, 1e-3, 21),
+    "large": RNG.uniform(-(2**22), 2**22, 300_000),
+    "every scale": RNG.uniform(-1, 1, (2500, 120)) * 2.0 ** np.arange(-100, 20),
+    "ends": np.array([0.0, -0.0, 2**22 - 0.5, -(2**22) + 0.5, 1e-45, -1e-38]),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(ANGLES))
+def test_functions_are_accurate_over_the_whole_range(kind):
+    u = ANGLES[kind].astype(np.float32).ravel()
+    expected = exact(u[:, None], np.ones((1, 1)))
+    assert np.abs(tiles.cos_sin(u[:, None], ONE) - expected).max() < 2.5e-7
+    cosines = np.empty_like(u)
+    _cosines(u, cosines)
+    assert np.abs(cosines - expected[:, 0]).max() < 2.5e-7
+
+
+def test_functions_pass_on_what_is_not_finite():
+    u = np.array([[np.nan], [np.inf], [-np.inf]], np.float32)
+    assert np.isnan(tiles.cos_sin(u, ONE)).all()
+    values = np.zeros((3, 1), np.float32)
+    tiles.add_blocks(u, ONE[None], np.ones((1, 2, 1), np.float32), values)
+    assert np.isnan(values).all()
+
+
+@pytest.mark.parametrize("function", ["tile_features", "_accumulate_one"])
+def test_loops_over_frequencies_are_vectorised(function):
+    """By the machine code: it multiplies several float32 at a time."""
+    kernel = getattr(tiles, function)
+    options = {"fastmath": kernel.targetoptions["fastmath"], "error_model": "numpy"}
+    compiled = numba.njit(**options)(kernel.py_func)
+    f2, f3 = np.zeros((2, 4), np.float32), np.zeros((2, 2, 4), np.float32)
+    arguments = {
+        "tile_features": (f2, np.zeros((2, 8), np.float32)),
+        "_accumulate_one": (f2, f3, f2, f2, f2[0], np.zeros((1, 2, 4), np.float32)),
+    }[function]
+    compiled.compile(tuple(numba.typeof(a) for a in arguments))
+    (code,) = compiled.inspect_asm().values()
+    assert re.search(r"v?(mul|fmadd\d+)ps|f(mul|mla)\s+v\d+\.4s", code)
+
+
+@given(
+    arrays(np.float32, (5, 4), elements=st.floats(-30, 30, width=32)),
+    arrays(np.float32, (4, 6), elements=st.floats(-30, 30, width=32)),
+)
+def test_the_documented_error_bound_of_features(X, W):
+    size = np.abs(X.astype(np.float64)) @ np.abs(W.astype(np.float64))
+    bound = 2.5e-7 + (4 + 2) * 2.0**-24 * np.pi * size
+    assert (np.abs(tiles.cos_sin(X, W) - exact(X, W)) <= np.hstack([bound, bound])).all()
+
+
+@pytest.mark.parametrize("n_models", [1, 2, 40, 200])
+@pytest.mark.parametrize(("n", "m"), [(1, 19), (64, 1), (300, 64), (777, 19)])
+def test_adding_blocks(n, m, n_models):
+    X, W, A = rows_of(n, 5, m, n_models)
+    values = np.random.default_rng(1).normal(size=(n, n_models)).astype(np.float32)
+    expected = values + sum(exact(X, W[t]) @ A[t] for t in range(3))
+    tiles.add_blocks(X, W, A, values)
+    np.testing.assert_allclose(values, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_models", [1, 3])
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (70, 19), (300, 64), (600, 130)])
+def test_correlating_rows_with_a_block(n, m, n_models):
+    X, W, _ = rows_of(n, 5, m, n_models)
+    C = np.random.default_rng(1).normal(size=(n, n_models)).astype(np.float32)
+    np.testing.assert_allclose(tiles.correlate(X, W[0], C), exact(X, W[0]).T @ C, atol=2e-4)
+
+
+@pytest.mark.parametrize("n_models", [1, 6, 90])
+def test_results_do_not_depend_on_threads(n_models, monkeypatch):
+    monkeypatch.setattr(tiles, "TERMS_PER_THREAD", 1)
+    X, W, A = rows_of(1500, 7, 150, n_models)
+    C = np.random.default_rng(1).normal(size=(1500, n_models)).astype(np.float32)
+
+    def results():
+        values = np.zeros((1500, n_models), np.float32)
+        tiles.add_blocks(X, W, A, values)
+        return values, tiles.correlate(X, W[0], C), tiles.cos_sin(X, W[0])
+
+    with single_blas_thread():
+        expected = results()
+        numba.set_num_threads(1)
+        try:
+            alone = results()
+        finally:
+            numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    for a, b in zip(expected, alone, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@given(st.integers(1, 2000), st.integers(1, 5000), st.integers(1, 1000))
+def test_tiles_are_within_their_rule(d, m, n_models):
+    rows = tiles.tile_rows(d, m, n_models)
+    assert tiles.FEWEST_ROWS <= rows <= tiles.MOST_ROWS
+    assert rows % 8 == 0
+    largest = m * max(d, 2 * n_models if n_models > 1 else 1)
+    unpacked = rows * largest <= tiles.UNPACKED_TERMS
+    assert unpacked or largest * tiles.FEWEST_ROWS > tiles.UNPACKED_TERMS
+    assert 4 * rows * m <= tiles.cache_size() or rows == tiles.FEWEST_ROWS
