@@ -1,0 +1,73 @@
+"""QSG-S2AUC as papers' authors write it, in plain numpy: what the benchmarks compare with.
+
+Each iteration makes every earlier block of frequencies again from its seed, evaluates the whole
+batch of three times ``batch_size`` rows on it, and decays every coefficient.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+
+def fit(
+    X: NDArray,
+    y: NDArray,
+    X_unlabeled: NDArray,
+    *,
+    n_iterations: int,
+    batch_size: int = 256,
+    n_features: int = 256,
+    lam: float = 0.125,
+    sigma: float = 1.0,
+    gamma: float = 0.5,
+    theta_lam: float = 1.5,
+    dtype: DTypeLike = np.float32,
+) -> NDArray:
+    """Train one model (Algorithm 1 of Shi et al., IJCAI 2019).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_labeled, n_inputs)
+    y : ndarray of shape (n_labeled,)
+        Labels -1 and 1.
+    X_unlabeled : ndarray of shape (n_unlabeled, n_inputs)
+    n_iterations, batch_size, n_features : int
+        T, b and m.
+    lam, sigma, gamma, theta_lam : float
+        As in `dsgkit.QSGS2AUC`.
+    dtype : dtype
+        Of rows, features and coefficients.
+
+    Returns
+    -------
+    ndarray of shape (n_iterations, 2 * n_features)
+        Coefficients of each block.
+    """
+    b, m = batch_size, n_features
+    positive, negative = X[y > 0].astype(dtype), X[y <= 0].astype(dtype)
+    unlabeled = X_unlabeled.astype(dtype)
+    draws = np.random.default_rng(0)
+    alpha = np.zeros((n_iterations, 2 * m), dtype)
+    for t in range(n_iterations):
+        rows = np.concatenate(
+            [pool[draws.integers(0, len(pool), b)] for pool in (positive, negative, unlabeled)]
+        )
+        f = np.zeros(3 * b, dtype)
+        for j in range(t):
+            f += features(rows, j, m, sigma) @ alpha[j]
+        p, n, u = f[:b], f[b : 2 * b], f[2 * b :]
+        pn, pu, un = 2 * gamma * (1 - p + n), 2 * (1 - gamma) * (1 - p + u), 2 * (1 - gamma)
+        un = un * (1 - u + n)
+        c = np.concatenate([-pn - pu, pn + un, pu - un]) / b
+        alpha[:t] *= 1 - theta_lam / (t + 1)
+        alpha[t] = -theta_lam / lam / (t + 1) * (features(rows, t, m, sigma).T @ c)
+    return alpha
+
+
+def features(X: NDArray, block: int, n_features: int, sigma: float) -> NDArray:
+    """Return the features of a block, made from its seed, shape (n, 2 * n_features)."""
+    rng = np.random.default_rng(block)
+    W = rng.standard_normal((X.shape[1], n_features), dtype=X.dtype.type)
+    Z = X @ (W * X.dtype.type(np.sqrt(2 * sigma)))
+    return np.concatenate([np.cos(Z), np.sin(Z)], axis=1) / X.dtype.type(np.sqrt(n_features))

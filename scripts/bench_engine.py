@@ -1,0 +1,395 @@
+"""Measure the engine: one fit and a whole grid, against the method as authors write it.
+
+For each number of inputs d, in one run and in turn, medians of the repeats:
+
+- the author-style loop in numpy with its default threads (`author_loop.py`, in float32: numpy's
+  float64 cosines are several times slower still);
+- the engine, one fit;
+- the engine, the paper's grid at one sigma: 7 lam x 11 gamma x 5 folds = 385 models;
+- the hardware's limit: the projections of all features that the method must evaluate as bare
+  matrix products, plus their cosines and sines as one vectorised loop in the cache; for the grid
+  also the product of the features with 385 columns. Each is the fastest of several shapes.
+
+Then the gain of a second thread, how the cost grows with T, b and m, and what a user would pick
+instead: scikit-learn's RBFSampler with the same loop on fixed features, and the exact solution
+(SAMULT) by the number of rows. Compilation is not measured.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import author_loop
+import click
+import make_big_data
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.kernel_approximation import RBFSampler
+
+from dsgkit import QSGS2AUC, SAMULT
+from dsgkit._jit import fast_parallel, prange
+from dsgkit.features.tiles import tile_features
+from dsgkit.metrics import auc
+from dsgkit.threads import single_blas_thread
+
+LAM = [2.0**k for k in range(-3, 4)]
+GAMMA = [k / 10 for k in range(11)]
+POINTS = [{"lam": lam, "gamma": gamma} for lam, gamma in itertools.product(LAM, GAMMA)]
+N_FOLDS = 5
+N_MODELS = len(POINTS) * N_FOLDS
+N_LABELED = 200
+BATCH = N_FREQUENCIES = 256
+SETTING = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}
+
+Rows = NDArray[np.float32]
+
+
+def seconds(run: Callable[[], object]) -> float:
+    """Return the wall-clock time of a call."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def medians(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Return the median seconds of each call; the calls are made in turn."""
+    times = {name: [] for name in runs}  # type: dict[str, list[float]]
+    for _ in range(repeats):
+        for name, run in runs.items():
+            times[name].append(seconds(run))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def keep_freed_memory() -> None:
+    """Have malloc keep what arrays free: it makes the author-style loop 5 times faster.
+
+    glibc raises its thresholds once a large block has been freed.
+    """
+    del [np.empty(2**25 - 2**16, np.uint8)][:]
+
+
+# ------------------------------------------------------------------------------ the limit
+
+
+@fast_parallel
+def _products(A, B, out, calls):  # type: ignore[no-untyped-def]
+    for part in prange(out.shape[0]):
+        for _ in range(calls):
+            np.dot(A[part], B, out[part])
+
+
+@fast_parallel
+def _sincos(Z, out, calls):  # type: ignore[no-untyped-def]
+    for part in prange(out.shape[0]):
+        for _ in range(calls):
+            tile_features(Z[part], out[part])
+
+
+def product_seconds(inner: int, columns: int) -> float:
+    """Return the seconds per row of a float32 product (rows, inner) x (inner, columns).
+
+    The fastest of tiles of several sizes, one per thread and in its cache, and of one large product
+    by BLAS with all its threads.
+    """
+    rng = np.random.default_rng(0)
+    B = rng.random((inner, columns), dtype=np.float32)
+    threads = numba.get_num_threads()
+    found = []
+    with single_blas_thread():
+        for rows in (24, 64, 216, 256, 512):
+            A = rng.random((threads, rows, inner), dtype=np.float32)
+            out = np.empty((threads, rows, columns), np.float32)
+            calls = max(1, int(1e9 / (rows * inner * columns)))
+            _products(A, B, out, 1)
+            found.append(seconds(lambda A=A, out=out, n=calls: _products(A, B, out, n)))  # type: ignore[misc]
+            found[-1] /= calls * threads * rows
+    A, out = rng.random((8192, inner), dtype=np.float32), np.empty((8192, columns), np.float32)
+    np.dot(A, B, out=out)
+    return min(*found, seconds(lambda: np.dot(A, B, out=out)) / len(A))
+
+
+def sincos_seconds() -> float:
+    """Return the seconds that the cosine and the sine of one projection take, all threads busy."""
+    threads, calls = numba.get_num_threads(), 2000
+    Z = np.random.default_rng(0).normal(size=(threads, 64, N_FREQUENCIES)).astype(np.float32)
+    out = np.empty((threads, 64, 2 * N_FREQUENCIES), np.float32)
+    _sincos(Z, out, 1)
+    return seconds(lambda: _sincos(Z, out, calls)) / (calls * Z.size)
+
+
+def limits(n_inputs: int, n_iterations: int) -> tuple[float, float]:
+    """Return the limits of one fit and of the grid, in seconds.
+
+    Each drawn unlabelled row is evaluated on every earlier block, and each new block at the rows
+    drawn and at the labelled rows.
+    """
+    T = n_iterations
+    rows = BATCH * T * (T - 1) / 2 + (BATCH + N_LABELED) * T
+    one = product_seconds(n_inputs, N_FREQUENCIES) + N_FREQUENCIES * sincos_seconds()
+    return rows * one, rows * (one + product_seconds(2 * N_FREQUENCIES, N_MODELS))
+
+
+# ------------------------------------------------------------------- one fit and the grid
+
+
+class Task:
+    """Random rows of one size and the ways to train on them."""
+
+    def __init__(self, n_inputs: int, n_iterations: int, **sizes: int) -> None:
+        rng = np.random.default_rng(0)
+        self.T = n_iterations
+        self.X = rng.random((N_LABELED, n_inputs), dtype=np.float32)
+        self.y = np.where(self.X[:, 0] > np.median(self.X[:, 0]), 1, -1)
+        n_unlabeled = n_iterations * sizes.get("batch_size", BATCH)
+        self.XU = rng.random((n_unlabeled, n_inputs), dtype=np.float32)
+        self.folds = np.array_split(rng.permutation(N_LABELED), N_FOLDS)
+        self.model = QSGS2AUC(**SETTING, n_iterations=n_iterations, **sizes)
+
+    def compile(self) -> None:
+        """Compile all that `fit` and `grid` use."""
+        few = QSGS2AUC(n_iterations=40, batch_size=8, n_features=8)
+        few.fit(self.X, self.y, self.XU[:1000])
+        few.cv_decision_function(self.X, self.y, self.XU[:1000], self.folds, POINTS[:2])
+
+    def fit(self) -> object:
+        """Train one model."""
+        return self.model.fit(self.X, self.y, self.XU)
+
+    def grid(self) -> object:
+        """Train the grid of 385 models."""
+        return self.model.cv_decision_function(self.X, self.y, self.XU, self.folds, POINTS)
+
+    def author(self) -> object:
+        """Train one model as authors write it."""
+        return author_loop.fit(self.X, self.y, self.XU, n_iterations=self.T, **SETTING)
+
+
+def measure_size(n_inputs: int, n_iterations: int, repeats: int) -> tuple[dict, dict]:
+    """Return the figures of one fit and of the grid for one number of inputs."""
+    task = Task(n_inputs, n_iterations)
+    task.compile()
+    found: list[tuple[float, float]] = []
+    runs = {
+        "author": task.author,
+        "fit": task.fit,
+        "limit": lambda: found.append(limits(n_inputs, n_iterations)),
+        "grid": task.grid,
+    }
+    times = medians(runs, repeats)
+    limit, grid_limit = (statistics.median(values) for values in zip(*found, strict=True))
+    one_fit = {
+        "seconds": times["fit"],
+        "author_seconds": times["author"],
+        "limit_seconds": limit,
+        "speedup": times["author"] / times["fit"],
+        "over_limit": times["fit"] / limit,
+    }
+    grid = {
+        "seconds": times["grid"],
+        "limit_seconds": grid_limit,
+        "speedup_per_model": times["author"] / (times["grid"] / N_MODELS),
+        "over_limit": times["grid"] / grid_limit,
+        "fits_of_one_model": times["grid"] / times["fit"],
+    }
+    return one_fit, grid
+
+
+def measure_threads(n_iterations: int, repeats: int) -> dict[str, float]:
+    """Return the gain of all threads over one, of a fit and of the grid."""
+    available = numba.get_num_threads()
+    task = Task(18, n_iterations)
+    task.compile()
+
+    def alone(run: Callable[[], object]) -> None:
+        numba.set_num_threads(1)
+        run()
+        numba.set_num_threads(available)
+
+    runs: dict[str, Callable[[], object]] = {
+        "fit": task.fit,
+        "fit_1": lambda: alone(task.fit),
+        "grid": task.grid,
+        "grid_1": lambda: alone(task.grid),
+    }
+    times = medians(runs, repeats)
+    return {
+        "threads": available,
+        f"speedup_{available}": times["fit_1"] / times["fit"],
+        f"grid_speedup_{available}": times["grid_1"] / times["grid"],
+    }
+
+
+def exponent(sizes: list[int], repeats: int, task_of: Callable[[int], Task]) -> float:
+    """Return the slope of log time against log size."""
+    tasks = {str(size): task_of(size) for size in sizes}
+    times = medians({size: task.fit for size, task in tasks.items()}, repeats)
+    return float(np.polyfit(np.log(sizes), np.log(list(times.values())), 1)[0])
+
+
+def measure_scaling(repeats: int) -> dict[str, float]:
+    """Return the exponents with which one fit in one pass grows with T, m and b (d = 18)."""
+    Task(18, 200).compile()
+    return {
+        "T": exponent([400, 800, 1600], repeats, lambda T: Task(18, T)),
+        "m": exponent([128, 256, 512, 1024], repeats, lambda m: Task(18, 400, n_features=m)),
+        "b": exponent([128, 256, 512, 1024], repeats, lambda b: Task(18, 400, batch_size=b)),
+    }
+
+
+def measure_sincos() -> dict[str, float]:
+    """Return nanoseconds per cosine and sine: vectorised on one thread, and numpy's."""
+    available = numba.get_num_threads()
+    numba.set_num_threads(1)
+    ours = statistics.median(sincos_seconds() for _ in range(5))
+    numba.set_num_threads(available)
+    z = np.random.default_rng(0).normal(size=(64, N_FREQUENCIES)).astype(np.float32)
+    out = np.empty_like(z)
+
+    def both() -> None:
+        for _ in range(200):
+            np.cos(z, out=out)
+            np.sin(z, out=out)
+
+    numpy_ns = statistics.median(seconds(both) for _ in range(5)) / (200 * z.size) * 1e9
+    return {"ns": ours * 1e9, "numpy_ns": numpy_ns, "speedup": numpy_ns / (ours * 1e9)}
+
+
+# ----------------------------------------------------------------------------------- peers
+
+
+def fixed_features_fit(
+    X: Rows, y: NDArray, XU: Rows, n_iterations: int, n_components: int
+) -> Callable[[Rows], NDArray]:
+    """Train on scikit-learn's RBFSampler by the same loop in numpy; return its function."""
+    sampler = RBFSampler(gamma=SETTING["sigma"], n_components=n_components, random_state=0)
+    sampler.fit(X)
+    draws, gamma = np.random.default_rng(0), SETTING["gamma"]
+    positive, negative = sampler.transform(X[y > 0]), sampler.transform(X[y <= 0])
+    w = np.zeros(n_components, np.float32)
+    for t in range(1, n_iterations + 1):
+        P = positive[draws.integers(0, len(positive), BATCH)]
+        N = negative[draws.integers(0, len(negative), BATCH)]
+        U = sampler.transform(XU[draws.integers(0, len(XU), BATCH)])
+        p, n, u = P @ w, N @ w, U @ w
+        pn, pu, un = gamma * (1 - p + n), (1 - gamma) * (1 - p + u), (1 - gamma) * (1 - u + n)
+        gradient = 2 / BATCH * (P.T @ (-pn - pu) + N.T @ (pn + un) + U.T @ (pu - un))
+        w = (1 - 1.5 / t) * w - 1.5 / SETTING["lam"] / t * gradient
+    return lambda rows: np.asarray(sampler.transform(rows) @ w)
+
+
+def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
+    """Return times and AUCs of the engine and of what one would use instead, d = 18."""
+    X, y = make_big_data.make_rows(N_LABELED + n_iterations * BATCH + 20_000, 18)
+    X_l, y_l, test = X[:N_LABELED], y[:N_LABELED], slice(len(X) - 20_000, None)
+    XU = X[N_LABELED : -20_000]
+    model = QSGS2AUC(**SETTING, n_iterations=n_iterations)
+    functions: dict[str, Callable[[Rows], NDArray]] = {}
+
+    def engine() -> None:
+        functions["engine"] = model.fit(X_l, y_l, XU).decision_function
+
+    def fixed(name: str, size: int) -> None:
+        functions[name] = fixed_features_fit(X_l, y_l, XU, n_iterations, size)
+
+    runs: dict[str, Callable[[], object]] = {"engine": engine}
+    for size in (2 * N_FREQUENCIES, 2000, 10_000):
+        name = f"rbf_sampler_{size}"
+        runs[name] = lambda name=name, size=size: fixed(name, size)  # type: ignore[misc]
+    times = medians(runs, repeats)
+    result: dict[str, Any] = {
+        name: {"seconds": times[name], "auc": auc(y[test], function(X[test]))}
+        for name, function in functions.items()
+    }
+    result["best_possible_auc"] = auc(y[test], make_big_data.score(X[test]))
+    result["samult"] = measure_samult(X_l, y_l, XU, times["engine"], repeats)
+    return result
+
+
+def measure_samult(X: Rows, y: NDArray, XU: Rows, engine: float, repeats: int) -> dict[str, Any]:
+    """Return the exact solution's seconds by unlabelled rows, and where it takes the engine's."""
+    sizes = [500, 1000, 2000, 4000, 8000]
+    runs = {str(n): lambda n=n: SAMULT(**SETTING).fit(X, y, XU[:n]) for n in sizes}  # type: ignore[misc]
+    times = list(medians(runs, repeats).values())
+    crossing = float(np.exp(np.interp(np.log(engine), np.log(times), np.log(sizes))))
+    return {
+        "seconds": dict(zip(map(str, sizes), times, strict=True)),
+        "crossing": crossing if times[0] < engine < times[-1] else None,
+    }
+
+
+# ---------------------------------------------------------------------------------- report
+
+
+def machine() -> dict[str, Any]:
+    """Return what the figures were measured on."""
+    name = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo") as file:
+            name = next(line.split(":")[1].strip() for line in file if "model name" in line)
+    except (OSError, StopIteration):
+        pass
+    vectors = "AVX-512" if "avx512f" in (numba.core.config.CPU_FEATURES or "") else None
+    return {
+        "processor": name,
+        "vectors": vectors,
+        "cores": os.cpu_count(),
+        "numba": numba.__version__,
+        "numpy": np.__version__,
+    }
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print the figures as tables."""
+    click.echo(f"{result['machine']['processor']}, {result['threads']['threads']} threads")
+    click.echo("\n  d   author (s)  one fit (s)  speedup  / limit   grid (s)  per model  / limit")
+    for d, one in result["one_fit"].items():
+        grid = result["grid"][d]
+        click.echo(
+            f"{d:>3}  {one['author_seconds']:11.2f}  {one['seconds']:11.3f}"
+            f"  {one['speedup']:7.1f}  {one['over_limit']:7.2f}   {grid['seconds']:8.2f}"
+            f"  {grid['speedup_per_model']:9.0f}  {grid['over_limit']:7.2f}"
+        )
+    for key in ("threads", "scaling", "sincos", "peers"):
+        click.echo(f"\n{key}")
+        for name, value in result[key].items():
+            click.echo(f"  {name}: {json.dumps(value)}")
+
+
+@click.command(help=__doc__)
+@click.option("--inputs", multiple=True, type=int, default=(3, 8, 18, 54, 128), show_default=True)
+@click.option("--iterations", default=200, show_default=True, help="T; one pass over 256 T rows.")
+@click.option("--repeats", default=3, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def main(inputs: tuple[int, ...], iterations: int, repeats: int, as_json: bool) -> None:
+    """Measure and print."""
+    keep_freed_memory()
+    result: dict[str, Any] = {
+        "machine": machine(),
+        "sizes": {"T": iterations, "b": BATCH, "m": N_FREQUENCIES, "repeats": repeats},
+        "one_fit": {},
+        "grid": {},
+    }
+    for d in inputs:
+        click.echo(f"d = {d} ...", err=True)
+        result["one_fit"][str(d)], result["grid"][str(d)] = measure_size(d, iterations, repeats)
+    click.echo("threads, scaling, peers ...", err=True)
+    result["threads"] = measure_threads(iterations, repeats)
+    result["scaling"] = measure_scaling(repeats)
+    result["sincos"] = measure_sincos()
+    result["peers"] = measure_peers(iterations, repeats)
+    if as_json:
+        click.echo(json.dumps(result))
+    else:
+        show(result)
+
+
+if __name__ == "__main__":
+    main()
