@@ -37,7 +37,11 @@ def threads_for(work: float, per_thread: float) -> Iterator[None]:
         The work, and what occupies one thread for about 0.1 ms, in any unit.
     """
     before = numba.get_num_threads()
-    numba.set_num_threads(max(1, min(before, int(work / per_thread))))
+    wanted = max(1, min(before, int(work / per_thread)))
+    if wanted == before:
+        yield
+        return
+    numba.set_num_threads(wanted)
     try:
         yield
     finally:

@@ -42,7 +42,7 @@ def add_to(
         Number of the first of the blocks.
     """
     n_inputs = X.shape[1]
-    length = blocks_at_once(n_inputs, features.n_frequencies)
+    length = blocks_at_once(n_inputs, features.n_frequencies, values.shape[1])
     for start in range(0, len(coefficients), length):
         part = coefficients[start : start + length]
         add_blocks(X, features.half_turns(first + start, len(part), n_inputs), part, values)

@@ -15,8 +15,11 @@ a row 1/50 of that or more: with 8192 rows, making frequencies is below 2% of th
 ROW_BYTES = 2**26
 """Bytes of rows and values above which fewer rows are evaluated together."""
 
-FREQUENCY_BYTES = 2**22
-"""Bytes of frequencies that are made at a time: many blocks in one call, all in the cache."""
+BLOCK_BYTES = 2**22
+"""Bytes of frequencies and coefficients that rows meet in one call.
+
+Many blocks to a call, but few enough that all tiles of rows find them in the last-level cache.
+"""
 
 TABLE_BYTES = 2**30
 """Bytes of rows and values above which a table is streamed, whatever it costs in time."""
@@ -36,9 +39,9 @@ def rows_at_once(n_inputs: int, n_models: int) -> int:
     return max(1, min(ROWS_AT_ONCE, ROW_BYTES // (4 * (n_inputs + n_models))))
 
 
-def blocks_at_once(n_inputs: int, n_frequencies: int) -> int:
-    """Return how many blocks of frequencies are made together, within `FREQUENCY_BYTES`."""
-    return max(1, FREQUENCY_BYTES // (4 * n_inputs * n_frequencies))
+def blocks_at_once(n_inputs: int, n_frequencies: int, n_models: int) -> int:
+    """Return how many blocks are added in one call, within `BLOCK_BYTES`."""
+    return max(1, BLOCK_BYTES // (4 * n_frequencies * (n_inputs + 2 * n_models)))
 
 
 def model_bytes(n_iterations: int, n_frequencies: int, n_resident: int) -> int:

@@ -252,7 +252,8 @@ class _Training:
         """Return the frequencies of block t; they are made for many iterations at a time."""
         p = self.p
         if t - self._first_frequencies >= len(self._frequencies):
-            count = min(blocks_at_once(p.n_inputs, p.features.n_frequencies), p.n_iterations - t)
+            m = p.features.n_frequencies
+            count = min(blocks_at_once(p.n_inputs, m, 0), p.n_iterations - t)
             self._frequencies = p.features.half_turns(t, count, p.n_inputs)
             self._first_frequencies = t
         return self._frequencies[t - self._first_frequencies]
