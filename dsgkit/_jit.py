@@ -10,50 +10,93 @@ on a machine with other work, spinning threads keep from their cores the very on
 (measured: 5 to 20 times slower). It is a default that ``OMP_WAIT_POLICY`` in the environment
 overrides, and it must be set before numba starts its threads.
 
-Compiled code is kept in a folder named by a hash of the package's sources. numba itself looks at
-the file of a function only, and would go on using code whose callees in other files have changed.
+Compiled code is kept in a folder named by a hash of the sources that it can depend on. numba itself
+looks at the file of a function only, and would go on using code whose callees or constants in other
+files have changed. Within a folder processes take turns: numba writes an index and the code that it
+refers to one after the other, and two that do so at once can leave code under another's name.
 """
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba import njit, prange
+from numba.core.caching import FunctionCache
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 __all__ = ["exact", "exact_parallel", "fast", "fast_parallel", "prange", "reducing_parallel"]
 
+_NEVER_COMPILED = {"cli.py", "config", "data", "experiment", "report"}
+"""What compiled code cannot depend on: the numerical modules import none of it."""
+
 
 @functools.cache
 def _cache_folder() -> str:
-    """Return the folder for this version of the sources that hold compiled functions."""
+    """Return the folder for this version of the sources that holds compiled functions."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        source = path.read_bytes()
-        if b"_jit" in source:
-            digest.update(path.name.encode() + source)
+    root = Path(__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root)
+        if name.parts[0] not in _NEVER_COMPILED:
+            digest.update(str(name).encode() + path.read_bytes())
     home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     base = Path(home) if home else Path.home() / ".cache"
     return str(base / "dsgkit" / "compiled" / digest.hexdigest()[:16])
 
 
+class _SharedCache(FunctionCache):  # type: ignore[misc]
+    """numba's cache, used by one process at a time. What cannot be read or written is compiled."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return compiled code, or None."""
+        with suppress(OSError), self._turn():
+            try:
+                return super().load_overload(sig, target_context)
+            except Exception:  # a torn file can raise anything
+                self.flush()
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep compiled code."""
+        with suppress(OSError), self._turn():
+            super().save_overload(sig, data)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        self._impl.locator.ensure_cache_path()
+        with (Path(self.cache_path) / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _cache_of(function: Callable[..., Any]) -> FunctionCache | None:
+    """Return the cache of a function; None if its folder cannot be written."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = _cache_folder()
+    try:
+        cache = _SharedCache(function)
+    except RuntimeError:
+        return None
+    finally:
+        numba.config.CACHE_DIR = before
+    # numba falls back to folders that do not depend on other files' sources
+    return cache if cache.cache_path.startswith(_cache_folder()) else None
+
+
 def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     def decorate(function: Callable[..., Any]) -> Any:
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = _cache_folder()
-        try:
-            return njit(cache=True, error_model="numpy", **options)(function)
-        except RuntimeError:  # no folder can be written: compile in every process
-            return njit(error_model="numpy", **options)(function)
-        finally:
-            numba.config.CACHE_DIR = before
+        dispatcher = njit(error_model="numpy", **options)(function)
+        dispatcher._cache = _cache_of(function) or dispatcher._cache
+        return dispatcher
 
     return decorate
 

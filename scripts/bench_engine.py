@@ -289,7 +289,7 @@ def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
     """Return times and AUCs of the engine and of what one would use instead, d = 18."""
     X, y = make_big_data.make_rows(N_LABELED + n_iterations * BATCH + 20_000, 18)
     X_l, y_l, test = X[:N_LABELED], y[:N_LABELED], slice(len(X) - 20_000, None)
-    XU = X[N_LABELED : -20_000]
+    XU = X[N_LABELED:-20_000]
     model = QSGS2AUC(**SETTING, n_iterations=n_iterations)
     functions: dict[str, Callable[[Rows], NDArray]] = {}
 

@@ -1,0 +1,167 @@
+"""The cache of compiled code, with packages of a few lines and processes of their own."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dsgkit
+from dsgkit import _jit
+
+PACKAGE = Path(dsgkit.__file__).parent
+
+HELPER = """
+from pkg._jit import fast
+from pkg.numbers import FACTOR
+
+@fast
+def helper(x):
+    return FACTOR * x
+"""
+KERNEL = """
+from pkg._jit import fast
+from pkg.helper import helper
+
+@fast
+def kernel(x):
+    return helper(x) + 1
+"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A package whose kernel calls a function, and that uses a constant, of other files."""
+    folder = tmp_path / "pkg"
+    folder.mkdir()
+    shutil.copy(_jit.__file__, folder / "_jit.py")
+    (folder / "__init__.py").touch()
+    (folder / "numbers.py").write_text("FACTOR = 2\n")
+    (folder / "helper.py").write_text(HELPER)
+    (folder / "kernel.py").write_text(KERNEL)
+    return folder
+
+
+def start(package, code, **options):
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(package.parent / "cache"),
+        "NUMBA_DEBUG_CACHE": "1",
+        "PYTHONPATH": str(package.parent),
+        "PYTHONDONTWRITEBYTECODE": "1",  # an edit within a second would not be noticed
+    }
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        cwd=package.parent,
+        **options,
+    )
+
+
+def run(package, code="from pkg.kernel import kernel; print('result', kernel(10))"):
+    """Return the result that is printed and whether anything was compiled."""
+    process = start(package, code)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    (line,) = (line for line in output.splitlines() if line.startswith("result"))
+    return line.removeprefix("result "), "data saved" in output
+
+
+def test_a_second_process_compiles_nothing(package):
+    assert run(package) == ("21", True)
+    assert run(package) == ("21", False)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "expected"),
+    [("helper", "FACTOR * x", "FACTOR * x * 10", "201"), ("numbers", "2", "3", "31")],
+)
+def test_an_edit_in_another_file_is_noticed(package, file, old, new, expected):
+    assert run(package) == ("21", True)
+    path = package / f"{file}.py"
+    before = path.read_text()
+    path.write_text(before.replace(old, new))
+    assert run(package) == (expected, True)
+    path.write_text(before)
+    assert run(package) == ("21", False)
+
+
+def test_processes_that_compile_at_once_leave_a_sound_cache(package):
+    """Each compiles other argument types first; numba numbers the files of a function by them."""
+    values = ["10", "10.0", "np.float32(10)", "np.int8(10)", "np.int16(10)", "np.uint16(10)"]
+    code = "import sys, numpy as np; from pkg.kernel import kernel\n"
+    code += "sys.stdin.readline()\n"
+    code += "for x in ({}): kernel(x)\n"
+    orders = [values[k:] + values[:k] for k in range(len(values))]
+    processes = [
+        start(package, code.format(", ".join(order)), stdin=subprocess.PIPE) for order in orders
+    ]
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        output, _ = process.communicate(timeout=120)
+        assert process.returncode == 0, output
+    check = "import numpy as np; from pkg.kernel import kernel\n"
+    check += f"print('result', [bool(kernel(x) == 21) for x in ({', '.join(values)})])"
+    assert run(package, check) == (str([True] * len(values)), False)
+
+
+@pytest.mark.parametrize("content", [b"", b"torn"])
+def test_torn_files_are_compiled_again(package, content):
+    run(package)
+    for path in (package.parent / "cache").rglob("*.nb?"):
+        path.write_bytes(content)
+    assert run(package) == ("21", True)
+    assert run(package) == ("21", False)
+
+
+def test_a_folder_that_cannot_be_written_costs_time_only(package):
+    (package.parent / "cache").write_text("a file")
+    assert run(package) == ("21", False)
+
+
+def test_a_second_run_of_an_experiment_compiles_nothing(toy, tmp_path):
+    def compiled(out):
+        command = [
+            sys.executable,
+            "-m",
+            "dsgkit.cli",
+            "run",
+            str(toy),
+            "--out",
+            str(tmp_path / out),
+        ]
+        environment = {
+            **os.environ,
+            "NUMBA_CACHE_DIR": str(tmp_path / "compiled"),
+            "NUMBA_DEBUG_CACHE": "1",
+        }
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=250)
+        assert done.returncode == 0, done.stderr
+        return (done.stdout + done.stderr).count("data saved")
+
+    assert compiled("first") > 0
+    assert compiled("second") == 0
+
+
+def imported(path):
+    """Names of the package's own modules that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_what_the_hash_leaves_out_is_never_imported_by_numerical_modules():
+    outside = tuple(f"dsgkit.{name.removesuffix('.py')}" for name in _jit._NEVER_COMPILED)
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE).parts[0] not in _jit._NEVER_COMPILED:
+            assert not [name for name in imported(path) if name.startswith(outside)], path
