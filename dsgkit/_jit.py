@@ -53,7 +53,7 @@ def _cache_folder() -> str:
     return str(base / "dsgkit" / "compiled" / digest.hexdigest()[:16])
 
 
-class _SharedCache(FunctionCache):  # type: ignore[misc]
+class _SharedCache(FunctionCache):
     """numba's cache, used by one process at a time. What cannot be read or written is compiled."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

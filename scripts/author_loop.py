@@ -57,8 +57,8 @@ def fit(
         for j in range(t):
             f += features(rows, j, m, sigma) @ alpha[j]
         p, n, u = f[:b], f[b : 2 * b], f[2 * b :]
-        pn, pu, un = 2 * gamma * (1 - p + n), 2 * (1 - gamma) * (1 - p + u), 2 * (1 - gamma)
-        un = un * (1 - u + n)
+        pn, pu = 2 * gamma * (1 - p + n), 2 * (1 - gamma) * (1 - p + u)
+        un = 2 * (1 - gamma) * (1 - u + n)
         c = np.concatenate([-pn - pu, pn + un, pu - un]) / b
         alpha[:t] *= 1 - theta_lam / (t + 1)
         alpha[t] = -theta_lam / lam / (t + 1) * (features(rows, t, m, sigma).T @ c)

@@ -23,7 +23,9 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import author_loop
@@ -47,7 +49,7 @@ N_FOLDS = 5
 N_MODELS = len(POINTS) * N_FOLDS
 N_LABELED = 200
 BATCH = N_FREQUENCIES = 256
-SETTING = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}
+SETTING: dict[str, Any] = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}
 
 Rows = NDArray[np.float32]
 
@@ -59,9 +61,9 @@ def seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def medians(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+def medians(runs: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Return the median seconds of each call; the calls are made in turn."""
-    times = {name: [] for name in runs}  # type: dict[str, list[float]]
+    times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeats):
         for name, run in runs.items():
             times[name].append(seconds(run))
@@ -73,7 +75,7 @@ def keep_freed_memory() -> None:
 
     glibc raises its thresholds once a large block has been freed.
     """
-    del [np.empty(2**25 - 2**16, np.uint8)][:]
+    np.empty(2**25 - 2**16, np.uint8)
 
 
 # ------------------------------------------------------------------------------ the limit
@@ -109,8 +111,8 @@ def product_seconds(inner: int, columns: int) -> float:
             out = np.empty((threads, rows, columns), np.float32)
             calls = max(1, int(1e9 / (rows * inner * columns)))
             _products(A, B, out, 1)
-            found.append(seconds(lambda A=A, out=out, n=calls: _products(A, B, out, n)))  # type: ignore[misc]
-            found[-1] /= calls * threads * rows
+            taken = seconds(partial(_products, A, B, out, calls))
+            found.append(taken / (calls * threads * rows))
     A, out = rng.random((8192, inner), dtype=np.float32), np.empty((8192, columns), np.float32)
     np.dot(A, B, out=out)
     return min(*found, seconds(lambda: np.dot(A, B, out=out)) / len(A))
@@ -302,7 +304,7 @@ def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
     runs: dict[str, Callable[[], object]] = {"engine": engine}
     for size in (2 * N_FREQUENCIES, 2000, 10_000):
         name = f"rbf_sampler_{size}"
-        runs[name] = lambda name=name, size=size: fixed(name, size)  # type: ignore[misc]
+        runs[name] = partial(fixed, name, size)
     times = medians(runs, repeats)
     result: dict[str, Any] = {
         name: {"seconds": times[name], "auc": auc(y[test], function(X[test]))}
@@ -316,7 +318,7 @@ def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
 def measure_samult(X: Rows, y: NDArray, XU: Rows, engine: float, repeats: int) -> dict[str, Any]:
     """Return the exact solution's seconds by unlabelled rows, and where it takes the engine's."""
     sizes = [500, 1000, 2000, 4000, 8000]
-    runs = {str(n): lambda n=n: SAMULT(**SETTING).fit(X, y, XU[:n]) for n in sizes}  # type: ignore[misc]
+    runs = {str(n): partial(SAMULT(**SETTING).fit, X, y, XU[:n]) for n in sizes}
     times = list(medians(runs, repeats).values())
     crossing = float(np.exp(np.interp(np.log(engine), np.log(times), np.log(sizes))))
     return {
@@ -332,8 +334,8 @@ def machine() -> dict[str, Any]:
     """Return what the figures were measured on."""
     name = platform.processor() or platform.machine()
     try:
-        with open("/proc/cpuinfo") as file:
-            name = next(line.split(":")[1].strip() for line in file if "model name" in line)
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":")[1].strip() for line in lines if "model name" in line)
     except (OSError, StopIteration):
         pass
     vectors = "AVX-512" if "avx512f" in (numba.core.config.CPU_FEATURES or "") else None

@@ -92,10 +92,23 @@ def test_an_edit_in_another_file_is_noticed(package, file, old, new, expected):
     assert run(package) == ("21", False)
 
 
+SLOW_WRITES = """
+import random, time
+from numba.core.caching import IndexDataCacheFile
+def slow(write):
+    def wait_and_write(*arguments):
+        time.sleep(0.4 * random.random())
+        write(*arguments)
+    return wait_and_write
+IndexDataCacheFile._save_index = slow(IndexDataCacheFile._save_index)
+IndexDataCacheFile._save_data = slow(IndexDataCacheFile._save_data)
+"""
+
+
 def test_processes_that_compile_at_once_leave_a_sound_cache(package):
     """Each compiles other argument types first; numba numbers the files of a function by them."""
     values = ["10", "10.0", "np.float32(10)", "np.int8(10)", "np.int16(10)", "np.uint16(10)"]
-    code = "import sys, numpy as np; from pkg.kernel import kernel\n"
+    code = SLOW_WRITES + "import sys, numpy as np; from pkg.kernel import kernel\n"
     code += "sys.stdin.readline()\n"
     code += "for x in ({}): kernel(x)\n"
     orders = [values[k:] + values[:k] for k in range(len(values))]
