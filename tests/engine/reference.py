@@ -25,8 +25,19 @@ def predict(X, alphas, seed, m, sigma):
     return f
 
 
+def decreasing(lam, theta_lam, t0):
+    """The step of iteration t, and what it leaves of earlier blocks."""
+    return lambda t: (theta_lam / lam / (t + t0), 1 - theta_lam / (t + t0))
+
+
 def qsg_s2auc(X, positive, XU, *, lam, sigma, gamma, theta_lam, t0, T, b, m, seed):
     """Algorithm 1 for one model; returns the list of coefficient vectors."""
+    step = decreasing(lam, theta_lam, t0)
+    return s2auc(X, positive, XU, step=step, sigma=sigma, gamma=gamma, T=T, b=b, m=m, seed=seed)
+
+
+def s2auc(X, positive, XU, *, step, sigma, gamma, T, b, m, seed):
+    """Algorithm 1 with any steps."""
     P, N = X[positive], X[~positive]
     alphas = []
     for t in range(1, T + 1):
@@ -41,7 +52,6 @@ def qsg_s2auc(X, positive, XU, *, lam, sigma, gamma, theta_lam, t0, T, b, m, see
             features(rows, seed, t - 1, m, sigma).T @ c / b
             for rows, c in ((p, c_p), (n, c_n), (u, c_u))
         )
-        eta = theta_lam / lam / (t + t0)
-        decay = 1 - theta_lam / (t + t0)
+        eta, decay = step(t)
         alphas = [decay * alpha for alpha in alphas] + [-eta * gradient]
     return alphas

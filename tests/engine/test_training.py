@@ -1,13 +1,15 @@
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dsgkit.engine.training as training
 from dsgkit import QSGS2AUC
-from dsgkit.engine import Problem, Source, sizes
+from dsgkit.engine import Problem, Source, blocks, sizes, train, training
+from dsgkit.engine.sizes import FORGOTTEN
 from dsgkit.errors import DataError, DivergedError
-from dsgkit.features.fourier import FourierFeatures
+from dsgkit.features import FourierFeatures, tiles
+from dsgkit.objectives.pnu_auc import PNUAUCObjective
 from tests.engine import reference
 
 
@@ -115,6 +117,99 @@ def test_a_zero_decay_forgets_everything_before():
     assert fitted.coefficients.any(axis=(1, 2)).all()
 
 
+class ConstantStep:
+    """The same step for ever, as TSGS3VM and TSGSU have it; lam is 1."""
+
+    def __init__(self, eta):
+        self.eta = np.asarray(eta, np.float64)
+
+    def __call__(self, t):
+        return self.eta, 1 - self.eta
+
+    def take(self, models):
+        return ConstantStep(self.eta[models])
+
+
+def constant_step_problem(etas, T=300, n_unlabeled=6000):
+    X, positive, XU = problem(10, n_unlabeled=n_unlabeled)
+    pools = [np.flatnonzero(positive)], [np.flatnonzero(~positive)]
+    return Problem(
+        tables=[X, XU],
+        sources=[Source(0, pools[0]), Source(0, pools[1]), Source(1, in_passes=True)],
+        objective=PNUAUCObjective(np.full(len(etas), 0.5)),
+        step=ConstantStep(etas),
+        features=FourierFeatures("gaussian", 1.0, 6, 3),
+        n_iterations=T,
+        batch_size=20,
+        group=np.zeros(len(etas), np.int64),
+    )
+
+
+@pytest.mark.parametrize("eta", [0.05, 0.1, 0.2, 1.0])
+def test_forgotten_blocks_are_dropped_and_the_model_is_the_same(eta, monkeypatch):
+    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 5 * 20)
+    constant = constant_step_problem([eta])
+    X, XU = constant.tables
+    model = train(constant)
+    needed = 1 if eta == 1 else np.log(FORGOTTEN) / np.log(1 - eta)
+    assert len(model.coefficients) == 300 - model.first_block
+    assert abs(len(model.coefficients) - min(300, needed)) <= max(20, 0.2 * needed)
+    positive = np.arange(30) % 3 == 0
+    alphas = reference.s2auc(
+        X,
+        positive,
+        XU,
+        step=lambda t: (eta, 1 - eta),
+        sigma=1.0,
+        gamma=0.5,
+        T=300,
+        b=20,
+        m=6,
+        seed=3,
+    )
+    assert close(
+        model.decision_function(XU[:200])[:, 0], reference.predict(XU[:200], alphas, 3, 6, 1.0)
+    )
+
+
+def test_a_block_is_kept_until_the_slowest_model_forgets_it():
+    model = train(constant_step_problem([1.0, 0.05, 0.2]))
+    alone = train(constant_step_problem([0.05]))
+    assert model.first_block == alone.first_block == 0
+    np.testing.assert_allclose(
+        model.coefficients[..., [1]], alone.coefficients, rtol=1e-4, atol=1e-7
+    )
+
+
+def test_what_is_forgotten_stays_below_the_stated_bound(monkeypatch):
+    constant = constant_step_problem([0.12])
+    with monkeypatch.context() as patch:
+        patch.setattr(blocks, "FORGOTTEN", -1.0)
+        everything = train(constant).coefficients.astype(np.float64)
+    first = train(constant).first_block
+    assert 0 < first < len(everything)
+    left_out, total = (np.abs(c).sum() for c in (everything[:first], everything))
+    assert left_out <= FORGOTTEN * total
+    assert np.abs(everything[: first + 1]).sum() > FORGOTTEN * total
+
+
+@pytest.mark.parametrize("n_unlabeled", [20, 5000])
+def test_one_thread_and_all_threads_give_the_same_bits(n_unlabeled, monkeypatch):
+    monkeypatch.setattr(tiles, "TERMS_PER_THREAD", 1)
+    X, positive, XU = problem(11, n_unlabeled=n_unlabeled)
+    setting = {"lam": 0.5, "sigma": 1.0, "gamma": 0.2, "theta_lam": 1.5, "t0": 0.0}
+    model = QSGS2AUC(**setting, n_iterations=40, batch_size=30, n_features=100)
+    expected = model.fit(X, positive, XU).decision_function(XU)
+    numba.set_num_threads(1)
+    try:
+        alone = model.fit(X, positive, XU).decision_function(XU)
+    finally:
+        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    np.testing.assert_array_equal(alone, expected)
+    alphas = reference.qsg_s2auc(X, positive, XU, **setting, T=40, b=30, m=100, seed=0)
+    assert close(alone, reference.predict(XU, alphas, 0, 100, 1.0))
+
+
 def test_a_diverging_model_leaves_its_neighbours_alone():
     X, positive, XU = problem(6, n_unlabeled=3000)
     folds = [np.arange(15), np.arange(15, 30)]
@@ -151,6 +246,14 @@ def test_several_passes_within_the_memory_budget_give_the_same_values(monkeypatc
     split = model.cv_decision_function(X, positive, XU, folds, points)
     np.testing.assert_allclose(split, expected, rtol=1e-4, atol=1e-5)
     assert runs == [5, 5, 2]
+
+
+def test_a_table_too_large_to_keep_is_streamed(monkeypatch):
+    counted = constant_step_problem([0.1], n_unlabeled=100)
+    assert counted.resident(1)
+    monkeypatch.setattr(sizes, "TABLE_BYTES", 4 * 100 * (3 + 1) - 1)
+    assert not counted.resident(1)
+    assert counted.resident(0)  # pools differ between groups
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,108 @@
+"""Train and predict on large files: time, AUC and peak memory by the number of rows.
+
+Writes the datasets of `make_big_data.py` into FOLDER where they are missing. Each size is measured
+in a process of its own, on memory maps: a fit with the same T, b and m for every size, then a
+prediction for all rows. Exits with code 1 if training on ten times the rows takes more than 1.2
+times the memory.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import make_big_data
+import numpy as np
+from tqdm import tqdm
+
+from dsgkit import QSGS2AUC
+from dsgkit.metrics import auc
+from dsgkit.progress import listening
+
+N_LABELED = 200
+SIZES = ((500_000, 18), (5_000_000, 18), (1_000_000, 54))
+MOST_GROWTH = 1.2
+"""Bound on the peak memory with 5,000,000 rows over that with 500,000."""
+
+
+def peak_memory() -> int:
+    """Return the largest resident set of this process so far, in bytes, and count anew."""
+    status = Path("/proc/self/status").read_text()
+    kilobytes = next(line.split()[1] for line in status.splitlines() if "VmHWM" in line)
+    Path("/proc/self/clear_refs").write_text("5")
+    return 1024 * int(kilobytes)
+
+
+def measure(folder: Path, iterations: int) -> dict[str, Any]:
+    """Train and predict on one dataset and return the figures."""
+    X, y = (np.load(folder / name, mmap_mode="r") for name in ("X.npy", "y.npy"))
+    labeled, rest = slice(0, N_LABELED), slice(N_LABELED, None)
+    rows, labels = np.array(X[labeled]), np.array(y[labeled])
+    few = QSGS2AUC(n_iterations=40, batch_size=8, n_features=8)  # compiles
+    few.fit(rows, labels, X[N_LABELED : N_LABELED + 2000]).decision_function(rows)
+    model = QSGS2AUC(sigma=2 / X.shape[1], n_iterations=iterations)
+    start = time.perf_counter()
+    model.fit(rows, labels, X[rest])
+    fitted = time.perf_counter()
+    training_memory = peak_memory()
+    bar = tqdm(total=1.0, desc=folder.name, leave=False, disable=None)
+    with bar, listening(lambda fraction: bar.update(fraction - bar.n)):
+        values = model.decision_function(X[rest])
+    predicted = time.perf_counter()
+    prediction_memory = peak_memory()
+    n, features = len(X), model.n_features * iterations
+    return {
+        "rows": n,
+        "inputs": X.shape[1],
+        "fit_seconds": fitted - start,
+        "fit_memory": training_memory,
+        "predict_seconds": predicted - fitted,
+        "predict_memory": prediction_memory,
+        "predict_ns_per_feature": (predicted - fitted) / ((n - N_LABELED) * features) * 1e9,
+        "auc": auc(y[rest], values),
+        "best_possible_auc": auc(y[rest], make_big_data.score(X[rest])),
+    }
+
+
+def in_a_process(folder: Path, iterations: int) -> dict[str, Any]:
+    """Measure in a new process, whose memory holds nothing else."""
+    command = [sys.executable, __file__, str(folder), "--one", "--iterations", str(iterations)]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+
+
+@click.command(help=__doc__)
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--iterations", default=400, show_default=True, help="T, for all sizes.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.option("--one", is_flag=True, hidden=True)
+def main(folder: Path, iterations: int, as_json: bool, one: bool) -> None:
+    """Measure all sizes and print a table."""
+    if one:
+        click.echo(json.dumps(measure(folder, iterations)))
+        return
+    found = [in_a_process(make_big_data.write(folder, *size), iterations) for size in SIZES]
+    growth = found[1]["fit_memory"] / found[0]["fit_memory"]
+    if as_json:
+        click.echo(json.dumps({"iterations": iterations, "sizes": found, "memory_growth": growth}))
+    else:
+        click.echo(
+            "     rows   d   fit (s)   (MiB)   predict (s)   (MiB)  ns/feature    AUC  (best)"
+        )
+        for f in found:
+            click.echo(
+                f"{f['rows']:>9} {f['inputs']:>3} {f['fit_seconds']:>9.2f}"
+                f" {f['fit_memory'] / 2**20:>7.0f} {f['predict_seconds']:>13.2f}"
+                f" {f['predict_memory'] / 2**20:>7.0f} {f['predict_ns_per_feature']:>11.3f}"
+                f" {f['auc']:>6.3f} {f['best_possible_auc']:>7.3f}"
+            )
+        click.echo(f"memory of training, 5,000,000 rows over 500,000: {growth:.3f}")
+    sys.exit(growth > MOST_GROWTH)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+import mmap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dsgkit import QSGS2AUC, mapped
+from dsgkit.data.rows import Rows
+
+INDICES = {
+    "slice": slice(3, 700),
+    "all": slice(None),
+    "steps": slice(900, 10, -7),
+    "empty": slice(5, 5),
+    "positions": np.array([5, 999, 5, 0, 17]),
+    "none": np.array([], np.int64),
+}
+
+
+@pytest.fixture
+def large(tmp_path, monkeypatch):
+    """A map that counts as large; at most two rows of it at a time are in memory."""
+    monkeypatch.setattr(mapped, "MAPPED_BYTES", 2 * (2**16 + 4 * 5))
+    rows = np.random.default_rng(0).random((20_000, 5), dtype=np.float32)
+    np.save(tmp_path / "X.npy", rows)
+    return tmp_path / "X.npy", rows
+
+
+@pytest.mark.parametrize("name", INDICES)
+@pytest.mark.parametrize("kind", ["array", "float64", "small map", "map", "part of a map", "rows"])
+def test_rows_are_those_of_plain_indexing(large, name, kind, monkeypatch):
+    path, rows = large
+    table = {
+        "array": rows,
+        "float64": rows.astype(np.float64),
+        "part of a map": np.load(path, mmap_mode="r")[1000:],
+        "rows": Rows(np.load(path, mmap_mode="r"), np.arange(len(rows))[::-1]),
+    }.get(kind, np.load(path, mmap_mode="r"))
+    if kind == "small map":
+        monkeypatch.setattr(mapped, "MAPPED_BYTES", 2**30)
+    if kind == "part of a map":
+        rows = rows[1000:]
+    if kind == "rows":
+        rows = rows[::-1]
+    read = mapped.read_rows(table, INDICES[name])
+    np.testing.assert_array_equal(read, rows[INDICES[name]])
+    assert read.dtype == np.float32
+    assert read.flags.c_contiguous
+    assert read.flags.writeable
+    assert type(read) is np.ndarray
+    assert not np.shares_memory(read, table if isinstance(table, np.ndarray) else rows)
+
+
+def resident(path):
+    """Bytes of a file's mapping that are in this process's memory."""
+    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
+    for line in lines:
+        if line.endswith(str(path)):
+            return 1024 * int(next(x for x in lines if x.startswith("Rss:")).split()[1])
+    raise AssertionError("not mapped")
+
+
+@pytest.mark.skipif(
+    not (hasattr(mmap, "MADV_DONTNEED") and Path("/proc/self/smaps").exists()), reason="Linux only"
+)
+@pytest.mark.parametrize("index", [slice(None), np.arange(19_999, -1, -3)])
+def test_what_was_read_does_not_stay_in_memory(large, index):
+    path, rows = large
+    table = np.load(path, mmap_mode="r")
+    assert np.array_equal(table[:10_000], rows[:10_000])
+    assert resident(path) > 100_000
+    mapped.read_rows(table, index)
+    assert resident(path) == 0
+
+
+def test_changes_of_copy_on_write_maps_are_kept(large):
+    path, rows = large
+    table = np.load(path, mmap_mode="c")
+    table[7] = 5
+    mapped.read_rows(table, slice(None))
+    np.testing.assert_array_equal(table[7], [5] * 5)
+    np.testing.assert_array_equal(table[8], rows[8])
+
+
+def test_an_estimator_on_a_map_equals_one_on_an_array(large):
+    path, rows = large
+    table = np.load(path, mmap_mode="r")
+    model = QSGS2AUC(n_iterations=30, batch_size=40, n_features=8)
+    y = np.arange(50) % 2
+    expected = model.fit(rows[:50], y, rows[50:]).decision_function(rows)
+    on_map = model.fit(rows[:50], y, table[50:]).decision_function(table)
+    np.testing.assert_array_equal(on_map, expected)
