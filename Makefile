@@ -3,13 +3,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install quickstart test lint format bench-grid clean
+.PHONY: help install quickstart test lint format bench clean
 
 help:
 	@echo "make quickstart   set up, run the first paper's experiment on the digits, draw its figures"
 	@echo "make test         set up, check format, lint and types, run all tests"
 	@echo "make format       format the code"
-	@echo "make bench-grid   measure a whole grid in one pass against single fits"
+	@echo "make bench        measure the engine against the author-style loop and the hardware"
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dsgkit needs Python 3.11 or newer; use make PYTHON=...")'
@@ -34,8 +34,8 @@ format: install
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench-grid: install
-	$(BIN)/python scripts/bench_grid.py
+bench: install
+	$(BIN)/python scripts/bench_engine.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

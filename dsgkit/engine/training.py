@@ -18,6 +18,8 @@ objective and step rule.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +28,7 @@ from dsgkit.engine.blocks import Blocks
 from dsgkit.engine.model import DSGModel, add_to
 from dsgkit.engine.problem import Problem
 from dsgkit.engine.sizes import blocks_at_once, models_at_once, rows_at_once
+from dsgkit.features.fourier import FourierFeatures
 from dsgkit.features.tiles import add_blocks, correlate
 from dsgkit.mapped import read_rows
 from dsgkit.progress import part, report
@@ -119,6 +122,11 @@ class _Resident:
         _gather(self.F, rows, bounds, scale, out)
         return out
 
+    def move_to(self, X: NDArray[np.float32], F: NDArray[np.float32]) -> None:
+        """Go on in other arrays: ``X`` holds the rows, the values are copied to ``F``."""
+        F[: len(X)] = self.F
+        self.X, self.F = X, F[: len(X)]
+
     def collect(
         self, rows: NDArray[np.int64], bounds: NDArray[np.int64], c: NDArray[np.float32]
     ) -> None:
@@ -135,36 +143,50 @@ class _Resident:
 
 
 class _Panel:
-    """The draws of a run of iterations, and the values of its streamed rows."""
+    """The draws of a run of iterations, and the rows that its blocks are added to.
 
-    def __init__(self, problem: Problem, streamed: list[int], first: int, last: int) -> None:
+    These are the streamed rows of all its iterations, in order, and after them the resident rows:
+    so that what a new block is added to is one range of rows.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        streamed: list[int],
+        resident: Iterable[_Resident],
+        first: int,
+        last: int,
+    ) -> None:
         p = problem
-        self._streamed = streamed
-        self._batch = p.batch_size
+        self._width = len(streamed) * p.batch_size
         self.draws = [
             s.draw(n, len(p.tables[s.table]), p.features.seed, first, last - first, p.batch_size)
             for n, s in enumerate(p.sources)
         ]
         batches = [read_rows(p.tables[p.sources[s].table], self.draws[s].ravel()) for s in streamed]
-        shape = (last - first, -1, p.n_inputs)  # iteration by iteration, source by source
-        rows = [batch.reshape(shape) for batch in batches]
-        rows.append(np.empty((last - first, 0, p.n_inputs), np.float32))  # where none is streamed
-        self._X = np.hstack(rows).reshape(-1, p.n_inputs)
+        parts = [b.reshape(last - first, p.batch_size, p.n_inputs) for b in batches]
+        rows = [np.hstack(parts).reshape(-1, p.n_inputs)] if parts else []
+        self.n_streamed = sum(map(len, rows))
+        self._X = np.vstack([*rows, *(table.X for table in resident)])
         self._F = np.zeros((len(self._X), p.n_models), np.float32)
+        start = self.n_streamed
+        for table in resident:
+            table.move_to(self._X[start : start + len(table.X)], self._F[start:])
+            start += len(table.X)
 
-    def add(self, blocks: Blocks, problem: Problem) -> None:
-        """Add all blocks so far to the values."""
-        add_to(self._F, self._X, problem.features, blocks.kept, blocks.first)
+    def add(self, blocks: Blocks, features: FourierFeatures) -> None:
+        """Add all blocks so far to the values of the streamed rows."""
+        rows = slice(0, self.n_streamed)
+        add_to(self._F[rows], self._X[rows], features, blocks.kept, blocks.first)
 
     def now(self, place: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the streamed rows of an iteration and their values."""
-        width = len(self._streamed) * self._batch
-        now = slice(place * width, (place + 1) * width)
+        now = slice(place * self._width, (place + 1) * self._width)
         return self._X[now], self._F[now]
 
     def later(self, place: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the rows of later iterations and their values."""
-        start = (place + 1) * len(self._streamed) * self._batch
+        """Return all rows whose values are needed after an iteration, and these."""
+        start = (place + 1) * self._width
         return self._X[start:], self._F[start:]
 
 
@@ -218,11 +240,10 @@ class _Training:
 
     def _run_panel(self, first: int, last: int) -> None:
         p = self.p
-        panel = _Panel(p, self.streamed, first, last)
+        panel = _Panel(p, self.streamed, self.resident.values(), first, last)
         if self.blocks is not None and first > 0:
             self.blocks.forget()
-            if self.streamed:
-                panel.add(self.blocks, p)
+            panel.add(self.blocks, p.features)
         for t in range(first, last):
             self._iterate(t, t - first, panel)
             report(self._work(t + 1) / self._work(p.n_iterations))
@@ -243,10 +264,7 @@ class _Training:
         A = gradient * (-eta / (p.features.n_frequencies * self.scale)).astype(np.float32)
         if self.blocks is not None:
             self.blocks.append(A)
-        for table in self.resident.values():
-            add_blocks(table.X, W[None], A[None], table.F)
-        if len(X):
-            add_blocks(X, W[None], A[None], F)
+        add_blocks(X, W[None], A[None], F)
 
     def _half_turns(self, t: int) -> NDArray[np.float32]:
         """Return the frequencies of block t; they are made for many iterations at a time."""
@@ -293,7 +311,7 @@ class _Training:
         X, C = (np.vstack(arrays) for arrays in zip(*parts, strict=True))
         return correlate(X, W, C)
 
-    def _decay(self, decay: NDArray[np.float64], later: NDArray[np.float32]) -> None:
+    def _decay(self, decay: NDArray[np.float64], F: NDArray[np.float32]) -> None:
         """Shrink everything so far by one factor per model.
 
         The factor goes into the running scale. Where the scale becomes 0, or leaves the range
@@ -305,8 +323,7 @@ class _Training:
         if len(out) == 0:
             return
         factor = self.scale[out].astype(np.float32)
-        for F in (later, *(table.F for table in self.resident.values())):
-            F[:, out] = np.where(factor == 0, 0, F[:, out] * factor)
+        F[:, out] = np.where(factor == 0, 0, F[:, out] * factor)
         if self.blocks is not None:
             self.blocks.multiply(out, factor)
         self.scale[out] = 1.0

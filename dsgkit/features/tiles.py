@@ -271,4 +271,4 @@ def add_blocks(
             return
         a, b = coefficients[:, :m, 0], coefficients[:, m:, 0]
         amplitude, phase = np.hypot(a, b), np.arctan2(b, a) * np.float32(1 / np.pi)
-        _accumulate_one(X, W, amplitude, phase, values.reshape(-1), _scratch(rows, m))
+        _accumulate_one(X, W, amplitude, phase, values[:, 0], _scratch(rows, m))

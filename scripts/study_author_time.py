@@ -1,0 +1,77 @@
+"""Extrapolate how long the author-style loop would take to train an experiment's QSG-S2AUC models.
+
+Takes a few of the models that the plan of CONFIG trains (the loop's time depends on the number of
+iterations and on the rows' width alone), measures the loop (`author_loop.py`) on the config's own
+rows, and multiplies by the number of models: every grid point on every fold of every trial, and
+every fit of the sweep. Scoring is left out. The result is an extrapolation, not a measurement.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import Counter
+from pathlib import Path
+
+import author_loop
+import click
+import numpy as np
+from bench_engine import keep_freed_memory
+
+from dsgkit import QSGS2AUC
+from dsgkit.config import load_experiment
+from dsgkit.config.schema import Experiment
+from dsgkit.data.datasets import Dataset, load_dataset
+from dsgkit.experiment.plan import make_plan
+
+
+def models_by_size(experiment: Experiment, dataset: Dataset) -> Counter[tuple[int, int]]:
+    """Return how many models the plan trains, by unlabelled rows and iterations."""
+    models: Counter[tuple[int, int]] = Counter()
+    for task in make_plan(experiment, dataset):
+        cell, spec = task.cell, experiment.solvers[task.cell.solver]
+        if spec.kind == "qsg_s2auc":
+            count = len(cell.points) * experiment.protocol.folds if cell.kind == "search" else 1
+            estimator = QSGS2AUC(**{**cell.points[0], **spec.params})
+            models[cell.n_unlabeled, estimator._iterations(cell.n_unlabeled)] += count
+    return models
+
+
+def loop_seconds(dataset: Dataset, n_labeled: int, n_unlabeled: int, iterations: int) -> float:
+    """Return the seconds of one fit by the author-style loop, on rows of the dataset."""
+    order = np.random.default_rng(0).permutation(len(dataset.y))
+    labeled, unlabeled = order[:n_labeled], order[n_labeled : n_labeled + n_unlabeled]
+    X, y, XU = dataset.X[labeled], dataset.y[labeled], dataset.X[unlabeled]
+    start = time.perf_counter()
+    author_loop.fit(np.asarray(X), np.asarray(y), np.asarray(XU), n_iterations=iterations)
+    return time.perf_counter() - start
+
+
+@click.command(help=__doc__)
+@click.argument("config", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--sample", default=3, show_default=True, help="Models measured of each size.")
+def main(config: Path, sample: int) -> None:
+    """Print the table and the total."""
+    keep_freed_memory()
+    experiment = load_experiment(config)
+    dataset = load_dataset(experiment.dataset)
+    times: dict[int, float] = {}
+    total = 0.0
+    click.echo("unlabelled    T   models  seconds each (measured)  hours (extrapolated)")
+    for (n_unlabeled, iterations), count in sorted(models_by_size(experiment, dataset).items()):
+        if iterations not in times:
+            times[iterations] = statistics.median(
+                loop_seconds(dataset, experiment.protocol.labeled, n_unlabeled, iterations)
+                for _ in range(sample)
+            )
+        seconds = times[iterations]
+        total += count * seconds
+        click.echo(
+            f"{n_unlabeled:>10} {iterations:>4} {count:>8} {seconds:>24.2f}"
+            f" {count * seconds / 3600:>21.2f}"
+        )
+    click.echo(f"all models, extrapolated: {total / 3600:.1f} hours ({total / 86400:.1f} days)")
+
+
+if __name__ == "__main__":
+    main()
