@@ -22,25 +22,19 @@ import json
 import os
 import platform
 import statistics
-import time
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import author_loop
 import click
-import make_big_data
 import numba
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.kernel_approximation import RBFSampler
+from hardware_limit import product_seconds, sincos_seconds
+from peers import SETTING, measure_peers
+from timing import keep_freed_memory, medians, seconds
 
-from dsgkit import QSGS2AUC, SAMULT
-from dsgkit._jit import fast_parallel, prange
-from dsgkit.features.tiles import tile_features
-from dsgkit.metrics import auc
-from dsgkit.threads import single_blas_thread
+from dsgkit import QSGS2AUC
 
 LAM = [2.0**k for k in range(-3, 4)]
 GAMMA = [k / 10 for k in range(11)]
@@ -49,82 +43,6 @@ N_FOLDS = 5
 N_MODELS = len(POINTS) * N_FOLDS
 N_LABELED = 200
 BATCH = N_FREQUENCIES = 256
-SETTING: dict[str, Any] = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}
-
-Rows = NDArray[np.float32]
-
-
-def seconds(run: Callable[[], object]) -> float:
-    """Return the wall-clock time of a call."""
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
-
-
-def medians(runs: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Return the median seconds of each call; the calls are made in turn."""
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(repeats):
-        for name, run in runs.items():
-            times[name].append(seconds(run))
-    return {name: statistics.median(values) for name, values in times.items()}
-
-
-def keep_freed_memory() -> None:
-    """Have malloc keep what arrays free: it makes the author-style loop 5 times faster.
-
-    glibc raises its thresholds once a large block has been freed.
-    """
-    np.empty(2**25 - 2**16, np.uint8)
-
-
-# ------------------------------------------------------------------------------ the limit
-
-
-@fast_parallel
-def _products(A, B, out, calls):  # type: ignore[no-untyped-def]
-    for part in prange(out.shape[0]):
-        for _ in range(calls):
-            np.dot(A[part], B, out[part])
-
-
-@fast_parallel
-def _sincos(Z, out, calls):  # type: ignore[no-untyped-def]
-    for part in prange(out.shape[0]):
-        for _ in range(calls):
-            tile_features(Z[part], out[part])
-
-
-def product_seconds(inner: int, columns: int) -> float:
-    """Return the seconds per row of a float32 product (rows, inner) x (inner, columns).
-
-    The fastest of tiles of several sizes, one per thread and in its cache, and of one large product
-    by BLAS with all its threads.
-    """
-    rng = np.random.default_rng(0)
-    B = rng.random((inner, columns), dtype=np.float32)
-    threads = numba.get_num_threads()
-    found = []
-    with single_blas_thread():
-        for rows in (24, 64, 216, 256, 512):
-            A = rng.random((threads, rows, inner), dtype=np.float32)
-            out = np.empty((threads, rows, columns), np.float32)
-            calls = max(1, int(1e9 / (rows * inner * columns)))
-            _products(A, B, out, 1)
-            taken = seconds(partial(_products, A, B, out, calls))
-            found.append(taken / (calls * threads * rows))
-    A, out = rng.random((8192, inner), dtype=np.float32), np.empty((8192, columns), np.float32)
-    np.dot(A, B, out=out)
-    return min(*found, seconds(lambda: np.dot(A, B, out=out)) / len(A))
-
-
-def sincos_seconds() -> float:
-    """Return the seconds that the cosine and the sine of one projection take, all threads busy."""
-    threads, calls = numba.get_num_threads(), 2000
-    Z = np.random.default_rng(0).normal(size=(threads, 64, N_FREQUENCIES)).astype(np.float32)
-    out = np.empty((threads, 64, 2 * N_FREQUENCIES), np.float32)
-    _sincos(Z, out, 1)
-    return seconds(lambda: _sincos(Z, out, calls)) / (calls * Z.size)
 
 
 def limits(n_inputs: int, n_iterations: int) -> tuple[float, float]:
@@ -137,9 +55,6 @@ def limits(n_inputs: int, n_iterations: int) -> tuple[float, float]:
     rows = BATCH * T * (T - 1) / 2 + (BATCH + N_LABELED) * T
     one = product_seconds(n_inputs, N_FREQUENCIES) + N_FREQUENCIES * sincos_seconds()
     return rows * one, rows * (one + product_seconds(2 * N_FREQUENCIES, N_MODELS))
-
-
-# ------------------------------------------------------------------- one fit and the grid
 
 
 class Task:
@@ -236,13 +151,15 @@ def exponent(sizes: list[int], repeats: int, task_of: Callable[[int], Task]) -> 
     return float(np.polyfit(np.log(sizes), np.log(list(times.values())), 1)[0])
 
 
-def measure_scaling(repeats: int) -> dict[str, float]:
+def measure_scaling(n_iterations: int, repeats: int) -> dict[str, float]:
     """Return the exponents with which one fit in one pass grows with T, m and b (d = 18)."""
-    Task(18, 200).compile()
+    Task(18, n_iterations).compile()
+    lengths, sizes = [2 * n_iterations, 4 * n_iterations, 8 * n_iterations], [128, 256, 512, 1024]
+    T = lengths[0]
     return {
-        "T": exponent([400, 800, 1600], repeats, lambda T: Task(18, T)),
-        "m": exponent([128, 256, 512, 1024], repeats, lambda m: Task(18, 400, n_features=m)),
-        "b": exponent([128, 256, 512, 1024], repeats, lambda b: Task(18, 400, batch_size=b)),
+        "T": exponent(lengths, repeats, lambda length: Task(18, length)),
+        "m": exponent(sizes, repeats, lambda m: Task(18, T, n_features=m)),
+        "b": exponent(sizes, repeats, lambda b: Task(18, T, batch_size=b)),
     }
 
 
@@ -264,72 +181,6 @@ def measure_sincos() -> dict[str, float]:
     return {"ns": ours * 1e9, "numpy_ns": numpy_ns, "speedup": numpy_ns / (ours * 1e9)}
 
 
-# ----------------------------------------------------------------------------------- peers
-
-
-def fixed_features_fit(
-    X: Rows, y: NDArray, XU: Rows, n_iterations: int, n_components: int
-) -> Callable[[Rows], NDArray]:
-    """Train on scikit-learn's RBFSampler by the same loop in numpy; return its function."""
-    sampler = RBFSampler(gamma=SETTING["sigma"], n_components=n_components, random_state=0)
-    sampler.fit(X)
-    draws, gamma = np.random.default_rng(0), SETTING["gamma"]
-    positive, negative = sampler.transform(X[y > 0]), sampler.transform(X[y <= 0])
-    w = np.zeros(n_components, np.float32)
-    for t in range(1, n_iterations + 1):
-        P = positive[draws.integers(0, len(positive), BATCH)]
-        N = negative[draws.integers(0, len(negative), BATCH)]
-        U = sampler.transform(XU[draws.integers(0, len(XU), BATCH)])
-        p, n, u = P @ w, N @ w, U @ w
-        pn, pu, un = gamma * (1 - p + n), (1 - gamma) * (1 - p + u), (1 - gamma) * (1 - u + n)
-        gradient = 2 / BATCH * (P.T @ (-pn - pu) + N.T @ (pn + un) + U.T @ (pu - un))
-        w = (1 - 1.5 / t) * w - 1.5 / SETTING["lam"] / t * gradient
-    return lambda rows: np.asarray(sampler.transform(rows) @ w)
-
-
-def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
-    """Return times and AUCs of the engine and of what one would use instead, d = 18."""
-    X, y = make_big_data.make_rows(N_LABELED + n_iterations * BATCH + 20_000, 18)
-    X_l, y_l, test = X[:N_LABELED], y[:N_LABELED], slice(len(X) - 20_000, None)
-    XU = X[N_LABELED:-20_000]
-    model = QSGS2AUC(**SETTING, n_iterations=n_iterations)
-    functions: dict[str, Callable[[Rows], NDArray]] = {}
-
-    def engine() -> None:
-        functions["engine"] = model.fit(X_l, y_l, XU).decision_function
-
-    def fixed(name: str, size: int) -> None:
-        functions[name] = fixed_features_fit(X_l, y_l, XU, n_iterations, size)
-
-    runs: dict[str, Callable[[], object]] = {"engine": engine}
-    for size in (2 * N_FREQUENCIES, 2000, 10_000):
-        name = f"rbf_sampler_{size}"
-        runs[name] = partial(fixed, name, size)
-    times = medians(runs, repeats)
-    result: dict[str, Any] = {
-        name: {"seconds": times[name], "auc": auc(y[test], function(X[test]))}
-        for name, function in functions.items()
-    }
-    result["best_possible_auc"] = auc(y[test], make_big_data.score(X[test]))
-    result["samult"] = measure_samult(X_l, y_l, XU, times["engine"], repeats)
-    return result
-
-
-def measure_samult(X: Rows, y: NDArray, XU: Rows, engine: float, repeats: int) -> dict[str, Any]:
-    """Return the exact solution's seconds by unlabelled rows, and where it takes the engine's."""
-    sizes = [500, 1000, 2000, 4000, 8000]
-    runs = {str(n): partial(SAMULT(**SETTING).fit, X, y, XU[:n]) for n in sizes}
-    times = list(medians(runs, repeats).values())
-    crossing = float(np.exp(np.interp(np.log(engine), np.log(times), np.log(sizes))))
-    return {
-        "seconds": dict(zip(map(str, sizes), times, strict=True)),
-        "crossing": crossing if times[0] < engine < times[-1] else None,
-    }
-
-
-# ---------------------------------------------------------------------------------- report
-
-
 def machine() -> dict[str, Any]:
     """Return what the figures were measured on."""
     name = platform.processor() or platform.machine()
@@ -338,10 +189,8 @@ def machine() -> dict[str, Any]:
         name = next(line.split(":")[1].strip() for line in lines if "model name" in line)
     except (OSError, StopIteration):
         pass
-    vectors = "AVX-512" if "avx512f" in (numba.core.config.CPU_FEATURES or "") else None
     return {
         "processor": name,
-        "vectors": vectors,
         "cores": os.cpu_count(),
         "numba": numba.__version__,
         "numpy": np.__version__,
@@ -384,7 +233,7 @@ def main(inputs: tuple[int, ...], iterations: int, repeats: int, as_json: bool) 
         result["one_fit"][str(d)], result["grid"][str(d)] = measure_size(d, iterations, repeats)
     click.echo("threads, scaling, peers ...", err=True)
     result["threads"] = measure_threads(iterations, repeats)
-    result["scaling"] = measure_scaling(repeats)
+    result["scaling"] = measure_scaling(iterations, repeats)
     result["sincos"] = measure_sincos()
     result["peers"] = measure_peers(iterations, repeats)
     if as_json:

@@ -9,19 +9,18 @@ every fit of the sweep. Scoring is left out. The result is an extrapolation, not
 from __future__ import annotations
 
 import statistics
-import time
 from collections import Counter
 from pathlib import Path
 
 import author_loop
 import click
-import numpy as np
-from bench_engine import keep_freed_memory
+from timing import keep_freed_memory, seconds
 
 from dsgkit import QSGS2AUC
 from dsgkit.config import load_experiment
 from dsgkit.config.schema import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
+from dsgkit.data.protocols import SemiSupervisedSplit, semi_supervised_split
 from dsgkit.experiment.plan import make_plan
 
 
@@ -37,14 +36,10 @@ def models_by_size(experiment: Experiment, dataset: Dataset) -> Counter[tuple[in
     return models
 
 
-def loop_seconds(dataset: Dataset, n_labeled: int, n_unlabeled: int, iterations: int) -> float:
-    """Return the seconds of one fit by the author-style loop, on rows of the dataset."""
-    order = np.random.default_rng(0).permutation(len(dataset.y))
-    labeled, unlabeled = order[:n_labeled], order[n_labeled : n_labeled + n_unlabeled]
-    X, y, XU = dataset.X[labeled], dataset.y[labeled], dataset.X[unlabeled]
-    start = time.perf_counter()
-    author_loop.fit(np.asarray(X), np.asarray(y), np.asarray(XU), n_iterations=iterations)
-    return time.perf_counter() - start
+def loop_seconds(split: SemiSupervisedSplit, n_unlabeled: int, iterations: int) -> float:
+    """Return the seconds of one fit by the author-style loop, on the rows of a trial."""
+    XU = split.X_unlabeled[:n_unlabeled]
+    return seconds(lambda: author_loop.fit(split.X[:], split.y, XU, n_iterations=iterations))
 
 
 @click.command(help=__doc__)
@@ -55,20 +50,22 @@ def main(config: Path, sample: int) -> None:
     keep_freed_memory()
     experiment = load_experiment(config)
     dataset = load_dataset(experiment.dataset)
+    protocol = experiment.protocol
+    split = semi_supervised_split(
+        dataset, labeled=protocol.labeled, folds=protocol.folds, seed=0, scale=protocol.scale
+    )
     times: dict[int, float] = {}
     total = 0.0
     click.echo("unlabelled    T   models  seconds each (measured)  hours (extrapolated)")
     for (n_unlabeled, iterations), count in sorted(models_by_size(experiment, dataset).items()):
         if iterations not in times:
             times[iterations] = statistics.median(
-                loop_seconds(dataset, experiment.protocol.labeled, n_unlabeled, iterations)
-                for _ in range(sample)
+                loop_seconds(split, n_unlabeled, iterations) for _ in range(sample)
             )
-        seconds = times[iterations]
-        total += count * seconds
+        total += count * times[iterations]
         click.echo(
-            f"{n_unlabeled:>10} {iterations:>4} {count:>8} {seconds:>24.2f}"
-            f" {count * seconds / 3600:>21.2f}"
+            f"{n_unlabeled:>10} {iterations:>4} {count:>8} {times[iterations]:>24.2f}"
+            f" {count * times[iterations] / 3600:>21.2f}"
         )
     click.echo(f"all models, extrapolated: {total / 3600:.1f} hours ({total / 86400:.1f} days)")
 

@@ -1,0 +1,62 @@
+"""How fast this machine makes matrix products, and cosines and sines, with all its threads."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numba
+import numpy as np
+from timing import seconds
+
+from dsgkit._jit import fast_parallel, prange
+from dsgkit.features.tiles import tile_features
+from dsgkit.threads import single_blas_thread
+
+COLUMNS = 256
+"""Projections of a row that cosines and sines are timed on."""
+
+
+@fast_parallel
+def _products(A, B, out, calls):  # type: ignore[no-untyped-def]
+    for part in prange(out.shape[0]):
+        for _ in range(calls):
+            np.dot(A[part], B, out[part])
+
+
+@fast_parallel
+def _sincos(Z, out, calls):  # type: ignore[no-untyped-def]
+    for part in prange(out.shape[0]):
+        for _ in range(calls):
+            tile_features(Z[part], out[part])
+
+
+def product_seconds(inner: int, columns: int) -> float:
+    """Return the seconds per row of a float32 product (rows, inner) x (inner, columns).
+
+    The fastest of tiles of several sizes, one per thread and in its cache, and of one large product
+    by BLAS with all its threads.
+    """
+    rng = np.random.default_rng(0)
+    B = rng.random((inner, columns), dtype=np.float32)
+    threads = numba.get_num_threads()
+    found = []
+    with single_blas_thread():
+        for rows in (24, 64, 216, 256, 512):
+            A = rng.random((threads, rows, inner), dtype=np.float32)
+            out = np.empty((threads, rows, columns), np.float32)
+            calls = max(1, int(1e9 / (rows * inner * columns)))
+            _products(A, B, out, 1)
+            taken = seconds(partial(_products, A, B, out, calls))
+            found.append(taken / (calls * threads * rows))
+    A, out = rng.random((8192, inner), dtype=np.float32), np.empty((8192, columns), np.float32)
+    np.dot(A, B, out=out)
+    return min(*found, seconds(lambda: np.dot(A, B, out=out)) / len(A))
+
+
+def sincos_seconds() -> float:
+    """Return the seconds that the cosine and the sine of one projection take, all threads busy."""
+    threads, calls = numba.get_num_threads(), 2000
+    Z = np.random.default_rng(0).normal(size=(threads, 64, COLUMNS)).astype(np.float32)
+    out = np.empty((threads, 64, 2 * COLUMNS), np.float32)
+    _sincos(Z, out, 1)
+    return seconds(lambda: _sincos(Z, out, calls)) / (calls * Z.size)

@@ -1,0 +1,109 @@
+"""The benchmarks measure what they say; how fast anything is, is no test."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from dsgkit import QSGS2AUC, SAMULT
+
+
+def rows(n_unlabeled, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((60, 3), dtype=np.float32)
+    return X, np.where(X[:, 0] > 0.5, 1, -1), rng.random((n_unlabeled, 3), dtype=np.float32)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])
+def test_the_author_style_loop_is_the_method(script, gamma):
+    """It draws other rows and frequencies than the engine: both come near the exact solution."""
+    loop = script("author_loop")
+    X, y, XU = rows(500)
+    setting = {"lam": 0.5, "sigma": 1.0, "gamma": gamma}
+    alpha = loop["fit"](X, y, XU, n_iterations=400, batch_size=64, n_features=32, **setting)
+    f = sum(loop["features"](XU, t, 32, 1.0) @ a for t, a in enumerate(alpha))
+    exact = SAMULT(**setting).fit(X, y, XU).decision_function(XU)
+    engine = QSGS2AUC(**setting, n_iterations=400, batch_size=64, n_features=32).fit(X, y, XU)
+    error, engine_error = (
+        np.mean((g - exact) ** 2) / np.mean(exact**2) for g in (f, engine.decision_function(XU))
+    )
+    assert error < 0.02
+    assert engine_error < 0.02
+
+
+def test_the_benchmark_prints_one_json_object(script):
+    main = script("bench_engine")["main"]
+    arguments = ["--inputs", "3", "--inputs", "5", "--iterations", "4", "--repeats", "1", "--json"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.stdout)
+    for kind, speedup in (("one_fit", "speedup"), ("grid", "speedup_per_model")):
+        assert list(figures[kind]) == ["3", "5"]
+        for values in figures[kind].values():
+            assert {speedup, "over_limit", "seconds"} <= set(values)
+            assert all(value > 0 for value in values.values())
+    assert figures["threads"][f"speedup_{figures['threads']['threads']}"] > 0
+    assert set(figures["scaling"]) == {"T", "m", "b"}
+    assert figures["peers"]["best_possible_auc"] > figures["peers"]["engine"]["auc"]
+    assert len(figures["peers"]["samult"]["seconds"]) == 5
+
+
+def test_the_limit_counts_every_feature_once(script):
+    scope = script("bench_engine")
+    limits = scope["limits"]
+    limits.__globals__["product_seconds"] = lambda inner, columns: 0.0 if inner == 7 else 10.0
+    limits.__globals__["sincos_seconds"] = lambda: 1.0
+    drawn = sum(256 * t for t in range(20))  # unlabelled rows on every earlier block
+    new = 20 * (256 + 200)  # rows that a new block is evaluated at
+    assert limits(7, 20) == (256.0 * (drawn + new), 266.0 * (drawn + new))
+
+
+def test_a_dataset_is_the_beginning_of_a_larger_one(script, tmp_path):
+    data = script("make_big_data")
+    data["write"].__globals__["CHUNK"] = 50
+    small, large = (data["write"](tmp_path, n, 6) for n in (70, 220))
+    for name in ("X.npy", "y.npy"):
+        np.testing.assert_array_equal(np.load(small / name), np.load(large / name)[:70])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["friedman_220x6", "friedman_70x6"]
+    X = np.load(large / "X.npy")
+    assert X.dtype == np.float32
+    assert 0 <= X.min() <= X.max() < 1
+    assert len(np.unique(X[:, 0])) == 220
+
+
+def test_labels_follow_the_law(script):
+    data = script("make_big_data")
+    X, y = data["make_rows"](60_000, 5)
+    score = data["score"](X)
+    assert abs(score.mean() - data["MEAN_SCORE"]) < 0.1
+    assert np.allclose(data["score"](np.full((1, 5), 0.5)), 10 * np.sin(np.pi / 4) + 7.5)
+    near = np.abs(score - data["MEAN_SCORE"] - 1) < 0.1
+    assert abs((y[near] == 1).mean() - 1 / (1 + np.exp(-1))) < 0.04
+
+
+@pytest.mark.parametrize(("most", "code"), [(1e6, 0), (0.0, 1)])
+def test_large_files_are_measured_and_growth_is_judged(script, tmp_path, most, code):
+    scope = script("study_big_data")
+    main = scope["main"]
+    main.callback.__globals__.update(SIZES=((600, 5), (1200, 5)), MOST_GROWTH=most)
+    result = CliRunner().invoke(main, [str(tmp_path), "--iterations", "5", "--json"])
+    assert result.exit_code == code, result.output
+    figures = json.loads(result.stdout)
+    assert [size["rows"] for size in figures["sizes"]] == [600, 1200]
+    assert all(size["fit_memory"] > 2**20 for size in figures["sizes"])
+    assert all(0 <= size["auc"] <= 1 for size in figures["sizes"])
+
+
+def test_the_authors_time_counts_every_model(script, toy):
+    main = script("study_author_time")["main"]
+    main.callback.__globals__["loop_seconds"] = lambda *_: 3600.0
+    result = CliRunner().invoke(main, [str(toy)])
+    assert result.exit_code == 0, result.output
+    # 2 trials x 2 sigma x 4 settings x 3 folds, and 2 trials x 2 sweep points
+    assert "all models, extrapolated: 52.0 hours (2.2 days)" in result.output
+
+
+def test_the_authors_time_is_measured_on_the_configs_rows(script, toy):
+    result = CliRunner().invoke(script("study_author_time")["main"], [str(toy), "--sample", "1"])
+    assert result.exit_code == 0, result.output
