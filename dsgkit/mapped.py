@@ -40,8 +40,7 @@ def read_rows(table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.floa
     rows = np.arange(*index.indices(len(table))) if isinstance(index, slice) else index
     order = np.argsort(rows, kind="stable")
     out = np.empty((len(rows), table.shape[1]), np.float32)
-    per_row = table.strides[0] if isinstance(index, slice) else table.strides[0] + _BYTES_PER_FAULT
-    length = max(1, MAPPED_BYTES // per_row)
+    length = max(1, MAPPED_BYTES // _mapped_per_row(table, index))
     for start in range(0, len(rows), length):
         part = order[start : start + length]
         out[part] = table[rows[part]]
@@ -49,14 +48,25 @@ def read_rows(table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.floa
     return out
 
 
+def _mapped_per_row(table: NDArray[Any], index: slice | NDArray[np.integer]) -> int:
+    """Return a bound on the bytes that reading one row maps."""
+    row_bytes = table.shape[1] * table.itemsize
+    if isinstance(index, slice) and index.step in (None, 1) and table.flags.c_contiguous:
+        return row_bytes
+    pieces = 1 if table.strides[1] == table.itemsize else table.shape[1]
+    return row_bytes + pieces * _BYTES_PER_FAULT
+
+
 def _mapping(table: Any) -> mmap.mmap | None:
     """Return what a large memory map's pages can be handed back to.
 
     None for anything else, also for copy-on-write maps: their changes are in those pages only.
     """
-    if not isinstance(table, np.memmap) or table.mode == "c" or table.nbytes <= MAPPED_BYTES:
+    if not isinstance(table, np.ndarray) or table.nbytes <= MAPPED_BYTES:
         return None
     base: Any = table
     while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap) and base.mode == "c":
+            return None
         base = base.base
     return base if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED") else None

@@ -1,4 +1,7 @@
-"""Thread counts of BLAS, kept apart from numba's."""
+"""How many threads numba and BLAS use: many of the one, then one of the other.
+
+Both counts are those of the process: its threads must not train at the same time.
+"""
 
 from __future__ import annotations
 

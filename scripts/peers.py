@@ -78,9 +78,10 @@ def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
 
 def measure_samult(X: Rows, y: NDArray, XU: Rows, engine: float, repeats: int) -> dict[str, Any]:
     """Return the exact solution's seconds by unlabelled rows, and where it takes the engine's."""
-    runs = {str(n): partial(SAMULT(**SETTING).fit, X, y, XU[:n]) for n in EXACT_SIZES}
-    times = list(medians(runs, repeats).values())
-    crossing = float(np.exp(np.interp(np.log(engine), np.log(times), np.log(EXACT_SIZES))))
+    sizes = [n for n in EXACT_SIZES if n <= len(XU)]
+    runs = {str(n): partial(SAMULT(**SETTING).fit, X, y, XU[:n]) for n in sizes}
+    times = np.maximum.accumulate(list(medians(runs, repeats).values()))
+    crossing = float(np.exp(np.interp(np.log(engine), np.log(times), np.log(sizes))))
     return {
         "seconds": dict(zip(runs, times, strict=True)),
         "crossing": crossing if times[0] < engine < times[-1] else None,

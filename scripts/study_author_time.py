@@ -1,7 +1,7 @@
 """Extrapolate how long the author-style loop would take to train an experiment's QSG-S2AUC models.
 
-Takes a few of the models that the plan of CONFIG trains (the loop's time depends on the number of
-iterations and on the rows' width alone), measures the loop (`author_loop.py`) on the config's own
+Takes a few of the models that the plan of CONFIG trains (the loop's time depends on T, b, m and the
+rows' width alone), measures the loop (`author_loop.py`) on the config's own
 rows, and multiplies by the number of models: every grid point on every fold of every trial, and
 every fit of the sweep. Scoring is left out. The result is an extrapolation, not a measurement.
 """
@@ -23,23 +23,28 @@ from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.data.protocols import SemiSupervisedSplit, semi_supervised_split
 from dsgkit.experiment.plan import make_plan
 
+Sizes = tuple[int, int, int, int]
 
-def models_by_size(experiment: Experiment, dataset: Dataset) -> Counter[tuple[int, int]]:
-    """Return how many models the plan trains, by unlabelled rows and iterations."""
-    models: Counter[tuple[int, int]] = Counter()
+
+def models_by_size(experiment: Experiment, dataset: Dataset) -> Counter[Sizes]:
+    """Return how many models the plan trains, by unlabelled rows, T, b and m."""
+    models: Counter[Sizes] = Counter()
     for task in make_plan(experiment, dataset):
         cell, spec = task.cell, experiment.solvers[task.cell.solver]
         if spec.kind == "qsg_s2auc":
             count = len(cell.points) * experiment.protocol.folds if cell.kind == "search" else 1
             estimator = QSGS2AUC(**{**cell.points[0], **spec.params})
-            models[cell.n_unlabeled, estimator._iterations(cell.n_unlabeled)] += count
+            n, T = cell.n_unlabeled, estimator._iterations(cell.n_unlabeled)
+            models[n, T, estimator.batch_size, estimator.n_features] += count
     return models
 
 
-def loop_seconds(split: SemiSupervisedSplit, n_unlabeled: int, iterations: int) -> float:
+def loop_seconds(split: SemiSupervisedSplit, sizes: Sizes) -> float:
     """Return the seconds of one fit by the author-style loop, on the rows of a trial."""
+    n_unlabeled, T, b, m = sizes
     XU = split.X_unlabeled[:n_unlabeled]
-    return seconds(lambda: author_loop.fit(split.X[:], split.y, XU, n_iterations=iterations))
+    X, y = split.X[:], split.y
+    return seconds(lambda: author_loop.fit(X, y, XU, n_iterations=T, batch_size=b, n_features=m))
 
 
 @click.command(help=__doc__)
@@ -54,18 +59,20 @@ def main(config: Path, sample: int) -> None:
     split = semi_supervised_split(
         dataset, labeled=protocol.labeled, folds=protocol.folds, seed=0, scale=protocol.scale
     )
-    times: dict[int, float] = {}
+    times: dict[tuple[int, ...], float] = {}
     total = 0.0
-    click.echo("unlabelled    T   models  seconds each (measured)  hours (extrapolated)")
-    for (n_unlabeled, iterations), count in sorted(models_by_size(experiment, dataset).items()):
-        if iterations not in times:
-            times[iterations] = statistics.median(
-                loop_seconds(split, n_unlabeled, iterations) for _ in range(sample)
-            )
-        total += count * times[iterations]
+    click.echo("unlabelled    T    b    m  models  seconds each (measured)  hours (extrapolated)")
+    for sizes, count in sorted(models_by_size(experiment, dataset).items()):
+        n_unlabeled, *shape = sizes
+        if tuple(shape) not in times:
+            measured = [loop_seconds(split, sizes) for _ in range(sample)]
+            times[tuple(shape)] = statistics.median(measured)
+        each = times[tuple(shape)]
+        total += count * each
+        T, b, m = shape
         click.echo(
-            f"{n_unlabeled:>10} {iterations:>4} {count:>8} {times[iterations]:>24.2f}"
-            f" {count * times[iterations] / 3600:>21.2f}"
+            f"{n_unlabeled:>10} {T:>4} {b:>4} {m:>4} {count:>7} {each:>24.2f}"
+            f" {count * each / 3600:>21.2f}"
         )
     click.echo(f"all models, extrapolated: {total / 3600:.1f} hours ({total / 86400:.1f} days)")
 

@@ -7,10 +7,21 @@ import pytest
 from dsgkit import QSGS2AUC, mapped
 from dsgkit.data.rows import Rows
 
+KINDS = [
+    "array",
+    "float64",
+    "small map",
+    "map",
+    "part of a map",
+    "as an array",
+    "by columns",
+    "rows",
+]
 INDICES = {
     "slice": slice(3, 700),
     "all": slice(None),
     "steps": slice(900, 10, -7),
+    "backwards": slice(None, None, -1),
     "empty": slice(5, 5),
     "positions": np.array([5, 999, 5, 0, 17]),
     "none": np.array([], np.int64),
@@ -26,14 +37,21 @@ def large(tmp_path, monkeypatch):
     return tmp_path / "X.npy", rows
 
 
+def by_columns(path, rows):
+    np.save(path.with_name("columns.npy"), np.asfortranarray(rows))
+    return path.with_name("columns.npy")
+
+
 @pytest.mark.parametrize("name", INDICES)
-@pytest.mark.parametrize("kind", ["array", "float64", "small map", "map", "part of a map", "rows"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_rows_are_those_of_plain_indexing(large, name, kind, monkeypatch):
     path, rows = large
     table = {
         "array": rows,
         "float64": rows.astype(np.float64),
         "part of a map": np.load(path, mmap_mode="r")[1000:],
+        "as an array": np.asarray(np.load(path, mmap_mode="r")),
+        "by columns": np.load(by_columns(path, rows), mmap_mode="r"),
         "rows": Rows(np.load(path, mmap_mode="r"), np.arange(len(rows))[::-1]),
     }.get(kind, np.load(path, mmap_mode="r"))
     if kind == "small map":

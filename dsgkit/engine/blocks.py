@@ -2,63 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine.sizes import FORGOTTEN
+
+PART = 32
+"""Blocks that are allocated, and given back, together."""
 
 
 class Blocks:
     """Coefficients of one block per iteration for G models, up to one scale per model.
 
     Where steps do not decrease, the weight of early blocks decays geometrically: blocks that
-    cannot change a float32 value any more are dropped (`forget`).
+    make up next to nothing of the function are dropped (`forget`).
 
     Parameters
     ----------
-    n_iterations, n_features, n_models : int
-        Sizes T, 2m and G.
+    n_features, n_models : int
+        Sizes 2m and G.
 
     Attributes
     ----------
     first : int
         Number of the oldest block that is kept.
+    last : int
+        Number of the next block.
     """
 
-    def __init__(self, n_iterations: int, n_features: int, n_models: int) -> None:
-        # Memory that is never written to is never taken from the system
-        self._coefficients = np.empty((n_iterations, n_features, n_models), np.float32)
-        self._magnitudes = np.empty((n_iterations, n_models))
+    def __init__(self, n_features: int, n_models: int) -> None:
         self.first = 0
-        self._last = 0
-
-    @property
-    def kept(self) -> NDArray[np.float32]:
-        """The coefficients of blocks ``first`` and later, shape (n_kept, 2m, G); a view."""
-        return self._coefficients[: self._last - self.first]
+        self.last = 0
+        self._shape = (PART, n_features, n_models)
+        self._parts: list[NDArray[np.float32]] = []
+        self._dropped = 0  # blocks of parts that are gone
+        self._magnitudes = np.empty((0, n_models))
 
     def append(self, coefficients: NDArray[np.float32]) -> None:
         """Add the block of the next iteration, shape (2m, G)."""
-        self._magnitudes[self._last] = np.abs(coefficients).sum(axis=0, dtype=np.float64)
-        self._last += 1
-        self.kept[-1] = coefficients
+        if self.last == self._dropped + PART * len(self._parts):
+            self._parts.append(np.empty(self._shape, np.float32))
+            self._magnitudes = np.vstack([self._magnitudes, np.zeros((PART, self._shape[2]))])
+        self._parts[-1][self.last % PART] = coefficients
+        self._magnitudes[self.last] = np.abs(coefficients).sum(axis=0, dtype=np.float64)
+        self.last += 1
+
+    def kept(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """Give runs of kept blocks: the first's number and coefficients (n, 2m, G), as a view."""
+        for k, part in enumerate(self._parts):
+            start = self._dropped + k * PART
+            first, last = max(self.first, start), min(self.last, start + PART)
+            yield first, part[first - start : last - start]
 
     def multiply(self, models: NDArray[np.int64], factor: NDArray[np.float32]) -> None:
         """Multiply all blocks of some models by a factor each; 0 erases even what overflowed."""
-        for array, by in ((self.kept, factor), (self._magnitudes[: self._last], np.abs(factor))):
-            array[..., models] = np.where(by == 0, 0, array[..., models] * by)
+        for _, part in self.kept():
+            part[..., models] = np.where(factor == 0, 0, part[..., models] * factor)
+        past = self._magnitudes[: self.last]
+        past[:, models] = np.where(factor == 0, 0, past[:, models] * np.abs(factor))
 
     def forget(self) -> None:
-        """Drop the oldest blocks, as far as all that is dropped stays below `FORGOTTEN`.
+        """Drop the oldest blocks, as far as all that is dropped stays within `FORGOTTEN`.
 
         The share of a model's sum of absolute coefficients that dropped blocks make up can only
         shrink later: decay acts on all blocks alike, and new blocks add to the sum.
         """
-        total = np.cumsum(self._magnitudes[: self._last], axis=0)
+        total = np.cumsum(self._magnitudes[: self.last], axis=0)
         needed = (total > FORGOTTEN * total[-1:]).any(axis=1)
-        first = int(needed.argmax()) if needed.any() else self.first
-        n_kept = self._last - first
-        if first > self.first:
-            for i in range(n_kept):
-                self._coefficients[i] = self._coefficients[i + first - self.first]
-            self.first = first
+        if needed.any():
+            self.first = int(needed.argmax())
+        while self._dropped + PART <= self.first:
+            del self._parts[0]
+            self._dropped += PART

@@ -85,7 +85,7 @@ class DSGModel:
         -------
         ndarray of float32, shape (n, G)
         """
-        if X.ndim != 2 or X.shape[1] != self.n_inputs:
+        if len(X.shape) != 2 or X.shape[1] != self.n_inputs:
             raise DataError(
                 f"rows must have {self.n_inputs} columns as in training, got shape {X.shape}"
             )

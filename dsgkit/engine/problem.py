@@ -78,6 +78,15 @@ class Problem:
     batch_size: int
     group: NDArray[np.int64]
 
+    def __post_init__(self) -> None:
+        """Refuse what compiled code would not survive."""
+        for source in self.sources:
+            pools = [self.tables[source.table]] if source.pools is None else source.pools
+            if not all(pool.shape[0] for pool in pools):
+                raise ValueError("a source has no rows to draw from")
+        if (np.diff(self.group) < 0).any() or self.group[-1] >= self.n_groups:
+            raise ValueError(f"groups must ascend within 0..{self.n_groups - 1}")
+
     @property
     def n_models(self) -> int:
         """Number of models G."""
@@ -94,24 +103,23 @@ class Problem:
         return max((len(s.pools) for s in self.sources if s.pools is not None), default=1)
 
     def resident(self, table: int) -> bool:
-        """Whether it takes fewer features to keep a table's values than to evaluate its draws.
+        """Whether a table's values are kept up to date, by the count of `sizes.kept_resident`.
 
-        Keeping ``n`` rows takes ``n T`` row evaluations, evaluating ``b`` draws when they are
-        drawn ``b T^2 / 2``. Draws that differ between groups can only come from a resident table;
-        any other is streamed where keeping it would pass `sizes.TABLE_BYTES`.
+        Draws that differ between groups can only come from a resident table.
         """
         drawn = [s for s in self.sources if s.table == table]
         if any(s.pools is not None for s in drawn):
             return True
-        n_rows = self.tables[table].shape[0]
-        if 4 * n_rows * (self.n_inputs + self.n_models) > sizes.TABLE_BYTES:
-            return False
-        return bool(2 * n_rows <= len(drawn) * self.batch_size * self.n_iterations)
+        n_rows, n_inputs = self.tables[table].shape
+        n_drawn = len(drawn) * self.batch_size
+        return sizes.kept_resident(n_rows, n_inputs, n_drawn, self.n_iterations)
 
-    def model_bytes(self) -> int:
-        """Return the bytes that training takes for each model."""
-        resident = sum(t.shape[0] for k, t in enumerate(self.tables) if self.resident(k))
-        return sizes.model_bytes(self.n_iterations, self.features.n_frequencies, resident)
+    def value_bytes(self) -> int:
+        """Return the bytes that training for values alone takes for each model."""
+        kept = [self.resident(k) for k in range(len(self.tables))]
+        n_resident = sum(t.shape[0] for t, r in zip(self.tables, kept, strict=True) if r)
+        n_iterations = 0 if all(kept) else self.n_iterations
+        return sizes.model_bytes(n_iterations, 2 * self.features.n_frequencies, n_resident)
 
     def take(self, models: slice) -> Problem:
         """Return the problem of some of the models."""

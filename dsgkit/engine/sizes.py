@@ -22,7 +22,7 @@ Many blocks to a call, but few enough that all tiles of rows find them in the la
 """
 
 TABLE_BYTES = 2**30
-"""Bytes of rows and values above which a table is streamed, whatever it costs in time."""
+"""Bytes of rows above which a table is streamed, whatever it costs in time."""
 
 MODEL_BYTES = 2**30
 """Bytes of coefficients and values above which models are trained in several passes."""
@@ -30,7 +30,8 @@ MODEL_BYTES = 2**30
 FORGOTTEN = 2.0**-30
 """Share of a model's sum of absolute coefficients that forgotten blocks may make up.
 
-No value ``f(x)`` changes by more than this times that sum: float32 resolves 2^-24 of it.
+No value ``f(x)`` misses more than this times that sum. The rounding of the features to float32
+moves it by up to 2^-22 of the same sum.
 """
 
 
@@ -44,13 +45,37 @@ def blocks_at_once(n_inputs: int, n_frequencies: int, n_models: int) -> int:
     return max(1, BLOCK_BYTES // (4 * n_frequencies * (n_inputs + 2 * n_models)))
 
 
-def model_bytes(n_iterations: int, n_frequencies: int, n_resident: int) -> int:
+def kept_resident(n_rows: int, n_inputs: int, n_drawn: int, n_iterations: int) -> bool:
+    """Return whether it is cheaper to keep a table's values than to evaluate its draws.
+
+    Keeping ``n`` rows takes ``n T`` row evaluations, evaluating ``b`` draws when they are drawn
+    ``b T^2 / 2``. A table of more than `TABLE_BYTES` is never kept for that.
+
+    Parameters
+    ----------
+    n_rows, n_inputs : int
+        Shape of the table.
+    n_drawn : int
+        Rows drawn from it per iteration.
+    n_iterations : int
+    """
+    return 4 * n_rows * n_inputs <= TABLE_BYTES and 2 * n_rows <= n_drawn * n_iterations
+
+
+def model_bytes(n_iterations: int, n_features: int, n_resident: int) -> int:
     """Return the bytes that one model takes in training.
 
-    Its coefficients, the values of resident rows (twice while a panel takes them over) and those
-    of a panel.
+    Parameters
+    ----------
+    n_iterations : int
+        Iterations whose coefficients are kept; 0 where none are.
+    n_features : int
+        Features 2m of a block.
+    n_resident : int
+        Rows whose values are kept up to date. These and the values of a panel are there twice
+        while the next panel takes them over.
     """
-    return 4 * (2 * n_frequencies * n_iterations + 2 * n_resident + ROWS_AT_ONCE)
+    return 4 * n_features * n_iterations + 8 * n_iterations + 8 * (n_resident + ROWS_AT_ONCE)
 
 
 def models_at_once(bytes_per_model: int) -> int:

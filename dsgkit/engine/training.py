@@ -18,7 +18,7 @@ objective and step rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ _SMALLEST_SCALE, _LARGEST_SCALE = 1e-12, 1e12
 
 
 def train(problem: Problem) -> DSGModel:
-    """Train all models of a problem in one pass.
+    """Train all models of a problem in one pass. One training at a time in a process.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def train_values(problem: Problem) -> dict[int, NDArray[np.float32]]:
         Final function values at the rows of each resident table.
     """
     n_models = problem.n_models
-    length = min(n_models, models_at_once(problem.model_bytes()))
+    length = min(n_models, models_at_once(problem.value_bytes()))
     passes = []
     for start in range(0, n_models, length):
         share = slice(start, min(start + length, n_models))
@@ -153,14 +153,16 @@ class _Panel:
         self,
         problem: Problem,
         streamed: list[int],
-        resident: Iterable[_Resident],
+        resident: Sequence[_Resident],
         first: int,
         last: int,
     ) -> None:
         p = problem
         self._width = len(streamed) * p.batch_size
         self.draws = [
-            s.draw(n, len(p.tables[s.table]), p.features.seed, first, last - first, p.batch_size)
+            s.draw(
+                n, p.tables[s.table].shape[0], p.features.seed, first, last - first, p.batch_size
+            )
             for n, s in enumerate(p.sources)
         ]
         batches = [read_rows(p.tables[p.sources[s].table], self.draws[s].ravel()) for s in streamed]
@@ -177,7 +179,8 @@ class _Panel:
     def add(self, blocks: Blocks, features: FourierFeatures) -> None:
         """Add all blocks so far to the values of the streamed rows."""
         rows = slice(0, self.n_streamed)
-        add_to(self._F[rows], self._X[rows], features, blocks.kept, blocks.first)
+        for first, coefficients in blocks.kept():
+            add_to(self._F[rows], self._X[rows], features, coefficients, first)
 
     def now(self, place: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the streamed rows of an iteration and their values."""
@@ -204,7 +207,7 @@ class _Training:
         }
         self.streamed = [s for s, x in enumerate(p.sources) if x.table not in self.resident]
         self.blocks = (
-            Blocks(p.n_iterations, 2 * p.features.n_frequencies, p.n_models)
+            Blocks(2 * p.features.n_frequencies, p.n_models)
             if keep_blocks or self.streamed
             else None
         )
@@ -230,7 +233,7 @@ class _Training:
         """Return the models; ends the run."""
         assert self.blocks is not None
         self.blocks.forget()
-        coefficients = self.blocks.kept
+        coefficients = np.concatenate([part for _, part in self.blocks.kept()])
         coefficients *= self.scale.astype(np.float32)
         return DSGModel(self.p.features, coefficients, self.p.n_inputs, self.blocks.first)
 
@@ -240,10 +243,11 @@ class _Training:
 
     def _run_panel(self, first: int, last: int) -> None:
         p = self.p
-        panel = _Panel(p, self.streamed, self.resident.values(), first, last)
+        panel = _Panel(p, self.streamed, list(self.resident.values()), first, last)
         if self.blocks is not None and first > 0:
             self.blocks.forget()
-            panel.add(self.blocks, p.features)
+            if self.streamed:
+                panel.add(self.blocks, p.features)
         for t in range(first, last):
             self._iterate(t, t - first, panel)
             report(self._work(t + 1) / self._work(p.n_iterations))

@@ -1,15 +1,16 @@
 """Compiled kernels for cosine and sine features of a tile of rows.
 
-A tile is some rows by one block of frequencies, small enough that its projections and features
-stay in a core's cache between being computed and being used. The projection is a BLAS call on one
-thread; tiles run in parallel. What is computed does not depend on the number of threads.
+A tile is some rows by one block of frequencies, small enough that its projections stay in a core's
+cache between being computed and being used. The projection is a BLAS call on one thread; tiles run
+in parallel. What is computed does not depend on the number of threads.
 
 Frequencies come in *half turns*, ``u = w.x / pi``: taking off whole half turns is then exact in
 float32, whatever the size of u, and leaves one sign for cosine and sine.
 
 Errors: `sincos` and `cosine` are within 2.5e-7 of the exact values at their float32 argument. The
-argument is a float32 sum of products, within ``(n_inputs + 2) 2^-24 pi sum_k |u_k x_k|`` radians
-of the exact one.
+argument is a float32 sum of products, within ``(n_inputs + 2) 2^-24 pi sum_k |W_k x_k|`` radians
+of the exact one. Where one model's features are made with their phase (`add_blocks`), phase and
+difference are rounded too: up to ``2^-24 pi (|u| + 8)`` radians more.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _SINCOS_TERMS = 9
 """Multiply-adds that take as long as a cosine and a sine."""
 
 _ROUND = np.float32(12582912.0)  # 1.5 * 2^23: adding it rounds to an integer, up to 2^22
-# Minimax polynomials in r^2 for |r| <= 1/2: cos(pi r) to 5e-8, sin(pi r) / r to 4e-9
+# Minimax polynomials in r^2 for |r| <= 1/2 of cos(pi r) and sin(pi r) / r, rounded to float32
 _C1, _C2 = np.float32(-4.934795379638672), np.float32(4.058451175689697)
 _C3, _C4 = np.float32(-1.3320938348770142), np.float32(0.2200806587934494)
 _S0, _S1, _S2 = np.float32(3.14159265), np.float32(-5.1677069664), np.float32(2.5500314235687256)
@@ -51,9 +52,9 @@ def tile_rows(n_inputs: int, n_frequencies: int, n_models: int) -> int:
     """Return how many rows a tile has: a multiple of 8 in 16..256.
 
     As many as BLAS multiplies without packing (`UNPACKED_TERMS`, for the projection and for the
-    product with the coefficients of several models), and no more than let the projections fit a
-    core's second-level cache. Where packing cannot be avoided, `MOST_ROWS`, so that it is 1/256
-    of the work.
+    product with the coefficients of several models); where packing cannot be avoided, `MOST_ROWS`,
+    so that it is 1/256 of the work. In any case no more than let the projections fit a core's
+    second-level cache.
     """
     columns = max(n_inputs, 2 * n_models if n_models > 1 else 1)
     rows = UNPACKED_TERMS // (n_frequencies * columns)

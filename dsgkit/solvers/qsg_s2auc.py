@@ -192,17 +192,20 @@ class QSGS2AUC(PairwiseAUCEstimator):
     def memory_needed(
         self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
     ) -> int:
-        """Return the bytes of coefficients and values; they do not grow with streamed rows."""
-        T, n_resident = self._iterations(n_unlabeled), n_labeled
-        if 2 * n_unlabeled <= self.batch_size * T:
-            n_resident += n_unlabeled
-        per_model = sizes.model_bytes(T, self.n_features, n_resident)
-        return per_model * min(n_models, sizes.models_at_once(per_model))
+        """Return the bytes of coefficients, values and resident rows (these twice)."""
+        T = self._iterations(n_unlabeled)
+        resident = self._resident(n_unlabeled, n_inputs)
+        n_resident = n_labeled + (n_unlabeled if resident else 0)
+        kept = T if n_models == 1 or not resident else 0
+        per_model = sizes.model_bytes(kept, 2 * self.n_features, n_resident)
+        rows = 8 * n_inputs * (n_resident + sizes.ROWS_AT_ONCE)
+        return rows + per_model * min(n_models, sizes.models_at_once(per_model))
 
     def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
         """Return about the operations of training; see the base class."""
         T = self._iterations(n_unlabeled)
-        rows = T * (n_labeled + min(n_unlabeled, self.batch_size * T / 2))
+        resident = self._resident(n_unlabeled, n_inputs)
+        rows = T * (n_labeled + (n_unlabeled if resident else self.batch_size * T / 2))
         return rows * self.n_features * (2 * n_inputs + FUNCTION_FLOPS + 4 * n_models)
 
     def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
@@ -219,6 +222,11 @@ class QSGS2AUC(PairwiseAUCEstimator):
         if self.n_iterations is not None:
             return self.n_iterations
         return max(200, -(-n_unlabeled // self.batch_size))
+
+    def _resident(self, n_unlabeled: int, n_inputs: int) -> bool:
+        """Return whether the engine keeps the values of the unlabelled rows."""
+        T = self._iterations(n_unlabeled)
+        return sizes.kept_resident(n_unlabeled, n_inputs, self.batch_size, T)
 
     def _checked(
         self, X: Any, y: Any, X_unlabeled: Any, points: Sequence[Mapping[str, Any]]

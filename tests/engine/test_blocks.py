@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsgkit.engine.blocks import Blocks
+from dsgkit.engine.blocks import PART, Blocks
 from dsgkit.engine.sizes import FORGOTTEN
 
 magnitudes = st.floats(2.0**-60, 2.0**10)
@@ -11,7 +11,7 @@ magnitudes = st.floats(2.0**-60, 2.0**10)
 @given(st.lists(st.tuples(magnitudes, magnitudes), min_size=1, max_size=12), st.data())
 def test_all_that_is_dropped_stays_below_the_bound_for_every_model(rows, data):
     """Also when blocks are dropped again and again."""
-    blocks = Blocks(len(rows), 4, 2)
+    blocks = Blocks(4, 2)
     added = []
     for row in rows:
         block = np.tile(np.array(row, np.float32) / 4, (4, 1)) * [[1], [-1], [1], [-1]]
@@ -22,12 +22,13 @@ def test_all_that_is_dropped_stays_below_the_bound_for_every_model(rows, data):
             assert (sum(added[: blocks.first], np.zeros(2)) <= 1.001 * FORGOTTEN * sum(added)).all()
             oldest = sum(added[: blocks.first + 1], np.zeros(2))
             assert (oldest > 0.999 * FORGOTTEN * sum(added)).any()
-        assert len(blocks.kept) == len(added) - blocks.first
-        np.testing.assert_array_equal(blocks.kept[-1], block.astype(np.float32))
+        kept = [part for _, part in blocks.kept()]
+        assert sum(map(len, kept)) == len(added) - blocks.first
+        np.testing.assert_array_equal(kept[-1][-1], block.astype(np.float32))
 
 
 def test_models_that_are_not_finite_do_not_hold_on_to_blocks():
-    blocks = Blocks(3, 2, 2)
+    blocks = Blocks(2, 2)
     for x in (1.0, np.nan, np.nan):
         blocks.append(np.array([[x, 1e-12 if x == 1.0 else 1.0]] * 2, np.float32))
     blocks.forget()
@@ -35,15 +36,28 @@ def test_models_that_are_not_finite_do_not_hold_on_to_blocks():
 
 
 def test_if_no_model_is_finite_all_blocks_stay():
-    blocks = Blocks(2, 2, 1)
+    blocks = Blocks(2, 1)
     blocks.append(np.full((2, 1), np.nan, np.float32))
     blocks.forget()
     assert blocks.first == 0
 
 
 def test_multiplying_some_models():
-    blocks = Blocks(2, 1, 3)
+    blocks = Blocks(1, 3)
     blocks.append(np.array([[1, np.inf, 3]], np.float32))
     with np.errstate(invalid="ignore"):
         blocks.multiply(np.array([0, 1]), np.array([-2, 0], np.float32))
-    np.testing.assert_array_equal(blocks.kept, [[[-2, 0, 3]]])
+    np.testing.assert_array_equal(next(blocks.kept())[1], [[[-2, 0, 3]]])
+
+
+def test_parts_that_are_forgotten_are_given_back():
+    blocks = Blocks(2, 1)
+    for k in range(3 * PART + 5):
+        blocks.append(np.full((2, 1), 2.0 ** (k - 50), np.float32))
+        blocks.forget()
+        numbers = [n for first, part in blocks.kept() for n in range(first, first + len(part))]
+        assert numbers == list(range(blocks.first, k + 1))
+        values = np.concatenate([part for _, part in blocks.kept()])[:, 0, 0]
+        np.testing.assert_array_equal(values, 2.0 ** (np.array(numbers) - 50))
+        assert len(blocks._parts) <= 2
+    assert blocks.first == 3 * PART + 5 - 30

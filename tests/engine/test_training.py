@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numba
 import numpy as np
 import pytest
@@ -242,16 +244,42 @@ def test_several_passes_within_the_memory_budget_give_the_same_values(monkeypatc
     monkeypatch.setattr(
         training._Training, "run", lambda self: runs.append(self.p.n_models) or run(self)
     )
-    monkeypatch.setattr(sizes, "MODEL_BYTES", 5 * sizes.model_bytes(20, 4, len(X)) + 1)
+    monkeypatch.setattr(sizes, "MODEL_BYTES", 5 * sizes.model_bytes(20, 8, len(X)) + 1)
     split = model.cv_decision_function(X, positive, XU, folds, points)
     np.testing.assert_allclose(split, expected, rtol=1e-4, atol=1e-5)
     assert runs == [5, 5, 2]
 
 
+@pytest.mark.parametrize("resident", [True, False])
+def test_a_block_of_frequencies_is_made_once_or_once_per_panel(resident, monkeypatch):
+    made = []
+    half_turns = FourierFeatures.half_turns
+    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 8 * 20)
+    monkeypatch.setattr(
+        FourierFeatures,
+        "half_turns",
+        lambda self, first, count, d: made.append(count) or half_turns(self, first, count, d),
+    )
+    train(constant_step_problem([0.01], T=32, n_unlabeled=100 if resident else 6000))
+    assert sum(made) == 32 + (0 if resident else 8 + 16 + 24)
+
+
+def test_problems_that_cannot_be_drawn_from_are_refused():
+    good = constant_step_problem([0.1, 0.1])
+    with pytest.raises(ValueError, match="no rows"):
+        replace(good, tables=[good.tables[0], good.tables[1][:0]])
+    with pytest.raises(ValueError, match="no rows"):
+        replace(good, sources=[Source(0, [np.arange(0)]), *good.sources[1:]])
+    with pytest.raises(ValueError, match=r"groups must ascend within 0\.\.0"):
+        replace(good, group=np.array([0, 1]))
+    with pytest.raises(ValueError, match="groups must ascend"):
+        replace(good, sources=[Source(0, [np.arange(3)] * 2)], group=np.array([1, 0]))
+
+
 def test_a_table_too_large_to_keep_is_streamed(monkeypatch):
     counted = constant_step_problem([0.1], n_unlabeled=100)
     assert counted.resident(1)
-    monkeypatch.setattr(sizes, "TABLE_BYTES", 4 * 100 * (3 + 1) - 1)
+    monkeypatch.setattr(sizes, "TABLE_BYTES", 4 * 100 * 3 - 1)
     assert not counted.resident(1)
     assert counted.resident(0)  # pools differ between groups
 

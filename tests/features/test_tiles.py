@@ -90,6 +90,21 @@ def test_the_documented_error_bound_of_features(X, W):
     assert (np.abs(tiles.cos_sin(X, W) - exact(X, W)) <= np.hstack([bound, bound])).all()
 
 
+@given(
+    arrays(np.float32, (5, 4), elements=st.floats(-30, 30, width=32)),
+    arrays(np.float32, (4, 1), elements=st.floats(-30, 30, width=32)),
+    arrays(np.float32, (2,), elements=st.floats(-8, 8, width=32)),
+)
+def test_the_documented_error_bound_of_one_models_features(X, W, coefficients):
+    values = np.zeros((5, 1), np.float32)
+    tiles.add_blocks(X, W[None], coefficients[None, :, None], values)
+    size = (np.abs(X.astype(np.float64)) @ np.abs(W.astype(np.float64)))[:, 0]
+    radians = 2.0**-24 * np.pi * ((4 + 2) * size + size + 8)
+    amplitude = np.hypot(*coefficients.astype(np.float64))
+    error = np.abs(values[:, 0] - exact(X, W) @ coefficients.astype(np.float64))
+    assert (error <= amplitude * (2.5e-7 + 2.0**-22 + radians)).all()
+
+
 @pytest.mark.parametrize("n_models", [1, 2, 40, 200])
 @pytest.mark.parametrize(("n", "m"), [(1, 19), (64, 1), (300, 64), (777, 19)])
 def test_adding_blocks(n, m, n_models):
