@@ -9,6 +9,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 
+PAUSE = 0.3
+"""Seconds between calls that are timed."""
+
+
 def seconds(run: Callable[[], object]) -> float:
     """Return the wall-clock time of a call."""
     start = time.perf_counter()
@@ -17,10 +21,14 @@ def seconds(run: Callable[[], object]) -> float:
 
 
 def medians(runs: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Return the median seconds of each call; the calls are made in turn."""
+    """Return the median seconds of each call; the calls are made in turn.
+
+    A pause before each: BLAS threads go on spinning for a while after their last product.
+    """
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeats):
         for name, run in runs.items():
+            time.sleep(PAUSE)
             times[name].append(seconds(run))
     return {name: statistics.median(values) for name, values in times.items()}
 
