@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-
 PAUSE = 0.3
 """Seconds between calls that are timed."""
 
