@@ -1,22 +1,26 @@
 """Reading rows of arrays and of memory maps.
 
-The pages of a memory map that have been read count as memory of the process until the system wants
-them back: a pass over a file of 10 GiB looks like, and in a container may be charged as, 10 GiB.
-So a large map's pages are handed back as soon as its rows are copied.
+Touching a row of a memory map maps up to 2 MiB around it, and what is mapped counts as memory of
+the process until the system wants it back: a pass over a file of 10 GiB looks like, and in a
+container may be charged as, 10 GiB. So rows of a large map are read from its file instead.
 """
 
 from __future__ import annotations
 
+import contextlib
 import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 MAPPED_BYTES = 2**26
-"""Bytes of a memory map that may be in memory at a time."""
+"""Bytes of a memory map up to which it is read as an array."""
 
-_BYTES_PER_FAULT = 2**16  # Linux maps up to 16 pages around the one that is touched
+_MAPS = Path("/proc/self/maps")
 
 
 def read_rows(table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.float32]:
@@ -34,39 +38,80 @@ def read_rows(table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.floa
     -------
     ndarray of float32, shape (n_rows, d)
     """
-    mapping = _mapping(table)
-    if mapping is None:
-        return np.array(table[index], np.float32, order="C", subok=False)
+    with _file_of(table) as place:
+        if place is not None:
+            return _read(table, index, *place).astype(np.float32, copy=False)
+    return np.array(table[index], np.float32, order="C", subok=False)
+
+
+def _read(
+    table: NDArray[Any], index: slice | NDArray[np.integer], file: int, offset: int
+) -> NDArray[Any]:
+    """Return rows of a table that lies C-contiguous in a file."""
+    if isinstance(index, slice) and index.step in (None, 1):
+        start, stop, _ = index.indices(len(table))
+        out = np.empty((max(0, stop - start), table.shape[1]), table.dtype)
+        _fill(out.reshape(-1).view(np.uint8), file, offset + start * table.strides[0])
+        return out
     rows = np.arange(*index.indices(len(table))) if isinstance(index, slice) else index
-    order = np.argsort(rows, kind="stable")
-    out = np.empty((len(rows), table.shape[1]), np.float32)
-    length = max(1, MAPPED_BYTES // _mapped_per_row(table, index))
-    for start in range(0, len(rows), length):
-        part = order[start : start + length]
-        out[part] = table[rows[part]]
-        mapping.madvise(mmap.MADV_DONTNEED)
+    out = np.empty((len(rows), table.shape[1]), table.dtype)
+    buffers = out.view(np.uint8)
+    for place in np.argsort(rows, kind="stable"):
+        _fill(buffers[place], file, offset + int(rows[place]) * table.strides[0])
     return out
 
 
-def _mapped_per_row(table: NDArray[Any], index: slice | NDArray[np.integer]) -> int:
-    """Return a bound on the bytes that reading one row maps."""
-    row_bytes = table.shape[1] * table.itemsize
-    if isinstance(index, slice) and index.step in (None, 1) and table.flags.c_contiguous:
-        return row_bytes
-    pieces = 1 if table.strides[1] == table.itemsize else table.shape[1]
-    return row_bytes + pieces * _BYTES_PER_FAULT
+def _fill(buffer: NDArray[np.uint8], file: int, offset: int) -> None:
+    """Fill a buffer from a place in a file."""
+    done = 0
+    while done < len(buffer):
+        count = os.preadv(file, [buffer[done:]], offset + done)  # type: ignore[list-item]
+        if count == 0:
+            raise OSError("the file of a memory map has become shorter")
+        done += count
 
 
-def _mapping(table: Any) -> mmap.mmap | None:
-    """Return what a large memory map's pages can be handed back to.
+@contextlib.contextmanager
+def _file_of(table: Any) -> Iterator[tuple[int, int] | None]:
+    """Give the open file that holds a large memory map's rows, and where in it they begin.
 
-    None for anything else, also for copy-on-write maps: their changes are in those pages only.
+    None for anything else: other layouts, copy-on-write maps (their changes are in memory only),
+    and files that are not under their name any more.
     """
+    root = _root_of(table)
+    if root is None or root.filename is None:
+        yield None
+        return
+    try:
+        file = os.open(root.filename, os.O_RDONLY)
+    except OSError:
+        yield None
+        return
+    try:
+        within = table.ctypes.data - root.ctypes.data
+        same = os.fstat(file).st_ino == _mapped_inode(root.ctypes.data)
+        yield (file, root.offset + within) if same else None
+    finally:
+        os.close(file)
+
+
+def _root_of(table: Any) -> np.memmap | None:
+    """Return the whole of the large, C-contiguous, shared map that an array is part of."""
     if not isinstance(table, np.ndarray) or table.nbytes <= MAPPED_BYTES:
         return None
-    base: Any = table
-    while isinstance(base, np.ndarray):
-        if isinstance(base, np.memmap) and base.mode == "c":
-            return None
-        base = base.base
-    return base if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED") else None
+    root: Any = table
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    mapped = isinstance(root, np.memmap) and isinstance(root.base, mmap.mmap) and root.mode != "c"
+    return root if mapped and table.flags.c_contiguous else None
+
+
+def _mapped_inode(address: int) -> int | None:
+    """Return the inode of the file that is mapped at an address; None if the system won't say."""
+    with contextlib.suppress(OSError):
+        for line in _MAPS.read_text().splitlines():
+            span, _, _, _, inode, *_ = line.split()
+            start, end = (int(x, 16) for x in span.split("-"))
+            if start <= address < end:
+                return int(inode)
+    return None

@@ -1,4 +1,3 @@
-import mmap
 from pathlib import Path
 
 import numpy as np
@@ -30,8 +29,8 @@ INDICES = {
 
 @pytest.fixture
 def large(tmp_path, monkeypatch):
-    """A map that counts as large; at most two rows of it at a time are in memory."""
-    monkeypatch.setattr(mapped, "MAPPED_BYTES", 2 * (2**16 + 4 * 5))
+    """A file whose map counts as large."""
+    monkeypatch.setattr(mapped, "MAPPED_BYTES", 1000)
     rows = np.random.default_rng(0).random((20_000, 5), dtype=np.float32)
     np.save(tmp_path / "X.npy", rows)
     return tmp_path / "X.npy", rows
@@ -78,17 +77,42 @@ def resident(path):
     raise AssertionError("not mapped")
 
 
-@pytest.mark.skipif(
-    not (hasattr(mmap, "MADV_DONTNEED") and Path("/proc/self/smaps").exists()), reason="Linux only"
-)
+on_linux = pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="Linux only")
+
+
+@on_linux
 @pytest.mark.parametrize("index", [slice(None), np.arange(19_999, -1, -3)])
-def test_what_was_read_does_not_stay_in_memory(large, index):
+@pytest.mark.parametrize("kind", ["map", "part of a map", "rows"])
+def test_reading_maps_nothing(large, index, kind):
+    path, _ = large
+    table = np.load(path, mmap_mode="r")
+    view = {"map": table, "part of a map": table[:], "rows": Rows(table)}[kind]
+    mapped.read_rows(view, index)
+    assert resident(path) == 0
+    table[index].sum()
+    assert resident(path) > 100_000
+
+
+@on_linux
+@pytest.mark.parametrize("change", ["replaced", "removed"])
+def test_a_map_is_read_even_if_its_file_is_not_under_its_name_any_more(large, change):
     path, rows = large
     table = np.load(path, mmap_mode="r")
-    assert np.array_equal(table[:10_000], rows[:10_000])
-    assert resident(path) > 100_000
-    mapped.read_rows(table, index)
-    assert resident(path) == 0
+    if change == "replaced":
+        np.save(path.with_name("other.npy"), rows + 1)
+        path.with_name("other.npy").replace(path)
+    else:
+        path.unlink()
+    np.testing.assert_array_equal(mapped.read_rows(table, np.arange(9)), rows[:9])
+
+
+def test_a_shortened_file_is_an_error_not_a_crash(large):
+    path, _ = large
+    table = np.load(path, mmap_mode="r")
+    with path.open("r+b") as file:
+        file.truncate(1000)
+    with pytest.raises(OSError, match="shorter"):
+        mapped.read_rows(table, slice(None))
 
 
 def test_changes_of_copy_on_write_maps_are_kept(large):
