@@ -53,12 +53,22 @@ def _read(
         out = np.empty((max(0, stop - start), table.shape[1]), table.dtype)
         _fill(out.reshape(-1).view(np.uint8), file, offset + start * table.strides[0])
         return out
-    rows = np.arange(*index.indices(len(table))) if isinstance(index, slice) else index
+    rows = _positions(index, len(table))
     out = np.empty((len(rows), table.shape[1]), table.dtype)
     buffers = out.view(np.uint8)
     for place in np.argsort(rows, kind="stable"):
         _fill(buffers[place], file, offset + int(rows[place]) * table.strides[0])
     return out
+
+
+def _positions(index: slice | NDArray[np.integer], n: int) -> NDArray[np.integer]:
+    """Return the row numbers that an index stands for, as numpy understands it."""
+    if isinstance(index, slice):
+        return np.arange(*index.indices(n))
+    rows = np.where(index < 0, index + n, index)
+    if rows.size and not (rows.min() >= 0 and rows.max() < n):
+        raise IndexError(f"row numbers must be within {-n}..{n - 1}")
+    return rows
 
 
 def _fill(buffer: NDArray[np.uint8], file: int, offset: int) -> None:

@@ -24,6 +24,7 @@ INDICES = {
     "empty": slice(5, 5),
     "positions": np.array([5, 999, 5, 0, 17]),
     "none": np.array([], np.int64),
+    "from the end": np.array([-1, 3, -5]),
 }
 
 
@@ -104,6 +105,13 @@ def test_a_map_is_read_even_if_its_file_is_not_under_its_name_any_more(large, ch
     else:
         path.unlink()
     np.testing.assert_array_equal(mapped.read_rows(table, np.arange(9)), rows[:9])
+
+
+@pytest.mark.parametrize("row", [20_000, -20_001])
+def test_rows_that_are_not_there_are_an_error(large, row):
+    path, _ = large
+    with pytest.raises(IndexError):
+        mapped.read_rows(np.load(path, mmap_mode="r"), np.array([0, row]))
 
 
 def test_a_shortened_file_is_an_error_not_a_crash(large):
