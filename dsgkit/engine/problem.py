@@ -34,6 +34,11 @@ class Source:
     pools: Sequence[NDArray[np.int64]] | None = None
     in_passes: bool = False
 
+    @property
+    def n_groups(self) -> int:
+        """Number of groups that draw rows of their own."""
+        return 1 if self.pools is None else len(self.pools)
+
     def draw(
         self, number: int, n_rows: int, seed: int, first: int, n_iterations: int, batch_size: int
     ) -> NDArray[np.int64]:
@@ -100,14 +105,18 @@ class Problem:
     @property
     def n_groups(self) -> int:
         """Number of groups that pools are drawn for."""
-        return max((len(s.pools) for s in self.sources if s.pools is not None), default=1)
+        return max(source.n_groups for source in self.sources)
+
+    def drawn_from(self, table: int) -> list[Source]:
+        """Return the sources that draw from a table."""
+        return [source for source in self.sources if source.table == table]
 
     def resident(self, table: int) -> bool:
         """Whether a table's values are kept up to date, by the count of `sizes.kept_resident`.
 
         Draws that differ between groups can only come from a resident table.
         """
-        drawn = [s for s in self.sources if s.table == table]
+        drawn = self.drawn_from(table)
         if any(s.pools is not None for s in drawn):
             return True
         n_rows, n_inputs = self.tables[table].shape

@@ -10,7 +10,7 @@ models that share the draws are trained together, and each feature serves all of
   a *streamed* table are drawn about once: the rows of the next panel of iterations are known in
   advance and are evaluated on all earlier blocks together, so that each block of frequencies is
   made once per panel; inside the panel every new block is added to the rows still to come.
-- Blocks that have decayed below what float32 resolves are dropped (`Blocks.forget`).
+- Blocks that have decayed to next to nothing of the function are dropped (`Blocks.forget`).
 
 Algorithm 1 of Shi et al. (IJCAI 2019) and its relatives are this loop with their own sources,
 objective and step rule.
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from dsgkit._jit import fast
 from dsgkit.engine.blocks import Blocks
 from dsgkit.engine.model import DSGModel, add_to
-from dsgkit.engine.problem import Problem
+from dsgkit.engine.problem import Problem, Source
 from dsgkit.engine.sizes import blocks_at_once, models_at_once, rows_at_once
 from dsgkit.features.fourier import FourierFeatures
 from dsgkit.features.tiles import add_blocks, correlate
@@ -199,7 +199,7 @@ class _Training:
     def __init__(self, problem: Problem, *, keep_blocks: bool) -> None:
         p = self.p = problem
         self.scale = np.ones(p.n_models)
-        self.bounds = np.searchsorted(p.group, np.arange(p.n_groups + 1))
+        self.bounds = [self._model_bounds(source) for source in p.sources]
         self.resident = {
             k: _Resident(read_rows(table, slice(None)), p.n_models, self._most_drawn(k))
             for k, table in enumerate(p.tables)
@@ -216,9 +216,13 @@ class _Training:
 
     def _most_drawn(self, table: int) -> int:
         """Return a bound on the different rows that an iteration draws from a table."""
-        drawn = [s for s in self.p.sources if s.table == table]
-        groups = sum(1 if s.pools is None else len(s.pools) for s in drawn)
-        return groups * self.p.batch_size
+        return self.p.batch_size * sum(s.n_groups for s in self.p.drawn_from(table))
+
+    def _model_bounds(self, source: Source) -> NDArray[np.int64]:
+        """Return where each group's models begin; one group of draws serves all models."""
+        if source.n_groups == 1:
+            return np.array([0, self.p.n_models])
+        return np.searchsorted(self.p.group, np.arange(source.n_groups + 1))
 
     def run(self) -> _Training:
         """Make all iterations."""
@@ -289,13 +293,9 @@ class _Training:
         return [
             batches[self.streamed.index(s)] * scale
             if s in self.streamed
-            else self.resident[source.table].values(rows[s], self._bounds(rows[s]), scale)
+            else self.resident[source.table].values(rows[s], self.bounds[s], scale)
             for s, source in enumerate(p.sources)
         ]
-
-    def _bounds(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where each group's models begin; one group of draws serves all models."""
-        return np.array([0, self.p.n_models]) if len(rows) == 1 else self.bounds
 
     def _gradient(
         self,
@@ -310,7 +310,7 @@ class _Training:
             parts.append((streamed, np.vstack([c[s] for s in self.streamed])))
         for s, source in enumerate(self.p.sources):
             if source.table in self.resident:
-                self.resident[source.table].collect(rows[s], self._bounds(rows[s]), c[s])
+                self.resident[source.table].collect(rows[s], self.bounds[s], c[s])
         parts += [table.collected() for table in self.resident.values()]
         X, C = (np.vstack(arrays) for arrays in zip(*parts, strict=True))
         return correlate(X, W, C)
