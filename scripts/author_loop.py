@@ -7,7 +7,7 @@ batch of three times ``batch_size`` rows on it, and decays every coefficient.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 
 def fit(
@@ -22,13 +22,13 @@ def fit(
     sigma: float = 1.0,
     gamma: float = 0.5,
     theta_lam: float = 1.5,
-    dtype: DTypeLike = np.float32,
 ) -> NDArray:
     """Train one model (Algorithm 1 of Shi et al., IJCAI 2019).
 
     Parameters
     ----------
     X : ndarray of shape (n_labeled, n_inputs)
+        Its precision, float32 or float64, is that of all that is computed.
     y : ndarray of shape (n_labeled,)
         Labels -1 and 1.
     X_unlabeled : ndarray of shape (n_unlabeled, n_inputs)
@@ -36,8 +36,6 @@ def fit(
         T, b and m.
     lam, sigma, gamma, theta_lam : float
         As in `dsgkit.QSGS2AUC`.
-    dtype : dtype
-        Of rows, features and coefficients.
 
     Returns
     -------
@@ -45,24 +43,25 @@ def fit(
         Coefficients of each block.
     """
     b, m = batch_size, n_features
-    positive, negative = X[y > 0].astype(dtype), X[y <= 0].astype(dtype)
-    unlabeled = X_unlabeled.astype(dtype)
+    pools = X[y > 0], X[y <= 0], X_unlabeled
     draws = np.random.default_rng(0)
-    alpha = np.zeros((n_iterations, 2 * m), dtype)
+    alpha = np.zeros((n_iterations, 2 * m), X.dtype)
     for t in range(n_iterations):
-        rows = np.concatenate(
-            [pool[draws.integers(0, len(pool), b)] for pool in (positive, negative, unlabeled)]
-        )
-        f = np.zeros(3 * b, dtype)
+        rows = np.concatenate([pool[draws.integers(0, len(pool), b)] for pool in pools])
+        f = np.zeros(3 * b, X.dtype)
         for j in range(t):
             f += features(rows, j, m, sigma) @ alpha[j]
-        p, n, u = f[:b], f[b : 2 * b], f[2 * b :]
-        pn, pu = 2 * gamma * (1 - p + n), 2 * (1 - gamma) * (1 - p + u)
-        un = 2 * (1 - gamma) * (1 - u + n)
-        c = np.concatenate([-pn - pu, pn + un, pu - un]) / b
+        c = np.concatenate(coefficients(f[:b], f[b : 2 * b], f[2 * b :], gamma)) / b
         alpha[:t] *= 1 - theta_lam / (t + 1)
         alpha[t] = -theta_lam / lam / (t + 1) * (features(rows, t, m, sigma).T @ c)
     return alpha
+
+
+def coefficients(p: NDArray, n: NDArray, u: NDArray, gamma: float) -> list[NDArray]:
+    """Return the derivatives of the triplets' losses by the values of their three rows."""
+    pn, pu = 2 * gamma * (1 - p + n), 2 * (1 - gamma) * (1 - p + u)
+    un = 2 * (1 - gamma) * (1 - u + n)
+    return [-pn - pu, pn + un, pu - un]
 
 
 def features(X: NDArray, block: int, n_features: int, sigma: float) -> NDArray:

@@ -20,11 +20,8 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import platform
 import statistics
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import author_loop
@@ -32,18 +29,19 @@ import click
 import numba
 import numpy as np
 from hardware_limit import product_seconds, sincos_seconds
-from peers import SETTING, measure_peers
+from peers import BATCH, N_LABELED, SETTING, measure_peers
 from timing import keep_freed_memory, medians, seconds
 
 from dsgkit import QSGS2AUC
+from dsgkit.experiment.environment import describe_environment
+from dsgkit.threads import threads_for
 
 LAM = [2.0**k for k in range(-3, 4)]
 GAMMA = [k / 10 for k in range(11)]
 POINTS = [{"lam": lam, "gamma": gamma} for lam, gamma in itertools.product(LAM, GAMMA)]
 N_FOLDS = 5
 N_MODELS = len(POINTS) * N_FOLDS
-N_LABELED = 200
-BATCH = N_FREQUENCIES = 256
+N_FREQUENCIES = 256
 
 
 def limits(n_inputs: int, n_iterations: int) -> tuple[float, float]:
@@ -127,9 +125,8 @@ def measure_threads(n_iterations: int, repeats: int) -> dict[str, float]:
     task.compile()
 
     def alone(run: Callable[[], object]) -> None:
-        numba.set_num_threads(1)
-        run()
-        numba.set_num_threads(available)
+        with threads_for(1, 1):
+            run()
 
     runs: dict[str, Callable[[], object]] = {
         "fit": task.fit,
@@ -166,10 +163,8 @@ def measure_scaling(n_iterations: int, repeats: int) -> dict[str, float]:
 
 def measure_sincos() -> dict[str, float]:
     """Return nanoseconds per cosine and sine: vectorised on one thread, and numpy's."""
-    available = numba.get_num_threads()
-    numba.set_num_threads(1)
-    ours = statistics.median(sincos_seconds() for _ in range(5))
-    numba.set_num_threads(available)
+    with threads_for(1, 1):
+        ours = statistics.median(sincos_seconds() for _ in range(5))
     z = np.random.default_rng(0).normal(size=(64, N_FREQUENCIES)).astype(np.float32)
     out = np.empty_like(z)
 
@@ -180,22 +175,6 @@ def measure_sincos() -> dict[str, float]:
 
     numpy_ns = statistics.median(seconds(both) for _ in range(5)) / (200 * z.size) * 1e9
     return {"ns": ours * 1e9, "numpy_ns": numpy_ns, "speedup": numpy_ns / (ours * 1e9)}
-
-
-def machine() -> dict[str, Any]:
-    """Return what the figures were measured on."""
-    name = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        name = next(line.split(":")[1].strip() for line in lines if "model name" in line)
-    except (OSError, StopIteration):
-        pass
-    return {
-        "processor": name,
-        "cores": os.cpu_count(),
-        "numba": numba.__version__,
-        "numpy": np.__version__,
-    }
 
 
 def show(result: dict[str, Any]) -> None:
@@ -224,7 +203,7 @@ def main(inputs: tuple[int, ...], iterations: int, repeats: int, as_json: bool) 
     """Measure and print."""
     keep_freed_memory()
     result: dict[str, Any] = {
-        "machine": machine(),
+        "machine": describe_environment(),
         "sizes": {"T": iterations, "b": BATCH, "m": N_FREQUENCIES, "repeats": repeats},
         "one_fit": {},
         "grid": {},

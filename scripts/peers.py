@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import author_loop
 import make_big_data
 import numpy as np
 from numpy.typing import NDArray
@@ -34,16 +35,15 @@ def fixed_features_fit(
     """Train on scikit-learn's RBFSampler by the same loop in numpy; return its function."""
     sampler = RBFSampler(gamma=SETTING["sigma"], n_components=n_components, random_state=0)
     sampler.fit(X)
-    draws, gamma = np.random.default_rng(0), SETTING["gamma"]
+    draws = np.random.default_rng(0)
     positive, negative = sampler.transform(X[y > 0]), sampler.transform(X[y <= 0])
     w = np.zeros(n_components, np.float32)
     for t in range(1, n_iterations + 1):
         P = positive[draws.integers(0, len(positive), BATCH)]
         N = negative[draws.integers(0, len(negative), BATCH)]
         U = sampler.transform(XU[draws.integers(0, len(XU), BATCH)])
-        p, n, u = P @ w, N @ w, U @ w
-        pn, pu, un = gamma * (1 - p + n), (1 - gamma) * (1 - p + u), (1 - gamma) * (1 - u + n)
-        gradient = 2 / BATCH * (P.T @ (-pn - pu) + N.T @ (pn + un) + U.T @ (pu - un))
+        c_p, c_n, c_u = author_loop.coefficients(P @ w, N @ w, U @ w, SETTING["gamma"])
+        gradient = (P.T @ c_p + N.T @ c_n + U.T @ c_u) / BATCH
         w = (1 - 1.5 / t) * w - 1.5 / SETTING["lam"] / t * gradient
     return lambda rows: np.asarray(sampler.transform(rows) @ w)
 

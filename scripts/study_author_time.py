@@ -1,9 +1,9 @@
 """Extrapolate how long the author-style loop would take to train an experiment's QSG-S2AUC models.
 
 Takes a few of the models that the plan of CONFIG trains (the loop's time depends on T, b, m and the
-rows' width alone), measures the loop (`author_loop.py`) on the config's own
-rows, and multiplies by the number of models: every grid point on every fold of every trial, and
-every fit of the sweep. Scoring is left out. The result is an extrapolation, not a measurement.
+rows' width alone), measures the loop (`author_loop.py`) on the config's own rows, and multiplies by
+the number of models: every grid point on every fold of every trial, and every fit of the sweep.
+Scoring is left out. The result is an extrapolation, not a measurement.
 """
 
 from __future__ import annotations
@@ -59,17 +59,16 @@ def main(config: Path, sample: int) -> None:
     split = semi_supervised_split(
         dataset, labeled=protocol.labeled, folds=protocol.folds, seed=0, scale=protocol.scale
     )
-    times: dict[tuple[int, ...], float] = {}
+    times: dict[tuple[int, int, int], float] = {}
     total = 0.0
     click.echo("unlabelled    T    b    m  models  seconds each (measured)  hours (extrapolated)")
     for sizes, count in sorted(models_by_size(experiment, dataset).items()):
-        n_unlabeled, *shape = sizes
-        if tuple(shape) not in times:
+        n_unlabeled, T, b, m = sizes
+        if (T, b, m) not in times:
             measured = [loop_seconds(split, sizes) for _ in range(sample)]
-            times[tuple(shape)] = statistics.median(measured)
-        each = times[tuple(shape)]
+            times[T, b, m] = statistics.median(measured)
+        each = times[T, b, m]
         total += count * each
-        T, b, m = shape
         click.echo(
             f"{n_unlabeled:>10} {T:>4} {b:>4} {m:>4} {count:>7} {each:>24.2f}"
             f" {count * each / 3600:>21.2f}"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 from tqdm import tqdm
 
 from dsgkit import QSGS2AUC
+from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
 from dsgkit.metrics import auc
 from dsgkit.progress import listening
 
@@ -28,14 +28,6 @@ N_LABELED = 200
 SIZES = ((500_000, 18), (5_000_000, 18), (1_000_000, 54))
 MOST_GROWTH = 1.2
 """Bound on the peak memory with 5,000,000 rows over that with 500,000."""
-
-
-def peak_memory() -> int:
-    """Return the largest resident set of this process so far, in bytes, and count anew."""
-    status = Path("/proc/self/status").read_text()
-    kilobytes = next(line.split()[1] for line in status.splitlines() if "VmHWM" in line)
-    Path("/proc/self/clear_refs").write_text("5")
-    return 1024 * int(kilobytes)
 
 
 def measure(folder: Path, iterations: int) -> dict[str, Any]:
@@ -46,25 +38,26 @@ def measure(folder: Path, iterations: int) -> dict[str, Any]:
     few = QSGS2AUC(n_iterations=40, batch_size=8, n_features=8)  # compiles
     few.fit(rows, labels, X[N_LABELED : N_LABELED + 2000]).decision_function(rows)
     model = QSGS2AUC(sigma=2 / X.shape[1], n_iterations=iterations)
-    peak_memory()  # what compiling took does not count
-    start = time.perf_counter()
-    model.fit(rows, labels, X[rest])
-    fitted = time.perf_counter()
+    clock = Clock()
+    reset_peak_memory()  # what compiling took does not count
+    with clock.phase("fit"):
+        model.fit(rows, labels, X[rest])
     training_memory = peak_memory()
+    reset_peak_memory()
     bar = tqdm(total=1.0, desc=folder.name, leave=False, disable=None)
-    with bar, listening(lambda fraction: bar.update(fraction - bar.n)):
+    with clock.phase("predict"), bar, listening(lambda done: bar.update(done - bar.n)):
         values = model.decision_function(X[rest])
-    predicted = time.perf_counter()
     prediction_memory = peak_memory()
     n, features = len(X), model.n_features * iterations
+    predicting = clock.seconds["predict"]
     return {
         "rows": n,
         "inputs": X.shape[1],
-        "fit_seconds": fitted - start,
+        "fit_seconds": clock.seconds["fit"],
         "fit_memory": training_memory,
-        "predict_seconds": predicted - fitted,
+        "predict_seconds": predicting,
         "predict_memory": prediction_memory,
-        "predict_ns_per_feature": (predicted - fitted) / ((n - N_LABELED) * features) * 1e9,
+        "predict_ns_per_feature": predicting / ((n - N_LABELED) * features) * 1e9,
         "auc": auc(y[rest], values),
         "best_possible_auc": auc(y[rest], make_big_data.score(X[rest])),
     }
