@@ -3,7 +3,9 @@ import pytest
 import yaml
 from hypothesis import settings
 
-settings.register_profile("dsgkit", deadline=None)  # the first call of a test may compile
+# no deadline: the first call of a test may compile
+settings.register_profile("dsgkit", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=5000)
 settings.load_profile("dsgkit")
 
 TOY_CONFIG = {
