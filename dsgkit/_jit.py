@@ -35,7 +35,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 __all__ = ["exact", "exact_parallel", "fast", "fast_parallel", "prange", "reducing_parallel"]
 
-_NEVER_COMPILED = {"cli.py", "config", "data", "experiment", "report"}
+_NEVER_COMPILED = {"cli.py", "config", "data", "experiment", "report", "signals.py"}
 """What compiled code cannot depend on: the numerical modules import none of it."""
 
 

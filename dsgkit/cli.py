@@ -11,6 +11,7 @@ import click
 
 from dsgkit import __version__
 from dsgkit.errors import DsgError
+from dsgkit.signals import Interrupted, stopped_by_signals
 
 RESULTS = Path("results")
 CONFIGS = Path("configs")
@@ -24,6 +25,9 @@ def main() -> None:
     except click.ClickException as error:
         click.echo(f"Error: {error.format_message()}", err=True)
         code = error.exit_code
+    except Interrupted as signal:
+        click.echo(str(signal), err=True)
+        code = signal.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         code = 130
@@ -50,6 +54,21 @@ def _dataset_names(_context: object, _parameter: object, incomplete: str) -> lis
     return [name for name in DATASETS if name.startswith(incomplete)]
 
 
+def _bytes(_context: object, _parameter: object, value: str | None) -> int | None:
+    """Return the bytes of a size such as 4GiB or 500MB."""
+    if value is None:
+        return None
+    from pydantic import ByteSize, TypeAdapter, ValidationError
+
+    try:
+        size = int(TypeAdapter(ByteSize).validate_python(value))
+    except ValidationError:
+        size = 0
+    if size < 1:
+        raise click.BadParameter(f"{value!r} is no size; write one such as 4GiB or 500MB")
+    return size
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dsg")
 @_debug_option
@@ -60,6 +79,7 @@ def cli() -> None:
     dsg run configs/quickstart.yaml         a first run, on data that ships with scikit-learn
     dsg run configs/codrna_s2auc.yaml --profile quick
     dsg list datasets                       what can be named in a config
+    dsg status results/quickstart           how far a run is
     dsg plot results/quickstart             draw the figures again
 
     Shell completion: eval "$(_DSG_COMPLETE=bash_source dsg)" (or zsh_source, fish_source).
@@ -72,10 +92,30 @@ def cli() -> None:
 @click.option("--profile", help="Use a profile of the config, such as quick.")
 @click.option(
     "--jobs",
-    default=1,
-    show_default=True,
     type=click.IntRange(min=1),
-    help="Processes for hyper-parameter searches; timed fits always run alone.",
+    help="Hyper-parameter searches at a time; default: one per core. Timed fits always run alone.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    help="Threads of a timed fit, shared by searches; default: one per core.",
+)
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Stop a cell that takes longer, loading and compiling aside.",
+)
+@click.option(
+    "--memory-limit",
+    metavar="SIZE",
+    callback=_bytes,
+    help="Stop a cell whose process takes more memory, such as 4GiB.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Run the cells on the workers of a Dask scheduler, such as tcp://host:8786.",
 )
 @click.option(
     "--out",
@@ -93,19 +133,26 @@ def cli() -> None:
     show_default=True,
     help="Keep finished cells, or set them aside and compute everything again.",
 )
+@click.option(
+    "--retry-failed/--keep-failed",
+    default=True,
+    show_default=True,
+    help="Run cells again that failed before, or leave them as they are.",
+)
+@click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
 @_debug_option
 def run(
     configs: tuple[Path, ...],
     overrides: tuple[str, ...],
     profile: str | None,
-    jobs: int,
     out: Path,
     dry_run: bool,
-    resume: bool,
+    **settings: Any,
 ) -> None:
     """Run the experiments of one or more CONFIG files and write their tables and figures.
 
-    Results go to OUT/<config name>, or OUT/<config name>-<profile> with a profile.
+    Results go to OUT/<config name>, or OUT/<config name>-<profile> with a profile. Whatever
+    stops a run, the same command goes on where it stopped.
     """
     from dsgkit.config import load_experiment
 
@@ -113,14 +160,31 @@ def run(
     names = [experiment.name for experiment in experiments]
     if len(set(names)) < len(names):
         raise click.UsageError("two of the configs have the same name, and would share results")
-    good = [
-        _attempt(_print_plan, experiment)
-        if dry_run
-        else _attempt(_run_one, experiment, out / experiment.name, jobs, not resume)
-        for experiment in experiments
-    ]
+    if dry_run:
+        good = [_attempt(_print_plan, experiment) for experiment in experiments]
+    else:
+        options = _run_options(**settings)
+        with stopped_by_signals():
+            good = [_attempt(_run_one, one, out / one.name, options) for one in experiments]
     if not all(good):
         raise SystemExit(1)
+
+
+def _run_options(
+    jobs: int | None,
+    threads: int | None,
+    timeout: float | None,
+    memory_limit: int | None,
+    resume: bool,
+    **others: Any,
+) -> Any:
+    from dsgkit.experiment.limits import Limits
+    from dsgkit.experiment.runner import Options, default_jobs
+
+    limits = Limits(timeout, memory_limit)
+    return Options(
+        jobs=jobs or default_jobs(), threads=threads, limits=limits, fresh=not resume, **others
+    )
 
 
 def _attempt(action: Callable[..., bool], *arguments: Any) -> bool:
@@ -141,34 +205,54 @@ def _print_plan(experiment: Any) -> bool:
     return True
 
 
-def _run_one(experiment: Any, folder: Path, jobs: int, fresh: bool) -> bool:
+def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     """Run one experiment, write its report and print its tables; return whether none failed."""
+    from dsgkit.experiment.endings import describe_endings
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.runner import run_experiment
-    from dsgkit.report import text_table, write_report
+    from dsgkit.report import refresh_report, text_table
 
     try:
-        outcome = run_experiment(experiment, folder, jobs=jobs, fresh=fresh)
-    except KeyboardInterrupt:
+        outcome = run_experiment(experiment, folder, options)
+    except Interrupted as signal:
+        click.echo(f"{signal}; finished cells are in {folder}; go on with: {_again()}", err=True)
+        raise SystemExit(signal.exit_code) from None
+    if outcome.set_aside:
         click.echo(
-            f"interrupted; finished cells are in {folder}: run again, without --fresh, to go on",
+            f"unreadable records were moved to {outcome.set_aside}, and their cells run again",
             err=True,
         )
-        raise SystemExit(130) from None
     results = load_results(folder)
-    write_report([results], folder)
+    refresh_report(results, folder)
     click.echo(text_table([results]))
-    for record in outcome.failures:
-        click.echo(
-            f"failed: {record['label']} {record['kind']}, trial {record['trial'] + 1}, "
-            f"{record['n_unlabeled']:,} unlabelled: {record['message']}",
-            err=True,
-        )
+    if outcome.ended:
+        click.echo(describe_endings(outcome.ended), err=True)
+    if outcome.left:
+        click.echo(f"stopped at a failure: {outcome.left} cells are left", err=True)
     click.echo(
         f"{outcome.computed} cells computed, {outcome.reused} reused; "
         f"tables and figures are in {folder}"
     )
     return not outcome.failures
+
+
+def _again() -> str:
+    """Return the command line that goes on where this one was stopped."""
+    import shlex
+
+    return shlex.join(["dsg", *(word for word in sys.argv[1:] if word != "--fresh")])
+
+
+@cli.command()
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-v", "--verbose", is_flag=True, help="Show the tracebacks of failed cells.")
+@_debug_option
+def status(results: tuple[Path, ...], verbose: bool) -> None:
+    """Show how far the runs of RESULTS folders are, also while they go on."""
+    from dsgkit.experiment.status import describe_status, read_status
+
+    for folder in results:
+        click.echo(describe_status(read_status(folder), tracebacks=verbose))
 
 
 @cli.group(name="list")

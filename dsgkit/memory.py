@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from pathlib import Path
 
 import psutil
@@ -13,18 +14,28 @@ _USUAL_CACHE = 2**20
 _SHARE = 0.8
 
 _processes = 1
+_most = math.inf
 
 
-def share_memory(processes: int) -> None:
-    """Let this process count on its part only, as one of several that compute at the same time."""
-    global _processes
+def constrain_memory(processes: int, most: int | None) -> None:
+    """Let this process count on a part of what is available, and on no more than a limit.
+
+    Parameters
+    ----------
+    processes : int
+        How many processes compute at the same time.
+    most : int or None
+        Bytes.
+    """
+    global _processes, _most
     _processes = processes
+    _most = math.inf if most is None else most
 
 
 def memory_limit() -> int:
-    """Return the bytes that one computation may take: 80% of what is available now."""
+    """Return the bytes that one computation may take: 80% of what is available now, or less."""
     available = min(psutil.virtual_memory().available, _cgroup_available())
-    return int(_SHARE * available / _processes)
+    return int(min(_SHARE * available / _processes, _most))
 
 
 def _cgroup_available() -> float:

@@ -6,6 +6,7 @@ Both counts are those of the process: its threads must not train at the same tim
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -51,12 +52,18 @@ def threads_for(work: float, per_thread: float) -> Iterator[None]:
         numba.set_num_threads(before)
 
 
-def blas_threads() -> int:
-    """Return the number of threads that BLAS calls use at present."""
-    return max((library["num_threads"] for library in _blas().info()), default=1)
+def set_threads(numba_threads: int, blas_threads: int) -> None:
+    """Hold numba and BLAS in this process at some numbers of threads, for good."""
+    numba.set_num_threads(min(numba_threads, numba.config.NUMBA_NUM_THREADS))
+    _blas().limit(limits=blas_threads)
 
 
-def set_threads(n_threads: int) -> None:
-    """Hold numba and BLAS in this process at ``n_threads`` threads, for good."""
-    numba.set_num_threads(min(n_threads, numba.config.NUMBA_NUM_THREADS))
-    _blas().limit(limits=n_threads)
+def available_threads() -> int:
+    """Return how many threads this process can run at the same time."""
+    return min(len(os.sched_getaffinity(0)), numba.config.NUMBA_NUM_THREADS)
+
+
+def thread_counts() -> tuple[int, int]:
+    """Return the numbers of threads that numba and BLAS use at present."""
+    blas = max((library["num_threads"] for library in _blas().info()), default=1)
+    return numba.get_num_threads(), blas

@@ -3,6 +3,8 @@ import pytest
 import yaml
 from hypothesis import settings
 
+from tests.experiment.in_process import InProcess
+
 # no deadline: the first call of a test may compile
 settings.register_profile("dsgkit", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=5000)
@@ -50,3 +52,18 @@ def toy(tmp_path, monkeypatch):
     np.savetxt(tmp_path / "toy.csv", np.column_stack([X, y]), delimiter=",", fmt="%.5f")
     (tmp_path / "toy.yaml").write_text(yaml.safe_dump(TOY_CONFIG))
     return tmp_path / "toy.yaml"
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """Run cells in this process: quicker, and what a test patches is seen."""
+    from dsgkit.experiment import cells
+    from dsgkit.experiment.runner import Options
+    from dsgkit.memory import constrain_memory
+    from dsgkit.threads import available_threads, set_threads
+
+    monkeypatch.setattr(Options, "executor", lambda *_: InProcess())
+    monkeypatch.setattr(cells, "_bench", None)
+    yield
+    set_threads(available_threads(), available_threads())
+    constrain_memory(1, None)

@@ -1,8 +1,11 @@
 """The command line as a user meets it: what it prints, what it writes, how it exits."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ CONFIGS = Path(__file__).parents[1] / "configs"
 
 
 @pytest.fixture
-def dsg(monkeypatch, capsys, toy):
+def dsg(monkeypatch, capsys, toy, in_process):
     """Run ``dsg`` in this process, in the toy's folder; returns (exit code, output, errors)."""
     monkeypatch.chdir(toy.parent)
 
@@ -72,7 +75,7 @@ def test_tables_and_figures_are_drawn_again_without_computing(dsg, toy, monkeypa
     }
     for path in before:
         path.unlink()
-    monkeypatch.setattr("dsgkit.experiment.cells.run_cell", None)
+    monkeypatch.setattr("dsgkit.experiment.cells.run_job", None)
     assert dsg("table", folder)[0] == 0
     assert dsg("plot", folder)[0] == 0
     assert {p: p.read_bytes() for p in before} == before
@@ -98,7 +101,7 @@ def test_resume_fresh_and_profiles(dsg, toy):
     assert "0 cells computed, 24 reused" in dsg("run", "toy.yaml")[1]
     assert "24 cells computed, 0 reused" in dsg("run", "toy.yaml", "--fresh")[1]
     out = dsg("run", "toy.yaml", "--profile", "short")[1]
-    assert "12 cells computed" in out
+    assert "0 cells computed, 12 reused" in out
     assert (toy.parent / "results" / "toy-short" / "cells.jsonl").exists()
 
 
@@ -118,20 +121,33 @@ def test_failures_are_told_at_the_end_and_in_the_exit_code(dsg, monkeypatch):
     monkeypatch.setattr(SAMULT, "fit", explode)
     code, out, err = dsg("run", "toy.yaml")
     assert code == 1
-    assert err.count("failed: SAMULT fit") == 4
-    assert "RuntimeError: boom" in err
+    assert err.splitlines() == [
+        "4 cells failed:",
+        "  SAMULT fit, trials 1..2, 40..120 unlabelled (4 cells): RuntimeError: boom",
+    ]
     assert "failed" in out
+    code, _, err = dsg("run", "toy.yaml", "--keep-failed")
+    assert code == 1
+    assert "4 cells failed" in err
+    monkeypatch.undo()
 
 
-def test_an_interrupt_says_how_to_go_on(dsg, monkeypatch):
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGINT, "interrupted; "), (signal.SIGTERM, "stopped by SIGTERM; ")],
+)
+def test_an_interrupt_says_how_to_go_on(dsg, monkeypatch, number, words):
     def interrupt(*_, **__):
-        raise KeyboardInterrupt
+        os.kill(os.getpid(), number)
+        time.sleep(10)
 
     with monkeypatch.context() as patch:
-        patch.setattr("dsgkit.experiment.runner.run_cell", interrupt)
-        code, _, err = dsg("run", "toy.yaml")
-    assert code == 130
-    assert "run again" in err
+        patch.setattr("dsgkit.experiment.cells.run_job", interrupt)
+        code, _, err = dsg("run", "toy.yaml", "--set", "seed=1", "--fresh")
+    assert code == 128 + number
+    (line,) = err.splitlines()
+    assert line.startswith(words)
+    assert line.endswith("go on with: dsg run toy.yaml --set seed=1")
     assert dsg("run", "toy.yaml")[0] == 0
 
 
@@ -240,4 +256,4 @@ def test_data_commands(dsg, toy):
 def test_env_is_json_with_the_versions(dsg):
     environment = json.loads(dsg("env")[1])
     assert environment["libraries"].keys() >= {"numpy", "numba", "scikit-learn"}
-    assert environment["numba_threads"] >= 1
+    assert environment["threads"] >= 1

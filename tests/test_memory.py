@@ -9,15 +9,17 @@ from dsgkit.errors import MemoryLimitError
 @pytest.fixture(autouse=True)
 def alone():
     yield
-    memory.share_memory(1)
+    memory.constrain_memory(1, None)
 
 
 def test_the_limit_is_a_share_of_what_is_available(monkeypatch, tmp_path):
     monkeypatch.setattr(memory, "_CGROUP", tmp_path)
     available = psutil.virtual_memory().available
     assert 0.7 * available < memory.memory_limit() < 0.9 * available
-    memory.share_memory(4)
-    assert memory.memory_limit() < 0.25 * available
+    memory.constrain_memory(4, None)
+    assert 1000 < memory.memory_limit() < 0.25 * available
+    memory.constrain_memory(4, 1000)
+    assert memory.memory_limit() == 1000
 
 
 @pytest.mark.parametrize(("limit", "expected"), [("1000", 480), ("max", None), ("300", 0)])

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import gc
+import math
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,23 +18,29 @@ from numpy.typing import NDArray
 
 from dsgkit import __version__, progress
 from dsgkit.config.schema import Experiment
-from dsgkit.data.datasets import Dataset
+from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.data.protocols import SemiSupervisedSplit, semi_supervised_split
-from dsgkit.errors import DsgError, FitError, MemoryLimitError
+from dsgkit.errors import DataError, DsgError, FitError, MemoryLimitError
+from dsgkit.experiment.environment import describe_environment
+from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
 from dsgkit.experiment.plan import (
     CLASS_PROPORTION,
     Cell,
     Point,
-    Task,
     common_part,
     solver_info,
     solver_label,
 )
 from dsgkit.experiment.selection import fold_scores
 from dsgkit.experiment.store import Record
+from dsgkit.memory import constrain_memory
 from dsgkit.metrics import auc
 from dsgkit.sampling import derive_seed
+from dsgkit.threads import available_threads, set_threads
+
+MET = ("needed", "limit", "timeout")
+"""What records tell of a limit that was met: bytes, bytes and seconds."""
 
 _WARM_UP_ROWS = 64
 
@@ -81,50 +92,86 @@ class Bench:
         with contextlib.suppress(DsgError), progress.listening(lambda _: None):
             _values(self, few) if cell.kind == "search" else _fitted(self, few, cell.points[0])
         self._warm.add(kind)
+        gc.freeze()  # imported modules stay: looking through them takes 20 ms in every cell
 
 
-def run_cell(bench: Bench, task: Task, chosen: Point | None = None) -> Record:
-    """Run a cell and return its record; what goes wrong is part of the record.
+def run_job(job: Job, begun: Callable[[], object] = lambda: None) -> Record:
+    """Run a cell in this process and return its record; what goes wrong is part of the record.
 
     Parameters
     ----------
-    bench : Bench
-    task : Task
-    chosen : dict, optional
-        Grid point of a fit.
+    job : Job
+    begun : callable
+        Called when data are loaded and code is compiled: limits of time count from there.
     """
-    clock = Clock()
-    record = _header(bench.experiment, task.cell)
+    cell, clock = job.task.cell, Clock()
+    record = _header(job)
     try:
         with clock.phase("load"):
-            bench.split(task.cell.trial)
+            record["environment"] = _prepare_process(job)
+            bench = _bench_of(job)
+            bench.split(cell.trial)
         with clock.phase("compile"):
-            bench.warm_up(task.cell)
+            bench.warm_up(cell)
+        begun()
         reset_peak_memory()
-        if task.cell.kind == "search":
-            record |= _search(bench, task.cell, clock)
-        else:
-            record["params"] = chosen or {}
-            record |= _fit(bench, task, chosen or {}, clock)
+        record |= _search(bench, cell, clock) if cell.kind == "search" else _fit(bench, job, clock)
     except Exception as error:
         record |= _failure(error)
     times = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
-    return {"key": task.key, "times": times, "peak_memory": peak_memory()} | record
+    return {"key": job.task.key, "times": times, "peak_memory": peak_memory()} | record
 
 
-def failed_record(experiment: Experiment, task: Task, error: Exception) -> Record:
+def ended_record(job: Job, status: str, message: str, **more: Any) -> Record:
+    """Return the record of a cell whose process was stopped or died."""
+    return {"key": job.task.key} | _header(job) | {"status": status, "message": message} | more
+
+
+def failed_record(job: Job, error: Exception) -> Record:
     """Return the record of a cell that could not be run."""
-    return {"key": task.key} | _header(experiment, task.cell) | _failure(error)
+    return {"key": job.task.key} | _header(job) | _failure(error)
 
 
-def _header(experiment: Experiment, cell: Cell) -> Record:
+def _prepare_process(job: Job) -> Record:
+    """Give this process its threads and memory, and return the environment that it is."""
+    threads = job.threads or available_threads()
+    if job.alone:
+        set_threads(threads, threads)
+    else:  # the last bits of a BLAS result depend on its threads: one, however many processes
+        set_threads(max(1, threads // job.processes), 1)
+    constrain_memory(1 if job.alone else job.processes, job.limits.memory)
+    return _environment(threads)
+
+
+_environment = functools.cache(describe_environment)
+
+_bench: Bench | None = None
+
+
+def _bench_of(job: Job) -> Bench:
+    """Return the bench of the job's experiment, kept from cell to cell."""
+    global _bench
+    if _bench is None or _bench.experiment != job.experiment:
+        dataset = load_dataset(job.experiment.dataset)
+        if dataset.content_hash != job.content_hash:
+            raise DataError(
+                f"dataset {dataset.name}: its rows here are not those that the plan was made for"
+            )
+        _bench = Bench(job.experiment, dataset)
+    return _bench
+
+
+def _header(job: Job) -> Record:
+    cell = job.task.cell
+    what = {"points": list(cell.points)} if cell.kind == "search" else {"params": job.chosen}
     return {
         "kind": cell.kind,
         "solver": cell.solver,
-        "label": solver_label(experiment, cell.solver),
+        "label": solver_label(job.experiment, cell.solver),
         "trial": cell.trial,
         "n_unlabeled": cell.n_unlabeled,
-        "n_labeled": experiment.protocol.labeled,
+        "n_labeled": job.experiment.protocol.labeled,
+        **what,
         "status": "ok",
         "message": "",
         "dsgkit": __version__,
@@ -135,8 +182,7 @@ def _header(experiment: Experiment, cell: Cell) -> Record:
 def _failure(error: Exception) -> Record:
     """Return the status and the cause; an error that no solver announces keeps its traceback."""
     if isinstance(error, FitError):
-        needed = getattr(error, "needed", None)
-        known = {} if needed is None else {"needed": needed}
+        known = {name: getattr(error, name) for name in MET if getattr(error, name, None)}
         return {"status": error.status, "message": str(error)} | known
     status = MemoryLimitError.status if isinstance(error, MemoryError) else "failed"
     return {
@@ -167,15 +213,16 @@ def _search(bench: Bench, cell: Cell, clock: Clock) -> Record:
     with clock.phase("search"):
         values = _values(bench, cell)
     split = bench.split(cell.trial)
-    return {"points": list(cell.points), "fold_scores": fold_scores(values, split.y, split.folds)}
+    return {"fold_scores": fold_scores(values, split.y, split.folds)}
 
 
-def _fit(bench: Bench, task: Task, point: Point, clock: Clock) -> Record:
+def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
     """Time one fit and score it on all unlabelled rows, and on the official test rows."""
+    task = job.task
     split = bench.split(task.cell.trial)
     trained = task.training / task.flops
     with clock.phase("fit"), progress.part(0, trained):
-        estimator = _fitted(bench, task.cell, point)
+        estimator = _fitted(bench, task.cell, job.chosen)
     memory = peak_memory()
     n_test = 0 if split.X_test is None else len(split.X_test)
     tested = trained + (1 - trained) * n_test / (n_test + len(split.y_unlabeled))
@@ -200,8 +247,16 @@ def _fit(bench: Bench, task: Task, point: Point, clock: Clock) -> Record:
 def _resolved(estimator: Any) -> Record:
     """Return every parameter of a fitted estimator, and the numbers it found by itself."""
     fitted = {name: value for name, value in vars(estimator).items() if name.endswith("_")}
-    numbers = {k: v for k, v in fitted.items() if isinstance(v, int | float)}
-    return {**estimator.get_params(), **numbers}
+    numbers = {k: v for k, v in fitted.items() if isinstance(v, Real)}
+    return {k: _storable(v) for k, v in {**estimator.get_params(), **numbers}.items()}
+
+
+def _storable(value: Any) -> Any:
+    """Return a value as JSON can hold it; in words if it cannot."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    plain = value is None or isinstance(value, bool | int | str)
+    return value if plain or (isinstance(value, float) and math.isfinite(value)) else repr(value)
 
 
 def _auc(y: Any, values: Any) -> float | None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
 import subprocess
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from dsgkit.experiment.store import write_file
+
+ENVIRONMENT = "environment.json"
+ENVIRONMENTS = "environments"
+"""In a results folder: where it was run last, and the folder of all that records refer to."""
 
 _LIBRARIES = (
     "numpy",
@@ -21,13 +29,18 @@ _LIBRARIES = (
 )
 
 
-def describe_environment() -> dict[str, Any]:
-    """Return versions, processor, memory, thread counts and the commit, ready for JSON."""
-    import numba
+def describe_environment(threads: int | None = None) -> dict[str, Any]:
+    """Return versions, processor, memory, threads and the commit, ready for JSON.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Threads that a timed fit is given; by default as many as the process can run at once.
+    """
     import psutil
 
     from dsgkit import __version__
-    from dsgkit.threads import blas_threads
+    from dsgkit.threads import available_threads
 
     return {
         "dsgkit": __version__,
@@ -38,9 +51,44 @@ def describe_environment() -> dict[str, Any]:
         "processor": _processor(),
         "logical_cores": os.cpu_count(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
-        "numba_threads": numba.get_num_threads(),
-        "blas_threads": blas_threads(),
+        "threads": threads or available_threads(),
     }
+
+
+class Environments:
+    """The environments of the cells of a results folder, each a file under a short name.
+
+    Parameters
+    ----------
+    folder : Path
+        The results folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._names: dict[str, str] = {}
+
+    def start(self, threads: int | None) -> None:
+        """Store the environment of this process as that of the run."""
+        environment = describe_environment(threads)
+        self.name(environment)
+        write_file(self._folder / ENVIRONMENT, _text(environment))
+
+    def name(self, environment: dict[str, Any] | None) -> str | None:
+        """Return the name that records call an environment by; its file is then there."""
+        if environment is None:
+            return None
+        text = _text(environment)
+        if text not in self._names:
+            name = hashlib.sha256(text.encode()).hexdigest()[:12]
+            (self._folder / ENVIRONMENTS).mkdir(exist_ok=True)
+            write_file(self._folder / ENVIRONMENTS / f"{name}.json", text)
+            self._names[text] = name
+        return self._names[text]
+
+
+def _text(environment: dict[str, Any]) -> str:
+    return json.dumps(environment, indent=2) + "\n"
 
 
 def _processor() -> str:

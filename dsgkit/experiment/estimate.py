@@ -10,6 +10,7 @@ import numpy as np
 from dsgkit.config.schema import Experiment
 from dsgkit.data.datasets import load_dataset
 from dsgkit.experiment.plan import Task, make_plan, solver_label
+from dsgkit.experiment.status import duration
 
 _GEMM_SIZE = 1024
 
@@ -30,7 +31,7 @@ def describe_plan(experiment: Experiment) -> str:
                 label = solver_label(experiment, solver)
                 lines.append(f"  {label:<12} {_describe(kind, tasks, speed)}")
     total = sum(task.flops for task in plan) / speed
-    lines.append(f"  all cells, one after the other: about {_duration(total)}")
+    lines.append(f"  all cells, one after the other: about {duration(total)}")
     return "\n".join(lines)
 
 
@@ -40,19 +41,12 @@ def _describe(kind: str, tasks: list[Task], speed: float) -> str:
     what = f"{len(tasks)} {'searches' if kind == 'search' else 'fits'}{points}"
     memory = max(task.memory for task in tasks) / 2**30
     seconds = sum(task.flops for task in tasks) / speed
-    return f"{what}, unlabelled {sizes}: about {_duration(seconds)}, up to {memory:.2g} GiB"
+    return f"{what}, unlabelled {sizes}: about {duration(seconds)}, up to {memory:.2g} GiB"
 
 
 def _sizes(sizes: Iterable[int]) -> str:
     distinct = sorted(set(sizes))
     return f"{distinct[0]:,}" + (f"..{distinct[-1]:,}" if len(distinct) > 1 else "")
-
-
-def _duration(seconds: float) -> str:
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _flops_per_second() -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from types import TracebackType
 
 from rich.console import Console
@@ -16,8 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from dsgkit.experiment.plan import Task
-from dsgkit.progress import listening
+from dsgkit.experiment.jobs import Job
 
 
 class RunProgress:
@@ -27,14 +24,16 @@ class RunProgress:
     ----------
     work : float
         Total work, in the unit of ``Task.flops``.
+    cells : int
+        Number of cells.
     shown : bool
         Whether to show anything at all; even then only on a terminal.
     """
 
-    def __init__(self, work: float, *, shown: bool) -> None:
+    def __init__(self, work: float, cells: int, *, shown: bool) -> None:
         console = Console(stderr=True)
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.fields[finished]}/{task.fields[cells]} {task.description}"),
             BarColumn(),
             TaskProgressColumn(),
             TimeElapsedColumn(),
@@ -44,8 +43,10 @@ class RunProgress:
             transient=True,
             disable=not (shown and console.is_terminal),
         )
-        self._id = self._bar.add_task("starting", total=work)
+        self._id = self._bar.add_task("starting", total=work, finished=0, cells=cells)
+        self._finished = 0
         self._done = 0.0
+        self._running: dict[str, tuple[Job, float]] = {}
 
     def __enter__(self) -> RunProgress:
         self._bar.start()
@@ -59,25 +60,22 @@ class RunProgress:
     ) -> None:
         self._bar.stop()
 
-    def describe(self, text: str) -> None:
-        """Say what is being done."""
-        self._bar.update(self._id, description=text)
+    def advance(self, job: Job, fraction: float) -> None:
+        """Show a running cell, and how far it is."""
+        self._running[job.task.key] = job, fraction
+        self._show()
 
-    @contextlib.contextmanager
-    def cell(self, task: Task) -> Iterator[None]:
-        """Show the cell that runs in the block, and how far it is."""
-        what = "search" if task.cell.kind == "search" else "fit"
-        self.describe(
-            f"{task.cell.solver} {what}, trial {task.cell.trial + 1}, "
-            f"{task.cell.n_unlabeled:,} unlabelled"
-        )
-        with listening(lambda fraction: self._show(self._done + fraction * task.flops)):
-            yield
+    def finish(self, job: Job) -> None:
+        """Count a cell that has ended."""
+        self._running.pop(job.task.key, None)
+        self._finished += 1
+        self._done += job.task.flops
+        self._show()
 
-    def finish(self, task: Task) -> None:
-        """Count a finished cell."""
-        self._done += task.flops
-        self._show(self._done)
-
-    def _show(self, done: float) -> None:
-        self._bar.update(self._id, completed=done)
+    def _show(self) -> None:
+        part = sum(fraction * job.task.flops for job, fraction in self._running.values())
+        self._bar.update(self._id, completed=self._done + part, finished=self._finished)
+        if self._running:
+            latest, _ = next(reversed(self._running.values()))
+            more = f" (+{len(self._running) - 1})" if len(self._running) > 1 else ""
+            self._bar.update(self._id, description=latest.description + more)

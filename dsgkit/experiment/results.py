@@ -13,10 +13,10 @@ import pandas as pd
 from dsgkit.config.load import load_experiment
 from dsgkit.config.schema import Experiment
 from dsgkit.errors import ResultsError
+from dsgkit.experiment.environment import ENVIRONMENT
 from dsgkit.experiment.store import CELLS, read_records
 
 CONFIG = "config.yaml"
-ENVIRONMENT = "environment.json"
 PLAN = "plan.json"
 """Files of a results folder beside the store's."""
 
@@ -115,7 +115,8 @@ def load_results(folder: Path | str) -> Results:
             f"{folder}: not a results folder (it has no {CONFIG}); name a folder that a run made"
         )
     experiment = load_experiment(config)
-    records = _planned(read_records(folder / CELLS), _read_plan(folder / PLAN))
+    stored, _ = read_records(folder / CELLS)
+    records = _planned(stored, read_plan(folder))
     return Results(
         folder=folder,
         experiment=experiment,
@@ -134,8 +135,15 @@ def _read_json(path: Path, default: Any) -> Any:
         raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from error
 
 
-def _read_plan(path: Path) -> list[dict[str, Any]] | None:
-    """Return the entries of the plan; None if there is none."""
+def read_plan(folder: Path) -> list[dict[str, Any]] | None:
+    """Return the entries of the plan of a results folder; None if there is none.
+
+    Raises
+    ------
+    ResultsError
+        If it cannot be read.
+    """
+    path = folder / PLAN
     plan = _read_json(path, None)
     if plan is None:
         return None

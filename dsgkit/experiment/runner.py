@@ -1,36 +1,108 @@
-"""Running an experiment: which cells are left, in what order, in which process."""
+"""Running an experiment: the cells that are left go to workers, their records to the store."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import hashlib
-import itertools
 import json
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import as_completed
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
+from typing import Protocol
 
-from pebble import ProcessPool
+import psutil
 
 from dsgkit.config.schema import Experiment
-from dsgkit.data.datasets import load_dataset
+from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.errors import FitError
-from dsgkit.experiment.cells import Bench, failed_record, run_cell
-from dsgkit.experiment.environment import describe_environment
+from dsgkit.experiment.cells import MET, failed_record
+from dsgkit.experiment.environment import Environments
+from dsgkit.experiment.jobs import Job
+from dsgkit.experiment.limits import FAILURES, Limits
 from dsgkit.experiment.plan import Cell, Point, Task, make_plan
 from dsgkit.experiment.progress import RunProgress
-from dsgkit.experiment.results import CONFIG, ENVIRONMENT, PLAN
+from dsgkit.experiment.results import CONFIG, PLAN
+from dsgkit.experiment.reuse import copy_records
+from dsgkit.experiment.schedule import Schedule
 from dsgkit.experiment.selection import best_point
 from dsgkit.experiment.store import Record, Store, check_writable, write_file
-from dsgkit.memory import share_memory
-from dsgkit.threads import set_threads
+from dsgkit.experiment.workers import Listener, LocalWorkers
+from dsgkit.threads import available_threads
 
-ENVIRONMENTS = "environments"
-"""Folder of the environments that records refer to."""
+_MEMORY_OF_A_SEARCH = 2 * 2**30
+
+
+def default_jobs() -> int:
+    """Return how many searches to run at a time: one per core, as far as memory allows."""
+    fitting = psutil.virtual_memory().available // _MEMORY_OF_A_SEARCH
+    return max(1, min(available_threads(), fitting))
+
+
+class Executor(AbstractContextManager["Executor"], Protocol):
+    """Where jobs run: `workers.LocalWorkers`, or `cluster.Cluster`."""
+
+    @property
+    def busy(self) -> int:
+        """Number of jobs that are running."""
+
+    def accepts(self, job: Job) -> bool:
+        """Whether a job can start now."""
+
+    def submit(self, job: Job) -> None:
+        """Start a job that is accepted."""
+
+    def wait(self) -> list[tuple[Job, Record]]:
+        """Return the jobs that have ended, at least one, with their records."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How an experiment is run; nothing of it is part of a cell's identity.
+
+    Attributes
+    ----------
+    jobs : int
+        Searches that run at the same time. Fits are timed alone.
+    threads : int or None
+        Threads of a fit, shared by the searches; None for as many as there are.
+    limits : Limits
+        Of each cell.
+    scheduler : str or None
+        Address of a Dask scheduler whose workers run the cells; None for this machine.
+    fresh : bool
+        Set earlier results aside and compute everything.
+    retry_failed : bool
+        Run cells again that failed before.
+    fail_fast : bool
+        Stop at the first failure.
+    progress : bool
+        Show progress where the output is a terminal.
+    """
+
+    jobs: int = 1
+    threads: int | None = None
+    limits: Limits = field(default_factory=Limits)
+    scheduler: str | None = None
+    fresh: bool = False
+    retry_failed: bool = True
+    fail_fast: bool = False
+    progress: bool = True
+
+    def settled(self, store: Store, key: str) -> bool:
+        """Whether a cell needs no run: it has a result, or would end as it did before."""
+        ending = store.ending(key)
+        if ending is None:
+            return False
+        if ending["status"] in FAILURES:
+            return not self.retry_failed
+        return self.limits.settle(ending)
+
+    def executor(self, on_progress: Listener) -> Executor:
+        """Return where the jobs run."""
+        if self.scheduler is None:
+            return LocalWorkers(self.jobs, on_progress)
+        from dsgkit.experiment.cluster import Cluster
+
+        return Cluster(self.scheduler)
 
 
 @dataclass
@@ -41,25 +113,31 @@ class Outcome:
     ----------
     folder : Path
         The results folder.
-    computed, reused : int
-        Cells run now, and cells that had a result already.
-    failures : list of Record
-        Cells that ended with an error; they run again next time.
+    computed, reused, left : int
+        Cells run now, cells that had a result already, and cells not run (`Options.fail_fast`).
+    ended : list of Record
+        Cells of the plan without a result, whenever they ended; the store has the last word.
+    set_aside : Path or None
+        Where unreadable records of earlier runs were moved to.
     """
 
     folder: Path
     computed: int = 0
     reused: int = 0
-    failures: list[Record] = field(default_factory=list)
+    left: int = 0
+    ended: list[Record] = field(default_factory=list)
+    set_aside: Path | None = None
+
+    @property
+    def failures(self) -> list[Record]:
+        """The cells that went wrong; the others met a limit, or have no solution."""
+        return [record for record in self.ended if record["status"] in FAILURES]
 
 
 def run_experiment(
     experiment: Experiment,
     folder: Path,
-    *,
-    jobs: int = 1,
-    fresh: bool = False,
-    progress: bool = True,
+    options: Options | None = None,
 ) -> Outcome:
     """Run every cell of an experiment that has no result yet.
 
@@ -68,12 +146,7 @@ def run_experiment(
     experiment : Experiment
     folder : Path
         Results folder; made if missing.
-    jobs : int
-        Worker processes for searches. Fits are timed alone, in this process.
-    fresh : bool
-        Set earlier results aside and compute everything.
-    progress : bool
-        Show progress where the output is a terminal.
+    options : Options, optional
 
     Returns
     -------
@@ -84,25 +157,32 @@ def run_experiment(
     DsgError
         If data or the results folder cannot be used.
     """
+    options = options or Options()
     check_writable(folder)  # before hours of download, or of parsing
-    bench = Bench(experiment, load_dataset(experiment.dataset))
-    plan = make_plan(experiment, bench.dataset)
-    with Store(folder, fresh=fresh) as store:
-        distinct = {task.key: task for task in plan}
-        left = [task for key, task in distinct.items() if not store.finished(key)]
+    dataset = load_dataset(experiment.dataset)
+    plan = make_plan(experiment, dataset)
+    with Store(folder, fresh=options.fresh) as store:
         write_file(folder / CONFIG, experiment.to_yaml())
         write_file(folder / PLAN, _plan_text(plan))
-        if left:
-            store.environment = _write_environment(folder)
-        with (
-            RunProgress(sum(task.flops for task in left), shown=progress) as bar,
-            _searcher(bench, jobs, bar) as search,
-        ):
-            failures = _Run(bench, store, plan, search, bar).run()
-    return Outcome(folder, len(left), len(distinct) - len(left), failures)
-
-
-Search = Callable[[list[Task]], Iterator[tuple[Task, Record]]]
+        if not options.fresh:
+            copy_records(store, {task.key for task in plan})
+        schedule = Schedule(plan, lambda key: options.settled(store, key))
+        run = _Run(experiment, dataset, store, schedule, options)
+        if schedule.tasks:
+            run.run()
+        keys = {task.key for task in plan}
+        return Outcome(
+            folder,
+            computed=run.computed,
+            reused=len(keys) - len(schedule.tasks),
+            left=len(schedule.tasks) - run.computed,
+            ended=[
+                store.record(key)
+                for key in dict.fromkeys(task.key for task in plan)
+                if (store.ending(key) or {"status": "ok"})["status"] != "ok"
+            ],
+            set_aside=store.set_aside,
+        )
 
 
 def _plan_text(plan: Sequence[Task]) -> str:
@@ -114,64 +194,82 @@ def _plan_text(plan: Sequence[Task]) -> str:
             "solver": task.cell.solver,
             "trial": task.cell.trial,
             "n_unlabeled": task.cell.n_unlabeled,
+            "flops": task.flops,
         }
         for task in plan
     ]
     return "[\n" + ",\n".join(map(json.dumps, entries)) + "\n]\n"
 
 
-def _write_environment(folder: Path) -> str:
-    """Store the environment, also under a name that records can refer to; return that name."""
-    text = json.dumps(describe_environment(), indent=2) + "\n"
-    name = hashlib.sha256(text.encode()).hexdigest()[:12]
-    (folder / ENVIRONMENTS).mkdir(exist_ok=True)
-    write_file(folder / ENVIRONMENTS / f"{name}.json", text)
-    write_file(folder / ENVIRONMENT, text)
-    return name
-
-
 class _Run:
-    """The cells of one run, trial by trial: searches in any order, then fits one at a time."""
+    """The one that gives out jobs and writes down what comes of them."""
 
     def __init__(
-        self, bench: Bench, store: Store, plan: Sequence[Task], search: Search, bar: RunProgress
+        self,
+        experiment: Experiment,
+        dataset: Dataset,
+        store: Store,
+        schedule: Schedule,
+        options: Options,
     ) -> None:
-        self.bench = bench
+        self.experiment = experiment
+        self.dataset = dataset
         self.store = store
-        self.plan = plan
-        self.search = search
-        self.bar = bar
-        self.failures: list[Record] = []
+        self.schedule = schedule
+        self.options = options
+        self.environments = Environments(store.folder)
+        self.computed = 0
+        self.failed = False
 
-    def run(self) -> list[Record]:
-        for _, trial in itertools.groupby(self.plan, key=lambda task: task.cell.trial):
-            tasks = list(trial)
-            searches = [task for task in tasks if task.cell.kind == "search"]
-            for task, record in self.search(self._left(searches)):
-                self._finish(task, record)
-            for task in self._left([task for task in tasks if task.cell.kind == "fit"]):
-                mine = [search for search in searches if search.cell.solver == task.cell.solver]
-                self._finish(task, self._fit(task, [self.store.records[s.key] for s in mine]))
-        return self.failures
+    def run(self) -> None:
+        work = sum(task.flops for task in self.schedule.tasks)
+        shown = self.options.progress
+        with (
+            RunProgress(work, len(self.schedule.tasks), shown=shown) as bar,
+            self.options.executor(bar.advance) as executor,
+        ):
+            self.environments.start(self.options.threads)
+            job = self._next(bar)
+            while job is not None or executor.busy:
+                while job is not None and executor.accepts(job):
+                    bar.advance(job, 0.0)
+                    executor.submit(job)
+                    job = self._next(bar)
+                for ended, record in executor.wait():
+                    self._finish(ended, record, bar)
+                if self.failed and self.options.fail_fast:
+                    return
+                job = job or self._next(bar)
 
-    def _left(self, tasks: Sequence[Task]) -> list[Task]:
-        """Return what has no result yet, each key once: two entries may stand for one cell."""
-        distinct = {task.key: task for task in tasks if not self.store.finished(task.key)}
-        return list(distinct.values())
+    def _next(self, bar: RunProgress) -> Job | None:
+        """Return the next job that can start; a fit that cannot be made ends here."""
+        while (task := self.schedule.pop()) is not None:
+            job = self._job(task, {})
+            try:
+                searches = [self.store.record(key) for key in self.schedule.searches(task)]
+                return self._job(task, choose(task.cell, searches))
+            except FitError as error:
+                self._finish(job, failed_record(job, error), bar)
+        return None
 
-    def _fit(self, task: Task, searches: Sequence[Record]) -> Record:
-        try:
-            chosen = choose(task.cell, searches)
-        except FitError as error:
-            return failed_record(self.bench.experiment, task, error)
-        with self.bar.cell(task):
-            return run_cell(self.bench, task, chosen)
+    def _job(self, task: Task, chosen: Point) -> Job:
+        return Job(
+            self.experiment,
+            self.dataset.content_hash,
+            task,
+            chosen,
+            self.options.limits,
+            self.options.threads,
+            self.options.jobs if self.options.scheduler is None else 1,
+        )
 
-    def _finish(self, task: Task, record: Record) -> None:
-        self.store.append(record)
-        if record["status"] == "failed":
-            self.failures.append(record)
-        self.bar.finish(task)
+    def _finish(self, job: Job, record: Record, bar: RunProgress) -> None:
+        made_in = record.get("environment")
+        self.store.append({**record, "environment": self.environments.name(made_in)})
+        self.schedule.finish(job.task.key)
+        self.computed += 1
+        self.failed = self.failed or record["status"] in FAILURES
+        bar.finish(job)
 
 
 class SearchError(FitError):
@@ -180,24 +278,26 @@ class SearchError(FitError):
     def __init__(self, record: Record) -> None:
         super().__init__(f"while searching: {record['message']}")
         self.status = record["status"]
-        self.needed = record.get("needed")
+        for name in MET:
+            setattr(self, name, record.get(name))
 
 
 def choose(cell: Cell, searches: Sequence[Record]) -> Point:
-    """Return the grid point that a fit is made with.
+    """Return the grid point that a cell is run with; none of them for a search.
 
     Parameters
     ----------
     cell : Cell
-        The fit.
     searches : sequence of Record
-        The shares of its search; none if there is only one point.
+        The shares of a fit's search; none if there is only one point.
 
     Raises
     ------
     FitError
         With the status of a share that has no result, or if no point has a solution.
     """
+    if cell.kind == "search":
+        return {}
     if not searches:
         return cell.points[0]
     for record in searches:
@@ -209,68 +309,3 @@ def choose(cell: Cell, searches: Sequence[Record]) -> Point:
     if best is None:
         raise FitError("no point of the grid has a solution on every fold")
     return best[0]
-
-
-def _search_here(
-    bench: Bench, bar: RunProgress, tasks: list[Task]
-) -> Iterator[tuple[Task, Record]]:
-    """Run searches one after the other in this process."""
-    for task in tasks:
-        with bar.cell(task):
-            record = run_cell(bench, task)
-        yield task, record
-
-
-_worker_bench: Bench | None = None
-
-
-def _start_worker(experiment: Experiment, jobs: int) -> None:
-    """Prepare a worker process: its data, and its share of the cores and of the memory."""
-    global _worker_bench
-    set_threads(max(1, len(os.sched_getaffinity(0)) // jobs))
-    share_memory(jobs)
-    _worker_bench = Bench(experiment, load_dataset(experiment.dataset))
-
-
-def _run_in_worker(task: Task) -> Record:
-    assert _worker_bench is not None
-    return run_cell(_worker_bench, task)
-
-
-def _search_in_workers(
-    pool: ProcessPool, bench: Bench, bar: RunProgress, tasks: list[Task]
-) -> Iterator[tuple[Task, Record]]:
-    """Run searches in worker processes; a worker that dies costs its own cell only."""
-    for task in tasks:
-        bench.warm_up(task.cell)  # compiled code is then there for all workers to load
-    bar.describe(f"{len(tasks)} searches")
-    futures = {pool.schedule(_run_in_worker, args=(task,)): task for task in tasks}
-    for future in as_completed(futures):
-        task = futures[future]
-        try:
-            record = future.result()
-        except Exception as error:
-            record = failed_record(bench.experiment, task, error)
-        yield task, record
-
-
-@contextlib.contextmanager
-def _searcher(bench: Bench, jobs: int, bar: RunProgress) -> Iterator[Search]:
-    """Give the function that runs searches: in this process, or in ``jobs`` workers."""
-    if jobs == 1:
-        yield functools.partial(_search_here, bench, bar)
-        return
-    pool = ProcessPool(
-        max_workers=jobs,
-        context=get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(bench.experiment, jobs),
-    )
-    try:
-        yield functools.partial(_search_in_workers, pool, bench, bar)
-        pool.close()
-    except BaseException:
-        pool.stop()
-        raise
-    finally:
-        pool.join()

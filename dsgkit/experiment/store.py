@@ -1,17 +1,21 @@
-"""The results store: one append-only file of records, written by one process, never rewritten."""
+"""The results store: one file of records, appended to by one process."""
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
+import re
+import socket
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO, NamedTuple
 
 from dsgkit.errors import ResultsError
-from dsgkit.files import write_atomically
-from dsgkit.memory import memory_limit
+from dsgkit.files import sync_folder, write_atomically
 
 CELLS = "cells.jsonl"
 LOCK = ".lock"
@@ -20,19 +24,25 @@ REQUIRED = {"key", "kind", "solver", "trial", "n_unlabeled", "status"}
 
 Record = dict[str, Any]
 
+_CHECK = re.compile(rb', "check": "([0-9a-f]{12})"}\n?$')
+_ENDING = ("status", "needed", "limit", "timeout")
+
+
+class _Place(NamedTuple):
+    """Where a record lies in the file, and how its cell ended."""
+
+    offset: int
+    length: int
+    ending: Record
+
 
 class Store:
-    """Records of finished cells under their keys, in a results folder.
+    """Records of cells under their keys, in a results folder.
 
-    Attributes
-    ----------
-    records : dict
-        The last record of every key.
-    environment : str or None
-        Where records come from; part of every record appended.
-
-    Every record is one line of ``cells.jsonl``, on disk before `append` returns. A line that was
-    cut off by a crash is removed when the store is opened.
+    Every record is one line of ``cells.jsonl`` with a checksum, on disk before `append` returns.
+    When the store is opened, a last line that a crash cut off is removed, and lines that are no
+    records any more are moved to a file of their own: their cells have no result then. Only where
+    records lie is held in memory.
 
     Parameters
     ----------
@@ -40,6 +50,11 @@ class Store:
         Made if missing.
     fresh : bool
         Set earlier records aside (the file is renamed, not deleted) and start with none.
+
+    Attributes
+    ----------
+    set_aside : Path or None
+        The file that unreadable lines were moved to.
 
     Raises
     ------
@@ -49,67 +64,104 @@ class Store:
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
         self.folder = folder
-        self.environment: str | None = None
+        self.path = folder / CELLS
+        self.set_aside: Path | None = None
+        self._places: dict[str, _Place] = {}
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = self._acquire_lock()
-            self._file, self.records = self._open(folder / CELLS, fresh)
+            self._lock = _acquire_lock(folder)
+            try:
+                self._file = self._open(fresh)
+            except BaseException:
+                self._lock.close()
+                raise
         except OSError as error:
             raise ResultsError(
                 f"{folder}: cannot write results there ({error.strerror}); use another --out"
             ) from None
 
-    def _open(self, path: Path, fresh: bool) -> tuple[IO[bytes], dict[str, Record]]:
-        """Return the file, ready to append to, and the records that it holds."""
-        try:
-            if fresh and path.exists():
-                path.rename(self.folder / f"cells-{time.time_ns()}.jsonl")
-            _cut_torn_line(path)
-            records = read_records(path)
-            return path.open("ab"), records
-        except BaseException:
-            self._lock.close()
-            raise
+    def _open(self, fresh: bool) -> int:
+        """Return the descriptor of the repaired file."""
+        if fresh and self.path.exists():
+            self.path.rename(self.folder / f"cells-{time.time_ns()}.jsonl")
+        self._repair()
+        self._size = 0
+        if self.path.exists():
+            for line, record in _lines(self.path):
+                assert record is not None
+                self._note(record, len(line))
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        sync_folder(self.folder)
+        return descriptor
 
-    def _acquire_lock(self) -> IO[bytes]:
-        lock = (self.folder / LOCK).open("wb")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            raise ResultsError(
-                f"{self.folder}: another run is writing there; wait for it or use --out"
-            ) from None
-        return lock
+    def _repair(self) -> None:
+        """Cut off a torn last line, and move other unreadable lines to a file beside this one."""
+        if not self.path.exists():
+            return
+        bad = [line for line, record in _lines(self.path) if record is None]
+        if bad and not bad[-1].endswith(b"\n"):
+            os.truncate(self.path, self.path.stat().st_size - len(bad.pop()))
+        if bad:
+            self.set_aside = self.folder / f"unreadable-{time.time_ns()}.jsonl"
+            write_atomically(self.set_aside, lambda file: file.writelines(bad))
+            good = (line for line, record in _lines(self.path) if record is not None)
+            write_atomically(self.path, lambda file: file.writelines(good))
 
-    def finished(self, key: str) -> bool:
-        """Whether a cell has a result.
+    def _note(self, record: Record, length: int) -> None:
+        ending = {name: record[name] for name in _ENDING if name in record}
+        self._places[record["key"]] = _Place(self._size, length, ending)
+        self._size += length
 
-        A failure is recorded, but is none. Nor is a refusal for lack of memory, once there is
-        enough.
+    def __contains__(self, key: str) -> bool:
+        """Whether there is a record of a cell, whatever its status."""
+        return key in self._places
+
+    def __len__(self) -> int:
+        """Return the number of cells with a record."""
+        return len(self._places)
+
+    def ending(self, key: str) -> Record | None:
+        """Return how a cell ended: its ``status`` and the limit that it met; None if it did not."""
+        place = self._places.get(key)
+        return None if place is None else place.ending
+
+    def record(self, key: str) -> Record:
+        """Return the last record of a cell.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
         """
-        record = self.records.get(key)
-        if record is None or record["status"] == "failed":
-            return False
-        return record["status"] != "out_of_memory" or record.get("needed", 0) > memory_limit()
+        place = self._places[key]
+        record = _parse(os.pread(self._file, place.length, place.offset))
+        if record is None:
+            raise ResultsError(f"{self.path}: changed by something else during the run")
+        return record
 
     def append(self, record: Record) -> None:
-        """Write a record; it survives a crash from here on."""
-        record = {**record, "environment": self.environment}
-        line = json.dumps(record, allow_nan=False) + "\n"
+        """Write a record; it survives a crash from here on.
+
+        Raises
+        ------
+        ResultsError
+            If it cannot be written. The file is then as it was.
+        """
+        line = _sealed(record)
         try:
-            self._file.write(line.encode())
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            _write_all(self._file, line)
+            os.fsync(self._file)
         except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._file, self._size)
             raise ResultsError(
-                f"{self.folder / CELLS}: cannot write ({error.strerror}); earlier results are safe"
+                f"{self.path}: cannot write ({error.strerror}); earlier results are safe"
             ) from None
-        self.records[record["key"]] = record
+        self._note(record, len(line))
 
     def close(self) -> None:
         """Close the file and let other runs in."""
-        self._file.close()
+        os.close(self._file)
         self._lock.close()
 
     def __enter__(self) -> Store:
@@ -117,6 +169,120 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _acquire_lock(folder: Path) -> BinaryIO:
+    """Return the open lock file, with who holds it written inside."""
+    lock = (folder / LOCK).open("a+b")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = _holder(lock)
+        lock.close()
+        raise ResultsError(
+            f"{folder}: another run ({holder}) is writing there; wait for it or use another --out"
+        ) from None
+    lock.truncate(0)
+    lock.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
+    lock.flush()
+    return lock
+
+
+def _holder(lock: BinaryIO) -> str:
+    lock.seek(0)
+    return lock.read(200).decode(errors="replace") or "unknown"
+
+
+def running(folder: Path) -> str | None:
+    """Return which process is writing to a results folder; None if none is."""
+    try:
+        with (folder / LOCK).open("rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return _holder(lock)
+    except OSError:
+        pass
+    return None
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _sealed(record: Record) -> bytes:
+    """Return a record as a line that ends in a checksum of all before it."""
+    body = json.dumps(record, allow_nan=False).encode()
+    check = hashlib.sha256(body).hexdigest()[:12]
+    return body[:-1] + f', "check": "{check}"}}\n'.encode()
+
+
+def _parse(line: bytes) -> Record | None:
+    """Return the record that a line holds, None if it holds none or has been changed.
+
+    A line without a checksum may be one that a person wrote.
+    """
+    seal = _CHECK.search(line)
+    if seal:
+        line = line[: seal.start()] + b"}"
+        if hashlib.sha256(line).hexdigest()[:12] != seal[1].decode():
+            return None
+    try:
+        record = json.loads(line)
+        return record if record.keys() >= REQUIRED else None
+    except (ValueError, AttributeError):
+        return None
+
+
+def _lines(path: Path) -> Iterator[tuple[bytes, Record | None]]:
+    """Yield every line of a file of records with what it holds."""
+    with path.open("rb") as file:
+        for line in file:
+            # a line without an end may be one that is being written
+            yield line, _parse(line) if line.endswith(b"\n") else None
+
+
+def read_records(path: Path) -> tuple[dict[str, Record], int]:
+    """Return the last record of each key, in the order in which keys first appear.
+
+    A run may be writing at the same time: a last line without an end is passed over.
+
+    Returns
+    -------
+    records : dict
+    unreadable : int
+        Lines that are no records any more; their cells run again with the next `Store`.
+
+    Raises
+    ------
+    ResultsError
+        If the file cannot be read.
+    """
+    records: dict[str, Record] = {}
+    unreadable = 0
+    try:
+        for line, record in _lines(path):
+            if record is not None:
+                records[record["key"]] = record
+            elif line.endswith(b"\n"):
+                unreadable += 1
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read ({error.strerror})") from error
+    return records, unreadable
+
+
+def find_records(path: Path, keys: set[str]) -> dict[str, Record]:
+    """Return the last records of some keys only, without parsing the others."""
+    found: dict[str, Record] = {}
+    with suppress(OSError), path.open("rb") as file:
+        for line in file:
+            key = line[9:41].decode(errors="replace")  # the line starts with {"key": "
+            if key in keys and (record := _parse(line)) is not None:
+                found[record["key"]] = record
+    return found
 
 
 def write_file(path: Path, text: str) -> None:
@@ -132,48 +298,3 @@ def check_writable(folder: Path) -> None:
     nearest = next(p for p in (folder, *folder.absolute().parents) if p.exists())
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
         raise ResultsError(f"{folder}: cannot write results there; use another --out")
-
-
-def read_records(path: Path) -> dict[str, Record]:
-    """Return the last record of each key, in the order in which keys first appear.
-
-    A last line that was cut off is what a killed run leaves behind; it is left out.
-
-    Raises
-    ------
-    ResultsError
-        If the file cannot be read, or a line in its middle is no record.
-    """
-    try:
-        lines = path.read_bytes().splitlines(keepends=True)
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read ({error.strerror})") from error
-    records = {}
-    for number, line in enumerate(lines, start=1):
-        record = _parse(line)
-        if record is not None:
-            records[record["key"]] = record
-        elif number < len(lines):
-            raise ResultsError(f"{path}:{number}: not a record; remove that line and run again")
-    return records
-
-
-def _parse(line: bytes) -> Record | None:
-    """Return the record that a line holds, None if it holds none."""
-    try:
-        record = json.loads(line)
-        return record if record.keys() >= REQUIRED else None
-    except (ValueError, AttributeError):
-        return None
-
-
-def _cut_torn_line(path: Path) -> None:
-    """Remove a last line that a crash cut off."""
-    if not path.exists():
-        return
-    data = path.read_bytes()
-    last = data[data.rfind(b"\n", 0, -1) + 1 :]
-    if not last.endswith(b"\n") or _parse(last) is None:
-        os.truncate(path, len(data) - len(last))

@@ -44,8 +44,8 @@ def folder(tmp_path):
 
 
 def write(folder, *lines):
-    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
-    (folder / "cells.jsonl").write_text("\n".join(texts))
+    texts = [line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines]
+    (folder / "cells.jsonl").write_text("".join(texts))
 
 
 def test_reads_what_a_run_wrote(folder):
@@ -152,10 +152,9 @@ def test_a_line_cut_off_at_the_end_is_left_out(folder):
 
 
 @pytest.mark.parametrize("line", ["{", "[]", "3", '{"key": "x"}'])
-def test_a_damaged_line_elsewhere_is_named(folder, line):
-    write(folder, fit("a"), line, fit("b"))
-    with pytest.raises(ResultsError, match=r"cells\.jsonl:2: not a record"):
-        load_results(folder)
+def test_a_damaged_line_elsewhere_is_left_out_too(folder, line):
+    write(folder, fit("a"), line + "\n", fit("b", trial=1))
+    assert load_results(folder).cells["trial"].tolist() == [0, 1]
 
 
 def test_without_cells_there_are_empty_tables(folder):

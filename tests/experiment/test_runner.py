@@ -1,13 +1,9 @@
 import json
-import os
-from multiprocessing import get_context
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
-from numba import get_num_threads
-from pebble import ProcessPool
 from sklearn.metrics import roc_auc_score
 
 from dsgkit import SAMULT
@@ -15,32 +11,36 @@ from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import DataError, FitError
 from dsgkit.experiment import cells as cells_module
-from dsgkit.experiment.cells import Bench, run_cell
+from dsgkit.experiment.cells import Bench, run_job
+from dsgkit.experiment.jobs import Job
+from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.results import load_results
-from dsgkit.experiment.runner import _start_worker, run_experiment
+from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.experiment.selection import best_point
+from dsgkit.progress import listening
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.registry import SOLVERS, SolverInfo
-from dsgkit.threads import blas_threads
+
+pytestmark = pytest.mark.usefixtures("in_process")
 
 
 def records(folder):
     return [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
 
 
-def run(toy, *, overrides=(), **options):
+def run(toy, *, overrides=(), folder="results", **options):
     experiment = load_experiment(toy, overrides=overrides)
-    folder = toy.parent / "results"
-    return run_experiment(experiment, folder, **options), folder
+    folder = toy.parent / folder / "toy"
+    return run_experiment(experiment, folder, Options(**options)), folder
 
 
 def without_measurements(record):
     return {
         k: v
         for k, v in record.items()
-        if k not in ("times", "peak_memory", "started", "environment")
+        if k not in ("times", "peak_memory", "started", "environment", "check")
     }
 
 
@@ -107,17 +107,6 @@ def test_finished_cells_are_reused_and_changed_ones_are_not(toy):
     assert fresh.computed == first.computed
 
 
-def test_the_same_results_whatever_the_jobs(toy):
-    run(toy)
-    one = load_results(toy.parent / "results")
-    outcome, _ = run(toy, fresh=True, jobs=2)
-    two = load_results(toy.parent / "results")
-    assert outcome.failures == []
-    columns = ["solver", "trial", "n_unlabeled", "auc", "params", "status"]
-    assert one.cells[columns].equals(two.cells[columns])
-    assert one.search["fold_scores"].tolist() == two.search["fold_scores"].tolist()
-
-
 def test_a_failing_solver_costs_its_own_cells_only_and_is_retried(toy, monkeypatch):
     def explode(self, X, y, X_unlabeled):
         raise RuntimeError("boom")
@@ -153,24 +142,6 @@ def test_a_failed_search_leaves_no_fit_untold(toy, monkeypatch):
     assert len(fits) == 4
     assert all(r["message"] == "while searching: no way" for r in fits)
     assert len(outcome.failures) == 2 + 4
-
-
-def test_workers_keep_to_their_share_of_the_cores(toy):
-    experiment = load_experiment(toy)
-    jobs = 2
-    with ProcessPool(
-        max_workers=1,
-        context=get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(experiment, jobs),
-    ) as pool:
-        threads = pool.schedule(threads_of_this_process).result()
-    expected = max(1, len(os.sched_getaffinity(0)) // jobs)
-    assert threads == (expected, expected)
-
-
-def threads_of_this_process():
-    return get_num_threads(), blas_threads()
 
 
 def test_two_entries_for_the_same_work_are_computed_once(toy):
@@ -241,18 +212,19 @@ def test_progress_is_reported_inside_of_cells(toy):
         seen: ClassVar = []
 
         def update(self, task, **what):
-            self.seen.append(what.get("completed", 0))
+            self.seen += [what["completed"]] if "completed" in what else []
 
     experiment = load_experiment(toy)
     bench = Bench(experiment, load_dataset(experiment.dataset))
     task = next(t for t in make_plan(experiment, bench.dataset) if t.cell.solver == "qsg_s2auc")
-    with RunProgress(task.flops, shown=False) as progress:
+    job = Job(experiment, bench.dataset.content_hash, task, {}, Limits())
+    with RunProgress(task.flops, 1, shown=False) as progress:
         progress._bar = Bar()
         progress._bar.stop = lambda: None
-        with progress.cell(task):
-            run_cell(bench, task)
-        progress.finish(task)
-    done = Bar.seen[1:]
+        with listening(lambda fraction: progress.advance(job, fraction)):
+            run_job(job)
+        progress.finish(job)
+    done = Bar.seen
     assert len(done) >= 20
     assert done == sorted(done)
     assert done[-1] == task.flops
@@ -262,6 +234,78 @@ def test_nothing_is_written_for_data_that_cannot_be_used(toy):
     with pytest.raises(DataError):
         run(toy, overrides=["protocol.labeled=500"])
     assert not (toy.parent / "results").exists()
+
+
+def test_results_of_other_folders_are_reused_with_their_environment(toy):
+    first, folder = run(toy)
+    experiment = load_experiment(toy, overrides=["name=another"])
+    other = run_experiment(experiment, folder.parent / "another")
+    assert (other.computed, other.reused) == (0, first.computed)
+    copied = records(folder.parent / "another")
+    assert sorted(copied, key=str) == sorted(records(folder), key=str)
+    assert (folder.parent / "another/environments" / f"{copied[0]['environment']}.json").exists()
+    fresh = run_experiment(experiment, folder.parent / "another", Options(fresh=True))
+    assert fresh.computed == first.computed
+
+
+def test_failures_are_not_taken_over_from_other_folders(toy, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(SAMULT, "fit", lambda *_: 1 / 0)
+        _, folder = run(toy)
+    experiment = load_experiment(toy, overrides=["name=another"])
+    other = run_experiment(experiment, folder.parent / "another")
+    assert (other.computed, other.failures) == (4, [])
+
+
+def test_fail_fast_stops_at_the_first_failure(toy, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(SAMULT, "cv_decision_function", lambda *_: 1 / 0)
+        outcome, folder = run(toy, fail_fast=True)
+    stored = records(folder)
+    assert stored[-1]["status"] == "failed"
+    assert all(r["status"] == "ok" for r in stored[:-1])
+    assert outcome.left == 24 - len(stored) > 0
+    again, _ = run(toy)
+    assert (again.computed, again.failures) == (outcome.left + 1, [])
+
+
+def test_failed_cells_can_be_kept(toy, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(SAMULT, "fit", lambda *_: 1 / 0)
+        run(toy)
+    kept, _ = run(toy, retry_failed=False)
+    assert (kept.computed, len(kept.failures)) == (0, 4)
+    again, _ = run(toy)
+    assert (again.computed, again.failures) == (4, [])
+
+
+def test_a_corrupted_record_is_told_and_its_cell_runs_again(toy):
+    first, folder = run(toy)
+    before = records(folder)
+    lines = (folder / "cells.jsonl").read_bytes().splitlines(keepends=True)
+    lines[3] = lines[3].replace(b'"n_labeled": 30', b'"n_labeled": 31')
+    lines[7] = lines[7][:40] + b"\n"
+    (folder / "cells.jsonl").write_bytes(b"".join(lines))
+    again, _ = run(toy)
+    assert (again.computed, again.reused) == (2, first.computed - 2)
+    assert again.set_aside.read_bytes() == lines[3] + lines[7]
+    key = str
+    assert sorted(map(without_measurements, records(folder)), key=key) == sorted(
+        map(without_measurements, before), key=key
+    )
+
+
+def test_what_a_users_solver_says_of_itself_need_not_fit_json(toy, monkeypatch):
+    original = SAMULT.fit
+
+    def fit(self, X, y, X_unlabeled):
+        self.loss_, self.steps_ = np.float64("nan"), np.int32(7)
+        return original(self, X, y, X_unlabeled)
+
+    monkeypatch.setattr(SAMULT, "fit", fit)
+    _, folder = run(toy)
+    mine = [r for r in records(folder) if r["solver"] == "samult" and r["kind"] == "fit"]
+    assert all((r["estimator"]["loss_"], r["estimator"]["steps_"]) == ("nan", 7) for r in mine)
 
 
 def test_compilation_is_not_fit_time(toy, monkeypatch):
@@ -287,6 +331,6 @@ def test_results_hold_what_is_needed_to_run_again(toy):
     assert again.protocol == first.protocol
     assert Path(again.dataset.path) == toy.parent / "toy.csv"
     stored = [without_measurements(r) for r in records(folder)]
-    fresh = run_experiment(again, folder, fresh=True)
+    fresh = run_experiment(again, folder, Options(fresh=True))
     assert fresh.computed == len(stored)
     assert [without_measurements(r) for r in records(folder)] == stored

@@ -1,10 +1,22 @@
 import json
 import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.store import CELLS, Store, check_writable, write_file
+from dsgkit.experiment.store import (
+    CELLS,
+    Store,
+    check_writable,
+    find_records,
+    read_records,
+    running,
+    write_file,
+)
 
 
 def record(key, status="ok", **more):
@@ -18,31 +30,19 @@ def record(key, status="ok", **more):
     }
 
 
-def test_records_are_kept_and_only_failures_run_again(tmp_path):
+def test_records_are_kept(tmp_path):
     with Store(tmp_path / "new" / "results") as store:
         for key, status in [("a", "ok"), ("b", "failed"), ("c", "indefinite")]:
             store.append(record(key, status))
     with Store(tmp_path / "new" / "results") as store:
-        assert [store.finished(key) for key in "abcd"] == [True, False, True, False]
-
-
-def test_a_refusal_for_lack_of_memory_counts_until_there_is_enough(tmp_path, monkeypatch):
-    with Store(tmp_path) as store:
-        store.append(record("a", "out_of_memory", needed=100))
-        store.append(record("b", "out_of_memory"))
-        monkeypatch.setattr("dsgkit.experiment.store.memory_limit", lambda: 99)
-        assert [store.finished(key) for key in "ab"] == [True, False]
-        monkeypatch.setattr("dsgkit.experiment.store.memory_limit", lambda: 100)
-        assert [store.finished(key) for key in "ab"] == [False, False]
-
-
-def test_records_say_in_which_environment_they_were_made(tmp_path):
-    with Store(tmp_path) as store:
-        store.append(record("a"))
-        store.environment = "e1"
-        store.append(record("b"))
-    with Store(tmp_path) as store:
-        assert [store.records[key]["environment"] for key in "ab"] == [None, "e1"]
+        assert [store.ending(key) for key in "abd"] == [
+            {"status": "ok"},
+            {"status": "failed"},
+            None,
+        ]
+        assert store.record("c") == record("c", "indefinite")
+        assert (len(store), "c" in store, "d" in store) == (3, True, False)
+    assert read_records(tmp_path / "new" / "results" / CELLS)[0]["b"] == record("b", "failed")
 
 
 def test_the_last_record_of_a_key_counts(tmp_path):
@@ -50,7 +50,8 @@ def test_the_last_record_of_a_key_counts(tmp_path):
         store.append(record("a", "failed"))
         store.append(record("a", "ok"))
     with Store(tmp_path) as store:
-        assert store.finished("a")
+        assert store.ending("a") == {"status": "ok"}
+        assert store.record("a") == record("a", "ok")
 
 
 @pytest.mark.parametrize("cut", [1, 10, 40])
@@ -61,16 +62,32 @@ def test_a_torn_last_record_is_removed(tmp_path, cut):
     path = tmp_path / CELLS
     os.truncate(path, path.stat().st_size - cut)
     with Store(tmp_path) as store:
-        assert list(store.records) == ["a"]
+        assert store.set_aside is None
+        assert len(store) == 1
         store.append(record("c"))
+        assert store.record("c") == record("c")
     assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["a", "c"]
 
 
-def test_a_corrupt_record_in_the_middle_is_named(tmp_path):
-    lines = [json.dumps(record("a")), "rubbish", json.dumps(record("b"))]
-    (tmp_path / CELLS).write_text("\n".join(lines) + "\n")
-    with pytest.raises(ResultsError, match=r"cells\.jsonl:2: not a record"):
-        Store(tmp_path)
+@given(st.data())
+def test_any_change_of_a_byte_is_found_and_costs_one_record(data):
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        with Store(folder) as store:
+            for key in "abc":
+                store.append(record(key, auc=0.25))
+        path = folder / CELLS
+        before = path.read_bytes()
+        place = data.draw(st.integers(0, len(before) - 1))
+        byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != before[place]))
+        path.write_bytes(before[:place] + bytes([byte]) + before[place + 1 :])
+        survivors, _ = read_records(path)
+        with Store(folder) as store:
+            # a lost line end joins two records
+            assert len(store) >= (1 if before[place] == ord("\n") else 2)
+            assert len(store) == len(survivors)
+            for key in survivors:
+                assert store.record(key).items() >= record(key, auc=0.25).items()
 
 
 def test_fresh_sets_earlier_records_aside(tmp_path):
@@ -78,14 +95,32 @@ def test_fresh_sets_earlier_records_aside(tmp_path):
         store.append(record("a"))
     before = (tmp_path / CELLS).read_bytes()
     with Store(tmp_path, fresh=True) as store:
-        assert not store.finished("a")
+        assert "a" not in store
     assert [p.read_bytes() for p in tmp_path.glob("cells-*.jsonl")] == [before]
 
 
 def test_a_second_run_on_the_same_folder_is_refused(tmp_path):
-    with Store(tmp_path), pytest.raises(ResultsError, match="another run is writing"):
+    match = rf"another run \(process {os.getpid()} on .*\) is writing"
+    with Store(tmp_path), pytest.raises(ResultsError, match=match):
         Store(tmp_path)
     Store(tmp_path).close()
+
+
+def test_who_is_writing_can_be_asked(tmp_path):
+    assert running(tmp_path) is None
+    with Store(tmp_path):
+        assert running(tmp_path).startswith(f"process {os.getpid()} on ")
+    assert running(tmp_path) is None
+
+
+def test_records_can_be_looked_up_by_key_in_another_file(tmp_path):
+    keys = [letter * 32 for letter in "abc"]
+    with Store(tmp_path) as store:
+        for key in keys:
+            store.append(record(key))
+    wanted = {keys[1], "d" * 32}
+    assert find_records(tmp_path / CELLS, wanted) == {keys[1]: record(keys[1])}
+    assert find_records(tmp_path / "none", wanted) == {}
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):
@@ -102,6 +137,7 @@ def test_a_record_is_on_disk_when_append_returns(tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size))
     with Store(tmp_path) as store:
+        synced.clear()
         store.append(record("a"))
         assert synced == [(tmp_path / CELLS).stat().st_size]
 
@@ -117,8 +153,9 @@ def test_a_full_disk_is_one_line_and_earlier_records_stay(tmp_path, monkeypatch)
         with pytest.raises(ResultsError, match="No space left on device"):
             store.append(record("b"))
         monkeypatch.undo()
+        store.append(record("c"))
     with Store(tmp_path) as store:
-        assert store.finished("a")
+        assert ["a" in store, "b" in store, "c" in store] == [True, False, True]
 
 
 def test_write_file_is_all_or_nothing(tmp_path, monkeypatch):

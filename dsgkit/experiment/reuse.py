@@ -1,0 +1,45 @@
+"""Results of other runs that answer the same questions."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from dsgkit.experiment.environment import ENVIRONMENTS
+from dsgkit.experiment.store import CELLS, Store, find_records
+
+
+def copy_records(store: Store, keys: set[str]) -> int:
+    """Copy finished cells from the results folders beside a store's, and return how many.
+
+    A cell's key is a hash of all that determines its result, so it does not matter which run made
+    it. The environment that it was made in comes along.
+
+    Parameters
+    ----------
+    store : Store
+    keys : set of str
+        The cells that are wanted; those with a record in the store stay as they are.
+    """
+    wanted = {key for key in keys if key not in store}
+    copied = 0
+    for path in sorted(store.folder.absolute().parent.glob(f"*/{CELLS}")):
+        if not wanted:
+            break
+        if path.parent == store.folder.absolute():
+            continue
+        for key, record in find_records(path, wanted).items():
+            if record["status"] == "ok":
+                _copy_environment(path.parent, store.folder, record.get("environment"))
+                store.append(record)
+                wanted.remove(key)
+                copied += 1
+    return copied
+
+
+def _copy_environment(source: Path, target: Path, name: str | None) -> None:
+    file = source / ENVIRONMENTS / f"{name}.json"
+    with suppress(OSError):
+        (target / ENVIRONMENTS).mkdir(exist_ok=True)
+        shutil.copy(file, target / ENVIRONMENTS / file.name)

@@ -1,0 +1,137 @@
+"""How far a run is, read from its results folder while it goes on or afterwards."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dsgkit.errors import ResultsError
+from dsgkit.experiment.endings import cells, describe_endings
+from dsgkit.experiment.limits import FAILURES
+from dsgkit.experiment.results import read_plan
+from dsgkit.experiment.store import CELLS, Record, read_records, running
+
+
+@dataclass(frozen=True)
+class Status:
+    """The cells of the last plan of a results folder.
+
+    Attributes
+    ----------
+    folder : Path
+    plan : dict
+        Entries of the plan by key.
+    records : dict
+        Records of its cells that have ended, by key.
+    unreadable : int
+        Lines of the store that are no records any more.
+    writer : str or None
+        The process that is writing to the folder.
+    """
+
+    folder: Path
+    plan: dict[str, Record]
+    records: dict[str, Record]
+    unreadable: int
+    writer: str | None
+
+    @property
+    def left(self) -> list[Record]:
+        """Entries of the plan without a record."""
+        return [entry for key, entry in self.plan.items() if key not in self.records]
+
+    @property
+    def seconds_left(self) -> float | None:
+        """About how long the cells that are left take, one after the other; None if unknown.
+
+        Each solver's are taken to be as fast, by their estimated operations, as those that ended.
+        """
+        seconds: dict[tuple[str, str], float] = defaultdict(float)
+        work: dict[tuple[str, str], float] = defaultdict(float)
+        for key, record in self.records.items():
+            if record["status"] == "ok":
+                group = record["solver"], record["kind"]
+                seconds[group] += sum(record["times"].values())
+                work[group] += self.plan[key]["flops"]
+        needed = [(entry["flops"], (entry["solver"], entry["kind"])) for entry in self.left]
+        if any(not work[group] for _, group in needed):
+            return None
+        return sum(flops * seconds[group] / work[group] for flops, group in needed)
+
+
+def read_status(folder: Path) -> Status:
+    """Read how far a run is.
+
+    Raises
+    ------
+    ResultsError
+        If the folder is not one of results.
+    """
+    entries = read_plan(folder)
+    if entries is None:
+        raise ResultsError(
+            f"{folder}: not a results folder; name one that a run made, such as results/NAME"
+        )
+    plan = {entry["key"]: entry for entry in entries}
+    writer = running(folder)
+    stored, unreadable = read_records(folder / CELLS)
+    records = {key: record for key, record in stored.items() if key in plan}
+    return Status(folder, plan, records, unreadable, writer)
+
+
+def describe_status(status: Status, *, tracebacks: bool = False) -> str:
+    """Return the status as text."""
+    done = Counter(record["status"] for record in status.records.values())
+    lines = [f"{status.folder}: {done['ok']:,} of {cells(len(status.plan))} have a result"]
+    lines[0] += _state(status)
+    lines += _by_solver(status)
+    ended = [record for record in status.records.values() if record["status"] != "ok"]
+    if ended:
+        lines.append(describe_endings(ended, tracebacks=tracebacks))
+    if status.unreadable:
+        lines.append(f"{status.unreadable} lines of {CELLS} are unreadable; their cells run again")
+    return "\n".join(lines)
+
+
+def _state(status: Status) -> str:
+    if status.writer:
+        seconds = status.seconds_left
+        left = "" if seconds is None else f", about {duration(seconds)} of work left"
+        return f"; running ({status.writer}){left}"
+    failed = any(record["status"] in FAILURES for record in status.records.values())
+    if status.left or failed:
+        return "; not running: the same `dsg run` goes on where it stopped"
+    return "; finished"
+
+
+def _by_solver(status: Status) -> list[str]:
+    """Return a line per solver and kind of cell."""
+    total: Counter[tuple[str, str]] = Counter()
+    ended: Mapping[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for key, entry in status.plan.items():
+        group = entry["solver"], entry["kind"]
+        total[group] += 1
+        if key in status.records:
+            ended[group][status.records[key]["status"]] += 1
+    width = max((len(solver) for solver, _ in total), default=0)
+    return [
+        f"  {solver:<{width}}  {kind:<6}  {_counts(ended[solver, kind], count)}"
+        for (solver, kind), count in total.items()
+    ]
+
+
+def _counts(ended: Counter[str], total: int) -> str:
+    others = [f"{n} {status.replace('_', ' ')}" for status, n in ended.items() if status != "ok"]
+    left = total - ended.total()
+    parts: Sequence[str] = [*sorted(others), *([f"{left} left"] if left else [])]
+    return f"{ended['ok']:>5} of {total}" + (f" ({', '.join(parts)})" if parts else "")
+
+
+def duration(seconds: float) -> str:
+    """Return a time in its largest fitting unit."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"

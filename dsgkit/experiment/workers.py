@@ -1,0 +1,253 @@
+"""Worker processes that run cells under supervision.
+
+Each worker has a pipe of its own: one that is killed, at whatever moment, costs the cell that it
+was at and nothing else. (Where workers share a queue, one that dies with its lock held takes the
+others with it.)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+import psutil
+
+from dsgkit.experiment.cells import ended_record, run_job
+from dsgkit.experiment.jobs import Job
+from dsgkit.experiment.store import Record
+from dsgkit.progress import listening
+
+PREPARATION = 900.0
+"""Seconds for starting, loading data and compiling, on top of a cell's own time limit."""
+
+CHECK_SECONDS = 0.05
+"""How often time and memory are looked at, where there is a limit."""
+
+_PROGRESS_SECONDS = 0.1
+_PR_SET_PDEATHSIG = 1
+
+Listener = Callable[[Job, float], object]
+
+
+class LocalWorkers:
+    """Runs jobs in worker processes of this machine, started when needed and used again.
+
+    Parameters
+    ----------
+    count : int
+        Most processes at a time. A job that is ``alone`` runs while nothing else does.
+    on_progress : callable
+        Takes a running job and the fraction of it that is done.
+    """
+
+    def __init__(self, count: int, on_progress: Listener = lambda _job, _fraction: None) -> None:
+        self._count = count
+        self._on_progress = on_progress
+        self._idle: list[_Worker] = []
+        self._busy: list[_Worker] = []
+
+    @property
+    def busy(self) -> int:
+        """Number of jobs that are running."""
+        return len(self._busy)
+
+    def accepts(self, job: Job) -> bool:
+        """Whether a job can start now."""
+        if job.alone or any(worker.job.alone for worker in self._busy):
+            return not self._busy
+        return len(self._busy) < self._count
+
+    def submit(self, job: Job) -> None:
+        """Start a job that is accepted."""
+        while True:
+            worker = self._idle.pop() if self._idle else _Worker()
+            try:
+                worker.start(job)
+            except OSError:
+                worker.kill()  # it had died while it had nothing to do
+            else:
+                self._busy.append(worker)
+                return
+
+    def wait(self) -> list[tuple[Job, Record]]:
+        """Return the jobs that have ended, at least one, with their records."""
+        ended: list[tuple[Job, Record]] = []
+        while self._busy and not ended:
+            limited = any(worker.limited for worker in self._busy)
+            wait([worker.connection for worker in self._busy], CHECK_SECONDS if limited else None)
+            for worker in list(self._busy):
+                record = worker.outcome(self._on_progress)
+                if record is not None:
+                    ended.append((worker.job, record))
+                    self._busy.remove(worker)
+                    if worker.usable:
+                        self._idle.append(worker)
+        return ended
+
+    def stop(self) -> None:
+        """End all workers at once, whatever they are at."""
+        for worker in [*self._busy, *self._idle]:
+            worker.kill()
+        self._busy, self._idle = [], []
+
+    def __enter__(self) -> LocalWorkers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+class _Worker:
+    """One process, the pipe to it, and the job it is at."""
+
+    job: Job
+
+    def __init__(self) -> None:
+        descriptor, trace = tempfile.mkstemp(prefix="dsg-worker-")
+        os.close(descriptor)
+        self._trace = Path(trace)
+        context = get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, os.getpid(), trace))
+        with _interrupts_held_back():
+            self._process.start()
+        theirs.close()
+        assert self._process.pid is not None
+        self._pid = self._process.pid
+        self.usable = True
+        self._deadline: float | None = None
+
+    def start(self, job: Job) -> None:
+        """Hand over a job; raises `OSError` if the process is gone."""
+        self.connection.send(job)
+        self.job = job
+        timeout = job.limits.timeout
+        self._deadline = None if timeout is None else time.monotonic() + timeout + PREPARATION
+
+    @property
+    def limited(self) -> bool:
+        """Whether somebody has to look at the job's time or memory."""
+        return self._deadline is not None or self.job.limits.memory is not None
+
+    def outcome(self, on_progress: Listener) -> Record | None:
+        """Return the job's record if it has ended, or does now because it met a limit."""
+        try:
+            while self.connection.poll():
+                what, content = self.connection.recv()
+                if what == "ended":
+                    return content
+                if what == "begun" and self.job.limits.timeout is not None:
+                    self._deadline = time.monotonic() + self.job.limits.timeout
+                if what == "progress":
+                    on_progress(self.job, content)
+        except (EOFError, OSError):
+            return self._died()
+        return self._stopped_at_limit()
+
+    def _died(self) -> Record:
+        """Return the record of a job whose process is gone, by itself or killed by another."""
+        self._process.join(10)
+        message = _cause(self._process.exitcode)
+        trace = self._trace.read_text(errors="replace")
+        self.kill()
+        return ended_record(self.job, "crashed", message, **({"traceback": trace} if trace else {}))
+
+    def _stopped_at_limit(self) -> Record | None:
+        limits = self.job.limits
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            self.kill()
+            message = f"stopped after {limits.timeout:g} s"
+            return ended_record(self.job, "timeout", message, timeout=limits.timeout)
+        used = 0 if limits.memory is None else _private_memory(self._pid)
+        if limits.memory is not None and used > limits.memory:
+            self.kill()
+            message = f"stopped at {used / 2**30:.2g} GiB, limit {limits.memory / 2**30:.2g} GiB"
+            more = {"limit": limits.memory, "peak_memory": used}
+            return ended_record(self.job, "out_of_memory", message, **more)
+        return None
+
+    def kill(self) -> None:
+        """End the process with those that it has started, and wait for that."""
+        self.usable = False
+        self.connection.close()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._pid, signal.SIGKILL)
+        self._process.kill()
+        self._process.join()
+        self._trace.unlink(missing_ok=True)
+
+
+def _cause(exit_code: int | None) -> str:
+    """Return in words why a process is gone."""
+    if exit_code is None or exit_code >= 0:
+        return f"worker process ended by itself with exit code {exit_code}"
+    name = signal.Signals(-exit_code).name
+    hint = " (by the system, if memory ran out)" if name == "SIGKILL" else ""
+    return f"worker process killed by {name}{hint}"
+
+
+def _private_memory(pid: int) -> int:
+    """Return the resident bytes of a process without pages of files; 0 if it is gone."""
+    try:
+        info = psutil.Process(pid).memory_info()
+        return int(info.rss - getattr(info, "shared", 0))
+    except psutil.Error:
+        return 0
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Start processes that Ctrl-C in a terminal does not reach: it is for the process in charge."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(connection: Connection, parent: int, trace: str) -> None:
+    """Run the jobs that come through a pipe, until it is closed; the life of a worker."""
+    os.setsid()  # what a solver starts is killed with it
+    _end_with(parent)
+    with Path(trace).open("w") as file:
+        faulthandler.enable(file)
+        with suppress(EOFError):
+            while True:
+                _run(connection.recv(), connection)
+
+
+def _run(job: Job, connection: Connection) -> None:
+    with listening(_Reporter(connection)):
+        record = run_job(job, begun=lambda: connection.send(("begun", None)))
+    connection.send(("ended", record))
+
+
+class _Reporter:
+    """Passes progress on, now and then."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._next = 0.0
+
+    def __call__(self, fraction: float) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _PROGRESS_SECONDS
+            self._connection.send(("progress", fraction))
+
+
+def _end_with(parent: int) -> None:
+    """Have this process killed when its parent ends, however that does (on Linux)."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
