@@ -385,7 +385,7 @@ def _plain_label(key: Any, solver: Any) -> str:
     settings = solver if isinstance(solver, dict) else {}
     kind = str(settings.get("kind", key))
     known = registry.SOLVERS.get(kind)
-    return str(settings.get("label", known.label if known else kind.rpartition(":")[2]))
+    return str(settings.get("label", known.label if known else kind.rpartition(":")[2] or kind))
 
 
 def _with_defaults(key: Any, solver: Any, labels: Counter[str]) -> Any:

@@ -63,7 +63,7 @@ def _import(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise _import_error(name, error) from error
-        near = did_you_mean(name, [path.stem for path in Path().glob("*.py")])
+        near = did_you_mean(name.removesuffix(".py"), [path.stem for path in Path().glob("*.py")])
         raise ConfigError(
             f"module {name!r} is neither on sys.path nor in {folder}{near}"
         ) from error
