@@ -275,6 +275,9 @@ def solvers() -> None:
 
     rows = [(s.name, s.label, ", ".join(s.params), s.reference) for s in SOLVERS.values()]
     _print_columns(rows)
+    click.echo(
+        'A class of your own: kind: "my_module:MySolver" (see "A solver of your own", README)'
+    )
 
 
 @list_.command()

@@ -1,3 +1,6 @@
+import importlib
+import sys
+
 import numpy as np
 import pytest
 import yaml
@@ -67,3 +70,29 @@ def in_process(monkeypatch):
     yield
     set_threads(available_threads(), available_threads())
     constrain_memory(1, None)
+
+
+@pytest.fixture
+def own_modules(tmp_path, monkeypatch):
+    """Write a module of a user's own into the working folder, in place of one of that name.
+
+    What is imported from there is forgotten after the test.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it is looked up by size and second
+
+    def forget():
+        for name, module in list(sys.modules.items()):
+            if (getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+                del sys.modules[name]
+
+    def write(name, text):
+        forget()
+        path = tmp_path / f"{name.replace('.', '/')}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        importlib.invalidate_caches()
+
+    yield write
+    forget()

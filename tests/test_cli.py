@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dsgkit import cli
+from dsgkit.solvers.registry import SOLVERS
 from dsgkit.solvers.samult import SAMULT
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -230,7 +231,10 @@ def test_debug_shows_the_traceback(monkeypatch, toy):
 
 def test_lists(dsg, toy):
     assert "ijcnn1" in dsg("list", "datasets")[1]
-    assert "QSG-S2AUC" in dsg("list", "solvers")[1]
+    *registered, own = dsg("list", "solvers")[1].splitlines()
+    assert [line.split()[0] for line in registered] == list(SOLVERS)
+    assert "QSG-S2AUC" in registered[0]
+    assert 'kind: "my_module:MySolver"' in own
     assert "exp(-sigma ||x - x'||^2)" in dsg("list", "kernels")[1]
     assert "quickstart" in dsg("list", "configs", CONFIGS)[1]
     one_error_line(dsg("list", "configs"), "configs")

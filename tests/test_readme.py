@@ -4,15 +4,19 @@ import re
 from pathlib import Path
 
 import numpy as np
+import yaml
 
 from dsgkit.config import load_experiment
+from dsgkit.experiment.results import load_results
+from dsgkit.experiment.runner import run_experiment
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-def block(language):
-    return re.search(rf"```{language}\n(.*?)```", README, re.DOTALL).group(1)
+def block(language, after=""):
+    text = README[README.index(after) :]
+    return re.search(rf"```{language}\n(.*?)```", text, re.DOTALL).group(1)
 
 
 def test_its_config_loads(tmp_path):
@@ -40,6 +44,19 @@ def test_its_code_runs(tmp_path, monkeypatch):
     exec(block("python"), names)
     assert names["scores"].shape == (10,)
     assert names["values"].shape == (4, 40)
+
+
+def test_its_solver_runs(toy, monkeypatch, own_modules):
+    monkeypatch.chdir(toy.parent)
+    mine = "### A solver of your own"
+    own_modules("my_solvers", block("python", mine))
+    config = yaml.safe_load(toy.read_text()) | yaml.safe_load(block("yaml", mine))
+    toy.write_text(yaml.safe_dump(config))
+    outcome = run_experiment(load_experiment(toy), toy.parent / "results", progress=False)
+    assert outcome.failures == []
+    cells = load_results(toy.parent / "results").cells
+    assert set(cells["label"]) == {"LDA"}
+    assert cells["auc"].min() > 0.8
 
 
 def test_the_files_it_names_are_there():

@@ -17,7 +17,11 @@ from dsgkit.hints import did_you_mean
 
 
 def load_experiment(
-    path: str | Path, *, profile: str | None = None, overrides: Iterable[str] = ()
+    path: str | Path,
+    *,
+    profile: str | None = None,
+    overrides: Iterable[str] = (),
+    stored: bool = False,
 ) -> Experiment:
     """Read a config file with its bases, one of its profiles and overrides.
 
@@ -29,6 +33,9 @@ def load_experiment(
         A name under ``profiles`` of the file or its bases, laid over the rest.
     overrides : iterable of str
         ``a.b=value`` texts, laid over everything; the value is YAML.
+    stored : bool
+        Whether the config was written by a run, for its results to be read: classes of one's own
+        are not imported then, and may be gone.
 
     Returns
     -------
@@ -50,7 +57,7 @@ def load_experiment(
     document.data["name"] = name
     for text in overrides:
         document = _overlay(document, _override(text))
-    return _validated(_absolute_paths(_without_removed(document)))
+    return _validated(_absolute_paths(_without_removed(document)), stored)
 
 
 def resolve(path: Path) -> Document:
@@ -165,11 +172,12 @@ def _absolute(path: str, mark: Mark) -> str:
     return os.path.normpath((folder / Path(path).expanduser()).absolute())
 
 
-def _validated(document: Document) -> Experiment:
+def _validated(document: Document, stored: bool) -> Experiment:
     try:
-        experiment = Experiment.model_validate(document.data)
+        experiment = Experiment.model_validate(document.data, context={"stored": stored})
     except ValidationError as error:
-        raise config_error(error, document, Experiment) from None
+        told = config_error(error, document, Experiment)
+        raise told from told.__cause__
     if experiment.dataset.name is not None:
         _check_name(experiment.dataset, document)
     return experiment

@@ -108,8 +108,30 @@ def parse_parameter(name: str, value: Any) -> Scalar:
     ValueError
         If the parameter cannot take the value, or it is not a scalar.
     """
-    if name in RULES:
-        return RULES[name].parse(value)
-    if value is not None and not isinstance(value, float | int | str | bool):
+    return RULES[name].parse(value) if name in RULES else _parse_scalar(value)
+
+
+def parse_like(default: Any, value: Any) -> Scalar:
+    """Return the value of a parameter that has no rule, a number in its default's type.
+
+    ``2^5`` is 32 where the default is 10, and ``1`` is 1.0 where it is 0.5.
+
+    Raises
+    ------
+    ValueError
+        If the value is not a scalar, or not finite.
+    """
+    parsed: Any = _parse_scalar(value)
+    kind = type(default)
+    if is_finite(parsed) and (kind is float or (kind is int and parsed == int(parsed))):
+        return kind(parsed)
+    return parsed
+
+
+def _parse_scalar(value: Any) -> Scalar:
+    parsed = parse_number(value)
+    if parsed is not None and not isinstance(parsed, float | int | str | bool):
         raise ValueError(f"must be one value, got {shown(value)}")
-    return value
+    if isinstance(parsed, float) and not math.isfinite(parsed):
+        raise ValueError(f"must be finite, got {shown(value)}")
+    return parsed

@@ -26,12 +26,15 @@ _WANTED = {
 def config_error(error: ValidationError, document: Document, model: type[BaseModel]) -> ConfigError:
     """Return the error to show for a document that is not a valid ``model``.
 
-    Unknown keys come first: a mistyped key is also a missing one.
+    Unknown keys come first: a mistyped key is also a missing one. The exception behind a problem,
+    such as one of the user's code, becomes the error's cause.
     """
     found = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
     key, text = _wording(dict(found[0]), model)
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return document.error(key, text + more)
+    told = document.error(key, text + more)
+    told.__cause__ = found[0].get("ctx", {}).get("cause")
+    return told
 
 
 def _wording(error: dict[str, Any], model: type[BaseModel]) -> tuple[Key, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -13,25 +15,34 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainValidator,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from dsgkit.config.parameters import LARGEST_INTEGER, Scalar, is_finite, parse_parameter
+from dsgkit.config.parameters import (
+    LARGEST_INTEGER,
+    Scalar,
+    is_finite,
+    parse_like,
+    parse_parameter,
+)
 from dsgkit.config.ranges import parse_values
 from dsgkit.config.yaml_loader import dump
+from dsgkit.errors import ConfigError
 from dsgkit.files import folder_name
 from dsgkit.hints import nearest_or_all, shown
-from dsgkit.solvers.registry import SOLVERS
+from dsgkit.solvers import registry
+from dsgkit.solvers.info import SolverInfo
 
 OUTPUTS = ("auc_table", "auc_boxplot", "time_table", "time_curve")
 """The tables and figures that a run can write."""
 
 
-def problem(text: str, *at: str | int) -> PydanticCustomError:
+def problem(text: str, *at: str | int, cause: BaseException | None = None) -> PydanticCustomError:
     """Return an error for a validator to raise; ``at`` leads from the validated value to it."""
-    return PydanticCustomError("problem", "{text}", {"text": text, "at": at})
+    return PydanticCustomError("problem", "{text}", {"text": text, "at": at, "cause": cause})
 
 
 def _row_count(value: Any) -> Any:
@@ -200,9 +211,10 @@ class SolverSpec(_Spec):
     Attributes
     ----------
     kind : str
-        A name of `dsgkit.solvers.registry`; in a config it defaults to the solver's key.
+        A name of `dsgkit.solvers.registry`, which in a config defaults to the solver's key, or the
+        import path ``module:class`` of a class of one's own.
     label : str
-        The name in tables and figures; defaults to the solver's own.
+        The name in tables and figures; defaults to the solver's own, or the name of the class.
     params : dict
         Fixed parameters.
     grid : dict
@@ -222,33 +234,37 @@ class SolverSpec(_Spec):
 
     @field_validator("kind")
     @classmethod
-    def _known(cls, value: str) -> str:
-        if value not in SOLVERS:
-            raise problem(f"unknown solver {value!r}{nearest_or_all(value, SOLVERS)}")
+    def _known(cls, value: str, info: ValidationInfo) -> str:
+        _solver_info(value, info)
         return value
 
     @field_validator("params")
     @classmethod
-    def _scalars(cls, value: dict[str, Any]) -> dict[str, Scalar]:
-        return {name: _checked(name, scalar, name) for name, scalar in value.items()}
+    def _scalars(cls, value: dict[str, Any], info: ValidationInfo) -> dict[str, Scalar]:
+        parse = _parser(info)
+        return {name: _checked(parse, name, scalar, name) for name, scalar in value.items()}
 
     @field_validator("grid")
     @classmethod
-    def _lists(cls, value: dict[str, Any]) -> dict[str, list[Scalar]]:
-        return {name: _grid_values(name, entry) for name, entry in value.items()}
+    def _lists(cls, value: dict[str, Any], info: ValidationInfo) -> dict[str, list[Scalar]]:
+        parse = _parser(info)
+        return {name: _grid_values(parse, name, entry) for name, entry in value.items()}
 
     @model_validator(mode="after")
-    def _fits_solver(self) -> SolverSpec:
-        info = SOLVERS[self.kind]
-        for part in ("params", "grid"):
-            for name in getattr(self, part):
-                if name not in info.params:
-                    hint = nearest_or_all(name, info.params)
-                    raise problem(f"{self.kind} has no parameter {name!r}{hint}", part, name)
+    def _fits_solver(self, info: ValidationInfo) -> SolverSpec:
+        if solver := _solver_info(self.kind, info):
+            self._check_names(solver.params)
         for name in self.grid:
             if name in self.params:
                 raise problem(f"{name!r} is in params too; keep one of them", "grid", name)
         return self
+
+    def _check_names(self, known: tuple[str, ...]) -> None:
+        for part in ("params", "grid"):
+            for name in getattr(self, part):
+                if name not in known:
+                    hint = nearest_or_all(name, known) if known else ""
+                    raise problem(f"{self.kind} has no parameter {name!r}{hint}", part, name)
 
 
 class Experiment(_Spec):
@@ -289,7 +305,8 @@ class Experiment(_Spec):
     def _defaults(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {key: _with_defaults(key, solver) for key, solver in value.items()}
+        labels = Counter(_plain_label(key, solver) for key, solver in value.items())
+        return {key: _with_defaults(key, solver, labels) for key, solver in value.items()}
 
     @field_validator("solvers")
     @classmethod
@@ -314,14 +331,38 @@ class Experiment(_Spec):
         return dump(data)
 
 
-def _checked(name: str, value: Any, *at: str | int) -> Scalar:
+Parser = Callable[[str, Any], Scalar]
+"""From a parameter's name and its value as written to the value that the solver gets."""
+
+
+def _solver_info(kind: str, info: ValidationInfo) -> SolverInfo | None:
+    """Return what is known of a solver; None for a class of one's own in a stored config."""
+    if registry.is_import_path(kind) and info.context and info.context["stored"]:
+        return None
     try:
-        return parse_parameter(name, value)
+        return registry.get(kind)
+    except ConfigError as error:
+        raise problem(str(error), cause=error.__cause__) from None
+
+
+def _parser(info: ValidationInfo) -> Parser:
+    """Return how a solver's parameters are read: the rules are for the registered ones."""
+    kind = info.data.get("kind", "")
+    if not registry.is_import_path(kind):
+        return parse_parameter
+    solver = _solver_info(kind, info)
+    defaults = solver.load()().get_params() if solver else {}
+    return lambda name, value: parse_like(defaults.get(name), value)
+
+
+def _checked(parse: Parser, name: str, value: Any, *at: str | int) -> Scalar:
+    try:
+        return parse(name, value)
     except ValueError as error:
         raise problem(str(error), *at) from None
 
 
-def _grid_values(name: str, entry: Any) -> list[Scalar]:
+def _grid_values(parse: Parser, name: str, entry: Any) -> list[Scalar]:
     """Return the values of one grid entry, checked one by one."""
     try:
         values = parse_values(entry)
@@ -329,7 +370,7 @@ def _grid_values(name: str, entry: Any) -> list[Scalar]:
         raise problem(str(error), name) from None
     at = range(len(values)) if isinstance(entry, list) else [None] * len(values)
     checked = [
-        _checked(name, value, name, *([] if i is None else [i]))
+        _checked(parse, name, value, name, *([] if i is None else [i]))
         for i, value in zip(at, values, strict=True)
     ]
     if not checked:
@@ -339,11 +380,19 @@ def _grid_values(name: str, entry: Any) -> list[Scalar]:
     return checked
 
 
-def _with_defaults(key: Any, solver: Any) -> Any:
+def _plain_label(key: Any, solver: Any) -> str:
+    """Return the label that a solver states or, its key aside, would have."""
+    settings = solver if isinstance(solver, dict) else {}
+    kind = str(settings.get("kind", key))
+    known = registry.SOLVERS.get(kind)
+    return str(settings.get("label", known.label if known else kind.rpartition(":")[2] or kind))
+
+
+def _with_defaults(key: Any, solver: Any, labels: Counter[str]) -> Any:
     """Return a solver's mapping with its kind and label filled in from its key."""
     if not isinstance(solver, dict) or not isinstance(key, str):
         return solver
     kind = solver.get("kind", key)
-    info = SOLVERS.get(kind) if isinstance(kind, str) else None
-    label = info.label if info and kind == key else f"{info.label if info else kind} ({key})"
-    return {"kind": kind, "label": label, **solver}
+    label = _plain_label(key, solver)
+    plain = labels[label] == 1 if registry.is_import_path(str(kind)) else kind == key
+    return {"kind": kind, "label": label if plain else f"{label} ({key})", **solver}

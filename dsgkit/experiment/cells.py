@@ -36,6 +36,7 @@ from dsgkit.experiment.selection import fold_scores
 from dsgkit.experiment.store import Record
 from dsgkit.memory import constrain_memory
 from dsgkit.metrics import auc
+from dsgkit.origin import one_line
 from dsgkit.sampling import derive_seed
 from dsgkit.threads import available_threads, set_threads
 
@@ -158,6 +159,8 @@ def _bench_of(job: Job) -> Bench:
                 f"dataset {dataset.name}: its rows here are not those that the plan was made for"
             )
         _bench = Bench(job.experiment, dataset)
+    if solver_info(job.experiment, job.task.cell.solver).version != job.solver_version:
+        raise FitError("the solver here is not of the version that the plan was made for")
     return _bench
 
 
@@ -187,7 +190,7 @@ def _failure(error: Exception) -> Record:
     status = MemoryLimitError.status if isinstance(error, MemoryError) else "failed"
     return {
         "status": status,
-        "message": f"{type(error).__name__}: {error}",
+        "message": one_line(error),
         "traceback": "".join(traceback.format_exception(error)),
     }
 
@@ -205,7 +208,9 @@ def _fitted(bench: Bench, cell: Cell, point: Point) -> Any:
     """Return the fitted estimator of a grid point."""
     split = bench.split(cell.trial)
     rows = split.X_unlabeled.take(slice(cell.n_unlabeled))
-    return bench.estimator(cell, point).fit(split.X[:], split.y, rows)
+    estimator = bench.estimator(cell, point)
+    estimator.fit(split.X[:], split.y, rows)
+    return estimator
 
 
 def _search(bench: Bench, cell: Cell, clock: Clock) -> Record:
@@ -220,7 +225,7 @@ def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
     """Time one fit and score it on all unlabelled rows, and on the official test rows."""
     task = job.task
     split = bench.split(task.cell.trial)
-    trained = task.training / task.flops
+    trained = task.training / (task.flops or 1)
     with clock.phase("fit"), progress.part(0, trained):
         estimator = _fitted(bench, task.cell, job.chosen)
     memory = peak_memory()

@@ -18,6 +18,8 @@ class Job:
     experiment : Experiment
     content_hash : str
         Of the dataset that the plan was made for.
+    solver_version : int or str
+        Of the solver that the plan was made for.
     task : Task
     chosen : dict
         Grid point of a fit; empty for a search.
@@ -30,6 +32,7 @@ class Job:
 
     experiment: Experiment
     content_hash: str
+    solver_version: int | str
     task: Task
     chosen: Point
     limits: Limits

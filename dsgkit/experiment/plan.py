@@ -12,9 +12,11 @@ from typing import Any, Literal
 from dsgkit.config.schema import Experiment, SolverSpec
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.protocols import check_split
-from dsgkit.errors import DataError
+from dsgkit.errors import ConfigError, DataError, DsgError
 from dsgkit.features.stream import VERSION as STREAM_VERSION
+from dsgkit.origin import one_line
 from dsgkit.solvers import registry
+from dsgkit.solvers.info import SolverInfo
 
 IDENTITY_VERSION = 1
 """Part of every cell's identity; raised when a change makes earlier results incomparable."""
@@ -61,7 +63,7 @@ class Cell:
             "protocol": [protocol.kind, protocol.labeled, list(protocol.scale)],
             "seed": experiment.seed,
             "trial": self.trial,
-            "solver": spec.kind,
+            "solver": [spec.kind, registry.get(spec.kind).version],
             "params": self._fixed_params(spec),
             "points": list(self.points),
             "n_unlabeled": self.n_unlabeled,
@@ -107,8 +109,8 @@ class Task:
         return self.training + self.scoring
 
 
-def solver_info(experiment: Experiment, solver: str) -> registry.SolverInfo:
-    """Return the registry's entry for a solver of an experiment."""
+def solver_info(experiment: Experiment, solver: str) -> SolverInfo:
+    """Return what is known of a solver of an experiment."""
     return registry.get(experiment.solvers[solver].kind)
 
 
@@ -179,6 +181,17 @@ def _cells(experiment: Experiment, solver: str, trial: int, n_available: int) ->
 
 
 def _task(experiment: Experiment, dataset: Dataset, cell: Cell) -> Task:
+    try:
+        return _estimated(experiment, dataset, cell)
+    except DsgError:
+        raise
+    except Exception as error:  # of a class of one's own
+        kind = experiment.solvers[cell.solver].kind
+        raise ConfigError(f"planning {kind} raises {one_line(error)}") from error
+
+
+def _estimated(experiment: Experiment, dataset: Dataset, cell: Cell) -> Task:
+    """Return a cell with the solver's own predictions of what it takes."""
     spec, info = experiment.solvers[cell.solver], solver_info(experiment, cell.solver)
     # of the grid only what the points of a share have in common matters for the cost
     params = {**spec.params, **common_part(cell.points)}

@@ -114,7 +114,7 @@ def load_results(folder: Path | str) -> Results:
         raise ResultsError(
             f"{folder}: not a results folder (it has no {CONFIG}); name a folder that a run made"
         )
-    experiment = load_experiment(config)
+    experiment = load_experiment(config, stored=True)
     stored, _ = read_records(folder / CELLS)
     records = _planned(stored, read_plan(folder))
     return Results(

@@ -18,7 +18,7 @@ from dsgkit.experiment.cells import MET, failed_record
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import FAILURES, Limits
-from dsgkit.experiment.plan import Cell, Point, Task, make_plan
+from dsgkit.experiment.plan import Cell, Point, Task, make_plan, solver_info
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.results import CONFIG, PLAN
 from dsgkit.experiment.reuse import copy_records
@@ -256,6 +256,7 @@ class _Run:
         return Job(
             self.experiment,
             self.dataset.content_hash,
+            solver_info(self.experiment, task.cell.solver).version,
             task,
             chosen,
             self.options.limits,

@@ -49,7 +49,9 @@ class PairwiseAUCEstimator(BaseEstimator):
     """Base of the estimators that learn a ranking from labelled and unlabelled rows.
 
     Subclasses implement ``fit`` and ``decision_function``; those that can train a whole grid at
-    once also override ``cv_decision_function``.
+    once also override ``cv_decision_function``. A class outside of the package may say two things
+    more (`dsgkit.solvers.own`): ``batched``, the parameters that ``cv_decision_function`` varies at
+    once, and ``version``, raised when its results change.
     """
 
     max_memory: float | None = None

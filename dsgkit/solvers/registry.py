@@ -2,47 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from dataclasses import dataclass
-from typing import Any
-
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all
-
-
-@dataclass(frozen=True)
-class SolverInfo:
-    """What configs, the command line and tables need to know of a solver.
-
-    Attributes
-    ----------
-    name : str
-        The name used in configs.
-    label : str
-        The name printed in tables and figures.
-    import_path : str
-        ``module:class`` of the estimator.
-    params : tuple of str
-        Constructor parameters; a test compares them with the class.
-    batched : tuple of str
-        The parameters that ``cv_decision_function`` may vary at once: a grid is cut along all
-        others, and each share is trained in one pass.
-    reference : str
-        Where the method was published.
-    """
-
-    name: str
-    label: str
-    import_path: str
-    params: tuple[str, ...]
-    batched: tuple[str, ...]
-    reference: str
-
-    def load(self) -> Any:
-        """Import and return the estimator class."""
-        module, _, attribute = self.import_path.partition(":")
-        return getattr(importlib.import_module(module), attribute)
-
+from dsgkit.solvers.info import SolverInfo
 
 SOLVERS = {
     info.name: info
@@ -93,14 +55,29 @@ SOLVERS = {
 }
 
 
-def get(name: str) -> SolverInfo:
-    """Return the solver called ``name``.
+def is_import_path(kind: str) -> bool:
+    """Tell whether a solver is meant by ``module:class`` rather than by its name here."""
+    return ":" in kind
+
+
+def get(kind: str) -> SolverInfo:
+    """Return the solver called ``kind``, or the class of one's own at an import path.
 
     Raises
     ------
     ConfigError
-        If there is none; the text names the nearest one.
+        If there is no such solver; the text names the nearest one, or what is wrong with the class.
     """
-    if name in SOLVERS:
-        return SOLVERS[name]
-    raise ConfigError(f"unknown solver {name!r}{nearest_or_all(name, SOLVERS)}")
+    if kind in SOLVERS:
+        return SOLVERS[kind]
+    if is_import_path(kind):
+        # imported here because checking a class takes scikit-learn, which listing names does not
+        from dsgkit.solvers.own import describe
+
+        return describe(kind)
+    raise ConfigError(f"unknown solver {kind!r}{_hint(kind)}")
+
+
+def _hint(kind: str) -> str:
+    module, dot, name = kind.rpartition(".")
+    return f"; write {module}:{name} for a class" if dot else nearest_or_all(kind, SOLVERS)

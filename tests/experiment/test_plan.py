@@ -1,12 +1,15 @@
+from dataclasses import replace
 from itertools import product
 
 import pytest
+import yaml
 
 from dsgkit import SAMULT
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
-from dsgkit.errors import DataError
+from dsgkit.errors import ConfigError, DataError
 from dsgkit.experiment.plan import Cell, make_plan, sweep_sizes
+from dsgkit.solvers import registry
 
 
 @pytest.fixture
@@ -162,3 +165,99 @@ def test_different_cells_have_different_keys(experiment, other):
     assert other.key(experiment, "data") != CELL.key(experiment, "data")
     assert CELL.key(experiment, "data") != CELL.key(experiment, "other data")
     assert Cell(**CELL.__dict__).key(experiment, "data") == CELL.key(experiment, "data")
+
+
+def test_a_new_version_of_a_solver_changes_its_keys_alone(experiment, monkeypatch):
+    other = Cell("fit", "samult", 0, 40, CELL.points)
+    before = CELL.key(experiment, "data"), other.key(experiment, "data")
+    newer = replace(registry.SOLVERS["qsg_s2auc"], version=2)
+    monkeypatch.setitem(registry.SOLVERS, "qsg_s2auc", newer)
+    after = CELL.key(experiment, "data"), other.key(experiment, "data")
+    assert before[0] != after[0]
+    assert before[1] == after[1]
+
+
+OWN = """
+from dsgkit.solvers.base import PairwiseAUCEstimator
+
+class Mine(PairwiseAUCEstimator):
+    def __init__(self, width=2, lam=0.5):
+        self.width, self.lam = width, lam
+
+    def fit(self, X, y, X_unlabeled):
+        return self
+
+    def decision_function(self, X):
+        return X[:, 0]
+"""
+
+
+@pytest.fixture
+def own_plan(toy, own_modules):
+    """A function that returns the plan of a user's class in a module of that text."""
+
+    def plan(text=OWN, kind="my:Mine", config="own.yaml", key="mine", **settings):
+        own_modules(kind.partition(":")[0], text)
+        data = yaml.safe_load(toy.read_text())
+        spec = {"kind": kind, "grid": {"lam": [1, 2], "width": [3, 4]}} | settings
+        (toy.parent / config).write_text(yaml.safe_dump(data | {"solvers": {key: spec}}))
+        experiment = load_experiment(toy.parent / config)
+        return make_plan(experiment, load_dataset(experiment.dataset))
+
+    return plan
+
+
+def keys(plan):
+    return {task.key for task in plan}
+
+
+def test_a_class_of_ones_own_is_planned(own_plan):
+    assert len(cells(own_plan(), "mine", "search")) == 2 * 4
+    batched = OWN.replace("def __init__", 'batched = ("lam",)\n    def __init__')
+    searches = cells(own_plan(batched), "mine", "search")
+    assert len(searches) == 2 * 2
+    assert all(len({point["width"] for point in cell.points}) == 1 for cell in searches)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"text": OWN + "# edited\n"},
+        {"text": OWN.replace("def fit", "version = 1\n    def fit")},
+        {"kind": "your:Mine"},
+    ],
+)
+def test_what_makes_a_class_another_solver(own_plan, changed):
+    assert not keys(own_plan()) & keys(own_plan(**changed))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"config": "other.yaml"},
+        {"key": "ours"},
+        {"label": "Ours"},
+        {"grid": {"width": [4, 3], "lam": [2.0, 1.0]}},
+    ],
+)
+def test_what_does_not_make_it_another(own_plan, changed):
+    assert keys(own_plan()) == keys(own_plan(**changed))
+
+
+def test_with_a_version_of_its_own_edits_do_not_count(own_plan):
+    versions = [OWN.replace("def fit", f"version = {n}\n    def fit") for n in (1, 2)]
+    first, edited, second = map(own_plan, (versions[0], versions[0] + "# edited\n", versions[1]))
+    assert keys(first) == keys(edited)
+    assert not keys(first) & keys(second)
+
+
+def test_a_class_that_cannot_be_planned_is_told_with_its_line(own_plan):
+    text = OWN.replace(
+        "def fit", "def flops(self, *sizes, n_models=1):\n        1 / 0\n    def fit"
+    )
+    with pytest.raises(ConfigError) as error:
+        own_plan(text)
+    assert (
+        str(error.value) == "planning my:Mine raises ZeroDivisionError: division by zero (my.py:9)"
+    )

@@ -217,7 +217,7 @@ def test_progress_is_reported_inside_of_cells(toy):
     experiment = load_experiment(toy)
     bench = Bench(experiment, load_dataset(experiment.dataset))
     task = next(t for t in make_plan(experiment, bench.dataset) if t.cell.solver == "qsg_s2auc")
-    job = Job(experiment, bench.dataset.content_hash, task, {}, Limits())
+    job = Job(experiment, bench.dataset.content_hash, 1, task, {}, Limits())
     with RunProgress(task.flops, 1, shown=False) as progress:
         progress._bar = Bar()
         progress._bar.stop = lambda: None

@@ -1,0 +1,45 @@
+"""What is known of a solver without running it."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class SolverInfo:
+    """What configs, the command line and tables need to know of a solver.
+
+    Attributes
+    ----------
+    name : str
+        The name used in configs.
+    label : str
+        The name printed in tables and figures.
+    import_path : str
+        ``module:class`` of the estimator.
+    params : tuple of str
+        Constructor parameters; a test compares them with the class.
+    batched : tuple of str
+        The parameters that ``cv_decision_function`` may vary at once: a grid is cut along all
+        others, and each share is trained in one pass.
+    reference : str
+        Where the method was published.
+    version : int or str
+        Part of the identity of every result: raised when a change makes the solver's results
+        differ, so that they are computed again.
+    """
+
+    name: str
+    label: str
+    import_path: str
+    params: tuple[str, ...]
+    batched: tuple[str, ...]
+    reference: str
+    version: int | str = 1
+
+    def load(self) -> Any:
+        """Import and return the estimator class."""
+        module, _, attribute = self.import_path.partition(":")
+        return getattr(importlib.import_module(module), attribute)
