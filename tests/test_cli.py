@@ -122,10 +122,10 @@ def test_failures_are_told_at_the_end_and_in_the_exit_code(dsg, monkeypatch):
     monkeypatch.setattr(SAMULT, "fit", explode)
     code, out, err = dsg("run", "toy.yaml")
     assert code == 1
-    assert err.splitlines() == [
-        "4 cells failed:",
-        "  SAMULT fit, trials 1..2, 40..120 unlabelled (4 cells): RuntimeError: boom",
-    ]
+    first, second = err.splitlines()
+    assert first == "4 cells failed:"
+    cause = "  SAMULT fit, trials 1..2, 40..120 unlabelled (4 cells): RuntimeError: boom"
+    assert second.startswith(cause)
     assert "failed" in out
     code, _, err = dsg("run", "toy.yaml", "--keep-failed")
     assert code == 1

@@ -46,13 +46,13 @@ def test_its_code_runs(tmp_path, monkeypatch):
     assert names["values"].shape == (4, 40)
 
 
-def test_its_solver_runs(toy, monkeypatch, own_modules):
+def test_its_solver_runs(toy, monkeypatch, own_modules, in_process):
     monkeypatch.chdir(toy.parent)
     mine = "### A solver of your own"
     own_modules("my_solvers", block("python", mine))
     config = yaml.safe_load(toy.read_text()) | yaml.safe_load(block("yaml", mine))
     toy.write_text(yaml.safe_dump(config))
-    outcome = run_experiment(load_experiment(toy), toy.parent / "results", progress=False)
+    outcome = run_experiment(load_experiment(toy), toy.parent / "results")
     assert outcome.failures == []
     cells = load_results(toy.parent / "results").cells
     assert set(cells["label"]) == {"LDA"}

@@ -117,7 +117,8 @@ def test_a_failing_solver_costs_its_own_cells_only_and_is_retried(toy, monkeypat
     assert len(outcome.failures) == 4
     failed = [r for r in records(folder) if r["status"] == "failed"]
     assert {r["solver"] for r in failed} == {"samult"}
-    assert all(r["message"] == "RuntimeError: boom" and "explode" in r["traceback"] for r in failed)
+    assert all(r["message"].startswith("RuntimeError: boom (") for r in failed)
+    assert all("explode" in r["traceback"] for r in failed)
     good = [r for r in records(folder) if r["status"] == "ok"]
     again, _ = run(toy)
     assert (again.computed, again.reused, again.failures) == (4, len(good), [])
