@@ -93,6 +93,11 @@ class LocalWorkers:
                         self._idle.append(worker)
         return ended
 
+    def abort(self) -> None:
+        """Have the jobs that run end as crashed; `wait`, in another thread, returns them."""
+        for worker in list(self._busy):
+            worker.signal()
+
     def stop(self) -> None:
         """End all workers at once, whatever they are at."""
         for worker in [*self._busy, *self._idle]:
@@ -179,11 +184,15 @@ class _Worker:
         """End the process with those that it has started, and wait for that."""
         self.usable = False
         self.connection.close()
+        self.signal()
+        self._process.join()
+        self._trace.unlink(missing_ok=True)
+
+    def signal(self) -> None:
+        """Kill the process with those that it has started."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
         self._process.kill()
-        self._process.join()
-        self._trace.unlink(missing_ok=True)
 
 
 def _cause(exit_code: int | None) -> str:

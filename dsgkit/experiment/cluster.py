@@ -1,0 +1,221 @@
+"""Cells on the machines of a Dask cluster; their records come back to the process in charge.
+
+A Dask worker runs a cell in a process of its own (`workers`), so limits and crashes are handled
+there as on one machine. Of the workers on one machine, none computes while a fit is timed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import queue
+import re
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from multiprocessing import current_process
+from pathlib import Path
+from typing import Any
+
+from dsgkit import __version__
+from dsgkit.errors import DsgError
+from dsgkit.experiment.cells import ended_record
+from dsgkit.experiment.jobs import Job
+from dsgkit.experiment.store import Record
+from dsgkit.experiment.workers import LocalWorkers
+
+_ANSWER_SECONDS = 15
+_LOOK_SECONDS = 5.0
+_JOBS_PER_WORKER = 2
+"""One that runs, and one that waits so that the worker need not."""
+
+
+class ClusterError(DsgError):
+    """A Dask cluster that cannot be used."""
+
+
+class Cluster:
+    """Runs jobs on the workers of a Dask scheduler.
+
+    A job whose Dask worker dies is run by another one; Dask gives up on a job that four workers
+    have died with.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, such as ``tcp://host:8786``.
+
+    Raises
+    ------
+    ClusterError
+        If there is no scheduler, or its workers have no dsgkit of this version.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            from distributed import Client
+        except ModuleNotFoundError as error:
+            raise ClusterError(
+                "--scheduler needs Dask; install it with: pip install 'dsgkit[cluster]'"
+            ) from error
+        if not re.fullmatch(r"\w+://[^/]+:\d+", address):
+            raise ClusterError(f"{address!r} is no address, such as tcp://host:8786")
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are told here
+        self._address = address
+        self._run = uuid.uuid4().hex
+        self._running: dict[str, tuple[Job, Any]] = {}
+        self._done: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._capacity, self._looked = 0, -_LOOK_SECONDS
+        try:
+            self._client = Client(address, timeout=_ANSWER_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise ClusterError(
+                f"{address}: no Dask scheduler answers there ({error}); start one with: "
+                "dask scheduler"
+            ) from error
+        try:
+            self._check_workers()
+        except BaseException:
+            self._client.close()
+            raise
+
+    def _check_workers(self) -> None:
+        try:
+            versions = self._client.run(_version_here)
+        except Exception as error:
+            raise ClusterError(
+                f"{self._address}: its workers cannot run dsgkit ({error}); install "
+                f"dsgkit {__version__} where they are"
+            ) from error
+        if not versions:
+            raise ClusterError(
+                f"{self._address}: no worker is there; start some with: "
+                f"dask worker {self._address} --nthreads 1"
+            )
+        for worker, version in versions.items():
+            if version != __version__:
+                raise ClusterError(
+                    f"{self._address}: worker {worker} has dsgkit {version}, this is {__version__}"
+                )
+
+    @property
+    def busy(self) -> int:
+        """Number of jobs that are on the cluster."""
+        return len(self._running)
+
+    def accepts(self, job: Job) -> bool:
+        """Whether the cluster's queue is short enough for one more job."""
+        now = time.monotonic()
+        if now - self._looked >= _LOOK_SECONDS:
+            workers = len(self._client.nthreads())
+            self._capacity, self._looked = _JOBS_PER_WORKER * max(1, workers), now
+        return len(self._running) < self._capacity
+
+    def submit(self, job: Job) -> None:
+        """Hand a job to the scheduler."""
+        key = f"{job.task.key}-{uuid.uuid4().hex}"
+        future = self._client.submit(run_here, job, self._run, key=key, pure=False)
+        self._running[key] = job, future
+        future.add_done_callback(lambda done: self._done.put(done.key))
+
+    def wait(self) -> list[tuple[Job, Record]]:
+        """Return a job that has ended, with its record.
+
+        Raises
+        ------
+        ClusterError
+            If the scheduler is gone.
+        """
+        while True:
+            try:
+                job, future = self._running.pop(self._done.get(timeout=_LOOK_SECONDS))
+            except queue.Empty:
+                if self._client.status not in ("running", "connecting"):
+                    raise self._lost() from None
+                continue
+            if future.status in ("cancelled", "lost"):
+                raise self._lost()
+            return [(job, self._record(job, future))]
+
+    def _record(self, job: Job, future: Any) -> Record:
+        error = future.exception()
+        if error is None:
+            record: Record = future.result()
+            return record
+        return ended_record(job, "crashed", f"{type(error).__name__}: {error}")
+
+    def _lost(self) -> ClusterError:
+        return ClusterError(
+            f"{self._address}: the scheduler is gone; finished cells are kept, run again to go on"
+        )
+
+    def stop(self) -> None:
+        """Withdraw what is left, end what runs, and leave the cluster."""
+        with contextlib.suppress(Exception):  # whatever it is, the cluster may be gone
+            if self._running:
+                self._client.cancel([future for _, future in self._running.values()], force=True)
+                self._client.run(stop_here, self._run)
+        self._running.clear()
+        with contextlib.suppress(Exception):
+            self._client.close()
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+_own: LocalWorkers | None = None
+_one_at_a_time = threading.Lock()
+_at: str | None = None
+_stopped: set[str] = set()
+
+
+def _version_here() -> str:
+    return __version__
+
+
+def run_here(job: Job, run: str) -> Record:
+    """Run a job in a process beside this Dask worker, one at a time.
+
+    Parameters
+    ----------
+    job : Job
+    run : str
+        Name of the run that it is of, for `stop_here`.
+    """
+    global _own, _at
+    # A nanny forbids its workers children, lest they outlive them; ours end with their parent.
+    current_process().daemon = False
+    with _one_at_a_time, _machine(alone=job.alone):
+        _at = run
+        try:
+            if run in _stopped:
+                return ended_record(job, "crashed", "withdrawn")
+            _own = _own or LocalWorkers(1)
+            _own.submit(job)
+            ((_, record),) = _own.wait()
+            return record
+        finally:
+            _at = None
+
+
+def stop_here(run: str) -> None:
+    """End the job of a run that this Dask worker is at, if there is one."""
+    _stopped.add(run)
+    if _at == run and _own is not None:
+        _own.abort()
+
+
+@contextlib.contextmanager
+def _machine(*, alone: bool) -> Iterator[None]:
+    """Have the machine for a timed fit alone, or share it with other searches."""
+    path = Path(tempfile.gettempdir()) / f"dsgkit-{os.getuid()}.lock"
+    with path.open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield

@@ -1,0 +1,257 @@
+"""Cells on a real Dask cluster: a scheduler and two worker processes on loopback."""
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dsgkit.config import load_experiment
+from dsgkit.experiment.cluster import Cluster, ClusterError
+from dsgkit.experiment.limits import Limits
+from dsgkit.experiment.results import load_results
+from dsgkit.experiment.runner import Options, run_experiment
+
+pytest.importorskip("distributed")
+
+SOLVERS = """
+import os, signal, time
+import numpy as np
+from dsgkit.solvers.base import PairwiseAUCEstimator
+
+class Slow(PairwiseAUCEstimator):
+    '''The first fit at each size takes long; it leaves a file that says where it runs.'''
+
+    def __init__(self, lam=1.0):
+        self.lam = lam
+
+    def fit(self, X, y, X_unlabeled):
+        n = len(X_unlabeled)
+        self.direction_ = X[y == 1].mean(axis=0) - X[y == -1].mean(axis=0)
+        if n > 64 and not os.path.exists(f"fit-{n}"):
+            with open(f"fit-{n}.part", "w") as file:
+                file.write(str(os.getppid()))
+            os.rename(f"fit-{n}.part", f"fit-{n}")
+            time.sleep(600)
+        return self
+
+    def decision_function(self, X):
+        return np.asarray(X) @ self.direction_
+
+
+class Fatal(Slow):
+    def fit(self, X, y, X_unlabeled):
+        if len(X_unlabeled) > 64:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        self.direction_ = np.ones(X.shape[1])
+        return self
+
+
+class Endless(Fatal):
+    def fit(self, X, y, X_unlabeled):
+        self.direction_ = np.ones(X.shape[1])
+        if len(X_unlabeled) > 64:
+            time.sleep(600)
+        return self
+"""
+
+
+def started(arguments, folder, pattern, log):
+    """Start a process and return it with what a pattern finds in its log."""
+    with (folder / log).open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *arguments], cwd=folder, stdout=out, stderr=subprocess.STDOUT
+        )
+    until(lambda: re.search(pattern, (folder / log).read_text()), process)
+    return process, re.search(pattern, (folder / log).read_text())
+
+
+def until(condition, process=None, seconds=90):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        assert process is None or process.poll() is None, "the process has ended"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def cluster_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cluster")
+
+
+@pytest.fixture(scope="module")
+def address(cluster_folder):
+    """Start a scheduler and two workers, each with a nanny that replaces a dead process."""
+    (cluster_folder / "cluster_solvers.py").write_text(SOLVERS)
+    options = ["--host", "127.0.0.1", "--no-dashboard"]
+    scheduler, found = started(
+        ["distributed.cli.dask_scheduler", *options, "--port", "0"],
+        cluster_folder,
+        r"Scheduler at:\s+(tcp://[\d.:]+)",
+        "scheduler.log",
+    )
+    workers = []
+    try:
+        for name in "ab":
+            worker, _ = started(
+                ["distributed.cli.dask_worker", found[1], "--nthreads", "1", *options],
+                cluster_folder,
+                r"Starting established connection",
+                f"worker-{name}.log",
+            )
+            workers.append(worker)
+        yield found[1]
+    finally:
+        for process in [*workers, scheduler]:
+            process.terminate()
+        for process in [*workers, scheduler]:
+            process.wait(60)
+
+
+@pytest.fixture
+def experiment(toy, cluster_folder, monkeypatch):
+    """Return the toy config's experiment, with solvers of the folder that the workers run in."""
+
+    def load(*overrides):
+        return load_experiment(toy, overrides=overrides)
+
+    monkeypatch.chdir(cluster_folder)
+    for path in cluster_folder.glob("fit-*"):
+        path.unlink()
+    return load
+
+
+def only(solver):
+    others = [f"solvers.{name}=null" for name in ("qsg_s2auc", "samult", "pnu_auc", "rff_s2auc")]
+    return [*others, f'solvers.mine={{kind: "cluster_solvers:{solver}", params: {{lam: 1}}}}']
+
+
+def tables(folder):
+    columns = ["solver", "trial", "n_unlabeled", "auc", "params", "status"]
+    results = load_results(folder)
+    return results.cells[columns].to_dict("records"), results.search["fold_scores"].tolist()
+
+
+def test_the_same_results_as_on_this_machine(experiment, address, tmp_path):
+    here = run_experiment(experiment(), tmp_path / "one" / "here", Options(jobs=2, threads=2))
+    there = run_experiment(
+        experiment(), tmp_path / "two" / "there", Options(threads=2, scheduler=address)
+    )
+    assert here.failures == there.failures == []
+    assert there.computed == here.computed
+    assert tables(tmp_path / "two" / "there") == tables(tmp_path / "one" / "here")
+
+
+def test_a_dask_worker_that_is_killed_costs_nothing(experiment, address, tmp_path, cluster_folder):
+    folder = tmp_path / "killed"
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from dsgkit.config import load_experiment\n"
+        "from dsgkit.experiment.runner import Options, run_experiment\n"
+        "if __name__ == '__main__':\n"
+        "    config, folder, address = sys.argv[1:]\n"
+        "    options = Options(scheduler=address)\n"
+        "    run_experiment(load_experiment(config), Path(folder), options)\n"
+    )
+    (cluster_folder / "run.py").write_text(script)
+    config = tmp_path / "slow.yaml"
+    config.write_text(experiment(*only("Slow"), "protocol.trials=1").to_yaml())
+    arguments = [sys.executable, "run.py", config, folder, address]
+    with subprocess.Popen(arguments, cwd=cluster_folder) as run:
+        mark = cluster_folder / "fit-120"
+        until(mark.exists, run)
+        os.kill(int(mark.read_text()), signal.SIGKILL)  # the Dask worker, the cell's parent
+        assert run.wait(120) == 0
+    lines = [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
+    assert [line["status"] for line in lines] == ["ok", "ok"]
+
+
+def test_limits_and_crashes_are_handled_there(experiment, address, tmp_path):
+    crashed = run_experiment(
+        experiment(*only("Fatal")), tmp_path / "fatal", Options(scheduler=address)
+    )
+    assert {r["status"] for r in crashed.ended} == {"crashed"}
+    assert all("SIGSEGV" in r["message"] for r in crashed.ended)
+    assert len(crashed.ended) == 2
+    slow = experiment(*only("Endless"), "protocol.trials=1")
+    limits = Limits(timeout=0.5)
+    stopped = run_experiment(slow, tmp_path / "slow", Options(scheduler=address, limits=limits))
+    assert [r["status"] for r in stopped.ended] == ["timeout"]
+    assert stopped.failures == []
+
+
+def test_an_interrupted_run_leaves_nothing_running(
+    experiment, address, tmp_path, cluster_folder, monkeypatch
+):
+    mark = cluster_folder / "fit-120"
+    original = Cluster.wait
+
+    def interrupted(self):
+        ended = original(self) if self.busy > 1 else []
+        if not ended:
+            until(mark.exists)
+            raise KeyboardInterrupt
+        return ended
+
+    monkeypatch.setattr(Cluster, "wait", interrupted)
+    slow = experiment(*only("Slow"), "protocol.trials=1", "sweep.unlabeled=[all]")
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(slow, tmp_path / "interrupted", Options(scheduler=address))
+    worker = psutil.Process(int(mark.read_text()))
+
+    def cells_of(process):
+        children = process.children(recursive=True)
+        return [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
+
+    until(lambda: not any("spawn_main" in " ".join(c.cmdline()) for c in cells_of(worker)))
+
+
+def test_a_scheduler_that_is_not_there_is_one_line(experiment, tmp_path, monkeypatch):
+    monkeypatch.setattr("dsgkit.experiment.cluster._ANSWER_SECONDS", 1)
+    for wrong in ("nonsense", "tcp://127.0.0.1:9"):
+        with pytest.raises(ClusterError, match=re.escape(wrong)) as error:
+            run_experiment(experiment(), tmp_path / "r", Options(scheduler=wrong))
+        assert "\n" not in str(error.value)
+
+
+def test_a_worker_of_another_version_is_refused(address, monkeypatch):
+    monkeypatch.setattr("dsgkit.experiment.cluster.__version__", "99")
+    with pytest.raises(ClusterError, match=r"has dsgkit .*, this is 99"):
+        Cluster(address)
+
+
+def test_timing_is_alone_on_a_machine_of_several_workers(tmp_path):
+    """By the lock that Dask workers of a machine share: a fit waits for searches."""
+    script = (
+        "import sys; from dsgkit.experiment.cluster import _machine\n"
+        "with _machine(alone=sys.argv[1] == 'alone'):\n"
+        "    print('in', flush=True); sys.stdin.read()\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+
+    def enter(how):
+        return subprocess.Popen(
+            [sys.executable, "-c", script, how],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            cwd=Path(__file__).parents[2],
+            text=True,
+        )
+
+    searches = [enter("beside"), enter("beside")]
+    for search in searches:
+        assert search.stdout.readline() == "in\n"  # both at once
+    fit = enter("alone")
+    assert select.select([fit.stdout], [], [], 1.5)[0] == []
+    for search in searches:
+        search.communicate()
+    assert fit.stdout.readline() == "in\n"
+    fit.communicate()
