@@ -23,6 +23,7 @@ LATEX_ESCAPES = {
     "|": r"\textbar{}",
     "±": r"$\pm$",
     "–": "--",
+    "→": r"$\to$",
 }
 
 
