@@ -23,50 +23,48 @@ class Choice:
     solver : str
         Its key.
     parameter : str
-    values : dict
-        The value in A and that in B, in words, by trial.
+    a, b : dict of int to str
+        The value of each trial in A and in B, in words.
     """
 
     solver: str
     parameter: str
-    values: dict[int, tuple[str, str]]
+    a: dict[int, str]
+    b: dict[int, str]
 
     @property
-    def differing(self) -> dict[int, tuple[str, str]]:
-        """The trials whose values are not the same."""
-        return {trial: (a, b) for trial, (a, b) in self.values.items() if a != b}
+    def common(self) -> list[int]:
+        """Trials that both have."""
+        return sorted(self.a.keys() & self.b.keys())
+
+    @property
+    def differing(self) -> list[int]:
+        """Trials that both have and whose values are not the same."""
+        return [trial for trial in self.common if self.a[trial] != self.b[trial]]
 
     @property
     def changes(self) -> list[tuple[tuple[str, str], int]]:
         """The changes with their number of trials, the most frequent first."""
-        return Counter(self.differing.values()).most_common()
-
-    def counts(self, side: int) -> list[tuple[str, int]]:
-        """Return the values of A (0) or B (1) with their number of trials."""
-        return Counter(pair[side] for pair in self.values.values()).most_common()
+        pairs = ((self.a[trial], self.b[trial]) for trial in self.differing)
+        return Counter(pairs).most_common()
 
 
 def choices(a: Results, b: Results) -> list[Choice]:
-    """Return the choices of every solver in the trials that have one on both sides."""
+    """Return the choices of every solver that has some in both folders."""
     found = []
     for solver in a.solvers:
         chosen = [_chosen(one, solver) for one in (a, b)]
-        trials = sorted(chosen[0].keys() & chosen[1].keys())
-        names = dict.fromkeys(name for side in chosen for t in trials for name in side[t])
-        found += [
-            Choice(
-                solver,
-                name,
-                {
-                    trial: (
-                        _value(a, solver, chosen[0][trial], name),
-                        _value(b, solver, chosen[1][trial], name),
-                    )
-                    for trial in trials
-                },
-            )
-            for name in names
-        ]
+        if all(chosen):
+            points = (point for side in chosen for point in side.values())
+            found += [
+                Choice(
+                    solver,
+                    name,
+                    _values(a, solver, chosen[0], name),
+                    _values(b, solver, chosen[1], name),
+                )
+                for name in dict.fromkeys(name for point in points for name in point)
+            ]
     return found
 
 
@@ -79,8 +77,8 @@ def _chosen(results: Results, solver: str) -> dict[int, Point]:
     return found
 
 
-def _value(results: Results, solver: str, point: Point, name: str) -> str:
+def _values(results: Results, solver: str, chosen: dict[int, Point], name: str) -> dict[int, str]:
     """Return a parameter in words: as chosen, or as fixed by the config, or the default."""
     spec = results.experiment.solvers.get(solver)
-    fixed = spec.params if spec else {}
-    return value_text(point.get(name, fixed.get(name, UNSET)))
+    fixed = (spec.params if spec else {}).get(name, UNSET)
+    return {trial: value_text(point.get(name, fixed)) for trial, point in chosen.items()}

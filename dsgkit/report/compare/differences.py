@@ -97,12 +97,12 @@ def environment_differences(a: Results, b: Results) -> list[Difference]:
 def timing_problems(a: Results, b: Results) -> list[str]:
     """Return in words why the times of two folders cannot be compared; nothing if they can."""
     sides = [_environments(one) for one in (a, b)]
+    if not all(side.keys() >= TIMING.keys() for side in sides):
+        return ["processor and threads are not stored in both"]
     problems = []
     for key, words in TIMING.items():
-        texts = [_joined(side.get(key, [])) for side in sides]
-        if ABSENT in texts:
-            problems.append(f"{words} is not stored in both")
-        elif len({value for side in sides for value in side[key]}) > 1:
+        texts = [_joined(side[key]) for side in sides]
+        if len({value for side in sides for value in side[key]}) > 1:
             problems.append(f"{words} is {texts[0]} in A and {texts[1]} in B")
     return problems
 

@@ -22,12 +22,12 @@ from dsgkit.report.summary import Size
 
 Values = NDArray[np.float64]
 
-_SHORTEST_TIME = 1e-6
-"""Records round to it, so a time may be 0 there, of which there is no logarithm."""
+SHORTEST_TIME = 1e-6
+"""Records round to it, so a time may be 0 there, which has no logarithm and is no divisor."""
 
 
 def _log_times(seconds: Values) -> Values:
-    return np.log(np.maximum(seconds, _SHORTEST_TIME))
+    return np.log(np.maximum(seconds, SHORTEST_TIME))
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,14 @@ class Effect:
 
     @property
     def ratio(self) -> float:
-        """B in relation to A."""
-        return self.b / self.a if self.a else float("nan")
+        """The average time of B in relation to that of A."""
+        return max(self.b, SHORTEST_TIME) / max(self.a, SHORTEST_TIME)
+
+    @property
+    def ratios(self) -> Values:
+        """The same of every pair of trials."""
+        ratios = np.maximum(self.values_b, SHORTEST_TIME) / np.maximum(self.values_a, SHORTEST_TIME)
+        return np.asarray(ratios)
 
     @property
     def significant(self) -> bool:

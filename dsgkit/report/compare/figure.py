@@ -102,10 +102,9 @@ def _draw_difference(axes: Axes, x: float, effect: Effect, style: SolverStyle) -
 def _draw_ratio(axes: Axes, x: float, effect: Effect, style: SolverStyle, paired: bool) -> None:
     """Draw a ratio of medians, and the ratio of every pair of trials."""
     if paired:
-        ratios = effect.values_b / effect.values_a
         axes.plot(
-            [x] * len(ratios),
-            ratios,
+            [x] * len(effect.ratios),
+            effect.ratios,
             linestyle="none",
             marker=".",
             markersize=2.5,

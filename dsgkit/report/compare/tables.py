@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from dsgkit.report.compare.choices import Choice
 from dsgkit.report.compare.comparison import Comparison
 from dsgkit.report.compare.coverage import Mismatch
 from dsgkit.report.compare.differences import Difference
@@ -34,45 +34,60 @@ def choices_table(comparison: Comparison) -> Table:
 
     Trials that are different splits are not compared one by one: their choices are counted.
     """
-    members = comparison.choices
-    if comparison.paired:
-        header = ["Solver", "Parameter", "Trials", "A → B (trials)"]
-        rows = [_change_cells(comparison, one) for one in members if one.differing]
-        same = counted(sum(not one.differing for one in members), "parameter")
-        footnotes = [f"{same} more chosen alike in every trial."]
-    else:
-        header = ["Solver", "Parameter", "A (trials)", "B (trials)"]
-        rows = [_count_cells(comparison, one) for one in members]
-        footnotes = []
-    layout = Layout(
-        "Chosen hyper-parameters" + (" that differ." if comparison.paired else "."),
-        header,
-        rows,
-        footnotes,
-    )
-    columns = ["solver", "parameter", "trial", "a", "b"]
+    arrange = _changes_layout if comparison.paired else _counts_layout
     frame = pd.DataFrame(
         [
-            (comparison.labels[one.solver], one.parameter, trial, *pair)
-            for one in members
-            for trial, pair in (one.differing if comparison.paired else one.values).items()
-        ],
-        columns=columns,
+            {
+                "solver": comparison.labels[one.solver],
+                "parameter": one.parameter,
+                "trial": trial,
+                "a": one.a.get(trial),
+                "b": one.b.get(trial),
+            }
+            for one in comparison.choices
+            for trial in sorted(one.a.keys() | one.b.keys())
+        ]
     )
-    return Table("compare_params", [layout], frame)
+    return Table("compare_params", [arrange(comparison)], frame)
 
 
-def _change_cells(comparison: Comparison, choice: Choice) -> list[Cell]:
-    changes = ", ".join(f"{a} → {b} ({count})" for (a, b), count in choice.changes)
-    trials = f"{len(choice.differing)}/{len(choice.values)}"
-    return [*map(Cell, (comparison.labels[choice.solver], choice.parameter, trials, changes))]
-
-
-def _count_cells(comparison: Comparison, choice: Choice) -> list[Cell]:
-    counts = [
-        ", ".join(f"{value} ({count})" for value, count in choice.counts(side)) for side in (0, 1)
+def _changes_layout(comparison: Comparison) -> Layout:
+    """Return how many trials changed from which value to which."""
+    members = [choice for choice in comparison.choices if choice.differing]
+    rows = [
+        (
+            comparison.labels[one.solver],
+            one.parameter,
+            f"{len(one.differing)}/{len(one.common)}",
+            ", ".join(f"{a} → {b} ({count})" for (a, b), count in one.changes),
+        )
+        for one in members
     ]
-    return [*map(Cell, (comparison.labels[choice.solver], choice.parameter, *counts))]
+    rest = counted(len(comparison.choices) - len(members), "choice")
+    return Layout(
+        "Chosen hyper-parameters that differ, with numbers of trials.",
+        ["Solver", "Parameter", "Differ", "A → B (trials)"],
+        [[*map(Cell, row)] for row in rows],
+        [f"{rest} more: the same in every trial."],
+    )
+
+
+def _counts_layout(comparison: Comparison) -> Layout:
+    """Return how many trials of each side chose which value."""
+    rows = [
+        (comparison.labels[one.solver], one.parameter, _count_text(one.a), _count_text(one.b))
+        for one in comparison.choices
+    ]
+    return Layout(
+        "Chosen hyper-parameters and how many trials chose each.",
+        ["Solver", "Parameter", "A (trials)", "B (trials)"],
+        [[*map(Cell, row)] for row in rows],
+    )
+
+
+def _count_text(values: Mapping[int, str]) -> str:
+    counts = Counter(values.values()).most_common()
+    return ", ".join(f"{value} ({count})" for value, count in counts)
 
 
 def status_table(comparison: Comparison) -> Table:

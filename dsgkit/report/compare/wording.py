@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 NONE = "–"
@@ -23,8 +22,6 @@ def p_text(p: float | None) -> str:
 
 def ratio_text(ratio: float) -> str:
     """Return a ratio with two digits after the point, of a small or large one two or more."""
-    if math.isnan(ratio):
-        return NONE
     if ratio < 0.1:
         return f"{ratio:.2g}"
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.0f}"
