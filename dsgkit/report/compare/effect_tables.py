@@ -27,8 +27,8 @@ OVERLAP = (
     "Trials are random splits of the same rows, so intervals and p-values speak of other splits "
     "of these data, not of other data."
 )
-PAIRED_TESTS = "paired t-test; W: Wilcoxon signed-rank test"
-UNPAIRED_TESTS = "Welch's t-test; U: Mann-Whitney test"
+PAIRED_TESTS = ("t: paired t-test", "W: Wilcoxon's signed-rank test")
+UNPAIRED_TESTS = ("t: Welch's t-test", "U: Mann-Whitney test")
 RANK_COLUMNS = 2
 """The last columns of a table of effects, which a narrow terminal has no room for."""
 
@@ -47,7 +47,7 @@ def effects_table(
         Whether the test by ranks is shown too.
     """
     average, change = ("Median", "B / A") if quantity.is_ratio else ("Mean", "B - A [95%]")
-    trials, rank = ("Pairs", "W") if comparison.paired else ("Trials", "U")
+    trials, rank = ("Pairs", "W") if comparison.paired else ("n", "U")
     header = ["Solver", "Rows", trials, "A", "B", change, "p (t)", "Holm", f"p ({rank})", "Holm"]
     rows = [_effect_cells(comparison, quantity, effect) for effect in effects]
     shown = len(header) - (0 if ranks else RANK_COLUMNS)
@@ -55,7 +55,7 @@ def effects_table(
         f"{quantity.measure.caption}: {average.lower()} over trials, by unlabelled rows.",
         header[:shown],
         [row[:shown] for row in rows],
-        _test_notes(comparison, quantity, effects),
+        _test_notes(comparison, quantity, effects, ranks),
     )
     frame = pd.DataFrame([_effect_row(comparison, quantity, effect) for effect in effects])
     return Table(NAMES[quantity.measure.column], [layout], frame)
@@ -85,7 +85,7 @@ def _effect_cells(comparison: Comparison, quantity: Quantity, effect: Effect) ->
 def _counts(comparison: Comparison, effect: Effect) -> str:
     """Return how many pairs or trials there are."""
     sizes = len(effect.values_a), len(effect.values_b)
-    return f"{sizes[0]}" if comparison.paired else f"{sizes[0]} + {sizes[1]}"
+    return f"{sizes[0]}" if comparison.paired else f"{sizes[0]}+{sizes[1]}"
 
 
 def _average_text(quantity: Quantity, value: float) -> str:
@@ -122,21 +122,24 @@ def _effect_row(comparison: Comparison, quantity: Quantity, effect: Effect) -> d
     }
 
 
-def _test_notes(comparison: Comparison, quantity: Quantity, effects: Sequence[Effect]) -> list[str]:
+def _test_notes(
+    comparison: Comparison, quantity: Quantity, effects: Sequence[Effect], ranks: bool
+) -> list[str]:
     """Return what a reader has to know of the tests."""
     tested = [effect for effect in effects if effect.contrast.p_t is not None]
     if not tested:
         return []
-    scale = " of the logarithms of times" if quantity.is_ratio else ""
+    names = PAIRED_TESTS if comparison.paired else UNPAIRED_TESTS
+    scale = ", of logarithms" if quantity.is_ratio else ""
     number = counted(len(tested), "hypothesis", "hypotheses")
-    tests = (
-        f"t: {PAIRED_TESTS if comparison.paired else UNPAIRED_TESTS}; {number}{scale}, each tested "
-        "by both; Holm: p adjusted for that number."
-    )
+    notes = [
+        f"{'; '.join(names[: 1 + ranks])}{scale}. Holm: p adjusted for {number}.",
+        *([] if ranks else ["A wider terminal also shows the tests by ranks."]),
+    ]
     least = max(_least_rank_p(comparison, effect) for effect in tested)
-    if least > LEVEL:
-        tests += f" With so few trials the test by ranks cannot give a p below {least:.2g}."
-    return [tests, *([] if quantity.is_ratio else [OVERLAP])]
+    if ranks and least > LEVEL:
+        notes.append(f"With so few trials the test by ranks cannot give a p below {least:.2g}.")
+    return [" ".join(notes), *([] if quantity.is_ratio else [OVERLAP])]
 
 
 def _least_rank_p(comparison: Comparison, effect: Effect) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from dsgkit.report.compare.choices import Choice
 from dsgkit.report.compare.comparison import Comparison
 from dsgkit.report.compare.coverage import Mismatch
 from dsgkit.report.compare.differences import Difference
@@ -14,6 +15,8 @@ from dsgkit.report.compare.effect_tables import effects_table
 from dsgkit.report.compare.wording import counted, trials_text
 from dsgkit.report.layout import Cell, Layout, Table
 from dsgkit.report.numbers import size_text
+
+SHOWN_CHANGES = 4
 
 
 def all_tables(comparison: Comparison) -> list[Table]:
@@ -59,7 +62,7 @@ def _changes_layout(comparison: Comparison) -> Layout:
             comparison.labels[one.solver],
             one.parameter,
             f"{len(one.differing)}/{len(one.common)}",
-            ", ".join(f"{a} → {b} ({count})" for (a, b), count in one.changes),
+            _changes_text(one),
         )
         for one in members
     ]
@@ -70,6 +73,13 @@ def _changes_layout(comparison: Comparison) -> Layout:
         [[*map(Cell, row)] for row in rows],
         [f"{rest} more: the same in every trial."],
     )
+
+
+def _changes_text(choice: Choice) -> str:
+    """Return the most frequent changes."""
+    texts = [f"{a} → {b} ({count})" for (a, b), count in choice.changes]
+    rest = len(texts) - SHOWN_CHANGES
+    return ", ".join([*texts[:SHOWN_CHANGES], *([f"{rest} more"] if rest > 0 else [])])
 
 
 def _counts_layout(comparison: Comparison) -> Layout:

@@ -30,8 +30,8 @@ def ratio_text(ratio: float) -> str:
 def difference_text(difference: float, interval: tuple[float, float] | None) -> str:
     """Return a difference with its interval, all small ones in powers of ten."""
     numbers = [difference, *(interval or ())]
-    form = "+z.4f" if max(map(abs, numbers)) >= _SMALLEST_FIXED else "+.1e"
-    first, *limits = (format(number, form) for number in numbers)
+    form = "z.4f" if max(map(abs, numbers)) >= _SMALLEST_FIXED else ".1e"
+    first, *limits = f"{difference:+{form}}", *(f"{limit:{form}}" for limit in interval or ())
     return f"{first} [{', '.join(limits)}]" if limits else first
 
 
