@@ -46,13 +46,13 @@ def effects_table(
     ranks : bool
         Whether the test by ranks is shown too.
     """
-    average, change = ("Median", "B / A") if quantity.is_ratio else ("Mean", "B - A [95%]")
-    trials, rank = ("Pairs", "W") if comparison.paired else ("n", "U")
-    header = ["Solver", "Rows", trials, "A", "B", change, "p (t)", "Holm", f"p ({rank})", "Holm"]
+    average, change = ("median", "B / A") if quantity.is_ratio else ("mean", "B - A [95%]")
+    rank, n = ("W", "n pairs of trials") if comparison.paired else ("U", "n trials (A+B)")
+    header = ["Solver", "Rows", "n", "A", "B", change, "p (t)", "Holm", f"p ({rank})", "Holm"]
     rows = [_effect_cells(comparison, quantity, effect) for effect in effects]
     shown = len(header) - (0 if ranks else RANK_COLUMNS)
     layout = Layout(
-        f"{quantity.measure.caption}: {average.lower()} over trials, by unlabelled rows.",
+        f"{quantity.measure.caption}: {average} over {n}, by unlabelled rows.",
         header[:shown],
         [row[:shown] for row in rows],
         _test_notes(comparison, quantity, effects, ranks),

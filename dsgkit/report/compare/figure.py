@@ -9,12 +9,12 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from dsgkit.report import panels
 from dsgkit.report.compare.comparison import Comparison
 from dsgkit.report.compare.contrasts import LEVEL
 from dsgkit.report.compare.effects import Effect, Quantity
+from dsgkit.report.curves import set_log_ticks
 from dsgkit.report.numbers import short_count
 from dsgkit.report.style import RC, SolverStyle, solver_styles
 
@@ -107,7 +107,7 @@ def _draw_ratio(axes: Axes, x: float, effect: Effect, style: SolverStyle, paired
             effect.ratios,
             linestyle="none",
             marker=".",
-            markersize=2.5,
+            markersize=4,
             markeredgewidth=0,
             color=style.color,
             alpha=0.6,
@@ -122,11 +122,9 @@ def _draw_marker(axes: Axes, x: float, y: float, effect: Effect, style: SolverSt
 
 
 def _set_ratio_axis(axes: Axes) -> None:
-    """Set a log scale on which halves and doubles are as far from 1, with readable ticks."""
-    axes.set_yscale("log", base=2)
+    """Set a log scale, which has halves and doubles as far from 1, from a half to 2 at least."""
+    axes.set_yscale("log")
     low, high = axes.get_ylim()
-    axes.set_ylim(min(low, 0.5), max(high, 2.0))
-    axes.yaxis.set_major_locator(LogLocator(base=2))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    low, high = min(low, 0.5), max(high, 2.0)
+    axes.set_ylim(low, high)
+    set_log_ticks(axes.yaxis, high / low, "{:g}".format)

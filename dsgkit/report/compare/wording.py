@@ -23,7 +23,7 @@ def p_text(p: float | None) -> str:
 def ratio_text(ratio: float) -> str:
     """Return a ratio with two digits after the point, of a small or large one two or more."""
     if ratio < 0.1:
-        return f"{ratio:.2g}"
+        return f"{ratio:#.2g}"
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.0f}"
 
 
