@@ -333,6 +333,17 @@ def test_one_trial_is_no_test(two):
     assert "Holm: " not in comparison_text(comparison, 120)
 
 
+def test_identical_comparisons_are_not_counted_as_tests(invent, pair):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult", "pnu_auc"))
+    records = [invent.record(experiment, solver, 0, 500) for solver in experiment.solvers]
+    changed = [records[0], records[1] | {"auc": 0.5}]
+    text = verdict(compare(*pair((experiment, records), (experiment, changed))))
+    assert text == (
+        "AUC: not tested, for want of trials (1 comparison; 1 more identical); training time: "
+        "identical."
+    )
+
+
 def test_nothing_finished_in_both(invent, pair, tmp_path):
     experiment = invent.experiment("codrna", trials=2, solvers=("samult",))
     a = [invent.record(experiment, "samult", t, 500) for t in range(2)]
@@ -430,7 +441,7 @@ def test_changed_choices_are_counted_by_trial(invent, pair):
     text = comparison_text(comparison, 120)
     assert "0.125 → 1 (2), 8 → 0.125 (1)" in text
     assert "3/4" in text
-    assert "1 choice more: the same in every trial." in text
+    assert "The same in every trial: SAMULT lam." in text
 
 
 def test_a_parameter_fixed_on_one_side_is_compared_with_the_choices(invent, pair):

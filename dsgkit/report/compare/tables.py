@@ -12,7 +12,7 @@ from dsgkit.report.compare.comparison import Comparison
 from dsgkit.report.compare.coverage import Mismatch
 from dsgkit.report.compare.differences import Difference
 from dsgkit.report.compare.effect_tables import effects_table
-from dsgkit.report.compare.wording import counted, trials_text
+from dsgkit.report.compare.wording import trials_text
 from dsgkit.report.layout import Cell, Layout, Table
 from dsgkit.report.numbers import size_text
 
@@ -66,12 +66,16 @@ def _changes_layout(comparison: Comparison) -> Layout:
         )
         for one in members
     ]
-    rest = counted(len(comparison.choices) - len(members), "choice")
+    same = [
+        f"{comparison.labels[one.solver]} {one.parameter}"
+        for one in comparison.choices
+        if not one.differing
+    ]
     return Layout(
         "Chosen hyper-parameters that differ, with numbers of trials.",
         ["Solver", "Parameter", "Differ", "A → B (trials)"],
         [[*map(Cell, row)] for row in rows],
-        [f"{rest} more: the same in every trial."],
+        [f"The same in every trial: {', '.join(same)}."] if same else [],
     )
 
 

@@ -30,24 +30,22 @@ def verdict(comparison: Comparison) -> str:
 
 def _auc(effects: Sequence[Effect], paired: bool) -> str:
     """Return what the t-tests say of differences."""
-    tested = [effect for effect in effects if effect.holm_t is not None]
     alike = sum(effect.contrast.identical for effect in effects)
     if alike == len(effects):
         return f"identical in {counted(alike, 'comparison')}"
-    if not tested:
-        return f"not tested, for want of trials ({counted(len(effects), 'comparison')})"
     beside = f"; {alike} more identical" if alike else ""
+    tested = sum(effect.holm_t is not None for effect in effects)
+    if not tested:
+        number = counted(len(effects) - alike, "comparison")
+        return f"not tested, for want of trials ({number}{beside})"
+    number = counted(tested, "comparison")
     tests = f"{'paired' if paired else 'Welch'} t-tests{beside}"
-    higher, lower = (
-        sum(effect.significant and sign * effect.contrast.difference > 0 for effect in tested)
-        for sign in (1, -1)
-    )
-    if not higher + lower:
-        number = counted(len(tested), "comparison")
+    changes = [effect.contrast.difference for effect in effects if effect.significant]
+    signs = {"higher": sum(d > 0 for d in changes), "lower": sum(d < 0 for d in changes)}
+    found = " and ".join(f"{word} in {n}" for word, n in signs.items() if n)
+    if not found:
         return f"no difference {AT_LEVEL} ({number}, {tests})"
-    found = [f"{word} in {n}" for word, n in (("higher", higher), ("lower", lower)) if n]
-    number = counted(len(tested), "comparison")
-    return f"B is {' and '.join(found)} of {number} {AT_LEVEL} ({tests})"
+    return f"B is {found} of {number} {AT_LEVEL} ({tests})"
 
 
 def _time(effects: Sequence[Effect], comparison: Comparison) -> str:
