@@ -275,7 +275,7 @@ def test_identical_results_are_said_to_be(invent, pair):
     comparison = compare(*pair((experiment, records), (experiment, slower)))
     assert verdict(comparison) == (
         "All 24 common results are identical; training time: B takes 2.00 times as long "
-        "(median over 6, 6 significant)."
+        "(median over 6; 6 significant: QSG-S2AUC, SAMULT, PNU-AUC, RFF-S2AUC)."
     )
 
 
@@ -302,10 +302,11 @@ def test_a_clear_difference_is_found_and_its_direction_told(two):
     times = [1.0 + 0.01 * t for t in range(8)], [0.62 + 0.011 * t for t in range(8)]
     text = verdict(compare(*two(a, b, times=times)))
     assert text == (
-        "AUC: B is higher in 1 of 1 comparison at the 5% level after Holm's correction (paired "
-        "t-tests); training time: B takes 0.64 times as long (median over 1, 1 significant)."
+        "AUC: B is higher in 1 (QSG-S2AUC) of 1 comparison at the 5% level after Holm's correction "
+        "(paired t-tests); training time: B takes 0.64 times as long (median over 1; 1 "
+        "significant: QSG-S2AUC)."
     )
-    assert "B is lower in 1 of 1" in verdict(compare(*two(b, a, times=times)))
+    assert "B is lower in 1 (QSG-S2AUC) of 1" in verdict(compare(*two(b, a, times=times)))
 
 
 def test_no_difference_is_said_with_the_number_of_comparisons(invent, pair):

@@ -19,7 +19,7 @@ from dsgkit.report.numbers import short_count
 from dsgkit.report.style import RC, SolverStyle, solver_styles
 
 TITLES = {"auc": "AUC", "test_auc": "AUC (test part)", "fit_seconds": "Training time"}
-SPREAD = 0.64
+SPREAD = 0.8
 """Share of the room between two sizes that the solvers take."""
 
 SIGNIFICANT = f"p < {LEVEL:g} (Holm)"
@@ -107,7 +107,7 @@ def _draw_ratio(axes: Axes, x: float, effect: Effect, style: SolverStyle, paired
             effect.ratios,
             linestyle="none",
             marker=".",
-            markersize=4,
+            markersize=3.5,
             markeredgewidth=0,
             color=style.color,
             alpha=0.6,
@@ -118,7 +118,9 @@ def _draw_ratio(axes: Axes, x: float, effect: Effect, style: SolverStyle, paired
 
 def _draw_marker(axes: Axes, x: float, y: float, effect: Effect, style: SolverStyle) -> None:
     colors: dict[str, Any] = {"color": style.color} if effect.significant else _open(style)
-    axes.plot([x], [y], marker=style.marker, zorder=3, label=effect.solver, **colors)
+    axes.plot(
+        [x], [y], marker=style.marker, markersize=3.4, zorder=3, label=effect.solver, **colors
+    )
 
 
 def _set_ratio_axis(axes: Axes) -> None:

@@ -21,14 +21,14 @@ def verdict(comparison: Comparison) -> str:
         if quantity is TIME:
             parts.append(f"{TIME.name}: {_time(effects, comparison)}")
         elif not same:
-            parts.append(f"{quantity.name}: {_auc(effects, comparison.paired)}")
+            parts.append(f"{quantity.name}: {_auc(effects, comparison)}")
     if not comparison.effects:
         parts.append("no fit finished in both A and B")
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _auc(effects: Sequence[Effect], paired: bool) -> str:
+def _auc(effects: Sequence[Effect], comparison: Comparison) -> str:
     """Return what the t-tests say of differences."""
     alike = sum(effect.contrast.identical for effect in effects)
     if alike == len(effects):
@@ -39,10 +39,17 @@ def _auc(effects: Sequence[Effect], paired: bool) -> str:
         number = counted(len(effects) - alike, "comparison")
         return f"not tested, for want of trials ({number}{beside})"
     number = counted(tested, "comparison")
-    tests = f"{'paired' if paired else 'Welch'} t-tests{beside}"
-    changes = [effect.contrast.difference for effect in effects if effect.significant]
-    signs = {"higher": sum(d > 0 for d in changes), "lower": sum(d < 0 for d in changes)}
-    found = " and ".join(f"{word} in {n}" for word, n in signs.items() if n)
+    tests = f"{'paired' if comparison.paired else 'Welch'} t-tests{beside}"
+    changes = [effect for effect in effects if effect.significant]
+    signs = {
+        "higher": [effect for effect in changes if effect.contrast.difference > 0],
+        "lower": [effect for effect in changes if effect.contrast.difference < 0],
+    }
+    found = " and ".join(
+        f"{word} in {len(members)} ({_names(members, comparison)})"
+        for word, members in signs.items()
+        if members
+    )
     if not found:
         return f"no difference {AT_LEVEL} ({number}, {tests})"
     return f"B is {found} of {number} {AT_LEVEL} ({tests})"
@@ -53,7 +60,15 @@ def _time(effects: Sequence[Effect], comparison: Comparison) -> str:
     if all(effect.contrast.identical for effect in effects):
         return "identical"
     ratio = ratio_text(median(effect.ratio for effect in effects))
-    differing = sum(effect.significant for effect in effects) or "none"
-    beyond = f", {differing} significant" if any(e.holm_t is not None for e in effects) else ""
-    text = f"B takes {ratio} times as long (median over {len(effects)}{beyond})"
+    parts = [f"median over {len(effects)}"]
+    if any(effect.holm_t is not None for effect in effects):
+        changes = [effect for effect in effects if effect.significant]
+        names = f": {_names(changes, comparison)}" if changes else ""
+        parts.append(f"{len(changes) or 'none'} significant{names}")
+    text = f"B takes {ratio} times as long ({'; '.join(parts)})"
     return f"{text}, but times are not comparable" if comparison.timing_problems else text
+
+
+def _names(effects: Sequence[Effect], comparison: Comparison) -> str:
+    """Return the solvers that effects are of."""
+    return ", ".join(dict.fromkeys(comparison.labels[effect.solver] for effect in effects))
