@@ -398,6 +398,35 @@ def plot(results: tuple[Path, ...], out: Path | None) -> None:
         click.echo(path)
 
 
+@cli.command()
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder to write the tables and a figure to; default: only print.",
+)
+@_debug_option
+def compare(a: Path, b: Path, out: Path | None) -> None:
+    """Show what the results in folder B differ by from those in A, and what is beyond chance.
+
+    AUC and training time of every solver and size are tested over trials, trial against trial
+    where both folders have the same splits. The exit code says nothing of differences.
+    """
+    import shutil
+
+    from dsgkit.experiment.results import load_results
+    from dsgkit.report.compare import compare as compare_results
+    from dsgkit.report.compare import comparison_text, write_comparison
+
+    comparison = compare_results(load_results(a), load_results(b))
+    click.echo(comparison_text(comparison, shutil.get_terminal_size((120, 24)).columns))
+    if out is not None:
+        click.echo()
+        for path in write_comparison(comparison, out):
+            click.echo(path)
+
+
 def _target(results: tuple[Path, ...], out: Path | None) -> Path:
     """Return where tables or figures of some results go."""
     if out is None and len(results) > 1:

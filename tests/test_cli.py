@@ -96,6 +96,24 @@ def test_several_results_side_by_side(dsg, toy):
     assert "--out" in err
 
 
+def test_two_results_compared(dsg, toy):
+    dsg("run", "toy.yaml")
+    dsg("run", "toy.yaml", "--set", "seed=1", "--out", "other")
+    code, out, err = dsg("compare", "results/toy", "other/toy", "--out", "diff")
+    assert (code, err) == (0, "")
+    assert out.startswith("AUC: ")
+    assert "Trials are not paired: seed is 0 in A and 1 in B." in out
+    assert "diff/tables/compare_auc.csv" in out
+    assert (toy.parent / "diff/figures/compare.pdf").stat().st_size > 1000
+    code, out, _ = dsg("compare", "results/toy", "results/toy")
+    assert code == 0
+    assert out.startswith("All 16 common results are identical; training time: identical.")
+    one_error_line(dsg("compare", "results/toy", "nowhere"), "nowhere", "config.yaml")
+    dsg("run", "toy.yaml", "--set", "sweep.unlabeled=[50]", "--out", "sizes")
+    one_error_line(dsg("compare", "results/toy", "sizes/toy"), "no fit is in both")
+    one_error_line(dsg("compare", "results/toy", "other/toy", "--out", "toy.csv/diff"), "toy.csv")
+
+
 def test_resume_fresh_and_profiles(dsg, toy):
     toy.write_text(toy.read_text() + "profiles: {short: {protocol: {trials: 1}}}\n")
     assert "24 cells computed, 0 reused" in dsg("run", "toy.yaml")[1]

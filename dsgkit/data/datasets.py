@@ -84,6 +84,16 @@ class Dataset:
         """Number of columns."""
         return self.X.shape[1]
 
+    def describe(self) -> dict[str, Any]:
+        """Return what identifies the rows and how many there are, ready for JSON."""
+        return {
+            "name": self.name,
+            "content_hash": self.content_hash,
+            "n_rows": len(self.y),
+            "n_test_rows": 0 if self.y_test is None else len(self.y_test),
+            "n_features": self.n_features,
+        }
+
     def scaling(
         self, low: float = 0.0, high: float = 1.0
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

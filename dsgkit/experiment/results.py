@@ -13,14 +13,16 @@ import pandas as pd
 from dsgkit.config.load import load_experiment
 from dsgkit.config.schema import Experiment
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.environment import ENVIRONMENT
+from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
 from dsgkit.experiment.store import CELLS, read_records
 
 CONFIG = "config.yaml"
+DATASET = "dataset.json"
 PLAN = "plan.json"
 """Files of a results folder beside the store's."""
 
 FIT_COLUMNS = (
+    "key",
     "solver",
     "label",
     "trial",
@@ -59,8 +61,13 @@ class Results:
         The folder that it was read from.
     experiment : Experiment
         The resolved configuration.
+    data : dict
+        Name, content hash and numbers of rows and features of the dataset; empty for a folder of
+        a release that did not store them.
     environment : dict
-        Versions, processor and threads of the run; empty if none was stored.
+        Versions, processor and threads of the last run; empty if none was stored.
+    environments : list of dict
+        The same of every run that the cells come from, as far as stored.
     cells : DataFrame
         One row per fit, with the columns `FIT_COLUMNS`.
     search : DataFrame
@@ -69,7 +76,9 @@ class Results:
 
     folder: Path
     experiment: Experiment
+    data: dict[str, Any]
     environment: dict[str, Any]
+    environments: list[dict[str, Any]]
     cells: pd.DataFrame
     search: pd.DataFrame
 
@@ -120,7 +129,9 @@ def load_results(folder: Path | str) -> Results:
     return Results(
         folder=folder,
         experiment=experiment,
+        data=_read_json(folder / DATASET, {}),
         environment=_read_json(folder / ENVIRONMENT, {}),
+        environments=_read_environments(folder, records),
         **_frames([_labelled(record, experiment) for record in records]),
     )
 
@@ -133,6 +144,13 @@ def _read_json(path: Path, default: Any) -> Any:
         return default
     except (OSError, ValueError) as error:
         raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from error
+
+
+def _read_environments(folder: Path, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return every stored environment that records refer to."""
+    names = dict.fromkeys(record.get("environment") for record in records)
+    found = [_read_json(folder / ENVIRONMENTS / f"{name}.json", None) for name in names if name]
+    return [environment for environment in found if environment is not None]
 
 
 def read_plan(folder: Path) -> list[dict[str, Any]] | None:
@@ -196,6 +214,7 @@ def _common(record: dict[str, Any]) -> dict[str, Any]:
 def _fit_row(record: dict[str, Any]) -> dict[str, Any]:
     """Return a row of `Results.cells`."""
     return _common(record) | {
+        "key": record["key"],
         "full": bool(record.get("full", False)),
         "auc": _number(record.get("auc")),
         "test_auc": _number(record.get("test_auc")),

@@ -20,7 +20,7 @@ from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import FAILURES, Limits
 from dsgkit.experiment.plan import Cell, Point, Task, make_plan, solver_info
 from dsgkit.experiment.progress import RunProgress
-from dsgkit.experiment.results import CONFIG, PLAN
+from dsgkit.experiment.results import CONFIG, DATASET, PLAN
 from dsgkit.experiment.reuse import copy_records
 from dsgkit.experiment.schedule import Schedule
 from dsgkit.experiment.selection import best_point
@@ -163,6 +163,7 @@ def run_experiment(
     plan = make_plan(experiment, dataset)
     with Store(folder, fresh=options.fresh) as store:
         write_file(folder / CONFIG, experiment.to_yaml())
+        write_file(folder / DATASET, json.dumps(dataset.describe(), indent=2) + "\n")
         write_file(folder / PLAN, _plan_text(plan))
         if not options.fresh:
             copy_records(store, {task.key for task in plan})

@@ -126,8 +126,8 @@ def _set_axes(axes: Axes, drawn: Sequence[Entry], headroom: float) -> None:
     axes.set_yscale("log")
     axes.set_xlim(*_padded(min(sizes), max(sizes)))
     axes.set_ylim(*_padded(min(times), max(times), headroom))
-    _set_ticks(axes.xaxis, max(sizes) / min(sizes), short_count)
-    _set_ticks(axes.yaxis, max(times) / min(times), _seconds)
+    set_log_ticks(axes.xaxis, max(sizes) / min(sizes), short_count)
+    set_log_ticks(axes.yaxis, max(times) / min(times), _seconds)
 
 
 def _padded(low: float, high: float, headroom: float = 0.0) -> tuple[float, float]:
@@ -136,7 +136,7 @@ def _padded(low: float, high: float, headroom: float = 0.0) -> tuple[float, floa
     return low / ratio**MARGIN, high * ratio ** (MARGIN + headroom)
 
 
-def _set_ticks(axis: Axis, ratio: float, text: Callable[[float], str]) -> None:
+def set_log_ticks(axis: Axis, ratio: float, text: Callable[[float], str]) -> None:
     """Mark decades, and the steps 2 and 5 too where there are few decades."""
     few = math.log10(ratio) < FEW_DECADES
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))

@@ -23,6 +23,7 @@ LATEX_ESCAPES = {
     "|": r"\textbar{}",
     "±": r"$\pm$",
     "–": "--",
+    "→": r"$\to$",
 }
 
 
@@ -101,16 +102,18 @@ def markdown(layout: Layout) -> str:
 
 def plain(layout: Layout) -> str:
     """Return a table for a terminal, the best entries marked by ``*``."""
+    marked = any(cell.best for row in layout.rows for cell in row)
+    room = " " if marked else ""
     entries = [
-        [_joined(cell.text, cell.note) + ("*" if cell.best else " ") for cell in row]
+        [_joined(cell.text, cell.note) + ("*" if cell.best else room) for cell in row]
         for row in layout.rows
     ]
-    lines = [[layout.header[0], *(f"{name} " for name in layout.header[1:])], *entries]
+    lines = [[layout.header[0], *(name + room for name in layout.header[1:])], *entries]
     widths = _widths(lines)
     table = ["  ".join(_aligned(line, widths)).rstrip() for line in lines]
     table.insert(1, "  ".join("-" * width for width in widths))
     notes = [*layout.footnotes]
-    if any(cell.best for row in layout.rows for cell in row):
+    if marked:
         notes.insert(0, "* best")
     return "\n".join([layout.caption, "", *table, *_paragraphs(notes)]) + "\n"
 

@@ -65,7 +65,7 @@ def write_tables(results: Sequence[Results], folder: Path) -> list[Path]:
         tables = _tables_of(results[0], names[0], wanted)
     else:
         tables = _all_tables(results, names, wanted)
-    return [path for table in tables for path in _write(table, Path(folder) / "tables")]
+    return [path for table in tables for path in write_table(table, Path(folder) / "tables")]
 
 
 def text_table(results: Sequence[Results]) -> str:
@@ -97,8 +97,8 @@ def text_table(results: Sequence[Results]) -> str:
     return "\n".join(plain(layout) for layout in blocks)
 
 
-def _write(table: Table, folder: Path) -> list[Path]:
-    """Write the files of one table."""
+def write_table(table: Table, folder: Path) -> list[Path]:
+    """Write a table as CSV, Markdown and LaTeX and return the paths."""
     texts = {"csv": table.frame.to_csv(index=False)}
     for suffix, form in FORMATS.items():
         texts[suffix] = "\n".join(form(layout) for layout in table.layouts)

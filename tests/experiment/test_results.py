@@ -178,3 +178,18 @@ def test_a_broken_config_is_a_config_error(folder):
     (folder / "config.yaml").write_text("solver: 1\n")
     with pytest.raises(ConfigError):
         load_results(folder)
+
+
+def test_the_dataset_is_told_where_a_run_stored_it(folder):
+    assert load_results(folder).data == {}
+    (folder / "dataset.json").write_text('{"content_hash": "abc", "n_rows": 3}')
+    assert load_results(folder).data == {"content_hash": "abc", "n_rows": 3}
+
+
+def test_the_environments_are_those_that_the_records_name(folder):
+    records = [fit(key, environment=key) for key in ("one", "two", "lost")]
+    write(folder, *records, fit("again", environment="one"), fit("old"), fit("x", environment=None))
+    (folder / "environments").mkdir()
+    for name in ("two", "one", "unused"):
+        (folder / "environments" / f"{name}.json").write_text(json.dumps({"name": name}))
+    assert load_results(folder).environments == [{"name": "one"}, {"name": "two"}]

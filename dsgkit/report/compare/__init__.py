@@ -1,0 +1,39 @@
+"""Two results folders put side by side: what differs, and what of it is beyond chance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dsgkit.report.compare.comparison import Comparison, compare
+from dsgkit.report.compare.tables import all_tables
+from dsgkit.report.compare.text import comparison_text
+from dsgkit.report.tables import write_table
+
+__all__ = ["Comparison", "compare", "comparison_text", "write_comparison"]
+
+
+def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
+    """Write the tables and the figure of a comparison and return their paths.
+
+    The figure needs a fit that finished in both.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    folder : Path
+        Tables go to ``tables/`` in it as CSV, Markdown and LaTeX, the figure to ``figures/`` as
+        PDF and PNG.
+
+    Raises
+    ------
+    ResultsError
+        If the folder cannot be written.
+    """
+    tables = all_tables(comparison)
+    paths = [path for table in tables for path in write_table(table, folder / "tables")]
+    if comparison.effects:
+        from dsgkit.report.compare.figure import comparison_figure
+        from dsgkit.report.panels import save
+
+        paths += save(comparison_figure(comparison), folder / "figures" / "compare")
+    return paths

@@ -1,0 +1,638 @@
+"""Comparing two results folders: numbers against scipy and by hand, special cases, bad input."""
+
+import csv
+import itertools
+import json
+import math
+import statistics
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from scipy import stats
+
+from dsgkit.errors import ResultsError
+from dsgkit.experiment.results import load_results
+from dsgkit.report.compare import compare, comparison_text, write_comparison
+from dsgkit.report.compare.contrasts import holm, paired_contrast, unpaired_contrast
+from dsgkit.report.compare.effects import AUC, TEST_AUC, TIME
+from dsgkit.report.compare.figure import comparison_figure
+from dsgkit.report.compare.verdict import verdict
+from dsgkit.report.compare.wording import difference_text, ratio_text, trials_text
+from tests.report.conftest import results_of
+
+MACHINE = {"processor": "old", "threads": 2}
+RNG = np.random.default_rng(0)
+
+
+def by_signs(differences):
+    """Return the exact p-value of the signed-rank test by going through all signs."""
+    d = np.array([x for x in differences if x != 0])
+    ranks = stats.rankdata(np.abs(d))
+    center = ranks.sum() / 2
+    observed = abs(ranks[d > 0].sum() - center)
+    signs = itertools.product((0, 1), repeat=len(d))
+    sums = np.array([np.dot(sign, ranks) for sign in signs])
+    return np.mean(np.abs(sums - center) >= observed - 1e-9)
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Return a function that makes the results A and B of records, each with what it stores."""
+
+    def make_pair(a, b, **files):
+        made = []
+        for name, (experiment, records) in zip("ab", (a, b), strict=True):
+            folder = tmp_path / name
+            results_of(folder, experiment, records)
+            for file, contents in ({"environment": {"a": MACHINE, "b": MACHINE}} | files).items():
+                content = contents[name]
+                (folder / f"{file}.json").write_text(json.dumps(content))
+            made.append(load_results(folder))
+        return made
+
+    return make_pair
+
+
+@pytest.fixture
+def two(invent, pair):
+    """Return a function that makes A and B of one solver at one size from their AUCs and times."""
+
+    def make_two(a, b, *, times=((), ()), seeds=(0, 0), **files):
+        sides = []
+        for values, seconds, seed in zip((a, b), times, seeds, strict=True):
+            experiment = invent.experiment(
+                "codrna", solvers=("qsg_s2auc",), trials=len(values), seed=seed
+            )
+            seconds = seconds or [1.0] * len(values)
+            records = [
+                invent.record(experiment, "qsg_s2auc", trial, 500, auc=auc, times={"fit": second})
+                for trial, (auc, second) in enumerate(zip(values, seconds, strict=True))
+            ]
+            sides.append((experiment, records))
+        return pair(*sides, **files)
+
+    return make_two
+
+
+def effects_of(comparison, quantity):
+    return dict(comparison.effects).get(quantity, [])
+
+
+def effect_of(comparison, quantity=AUC):
+    (effect,) = effects_of(comparison, quantity)
+    return effect
+
+
+# --- intervals, tests, correction -------------------------------------------------------------
+
+
+def test_paired_numbers_by_hand():
+    a, b = np.array([0.80, 0.70, 0.90, 0.60]), np.array([0.82, 0.73, 0.91, 0.66])
+    d = b - a
+    mean, error = d.mean(), d.std(ddof=1) / 2
+    found = paired_contrast(a, b)
+    quantile = 3.182446305284263  # of Student's t with 3 degrees of freedom, from a table
+    assert found.difference == pytest.approx(0.03)
+    assert found.interval == pytest.approx((mean - quantile * error, mean + quantile * error))
+    assert found.p_t == pytest.approx(2 * stats.t.sf(mean / error, 3))
+    assert found.p_rank == pytest.approx(2 / 2**4)  # all of one sign
+    assert not found.identical
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 9, 12])
+@pytest.mark.parametrize("zeros", [0, 1])
+@pytest.mark.parametrize("digits", [1, 12])
+def test_paired_tests_are_those_of_scipy_and_of_all_signs(n, zeros, digits):
+    rng = np.random.default_rng(n)
+    d = np.round(rng.normal(0.3, 1, n), digits)
+    d[d == 0] = 0.1
+    if digits == 12:
+        d[:zeros] = 0.0
+    a = np.zeros(n)
+    found = paired_contrast(a, a + d)
+    test = stats.ttest_1samp(d, 0)
+    assert found.p_t == pytest.approx(test.pvalue)
+    assert found.interval == pytest.approx(tuple(test.confidence_interval(0.95)))
+    assert found.p_rank == pytest.approx(by_signs(d))
+
+
+def test_unpaired_numbers_by_hand():
+    a, b = np.array([1.0, 2.0, 4.0]), np.array([3.0, 5.0, 8.0, 9.0])
+    va, vb = a.var(ddof=1) / 3, b.var(ddof=1) / 4
+    freedom = (va + vb) ** 2 / (va**2 / 2 + vb**2 / 3)
+    difference = b.mean() - a.mean()
+    found = unpaired_contrast(a, b)
+    reach = stats.t.ppf(0.975, freedom) * math.sqrt(va + vb)
+    assert found.difference == pytest.approx(difference)
+    assert found.interval == pytest.approx((difference - reach, difference + reach))
+    assert found.p_t == pytest.approx(2 * stats.t.sf(difference / math.sqrt(va + vb), freedom))
+    # U = 11: of the 35 orders of 3 and 4 values, one has U = 12 and one 11, and so from below
+    assert found.p_rank == pytest.approx(4 / 35)
+
+
+@pytest.mark.parametrize("contrast", [paired_contrast, unpaired_contrast])
+def test_one_trial_has_a_difference_and_no_test(contrast):
+    found = contrast(np.array([0.5]), np.array([0.75]))
+    assert (found.difference, found.interval, found.p_t, found.p_rank) == (0.25, None, None, None)
+
+
+def test_pairs_without_any_difference_are_identical():
+    values = RNG.random(7)
+    found = paired_contrast(values, values.copy())
+    assert found.identical
+    assert (found.difference, found.interval, found.p_t, found.p_rank) == (0, None, None, None)
+
+
+def test_the_same_difference_everywhere_leaves_nothing_to_a_t_test():
+    a = np.array([0.1, 0.2, 0.7, 0.3])
+    found = paired_contrast(a, a + 0.1)  # equal but for rounding
+    assert found.interval == (found.difference, found.difference)
+    assert found.p_t is None
+    assert found.p_rank is not None
+
+
+def test_independent_groups_without_variance():
+    same = unpaired_contrast(np.full(3, 0.5), np.full(4, 0.5))
+    assert (same.difference, same.p_t, same.p_rank) == (0, None, None)
+    other = unpaired_contrast(np.full(3, 0.5), np.full(4, 0.75))
+    assert (other.interval, other.p_t) == ((0.25, 0.25), None)
+    assert 0 < other.p_rank < 0.05
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, None, 0.6]) == [1.0, None, 1.0]
+    assert holm([0.02, None]) == [0.02, None]
+    assert holm([None]) == [None]
+    assert holm([]) == []
+
+
+# --- a comparison -----------------------------------------------------------------------------
+
+
+def test_every_solver_and_size_with_the_numbers_of_scipy(invent, pair):
+    experiment = invent.experiment("codrna", trials=8)
+    sides = [invent.typical(experiment, sizes=(500, 5000), seed=s, test=True) for s in (1, 2)]
+    comparison = compare(*pair(*((experiment, records) for records in sides)))
+    assert comparison.paired
+    for quantity, column in ((AUC, "auc"), (TEST_AUC, "test_auc"), (TIME, None)):
+        effects = effects_of(comparison, quantity)
+        assert len(effects) == 4 * 2
+        for effect in effects:
+            a, b = (
+                [
+                    record["times"]["fit"] if column is None else record[column]
+                    for record in records
+                    if (record["solver"], record["n_unlabeled"]) == (effect.solver, effect.size.n)
+                ]
+                for records in sides
+            )
+            if column is None:
+                assert effect.ratio == pytest.approx(statistics.median(b) / statistics.median(a))
+                a, b = np.log(a), np.log(b)
+            else:
+                assert (effect.a, effect.b) == pytest.approx((np.mean(a), np.mean(b)))
+                assert effect.contrast.difference == pytest.approx(np.mean(b) - np.mean(a))
+            assert effect.contrast.p_t == pytest.approx(stats.ttest_rel(b, a).pvalue)
+            assert effect.contrast.p_rank == pytest.approx(stats.wilcoxon(b, a).pvalue)
+        raw = sorted(effect.contrast.p_t for effect in effects)
+        least = min(effects, key=lambda effect: effect.contrast.p_t)
+        assert least.holm_t == pytest.approx(min(1, 8 * raw[0]))
+
+
+def test_only_trials_that_finished_in_both_make_pairs(invent, pair):
+    experiment = invent.experiment("codrna", trials=4, solvers=("samult",))
+    a = [invent.record(experiment, "samult", t, 500, auc=0.5 + 0.1 * t) for t in range(4)]
+    b = [invent.record(experiment, "samult", t, 500, auc=0.6 + 0.1 * t**2) for t in (3, 0, 1)]
+    b.append(invent.failure(experiment, "samult", 2, 500, "indefinite"))
+    effect = effect_of(compare(*pair((experiment, a), (experiment, b))))
+    assert effect.values_a.tolist() == [0.5, 0.6, 0.8]
+    assert effect.values_b.tolist() == pytest.approx([0.6, 0.7, 1.5])
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"seed": 3}, "seed is 0 in A and 3 in B"),
+        ({"labeled": 100}, "protocol.labeled is 200 in A and 100 in B"),
+        ({"scale": (-1.0, 1.0)}, "protocol.scale is [0.0, 1.0] in A and [-1.0, 1.0] in B"),
+    ],
+)
+def test_other_splits_are_not_paired_and_the_reason_is_told(invent, pair, change, reason):
+    one = invent.experiment("codrna", trials=5, solvers=("samult",))
+    protocol = one.protocol.model_copy(update={k: v for k, v in change.items() if k != "seed"})
+    other = one.model_copy(update={"protocol": protocol, "seed": change.get("seed", 0)})
+    a = [invent.record(one, "samult", t, 500, auc=x) for t, x in enumerate((0.5, 0.6, 0.8))]
+    b = [invent.record(other, "samult", t, 500, auc=x) for t, x in enumerate((0.6, 0.7, 0.9, 0.8))]
+    comparison = compare(*pair((one, a), (other, b)))
+    assert comparison.unpaired == [reason]
+    effect = effect_of(comparison)
+    expected = stats.ttest_ind([0.6, 0.7, 0.9, 0.8], [0.5, 0.6, 0.8], equal_var=False)
+    assert effect.contrast.p_t == pytest.approx(expected.pvalue)
+    text = comparison_text(comparison, 120)
+    assert f"Trials are not paired: {reason}." in text
+    assert "Welch's t-test" in text
+    assert "3+4" in text
+
+
+def test_the_content_of_the_data_decides_whatever_its_name(two):
+    values = [0.5, 0.6], [0.6, 0.8]
+    same = {"dataset": {name: {"content_hash": "x"} for name in "ab"}}
+    assert compare(*two(*values, **same)).paired
+    other = {"dataset": {"a": {"content_hash": "x"}, "b": {"content_hash": "y"}}}
+    assert compare(*two(*values, **other)).unpaired == ["the rows of codrna differ"]
+
+
+def test_a_common_key_stands_for_the_data_where_no_hash_is_stored(invent, pair):
+    experiment = invent.experiment("codrna", trials=2, solvers=("samult",))
+    a = [invent.record(experiment, "samult", t, 500) for t in range(2)]
+    b = [record | {"key": f"other {record['key']}"} for record in a]
+    assert compare(*pair((experiment, a), (experiment, [a[0], b[1]]))).paired
+    (reason,) = compare(*pair((experiment, a), (experiment, b))).unpaired
+    assert "not stored in both" in reason
+
+
+def test_different_data_are_named(invent, pair):
+    sides = []
+    for dataset in ("codrna", "ijcnn1"):
+        experiment = invent.experiment(dataset, trials=3, solvers=("samult",))
+        sides.append((experiment, [invent.record(experiment, "samult", t, 500) for t in range(3)]))
+    hashes = {"a": {"content_hash": "x"}, "b": {"content_hash": "y"}}
+    comparison = compare(*pair(*sides, dataset=hashes))
+    assert comparison.unpaired == ["the data are codrna in A and ijcnn1 in B"]
+
+
+# --- the verdict ------------------------------------------------------------------------------
+
+
+def test_identical_results_are_said_to_be(invent, pair):
+    experiment = invent.experiment("codrna", trials=3)
+    records = invent.typical(experiment, sizes=(500, 20_000))
+    slower = [r | {"times": {"fit": [1.9, 2.0, 2.1][r["trial"]]}} for r in records]
+    records = [r | {"times": {"fit": 1.0}} for r in records]
+    comparison = compare(*pair((experiment, records), (experiment, slower)))
+    assert verdict(comparison) == (
+        "All 24 common results are identical; training time: B takes 2.00 times as long "
+        "(median over 6; 6 significant: QSG-S2AUC, SAMULT, PNU-AUC, RFF-S2AUC)."
+    )
+
+
+def test_the_last_bit_counts(two):
+    a = [0.5, 0.625]
+    assert compare(*two(a, a)).identical == 2
+    comparison = compare(*two(a, [0.5, math.nextafter(0.625, 1)]))
+    assert (comparison.identical, comparison.common) == (1, 2)
+    assert "1 of 2 common results are identical." in comparison_text(comparison, 120)
+
+
+def test_a_chosen_hyper_parameter_is_part_of_a_result(invent, pair):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    sides = [
+        (experiment, [invent.record(experiment, "samult", 0, 500, params={"lam": lam})])
+        for lam in (1.0, 8.0)
+    ]
+    assert compare(*pair(*sides)).identical == 0
+
+
+def test_a_clear_difference_is_found_and_its_direction_told(two):
+    a = list(0.7 + 0.1 * RNG.random(8))
+    b = [x + 0.05 + 0.001 * t for t, x in enumerate(a)]
+    times = [1.0 + 0.01 * t for t in range(8)], [0.62 + 0.011 * t for t in range(8)]
+    text = verdict(compare(*two(a, b, times=times)))
+    assert text == (
+        "AUC: B is higher in 1 (QSG-S2AUC) of 1 comparison at the 5% level after Holm's correction "
+        "(paired t-tests); training time: B takes 0.64 times as long (median over 1; 1 "
+        "significant: QSG-S2AUC)."
+    )
+    assert "B is lower in 1 (QSG-S2AUC) of 1" in verdict(compare(*two(b, a, times=times)))
+
+
+def test_no_difference_is_said_with_the_number_of_comparisons(invent, pair):
+    experiment = invent.experiment("codrna", trials=5)
+    a = invent.typical(experiment, sizes=(500, 5000), seed=1)
+    rng = np.random.default_rng(3)
+    b = [
+        record | {"auc": record["auc"] + 0.01 * rng.normal()}
+        if record["solver"] != "samult"
+        else record
+        for record in a
+    ]
+    assert verdict(compare(*pair((experiment, a), (experiment, b)))).startswith(
+        "AUC: no difference at the 5% level after Holm's correction (6 comparisons, paired "
+        "t-tests; 2 more identical); training time: identical"
+    )
+
+
+def test_one_trial_is_no_test(two):
+    comparison = compare(*two([0.5], [0.6], times=([1.0], [3.0])))
+    assert verdict(comparison) == (
+        "AUC: not tested, for want of trials (1 comparison); training time: B takes 3.00 times "
+        "as long (median over 1)."
+    )
+    assert "Holm: " not in comparison_text(comparison, 120)
+
+
+def test_identical_comparisons_are_not_counted_as_tests(invent, pair):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult", "pnu_auc"))
+    records = [invent.record(experiment, solver, 0, 500) for solver in experiment.solvers]
+    changed = [records[0], records[1] | {"auc": 0.5}]
+    text = verdict(compare(*pair((experiment, records), (experiment, changed))))
+    assert text == (
+        "AUC: not tested, for want of trials (1 comparison; 1 more identical); training time: "
+        "identical."
+    )
+
+
+def test_nothing_finished_in_both(invent, pair, tmp_path):
+    experiment = invent.experiment("codrna", trials=2, solvers=("samult",))
+    a = [invent.record(experiment, "samult", t, 500) for t in range(2)]
+    b = [invent.failure(experiment, "samult", t, 500, "out_of_memory") for t in range(2)]
+    comparison = compare(*pair((experiment, a), (experiment, b)))
+    assert verdict(comparison) == "No fit finished in both A and B."
+    paths = write_comparison(comparison, tmp_path / "out")
+    assert {path.stem for path in paths} == {"compare_status"}
+    assert "out of memory" in comparison_text(comparison, 80)
+
+
+def test_times_of_other_machines_are_no_comparison(two):
+    values = [0.5, 0.6], [0.6, 0.8]
+    fine = compare(*two(*values))
+    assert fine.timing_problems == fine.environment == []
+    other = MACHINE | {"processor": "new", "libraries": {"numpy": "3"}}
+    times = [1.0, 1.1], [2.0, 2.1]
+    comparison = compare(*two(*values, times=times, environment={"a": MACHINE, "b": other}))
+    assert comparison.timing_problems == ["the processor is old in A and new in B"]
+    assert verdict(comparison).endswith(", but times are not comparable.")
+    text = comparison_text(comparison, 120)
+    assert "Warning: times are not comparable: the processor is old in A and new in B." in text
+    assert "  processor: old → new\n  libraries.numpy: – → 3" in text
+
+
+def test_times_of_unknown_machines_are_no_comparison(two):
+    comparison = compare(*two([0.5], [0.6], environment={"a": MACHINE, "b": {}}))
+    assert comparison.timing_problems == ["processor and threads are not stored in both"]
+
+
+def test_every_environment_of_a_folder_counts(invent, pair, tmp_path):
+    experiment = invent.experiment("codrna", trials=2, solvers=("samult",))
+    names = ("one", "two")
+    records = [invent.record(experiment, "samult", t, 500, environment=names[t]) for t in range(2)]
+    a, b = pair((experiment, records), (experiment, [r | {"environment": "one"} for r in records]))
+    for folder in (a.folder, b.folder):
+        (folder / "environments").mkdir()
+        for name, threads in (("one", 2), ("two", 1)):
+            text = json.dumps(MACHINE | {"threads": threads})
+            (folder / "environments" / f"{name}.json").write_text(text)
+    comparison = compare(load_results(a.folder), load_results(b.folder))
+    assert comparison.timing_problems == ["the number of threads is 2 and 1 in A and 2 in B"]
+    again = compare(load_results(a.folder), load_results(a.folder))
+    assert again.environment == []
+    assert again.timing_problems == ["the number of threads is 2 and 1 in A and 2 and 1 in B"]
+
+
+# --- what differs besides -----------------------------------------------------------------------
+
+
+def test_fits_of_one_side_and_statuses_that_differ(invent, pair, tmp_path):
+    a = invent.experiment("codrna", trials=3, solvers=("qsg_s2auc", "samult"))
+    b = invent.experiment("codrna", trials=3, solvers=("qsg_s2auc", "pnu_auc"))
+    sizes = (500, 2000)
+    in_a = [invent.record(a, s, t, n) for s in a.solvers for t in range(3) for n in (*sizes, 9000)]
+    in_b = [invent.record(b, s, t, n) for s in b.solvers for t in (0, 2) for n in sizes]
+    in_b[0] = invent.failure(b, "qsg_s2auc", 0, 500, "out_of_memory", needed=2**30)
+    comparison = compare(*pair((a, in_a), (b, in_b)))
+    rows = [(m.solver, [s.n for s in m.sizes], m.trials, m.a, m.b) for m in comparison.mismatches]
+    assert rows == [
+        ("qsg_s2auc", [500], (0,), "ok", "out of memory"),
+        ("qsg_s2auc", [500, 2000], (1,), "ok", "not run"),
+        ("qsg_s2auc", [9000], (0, 1, 2), "ok", "not run"),
+        ("samult", [500, 2000, 9000], (0, 1, 2), "ok", "not run"),
+        ("pnu_auc", [500, 2000], (0, 2), "not run", "ok"),
+    ]
+    write_comparison(comparison, tmp_path / "out")
+    stored = read_csv(tmp_path / "out", "compare_status")
+    assert len(stored) == 1 + 2 + 3 + 9 + 4
+    assert stored[0]["status_b"] == "out of memory"
+    text = comparison_text(comparison, 120)
+    assert "500, 2,000, 9,000" in text
+    assert "1-3" in text
+
+
+def test_changed_choices_are_counted_by_trial(invent, pair):
+    experiment = invent.experiment("codrna", trials=4, solvers=("samult",))
+
+    def records(sigmas):
+        return [
+            invent.record(experiment, "samult", t, n, params={"lam": 1.0, "sigma": sigma})
+            for t, sigma in enumerate(sigmas)
+            for n in (500, 2000)
+        ]
+
+    comparison = compare(
+        *pair(
+            (experiment, records([0.125, 0.125, 1.0, 8.0])),
+            (experiment, records([1.0, 1.0, 1.0, 0.125])),
+        )
+    )
+    lam, sigma = comparison.choices
+    assert (lam.parameter, lam.differing) == ("lam", [])
+    assert sigma.changes == [(("0.125", "1"), 2), (("8", "0.125"), 1)]
+    text = comparison_text(comparison, 120)
+    assert "0.125 → 1 (2), 8 → 0.125 (1)" in text
+    assert "3/4" in text
+    assert "The same in every trial: SAMULT lam." in text
+
+
+def test_a_parameter_fixed_on_one_side_is_compared_with_the_choices(invent, pair):
+    a = invent.experiment("codrna", trials=1, solvers=("samult",))
+    spec = a.solvers["samult"].model_copy(update={"grid": {}, "params": {"lam": 0.5}})
+    b = a.model_copy(update={"solvers": {"samult": spec}})
+    sides = [
+        (a, [invent.record(a, "samult", 0, 500, params={"lam": 8.0, "sigma": 1.0})]),
+        (b, [invent.record(b, "samult", 0, 500, params={})]),
+    ]
+    changes = {one.parameter: one.changes for one in compare(*pair(*sides)).choices}
+    assert changes == {"lam": [(("8", "0.5"), 1)], "sigma": [(("1", "default"), 1)]}
+
+
+def test_choices_of_other_splits_are_counted_on_each_side(invent, pair):
+    a = invent.experiment("codrna", trials=3, solvers=("samult",))
+    b = a.model_copy(update={"seed": 1})
+    in_a = [invent.record(a, "samult", t, 500, params={"lam": 1.0 + t % 2}) for t in range(3)]
+    in_b = [invent.record(b, "samult", 0, 500, params={"lam": 2.0})]
+    text = comparison_text(compare(*pair((a, in_a), (b, in_b))), 120)
+    line = next(line for line in text.splitlines() if "lam" in line)
+    assert line.split() == ["SAMULT", "lam", "1", "(2),", "2", "(1)", "2", "(1)"]
+
+
+def test_config_changes_are_readable(invent, pair):
+    base = invent.experiment("codrna", trials=2, solvers=("qsg_s2auc", "samult"))
+    long = [2.0**i for i in range(-10, 4)]
+
+    def changed(grid, params, **parts):
+        spec = base.solvers["qsg_s2auc"].model_copy(update={"grid": grid, "params": params})
+        return base.model_copy(update={"solvers": base.solvers | {"qsg_s2auc": spec}} | parts)
+
+    a = changed({"lam": long, "sigma": [1.0, 0.5], "gamma": [0.5]}, {"batch_size": 64})
+    b = changed({"lam": [*long[1:], 16.0], "sigma": [0.5, 1.0], "t0": [1.0]}, {}, name="other")
+    b = b.model_copy(update={"solvers": {"qsg_s2auc": b.solvers["qsg_s2auc"]}})
+    sides = [(one, [invent.record(one, "qsg_s2auc", 0, 500)]) for one in (a, b)]
+    found = {d.key: (d.a, d.b) for d in compare(*pair(*sides)).config}
+    solver = "solvers.qsg_s2auc"
+    assert found == {
+        "name": ("codrna_s2auc", "other"),
+        f"{solver}.params.batch_size": ("64", "–"),
+        f"{solver}.grid.lam": (
+            "0.000976562, 0.00195312, .., 8 (14 values)",
+            "0.00195312, 0.00390625, .., 16 (14 values); new: 16; gone: 0.000976562",
+        ),
+        f"{solver}.grid.gamma": ("0.5", "–"),
+        f"{solver}.grid.t0": ("–", "1"),
+        "solvers.samult": ("SAMULT", "–"),
+    }
+
+
+# --- what is written ----------------------------------------------------------------------------
+
+
+def read_csv(folder, name):
+    with (folder / "tables" / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def typical(invent, pair):
+    a = invent.experiment("codrna", trials=6, name="before")
+    b = a.model_copy(update={"name": "after"})
+    sizes = (500, 5000, 20_000)
+    sides = [(a, invent.typical(a, sizes=sizes, seed=4, test=True))]
+    sides.append((b, invent.typical(b, sizes=sizes, seed=5, test=True)))
+    return compare(*pair(*sides))
+
+
+def test_every_format_is_written_with_unrounded_numbers(typical, tmp_path):
+    out = tmp_path / "out"
+    paths = write_comparison(typical, out)
+    assert sorted(paths) == sorted(path for path in out.rglob("*") if path.is_file())
+    tables = ("auc", "auc_test", "time", "params", "config")
+    assert {path.name for path in paths} == {
+        f"compare_{table}.{suffix}" for table in tables for suffix in ("csv", "md", "tex")
+    } | {"compare.pdf", "compare.png"}
+    for row, effect in zip(read_csv(out, "compare_auc"), effects_of(typical, AUC), strict=True):
+        assert float(row["difference"]) == pytest.approx(effect.contrast.difference, rel=1e-12)
+        assert float(row["interval_low"]) == pytest.approx(effect.contrast.interval[0], rel=1e-12)
+        assert float(row["holm_rank"]) == pytest.approx(effect.holm_rank, rel=1e-12)
+    for row, effect in zip(read_csv(out, "compare_time"), effects_of(typical, TIME), strict=True):
+        logs = np.log(effect.values_b / effect.values_a)
+        mean_ratio = math.exp(logs.mean())
+        assert float(row["ratio_of_medians"]) == pytest.approx(effect.ratio, rel=1e-12)
+        assert float(row["geometric_mean_ratio"]) == pytest.approx(mean_ratio, rel=1e-9)
+        assert float(row["interval_low"]) < mean_ratio < float(row["interval_high"])
+    assert "→" not in (out / "tables" / "compare_params.tex").read_text()
+    assert imread(out / "figures" / "compare.png").shape[1] > 1000
+
+
+def test_the_figure_shows_differences_intervals_and_ratios(typical):
+    auc, test_auc, time = comparison_figure(typical).axes
+    assert [axes.get_title() for axes in (auc, test_auc, time)] == [
+        "AUC",
+        "AUC (test part)",
+        "Training time",
+    ]
+    for axes, quantity in ((auc, AUC), (time, TIME)):
+        effects = effects_of(typical, quantity)
+        markers = [line for line in axes.get_lines() if line.get_label() in typical.labels]
+        expected = [e.ratio if quantity is TIME else e.contrast.difference for e in effects]
+        assert [line.get_ydata()[0] for line in markers] == pytest.approx(expected)
+        assert [line.get_label() for line in markers] == [effect.solver for effect in effects]
+        open_ = [line.get_markerfacecolor() == "white" for line in markers]
+        assert open_ == [not effect.significant for effect in effects]
+    intervals = [tuple(line.get_ydata()) for line in auc.get_lines() if len(line.get_ydata()) == 2]
+    assert {effect.contrast.interval for effect in effects_of(typical, AUC)} <= set(intervals)
+
+
+def test_a_narrow_terminal_leaves_out_the_tests_by_ranks(typical):
+    wide, narrow = comparison_text(typical, 120), comparison_text(typical, 80)
+    headers = [
+        next(line for line in text.splitlines() if line.startswith("Solver"))
+        for text in (wide, narrow)
+    ]
+    assert [header.split("]")[1].split() for header in headers] == [
+        ["p", "(t)", "Holm", "p", "(W)", "Holm"],
+        ["p", "(t)", "Holm"],
+    ]
+    tables = narrow[narrow.index("AUC on the unlabelled") :].split("Training time")[0]
+    assert max(map(len, tables.splitlines())) <= 80
+    assert "A wider terminal" in narrow
+    assert "A wider terminal" not in wide
+    assert max(map(len, wide.splitlines())) <= 120
+
+
+def test_tests_by_ranks_that_can_reject_nothing_are_said_to_be(two):
+    few = comparison_text(compare(*two([0.5, 0.6, 0.7], [0.6, 0.5, 0.9])), 120)
+    assert "cannot give a p below 0.25" in " ".join(few.split())
+    many = comparison_text(compare(*two(list(RNG.random(6)), list(RNG.random(6)))), 120)
+    assert "cannot give a p" not in " ".join(many.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (difference_text(0.01234, (-0.001, 0.02)), "+0.0123 [-0.0010, 0.0200]"),
+        (difference_text(2e-6, (-1e-6, 5e-6)), "+2.0e-06 [-1.0e-06, 5.0e-06]"),
+        (difference_text(-0.25, None), "-0.2500"),
+        (ratio_text(0.0788), "0.079"),
+        (ratio_text(0.624), "0.62"),
+        (ratio_text(1234.5), "1,234"),
+        (trials_text((0, 1, 2, 4, 6, 7)), "1-3, 5, 7-8"),
+    ],
+)
+def test_how_numbers_are_written(text, expected):
+    assert text == expected
+
+
+# --- bad input ----------------------------------------------------------------------------------
+
+
+def test_nothing_in_common_is_an_error_in_one_line(invent, pair):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult", "pnu_auc"))
+    sides = [
+        (experiment, [invent.record(experiment, solver, 0, 500)]) for solver in experiment.solvers
+    ]
+    with pytest.raises(ResultsError, match=r"no fit is in both; compare runs that share") as caught:
+        compare(*pair(*sides))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_without_fits_is_named(invent, pair):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    a, b = pair((experiment, [invent.record(experiment, "samult", 0, 500)]), (experiment, []))
+    with pytest.raises(ResultsError, match=r"/b: no fit is recorded yet"):
+        compare(a, b)
+
+
+def test_a_fit_recorded_twice_counts_once(invent, pair):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    old = invent.record(experiment, "samult", 0, 500, auc=0.5, key="old")
+    new = invent.record(experiment, "samult", 0, 500, auc=0.75)
+    effect = effect_of(compare(*pair((experiment, [old, new]), (experiment, [new]))))
+    assert effect.values_a.tolist() == [0.75]
+
+
+def test_a_time_of_zero_is_a_microsecond(two):
+    effect = effect_of(
+        compare(*two([0.5, 0.6], [0.6, 0.7], times=([0.0, 0.0], [1e-6, 1e-5]))), TIME
+    )
+    assert effect.ratios == pytest.approx([1, 10])
+    assert effect.ratio == pytest.approx(5.5)
+
+
+def test_labels_are_those_of_a(invent, pair):
+    a = invent.experiment("codrna", trials=1, solvers=("mine",), labels={"mine": "In A"})
+    b = invent.experiment("codrna", trials=1, solvers=("mine",), labels={"mine": "In B"})
+    sides = [(one, [invent.record(one, "mine", 0, 500)]) for one in (a, b)]
+    comparison = compare(*pair(*sides))
+    assert comparison.labels == {"mine": "In A"}
+    assert replace(comparison.config[0]).key == "solvers.mine.label"
