@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install quickstart test lint format bench clean
+.PHONY: help install quickstart reproduce-all test lint format bench clean
 
 help:
 	@echo "make quickstart   set up, run the first paper's experiment on the digits, draw its figures"
 	@echo "make test         set up, check format, lint and types, run all tests"
 	@echo "make format       format the code"
+	@echo "make reproduce-all [PROFILE=quick]"
+	@echo "                  run every config, or go on with it; ends in results/report.html"
 	@echo "make bench        measure the engine against the author-style loop and the hardware"
 
 $(VENV)/.installed: pyproject.toml
@@ -21,6 +23,10 @@ install: $(VENV)/.installed
 
 quickstart: install
 	$(BIN)/dsg run configs/quickstart.yaml
+
+reproduce-all: install
+	$(BIN)/dsg run $(sort $(wildcard configs/*.yaml)) $(PROFILE:%=--profile %) \
+		--report results/report$(PROFILE:%=-%).html
 
 test: lint
 	$(BIN)/python -m pytest

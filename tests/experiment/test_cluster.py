@@ -46,6 +46,14 @@ class Slow(PairwiseAUCEstimator):
         return np.asarray(X) @ self.direction_
 
 
+class Telling(Slow):
+    def fit(self, X, y, X_unlabeled):
+        names = ("MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+        self.set_ = sum(name in os.environ for name in names)
+        self.direction_ = np.ones(X.shape[1])
+        return self
+
+
 class Fatal(Slow):
     def fit(self, X, y, X_unlabeled):
         if len(X_unlabeled) > 64:
@@ -171,6 +179,15 @@ def test_a_dask_worker_that_is_killed_costs_nothing(experiment, address, tmp_pat
         assert run.wait(120) == 0
     lines = [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
     assert [line["status"] for line in lines] == ["ok", "ok"]
+
+
+def test_cells_have_the_environment_of_a_run_on_one_machine(experiment, address, tmp_path):
+    """A nanny's settings for Dask's own computations made fits four times slower."""
+    telling = experiment(*only("Telling"), "protocol.trials=1", "sweep.unlabeled=[all]")
+    run_experiment(telling, tmp_path / "telling", Options(scheduler=address))
+    record = json.loads((tmp_path / "telling" / "cells.jsonl").read_text())
+    here = ("MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    assert record["estimator"]["set_"] == sum(name in os.environ for name in here)
 
 
 def test_limits_and_crashes_are_handled_there(experiment, address, tmp_path):
