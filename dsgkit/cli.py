@@ -274,47 +274,90 @@ def verify(name: str) -> None:
         raise SystemExit(1)
 
 
-def _results_arguments(command: Any) -> Any:
-    command = click.option(
-        "--out",
-        type=click.Path(path_type=Path, file_okay=False),
-        help="Folder to write to; default: the results folder itself.",
-    )(_debug_option(command))
-    return click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))(
-        command
-    )
+_results_argument = click.argument(
+    "results", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+
+
+def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
+    """Return the arguments of a command that writes tables or figures of results."""
+
+    def add(command: Any) -> Any:
+        options = [
+            _results_argument,
+            click.option(
+                "--out",
+                type=click.Path(path_type=Path, file_okay=False),
+                help="Folder to write to; default: the results folder itself.",
+            ),
+            click.option(
+                "--only",
+                multiple=True,
+                metavar="NAME",
+                help=f"Make this {what} only, such as {example}; may be repeated.",
+            ),
+            _debug_option,
+        ]
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 @cli.command()
-@_results_arguments
-def table(results: tuple[Path, ...], out: Path | None) -> None:
+@_drawing_options("table", "auc_table")
+def table(results: tuple[Path, ...], out: Path | None, only: tuple[str, ...]) -> None:
     """Print and write the tables of stored RESULTS; several folders are put side by side."""
     from dsgkit.experiment.results import load_results
     from dsgkit.report import text_table, write_tables
 
+    target = _target(results, out, "folder")
     loaded = [load_results(folder) for folder in results]
-    click.echo(text_table(loaded))
-    for path in write_tables(loaded, _target(results, out)):
+    click.echo(text_table(loaded, only))
+    for path in write_tables(loaded, target, only):
         click.echo(path)
 
 
 @cli.command()
-@_results_arguments
-def plot(results: tuple[Path, ...], out: Path | None) -> None:
+@_drawing_options("figure", "time_curve")
+def plot(results: tuple[Path, ...], out: Path | None, only: tuple[str, ...]) -> None:
     """Draw the figures of stored RESULTS; several folders become panels of one figure."""
     from dsgkit.experiment.results import load_results
     from dsgkit.report import draw_figures
     from dsgkit.report.titles import all_outputs
 
+    target = _target(results, out, "folder")
     loaded = [load_results(folder) for folder in results]
-    for path in draw_figures(loaded, _target(results, out), all_outputs(loaded)):
+    for path in draw_figures(loaded, target, all_outputs(loaded), only):
         click.echo(path)
 
 
-def _target(results: tuple[Path, ...], out: Path | None) -> Path:
-    """Return where tables or figures of some results go."""
+@cli.command()
+@_results_argument
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write; default: report.html in the results folder.",
+)
+@_debug_option
+def report(results: tuple[Path, ...], out: Path | None) -> None:
+    """Write one HTML page on stored RESULTS that needs no other file and no network.
+
+    Several folders get an overview and a section each.
+    """
+    from dsgkit.experiment.results import load_results
+    from dsgkit.report.html import write_page
+
+    target = _target(results, out, "file")
+    path = target if out else target / "report.html"
+    click.echo(write_page([load_results(folder) for folder in results], path))
+
+
+def _target(results: tuple[Path, ...], out: Path | None, what: str) -> Path:
+    """Return where to write what is made of some results."""
     if out is None and len(results) > 1:
-        raise click.UsageError("several results folders need --out, the folder to write to")
+        raise click.UsageError(f"several results folders need --out, the {what} to write to")
     return out or results[0]
 
 

@@ -20,6 +20,9 @@ ENVIRONMENT = "environment.json"
 PLAN = "plan.json"
 """Files of a results folder beside the store's."""
 
+ENVIRONMENTS = "environments"
+"""Folder of the environments that records refer to."""
+
 FIT_COLUMNS = (
     "solver",
     "label",
@@ -65,6 +68,10 @@ class Results:
         One row per fit, with the columns `FIT_COLUMNS`.
     search : DataFrame
         One row per share of a hyper-parameter search, with the columns `SEARCH_COLUMNS`.
+    records : list of dict
+        The records themselves, of fits and of searches.
+    planned : int or None
+        How many cells the plan has; None without a stored plan.
     """
 
     folder: Path
@@ -72,6 +79,8 @@ class Results:
     environment: dict[str, Any]
     cells: pd.DataFrame
     search: pd.DataFrame
+    records: list[dict[str, Any]]
+    planned: int | None
 
     @property
     def dataset(self) -> str:
@@ -115,13 +124,30 @@ def load_results(folder: Path | str) -> Results:
             f"{folder}: not a results folder (it has no {CONFIG}); name a folder that a run made"
         )
     experiment = load_experiment(config)
-    records = _planned(read_records(folder / CELLS), _read_plan(folder / PLAN))
+    plan = _read_plan(folder / PLAN)
+    records = [
+        _labelled(record, experiment) for record in _planned(read_records(folder / CELLS), plan)
+    ]
     return Results(
         folder=folder,
         experiment=experiment,
         environment=_read_json(folder / ENVIRONMENT, {}),
-        **_frames([_labelled(record, experiment) for record in records]),
+        **_frames(records),
+        records=records,
+        planned=None if plan is None else len(plan),
     )
+
+
+def load_environments(results: Results) -> dict[str, dict[str, Any]]:
+    """Read the environments that records refer to, under their names, in order of first use.
+
+    One whose file is gone is empty.
+    """
+    names = [record.get("environment") for record in results.records]
+    folder = results.folder / ENVIRONMENTS
+    return {
+        name: _read_json(folder / f"{name}.json", {}) for name in dict.fromkeys(names) if name
+    }
 
 
 def _read_json(path: Path, default: Any) -> Any:

@@ -23,14 +23,11 @@ from dsgkit.experiment.cells import Bench, failed_record, run_cell
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.experiment.plan import Cell, Point, Task, make_plan
 from dsgkit.experiment.progress import RunProgress
-from dsgkit.experiment.results import CONFIG, ENVIRONMENT, PLAN
+from dsgkit.experiment.results import CONFIG, ENVIRONMENT, ENVIRONMENTS, PLAN
 from dsgkit.experiment.selection import best_point
 from dsgkit.experiment.store import Record, Store, check_writable, write_file
 from dsgkit.memory import share_memory
 from dsgkit.threads import set_threads
-
-ENVIRONMENTS = "environments"
-"""Folder of the environments that records refer to."""
 
 
 @dataclass

@@ -28,11 +28,23 @@ LATEX_ESCAPES = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry: its text, a remark to it, and whether it is the best of its group."""
+    """One entry of a table.
+
+    Attributes
+    ----------
+    text : str
+    note : str
+        A remark to it.
+    best : bool
+        Whether it is the best of its group.
+    value : float or None
+        The number that the text shows, by which entries are put in order.
+    """
 
     text: str
     note: str = ""
     best: bool = False
+    value: float | None = None
 
 
 @dataclass(frozen=True)

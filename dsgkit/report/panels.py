@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -73,6 +74,14 @@ def save(figure: Figure, stem: Path) -> list[Path]:
         _save(figure, stem.with_name(f"{stem.name}.pdf"), {"CreationDate": None}),
         _save(figure, stem.with_name(f"{stem.name}.png"), {}),
     ]
+
+
+def svg(figure: Figure) -> bytes:
+    """Return a figure as SVG, its letters as curves; the same figure gives the same bytes."""
+    buffer = BytesIO()
+    with mpl.rc_context(RC):
+        figure.savefig(buffer, format="svg", metadata={"Creator": None, "Date": None})
+    return buffer.getvalue()
 
 
 def _save(figure: Figure, path: Path, metadata: dict[str, None]) -> Path:
