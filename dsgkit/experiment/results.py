@@ -145,9 +145,7 @@ def load_environments(results: Results) -> dict[str, dict[str, Any]]:
     """
     names = [record.get("environment") for record in results.records]
     folder = results.folder / ENVIRONMENTS
-    return {
-        name: _read_json(folder / f"{name}.json", {}) for name in dict.fromkeys(names) if name
-    }
+    return {name: _read_json(folder / f"{name}.json", {}) for name in dict.fromkeys(names) if name}
 
 
 def _read_json(path: Path, default: Any) -> Any:

@@ -39,12 +39,15 @@ class Cell:
         Whether it is the best of its group.
     value : float or None
         The number that the text shows, by which entries are put in order.
+    link : str
+        Where a page leads from here.
     """
 
     text: str
     note: str = ""
     best: bool = False
     value: float | None = None
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,17 @@ class Layout:
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     footnotes: Sequence[str] = field(default=())
+
+    @property
+    def has_best(self) -> bool:
+        """Whether any entry is marked as the best."""
+        return any(cell.best for row in self.rows for cell in row)
+
+    @property
+    def numeric_columns(self) -> list[bool]:
+        """Of each column, whether any of its entries shows a number."""
+        places = range(len(self.header))
+        return [any(row[place].value is not None for row in self.rows) for place in places]
 
     def transposed(self, corner: str) -> Layout:
         """Return the table with rows and columns exchanged, under another first name."""
@@ -122,7 +136,7 @@ def plain(layout: Layout) -> str:
     table = ["  ".join(_aligned(line, widths)).rstrip() for line in lines]
     table.insert(1, "  ".join("-" * width for width in widths))
     notes = [*layout.footnotes]
-    if any(cell.best for row in layout.rows for cell in row):
+    if layout.has_best:
         notes.insert(0, "* best")
     return "\n".join([layout.caption, "", *table, *_paragraphs(notes)]) + "\n"
 

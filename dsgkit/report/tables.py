@@ -44,9 +44,7 @@ NAMES = (*(name for name, _ in MEASURED), PARAMS_TABLE)
 """The tables that can be asked for by name."""
 
 
-def write_tables(
-    results: Sequence[Results], folder: Path, only: Sequence[str] = ()
-) -> list[Path]:
+def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Write the tables as CSV, Markdown and LaTeX (booktabs) and return their paths.
 
     For one results folder these are ``auc_table``, ``auc_test_table`` (where the dataset has an
