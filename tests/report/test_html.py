@@ -406,6 +406,12 @@ def test_without_a_finished_fit_it_says_so(invent, make, recorded):
     assert any("not run yet" in text for text in page.texts["p"])
 
 
+def test_a_folder_with_nothing_but_a_config(invent, make):
+    page = read([make(invent.experiment("codrna"), [])])
+    assert "No cell is recorded yet." in page.texts["p"]
+    assert "Environment" not in page.texts["h2"]
+
+
 def test_all_cells_finished(invent, make):
     experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
     page = read([make(experiment, invent.typical(experiment, sizes=(500, 900)))])
@@ -517,12 +523,11 @@ def test_a_browser_shows_it(two, tmp_path, browse):
 
 def test_a_browser_sorts_by_means_with_statuses_last(invent, make, tmp_path, browse):
     experiment = invent.experiment("codrna", trials=1)
-    # as text, 0.9 would come after 0.15, and a minus sign before both
-    aucs = {"qsg_s2auc": 0.9, "samult": 0.15, "rff_s2auc": 0.5}
+    aucs = {"samult": 0.9, "pnu_auc": 0.15, "rff_s2auc": 0.5}
     records = [
         invent.record(experiment, key, 0, n, auc=auc) for key, auc in aucs.items() for n in (1, 2)
     ]
-    records += [invent.failure(experiment, "pnu_auc", 0, n, "indefinite") for n in (1, 2)]
+    records += [invent.failure(experiment, "qsg_s2auc", 0, n, "indefinite") for n in (1, 2)]
     text = page_text([make(experiment, records)], tmp_path)
     page = tmp_path / "page.html"
     # the page itself allows no script but its own
@@ -534,8 +539,8 @@ def test_a_browser_sorts_by_means_with_statuses_last(invent, make, tmp_path, bro
     qsg, samult, pnu, rff = (experiment.solvers[key].label for key in experiment.solvers)
     assert found == {
         "before": [qsg, samult, pnu, rff],
-        "2 1": ["ascending", samult, rff, qsg, pnu],
-        "2 2": ["descending", qsg, rff, samult, pnu],
+        "2 1": ["ascending", pnu, rff, samult, qsg],
+        "2 2": ["descending", samult, rff, pnu, qsg],
         "2 3": ["none", qsg, samult, pnu, rff],
         "0 1": ["ascending", pnu, qsg, rff, samult],
         "0 2": ["descending", samult, rff, qsg, pnu],

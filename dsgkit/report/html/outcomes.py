@@ -55,6 +55,8 @@ class Counts:
     @property
     def sentence(self) -> str:
         """All of it in words."""
+        if not self.planned:
+            return "No cell is recorded yet."
         if self.finished == self.planned:
             return f"All {self.planned:,} cells finished."
         parts = [f"{self.finished:,} of {self.planned:,} cells finished"]
