@@ -469,7 +469,7 @@ BROWSER = next(
 DRIVER = """
 <script>
 const table = [...document.querySelectorAll("table")].find(
-  (one) => one.caption?.textContent.startsWith("AUC on the unlabelled rows"));
+  (one) => one.caption?.textContent.startsWith("Training time"));
 const names = () => [...table.tBodies[0].rows].map((row) => row.cells[0].textContent.trim());
 const found = {before: names()};
 for (const column of [2, 0]) {
@@ -523,9 +523,12 @@ def test_a_browser_shows_it(two, tmp_path, browse):
 
 def test_a_browser_sorts_by_means_with_statuses_last(invent, make, tmp_path, browse):
     experiment = invent.experiment("codrna", trials=1)
-    aucs = {"samult": 0.9, "pnu_auc": 0.15, "rff_s2auc": 0.5}
+    # as text, 100 would come before 20, and that before 9.5
+    seconds = {"samult": 100.0, "pnu_auc": 9.5, "rff_s2auc": 20.0}
     records = [
-        invent.record(experiment, key, 0, n, auc=auc) for key, auc in aucs.items() for n in (1, 2)
+        invent.record(experiment, key, 0, n, times={"fit": time})
+        for key, time in seconds.items()
+        for n in (1, 2)
     ]
     records += [invent.failure(experiment, "qsg_s2auc", 0, n, "indefinite") for n in (1, 2)]
     text = page_text([make(experiment, records)], tmp_path)
