@@ -81,6 +81,7 @@ def cli() -> None:
     dsg list datasets                       what can be named in a config
     dsg status results/quickstart           how far a run is
     dsg plot results/quickstart             draw the figures again
+    dsg report results/quickstart           one HTML page with all of it
 
     Shell completion: eval "$(_DSG_COMPLETE=bash_source dsg)" (or zsh_source, fish_source).
     """  # noqa: D301  click wants the \b character itself
@@ -125,6 +126,12 @@ def cli() -> None:
     help="Folder in which each config gets its results folder.",
 )
 @click.option(
+    "--report",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write one HTML page on all these experiments to this file, too.",
+)
+@click.option(
     "--dry-run", is_flag=True, help="Print the plan with its estimated cost; run nothing."
 )
 @click.option(
@@ -146,6 +153,7 @@ def run(
     overrides: tuple[str, ...],
     profile: str | None,
     out: Path,
+    page: Path | None,
     dry_run: bool,
     **settings: Any,
 ) -> None:
@@ -166,6 +174,8 @@ def run(
         options = _run_options(**settings)
         with stopped_by_signals():
             good = [_attempt(_run_one, one, out / one.name, options) for one in experiments]
+            if page is not None:
+                good.append(_attempt(_write_page, [out / name for name in names], page))
     if not all(good):
         raise SystemExit(1)
 
@@ -234,6 +244,16 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
         f"tables and figures are in {folder}"
     )
     return not outcome.failures
+
+
+def _write_page(folders: Sequence[Path], path: Path) -> bool:
+    """Write the page on those of some results folders that are there."""
+    from dsgkit.experiment.results import CONFIG, load_results
+    from dsgkit.report.html import write_page
+
+    there = [folder for folder in folders if (folder / CONFIG).is_file()]
+    click.echo(write_page([load_results(folder) for folder in there], path))
+    return True
 
 
 def _again() -> str:
@@ -361,40 +381,62 @@ def verify(name: str) -> None:
         raise SystemExit(1)
 
 
-def _results_arguments(command: Any) -> Any:
-    command = click.option(
-        "--out",
-        type=click.Path(path_type=Path, file_okay=False),
-        help="Folder to write to; default: the results folder itself.",
-    )(_debug_option(command))
-    return click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))(
-        command
-    )
+_results_argument = click.argument(
+    "results", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+
+
+def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
+    """Return the arguments of a command that writes tables or figures of results."""
+
+    def add(command: Any) -> Any:
+        options = [
+            _results_argument,
+            click.option(
+                "--out",
+                type=click.Path(path_type=Path, file_okay=False),
+                help="Folder to write to; default: the results folder itself.",
+            ),
+            click.option(
+                "--only",
+                multiple=True,
+                metavar="NAME",
+                help=f"Make this {what} only, such as {example}; may be repeated.",
+            ),
+            _debug_option,
+        ]
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 @cli.command()
-@_results_arguments
-def table(results: tuple[Path, ...], out: Path | None) -> None:
+@_drawing_options("table", "auc_table")
+def table(results: tuple[Path, ...], out: Path | None, only: tuple[str, ...]) -> None:
     """Print and write the tables of stored RESULTS; several folders are put side by side."""
     from dsgkit.experiment.results import load_results
     from dsgkit.report import text_table, write_tables
 
+    target = _target(results, out, "folder")
     loaded = [load_results(folder) for folder in results]
-    click.echo(text_table(loaded))
-    for path in write_tables(loaded, _target(results, out)):
+    click.echo(text_table(loaded, only))
+    for path in write_tables(loaded, target, only):
         click.echo(path)
 
 
 @cli.command()
-@_results_arguments
-def plot(results: tuple[Path, ...], out: Path | None) -> None:
+@_drawing_options("figure", "time_curve")
+def plot(results: tuple[Path, ...], out: Path | None, only: tuple[str, ...]) -> None:
     """Draw the figures of stored RESULTS; several folders become panels of one figure."""
     from dsgkit.experiment.results import load_results
     from dsgkit.report import draw_figures
     from dsgkit.report.titles import all_outputs
 
+    target = _target(results, out, "folder")
     loaded = [load_results(folder) for folder in results]
-    for path in draw_figures(loaded, _target(results, out), all_outputs(loaded)):
+    for path in draw_figures(loaded, target, all_outputs(loaded), only):
         click.echo(path)
 
 
@@ -427,10 +469,31 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
             click.echo(path)
 
 
-def _target(results: tuple[Path, ...], out: Path | None) -> Path:
-    """Return where tables or figures of some results go."""
+@cli.command()
+@_results_argument
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write; default: report.html in the results folder.",
+)
+@_debug_option
+def report(results: tuple[Path, ...], out: Path | None) -> None:
+    """Write one HTML page on stored RESULTS that needs no other file and no network.
+
+    Several folders get an overview and a section each.
+    """
+    from dsgkit.experiment.results import load_results
+    from dsgkit.report.html import write_page
+
+    target = _target(results, out, "file")
+    path = target if out else target / "report.html"
+    click.echo(write_page([load_results(folder) for folder in results], path))
+
+
+def _target(results: tuple[Path, ...], out: Path | None, what: str) -> Path:
+    """Return where to write what is made of some results."""
     if out is None and len(results) > 1:
-        raise click.UsageError("several results folders need --out, the folder to write to")
+        raise click.UsageError(f"several results folders need --out, the {what} to write to")
     return out or results[0]
 
 

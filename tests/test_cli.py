@@ -44,7 +44,17 @@ def one_error_line(outcome, *texts):
 
 
 def test_help_needs_no_heavy_import():
-    heavy = ("numpy", "numba", "scipy", "sklearn", "pandas", "matplotlib", "pydantic", "yaml")
+    heavy = (
+        "numpy",
+        "numba",
+        "scipy",
+        "sklearn",
+        "pandas",
+        "matplotlib",
+        "pydantic",
+        "yaml",
+        "jinja2",
+    )
     script = (
         "import sys; sys.argv = ['dsg', '--help']\n"
         "from dsgkit.cli import main\n"
@@ -112,6 +122,55 @@ def test_two_results_compared(dsg, toy):
     dsg("run", "toy.yaml", "--set", "sweep.unlabeled=[50]", "--out", "sizes")
     one_error_line(dsg("compare", "results/toy", "sizes/toy"), "no fit is in both")
     one_error_line(dsg("compare", "results/toy", "other/toy", "--out", "toy.csv/diff"), "toy.csv")
+
+
+def test_only_what_is_named_is_made(dsg, toy):
+    dsg("run", "toy.yaml", "--set", "outputs=[]")
+    folder = toy.parent / "results" / "toy"
+    assert not (folder / "figures").exists()
+    code, out, _ = dsg("plot", folder, "--only", "time_curve")
+    assert code == 0
+    assert [Path(line).name for line in out.splitlines()] == ["time_curve.pdf", "time_curve.png"]
+    code, out, _ = dsg("table", folder, "--only", "time_table", "--only", "params_table")
+    assert code == 0
+    assert "AUC on" not in out
+    assert "Peak memory" in out
+    assert "Chosen hyper-parameters" in out
+    written = {line.split("/")[-1] for line in out.splitlines() if "/tables/" in line}
+    names = ("time_table", "params_table")
+    assert written == {f"{name}.{suffix}" for name in names for suffix in ("csv", "md", "tex")}
+
+
+def test_names_that_cannot_be_made(dsg, toy):
+    dsg("run", "toy.yaml")
+    folder = toy.parent / "results" / "toy"
+    one_error_line(dsg("plot", folder, "--only", "time_curv"), "did you mean 'time_curve'")
+    one_error_line(dsg("plot", folder, "--only", "pie"), "known: time_curve, auc_boxplot")
+    one_error_line(dsg("table", folder, "--only", "auc_tabel"), "did you mean 'auc_table'")
+    for command, name in (("plot", "auc_test_boxplot"), ("table", "auc_test_table")):
+        outcome = dsg(command, folder, "--only", name)
+        one_error_line(outcome, str(folder), f"no finished fit has a value for {name}")
+
+
+def test_a_page_on_one_and_on_several_results(dsg, toy):
+    dsg("run", "toy.yaml")
+    dsg("run", "toy.yaml", "--set", "seed=1", "--out", "other")
+    code, out, err = dsg("report", "results/toy")
+    assert (code, out, err) == (0, "results/toy/report.html\n", "")
+    page = (toy.parent / "results/toy/report.html").read_text()
+    assert "All 24 cells finished." in page
+    assert "dsg plot results/toy --only time_curve" in page
+    both = ("results/toy", "other/toy")
+    assert dsg("report", *both, "--out", "pages/both.html")[:2] == (0, "pages/both.html\n")
+    page = (toy.parent / "pages/both.html").read_text()
+    assert "dsg plot results/toy other/toy --out pages --only time_curve" in page
+    code, _, err = dsg("report", *both)
+    assert code == 2
+    assert "several results folders need --out, the file to write" in err
+    one_error_line(dsg("report", "nowhere"), "nowhere", "not a results folder")
+    code, _, err = dsg("report", "results/toy", "--out", "pages")
+    assert code == 2
+    assert err.count("\n") == 1
 
 
 def test_resume_fresh_and_profiles(dsg, toy):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from dsgkit.experiment.limits import FAILURES
 from dsgkit.experiment.store import Record
@@ -31,29 +33,41 @@ def describe_endings(ended: Sequence[Record], *, tracebacks: bool = False) -> st
     return "\n".join(parts)
 
 
+def cause(record: Record) -> tuple[str, str, tuple[str, ...]]:
+    """Return the same for records that differ only in the numbers of their messages."""
+    message = re.sub(r"\d[\d.,]*", "#", record.get("message") or "")
+    lines = (record.get("traceback") or "").splitlines()
+    frames = tuple(line for line in lines if line.lstrip().startswith("File "))
+    return record["status"], message, frames
+
+
 def cells(count: int) -> str:
     """Return a number of cells in words."""
     return f"{count:,} cell{'' if count == 1 else 's'}"
 
 
 def _groups(ended: Iterable[Record], tracebacks: bool) -> list[str]:
-    groups: dict[tuple[str, ...], list[Record]] = {}
+    groups: dict[Any, list[Record]] = {}
     for record in ended:
-        cause = tuple(str(record.get(name, "")) for name in ("label", "kind", "status", "message"))
-        groups.setdefault(cause, []).append(record)
+        key = record.get("label"), record["kind"], cause(record)
+        groups.setdefault(key, []).append(record)
     lines = []
-    for (label, kind, status, message), records in list(groups.items())[:MOST_LINES]:
-        lines.append(f"  {label} {kind}, {_places(records)}: {_reason(status, message)}")
-        if tracebacks and records[0].get("traceback"):
-            lines += [f"    {line}" for line in records[0]["traceback"].splitlines()]
+    for records in list(groups.values())[:MOST_LINES]:
+        first = records[0]
+        what = f"{first.get('label') or first['solver']} {first['kind']}"
+        lines.append(f"  {what}, {_places(records)}: {_reason(first)}")
+        if tracebacks and first.get("traceback"):
+            lines += [f"    {line}" for line in first["traceback"].splitlines()]
     if len(groups) > MOST_LINES:
         lines.append(f"  and {len(groups) - MOST_LINES} more causes")
     return lines
 
 
-def _reason(status: str, message: str) -> str:
-    first = message.splitlines()[0] if message else ""
-    return first if status == "failed" and first else f"{status.replace('_', ' ')}: {first}"
+def _reason(record: Record) -> str:
+    message = (record.get("message") or "").partition("\n")[0]
+    if record["status"] == "failed" and message:
+        return message
+    return ": ".join([record["status"].replace("_", " "), *([message] if message else [])])
 
 
 def _places(records: Sequence[Record]) -> str:

@@ -66,21 +66,27 @@ class Results:
         a release that did not store them.
     environment : dict
         Versions, processor and threads of the last run; empty if none was stored.
-    environments : list of dict
-        The same of every run that the cells come from, as far as stored.
+    environments : dict
+        The same of all that the cells come from, under the names that records call them by.
     cells : DataFrame
         One row per fit, with the columns `FIT_COLUMNS`.
     search : DataFrame
         One row per share of a hyper-parameter search, with the columns `SEARCH_COLUMNS`.
+    records : list of dict
+        The records themselves, of fits and of searches.
+    planned : int or None
+        How many cells the plan has; None without a stored plan.
     """
 
     folder: Path
     experiment: Experiment
     data: dict[str, Any]
     environment: dict[str, Any]
-    environments: list[dict[str, Any]]
+    environments: dict[str, dict[str, Any]]
     cells: pd.DataFrame
     search: pd.DataFrame
+    records: list[dict[str, Any]]
+    planned: int | None
 
     @property
     def dataset(self) -> str:
@@ -124,15 +130,18 @@ def load_results(folder: Path | str) -> Results:
             f"{folder}: not a results folder (it has no {CONFIG}); name a folder that a run made"
         )
     experiment = load_experiment(config, stored=True)
+    plan = read_plan(folder)
     stored, _ = read_records(folder / CELLS)
-    records = _planned(stored, read_plan(folder))
+    records = [_labelled(record, experiment) for record in _planned(stored, plan)]
     return Results(
         folder=folder,
         experiment=experiment,
         data=_read_json(folder / DATASET, {}),
         environment=_read_json(folder / ENVIRONMENT, {}),
         environments=_read_environments(folder, records),
-        **_frames([_labelled(record, experiment) for record in records]),
+        **_frames(records),
+        records=records,
+        planned=None if plan is None else len(plan),
     )
 
 
@@ -146,11 +155,11 @@ def _read_json(path: Path, default: Any) -> Any:
         raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from error
 
 
-def _read_environments(folder: Path, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return every stored environment that records refer to."""
+def _read_environments(folder: Path, records: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the environments that records refer to; one whose file is gone is empty."""
     names = dict.fromkeys(record.get("environment") for record in records)
-    found = [_read_json(folder / ENVIRONMENTS / f"{name}.json", None) for name in names if name]
-    return [environment for environment in found if environment is not None]
+    folder = folder / ENVIRONMENTS
+    return {name: _read_json(folder / f"{name}.json", {}) for name in names if name}
 
 
 def read_plan(folder: Path) -> list[dict[str, Any]] | None:

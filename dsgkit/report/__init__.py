@@ -14,11 +14,13 @@ from dsgkit.report.titles import all_outputs
 __all__ = ["draw_figures", "refresh_report", "text_table", "write_report", "write_tables"]
 
 
-def draw_figures(results: Sequence[Results], folder: Path, outputs: Sequence[str]) -> list[Path]:
+def draw_figures(
+    results: Sequence[Results], folder: Path, outputs: Sequence[str], only: Sequence[str] = ()
+) -> list[Path]:
     """Draw the figures; see `dsgkit.report.figures.draw_figures`."""
     from dsgkit.report import figures
 
-    return figures.draw_figures(results, folder, outputs)
+    return figures.draw_figures(results, folder, outputs, only)
 
 
 def write_report(results: Sequence[Results], folder: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -11,10 +12,41 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.report.boxplots import auc_boxplot
 from dsgkit.report.curves import time_curve
+from dsgkit.report.names import check_names
 from dsgkit.report.panels import save
 from dsgkit.report.summary import check_recorded, has_values
 
-__all__ = ["FIGURES", "auc_boxplot", "auc_test_boxplot", "draw_figures", "time_curve"]
+__all__ = [
+    "FIGURES",
+    "Drawing",
+    "auc_boxplot",
+    "auc_test_boxplot",
+    "draw_figures",
+    "time_curve",
+    "wanted_figures",
+]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure that can be drawn.
+
+    Attributes
+    ----------
+    name : str
+        Name of its files.
+    column : str
+        Column of `Results.cells` that it shows.
+    draw : callable
+        Draws it.
+    caption : str
+        What it shows, for readers of a page.
+    """
+
+    name: str
+    column: str
+    draw: Callable[[Sequence[Results]], Figure]
+    caption: str
 
 
 def auc_test_boxplot(results: Sequence[Results]) -> Figure:
@@ -22,17 +54,34 @@ def auc_test_boxplot(results: Sequence[Results]) -> Figure:
     return auc_boxplot([one for one in results if has_values(one, "test_auc")], "test_auc")
 
 
-# Each with the column that it needs, by the output that asks for it.
-FIGURES: dict[str, dict[str, tuple[str, Callable[[Sequence[Results]], Figure]]]] = {
-    "time_curve": {"time_curve": ("fit_seconds", time_curve)},
-    "auc_boxplot": {
-        "auc_boxplot": ("auc", auc_boxplot),
-        "auc_test_boxplot": ("test_auc", auc_test_boxplot),
-    },
+_BOXES = "at each solver's largest finished number of unlabelled rows; a dot is a trial."
+# By the output that asks for them.
+FIGURES: dict[str, list[Drawing]] = {
+    "time_curve": [
+        Drawing(
+            "time_curve",
+            "fit_seconds",
+            time_curve,
+            "Training time against the number of unlabelled rows: medians over trials, and the "
+            "range from the fastest to the slowest. A cross ends the line of a solver that could "
+            "not go on.",
+        )
+    ],
+    "auc_boxplot": [
+        Drawing("auc_boxplot", "auc", auc_boxplot, f"AUC on the unlabelled rows, {_BOXES}"),
+        Drawing(
+            "auc_test_boxplot",
+            "test_auc",
+            auc_test_boxplot,
+            f"AUC on the official test rows, {_BOXES}",
+        ),
+    ],
 }
 
 
-def draw_figures(results: Sequence[Results], folder: Path, outputs: Sequence[str]) -> list[Path]:
+def draw_figures(
+    results: Sequence[Results], folder: Path, outputs: Sequence[str], only: Sequence[str] = ()
+) -> list[Path]:
     """Draw figures of one or several results folders as PDF and PNG and return their paths.
 
     Parameters
@@ -44,20 +93,49 @@ def draw_figures(results: Sequence[Results], folder: Path, outputs: Sequence[str
     outputs : sequence of str
         Names of `FIGURES`; others (those of tables) are passed over. ``auc_boxplot`` brings
         ``auc_test_boxplot`` where a dataset has an official test part.
+    only : sequence of str
+        Names of the figures to draw, whatever ``outputs`` asks for; all of those if empty.
 
     Raises
     ------
     ResultsError
-        If no fit has finished, or the folder cannot be written.
+        If no fit has finished or there is no such figure, or the folder cannot be written.
     """
     check_recorded(results)
     if not any(has_values(one, "fit_seconds") for one in results):
-        folders = ", ".join(str(one.folder) for one in results)
-        raise ResultsError(f"{folders}: no fit has finished, so there is nothing to draw")
+        raise ResultsError(f"{_folders(results)}: no fit has finished, so there is nothing to draw")
     return [
         path
-        for output in outputs
-        for name, (column, draw) in FIGURES.get(output, {}).items()
-        if any(has_values(one, column) for one in results)
-        for path in save(draw(results), Path(folder) / "figures" / name)
+        for drawing in wanted_figures(results, outputs, only)
+        for path in save(drawing.draw(results), Path(folder) / "figures" / drawing.name)
     ]
+
+
+def wanted_figures(
+    results: Sequence[Results], outputs: Sequence[str], only: Sequence[str] = ()
+) -> list[Drawing]:
+    """Return the figures that are named, else those of the outputs, that have values to show.
+
+    Raises
+    ------
+    ResultsError
+        If there is no figure of a name, or no value to show in it.
+    """
+    if not only:
+        drawings = [drawing for output in outputs for drawing in FIGURES.get(output, [])]
+        return [drawing for drawing in drawings if _has(results, drawing)]
+    named = {drawing.name: drawing for drawings in FIGURES.values() for drawing in drawings}
+    check_names(only, list(named), "figure")
+    for name in only:
+        if not _has(results, named[name]):
+            raise ResultsError(f"{_folders(results)}: no finished fit has a value for {name}")
+    return [drawing for name, drawing in named.items() if name in only]
+
+
+def _has(results: Sequence[Results], drawing: Drawing) -> bool:
+    """Tell whether there is anything to show in a figure."""
+    return any(has_values(one, drawing.column) for one in results)
+
+
+def _folders(results: Sequence[Results]) -> str:
+    return ", ".join(str(one.folder) for one in results)

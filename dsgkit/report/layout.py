@@ -29,11 +29,26 @@ LATEX_ESCAPES = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry: its text, a remark to it, and whether it is the best of its group."""
+    """One entry of a table.
+
+    Attributes
+    ----------
+    text : str
+    note : str
+        A remark to it.
+    best : bool
+        Whether it is the best of its group.
+    value : float or None
+        The number that the text shows, by which entries are put in order.
+    link : str
+        Where a page leads from here.
+    """
 
     text: str
     note: str = ""
     best: bool = False
+    value: float | None = None
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,6 +71,17 @@ class Layout:
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     footnotes: Sequence[str] = field(default=())
+
+    @property
+    def has_best(self) -> bool:
+        """Whether any entry is marked as the best."""
+        return any(cell.best for row in self.rows for cell in row)
+
+    @property
+    def numeric_columns(self) -> list[bool]:
+        """Of each column, whether any of its entries shows a number."""
+        places = range(len(self.header))
+        return [any(row[place].value is not None for row in self.rows) for place in places]
 
     def transposed(self, corner: str) -> Layout:
         """Return the table with rows and columns exchanged, under another first name."""
@@ -102,8 +128,7 @@ def markdown(layout: Layout) -> str:
 
 def plain(layout: Layout) -> str:
     """Return a table for a terminal, the best entries marked by ``*``."""
-    marked = any(cell.best for row in layout.rows for cell in row)
-    room = " " if marked else ""
+    room = " " if layout.has_best else ""
     entries = [
         [_joined(cell.text, cell.note) + ("*" if cell.best else room) for cell in row]
         for row in layout.rows
@@ -113,7 +138,7 @@ def plain(layout: Layout) -> str:
     table = ["  ".join(_aligned(line, widths)).rstrip() for line in lines]
     table.insert(1, "  ".join("-" * width for width in widths))
     notes = [*layout.footnotes]
-    if marked:
+    if layout.has_best:
         notes.insert(0, "* best")
     return "\n".join([layout.caption, "", *table, *_paragraphs(notes)]) + "\n"
 

@@ -24,6 +24,8 @@ class Measure:
         What the numbers are.
     text : callable
         Prints an entry with finished trials.
+    value : callable
+        The number that the text shows, unrounded.
     shown : callable or None
         The mean as rounded for print, by which entries compete; None where none is best.
     best : callable
@@ -37,10 +39,15 @@ class Measure:
     column: str
     caption: str
     text: Callable[[Entry], str]
+    value: Callable[[Entry], float]
     shown: Callable[[Entry], float] | None = None
     best: Callable[[Iterable[float]], float] = max
     comparable: bool = True
     statistic: str = "mean ± standard deviation"
+
+
+def _mean(entry: Entry) -> float:
+    return entry.mean
 
 
 def _auc_text(entry: Entry) -> str:
@@ -59,22 +66,31 @@ def _time_shown(entry: Entry) -> float:
     return round(entry.mean, time_digits(entry.mean))
 
 
+def _largest(entry: Entry) -> float:
+    return max(entry.values)
+
+
 def _memory_text(entry: Entry) -> str:
-    return memory_text(max(entry.values))
+    return memory_text(_largest(entry))
 
 
-AUC = Measure("auc", "AUC on the unlabelled rows", _auc_text, _auc_shown)
-TEST_AUC = Measure("test_auc", "AUC on the official test rows", _auc_text, _auc_shown)
+AUC = Measure("auc", "AUC on the unlabelled rows", _auc_text, _mean, _auc_shown)
+TEST_AUC = Measure("test_auc", "AUC on the official test rows", _auc_text, _mean, _auc_shown)
 TIME = Measure(
     "fit_seconds",
     "Training time in seconds (one fit at the chosen hyper-parameters)",
     _time_text,
+    _mean,
     _time_shown,
     min,
     comparable=False,
 )
 MEMORY = Measure(
-    "peak_memory", "Peak memory of the process during the fit", _memory_text, statistic="maximum"
+    "peak_memory",
+    "Peak memory of the process during the fit",
+    _memory_text,
+    _largest,
+    statistic="maximum",
 )
 
 
@@ -115,7 +131,7 @@ def _cell(measure: Measure, entry: Entry, best: bool, note_size: bool) -> Cell:
         return Cell(text, "" if entry.needed is None else f"(needs {memory_text(entry.needed)})")
     remarks = [f"{entry.size.n:,}"] * note_size + [entry.partial] * bool(entry.partial)
     note = f"({', '.join(remarks)})" if remarks else ""
-    return Cell(measure.text(entry), note, best)
+    return Cell(measure.text(entry), note, best, measure.value(entry))
 
 
 def partial_notes(entries: Iterable[Entry], label: Callable[[str], str]) -> list[str]:

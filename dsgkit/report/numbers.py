@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from dsgkit.hints import shown
+
 MEMORY_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 
 
@@ -48,7 +50,7 @@ def short_count(n: float) -> str:
 
 
 def value_text(value: object) -> str:
-    """Return a hyper-parameter's value."""
+    """Return a hyper-parameter's value as a config spells it, text without quotes."""
     if isinstance(value, float):
         return f"{value:.6g}"
-    return str(value)
+    return value if isinstance(value, str) else shown(value)

@@ -12,6 +12,7 @@ from dsgkit.experiment.results import Results
 from dsgkit.report.layout import Cell, Layout, Table
 from dsgkit.report.numbers import value_text
 
+PARAMS_TABLE = "params_table"
 COLUMNS = ("dataset", "solver", "parameter", "value", "count", "grid", "at_edge")
 
 
@@ -30,15 +31,14 @@ def params_table(results: Results, title: str) -> Table:
         )
         at_edge = group.loc[group["at_edge"], "count"].sum()
         total = group["count"].sum()
-        rows.append(
-            [*map(Cell, (solver, name, chosen, group["grid"].iloc[0], f"{at_edge}/{total}"))]
-        )
+        texts = (solver, name, chosen, group["grid"].iloc[0])
+        rows.append([*map(Cell, texts), Cell(f"{at_edge}/{total}", value=at_edge / total)])
     layout = Layout(
         f"Chosen hyper-parameters and how many trials chose each; {title}.",
         ["Solver", "Parameter", "Chosen (trials)", "Grid", "At its edge"],
         rows,
     )
-    return Table("params_table", [layout], frame)
+    return Table(PARAMS_TABLE, [layout], frame)
 
 
 def _choices(results: Results, title: str) -> list[dict[str, Any]]:
@@ -47,7 +47,7 @@ def _choices(results: Results, title: str) -> list[dict[str, Any]]:
     for solver in results.solvers:
         spec = results.experiment.solvers.get(solver)
         for name, values in (spec.grid if spec else {}).items():
-            grid, edges = _described(values)
+            edges = _edges(values)
             rows += [
                 {
                     "dataset": title,
@@ -55,7 +55,7 @@ def _choices(results: Results, title: str) -> list[dict[str, Any]]:
                     "parameter": name,
                     "value": value_text(value),
                     "count": count,
-                    "grid": grid,
+                    "grid": grid_text(values),
                     "at_edge": value in edges,
                 }
                 for value, count in _counted(results, solver, name)
@@ -75,9 +75,16 @@ def _counted(results: Results, solver: str, name: str) -> list[tuple[Any, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], value_text(item[0])))
 
 
-def _described(values: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
-    """Return a grid in words, and its edges: numbers have a range, other values none."""
+def grid_text(values: Sequence[Any]) -> str:
+    """Return the values of a grid in short: numbers as their range and how many there are."""
+    edges = _edges(values)
+    if not edges:
+        return ", ".join(map(value_text, values))
+    return f"{value_text(edges[0])}..{value_text(edges[1])} ({len(values)})"
+
+
+def _edges(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the smallest and the largest of numbers; nothing for other values."""
     if not all(isinstance(value, int | float) for value in values):
-        return ", ".join(map(value_text, values)), ()
-    edges = min(values), max(values)
-    return f"{value_text(edges[0])}..{value_text(edges[1])} ({len(values)})", edges
+        return ()
+    return min(values), max(values)

@@ -71,6 +71,7 @@ RC = {
     "hatch.linewidth": 0.5,
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
+    "svg.hashsalt": "dsgkit",
     "savefig.dpi": DPI,
 }
 

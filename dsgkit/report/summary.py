@@ -97,7 +97,7 @@ def summarise(results: Results, column: str) -> Summary:
 def _entry(solver: str, size: Size, rows: Any, column: str, planned: int) -> Entry:
     """Return the entry of the fits in ``rows``."""
     finished = rows[(rows["status"] == "ok") & rows[column].notna()]
-    others = Counter(status_text(status) for status in rows["status"] if status != "ok")
+    others = Counter(status_words(status) for status in rows["status"] if status != "ok")
     # A finished fit without this value, and a trial without a record, have nothing to show.
     missing = max(planned, len(rows)) - len(finished) - others.total()
     if missing:
@@ -113,7 +113,7 @@ def _entry(solver: str, size: Size, rows: Any, column: str, planned: int) -> Ent
     )
 
 
-def status_text(status: str) -> str:
+def status_words(status: str) -> str:
     """Return a status as it is printed."""
     return status.replace("_", " ")
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.files import folder_name
 from dsgkit.report.files import write_text
@@ -19,8 +20,9 @@ from dsgkit.report.measures import (
     partial_notes,
     table_cells,
 )
+from dsgkit.report.names import check_names
 from dsgkit.report.numbers import size_text
-from dsgkit.report.params import params_table
+from dsgkit.report.params import PARAMS_TABLE, params_table
 from dsgkit.report.summary import (
     check_recorded,
     has_values,
@@ -37,9 +39,12 @@ TABLES: dict[str, dict[str, tuple[Measure, ...]]] = {
     "time_table": {"time_table": (TIME, MEMORY)},
 }
 Measures = Sequence[tuple[str, tuple[Measure, ...]]]
+MEASURED: Measures = [item for tables in TABLES.values() for item in tables.items()]
+NAMES = (*(name for name, _ in MEASURED), PARAMS_TABLE)
+"""The tables that can be asked for by name."""
 
 
-def write_tables(results: Sequence[Results], folder: Path) -> list[Path]:
+def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Write the tables as CSV, Markdown and LaTeX (booktabs) and return their paths.
 
     For one results folder these are ``auc_table``, ``auc_test_table`` (where the dataset has an
@@ -52,48 +57,79 @@ def write_tables(results: Sequence[Results], folder: Path) -> list[Path]:
     results : sequence of Results
     folder : Path
         The files go to ``tables/`` in it.
+    only : sequence of str
+        Names of the tables to write, whatever the configs ask for; all of those if empty.
 
     Raises
     ------
     ResultsError
-        If there is nothing recorded, or the folder cannot be written.
+        If there is nothing recorded or no such table, or the folder cannot be written.
     """
     check_recorded(results)
     names = titles(results)
-    wanted = [item for output in all_outputs(results) for item in TABLES.get(output, {}).items()]
+    wanted = wanted_tables(results, only)
     if len(results) == 1:
-        tables = _tables_of(results[0], names[0], wanted)
+        tables = tables_of(results[0], names[0], wanted)
     else:
         tables = _all_tables(results, names, wanted)
+    if only:
+        tables = [table for table in tables if Path(table.name).name in only]
     return [path for table in tables for path in write_table(table, Path(folder) / "tables")]
 
 
-def text_table(results: Sequence[Results]) -> str:
+def wanted_tables(results: Sequence[Results], only: Sequence[str] = ()) -> Measures:
+    """Return the tables of measures to make: those named, else those that the configs ask for.
+
+    Raises
+    ------
+    ResultsError
+        If there is no table of a name, or no value to show in it.
+    """
+    if not only:
+        asked = [TABLES.get(output, {}) for output in all_outputs(results)]
+        return [item for tables in asked for item in tables.items()]
+    check_names(only, NAMES, "table")
+    wanted = [(name, measures) for name, measures in MEASURED if name in only]
+    for name, measures in wanted:
+        if not any(_has(one, measures) for one in results):
+            folders = ", ".join(str(one.folder) for one in results)
+            raise ResultsError(f"{folders}: no finished fit has a value for {name}")
+    return wanted
+
+
+def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
     """Return the AUC and the training times as text for a terminal.
 
     Parameters
     ----------
     results : sequence of Results
+    only : sequence of str
+        Names of the tables to return instead.
 
     Raises
     ------
     ResultsError
-        If there is nothing recorded.
+        If there is nothing recorded, or no such table.
     """
     check_recorded(results)
     names = titles(results)
+    wanted, shown = MEASURED, [AUC, TEST_AUC, TIME]
+    if only:
+        wanted = wanted_tables(results, only)
+        shown = [measure for _, measures in wanted for measure in measures]
     blocks = []
     if len(results) > 1:
-        wanted = [item for tables in TABLES.values() for item in tables.items()]
-        overviews = _overviews(results, names, wanted)
+        overviews = overview_tables(results, names, wanted)
         blocks += [layout for table in overviews for layout in table.layouts]
     for one, title in zip(results, names, strict=True):
         # Solvers as columns: there are fewer of them than sizes, and terminals are narrow.
         blocks += [
             _by_size(one, title, measure).transposed("Unlabelled rows")
-            for measure in (AUC, TEST_AUC, TIME)
+            for measure in shown
             if _has(one, [measure])
         ]
+        if PARAMS_TABLE in only:
+            blocks += params_table(one, title).layouts
     return "\n".join(plain(layout) for layout in blocks)
 
 
@@ -107,14 +143,14 @@ def write_table(table: Table, folder: Path) -> list[Path]:
 
 def _all_tables(results: Sequence[Results], names: Sequence[str], wanted: Measures) -> list[Table]:
     """Return the tables that compare datasets, then those of each dataset."""
-    tables = _overviews(results, names, wanted)
+    tables = overview_tables(results, names, wanted)
     for one, title in zip(results, names, strict=True):
         folder = folder_name(title)
-        tables += [replace(t, name=f"{folder}/{t.name}") for t in _tables_of(one, title, wanted)]
+        tables += [replace(t, name=f"{folder}/{t.name}") for t in tables_of(one, title, wanted)]
     return tables
 
 
-def _tables_of(results: Results, title: str, wanted: Measures) -> list[Table]:
+def tables_of(results: Results, title: str, wanted: Measures) -> list[Table]:
     """Return the tables of one results folder."""
     tables = [
         Table(
@@ -154,7 +190,9 @@ def _statistic(measure: Measure, results: Sequence[Results]) -> str:
     return f"{measure.statistic} over {'-'.join(map(str, ends))} trials"
 
 
-def _overviews(results: Sequence[Results], names: Sequence[str], wanted: Measures) -> list[Table]:
+def overview_tables(
+    results: Sequence[Results], names: Sequence[str], wanted: Measures
+) -> list[Table]:
     """Return the tables of datasets by solvers."""
     tables = []
     for name, measures in wanted:

@@ -192,4 +192,8 @@ def test_the_environments_are_those_that_the_records_name(folder):
     (folder / "environments").mkdir()
     for name in ("two", "one", "unused"):
         (folder / "environments" / f"{name}.json").write_text(json.dumps({"name": name}))
-    assert load_results(folder).environments == [{"name": "one"}, {"name": "two"}]
+    assert load_results(folder).environments == {
+        "one": {"name": "one"},
+        "two": {"name": "two"},
+        "lost": {},
+    }

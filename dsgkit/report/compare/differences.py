@@ -109,7 +109,7 @@ def timing_problems(a: Results, b: Results) -> list[str]:
 def _environments(results: Results) -> dict[str, list[str]]:
     """Return every value that an entry has in the environments of a folder, flattened."""
     found: dict[str, list[str]] = {}
-    stored = results.environments or [results.environment]
+    stored = [one for one in results.environments.values() if one] or [results.environment]
     for key, value in (leaf for environment in stored for leaf in _leaves(environment)):
         texts = found.setdefault(key, [])
         if (text := setting_text(value)) not in texts:

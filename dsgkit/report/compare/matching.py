@@ -8,7 +8,7 @@ import pandas as pd
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
-from dsgkit.report.summary import NOT_RUN, Size, check_recorded, status_text
+from dsgkit.report.summary import NOT_RUN, Size, check_recorded, status_words
 
 CELL = ["solver", "n_unlabeled", "trial"]
 """What a fit is identified by across folders."""
@@ -38,7 +38,7 @@ def match(a: Results, b: Results) -> pd.DataFrame:
             "(by its key in the config), a number of unlabelled rows and a trial"
         )
     for status in ("status_a", "status_b"):
-        found[status] = found[status].fillna(NOT_RUN).map(status_text)
+        found[status] = found[status].fillna(NOT_RUN).map(status_words)
     found["full"] = found["full_a"].eq(True) | found["full_b"].eq(True)
     order = list(dict.fromkeys([*a.solvers, *b.solvers]))
     found = found.sort_values(CELL, key=lambda c: c.map(order.index) if c.name == "solver" else c)

@@ -1,0 +1,71 @@
+"use strict";
+(() => {
+  // Rows go by the numbers of a column, those without one last; by text where it has none.
+  const sorted = (rows, column, direction) => {
+    const value = (row) => row.cells[column].dataset.value;
+    const text = (row) => row.cells[column].textContent.trim();
+    const numeric = rows.some((row) => value(row) !== undefined);
+    return [...rows].sort((a, b) => {
+      if (!numeric) return direction * text(a).localeCompare(text(b), "en", { numeric: true });
+      const missing = (value(a) === undefined) - (value(b) === undefined);
+      if (missing || value(a) === undefined) return missing;
+      return direction * (value(a) - value(b));
+    });
+  };
+
+  // Ascending, descending, as it was.
+  const NEXT = { ascending: "descending", descending: "none", none: "ascending" };
+  const DIRECTION = { ascending: 1, descending: -1 };
+
+  const makeSortable = (table) => {
+    const body = table.tBodies[0];
+    const rows = [...body.rows];
+    const headers = [...table.tHead.rows[0].cells];
+    headers.forEach((header, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...header.childNodes);
+      header.append(button);
+      header.ariaSort = "none";
+      button.addEventListener("click", () => {
+        const order = NEXT[header.ariaSort];
+        headers.forEach((other) => { other.ariaSort = "none"; });
+        header.ariaSort = order;
+        body.append(...(order === "none" ? rows : sorted(rows, column, DIRECTION[order])));
+      });
+    });
+  };
+
+  const select = (element) => getSelection().selectAllChildren(element);
+
+  const addCopyButton = (command) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Copy";
+    const code = command.querySelector("code");
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = "Copied";
+        setTimeout(() => { button.textContent = "Copy"; }, 1500);
+      } catch {
+        select(code); // where pages may not write to the clipboard, the keyboard still can
+      }
+    });
+    command.append(button);
+  };
+
+  // On paper nothing can be opened.
+  const openForPrint = () => {
+    let closed = [];
+    addEventListener("beforeprint", () => {
+      closed = [...document.querySelectorAll("details:not([open])")];
+      closed.forEach((details) => { details.open = true; });
+    });
+    addEventListener("afterprint", () => closed.forEach((details) => { details.open = false; }));
+  };
+
+  document.querySelectorAll("table[data-sortable]").forEach(makeSortable);
+  document.querySelectorAll(".command").forEach(addCopyButton);
+  openForPrint();
+})();

@@ -1,0 +1,555 @@
+"""The HTML page: what it says, that it needs nothing else, and what a browser makes of it."""
+
+import base64
+import itertools
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from statistics import mean
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from dsgkit import cli
+from dsgkit.config import load_experiment
+from dsgkit.errors import ResultsError
+from dsgkit.experiment.results import load_results
+from dsgkit.report.html import page_text, write_page
+from dsgkit.report.tables import write_tables
+
+SIZES = (500, 2000, 30_000)
+HOSTILE = "<script>alert('x')</script> & \"more\""
+VOID = {"meta", "img"}
+ADDRESSES = {"src", "href", "srcset", "action", "data", "poster", "background", "cite"}
+
+
+class Page(HTMLParser):
+    """What a page holds, as plain data.
+
+    Attributes
+    ----------
+    elements : list of (str, dict)
+        Every tag with its attributes.
+    tables : list of dict
+        ``caption``, and ``rows`` of texts, each a list.
+    texts : dict
+        By tag, the texts inside of it.
+    """
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.tables, self.texts, self._open = [], [], {}, []
+        self.feed(text)
+        assert self._open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag in VOID:
+            return
+        self._open.append((tag, []))
+        if tag == "table":
+            self.tables.append({"caption": "", "rows": []})
+        if tag == "tr":
+            self.tables[-1]["rows"].append([])
+
+    def handle_endtag(self, tag):
+        opened, parts = self._open.pop()
+        assert opened == tag
+        text = " ".join("".join(parts).split())
+        self.texts.setdefault(tag, []).append("".join(parts) if tag == "pre" else text)
+        if tag == "caption":
+            self.tables[-1]["caption"] = text
+        if tag in ("td", "th"):
+            self.tables[-1]["rows"][-1].append(text)
+
+    def handle_data(self, data):
+        for _, parts in self._open:
+            parts.append(data)
+
+    def table(self, start):
+        (found,) = [table for table in self.tables if table["caption"].startswith(start)]
+        return found["rows"]
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def text(self):
+        return self.texts["html"][0]
+
+
+@pytest.fixture
+def results(invent, make):
+    experiment = invent.experiment("codrna", trials=3)
+    return make(experiment, invent.typical(experiment, sizes=SIZES, test=True))
+
+
+@pytest.fixture
+def two(invent, make, results):
+    other = invent.experiment("skin", trials=2, solvers=("qsg_s2auc", "samult"))
+    return [results, make(other, invent.typical(other, sizes=(500, 8000), seed=1))]
+
+
+def read(results, folder="out"):
+    return Page(page_text(results, folder))
+
+
+def planned(results, extra=0):
+    """Return the results with a stored plan of their cells and ``extra`` ones not run yet."""
+    entries = [{"key": record["key"]} for record in results.records]
+    entries += [{"key": f"extra-{i}"} for i in range(extra)]
+    (results.folder / "plan.json").write_text(json.dumps(entries))
+    return load_results(results.folder)
+
+
+def test_it_says_what_was_run(results):
+    page = read([planned(results)])
+    assert page.texts["title"] == ["codrna_s2auc – dsgkit report"]
+    assert page.texts["h1"] == ["codrna_s2auc"]
+    facts = dict(zip(page.texts["dt"], page.texts["dd"], strict=True))
+    assert facts["Dataset"] == "codrna: cod-rna, 59,535 rows, 8 features"
+    assert "200 labelled rows, features scaled to [0, 1]" in facts["Protocol"]
+    assert facts["Trials"] == "3, seed 0"
+    assert facts["Hyper-parameters"] == "5-fold cross-validation by AUC"
+    assert facts["Folder"] == str(results.folder)
+    header, *rows = page.table("Solvers")
+    samult = dict(zip(header, rows[1], strict=True))
+    assert samult["Grid"] == "lam 0.125..8 (3); sigma 0.125..8 (3)"
+    assert samult["Points"] == "9"
+    # 4 solvers x 3 sizes x 3 trials, of which the two exact ones have no memory for the largest
+    assert "30 of 36 cells finished, 6 out of memory." in page.texts["p"]
+
+
+def test_a_file_of_ones_own_is_named_with_its_rows(invent, make):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    spec = {"name": "mine", "path": "/data/rows.csv", "loader": "delimited"}
+    experiment = experiment.model_validate(experiment.model_dump() | {"dataset": spec})
+    page = read([make(experiment, [invent.record(experiment, "samult", 0, 900, full=True)])])
+    assert "mine: /data/rows.csv, 1,100 rows" in page.texts["dd"]
+
+
+def test_times_of_day_are_those_of_the_records(invent, make):
+    experiment = invent.experiment("codrna", trials=3, solvers=("samult",))
+    times = ["2026-03-01T10:00:00+0000", "2026-03-01T09:30:00+0000", "2026-03-01T10:30:00+0100"]
+    records = [
+        invent.record(experiment, "samult", trial, 500, started=started)
+        for trial, started in enumerate(times)
+    ]
+    page = read([make(experiment, records)])
+    assert "2026-03-01 09:30 UTC to 2026-03-01 10:00 UTC" in page.texts["dd"]
+
+
+def test_tables_are_those_that_are_written(results, tmp_path):
+    page = read([results])
+    write_tables([results], tmp_path)
+    for path in (tmp_path / "tables").glob("*.md"):
+        blocks = path.read_text().split("\n\n")
+        for caption, block in itertools.pairwise(blocks):
+            if not block.startswith("|"):
+                continue
+            lines = [line.replace("**", "").split("|")[1:-1] for line in block.splitlines()]
+            rows = [[cell.strip() for cell in line] for line in lines]
+            caption = caption.splitlines()[-1]
+            assert page.table(caption) == [rows[0], *rows[2:]]
+
+
+def test_entries_are_sorted_by_what_plain_python_finds(results):
+    page = read([results])
+    cells = results.cells
+    for column, digits in (("auc", 12), ("fit_seconds", 12)):
+        chosen = cells[(cells.solver == "qsg_s2auc") & (cells.n_unlabeled == 2000)][column]
+        expected = mean(chosen.tolist())
+        values = [float(a["data-value"]) for a in page.all("td") if "data-value" in a]
+        assert round(expected, digits) in [round(value, digits) for value in values]
+
+
+def test_figures_are_inline_and_described(results):
+    page = read([results])
+    images = page.all("img")
+    assert len(images) == 3
+    for image in images:
+        kind, content = image["src"].split(",", 1)
+        assert kind == "data:image/svg+xml;base64"
+        root = ElementTree.fromstring(base64.b64decode(content))
+        assert root.tag.endswith("svg")
+        assert "codrna" in image["alt"]
+        assert "PNU-AUC" in image["alt"]
+        assert float(image["width"]) > 300
+
+
+def test_commands_redraw_exactly_one_figure_each(results, tmp_path, monkeypatch, capsys):
+    page = read([results])
+    commands = [text for text in page.texts["pre"] if text.startswith("dsg plot")]
+    names = ["auc_boxplot", "auc_test_boxplot", "time_curve"]
+    folder = results.folder / "figures"
+    for command, name in zip(commands, names, strict=True):
+        monkeypatch.setattr(sys, "argv", shlex.split(command))
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert stop.value.code == 0
+        assert sorted(path.name for path in folder.iterdir()) == [f"{name}.pdf", f"{name}.png"]
+        shutil.rmtree(folder)
+    assert capsys.readouterr().err == ""
+
+
+def test_names_of_folders_are_quoted_in_commands(invent, make):
+    experiment = invent.experiment("codrna", name="my runs; rm", trials=1, solvers=("samult",))
+    page = read([make(experiment, invent.typical(experiment, sizes=(500,)))])
+    commands = [shlex.split(text) for text in page.texts["pre"] if text.startswith("dsg ")]
+    assert {len(command) for command in commands} == {3, 5}
+    assert all("my runs; rm" in command[2] for command in commands)
+
+
+def test_the_config_on_the_page_loads_as_the_experiment(results, tmp_path):
+    page = read([results])
+    (text,) = [text for text in page.texts["pre"] if text.startswith("name:")]
+    (tmp_path / "again.yaml").write_text(text)
+    assert load_experiment(tmp_path / "again.yaml") == results.experiment
+    assert f"dsg run {results.folder}/config.yaml" in page.texts["pre"]
+
+
+def test_whatever_records_hold_is_text(invent, make):
+    solvers = ("qsg_s2auc", "samult")
+    labels = {"qsg_s2auc": HOSTILE, "samult": "SAMULT"}
+    experiment = invent.experiment("codrna", trials=1, solvers=solvers, labels=labels)
+    parts = {"message": HOSTILE, "traceback": f"Traceback\n{HOSTILE}", "environment": HOSTILE[:9]}
+    failed = invent.failure(experiment, "samult", 0, 500, "failed", **parts)
+    results = make(experiment, [invent.record(experiment, "qsg_s2auc", 0, 500), failed])
+    (results.folder / "environment.json").write_text(json.dumps({HOSTILE: HOSTILE}))
+    text = page_text([load_results(results.folder)], results.folder)
+    page = Page(text)
+    assert "<script>alert" not in text
+    assert len(page.all("script")) == 1
+    assert page.text.count("alert('x')") >= 5
+    assert f"Traceback\n{HOSTILE}" in page.texts["pre"]
+    assert any(HOSTILE in image["alt"] for image in page.all("img"))
+
+
+def assert_self_contained(text):
+    page = Page(text)
+    for tag, attributes in page.elements:
+        assert tag not in ("link", "iframe", "object", "embed", "base")
+        for name in ADDRESSES & attributes.keys():
+            assert attributes[name].startswith(("#", "data:image/svg+xml;base64,"))
+    assert not re.search(r"url\(|@import", page.texts["style"][0])
+    assert not re.search(r"fetch|XMLHttp|import\b|WebSocket|https?:", page.texts["script"][0])
+    for image in page.all("img"):
+        drawing = base64.b64decode(image["src"].split(",")[1]).decode()
+        assert all(target.startswith("#") for target in re.findall(r'href="([^"]*)', drawing))
+    anchors = [a["href"][1:] for a in page.all("a")]
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    assert set(anchors) <= set(ids)
+
+
+def test_it_needs_nothing_else(two):
+    assert_self_contained(page_text(two[:1], "out"))
+    assert_self_contained(page_text(two, "out"))
+
+
+def test_it_is_the_same_twice(two, tmp_path):
+    first = write_page(two, tmp_path / "page.html").read_bytes()
+    again = [load_results(one.folder) for one in two]
+    assert write_page(again, tmp_path / "page.html").read_bytes() == first
+
+
+def test_failures_and_limits_are_grouped_by_cause(invent, make):
+    experiment = invent.experiment("codrna", trials=4, solvers=("qsg_s2auc", "samult"))
+    frames = 'Traceback\n  File "a.py", line {}, in fit\nValueError: no {}\n'
+    records = [
+        invent.failure(
+            experiment,
+            "samult",
+            trial,
+            n,
+            "failed",
+            message=f"ValueError: no {trial}",
+            traceback=frames.format(7 if n == 500 else 8, trial),
+        )
+        for n, trials in ((500, (0, 1, 3)), (900, (0,)))
+        for trial in trials
+    ]
+    crash = {"message": "worker killed by SIGSEGV"}
+    records.append(invent.failure(experiment, "samult", 1, 900, "crashed", **crash))
+    records += [
+        invent.failure(
+            experiment, "qsg_s2auc", 0, n, "out_of_memory", message=f"needs {n / 100} GiB"
+        )
+        for n in (500, 900)
+    ]
+    records.append(invent.failure(experiment, "qsg_s2auc", 1, 500, "timeout", message="60 s"))
+    page = read([planned(make(experiment, records), extra=2)])
+    sentence = "0 of 10 cells finished, 1 crashed, 4 failed, 2 out of memory, 1 timeout, 2 not run"
+    assert f"{sentence} yet." in page.texts["p"]
+    causes = [
+        text
+        for text in page.texts["p"]
+        if text.startswith(("failed", "crashed", "out of memory", "timeout"))
+    ]
+    assert causes == [
+        "failed ValueError: no 0 and others like it",
+        "failed ValueError: no 0",
+        "crashed worker killed by SIGSEGV",
+        "out of memory needs 5.0 GiB and others like it",
+        "timeout 60 s",
+    ]
+    cells = [table["rows"] for table in page.tables if table["rows"][0][:2] == ["Solver", "Cell"]]
+    assert cells[0][1] == [
+        "SAMULT",
+        "fit",
+        "500",
+        "1–2, 4",
+        "3",
+        "ValueError: no 0 (and 2 like it)",
+    ]
+    assert cells[3][1:] == [
+        ["QSG-S2AUC", "fit", "500", "1", "1", "needs 5.0 GiB"],
+        ["QSG-S2AUC", "fit", "900", "1", "1", "needs 9.0 GiB"],
+    ]
+    tracebacks = [text for text in page.texts["pre"] if text.startswith("Traceback")]
+    assert tracebacks == [frames.format(7, 0), frames.format(8, 0)]
+
+
+def test_clocks_are_summed_by_solver_and_phase(invent, make):
+    experiment = invent.experiment("codrna", trials=2, solvers=("qsg_s2auc", "samult"))
+    search = invent.record(experiment, "samult", 0, 400) | {
+        "key": "s",
+        "kind": "search",
+        "times": {"load": 0.25, "compile": 2.0, "search": 1000.0},
+    }
+    fits = [
+        invent.record(experiment, "samult", t, 500, times={"load": 0.5, "fit": 10.0 + t})
+        for t in range(2)
+    ]
+    failed = invent.failure(experiment, "qsg_s2auc", 0, 500, "failed", times={"fit": 0.01})
+    page = read([make(experiment, [search, *fits, failed])])
+    assert page.table("Seconds spent") == [
+        ["Solver", "Load", "Compile", "Search", "Fit", "Total"],
+        ["QSG-S2AUC", "0.0", "0.0", "0.0", "<0.1", "<0.1"],
+        ["SAMULT", "1.2", "2.0", "1,000.0", "21.0", "1,024.2"],
+        ["Total", "1.2", "2.0", "1,000.0", "21.0", "1,024.3"],
+    ]
+    widths = [float(a["style"][6:-1]) for a in page.all("i") if "style" in a]
+    assert sum(widths[4:]) == pytest.approx(100, abs=0.05)
+
+
+def test_a_cell_that_stands_for_two_is_clocked_once(invent, make):
+    experiment = invent.experiment("codrna", trials=1, solvers=("qsg_s2auc", "samult"))
+    results = make(experiment, [invent.record(experiment, "samult", 0, 500)])
+    entries = [{"key": "samult-0-500", "solver": solver} for solver in experiment.solvers]
+    (results.folder / "plan.json").write_text(json.dumps(entries))
+    page = read([load_results(results.folder)])
+    assert page.table("Seconds spent")[-1] == ["Total", "1.0", "1.0"]
+
+
+def environment_table(page):
+    (table,) = [table["rows"] for table in page.tables if not table["rows"][0][0]]
+    return {row[0]: row[1:] for row in table}
+
+
+def test_all_environments_are_there_and_their_differences_marked(two):
+    first, second = ({"processor": name, "libraries": {"numpy": "2.4"}} for name in ("X", "Y"))
+    for one, count in zip(two, (5, 0), strict=True):
+        folder = one.folder / "environments"
+        folder.mkdir()
+        for name, content in (("aa", first), ("bb", second)):
+            (folder / f"{name}.json").write_text(json.dumps(content))
+        lines = (one.folder / "cells.jsonl").read_text().splitlines()
+        records = [
+            json.loads(line) | {"environment": "aa" if place < count else "bb"}
+            for place, line in enumerate(lines)
+        ]
+        (one.folder / "cells.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n")
+    page = read([load_results(one.folder) for one in two])
+    assert environment_table(page) == {
+        "": ["aa", "bb"],
+        "processor differs": ["X", "Y"],
+        "numpy": ["2.4", "2.4"],
+        "cells": ["codrna: 5", "codrna: 31, skin: 8"],
+    }
+    assert "computed in 2 environments" in page.text
+    alone = read([load_results(two[1].folder)])
+    assert "computed in" not in alone.text
+    assert environment_table(alone)["processor"] == ["Y"]
+
+
+def test_records_without_an_environment_show_that_of_the_last_run(results):
+    (results.folder / "environment.json").write_text('{"python": "3.11", "commit": null}')
+    table = environment_table(read([load_results(results.folder)]))
+    assert table[""] == ["not recorded"]
+    assert (table["python"], table["commit"]) == (["3.11"], ["unknown"])
+
+
+def test_missing_cells_are_counted(results):
+    page = read([planned(results, extra=12)])
+    assert "30 of 48 cells finished, 6 out of memory, 12 not run yet." in page.texts["p"]
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_without_a_finished_fit_it_says_so(invent, make, recorded):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    failed = invent.failure(experiment, "samult", 0, 500, "failed", message="no luck")
+    results = planned(make(experiment, [failed] if recorded else []), extra=3)
+    page = read([results])
+    assert (
+        "No fit has finished yet: there are no figures, and no numbers in the tables."
+        in (page.texts["p"])
+    )
+    assert page.all("img") == []
+    assert ("no luck" in page.text) == recorded
+    assert any("not run yet" in text for text in page.texts["p"])
+
+
+def test_a_folder_with_nothing_but_a_config(invent, make):
+    page = read([make(invent.experiment("codrna"), [])])
+    assert "No cell is recorded yet." in page.texts["p"]
+    assert "Environment" not in page.texts["h2"]
+
+
+def test_all_cells_finished(invent, make):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    page = read([make(experiment, invent.typical(experiment, sizes=(500, 900)))])
+    assert "All 2 cells finished." in page.texts["p"]
+    assert not {"Failures", "Limits met"} & set(page.texts["h2"])
+
+
+def test_several_folders_have_an_overview_and_a_section_each(two):
+    page = read(two, "some where")
+    assert page.texts["h1"] == ["2 experiments"]
+    header, *rows = page.table("What was run")
+    first, second = (dict(zip(header, row, strict=True)) for row in rows)
+    assert first["Dataset"] == "codrna"
+    assert (first["Planned"], first["Finished"], first["Limits met"]) == ("36", "30", "6")
+    assert second["Experiment"] == "skin_s2auc"
+    assert [a["href"] for a in page.all("a")][:2] == ["#1-codrna", "#2-skin"]
+    assert [a["id"] for a in page.all("article")] == ["1-codrna", "2-skin"]
+    overview = page.tables[1]
+    assert "at the largest number of unlabelled rows" in overview["caption"]
+    assert [row[0] for row in overview["rows"]] == ["Dataset", "codrna", "skin"]
+    # three of both, three of codrna, which has test rows, and two of skin
+    commands = [shlex.split(t) for t in page.texts["pre"] if t.startswith("dsg plot")]
+    folders = [str(one.folder) for one in two]
+    assert [command[2:-2] for command in commands] == [
+        *[[*folders, "--out", "some where"]] * 3,
+        *[folders[:1]] * 3,
+        *[folders[1:]] * 2,
+    ]
+
+
+def test_a_folder_without_any_fit_has_a_section_only(invent, make, two):
+    experiment = invent.experiment("ijcnn1", trials=1, solvers=("samult",))
+    page = read([*two, make(experiment, [])])
+    assert "0" in page.table("What was run")[3]
+    assert [row[0] for row in page.tables[1]["rows"]] == ["Dataset", "codrna", "skin"]
+    assert all("ijcnn1" not in image["alt"] for image in page.all("img"))
+    assert sum("No fit has finished" in text for text in page.texts["p"]) == 1
+    assert "No fit is recorded yet" in read([make(experiment, [])] * 2).text
+
+
+def test_a_file_that_cannot_be_written_is_named_in_one_line(results, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultsError, match=r"page\.html: cannot be written") as caught:
+        write_page([results], tmp_path / "file" / "page.html")
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ResultsError, match="at least one results folder"):
+        page_text([], tmp_path)
+
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+
+# Clicks headers as a user does and writes what came of it into the page.
+DRIVER = """
+<script>
+const table = [...document.querySelectorAll("table")].find(
+  (one) => one.caption?.textContent.startsWith("Training time"));
+const names = () => [...table.tBodies[0].rows].map((row) => row.cells[0].textContent.trim());
+const found = {before: names()};
+for (const column of [2, 0]) {
+  const header = table.tHead.rows[0].cells[column];
+  const button = header.querySelector("button");
+  for (const click of [1, 2, 3]) {
+    button.focus();
+    found.focused = document.activeElement === button;
+    button.click();
+    found[`${column} ${click}`] = [header.ariaSort, ...names()];
+  }
+}
+found.buttons = table.querySelectorAll("th button").length;
+const output = document.createElement("output");
+output.textContent = JSON.stringify(found);
+document.body.append(output);
+console.error("the driver is done");
+</script>
+"""
+
+
+@pytest.fixture
+def browse(tmp_path):
+    """Return a function that opens a file in a browser: (its output, what its console says)."""
+    if BROWSER is None:
+        pytest.skip("no Chromium or Chrome to open the page with")
+
+    def open_page(path, *options):
+        flags = "headless no-sandbox disable-gpu disable-quic no-first-run disable-sync "
+        flags += "disable-background-networking disable-component-update enable-logging=stderr"
+        command = [BROWSER, *(f"--{flag}" for flag in flags.split())]
+        command += [f"--user-data-dir={tmp_path / 'profile'}", *options, path.as_uri()]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+    return open_page
+
+
+def test_a_browser_shows_it(two, tmp_path, browse):
+    path = write_page(two, tmp_path / "page.html")
+    image = tmp_path / "page.png"
+    _, console = browse(path, f"--screenshot={image}", "--window-size=1200,2400")
+    assert console == []
+    pixels = imread(image)[..., :3]
+    assert pixels.shape[:2] == (2400, 1200)
+    colors = np.unique((255 * pixels).astype(int).reshape(-1, 3), axis=0)
+    assert len(colors) > 100
+    # text and figures all the way down
+    assert all(part.std() > 0.01 for part in np.array_split(pixels, 6))
+
+
+def test_a_browser_sorts_by_means_with_statuses_last(invent, make, tmp_path, browse):
+    experiment = invent.experiment("codrna", trials=1)
+    # as text, 100 would come before 20, and that before 9.5
+    seconds = {"samult": 100.0, "pnu_auc": 9.5, "rff_s2auc": 20.0}
+    records = [
+        invent.record(experiment, key, 0, n, times={"fit": time})
+        for key, time in seconds.items()
+        for n in (1, 2)
+    ]
+    records += [invent.failure(experiment, "qsg_s2auc", 0, n, "indefinite") for n in (1, 2)]
+    text = page_text([make(experiment, records)], tmp_path)
+    page = tmp_path / "page.html"
+    # the page itself allows no script but its own
+    page.write_text(
+        re.sub(r"<meta http-equiv=[^>]*>", "", text).replace("</body>", f"{DRIVER}</body>")
+    )
+    output, console = browse(page, "--dump-dom")
+    found = json.loads(Page(output).texts["output"][0])
+    qsg, samult, pnu, rff = (experiment.solvers[key].label for key in experiment.solvers)
+    assert found == {
+        "before": [qsg, samult, pnu, rff],
+        "2 1": ["ascending", pnu, rff, samult, qsg],
+        "2 2": ["descending", samult, rff, pnu, qsg],
+        "2 3": ["none", qsg, samult, pnu, rff],
+        "0 1": ["ascending", pnu, qsg, rff, samult],
+        "0 2": ["descending", samult, rff, qsg, pnu],
+        "0 3": ["none", qsg, samult, pnu, rff],
+        "focused": True,
+        "buttons": 3,
+    }
+    assert len(console) == 1
+    assert "the driver is done" in console[0]
