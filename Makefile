@@ -6,12 +6,12 @@ BIN := $(VENV)/bin
 .PHONY: help install quickstart reproduce-all test lint format bench clean
 
 help:
-	@echo "make quickstart   set up, run the first paper's experiment on the digits, draw its figures"
-	@echo "make test         set up, check format, lint and types, run all tests"
-	@echo "make format       format the code"
-	@echo "make reproduce-all [PROFILE=quick]"
-	@echo "                  run every config, or go on with it; ends in results/report.html"
-	@echo "make bench        measure the engine against the author-style loop and the hardware"
+	@echo "make quickstart       set up, run the first paper's experiment on the digits, draw its figures"
+	@echo "make reproduce-all    run every config, or go on with it, and write a page on all of them;"
+	@echo "                      with PROFILE=quick in minutes each"
+	@echo "make test             set up, check format, lint and types, run all tests"
+	@echo "make format           format the code"
+	@echo "make bench            measure the engine against the author-style loop and the hardware"
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dsgkit needs Python 3.11 or newer; use make PYTHON=...")'

@@ -172,8 +172,12 @@ def run(
         good = [_attempt(_print_plan, experiment) for experiment in experiments]
     else:
         options = _run_options(**settings)
+        good = []
         with stopped_by_signals():
-            good = [_attempt(_run_one, one, out / one.name, options) for one in experiments]
+            for one in experiments:
+                good.append(_attempt(_run_one, one, out / one.name, options))
+                if options.fail_fast and not good[-1]:
+                    break
             if page is not None:
                 good.append(_attempt(_write_page, [out / name for name in names], page))
     if not all(good):

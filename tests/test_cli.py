@@ -294,6 +294,61 @@ def test_one_config_that_cannot_run_does_not_stop_the_others(dsg, toy):
     assert "same name" in err
 
 
+def test_fail_fast_is_for_all_configs(dsg, toy):
+    (toy.parent / "gone.yaml").write_text(toy.read_text().replace("toy.csv", "gone.csv"))
+    code, out, err = dsg("run", "gone.yaml", "toy.yaml", "--fail-fast")
+    assert (code, out) == (1, "")
+    assert "gone.csv" in err
+
+
+def test_one_page_on_all_that_could_run(dsg, toy):
+    (toy.parent / "gone.yaml").write_text(toy.read_text().replace("toy.csv", "gone.csv"))
+    code, out, _ = dsg("run", "gone.yaml", "toy.yaml", "--report", "all.html")
+    assert code == 1
+    assert out.endswith("all.html\n")
+    assert "All 24 cells finished." in (toy.parent / "all.html").read_text()
+    code, _, err = dsg("run", "gone.yaml", "--report", "none.html")
+    assert code == 1
+    assert "no results" in err
+    assert not (toy.parent / "none.html").exists()
+
+
+def test_status_of_runs(dsg, toy, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(SAMULT, "fit", lambda *_: 1 / 0)
+        dsg("run", "toy.yaml")
+    code, out, _ = dsg("status", "results/toy")
+    assert code == 0
+    assert "results/toy: 20 of 24 cells have a result; not running" in out
+    assert "samult     fit         0 of 4 (4 failed)" in out
+    assert "ZeroDivisionError" in out
+    assert "Traceback" not in out
+    assert "Traceback" in dsg("status", "results/toy", "-v")[1]
+    dsg("run", "toy.yaml")
+    assert "24 of 24 cells have a result; finished" in dsg("status", "results/toy")[1]
+    one_error_line(dsg("status", "nowhere"), "nowhere", "not a results folder")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--memory-limit", "lots"], "'lots' is no size; write one such as 4GiB"),
+        (["--timeout", "0"], "--timeout"),
+        (["--jobs", "0"], "--jobs"),
+        (["--scheduler", "here"], "'here' is no address, such as tcp://host:8786"),
+    ],
+)
+def test_wrong_options(toy, options, text, monkeypatch, capsys):
+    monkeypatch.chdir(toy.parent)
+    monkeypatch.setattr(sys, "argv", ["dsg", "run", "toy.yaml", *options])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    err = capsys.readouterr().err
+    assert stop.value.code in (1, 2)
+    assert text in err
+    assert err.count("\n") == 1
+
+
 def test_folders_that_hold_no_results(dsg, toy):
     one_error_line(dsg("table", "nowhere"), "nowhere")
     one_error_line(dsg("plot", toy.parent), "config.yaml")
