@@ -44,6 +44,8 @@ class Cell:
     points : tuple of dict
         The grid points of a search's share; all points of the grid for a fit, which is made
         with the best of them.
+    n_searched : int or None
+        Unlabelled rows that the search for a fit uses.
     """
 
     kind: Literal["search", "fit"]
@@ -51,6 +53,7 @@ class Cell:
     trial: int
     n_unlabeled: int
     points: tuple[Point, ...]
+    n_searched: int | None = None
 
     def key(self, experiment: Experiment, content_hash: str) -> str:
         """Return the hash of everything that determines the result, and of nothing else."""
@@ -72,7 +75,7 @@ class Cell:
             identity["search"] = [
                 protocol.folds,
                 protocol.metric,
-                spec.search_unlabeled if self.kind == "fit" else None,
+                self.n_searched,
             ]
         text = json.dumps(identity, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -232,6 +235,7 @@ def _searches(experiment: Experiment, solver: str, trial: int, n_available: int)
 def _fits(experiment: Experiment, solver: str, trial: int, n_available: int) -> Iterator[Cell]:
     spec = experiment.solvers[solver]
     points = tuple(grid_points(spec))
+    searched = search_size(spec, n_available)
     for size in sweep_sizes(experiment, n_available):
         if spec.max_unlabeled is None or size <= spec.max_unlabeled:
-            yield Cell("fit", solver, trial, size, points)
+            yield Cell("fit", solver, trial, size, points, searched)

@@ -114,12 +114,20 @@ CELL = Cell("fit", "qsg_s2auc", 0, 40, POINTS)
         "protocol.folds=4",
         "protocol.scale=[0, 2]",
         "solvers.qsg_s2auc.params.batch_size=17",
-        "solvers.qsg_s2auc.search_unlabeled=51",
     ],
 )
 def test_what_determines_a_result_is_in_its_key(toy, experiment, override):
     changed = load_experiment(toy, overrides=[override])
     assert CELL.key(changed, "data") != CELL.key(experiment, "data")
+
+
+def test_all_rows_and_their_number_are_the_same_search(toy):
+    keys = [
+        [task.key for task in make_plan(changed, load_dataset(changed.dataset))]
+        for size in ("all", "120", "1000")
+        for changed in [load_experiment(toy, overrides=[f"solvers.samult.search_unlabeled={size}"])]
+    ]
+    assert keys[0] == keys[1] == keys[2]
 
 
 @pytest.mark.parametrize(
@@ -159,6 +167,7 @@ def test_folds_are_not_part_of_a_fit_without_search(toy, experiment):
         Cell("fit", "qsg_s2auc", 1, 40, CELL.points),
         Cell("fit", "qsg_s2auc", 0, 41, CELL.points),
         Cell("fit", "qsg_s2auc", 0, 40, POINTS[:1]),
+        Cell("fit", "qsg_s2auc", 0, 40, POINTS, 51),
     ],
 )
 def test_different_cells_have_different_keys(experiment, other):
