@@ -1,4 +1,4 @@
-"""What the estimators of semi-supervised AUC maximisation share."""
+"""What the estimators of semi-supervised learning share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dsgkit.memory import memory_limit
 from dsgkit.solvers._validation import check_above_zero
 
 FUNCTION_FLOPS = 20.0
-"""What an exponential, or a cosine and sine together, count as in `PairwiseAUCEstimator.flops`."""
+"""What an exponential, or a cosine and sine together, count as in ``flops``."""
 
 
 def encode_labels(y: Any) -> NDArray[np.bool_]:
@@ -45,24 +45,66 @@ def training_rows(held_out: NDArray[np.integer], n_labeled: int) -> NDArray[np.i
     return np.setdiff1d(np.arange(n_labeled), held_out)
 
 
-class PairwiseAUCEstimator(BaseEstimator):
-    """Base of the estimators that learn a ranking from labelled and unlabelled rows.
-
-    Subclasses implement ``fit`` and ``decision_function``; those that can train a whole grid at
-    once also override ``cv_decision_function``. A class outside of the package may say two things
-    more (`dsgkit.solvers.own`): ``batched``, the parameters that ``cv_decision_function`` varies at
-    once, and ``version``, raised when its results change.
-    """
+class SemiSupervisedEstimator(BaseEstimator):
+    """Base of the estimators that learn from labelled and unlabelled rows."""
 
     max_memory: float | None = None
 
-    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> PairwiseAUCEstimator:
+    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> SemiSupervisedEstimator:
         """Fit the model; see the subclasses."""
         raise NotImplementedError
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the values of the fitted function at the rows of ``X``."""
         raise NotImplementedError
+
+    def memory_needed(
+        self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
+    ) -> int:
+        """Return the bytes that a fit of this size allocates, as predicted before it starts.
+
+        This, `flops` and `predict_flops` serve plans and progress bars. A solver that does not
+        say counts as small.
+
+        Parameters
+        ----------
+        n_labeled, n_unlabeled, n_inputs : int
+        n_models : int
+            1 for a fit; more for that many models of one `cv_decision_function`.
+        """
+        return 0
+
+    def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
+        """Return about how many floating-point operations a fit takes (as `memory_needed`).
+
+        All solvers count in operations of a float32 matrix product, which takes ``2 n k m``: the
+        count over its speed is a time. A double-precision operation counts twice; an exponential,
+        or a sine with its cosine, counts as `FUNCTION_FLOPS` operations of its precision.
+        """
+        return 1.0
+
+    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return about the operations of `decision_function` on ``n_rows`` rows.
+
+        The other parameters are the size of the fit before it.
+        """
+        return 0.0
+
+    def _check_memory(self, needed: int) -> None:
+        """Raise `MemoryLimitError` if ``needed`` bytes are above ``max_memory`` (GiB)."""
+        if self.max_memory is not None:
+            check_above_zero(max_memory=self.max_memory)
+        limit = memory_limit() if self.max_memory is None else int(self.max_memory * 2**30)
+        if needed > limit:
+            raise MemoryLimitError(needed, limit)
+
+
+class PairwiseAUCEstimator(SemiSupervisedEstimator):
+    """Base of the estimators that learn a ranking.
+
+    Subclasses implement ``fit`` and ``decision_function``; those that can train a whole grid at
+    once also override ``cv_decision_function``.
+    """
 
     def cv_decision_function(
         self,
@@ -106,42 +148,61 @@ class PairwiseAUCEstimator(BaseEstimator):
                 row[held_out] = model.decision_function(X[held_out])
         return values
 
-    def memory_needed(
-        self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
-    ) -> int:
-        """Return the bytes that a fit of this size allocates, as predicted before it starts.
 
-        This, `flops` and `predict_flops` serve plans and progress bars. A solver that does not
-        say counts as small.
+class PointModels:
+    """Fitted estimators, one for each of some parameter settings.
+
+    Parameters
+    ----------
+    models : sequence of estimators or None
+        None where a setting has no solution.
+    """
+
+    def __init__(self, models: Sequence[Any]) -> None:
+        self._models = models
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of each at the rows of ``X``, shape (n, n_points); NaN without one."""
+        missing = np.full(len(X), np.nan)
+        columns = [
+            missing if model is None else model.decision_function(X) for model in self._models
+        ]
+        return np.column_stack(columns)
+
+
+class SemiSupervisedClassifier(SemiSupervisedEstimator):
+    """Base of the estimators that learn a classifier: the class is the sign of the value.
+
+    Subclasses implement ``fit`` and ``decision_function``; those that can train several settings at
+    once also override ``fit_points``.
+    """
+
+    def fit_points(
+        self, X: Any, y: Any, X_unlabeled: Any, points: Sequence[Mapping[str, Any]]
+    ) -> PointModels:
+        """Fit a model for each of many parameter settings.
 
         Parameters
         ----------
-        n_labeled, n_unlabeled, n_inputs : int
-        n_models : int
-            1 for a fit; more for that many models of one `cv_decision_function`.
+        X : rows of shape (n_labeled, n_inputs)
+        y : array-like of shape (n_labeled,)
+        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
+        points : sequence of dict
+            Parameter settings, laid over this estimator's own.
+
+        Returns
+        -------
+        PointModels
+            Anything with its ``decision_function``.
         """
-        return 0
-
-    def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
-        """Return about how many floating-point operations a fit takes (as `memory_needed`).
-
-        All solvers count in operations of a float32 matrix product, which takes ``2 n k m``: the
-        count over its speed is a time. A double-precision operation counts twice; an exponential,
-        or a sine with its cosine, counts as `FUNCTION_FLOPS` operations of its precision.
-        """
-        return 1.0
-
-    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations of `decision_function` on ``n_rows`` rows.
-
-        The other parameters are the size of the fit before it.
-        """
-        return 0.0
-
-    def _check_memory(self, needed: int) -> None:
-        """Raise `MemoryLimitError` if ``needed`` bytes are above ``max_memory`` (GiB)."""
-        if self.max_memory is not None:
-            check_above_zero(max_memory=self.max_memory)
-        limit = memory_limit() if self.max_memory is None else int(self.max_memory * 2**30)
-        if needed > limit:
-            raise MemoryLimitError(needed, limit)
+        models: list[Any] = []
+        for point in points:
+            model = clone(self).set_params(**point)
+            try:
+                model.fit(X, y, X_unlabeled)
+            except MemoryLimitError:
+                raise
+            except FitError:
+                model = None
+            models.append(model)
+        return PointModels(models)
