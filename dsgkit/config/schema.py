@@ -36,8 +36,15 @@ from dsgkit.hints import nearest_or_all, shown
 from dsgkit.solvers import registry
 from dsgkit.solvers.info import SolverInfo
 
-OUTPUTS = ("auc_table", "auc_boxplot", "time_table", "time_curve")
-"""The tables and figures that a run can write."""
+METRICS = {"semi_supervised_auc": "auc", "semi_supervised_error": "error"}
+"""The metric of each kind of protocol."""
+
+SCORE_OUTPUTS = {
+    "auc": ("auc_table", "auc_boxplot"),
+    "error": ("error_table", "error_boxplot", "balance_table"),
+}
+OUTPUTS = (*itertools.chain(*SCORE_OUTPUTS.values()), "time_table", "time_curve")
+"""The tables and figures that a run can write; some are for one metric."""
 
 
 def problem(text: str, *at: str | int, cause: BaseException | None = None) -> PydanticCustomError:
@@ -154,8 +161,11 @@ class ProtocolSpec(_Spec):
 
     Attributes
     ----------
-    kind : {"semi_supervised_auc"}
-        The rows outside of the labelled ones serve as unlabelled rows and as test rows.
+    kind : {"semi_supervised_auc", "semi_supervised_error"}
+        The rows outside of the labelled ones serve as unlabelled rows and as test rows. The first
+        learns a ranking, and searches by cross-validation on the labelled rows. The second learns
+        a classifier, and searches by training on the labelled rows and one of ``folds`` parts of
+        the unlabelled ones and testing on the others.
     labeled : int
         Labelled rows.
     scale : tuple of float
@@ -163,20 +173,29 @@ class ProtocolSpec(_Spec):
     trials : int
         Random splits.
     folds : int
-        Folds of the cross-validation on the labelled rows.
-    metric : {"auc"}
-        What hyper-parameters are chosen by and what is reported.
+        Folds of the search.
+    metric : {"auc", "error"}
+        What hyper-parameters are chosen by and what is reported: that of the kind.
     """
 
-    kind: Literal["semi_supervised_auc"] = "semi_supervised_auc"
+    kind: Literal["semi_supervised_auc", "semi_supervised_error"] = "semi_supervised_auc"
     labeled: Count = 200
     scale: Annotated[tuple[float, float], BeforeValidator(_interval)] = (0.0, 1.0)
     trials: Count = 10
     folds: Annotated[int, Field(ge=2, le=LARGEST_INTEGER)] = 5
-    metric: Literal["auc"] = "auc"
+    metric: Literal["auc", "error"] = "auc"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _metric_of_kind(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "metric" not in value and value.get("kind") in METRICS:
+            return {**value, "metric": METRICS[value["kind"]]}
+        return value
 
     @model_validator(mode="after")
     def _consistent(self) -> ProtocolSpec:
+        if self.metric != METRICS[self.kind]:
+            raise problem(f"{self.kind} goes with the metric {METRICS[self.kind]}", "metric")
         if self.labeled < self.folds:
             raise problem(f"{self.labeled} rows cannot be cut into {self.folds} folds", "labeled")
         return self
@@ -219,6 +238,8 @@ class SolverSpec(_Spec):
         Fixed parameters.
     grid : dict
         Parameters chosen by cross-validation, each with the values to choose from.
+    then : dict
+        Parameters chosen in the same way afterwards, at the best values of ``grid``.
     search_unlabeled : int or "all"
         Unlabelled rows used while choosing.
     max_unlabeled : int, optional
@@ -229,6 +250,7 @@ class SolverSpec(_Spec):
     label: Text
     params: dict[str, Any] = {}
     grid: dict[str, Any] = {}
+    then: dict[str, Any] = {}
     search_unlabeled: RowCount = "all"
     max_unlabeled: Count | None = None
 
@@ -244,7 +266,7 @@ class SolverSpec(_Spec):
         parse = _parser(info)
         return {name: _checked(parse, name, scalar, name) for name, scalar in value.items()}
 
-    @field_validator("grid")
+    @field_validator("grid", "then")
     @classmethod
     def _lists(cls, value: dict[str, Any], info: ValidationInfo) -> dict[str, list[Scalar]]:
         parse = _parser(info)
@@ -254,13 +276,17 @@ class SolverSpec(_Spec):
     def _fits_solver(self, info: ValidationInfo) -> SolverSpec:
         if solver := _solver_info(self.kind, info):
             self._check_names(solver.params)
-        for name in self.grid:
-            if name in self.params:
-                raise problem(f"{name!r} is in params too; keep one of them", "grid", name)
+        for part, others in (("grid", ("params",)), ("then", ("params", "grid"))):
+            for name in getattr(self, part):
+                for other in others:
+                    if name in getattr(self, other):
+                        raise problem(f"{name!r} is in {other} too; keep one of them", part, name)
+        if self.then and all(len(values) == 1 for values in self.grid.values()):
+            raise problem("is searched after the grid, which leaves nothing to choose", "then")
         return self
 
     def _check_names(self, known: tuple[str, ...]) -> None:
-        for part in ("params", "grid"):
+        for part in ("params", "grid", "then"):
             for name in getattr(self, part):
                 if name not in known:
                     hint = nearest_or_all(name, known) if known else ""
@@ -279,7 +305,7 @@ class Experiment(_Spec):
     dataset, protocol, sweep : DatasetSpec, ProtocolSpec, SweepSpec
     solvers : dict of str to SolverSpec
     outputs : list of str
-        Tables and figures to write, of `OUTPUTS`.
+        Tables and figures to write, of `OUTPUTS`; by default all of the metric.
     """
 
     name: Annotated[str, AfterValidator(_folder_name)]
@@ -288,7 +314,17 @@ class Experiment(_Spec):
     protocol: ProtocolSpec = ProtocolSpec()
     sweep: SweepSpec = SweepSpec()
     solvers: dict[str, SolverSpec]
-    outputs: list[str] = list(OUTPUTS)
+    outputs: list[str] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _outputs_of_metric(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or "outputs" in value:
+            return value
+        protocol = value.get("protocol")
+        kind = protocol.get("kind") if isinstance(protocol, dict) else None
+        metric = METRICS.get(kind, "auc") if isinstance(kind, str) else "auc"
+        return {**value, "outputs": [*SCORE_OUTPUTS[metric], "time_table", "time_curve"]}
 
     @field_validator("outputs")
     @classmethod
@@ -322,6 +358,22 @@ class Experiment(_Spec):
                 raise problem(f"has the label of {same!r}: {solver.label!r}", key, "label")
             keys[solver.label] = key
         return value
+
+    @model_validator(mode="after")
+    def _one_metric(self, info: ValidationInfo) -> Experiment:
+        metric = self.protocol.metric
+        for i, name in enumerate(self.outputs):
+            other = next((m for m, names in SCORE_OUTPUTS.items() if name in names), metric)
+            if other != metric:
+                raise problem(f"{name} is for the metric {other}, not {metric}", "outputs", i)
+        for key, spec in self.solvers.items():
+            solver = _solver_info(spec.kind, info)
+            if solver and metric not in solver.metrics:
+                learns = " or ".join(solver.metrics)
+                raise problem(
+                    f"{spec.kind} is for the metric {learns}, not {metric}", "solvers", key
+                )
+        return self
 
     def to_yaml(self) -> str:
         """Return the experiment as a config that needs no other file and loads as an equal one."""

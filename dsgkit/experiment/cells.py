@@ -14,7 +14,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsgkit import __version__, progress
 from dsgkit.config.schema import Experiment
@@ -32,10 +31,9 @@ from dsgkit.experiment.plan import (
     solver_info,
     solver_label,
 )
-from dsgkit.experiment.selection import fold_scores
+from dsgkit.experiment.protocols import PROTOCOLS, ExperimentProtocol, Scores
 from dsgkit.experiment.store import Record
 from dsgkit.memory import constrain_memory
-from dsgkit.metrics import auc
 from dsgkit.origin import one_line
 from dsgkit.sampling import derive_seed
 from dsgkit.threads import available_threads, set_threads
@@ -55,6 +53,11 @@ class Bench:
     _trial: int = -1
     _split: SemiSupervisedSplit | None = None
     _warm: set[tuple[str, str]] = field(default_factory=set)
+
+    @property
+    def protocol(self) -> ExperimentProtocol:
+        """How searches score and fits are judged."""
+        return PROTOCOLS[self.experiment.protocol.kind]
 
     def split(self, trial: int) -> SemiSupervisedSplit:
         """Return the rows of a trial."""
@@ -91,7 +94,11 @@ class Bench:
             return
         few = replace(cell, n_unlabeled=_WARM_UP_ROWS, points=cell.points[:2])
         with contextlib.suppress(DsgError), progress.listening(lambda _: None):
-            _values(self, few) if cell.kind == "search" else _fitted(self, few, cell.points[0])
+            fixed = cell.earlier[0] if cell.earlier else {}
+            if cell.kind == "search":
+                _scores(self, few, fixed)
+            else:
+                _fitted(self, few, {**fixed, **cell.points[0]})
         self._warm.add(kind)
         gc.freeze()  # imported modules stay: looking through them takes 20 ms in every cell
 
@@ -116,7 +123,7 @@ def run_job(job: Job, begun: Callable[[], object] = lambda: None) -> Record:
             bench.warm_up(cell)
         begun()
         reset_peak_memory()
-        record |= _search(bench, cell, clock) if cell.kind == "search" else _fit(bench, job, clock)
+        record |= _search(bench, job, clock) if cell.kind == "search" else _fit(bench, job, clock)
     except Exception as error:
         record |= _failure(error)
     times = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
@@ -166,7 +173,7 @@ def _bench_of(job: Job) -> Bench:
 
 def _header(job: Job) -> Record:
     cell = job.task.cell
-    what = {"points": list(cell.points)} if cell.kind == "search" else {"params": job.chosen}
+    points = {"points": list(cell.points)} if cell.kind == "search" else {}
     return {
         "kind": cell.kind,
         "solver": cell.solver,
@@ -174,7 +181,8 @@ def _header(job: Job) -> Record:
         "trial": cell.trial,
         "n_unlabeled": cell.n_unlabeled,
         "n_labeled": job.experiment.protocol.labeled,
-        **what,
+        **points,
+        "params": job.chosen,
         "status": "ok",
         "message": "",
         "dsgkit": __version__,
@@ -195,13 +203,11 @@ def _failure(error: Exception) -> Record:
     }
 
 
-def _values(bench: Bench, cell: Cell) -> NDArray[np.float64]:
-    """Return out-of-fold values for every point of a search."""
+def _scores(bench: Bench, cell: Cell, fixed: Point) -> Scores:
+    """Return the metric of every point of a search on every fold."""
+    estimator = bench.estimator(cell, {**fixed, **common_part(cell.points)})
     split = bench.split(cell.trial)
-    rows = split.X_unlabeled.take(slice(cell.n_unlabeled))
-    estimator = bench.estimator(cell, common_part(cell.points))
-    values = estimator.cv_decision_function(split.X[:], split.y, rows, split.folds, cell.points)
-    return np.asarray(values)
+    return bench.protocol.search(estimator, split, cell.n_unlabeled, cell.points)
 
 
 def _fitted(bench: Bench, cell: Cell, point: Point) -> Any:
@@ -213,12 +219,10 @@ def _fitted(bench: Bench, cell: Cell, point: Point) -> Any:
     return estimator
 
 
-def _search(bench: Bench, cell: Cell, clock: Clock) -> Record:
-    """Score every point of the share by cross-validation on the labelled rows."""
+def _search(bench: Bench, job: Job, clock: Clock) -> Record:
+    """Score every point of the share."""
     with clock.phase("search"):
-        values = _values(bench, cell)
-    split = bench.split(cell.trial)
-    return {"fold_scores": fold_scores(values, split.y, split.folds)}
+        return {"fold_scores": _scores(bench, job.task.cell, job.chosen)}
 
 
 def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
@@ -230,17 +234,17 @@ def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
         estimator = _fitted(bench, task.cell, job.chosen)
     memory = peak_memory()
     n_test = 0 if split.X_test is None else len(split.X_test)
-    tested = trained + (1 - trained) * n_test / (n_test + len(split.y_unlabeled))
+    at_test = trained + (1 - trained) * n_test / (n_test + len(split.y_unlabeled))
     with clock.phase("predict"):
-        with progress.part(trained, tested):
+        with progress.part(trained, at_test):
             test_values = estimator.decision_function(split.X_test) if n_test else None
-        with progress.part(tested, 1):
+        with progress.part(at_test, 1):
             values = estimator.decision_function(split.X_unlabeled)
     with clock.phase("evaluate"):
-        scores = {
-            "auc": _auc(split.y_unlabeled, values),
-            "test_auc": None if test_values is None else _auc(split.y_test, test_values),
-        }
+        scores = bench.protocol.judge(split.y_unlabeled, values)
+        if test_values is not None:
+            tested = bench.protocol.judge(split.y_test, test_values)
+            scores |= {f"test_{name}": value for name, value in tested.items()}
     return {
         "full": task.cell.n_unlabeled == len(split.y_unlabeled),
         "estimator": _resolved(estimator),
@@ -262,8 +266,3 @@ def _storable(value: Any) -> Any:
         value = value.item()
     plain = value is None or isinstance(value, bool | int | str)
     return value if plain or (isinstance(value, float) and math.isfinite(value)) else repr(value)
-
-
-def _auc(y: Any, values: Any) -> float | None:
-    """Return the AUC; None where the rows hold one class only."""
-    return auc(y, values) if len(np.unique(y)) == 2 else None

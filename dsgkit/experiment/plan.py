@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from dsgkit.config.schema import Experiment, SolverSpec
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.protocols import check_split
 from dsgkit.errors import ConfigError, DataError, DsgError
+from dsgkit.experiment.protocols import PROTOCOLS, Cost, Size
 from dsgkit.features.stream import VERSION as STREAM_VERSION
 from dsgkit.origin import one_line
 from dsgkit.solvers import registry
@@ -46,6 +47,8 @@ class Cell:
         with the best of them.
     n_searched : int or None
         Unlabelled rows that the search for a fit uses.
+    earlier : tuple of dict
+        The grid points of a search before, of which the best is set when the cell runs.
     """
 
     kind: Literal["search", "fit"]
@@ -54,6 +57,7 @@ class Cell:
     n_unlabeled: int
     points: tuple[Point, ...]
     n_searched: int | None = None
+    earlier: tuple[Point, ...] = ()
 
     def key(self, experiment: Experiment, content_hash: str) -> str:
         """Return the hash of everything that determines the result, and of nothing else."""
@@ -69,9 +73,10 @@ class Cell:
             "solver": [spec.kind, registry.get(spec.kind).version],
             "params": self._fixed_params(spec),
             "points": list(self.points),
+            "earlier": list(self.earlier),
             "n_unlabeled": self.n_unlabeled,
         }
-        if len(self.points) > 1:  # then cross-validation has a part in the result
+        if len(self.points) > 1 or self.earlier:  # then cross-validation has a part in the result
             identity["search"] = [
                 protocol.folds,
                 protocol.metric,
@@ -83,7 +88,8 @@ class Cell:
     def _fixed_params(self, spec: SolverSpec) -> Point:
         """Return what the points do not set: the config's parameters over the defaults."""
         params = {**registry.get(spec.kind).load()().get_params(), **spec.params}
-        return {name: params[name] for name in params if name not in self.points[0]}
+        searched = {*self.points[0], *(self.earlier[0] if self.earlier else ())}
+        return {name: params[name] for name in params if name not in searched}
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,8 @@ class Task:
         Floating-point operations of training and of prediction for the scores, about.
     memory : int
         Bytes that the solver allocates, as it predicts.
+    needs : tuple of str
+        Keys of the searches that this cell's parameters are chosen from.
     """
 
     cell: Cell
@@ -105,6 +113,7 @@ class Task:
     training: float
     scoring: float
     memory: int
+    needs: tuple[str, ...] = ()
 
     @property
     def flops(self) -> float:
@@ -122,11 +131,11 @@ def solver_label(experiment: Experiment, solver: str) -> str:
     return experiment.solvers[solver].label
 
 
-def grid_points(spec: SolverSpec) -> list[Point]:
-    """Return every combination of the grid's values, in an order that the config does not set."""
-    names = sorted(spec.grid)
-    values = (sorted(spec.grid[name], key=_number_or_text) for name in names)
-    return [dict(zip(names, point, strict=True)) for point in itertools.product(*values)]
+def grid_points(grid: Mapping[str, Sequence[Any]]) -> tuple[Point, ...]:
+    """Return every combination of a grid's values, in an order that the config does not set."""
+    names = sorted(grid)
+    values = (sorted(grid[name], key=_number_or_text) for name in names)
+    return tuple(dict(zip(names, point, strict=True)) for point in itertools.product(*values))
 
 
 def _number_or_text(value: Any) -> tuple[bool, Any]:
@@ -170,45 +179,84 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> list[Task]:
             "unlabelled rows; add `all`"
         )
     return [
-        _task(experiment, dataset, cell)
+        task
         for trial in range(protocol.trials)
         for solver in experiment.solvers
-        for cell in _cells(experiment, solver, trial, n_available)
+        for task in _tasks(experiment, dataset, solver, trial, n_available)
     ]
 
 
-def _cells(experiment: Experiment, solver: str, trial: int, n_available: int) -> list[Cell]:
+def _tasks(
+    experiment: Experiment, dataset: Dataset, solver: str, trial: int, n_available: int
+) -> list[Task]:
     """Return a solver's searches and fits of one trial; no search without a fit."""
-    fits = list(_fits(experiment, solver, trial, n_available))
-    return [*_searches(experiment, solver, trial, n_available), *fits] if fits else []
+    spec = experiment.solvers[solver]
+    sizes = _fit_sizes(experiment, spec, n_available)
+    if not sizes:
+        return []
+    searched = search_size(spec, n_available)
+    tasks: list[Task] = []
+    needs: tuple[str, ...] = ()
+    earlier: tuple[Point, ...] = ()
+    points = grid_points(spec.grid)
+    for later in (spec.then, None):
+        if len(points) > 1:
+            shares = _shares(points, solver_info(experiment, solver).batched)
+            cells = [
+                Cell("search", solver, trial, searched, share, earlier=earlier) for share in shares
+            ]
+            found = [_task(experiment, dataset, cell, needs) for cell in cells]
+            tasks += found
+            needs = tuple(task.key for task in found)
+        if not later:
+            break
+        earlier, points = points, grid_points(later)
+    fits = [Cell("fit", solver, trial, size, points, searched, earlier) for size in sizes]
+    return [*tasks, *(_task(experiment, dataset, cell, needs) for cell in fits)]
 
 
-def _task(experiment: Experiment, dataset: Dataset, cell: Cell) -> Task:
+def _fit_sizes(experiment: Experiment, spec: SolverSpec, n_available: int) -> list[int]:
+    most = n_available if spec.max_unlabeled is None else spec.max_unlabeled
+    return [size for size in sweep_sizes(experiment, n_available) if size <= most]
+
+
+def _shares(points: Sequence[Point], batched: Sequence[str]) -> list[tuple[Point, ...]]:
+    """Cut grid points into those that the solver trains in one pass."""
+    shares: dict[tuple[Any, ...], list[Point]] = {}
+    for point in points:
+        rest = tuple(value for name, value in point.items() if name not in batched)
+        shares.setdefault(rest, []).append(point)
+    return [tuple(share) for share in shares.values()]
+
+
+def _task(experiment: Experiment, dataset: Dataset, cell: Cell, needs: tuple[str, ...]) -> Task:
     try:
-        return _estimated(experiment, dataset, cell)
+        cost = _cost(experiment, dataset, cell)
+        key = cell.key(experiment, dataset.content_hash)
     except DsgError:
         raise
     except Exception as error:  # of a class of one's own
         kind = experiment.solvers[cell.solver].kind
         raise ConfigError(f"planning {kind} raises {one_line(error)}") from error
+    return Task(cell, key, cost.training, cost.scoring, cost.memory, needs)
 
 
-def _estimated(experiment: Experiment, dataset: Dataset, cell: Cell) -> Task:
-    """Return a cell with the solver's own predictions of what it takes."""
+def _cost(experiment: Experiment, dataset: Dataset, cell: Cell) -> Cost:
+    """Return what a cell takes, by the solver's own predictions."""
     spec, info = experiment.solvers[cell.solver], solver_info(experiment, cell.solver)
-    # of the grid only what the points of a share have in common matters for the cost
-    params = {**spec.params, **common_part(cell.points)}
+    # of the grid only what all points have in common matters for the cost
+    searched = {**(common_part(cell.earlier) if cell.earlier else {}), **common_part(cell.points)}
+    params = {**spec.params, **searched}
     estimator = info.load()(**{k: v for k, v in params.items() if v != CLASS_PROPORTION})
-    n_models = len(cell.points) * experiment.protocol.folds if cell.kind == "search" else 1
-    size = experiment.protocol.labeled, cell.n_unlabeled, dataset.n_features
+    rows = experiment.protocol.labeled, cell.n_unlabeled, dataset.n_features
+    if cell.kind == "search":
+        size = Size(*rows, len(cell.points), experiment.protocol.folds)
+        return PROTOCOLS[experiment.protocol.kind].cost(estimator, size)
     n_scored = len(dataset.y) + (0 if dataset.y_test is None else len(dataset.y_test))
-    scoring = estimator.predict_flops(n_scored, *size) if cell.kind == "fit" else 0.0
-    return Task(
-        cell,
-        cell.key(experiment, dataset.content_hash),
-        estimator.flops(*size, n_models=n_models),
-        scoring,
-        estimator.memory_needed(*size, n_models=n_models),
+    return Cost(
+        estimator.flops(*rows),
+        estimator.predict_flops(n_scored, *rows),
+        estimator.memory_needed(*rows),
     )
 
 
@@ -216,26 +264,3 @@ def common_part(points: Sequence[Point]) -> Point:
     """Return the parameters on which all points agree."""
     first = points[0]
     return {name: first[name] for name in first if all(p[name] == first[name] for p in points)}
-
-
-def _searches(experiment: Experiment, solver: str, trial: int, n_available: int) -> Iterator[Cell]:
-    spec = experiment.solvers[solver]
-    points = grid_points(spec)
-    if len(points) < 2:
-        return
-    batched = solver_info(experiment, solver).batched
-    shares: dict[tuple[Any, ...], list[Point]] = {}
-    for point in points:
-        rest = tuple(value for name, value in point.items() if name not in batched)
-        shares.setdefault(rest, []).append(point)
-    for share in shares.values():
-        yield Cell("search", solver, trial, search_size(spec, n_available), tuple(share))
-
-
-def _fits(experiment: Experiment, solver: str, trial: int, n_available: int) -> Iterator[Cell]:
-    spec = experiment.solvers[solver]
-    points = tuple(grid_points(spec))
-    searched = search_size(spec, n_available)
-    for size in sweep_sizes(experiment, n_available):
-        if spec.max_unlabeled is None or size <= spec.max_unlabeled:
-            yield Cell("fit", solver, trial, size, points, searched)

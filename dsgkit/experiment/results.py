@@ -14,6 +14,7 @@ from dsgkit.config.load import load_experiment
 from dsgkit.config.schema import Experiment
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
+from dsgkit.experiment.protocols import METRICS
 from dsgkit.experiment.store import CELLS, read_records
 
 CONFIG = "config.yaml"
@@ -30,13 +31,15 @@ FIT_COLUMNS = (
     "full",
     "status",
     "message",
-    "auc",
-    "test_auc",
+    *METRICS,
+    *(f"test_{name}" for name in METRICS),
     "fit_seconds",
     "peak_memory",
     "needed",
     "params",
 )
+_SCORES = {*METRICS, *(f"test_{name}" for name in METRICS)}
+
 SEARCH_COLUMNS = (
     "solver",
     "label",
@@ -225,8 +228,7 @@ def _fit_row(record: dict[str, Any]) -> dict[str, Any]:
     return _common(record) | {
         "key": record["key"],
         "full": bool(record.get("full", False)),
-        "auc": _number(record.get("auc")),
-        "test_auc": _number(record.get("test_auc")),
+        **{name: _number(record.get(name)) for name in FIT_COLUMNS if name in _SCORES},
         "fit_seconds": _number((record.get("times") or {}).get("fit")),
         "needed": _number(record.get("needed")),
         "params": record.get("params") or {},

@@ -219,6 +219,7 @@ class _Run:
         self.schedule = schedule
         self.options = options
         self.environments = Environments(store.folder)
+        self.smallest = experiment.protocol.metric == "error"
         self.computed = 0
         self.failed = False
 
@@ -247,8 +248,8 @@ class _Run:
         while (task := self.schedule.pop()) is not None:
             job = self._job(task, {})
             try:
-                searches = [self.store.record(key) for key in self.schedule.searches(task)]
-                return self._job(task, choose(task.cell, searches))
+                searches = [self.store.record(key) for key in task.needs]
+                return self._job(task, choose(task.cell, searches, smallest=self.smallest))
             except FitError as error:
                 self._finish(job, failed_record(job, error), bar)
         return None
@@ -284,30 +285,31 @@ class SearchError(FitError):
             setattr(self, name, record.get(name))
 
 
-def choose(cell: Cell, searches: Sequence[Record]) -> Point:
-    """Return the grid point that a cell is run with; none of them for a search.
+def choose(cell: Cell, searches: Sequence[Record], *, smallest: bool = False) -> Point:
+    """Return the grid point that a cell is run with: the best of the searches that it needs.
 
     Parameters
     ----------
     cell : Cell
     searches : sequence of Record
-        The shares of a fit's search; none if there is only one point.
+        Shares of a search; none for a first search, and for a fit if there is only one point.
+    smallest : bool
+        Whether the smallest score is the best.
 
     Raises
     ------
     FitError
         With the status of a share that has no result, or if no point has a solution.
     """
-    if cell.kind == "search":
-        return {}
     if not searches:
-        return cell.points[0]
+        return {} if cell.kind == "search" else cell.points[0]
     for record in searches:
         if record["status"] != "ok":
             raise SearchError(record)
     points = [point for record in searches for point in record["points"]]
     scores = [score for record in searches for score in record["fold_scores"]]
-    best = best_point(points, scores)
+    best = best_point(points, scores, smallest=smallest)
     if best is None:
         raise FitError("no point of the grid has a solution on every fold")
-    return best[0]
+    # what an even earlier search chose is set in all shares alike
+    return {**(searches[0].get("params") or {}), **best[0]}

@@ -24,13 +24,9 @@ class Schedule:
     """
 
     def __init__(self, plan: Sequence[Task], done: Callable[[str], bool]) -> None:
-        self._searches: dict[tuple[str, int], list[str]] = defaultdict(list)
-        for task in plan:
-            if task.cell.kind == "search":
-                self._searches[task.cell.solver, task.cell.trial].append(task.key)
         left = {task.key: task for task in plan if not done(task.key)}
         self._tasks = sorted(left.values(), key=lambda t: (t.cell.trial, t.cell.kind == "fit"))
-        self._missing = [set(self.searches(task)) & left.keys() for task in self._tasks]
+        self._missing = [set(task.needs) & left.keys() for task in self._tasks]
         self._waiting: dict[str, list[int]] = defaultdict(list)
         for number, missing in enumerate(self._missing):
             for key in missing:
@@ -41,12 +37,6 @@ class Schedule:
     def tasks(self) -> Sequence[Task]:
         """All cells that were left at the start."""
         return self._tasks
-
-    def searches(self, task: Task) -> list[str]:
-        """Return the keys of the searches that a fit needs; none for a search."""
-        if task.cell.kind == "search":
-            return []
-        return self._searches[task.cell.solver, task.cell.trial]
 
     def pop(self) -> Task | None:
         """Take the first cell that can start; None if there is none at present."""

@@ -38,13 +38,19 @@ def _score(values: NDArray[np.float64], y: NDArray[np.integer]) -> float | None:
 
 
 def best_point(
-    points: Sequence[dict[str, Any]], scores: Sequence[Sequence[float | None]]
+    points: Sequence[dict[str, Any]],
+    scores: Sequence[Sequence[float | None]],
+    *,
+    smallest: bool = False,
 ) -> tuple[dict[str, Any], float] | None:
     """Return the point with the best mean score over the folds, and that score.
 
+    The largest is the best, or the ``smallest`` (an error).
+
     A fold that has no score for any point holds one class only, and does not count. A point
     without a score on any other fold has no solution there, and cannot be chosen. Of equals the
-    smoothest function wins: the largest lam, then the smallest sigma; then the first point.
+    smoothest function wins: the largest lam, or smallest C, then the smallest sigma; then the
+    first point.
 
     Returns
     -------
@@ -59,10 +65,14 @@ def best_point(
             continue
         score = float(np.mean([value for value in counted if value is not None]))
         # differences below what folds of a few rows can resolve are rounding
-        rank = round(score, 9), point.get("lam", 0.0), -point.get("sigma", 0.0)
+        rank = round(-score if smallest else score, 9), *_smoothness(point)
         if best is None or rank > best[0]:
             best = rank, point, score
     return best and best[1:]
+
+
+def _smoothness(point: dict[str, Any]) -> tuple[float, ...]:
+    return point.get("lam", 0.0), -point.get("C", 0.0), -point.get("sigma", 0.0)
 
 
 def _any_scored(fold: Sequence[float | None]) -> bool:

@@ -26,6 +26,8 @@ class SolverInfo:
         others, and each share is trained in one pass.
     reference : str
         Where the method was published.
+    metrics : tuple of str
+        What it can be judged by: ``auc`` for a ranking, ``error`` for a classifier.
     version : int or str
         Part of the identity of every result: raised when a change makes the solver's results
         differ, so that they are computed again.
@@ -37,6 +39,7 @@ class SolverInfo:
     params: tuple[str, ...]
     batched: tuple[str, ...]
     reference: str
+    metrics: tuple[str, ...] = ("auc",)
     version: int | str = 1
 
     def load(self) -> Any:

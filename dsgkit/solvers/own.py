@@ -17,14 +17,24 @@ from typing import Any
 from dsgkit.errors import ConfigError
 from dsgkit.hints import did_you_mean, nearest_or_all, shown
 from dsgkit.origin import one_line, shown_path
-from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.base import (
+    PairwiseAUCEstimator,
+    SemiSupervisedClassifier,
+    SemiSupervisedEstimator,
+)
 from dsgkit.solvers.info import SolverInfo
 
 _NAME = r"[^\W\d]\w*"
 _IMPORT_PATH = re.compile(rf"({_NAME}(?:\.{_NAME})*):({_NAME})")
-_BASE = f"{PairwiseAUCEstimator.__module__}.{PairwiseAUCEstimator.__name__}"
+_BASES = " or ".join(
+    f"{base.__module__}.{base.__name__}"
+    for base in (PairwiseAUCEstimator, SemiSupervisedClassifier)
+)
+_SEARCH = {"auc": "cv_decision_function", "error": "fit_points"}
+"""What a search calls, by the metric."""
+
 _WRITTEN = ("fit", "decision_function")
-_INHERITED = ("cv_decision_function", "memory_needed", "flops", "predict_flops", "get_params")
+_INHERITED = ("memory_needed", "flops", "predict_flops", "get_params")
 
 
 def describe(import_path: str) -> SolverInfo:
@@ -107,6 +117,7 @@ def _described(import_path: str, solver: type) -> SolverInfo:
         params,
         _batched(solver, params),
         reference="",
+        metrics=_metrics(solver),
         version=_version(solver),
     )
 
@@ -117,12 +128,19 @@ def _check_methods(solver: type) -> None:
         name
         for name in (*_WRITTEN, *_INHERITED)
         if not callable(getattr(solver, name, None))
-        or (name in _WRITTEN and getattr(solver, name) is getattr(PairwiseAUCEstimator, name))
+        or (name in _WRITTEN and getattr(solver, name) is getattr(SemiSupervisedEstimator, name))
     ]
+    if not _metrics(solver):
+        missing.append(" or ".join(_SEARCH.values()))
     if missing:
-        inherit = f"; derive it from {_BASE}, which has all but {_and(_WRITTEN)}"
-        hint = inherit if set(missing) & set(_INHERITED) else ""
+        inherit = f"; derive it from {_BASES}, which have all but {_and(_WRITTEN)}"
+        hint = inherit if set(missing) - set(_WRITTEN) else ""
         raise ConfigError(f"{solver.__name__} lacks {_and(missing)}{hint}")
+
+
+def _metrics(solver: type) -> tuple[str, ...]:
+    """Return what a class can be judged by: whatever it can be searched for."""
+    return tuple(m for m, name in _SEARCH.items() if callable(getattr(solver, name, None)))
 
 
 def _and(names: Iterable[str]) -> str:
