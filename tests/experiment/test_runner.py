@@ -54,7 +54,7 @@ def test_a_whole_experiment(toy):
     assert len(results.search) == 2 * (2 + 1 + 1)
     assert results.cells["auc"].between(0.6, 1).all()
     assert results.cells["full"].tolist() == [n == 120 for n in results.cells["n_unlabeled"]]
-    assert results.environments == [results.environment]
+    assert list(results.environments.values()) == [results.environment]
     assert results.environment["dsgkit"]
     content = load_dataset(results.experiment.dataset).content_hash
     sizes = {"n_rows": 150, "n_test_rows": 0, "n_features": 3}
