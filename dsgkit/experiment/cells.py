@@ -242,7 +242,7 @@ def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
             values = estimator.decision_function(split.X_unlabeled)
     with clock.phase("evaluate"):
         scores = bench.protocol.judge(split.y_unlabeled, values)
-        if test_values is not None:
+        if test_values is not None and split.y_test is not None:
             tested = bench.protocol.judge(split.y_test, test_values)
             scores |= {f"test_{name}": value for name, value in tested.items()}
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -117,7 +118,7 @@ class SemiSupervisedError:
         """Return the error of every point, trained with each of the parts."""
         n_parts = len(split.folds)
         bounds = [n_unlabeled * part // n_parts for part in range(n_parts + 1)]
-        parts = [np.arange(*ends) for ends in zip(bounds[:-1], bounds[1:], strict=True)]
+        parts = [np.arange(*ends) for ends in itertools.pairwise(bounds)]
         columns = []
         for part in parts:
             trained_on = split.X_unlabeled.take(slice(part[0], part[-1] + 1))

@@ -184,7 +184,7 @@ def with_solver(lines):
         ),
         (
             MINIMAL + "protocol: {metric: acc}\n",
-            "c.yaml:5: protocol.metric: must be 'auc', got 'acc'",
+            "c.yaml:5: protocol.metric: must be 'auc' or 'error', got 'acc'",
         ),
         (
             MINIMAL + "sweep:\n  unlabeled:\n  - 500\n  - 200\n",
@@ -318,6 +318,19 @@ def with_solver(lines):
         (
             with_solver(["grid: {sigma: 1}", "max_unlabeled: 0"]),
             "c.yaml:5: solvers.samult.max_unlabeled: must be >= 1, got 0",
+        ),
+        # two searches, and what goes with a metric
+        (
+            MINIMAL + "protocol: {kind: semi_supervised_error}\n",
+            "c.yaml:3: solvers.samult: samult is for the metric auc, not error",
+        ),
+        (
+            MINIMAL + "protocol: {kind: semi_supervised_error, metric: auc}\n",
+            "c.yaml:5: protocol.metric: semi_supervised_error goes with the metric error",
+        ),
+        (
+            MINIMAL + "outputs: [error_table]\n",
+            "c.yaml:5: outputs.0: error_table is for the metric error, not auc",
         ),
         # outputs and name
         (

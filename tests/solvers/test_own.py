@@ -143,9 +143,11 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
         # its methods and constructor
         (
             "class Mine:\n    def fit(self): pass\n",
-            "Mine lacks decision_function, cv_decision_function, memory_needed, flops, "
-            "predict_flops and get_params; derive it from dsgkit.solvers.base.PairwiseAUCEstimator"
-            ", which has all but fit and decision_function",
+            "Mine lacks decision_function, memory_needed, flops, predict_flops, get_params and "
+            "cv_decision_function or fit_points; derive it from "
+            "dsgkit.solvers.base.PairwiseAUCEstimator or "
+            "dsgkit.solvers.base.SemiSupervisedClassifier, which have all but fit and "
+            "decision_function",
         ),
         (BASE + "class Mine(PairwiseAUCEstimator): pass\n", "Mine lacks fit and decision_function"),
         (mine("fit = 3").replace("def fit", "def fits"), "Mine lacks fit"),
