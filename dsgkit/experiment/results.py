@@ -22,6 +22,9 @@ DATASET = "dataset.json"
 PLAN = "plan.json"
 """Files of a results folder beside the store's."""
 
+SCORES = (*METRICS, *(f"test_{name}" for name in METRICS))
+"""What a fit may be judged by."""
+
 FIT_COLUMNS = (
     "key",
     "solver",
@@ -31,15 +34,12 @@ FIT_COLUMNS = (
     "full",
     "status",
     "message",
-    *METRICS,
-    *(f"test_{name}" for name in METRICS),
+    *SCORES,
     "fit_seconds",
     "peak_memory",
     "needed",
     "params",
 )
-_SCORES = {*METRICS, *(f"test_{name}" for name in METRICS)}
-
 SEARCH_COLUMNS = (
     "solver",
     "label",
@@ -228,7 +228,7 @@ def _fit_row(record: dict[str, Any]) -> dict[str, Any]:
     return _common(record) | {
         "key": record["key"],
         "full": bool(record.get("full", False)),
-        **{name: _number(record.get(name)) for name in FIT_COLUMNS if name in _SCORES},
+        **{name: _number(record.get(name)) for name in SCORES},
         "fit_seconds": _number((record.get("times") or {}).get("fit")),
         "needed": _number(record.get("needed")),
         "params": record.get("params") or {},

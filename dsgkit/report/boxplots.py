@@ -1,4 +1,4 @@
-"""Boxplots of the AUC over trials."""
+"""Boxplots of scores over trials."""
 
 from __future__ import annotations
 
@@ -24,11 +24,16 @@ FEWEST_SLOTS = 3
 STATUS_FONT = 6.5
 LETTER_WIDTH = 0.072
 Y_AXIS_WIDTH = 0.5
-Y_LABELS = {"auc": "AUC", "test_auc": "AUC (test part)"}
+Y_LABELS = {
+    "auc": "AUC",
+    "test_auc": "AUC (test part)",
+    "error": "Error",
+    "test_error": "Error (test part)",
+}
 
 
-def auc_boxplot(results: Sequence[Results], column: str = "auc") -> Figure:
-    """Draw the AUC of each solver at its largest finished size, one panel per dataset.
+def score_boxplot(results: Sequence[Results], column: str) -> Figure:
+    """Draw a score of each solver at its largest finished size, one panel per dataset.
 
     Every trial is also a dot. Below each box stands its number of unlabelled rows.
 
@@ -36,7 +41,7 @@ def auc_boxplot(results: Sequence[Results], column: str = "auc") -> Figure:
     ----------
     results : sequence of Results
     column : str
-        ``auc`` or ``test_auc``.
+        One of `Y_LABELS`.
     """
     labels = all_labels(results)
     styles = solver_styles(labels)

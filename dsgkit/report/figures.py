@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,9 @@ from matplotlib.figure import Figure
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
-from dsgkit.report.boxplots import auc_boxplot
+from dsgkit.report.boxplots import score_boxplot
 from dsgkit.report.curves import time_curve
+from dsgkit.report.measures import AUC, ERROR, TEST_AUC, TEST_ERROR, Measure
 from dsgkit.report.names import check_names
 from dsgkit.report.panels import save
 from dsgkit.report.summary import check_recorded, has_values
@@ -19,9 +21,8 @@ from dsgkit.report.summary import check_recorded, has_values
 __all__ = [
     "FIGURES",
     "Drawing",
-    "auc_boxplot",
-    "auc_test_boxplot",
     "draw_figures",
+    "score_boxplot",
     "time_curve",
     "wanted_figures",
 ]
@@ -49,12 +50,27 @@ class Drawing:
     caption: str
 
 
-def auc_test_boxplot(results: Sequence[Results]) -> Figure:
-    """Draw `auc_boxplot` for the AUC on the official test rows, where a dataset has them."""
-    return auc_boxplot([one for one in results if has_values(one, "test_auc")], "test_auc")
-
-
 _BOXES = "at each solver's largest finished number of unlabelled rows; a dot is a trial."
+
+
+def _boxplots(name: str, measure: Measure, of_test: Measure, words: str) -> list[Drawing]:
+    """Return the boxplots of a score on the unlabelled rows and on the official test rows."""
+    return [
+        Drawing(
+            f"{name}{part}_boxplot",
+            one.column,
+            functools.partial(_draw_boxplot, one),
+            f"{words} on the {rows} rows, {_BOXES}",
+        )
+        for part, one, rows in (("", measure, "unlabelled"), ("_test", of_test, "official test"))
+    ]
+
+
+def _draw_boxplot(measure: Measure, results: Sequence[Results]) -> Figure:
+    """Draw the boxplot of the results that a measure is for."""
+    return score_boxplot([one for one in results if measure.shown_for(one)], measure.column)
+
+
 # By the output that asks for them.
 FIGURES: dict[str, list[Drawing]] = {
     "time_curve": [
@@ -67,15 +83,8 @@ FIGURES: dict[str, list[Drawing]] = {
             "not go on.",
         )
     ],
-    "auc_boxplot": [
-        Drawing("auc_boxplot", "auc", auc_boxplot, f"AUC on the unlabelled rows, {_BOXES}"),
-        Drawing(
-            "auc_test_boxplot",
-            "test_auc",
-            auc_test_boxplot,
-            f"AUC on the official test rows, {_BOXES}",
-        ),
-    ],
+    "auc_boxplot": _boxplots("auc", AUC, TEST_AUC, "AUC"),
+    "error_boxplot": _boxplots("error", ERROR, TEST_ERROR, "Error"),
 }
 
 
@@ -91,8 +100,8 @@ def draw_figures(
     folder : Path
         The files go to ``figures/`` in it.
     outputs : sequence of str
-        Names of `FIGURES`; others (those of tables) are passed over. ``auc_boxplot`` brings
-        ``auc_test_boxplot`` where a dataset has an official test part.
+        Names of `FIGURES`; others (those of tables) are passed over. A boxplot brings one of the
+        official test rows where a dataset has them.
     only : sequence of str
         Names of the figures to draw, whatever ``outputs`` asks for; all of those if empty.
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from dsgkit.experiment.results import Results
 from dsgkit.report.layout import Cell
 from dsgkit.report.numbers import memory_text, time_digits, with_std
-from dsgkit.report.summary import NOT_RUN, Entry
+from dsgkit.report.summary import NOT_RUN, Entry, has_values
 
 AUC_DIGITS = 3
+PERCENT_DIGITS = 2
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,10 @@ class Measure:
         Whether values at different sizes may compete, as in a table over datasets.
     statistic : str
         What is shown of several trials.
+    metric : str or None
+        The metric of the protocols that it is for; None for all.
+    on_test : bool
+        Whether it is of the official test rows.
     """
 
     column: str
@@ -44,6 +50,13 @@ class Measure:
     best: Callable[[Iterable[float]], float] = max
     comparable: bool = True
     statistic: str = "mean ± standard deviation"
+    metric: str | None = None
+    on_test: bool = False
+
+    def shown_for(self, results: Results) -> bool:
+        """Whether results have it: by their metric, and only where there are test rows for it."""
+        mine = self.metric in (None, results.experiment.protocol.metric)
+        return mine and not (self.on_test and not has_values(results, self.column))
 
 
 def _mean(entry: Entry) -> float:
@@ -74,8 +87,36 @@ def _memory_text(entry: Entry) -> str:
     return memory_text(_largest(entry))
 
 
-AUC = Measure("auc", "AUC on the unlabelled rows", _auc_text, _mean, _auc_shown)
-TEST_AUC = Measure("test_auc", "AUC on the official test rows", _auc_text, _mean, _auc_shown)
+def _percent_text(entry: Entry) -> str:
+    std = None if entry.std is None else 100 * entry.std
+    return with_std(100 * entry.mean, std, PERCENT_DIGITS)
+
+
+def _percent_shown(entry: Entry) -> float:
+    return round(100 * entry.mean, PERCENT_DIGITS)
+
+
+AUC = Measure("auc", "AUC on the unlabelled rows", _auc_text, _mean, _auc_shown, metric="auc")
+TEST_AUC = replace(AUC, column="test_auc", caption="AUC on the official test rows", on_test=True)
+ERROR = Measure(
+    "error",
+    "Error on the unlabelled rows in percent",
+    _percent_text,
+    _mean,
+    _percent_shown,
+    min,
+    metric="error",
+)
+TEST_ERROR = replace(
+    ERROR, column="test_error", caption="Error on the official test rows in percent", on_test=True
+)
+BALANCE = Measure(
+    "positive",
+    "Unlabelled rows taken for positive, in percent",
+    _percent_text,
+    _mean,
+    metric="error",
+)
 TIME = Measure(
     "fit_seconds",
     "Training time in seconds (one fit at the chosen hyper-parameters)",

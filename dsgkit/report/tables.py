@@ -13,8 +13,11 @@ from dsgkit.report.files import write_text
 from dsgkit.report.layout import FORMATS, Cell, Layout, Table, plain
 from dsgkit.report.measures import (
     AUC,
+    BALANCE,
+    ERROR,
     MEMORY,
     TEST_AUC,
+    TEST_ERROR,
     TIME,
     Measure,
     partial_notes,
@@ -25,7 +28,6 @@ from dsgkit.report.numbers import size_text
 from dsgkit.report.params import PARAMS_TABLE, params_table
 from dsgkit.report.summary import (
     check_recorded,
-    has_values,
     largest_finished,
     sizes,
     summarise,
@@ -36,6 +38,8 @@ from dsgkit.report.titles import all_labels, all_outputs, titles
 # What each shows, by the output that asks for it.
 TABLES: dict[str, dict[str, tuple[Measure, ...]]] = {
     "auc_table": {"auc_table": (AUC,), "auc_test_table": (TEST_AUC,)},
+    "error_table": {"error_table": (ERROR,), "error_test_table": (TEST_ERROR,)},
+    "balance_table": {"balance_table": (BALANCE,)},
     "time_table": {"time_table": (TIME, MEMORY)},
 }
 Measures = Sequence[tuple[str, tuple[Measure, ...]]]
@@ -47,8 +51,8 @@ NAMES = (*(name for name, _ in MEASURED), PARAMS_TABLE)
 def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Write the tables as CSV, Markdown and LaTeX (booktabs) and return their paths.
 
-    For one results folder these are ``auc_table``, ``auc_test_table`` (where the dataset has an
-    official test part) and ``time_table``, as far as its config's ``outputs`` ask for them, and
+    For one results folder these are those that its config's ``outputs`` ask for, of which
+    ``auc_table`` and ``error_table`` bring one on the official test rows where there are any, and
     always ``params_table``. For several, what any of them asks for: these names then compare the
     datasets, each solver at its largest finished size, and a folder per dataset holds its own.
 
@@ -98,7 +102,7 @@ def wanted_tables(results: Sequence[Results], only: Sequence[str] = ()) -> Measu
 
 
 def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
-    """Return the AUC and the training times as text for a terminal.
+    """Return the scores and the training times as text for a terminal.
 
     Parameters
     ----------
@@ -113,7 +117,7 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
     """
     check_recorded(results)
     names = titles(results)
-    wanted, shown = MEASURED, [AUC, TEST_AUC, TIME]
+    wanted, shown = MEASURED, [AUC, TEST_AUC, ERROR, TEST_ERROR, TIME]
     if only:
         wanted = wanted_tables(results, only)
         shown = [measure for _, measures in wanted for measure in measures]
@@ -205,8 +209,8 @@ def overview_tables(
 
 
 def _has(results: Results, measures: Sequence[Measure]) -> bool:
-    """Tell whether a table is to be made: not without a test part, if it is about that."""
-    return TEST_AUC not in measures or has_values(results, TEST_AUC.column)
+    """Tell whether a table is to be made."""
+    return all(measure.shown_for(results) for measure in measures)
 
 
 def _by_dataset(results: Sequence[tuple[Results, str]], measure: Measure) -> Layout:

@@ -13,10 +13,13 @@ from matplotlib.patches import PathPatch
 
 from dsgkit.errors import ResultsError
 from dsgkit.report import write_report
-from dsgkit.report.figures import auc_boxplot, auc_test_boxplot, draw_figures, time_curve
+from dsgkit.report.figures import FIGURES, draw_figures, time_curve
 from dsgkit.report.style import FIXED, SPARE, solver_styles
 
 OUTPUTS = ("auc_table", "auc_boxplot", "time_table", "time_curve")
+
+
+auc_boxplot, auc_test_boxplot = (drawing.draw for drawing in FIGURES["auc_boxplot"])
 
 
 def lines_of(axes):

@@ -28,7 +28,7 @@ class Comparison:
     unpaired : list of str
         Why equal trials are different splits; empty if trials are paired.
     common, identical : int
-        Fits that both have, and those of them with the same status, AUCs and hyper-parameters.
+        Fits that both have, and those of them with the same status, scores and hyper-parameters.
     effects : list of (Quantity, list of Effect)
         Only quantities that both have.
     choices : list of Choice

@@ -1,4 +1,4 @@
-"""The tables of what AUC and training time differ by."""
+"""The tables of what scores and training time differ by."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dsgkit.report.layout import Cell, Layout, Table
 from dsgkit.report.numbers import time_digits
 
 NAMES = {"auc": "compare_auc", "test_auc": "compare_auc_test", "fit_seconds": "compare_time"}
-AUC_DIGITS = 4
+SCORE_DIGITS = 4
 OVERLAP = (
     "Trials are random splits of the same rows, so intervals and p-values speak of other splits "
     "of these data, not of other data."
@@ -89,7 +89,7 @@ def _counts(comparison: Comparison, effect: Effect) -> str:
 
 
 def _average_text(quantity: Quantity, value: float) -> str:
-    return f"{value:,.{time_digits(value) if quantity.is_ratio else AUC_DIGITS}f}"
+    return f"{value:,.{time_digits(value) if quantity.is_ratio else SCORE_DIGITS}f}"
 
 
 def _effect_row(comparison: Comparison, quantity: Quantity, effect: Effect) -> dict[str, Any]:

@@ -57,8 +57,10 @@ class Quantity:
 
 AUC = Quantity("AUC", measures.AUC, np.mean)
 TEST_AUC = Quantity("test AUC", measures.TEST_AUC, np.mean)
+ERROR = Quantity("error", measures.ERROR, np.mean)
+TEST_ERROR = Quantity("test error", measures.TEST_ERROR, np.mean)
 TIME = Quantity("training time", measures.TIME, np.median, _log_times, is_ratio=True)
-QUANTITIES = (AUC, TEST_AUC, TIME)
+QUANTITIES = (AUC, TEST_AUC, ERROR, TEST_ERROR, TIME)
 
 
 @dataclass(frozen=True)

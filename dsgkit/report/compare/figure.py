@@ -1,4 +1,4 @@
-"""The figure of a comparison: differences of AUC with their intervals, ratios of times."""
+"""The figure of a comparison: differences of scores with their intervals, ratios of times."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from dsgkit.report import panels
+from dsgkit.report.boxplots import Y_LABELS
 from dsgkit.report.compare.comparison import Comparison
 from dsgkit.report.compare.contrasts import LEVEL
 from dsgkit.report.compare.effects import Effect, Quantity
@@ -18,7 +19,7 @@ from dsgkit.report.curves import set_log_ticks
 from dsgkit.report.numbers import short_count
 from dsgkit.report.style import RC, SolverStyle, solver_styles
 
-TITLES = {"auc": "AUC", "test_auc": "AUC (test part)", "fit_seconds": "Training time"}
+TITLES = {**Y_LABELS, "fit_seconds": "Training time"}
 SPREAD = 0.8
 """Share of the room between two sizes that the solvers take."""
 
@@ -26,9 +27,9 @@ SIGNIFICANT = f"p < {LEVEL:g} (Holm)"
 
 
 def comparison_figure(comparison: Comparison) -> Figure:
-    """Draw B against A: one panel for each AUC, one for the training time.
+    """Draw B against A: one panel for each score, one for the training time.
 
-    Differences of AUC have their 95% intervals. Ratios of median times have a dot for every pair
+    Differences of scores have their 95% intervals. Ratios of median times have a dot for every pair
     of trials. A marker is filled where the t-test rejects that there is no difference.
     """
     styles = solver_styles(list(comparison.labels))

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.results import Results
+from dsgkit.experiment.results import SCORES, Results
 from dsgkit.report.summary import NOT_RUN, Size, check_recorded, status_words
 
 CELL = ["solver", "n_unlabeled", "trial"]
@@ -51,9 +51,9 @@ def size_of(fits: pd.DataFrame) -> Size:
 
 
 def identical(matched: pd.DataFrame) -> pd.Series:
-    """Return which common fits have the same status, AUCs and hyper-parameters, to the bit."""
+    """Return which common fits have the same status, scores and hyper-parameters, to the bit."""
     same = matched["common"] & (matched["status_a"] == matched["status_b"])
-    for name in ("auc", "test_auc", "params"):
+    for name in (*SCORES, "params"):
         one, other = matched[f"{name}_a"], matched[f"{name}_b"]
         same &= (one == other) | (one.isna() & other.isna())
     return same

@@ -14,21 +14,21 @@ AT_LEVEL = f"at the {LEVEL:.0%} level after Holm's correction"
 
 
 def verdict(comparison: Comparison) -> str:
-    """Return what comes out of a comparison, AUC first."""
+    """Return what comes out of a comparison, scores first."""
     same = comparison.identical == comparison.common
     parts = [f"all {comparison.common:,} common results are identical"] if same else []
     for quantity, effects in comparison.effects:
         if quantity is TIME:
             parts.append(f"{TIME.name}: {_time(effects, comparison)}")
         elif not same:
-            parts.append(f"{quantity.name}: {_auc(effects, comparison)}")
+            parts.append(f"{quantity.name}: {_score(effects, comparison)}")
     if not comparison.effects:
         parts.append("no fit finished in both A and B")
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _auc(effects: Sequence[Effect], comparison: Comparison) -> str:
+def _score(effects: Sequence[Effect], comparison: Comparison) -> str:
     """Return what the t-tests say of differences."""
     alike = sum(effect.contrast.identical for effect in effects)
     if alike == len(effects):
