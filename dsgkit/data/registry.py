@@ -151,6 +151,10 @@ _COVTYPE = (
 )
 _PUF_ZIP = "physical+unclonable+functions.zip"
 _PUF_URL = f"{UCI}/static/public/463/{_PUF_ZIP}"
+_WEB = (
+    "Platt, Fast training of support vector machines using sequential minimal optimization, in: "
+    "Advances in Kernel Methods, MIT Press, 1999"
+)
 _DOTA_ZIP = "dota2+games+results.zip"
 _DOTA_URL = f"{UCI}/static/public/367/{_DOTA_ZIP}"
 
@@ -261,6 +265,75 @@ _PAPER = (
         licence=CC_BY,
         citation=_SUSY_HIGGS,
         note="the paper used 1,100,000 of the 11,000,000 rows and does not say which",
+    ),
+    DatasetInfo(
+        name="hepmass",
+        title="HEPMASS (signal against background)",
+        loader="delimited",
+        files=(
+            DataFile(
+                "all_train.csv.gz",
+                n_rows=7_000_000,
+                url=f"{UCI}/ml/machine-learning-databases/00347/all_train.csv.gz",
+            ),
+            DataFile(
+                "all_test.csv.gz",
+                n_rows=3_500_000,
+                url=f"{UCI}/ml/machine-learning-databases/00347/all_test.csv.gz",
+            ),
+        ),
+        n_rows=10_500_000,
+        n_features=28,
+        positive=(1,),
+        negative=(0,),
+        folder="hepmass",
+        homepage=f"{UCI}/dataset/347/hepmass",
+        licence=CC_BY,
+        citation="Baldi et al., Parameterized neural networks for high-energy physics, European "
+        "Physical Journal C 76, 2016",
+        note="both published parts together, as the papers count the rows",
+        delimiter=",",
+        header=True,
+        label_column=0,
+    ),
+    DatasetInfo(
+        name="w6a",
+        title="w6a (training and test file together)",
+        loader="libsvm",
+        files=(
+            DataFile("w6a", n_rows=17_188, url=f"{LIBSVM}/w6a"),
+            DataFile("w6a.t", n_rows=32_561, url=f"{LIBSVM}/w6a.t"),
+        ),
+        n_rows=49_749,
+        n_features=300,
+        positive=(1,),
+        negative=(-1,),
+        folder="w6a",
+        homepage=f"{LIBSVM}.html#w6a",
+        licence=LIBSVM_TERMS,
+        citation=_WEB,
+        note="both published parts together, as the papers count the rows",
+    ),
+    DatasetInfo(
+        name="w8a",
+        title="w8a (the rows of w6a and of its test file)",
+        loader="libsvm",
+        files=(
+            DataFile(
+                "w8a",
+                n_rows=49_749,
+                sha256="6a9fa8fd5f524303240a5db07d4b3d4a51e8b7b4b20a914105d8e3e8c81640f2",
+                url=f"{LIBSVM}/w8a",
+            ),
+        ),
+        n_rows=49_749,
+        n_features=300,
+        positive=(1,),
+        negative=(-1,),
+        folder="w8a",
+        homepage=f"{LIBSVM}.html#w8a",
+        licence=LIBSVM_TERMS,
+        citation=_WEB,
     ),
     DatasetInfo(
         name="skin",

@@ -270,3 +270,54 @@ def test_a_class_that_cannot_be_planned_is_told_with_its_line(own_plan):
     assert (
         str(error.value) == "planning my:Mine raises ZeroDivisionError: division by zero (my.py:9)"
     )
+
+
+def two_searches(toy, *overrides):
+    return load_experiment(
+        toy,
+        overrides=[
+            "solvers.twice={kind: samult, grid: {lam: [0.25, 1.0], sigma: [0.5, 1.0]}, "
+            "then: {gamma: [0.0, 0.5]}}",
+            *overrides,
+        ],
+    )
+
+
+def tasks_of(experiment, solver="twice", trial=0):
+    plan = make_plan(experiment, load_dataset(experiment.dataset))
+    return [t for t in plan if (t.cell.solver, t.cell.trial) == (solver, trial)]
+
+
+def test_a_second_search_waits_for_the_first_and_fits_for_the_second(toy):
+    first, other, second, *fits = tasks_of(two_searches(toy))
+    assert [task.cell.kind for task in (first, other, second)] == ["search"] * 3
+    assert first.needs == other.needs == ()
+    assert second.needs == (first.key, other.key)
+    assert second.cell.points == ({"gamma": 0.0}, {"gamma": 0.5})
+    assert second.cell.earlier == (
+        {"lam": 0.25, "sigma": 0.5},
+        {"lam": 0.25, "sigma": 1.0},
+        {"lam": 1.0, "sigma": 0.5},
+        {"lam": 1.0, "sigma": 1.0},
+    )
+    assert len(fits) == 2
+    assert all(fit.needs == (second.key,) for fit in fits)
+
+
+def test_both_searches_are_in_the_keys_of_what_follows(toy):
+    before = [task.key for task in tasks_of(two_searches(toy))]
+    change = "solvers.twice.grid={lam: [0.25, 2.0], sigma: [0.5, 1.0]}"
+    after = [task.key for task in tasks_of(two_searches(toy, change))]
+    assert not set(before) & set(after)
+    change = "solvers.twice.then={gamma: [0.0, 1.0]}"
+    after = [task.key for task in tasks_of(two_searches(toy, change))]
+    assert before[:2] == after[:2]
+    assert not set(before[2:]) & set(after)
+    change = "solvers.twice.params.max_memory=9"  # of no first search's points
+    assert not set(before) & {task.key for task in tasks_of(two_searches(toy, change))}
+
+
+def test_one_search_is_planned_as_before(toy, experiment):
+    search, *fits = tasks_of(experiment, "samult")
+    assert search.needs == ()
+    assert all(fit.needs == (search.key,) and fit.cell.earlier == () for fit in fits)

@@ -20,6 +20,7 @@ from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.experiment.selection import best_point
 from dsgkit.progress import listening
+from dsgkit.report import text_table, write_report
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.registry import SOLVERS, SolverInfo
 
@@ -339,3 +340,47 @@ def test_results_hold_what_is_needed_to_run_again(toy):
     fresh = run_experiment(again, folder, Options(fresh=True))
     assert fresh.computed == len(stored)
     assert [without_measurements(r) for r in records(folder)] == stored
+
+
+CLASSIFIER = """
+import numpy as np
+from dsgkit.solvers.base import SemiSupervisedClassifier
+
+class Centroid(SemiSupervisedClassifier):
+    def __init__(self, C=1.0, shift=0.0):
+        self.C = C
+        self.shift = shift
+
+    def fit(self, X, y, X_unlabeled):
+        a, b = X[y > 0].mean(axis=0), X[y < 0].mean(axis=0)
+        self.w_ = a - b
+        self.cut_ = self.w_ @ (a + b) / 2 + self.shift + (self.C - 1) ** 2
+        return self
+
+    def decision_function(self, X):
+        return np.asarray(X) @ self.w_ - self.cut_
+"""
+
+
+def test_a_classifier_is_searched_twice_and_judged_by_its_error(toy, own_modules):
+    own_modules("centroid", CLASSIFIER)
+    others = [f"solvers.{name}=null" for name in ("qsg_s2auc", "samult", "pnu_auc", "rff_s2auc")]
+    overrides = [
+        *others,
+        "protocol={kind: semi_supervised_error, metric: error}",
+        "outputs=[error_table, error_boxplot, balance_table, time_table, time_curve]",
+        'solvers.mine={kind: "centroid:Centroid", grid: {C: [1.0, 2.0]}, '
+        "then: {shift: [-9.0, 0.0, 9.0]}}",
+    ]
+    outcome, folder = run(toy, overrides=overrides)
+    assert outcome.failures == []
+    results = load_results(folder)
+    assert len(results.cells) == 2 * 2
+    assert all(params == {"C": 1.0, "shift": 0.0} for params in results.cells["params"])
+    assert results.cells["error"].between(0, 0.4).all()
+    assert results.cells["positive"].between(0.2, 0.8).all()
+    assert results.cells["auc"].isna().all()
+    paths = {path.name for path in write_report([results], folder)}
+    assert paths >= {"error_table.csv", "balance_table.md", "error_boxplot.pdf", "time_curve.png"}
+    assert "auc_table.csv" not in paths
+    assert "Error on the unlabelled rows in percent" in text_table([results])
