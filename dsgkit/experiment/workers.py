@@ -83,15 +83,15 @@ class LocalWorkers:
 
     def submit(self, job: Job) -> None:
         """Start a job that is accepted."""
-        while True:
-            worker = self._idle.pop() if self._idle else _Worker()
-            try:
-                worker.start(job)
-            except OSError:
-                worker.kill()  # it had died while it had nothing to do
-            else:
-                self._busy.append(worker)
-                return
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.start(job):
+                break
+            worker.kill()  # it had died while it had nothing to do
+        else:
+            worker = _Worker()
+            worker.start(job)  # if it is gone already, `wait` tells
+        self._busy.append(worker)
 
     def wait(self) -> list[tuple[Job, Record]]:
         """Return the jobs that have ended, at least one, with their records."""
@@ -148,12 +148,16 @@ class _Worker:
         self.usable = True
         self._deadline: float | None = None
 
-    def start(self, job: Job) -> None:
-        """Hand over a job; raises `OSError` if the process is gone."""
-        self.connection.send(job)
+    def start(self, job: Job) -> bool:
+        """Hand over a job; return whether the process was there to take it."""
         self.job = job
         timeout = job.limits.timeout
         self._deadline = None if timeout is None else time.monotonic() + timeout + PREPARATION
+        try:
+            self.connection.send(job)
+        except OSError:
+            return False
+        return True
 
     @property
     def limited(self) -> bool:
