@@ -165,7 +165,7 @@ def run(
     else:
         options = _run_options(**settings)
         with stopped_by_signals():
-            good = [_attempt(_run_one, one, out / one.name, options) for one in experiments]
+            good = [_attempt(_run_or_stop, one, out / one.name, options) for one in experiments]
     if not all(good):
         raise SystemExit(1)
 
@@ -205,6 +205,15 @@ def _print_plan(experiment: Any) -> bool:
     return True
 
 
+def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:
+    """Run one experiment; stopped by a signal, say how to go on."""
+    try:
+        return _run_one(experiment, folder, options)
+    except Interrupted as signal:
+        click.echo(f"{signal}; finished cells are in {folder}; go on with: {_again()}", err=True)
+        raise SystemExit(signal.exit_code) from None
+
+
 def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     """Run one experiment, write its report and print its tables; return whether none failed."""
     from dsgkit.experiment.endings import describe_endings
@@ -212,11 +221,7 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     from dsgkit.experiment.runner import run_experiment
     from dsgkit.report import refresh_report, text_table
 
-    try:
-        outcome = run_experiment(experiment, folder, options)
-    except Interrupted as signal:
-        click.echo(f"{signal}; finished cells are in {folder}; go on with: {_again()}", err=True)
-        raise SystemExit(signal.exit_code) from None
+    outcome = run_experiment(experiment, folder, options)
     if outcome.set_aside:
         click.echo(
             f"unreadable records were moved to {outcome.set_aside}, and their cells run again",

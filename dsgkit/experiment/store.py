@@ -286,8 +286,9 @@ def find_records(path: Path, keys: set[str]) -> dict[str, Record]:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a small text file, all of it or nothing."""
+    """Write a small text file, all of it or nothing; its folder is made if needed."""
     try:
+        path.parent.mkdir(exist_ok=True)
         write_atomically(path, lambda file: file.write(text.encode()))
     except OSError as error:
         raise ResultsError(f"{path}: cannot write ({error.strerror})") from None
