@@ -216,7 +216,7 @@ def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:
 
 def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     """Run one experiment, write its report and print its tables; return whether none failed."""
-    from dsgkit.experiment.endings import describe_endings
+    from dsgkit.experiment.endings import cells, describe_endings
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.runner import run_experiment
     from dsgkit.report import refresh_report, text_table
@@ -233,9 +233,9 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     if outcome.ended:
         click.echo(describe_endings(outcome.ended), err=True)
     if outcome.left:
-        click.echo(f"stopped at a failure: {outcome.left} cells are left", err=True)
+        click.echo(f"stopped at a failure, with {cells(outcome.left)} left", err=True)
     click.echo(
-        f"{outcome.computed} cells computed, {outcome.reused} reused; "
+        f"{cells(outcome.computed)} computed, {outcome.reused} reused; "
         f"tables and figures are in {folder}"
     )
     return not outcome.failures

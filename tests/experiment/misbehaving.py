@@ -101,7 +101,6 @@ WAYS = {
     "kill": lambda: die(signal.SIGKILL),
     "stop": lambda: die(signal.SIGSTOP),
     "exit": lambda: os._exit(3),
-    "quit": lambda: sys.exit("enough"),
     "sleep": lambda: time.sleep(FOREVER),
     "backtrack": lambda: re.match(r"(a+)+$", "a" * 64 + "b"),  # in C, without giving up the GIL
     "deaf": be_deaf,

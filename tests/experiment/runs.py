@@ -42,7 +42,7 @@ def write_config(folder, solvers, sizes=(70, 80), trials=1, outputs=("auc_table"
         "solvers": {name: {"label": name, **spec} for name, spec in solvers.items()},
         "outputs": list(outputs),
     }
-    (folder / "small.yaml").write_text(yaml.safe_dump(config))
+    (folder / "small.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
     return folder / "small.yaml"
 
 
@@ -132,6 +132,18 @@ def descendants(pid):
         return [child.pid for child in psutil.Process(pid).children(recursive=True)]
     except psutil.NoSuchProcess:
         return []
+
+
+def workers_of(pid):
+    """Those of a process's descendants that run cells."""
+    return [child for child in descendants(pid) if "workers import serve" in _command(child)]
+
+
+def _command(pid):
+    try:
+        return " ".join(psutil.Process(pid).cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return ""
 
 
 def all_gone(pids):
