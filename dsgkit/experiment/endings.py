@@ -52,8 +52,9 @@ def _groups(ended: Iterable[Record], tracebacks: bool) -> list[str]:
 
 
 def _reason(status: str, message: str) -> str:
-    first = message.splitlines()[0] if message else ""
-    return first if status == "failed" and first else f"{status.replace('_', ' ')}: {first}"
+    words = status.replace("_", " ")
+    first = message.splitlines()[0] if message else words
+    return first if status == "failed" or first.startswith(words) else f"{words}: {first}"
 
 
 def _places(records: Sequence[Record]) -> str:
