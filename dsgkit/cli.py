@@ -21,7 +21,8 @@ def main() -> None:
     """Run ``dsg``: a user's mistake ends in one line and exit code 1, without a traceback."""
     debug = "--debug" in sys.argv
     try:
-        code = cli.main(standalone_mode=False)
+        with stopped_by_signals():
+            code = cli.main(standalone_mode=False)
     except click.ClickException as error:
         click.echo(f"Error: {error.format_message()}", err=True)
         code = error.exit_code
@@ -164,8 +165,7 @@ def run(
         good = [_attempt(_print_plan, experiment) for experiment in experiments]
     else:
         options = _run_options(**settings)
-        with stopped_by_signals():
-            good = [_attempt(_run_or_stop, one, out / one.name, options) for one in experiments]
+        good = [_attempt(_run_or_stop, one, out / one.name, options) for one in experiments]
     if not all(good):
         raise SystemExit(1)
 

@@ -13,8 +13,10 @@ SAME_SECONDS = 2.0
 """Signals that come closer together are one request to stop."""
 
 
-class Interrupted(KeyboardInterrupt):
+class Interrupted(BaseException):
     """The user, or the system, asks to stop.
+
+    Not a `KeyboardInterrupt`: libraries end in ways of their own at those.
 
     Parameters
     ----------

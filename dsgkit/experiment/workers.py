@@ -157,7 +157,7 @@ class _Worker:
             self.connection.send(job)
         except OSError:
             return False
-        return True
+        return self._process.poll() is None
 
     @property
     def limited(self) -> bool:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -248,6 +249,18 @@ def test_a_signal_stops_a_run_in_order(tmp_path, moment, number, times):
     all_gone(processes)
     expected = {"start": 0, "search": 0, "fit": 1}[moment]
     assert len(finished(tmp_path / "results" / "small")) == expected
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_there_is_anything_to_keep(tmp_path, number):
+    write_config(tmp_path, {"well": behaving("well")})
+    process = start(tmp_path, *RUN)
+    wait_until(lambda: "pydantic" in Path(f"/proc/{process.pid}/maps").read_text())
+    os.killpg(process.pid, number)
+    _, err = process.communicate()
+    assert process.returncode == 128 + number
+    assert "Traceback" not in err
+    assert err.count("\n") == 1
 
 
 def test_the_programs_of_a_solver_end_with_a_killed_run(tmp_path):
