@@ -62,9 +62,9 @@ def wait_for_file(name):
 
 def grow():
     held = []
-    while len(held) < 100:  # 1.6 GB, then wait to be stopped
-        held.append(bytearray(os.urandom(1024)) * (16 * 1024))
-        time.sleep(0.01)
+    while len(held) < 40:  # 1.3 GB, then wait to be stopped
+        held.append(np.ones(4 * MIB))
+        time.sleep(0.005)
     time.sleep(FOREVER)
 
 

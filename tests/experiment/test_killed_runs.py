@@ -11,7 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
+from matplotlib.text import Text
 
+from dsgkit.experiment.results import load_results
+from dsgkit.report.figures import time_curve
 from tests.experiment.runs import (
     all_gone,
     behaving,
@@ -273,7 +276,7 @@ def test_the_programs_of_a_solver_end_with_a_killed_run(tmp_path):
     all_gone(processes)
 
 
-LIMITS = ("--timeout", "2", "--memory-limit", "700MB")
+LIMITS = ("--timeout", "4", "--memory-limit", "700MB")
 
 
 def test_three_cells_end_badly_among_twenty(tmp_path):
@@ -294,19 +297,21 @@ def test_three_cells_end_badly_among_twenty(tmp_path):
     assert crash == (
         "  segfault fit, trial 1, 90 unlabelled: crashed: worker process killed by SIGSEGV"
     )
-    assert others[0] == "  sleep fit, trial 1, 90 unlabelled: timeout: stopped after 2 s"
+    assert others[0] == "  sleep fit, trial 1, 90 unlabelled: timeout: stopped after 4 s"
     assert others[1].startswith("  grow fit, trial 1, 90 unlabelled: out of memory: stopped at ")
     assert len(others) == 2
     assert "23 cells computed, 0 reused" in out
     for name in ("auc_boxplot", "time_curve"):
         assert (results / "figures" / f"{name}.pdf").stat().st_size > 1000
+    told = {text.get_text() for text in time_curve([load_results(results)]).findobj(Text)}
+    assert {"crashed", "timeout", "memory"} <= told
     table = (results / "tables" / "auc_table.md").read_text()
     assert all(word in table for word in ("crashed", "timeout", "out of memory"))
 
     _, out, _ = dsg(tmp_path, *RUN, *LIMITS)
     assert "1 cell computed, 22 reused" in out
     (tmp_path / "mended").touch()
-    code, out, err = dsg(tmp_path, *RUN, "--timeout", "4", "--memory-limit", "700MB")
+    code, out, err = dsg(tmp_path, *RUN, "--timeout", "8", "--memory-limit", "700MB")
     assert "2 cells computed, 21 reused" in out
     assert code == 0
     assert err.count("\n") == 2

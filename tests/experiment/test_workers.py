@@ -128,7 +128,7 @@ def test_memory_without_end_is_stopped(folder):
         record = run_one(workers, limited(job, memory=500 * MIB))
     assert record["status"] == "out_of_memory"
     assert record["limit"] == 500 * MIB
-    assert 500 * MIB < record["peak_memory"] < 1200 * MIB
+    assert 500 * MIB < record["peak_memory"] < 2000 * MIB
     assert record["message"].endswith("limit 0.49 GiB")
 
 
@@ -156,14 +156,14 @@ def test_an_idle_worker_that_was_killed_costs_nothing(folder):
     (job,) = jobs_of(folder, {"well": search("well")}).values()
     with LocalWorkers(1) as workers:
         expected = run_one(workers, job)["fold_scores"]
-        before = workers_of(os.getpid())
-        for pid in before:
-            os.kill(pid, signal.SIGKILL)
-        all_gone(before)
+        (pid,) = workers_of(os.getpid())
+        os.kill(pid, signal.SIGKILL)
+        # all of it, not merely its first thread, which is what psutil looks at
+        wait_until(lambda: os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG))
         again = run_one(workers, job)
         assert again["status"] == "ok"
         assert again["fold_scores"] == expected
-        assert workers_of(os.getpid()) != before
+        assert workers_of(os.getpid()) != [pid]
 
 
 def test_workers_killed_at_random_moments_cost_the_cells_they_are_at(folder):
