@@ -55,7 +55,7 @@ def test_a_long_story_is_one_line_and_a_traceback_is_for_who_asks():
 
 
 def test_very_many_causes_are_counted():
-    records = [ended("failed", f"E: {number}") for number in range(MOST_LINES + 3)]
+    records = [ended("failed", f"E: {'x' * number}") for number in range(MOST_LINES + 3)]
     lines = describe_endings(records).splitlines()
     assert len(lines) == 1 + MOST_LINES + 1
     assert lines[-1] == "  and 3 more causes"
