@@ -21,7 +21,8 @@ def main() -> None:
     """Run ``dsg``: a user's mistake ends in one line and exit code 1, without a traceback."""
     debug = "--debug" in sys.argv
     try:
-        code = cli.main(standalone_mode=False)
+        with stopped_by_signals():
+            code = cli.main(standalone_mode=False)
     except click.ClickException as error:
         click.echo(f"Error: {error.format_message()}", err=True)
         code = error.exit_code
@@ -173,13 +174,12 @@ def run(
     else:
         options = _run_options(**settings)
         good = []
-        with stopped_by_signals():
-            for one in experiments:
-                good.append(_attempt(_run_one, one, out / one.name, options))
-                if options.fail_fast and not good[-1]:
-                    break
-            if page is not None:
-                good.append(_attempt(_write_page, [out / name for name in names], page))
+        for one in experiments:
+            good.append(_attempt(_run_or_stop, one, out / one.name, options))
+            if options.fail_fast and not good[-1]:
+                break
+        if page is not None:
+            good.append(_attempt(_write_page, [out / name for name in names], page))
     if not all(good):
         raise SystemExit(1)
 
@@ -219,18 +219,23 @@ def _print_plan(experiment: Any) -> bool:
     return True
 
 
+def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:
+    """Run one experiment; stopped by a signal, say how to go on."""
+    try:
+        return _run_one(experiment, folder, options)
+    except Interrupted as signal:
+        click.echo(f"{signal}; finished cells are in {folder}; go on with: {_again()}", err=True)
+        raise SystemExit(signal.exit_code) from None
+
+
 def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     """Run one experiment, write its report and print its tables; return whether none failed."""
-    from dsgkit.experiment.endings import describe_endings
+    from dsgkit.experiment.endings import cells, describe_endings
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.runner import run_experiment
     from dsgkit.report import refresh_report, text_table
 
-    try:
-        outcome = run_experiment(experiment, folder, options)
-    except Interrupted as signal:
-        click.echo(f"{signal}; finished cells are in {folder}; go on with: {_again()}", err=True)
-        raise SystemExit(signal.exit_code) from None
+    outcome = run_experiment(experiment, folder, options)
     if outcome.set_aside:
         click.echo(
             f"unreadable records were moved to {outcome.set_aside}, and their cells run again",
@@ -242,9 +247,9 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     if outcome.ended:
         click.echo(describe_endings(outcome.ended), err=True)
     if outcome.left:
-        click.echo(f"stopped at a failure: {outcome.left} cells are left", err=True)
+        click.echo(f"stopped at a failure, with {cells(outcome.left)} left", err=True)
     click.echo(
-        f"{outcome.computed} cells computed, {outcome.reused} reused; "
+        f"{cells(outcome.computed)} computed, {outcome.reused} reused; "
         f"tables and figures are in {folder}"
     )
     return not outcome.failures

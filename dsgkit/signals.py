@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+SAME_SECONDS = 2.0
+"""Signals that come closer together are one request to stop."""
 
-class Interrupted(KeyboardInterrupt):
+
+class Interrupted(BaseException):
     """The user, or the system, asks to stop.
+
+    Not a `KeyboardInterrupt`: libraries end in ways of their own at those.
 
     Parameters
     ----------
@@ -30,10 +37,20 @@ class Interrupted(KeyboardInterrupt):
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Raise `Interrupted` on Ctrl-C, on a terminal that is closed and on a request to terminate."""
+    """Raise `Interrupted` on Ctrl-C, on a terminal that is closed and on a request to terminate.
+
+    What follows within `SAME_SECONDS` counts as the same: nobody who presses twice wants to break
+    the orderly end. Once a block has been stopped, the process is about to end, and ignores these
+    signals from there on.
+    """
+    first = -math.inf
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        raise Interrupted(number)
+        nonlocal first
+        now = time.monotonic()
+        if now - first > SAME_SECONDS:
+            first = now
+            raise Interrupted(number)
 
     before = {
         number: signal.signal(number, stop)
@@ -44,4 +61,4 @@ def stopped_by_signals() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, handler if first == -math.inf else signal.SIG_IGN)

@@ -18,7 +18,16 @@ CONFIGS = Path(__file__).parents[1] / "configs"
 
 
 @pytest.fixture
-def dsg(monkeypatch, capsys, toy, in_process):
+def signals():
+    """Put back what signals do: a process that was told to end ignores them."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def dsg(monkeypatch, capsys, toy, in_process, signals):
     """Run ``dsg`` in this process, in the toy's folder; returns (exit code, output, errors)."""
     monkeypatch.chdir(toy.parent)
 

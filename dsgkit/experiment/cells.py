@@ -193,7 +193,8 @@ def _header(job: Job) -> Record:
 def _failure(error: Exception) -> Record:
     """Return the status and the cause; an error that no solver announces keeps its traceback."""
     if isinstance(error, FitError):
-        known = {name: getattr(error, name) for name in MET if getattr(error, name, None)}
+        met = {name: getattr(error, name, None) for name in MET}
+        known = {name: _storable(value) for name, value in met.items() if value}
         return {"status": error.status, "message": str(error)} | known
     status = MemoryLimitError.status if isinstance(error, MemoryError) else "failed"
     return {

@@ -17,7 +17,6 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from multiprocessing import current_process
 from pathlib import Path
 from typing import Any
 
@@ -190,8 +189,6 @@ def run_here(job: Job, run: str) -> Record:
         Name of the run that it is of, for `stop_here`.
     """
     global _own, _at
-    # A nanny forbids its workers children, lest they outlive them; ours end with their parent.
-    current_process().daemon = False
     with _one_at_a_time, _machine(alone=job.alone):
         _at = run
         try:

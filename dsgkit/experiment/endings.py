@@ -64,10 +64,10 @@ def _groups(ended: Iterable[Record], tracebacks: bool) -> list[str]:
 
 
 def _reason(record: Record) -> str:
-    message = (record.get("message") or "").partition("\n")[0]
-    if record["status"] == "failed" and message:
-        return message
-    return ": ".join([record["status"].replace("_", " "), *([message] if message else [])])
+    words = record["status"].replace("_", " ")
+    first = (record.get("message") or words).partition("\n")[0]
+    told = record["status"] == "failed" or first.startswith(words)
+    return first if told else f"{words}: {first}"
 
 
 def _places(records: Sequence[Record]) -> str:

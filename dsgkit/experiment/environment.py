@@ -81,7 +81,6 @@ class Environments:
         text = _text(environment)
         if text not in self._names:
             name = hashlib.sha256(text.encode()).hexdigest()[:12]
-            (self._folder / ENVIRONMENTS).mkdir(exist_ok=True)
             write_file(self._folder / ENVIRONMENTS / f"{name}.json", text)
             self._names[text] = name
         return self._names[text]

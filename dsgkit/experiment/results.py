@@ -15,7 +15,7 @@ from dsgkit.config.schema import Experiment
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
 from dsgkit.experiment.protocols import METRICS
-from dsgkit.experiment.store import CELLS, read_records
+from dsgkit.experiment.store import CELLS, holds, read_records
 
 CONFIG = "config.yaml"
 DATASET = "dataset.json"
@@ -177,7 +177,7 @@ def read_plan(folder: Path) -> list[dict[str, Any]] | None:
     plan = _read_json(path, None)
     if plan is None:
         return None
-    if isinstance(plan, list) and all(isinstance(e, dict) and "key" in e for e in plan):
+    if isinstance(plan, list) and all(holds(e, {"key": str}) for e in plan):
         return plan
     raise ResultsError(f"{path}: not a plan of this release; run the experiment again")
 

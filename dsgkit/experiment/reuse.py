@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import suppress
 from pathlib import Path
 
 from dsgkit.experiment.environment import ENVIRONMENTS
-from dsgkit.experiment.store import CELLS, Store, find_records
+from dsgkit.experiment.store import CELLS, Store, find_records, write_file
 
 
 def copy_records(store: Store, keys: set[str]) -> int:
@@ -39,7 +38,6 @@ def copy_records(store: Store, keys: set[str]) -> int:
 
 
 def _copy_environment(source: Path, target: Path, name: str | None) -> None:
-    file = source / ENVIRONMENTS / f"{name}.json"
     with suppress(OSError):
-        (target / ENVIRONMENTS).mkdir(exist_ok=True)
-        shutil.copy(file, target / ENVIRONMENTS / file.name)
+        text = (source / ENVIRONMENTS / f"{name}.json").read_text()
+        write_file(target / ENVIRONMENTS / f"{name}.json", text)

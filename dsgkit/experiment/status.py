@@ -10,8 +10,8 @@ from pathlib import Path
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.endings import cells, describe_endings
 from dsgkit.experiment.limits import FAILURES
-from dsgkit.experiment.results import read_plan
-from dsgkit.experiment.store import CELLS, Record, read_records, running
+from dsgkit.experiment.results import PLAN, read_plan
+from dsgkit.experiment.store import CELLS, IDENTITY, Record, holds, read_records, running
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Status:
         for key, record in self.records.items():
             if record["status"] == "ok":
                 group = record["solver"], record["kind"]
-                seconds[group] += sum(record["times"].values())
+                seconds[group] += sum((record.get("times") or {}).values())
                 work[group] += self.plan[key]["flops"]
         needed = [(entry["flops"], (entry["solver"], entry["kind"])) for entry in self.left]
         if any(not work[group] for _, group in needed):
@@ -74,6 +74,8 @@ def read_status(folder: Path) -> Status:
         raise ResultsError(
             f"{folder}: not a results folder; name one that a run made, such as results/NAME"
         )
+    if not all(holds(entry, {**IDENTITY, "flops": int | float}) for entry in entries):
+        raise ResultsError(f"{folder / PLAN}: not a plan of this release; run the experiment again")
     plan = {entry["key"]: entry for entry in entries}
     writer = running(folder)
     stored, unreadable = read_records(folder / CELLS)
@@ -91,7 +93,7 @@ def describe_status(status: Status, *, tracebacks: bool = False) -> str:
     if ended:
         lines.append(describe_endings(ended, tracebacks=tracebacks))
     if status.unreadable:
-        lines.append(f"{status.unreadable} lines of {CELLS} are unreadable; their cells run again")
+        lines.append(f"unreadable lines of {CELLS}: {status.unreadable}; their cells run again")
     return "\n".join(lines)
 
 

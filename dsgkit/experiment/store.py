@@ -9,7 +9,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -19,8 +19,8 @@ from dsgkit.files import sync_folder, write_atomically
 
 CELLS = "cells.jsonl"
 LOCK = ".lock"
-REQUIRED = {"key", "kind", "solver", "trial", "n_unlabeled", "status"}
-"""What every record holds."""
+IDENTITY = {"key": str, "kind": str, "solver": str, "trial": int, "n_unlabeled": int}
+"""What records and entries of a plan hold at least, and of which type."""
 
 Record = dict[str, Any]
 
@@ -230,9 +230,16 @@ def _parse(line: bytes) -> Record | None:
             return None
     try:
         record = json.loads(line)
-        return record if record.keys() >= REQUIRED else None
-    except (ValueError, AttributeError):
+    except ValueError:
         return None
+    return record if holds(record, {**IDENTITY, "status": str}) else None
+
+
+def holds(value: Any, types: Mapping[str, Any]) -> bool:
+    """Whether something read from JSON is an object with entries of these names and types."""
+    return isinstance(value, dict) and all(
+        isinstance(value.get(name), kind) for name, kind in types.items()
+    )
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, Record | None]]:
@@ -286,8 +293,9 @@ def find_records(path: Path, keys: set[str]) -> dict[str, Record]:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a small text file, all of it or nothing."""
+    """Write a small text file, all of it or nothing; its folder is made if needed."""
     try:
+        path.parent.mkdir(exist_ok=True)
         write_atomically(path, lambda file: file.write(text.encode()))
     except OSError as error:
         raise ResultsError(f"{path}: cannot write ({error.strerror})") from None

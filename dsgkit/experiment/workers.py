@@ -3,21 +3,25 @@
 Each worker has a pipe of its own: one that is killed, at whatever moment, costs the cell that it
 was at and nothing else. (Where workers share a queue, one that dies with its lock held takes the
 others with it.)
+
+A worker leads a process group, so that what a solver starts is killed with it, and Ctrl-C in a
+terminal does not reach it: that is for the process in charge. Should the process in charge be
+killed, a guard in the group notices and kills the group.
 """
 
 from __future__ import annotations
 
-import ctypes
 import faulthandler
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing import get_context
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 
 import psutil
 
@@ -32,8 +36,19 @@ PREPARATION = 900.0
 CHECK_SECONDS = 0.05
 """How often time and memory are looked at, where there is a limit."""
 
+_LIFE_SECONDS = 1.0
+"""How often it is looked at whether a worker lives: mostly its pipe tells, at once, but a process
+that a solver forked can hold the pipe open."""
+
+_END_SECONDS = 10.0
 _PROGRESS_SECONDS = 0.1
-_PR_SET_PDEATHSIG = 1
+
+_WORKER = (
+    "import sys; sys.path[:] = sys.argv[3:]; "
+    "from dsgkit.experiment.workers import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
+)
+_GUARD = ("/bin/sh", "-c", "read -r _; kill -KILL 0", "dsg-guard")
+"""Waits for the end of its input, which only the process in charge holds, to kill its group."""
 
 Listener = Callable[[Job, float], object]
 
@@ -68,22 +83,23 @@ class LocalWorkers:
 
     def submit(self, job: Job) -> None:
         """Start a job that is accepted."""
-        while True:
-            worker = self._idle.pop() if self._idle else _Worker()
-            try:
-                worker.start(job)
-            except OSError:
-                worker.kill()  # it had died while it had nothing to do
-            else:
-                self._busy.append(worker)
-                return
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.start(job):
+                break
+            worker.kill()  # it had died while it had nothing to do
+        else:
+            worker = _Worker()
+            worker.start(job)  # if it is gone already, `wait` tells
+        self._busy.append(worker)
 
     def wait(self) -> list[tuple[Job, Record]]:
         """Return the jobs that have ended, at least one, with their records."""
         ended: list[tuple[Job, Record]] = []
         while self._busy and not ended:
             limited = any(worker.limited for worker in self._busy)
-            wait([worker.connection for worker in self._busy], CHECK_SECONDS if limited else None)
+            seconds = CHECK_SECONDS if limited else _LIFE_SECONDS
+            wait([worker.connection for worker in self._busy], seconds)
             for worker in list(self._busy):
                 record = worker.outcome(self._on_progress)
                 if record is not None:
@@ -117,26 +133,36 @@ class _Worker:
     job: Job
 
     def __init__(self) -> None:
-        descriptor, trace = tempfile.mkstemp(prefix="dsg-worker-")
-        os.close(descriptor)
-        self._trace = Path(trace)
-        context = get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, os.getpid(), trace))
-        with _interrupts_held_back():
-            self._process.start()
+        self.connection, theirs = Pipe()
+        self._trace = tempfile.TemporaryFile()  # noqa: SIM115  open as long as the worker
+        given = theirs.fileno(), self._trace.fileno()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _WORKER, *map(str, given), *sys.path],
+            stdin=subprocess.DEVNULL,
+            pass_fds=given,
+            process_group=0,
+        )
         theirs.close()
-        assert self._process.pid is not None
-        self._pid = self._process.pid
+        self._guard = subprocess.Popen(
+            _GUARD,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            process_group=self._process.pid,
+        )
         self.usable = True
         self._deadline: float | None = None
 
-    def start(self, job: Job) -> None:
-        """Hand over a job; raises `OSError` if the process is gone."""
-        self.connection.send(job)
+    def start(self, job: Job) -> bool:
+        """Hand over a job; return whether the process was there to take it."""
         self.job = job
         timeout = job.limits.timeout
         self._deadline = None if timeout is None else time.monotonic() + timeout + PREPARATION
+        try:
+            self.connection.send(job)
+        except OSError:
+            return False
+        return self._process.poll() is None
 
     @property
     def limited(self) -> bool:
@@ -145,6 +171,7 @@ class _Worker:
 
     def outcome(self, on_progress: Listener) -> Record | None:
         """Return the job's record if it has ended, or does now because it met a limit."""
+        gone = self._process.poll() is not None  # first: what it has sent before counts
         try:
             while self.connection.poll():
                 what, content = self.connection.recv()
@@ -156,13 +183,15 @@ class _Worker:
                     on_progress(self.job, content)
         except (EOFError, OSError):
             return self._died()
-        return self._stopped_at_limit()
+        return self._died() if gone else self._stopped_at_limit()
 
     def _died(self) -> Record:
         """Return the record of a job whose process is gone, by itself or killed by another."""
-        self._process.join(10)
-        message = _cause(self._process.exitcode)
-        trace = self._trace.read_text(errors="replace")
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        message = _cause(self._process.returncode)
+        self._trace.seek(0)
+        trace = self._trace.read().decode(errors="replace")
         self.kill()
         return ended_record(self.job, "crashed", message, **({"traceback": trace} if trace else {}))
 
@@ -172,7 +201,7 @@ class _Worker:
             self.kill()
             message = f"stopped after {limits.timeout:g} s"
             return ended_record(self.job, "timeout", message, timeout=limits.timeout)
-        used = 0 if limits.memory is None else _private_memory(self._pid)
+        used = 0 if limits.memory is None else _private_memory(self._process.pid)
         if limits.memory is not None and used > limits.memory:
             self.kill()
             message = f"stopped at {used / 2**30:.2g} GiB, limit {limits.memory / 2**30:.2g} GiB"
@@ -185,19 +214,21 @@ class _Worker:
         self.usable = False
         self.connection.close()
         self.signal()
-        self._process.join()
-        self._trace.unlink(missing_ok=True)
+        self._process.wait()
+        self._guard.communicate()
+        self._trace.close()
 
     def signal(self) -> None:
         """Kill the process with those that it has started."""
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._pid, signal.SIGKILL)
-        self._process.kill()
+            os.killpg(self._process.pid, signal.SIGKILL)
 
 
 def _cause(exit_code: int | None) -> str:
     """Return in words why a process is gone."""
-    if exit_code is None or exit_code >= 0:
+    if exit_code is None:
+        return "worker process closed its connection"
+    if exit_code >= 0:
         return f"worker process ended by itself with exit code {exit_code}"
     name = signal.Signals(-exit_code).name
     hint = " (by the system, if memory ran out)" if name == "SIGKILL" else ""
@@ -213,25 +244,21 @@ def _private_memory(pid: int) -> int:
         return 0
 
 
-@contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Start processes that Ctrl-C in a terminal does not reach: it is for the process in charge."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def serve(connection: int, trace: int) -> None:
+    """Run the jobs that come through a pipe, until it is closed; the life of a worker.
 
-
-def _serve(connection: Connection, parent: int, trace: str) -> None:
-    """Run the jobs that come through a pipe, until it is closed; the life of a worker."""
-    os.setsid()  # what a solver starts is killed with it
-    _end_with(parent)
-    with Path(trace).open("w") as file:
-        faulthandler.enable(file)
-        with suppress(EOFError):
-            while True:
-                _run(connection.recv(), connection)
+    Parameters
+    ----------
+    connection, trace : int
+        Descriptors of the pipe, and of a file for Python's stack at a fatal signal.
+    """
+    for descriptor in (connection, trace):
+        os.set_inheritable(descriptor, False)  # they are not for what a solver starts
+    faulthandler.enable(trace)
+    pipe = Connection(connection)
+    with suppress(EOFError):
+        while True:
+            _run(pipe.recv(), pipe)
 
 
 def _run(job: Job, connection: Connection) -> None:
@@ -252,11 +279,3 @@ class _Reporter:
         if now >= self._next:
             self._next = now + _PROGRESS_SECONDS
             self._connection.send(("progress", fraction))
-
-
-def _end_with(parent: int) -> None:
-    """Have this process killed when its parent ends, however that does (on Linux)."""
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)

@@ -1,0 +1,151 @@
+"""What tests of whole runs share: a small experiment, the command line, and its processes."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import psutil
+import yaml
+
+ROOT = Path(__file__).parents[2]
+BEHAVING = "tests.experiment.misbehaving:Behaving"
+PATIENCE = 60
+"""Seconds within which things happen that take a fraction of one on a quiet machine."""
+
+MEASURED = ("times", "peak_memory", "started", "environment", "check")
+
+
+def behaving(way="well", grid=None, **params):
+    """A config's entry of a solver with a way to behave."""
+    return {
+        "kind": BEHAVING,
+        "params": {"way": way, **params},
+        "grid": grid or {},
+    }
+
+
+def write_config(folder, solvers, sizes=(70, 80), trials=1, outputs=("auc_table",)):
+    """Write a dataset of 330 rows and a config; returns its path."""
+    rng = np.random.default_rng(0)
+    X = rng.random((330, 3))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=330) > 0.5, 1, -1)
+    np.savetxt(folder / "rows.csv", np.column_stack([X, y]), delimiter=",", fmt="%.5f")
+    config = {
+        "dataset": {"path": "rows.csv", "loader": "delimited"},
+        "protocol": {"kind": "semi_supervised_auc", "labeled": 30, "trials": trials, "folds": 3},
+        "sweep": {"unlabeled": list(sizes)},
+        "solvers": {name: {"label": name, **spec} for name, spec in solvers.items()},
+        "outputs": list(outputs),
+    }
+    (folder / "small.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+    return folder / "small.yaml"
+
+
+def environment(folder):
+    """The environment of a command that is run in a folder."""
+    return {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "DSGKIT_CACHE": str(folder / "cache"),
+        "DSGKIT_OFFLINE": "1",
+    }
+
+
+def start(folder, *arguments, **options):
+    """Start ``dsg`` in a folder, in a session of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "dsgkit.cli", *map(str, arguments)],
+        cwd=folder,
+        env=environment(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **options,
+    )
+
+
+def dsg(folder, *arguments, **options):
+    """Run ``dsg`` in a folder; returns its exit code, output and errors."""
+    process = start(folder, *arguments, **options)
+    out, err = process.communicate(timeout=4 * PATIENCE)
+    return process.returncode, out, err
+
+
+def stored(folder):
+    """The records of a results folder that can be read, in their order."""
+    path = folder / "cells.jsonl"
+    found = []
+    for line in path.read_bytes().splitlines() if path.exists() else []:
+        with suppress(ValueError):
+            found.append(json.loads(line))
+    return found
+
+
+def without_measurements(records):
+    """Records by key, without what differs between two runs of the same."""
+    return {
+        record["key"]: {k: v for k, v in record.items() if k not in MEASURED} for record in records
+    }
+
+
+def tables(folder):
+    """The tables of scores and parameters, byte for byte."""
+    return {
+        path.name: path.read_bytes()
+        for path in sorted((folder / "tables").iterdir())
+        if path.stem in ("auc_table", "params_table")
+    }
+
+
+def wait_until(condition, seconds=PATIENCE):
+    """Wait for a condition, and return what it returned."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+    return value
+
+
+def pid_from(path):
+    """The process that has left its number in a file."""
+    wait_until(path.exists)
+    return int(path.read_text())
+
+
+def alive(pid):
+    """Whether a process runs; one that only waits for its parent to look does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def descendants(pid):
+    """The processes that a process has started, and those that they have."""
+    try:
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def workers_of(pid):
+    """Those of a process's descendants that run cells."""
+    return [child for child in descendants(pid) if "workers import serve" in _command(child)]
+
+
+def _command(pid):
+    try:
+        return " ".join(psutil.Process(pid).cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return ""
+
+
+def all_gone(pids):
+    """Wait until none of some processes is left."""
+    wait_until(lambda: not any(map(alive, pids)))

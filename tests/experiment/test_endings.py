@@ -1,0 +1,65 @@
+"""What is said of cells without a result."""
+
+from dsgkit.experiment.endings import MOST_LINES, cells, describe_endings
+
+
+def ended(status, message, *, label="A", kind="fit", trial=0, n=100, **more):
+    return {
+        "label": label,
+        "kind": kind,
+        "trial": trial,
+        "n_unlabeled": n,
+        "status": status,
+        "message": message,
+        **more,
+    }
+
+
+def test_cells_in_words():
+    assert [cells(0), cells(1), cells(1200)] == ["0 cells", "1 cell", "1,200 cells"]
+
+
+def test_nothing_is_said_of_nothing():
+    assert describe_endings([]) == ""
+
+
+def test_what_ended_in_the_same_way_is_one_line():
+    records = [
+        ended("failed", "ValueError: no (mine.py:3)", trial=t, n=n)
+        for t in range(3)
+        for n in (100, 2000)
+    ]
+    records += [ended("crashed", "worker process killed by SIGSEGV", label="B", trial=4)]
+    records += [ended("timeout", "stopped after 5 s", kind="search", trial=1)]
+    records += [ended("out_of_memory", "out of memory limit: needs 9.0 GiB, limit 1.0 GiB")]
+    assert describe_endings(records).splitlines() == [
+        "7 cells failed:",
+        "  A fit, trials 1..3, 100..2,000 unlabelled (6 cells): ValueError: no (mine.py:3)",
+        "  B fit, trial 5, 100 unlabelled: crashed: worker process killed by SIGSEGV",
+        "2 cells ended at a limit or without a solution:",
+        "  A search, trial 2, 100 unlabelled: timeout: stopped after 5 s",
+        "  A fit, trial 1, 100 unlabelled: out of memory limit: needs 9.0 GiB, limit 1.0 GiB",
+    ]
+
+
+def test_a_long_story_is_one_line_and_a_traceback_is_for_who_asks():
+    record = ended("failed", "E: first\nsecond", traceback="Traceback\n  line\nE: first")
+    assert describe_endings([record]).splitlines()[1:] == [
+        "  A fit, trial 1, 100 unlabelled: E: first"
+    ]
+    assert describe_endings([record, record], tracebacks=True).splitlines()[2:] == [
+        "    Traceback",
+        "      line",
+        "    E: first",
+    ]
+
+
+def test_very_many_causes_are_counted():
+    records = [ended("failed", f"E: {'x' * number}") for number in range(MOST_LINES + 3)]
+    lines = describe_endings(records).splitlines()
+    assert len(lines) == 1 + MOST_LINES + 1
+    assert lines[-1] == "  and 3 more causes"
+
+
+def test_a_cause_without_words_is_its_status():
+    assert describe_endings([ended("failed", "")]).endswith("unlabelled: failed")

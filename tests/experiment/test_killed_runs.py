@@ -1,0 +1,318 @@
+"""Runs that are killed, damaged or starved, and go on: nothing that was finished is lost."""
+
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from matplotlib.text import Text
+
+from dsgkit.experiment.results import load_results
+from dsgkit.report.figures import time_curve
+from tests.experiment.runs import (
+    all_gone,
+    behaving,
+    descendants,
+    dsg,
+    pid_from,
+    start,
+    stored,
+    tables,
+    wait_until,
+    without_measurements,
+    workers_of,
+    write_config,
+)
+
+RUN = ("run", "small.yaml", "--jobs", "2")
+QSG = {
+    "kind": "qsg_s2auc",
+    "params": {"batch_size": 16, "n_features": 8, "n_iterations": 20},
+    "grid": {"lam": [0.25, 1.0], "sigma": [0.5, 2.0], "gamma": [0.0, 0.5]},
+    "search_unlabeled": 50,
+}
+SAMULT = {"kind": "samult", "grid": {"lam": [0.25, 1.0], "sigma": [1.0], "gamma": [0.5]}}
+LAM = {"lam": [0.0, 0.5, 1.0, 2.0]}
+
+
+def small(folder):
+    """An experiment of 38 cells: 10 searches and 28 fits, some of them slow enough to be met."""
+    solvers = {
+        "qsg": QSG,
+        "samult": SAMULT,
+        "slow": {**behaving("slow", LAM), "search_unlabeled": 50, "max_unlabeled": 100},
+        "well": {**behaving("well", LAM), "search_unlabeled": 50},
+    }
+    write_config(folder, solvers, sizes=(40, 90), trials=2)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The results folder of a run that nothing has disturbed."""
+    folder = small(tmp_path_factory.mktemp("whole"))
+    code, _, err = dsg(folder, *RUN)
+    assert (code, err) == (0, "")
+    return folder / "results" / "small"
+
+
+def finish(folder, whole, *more):
+    """Let a disturbed run go on; it comes to the results of one that was not disturbed."""
+    code, _, err = dsg(folder, *RUN, *more)
+    assert (code, err) == (0, "")
+    assert_same(folder / "results" / "small", whole)
+
+
+def assert_same(results, whole):
+    assert tables(results) == tables(whole)
+    assert without_measurements(stored(results)) == without_measurements(stored(whole))
+
+
+def finished(results):
+    """The keys of the cells that have a result, as often as they have one."""
+    return [record["key"] for record in stored(results) if record["status"] == "ok"]
+
+
+def tear(results):
+    """Cut off the file in its last record, as a crash of the machine does."""
+    path = results / "cells.jsonl"
+    last = path.read_bytes().splitlines(keepends=True)[-1]
+    os.truncate(path, path.stat().st_size - len(last) // 2)
+
+
+def wait_for_records(results, count, process):
+    wait_until(lambda: len(stored(results)) >= count or process.poll() is not None)
+
+
+def test_killed_again_and_again_a_run_loses_nothing(tmp_path, whole):
+    """At random moments, right after a record, at a search, at a fit, with a record half-written.
+
+    A finished cell never runs again.
+    """
+    folder = small(tmp_path)
+    results = folder / "results" / "small"
+    rng = random.Random(1)
+    torn = 0
+    for kill in range(10):
+        process = start(folder, *RUN)
+        before = finished(results)
+        if kill % 3 == 0:
+            time.sleep(rng.uniform(0, 2))
+        else:
+            wait_for_records(results, len(stored(results)) + rng.randint(1, 4), process)
+        processes = descendants(process.pid)
+        process.kill()
+        process.communicate()
+        all_gone(processes)
+        after = finished(results)
+        assert after[: len(before)] == before
+        assert len(set(after)) == len(after)
+        if kill in (4, 7):
+            torn += 1
+            tear(results)
+    assert torn == 2
+    code, out, _ = dsg(folder, "status", results)
+    assert code == 0
+    assert "not running: the same `dsg run` goes on where it stopped" in out
+    finish(folder, whole)
+    leftovers = [p.name for p in results.rglob("*") if p.name.endswith(".tmp")]
+    assert leftovers == []
+
+
+def test_workers_killed_at_random_cost_no_result(tmp_path, whole):
+    folder = small(tmp_path)
+    process = start(folder, *RUN)
+    rng = random.Random(2)
+    killed = 0
+    while process.poll() is None:
+        time.sleep(rng.uniform(0.1, 0.5))
+        for pid in workers_of(process.pid):
+            if killed < 4 and rng.random() < 0.5:
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+    _, err = process.communicate()
+    assert killed == 4
+    crashed = [r for r in stored(folder / "results" / "small") if r["status"] == "crashed"]
+    assert process.returncode == (1 if crashed else 0), err
+    finish(folder, whole)
+    assert all("SIGKILL" in record["message"] for record in crashed)
+
+
+def test_damaged_records_are_computed_again(tmp_path, whole):
+    folder = tmp_path / "copy"
+    shutil.copytree(whole.parents[1], folder)
+    path = folder / "results" / "small" / "cells.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[3] = lines[3].replace(b'"status": "ok"', b'"status": "OK"')
+    lines[11] = b"\x00" * (len(lines[11]) - 1) + b"\n"
+    lines[17] = lines[17][: len(lines[17]) // 2] + lines[18]
+    lines[18] = b""
+    path.write_bytes(b"".join(lines))
+    code, out, err = dsg(folder, *RUN)
+    assert code == 0
+    assert err.startswith("unreadable records were moved to ")
+    assert err.count("\n") == 1
+    assert "4 cells computed" in out
+    assert_same(path.parent, whole)
+
+
+@pytest.fixture(params=["quota", "full disk"])
+def starved(request, tmp_path):
+    """A folder for results without room for all of them, and how to start a process with it."""
+    if request.param == "quota":
+        most = 10_000
+        yield tmp_path / "out", lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        return
+    (tmp_path / "out").mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", tmp_path / "out"]
+    if os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("a small disk cannot be mounted here")
+    yield tmp_path / "out", None
+    subprocess.run(["umount", tmp_path / "out"], check=True)
+
+
+def test_a_full_disk_costs_no_result(tmp_path, whole, starved):
+    """Nor does it hide one: what had room is there, and a run with more room goes on from it."""
+    out, limit = starved
+    folder = small(tmp_path)
+    code, _, err = dsg(folder, *RUN, "--out", "out", preexec_fn=limit)
+    assert code == 1
+    assert re.fullmatch(r"Error: .*(No space left on device|File too large).*\n", err), err
+    before = finished(out / "small")
+    assert 0 < len(before) < len(finished(whole))
+    shutil.copytree(out, folder / "results")
+    finish(folder, whole)
+    assert finished(folder / "results" / "small")[: len(before)] == before
+
+
+def test_two_runs_on_one_folder_and_what_status_tells(tmp_path):
+    solvers = {
+        "well": behaving("well"),
+        "announce": behaving("announce"),
+        "again": behaving("well", LAM),
+    }
+    write_config(tmp_path, solvers)
+    first = start(tmp_path, *RUN)
+    pid_from(tmp_path / "announced.pid")
+    second = start(tmp_path, *RUN)
+    asked = start(tmp_path, "status", "results/small")
+    out, err = second.communicate()
+    assert second.returncode == 1
+    assert re.fullmatch(
+        rf"Error: results/small: another run \(process {first.pid} on \S+\) is writing there; "
+        r"wait for it or use another --out\n",
+        err,
+    )
+    out, err = asked.communicate()
+    assert (asked.returncode, err) == (0, "")
+    assert f"; running (process {first.pid} on " in out
+    assert re.search(r"announce +fit +0 of 2 \(2 left\)", out)
+    (tmp_path / "go").touch()
+    _, err = first.communicate()
+    assert (first.returncode, err) == (0, "")
+    code, out, err = dsg(tmp_path, "status", "results/small")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "results/small: 10 of 10 cells have a result; finished"
+
+
+@pytest.mark.parametrize(
+    ("moment", "number", "times"),
+    [
+        ("start", signal.SIGINT, 1),
+        ("search", signal.SIGINT, 2),
+        ("fit", signal.SIGINT, 1),
+        ("fit", signal.SIGTERM, 2),
+    ],
+)
+def test_a_signal_stops_a_run_in_order(tmp_path, moment, number, times):
+    """As Ctrl-C in a terminal does, it goes to the whole group of processes."""
+    grid = LAM if moment == "search" else None
+    solvers = {"well": behaving("well"), "announce": behaving("announce", grid)}
+    write_config(tmp_path, solvers, sizes=(70,))
+    process = start(tmp_path, *RUN)
+    if moment == "start":
+        wait_until(lambda: descendants(process.pid))
+    else:
+        pid_from(tmp_path / "announced.pid")
+    processes = descendants(process.pid)
+    for _ in range(times):
+        os.killpg(process.pid, number)
+        time.sleep(0.05)
+    _, err = process.communicate(timeout=60)
+    word = "interrupted" if number == signal.SIGINT else "stopped by SIGTERM"
+    again = f"dsg {' '.join(RUN)}"
+    assert err == f"{word}; finished cells are in results/small; go on with: {again}\n"
+    assert process.returncode == 128 + number
+    all_gone(processes)
+    expected = {"start": 0, "search": 0, "fit": 1}[moment]
+    assert len(finished(tmp_path / "results" / "small")) == expected
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_there_is_anything_to_keep(tmp_path, number):
+    write_config(tmp_path, {"well": behaving("well")})
+    process = start(tmp_path, *RUN)
+    wait_until(lambda: "pydantic" in Path(f"/proc/{process.pid}/maps").read_text())
+    os.killpg(process.pid, number)
+    _, err = process.communicate()
+    assert process.returncode == 128 + number
+    assert "Traceback" not in err
+    assert err.count("\n") == 1
+
+
+def test_the_programs_of_a_solver_end_with_a_killed_run(tmp_path):
+    write_config(tmp_path, {"employ": behaving("employ")}, sizes=(70,))
+    process = start(tmp_path, *RUN)
+    employed = pid_from(tmp_path / "employed.pid")
+    processes = {employed, *descendants(process.pid)}
+    process.kill()
+    process.communicate()
+    all_gone(processes)
+
+
+LIMITS = ("--timeout", "4", "--memory-limit", "700MB")
+
+
+def test_three_cells_end_badly_among_twenty(tmp_path):
+    """One crashes, one hangs, one takes memory without end: each is told, the others are there."""
+    bad = {way: behaving(way, at=90) for way in ("segfault", "sleep", "grow")}
+    good = {"well": behaving("well"), "fewer": {**behaving("well", lam=2.0), "max_unlabeled": 80}}
+    outputs = ("auc_table", "time_table", "auc_boxplot", "time_curve")
+    write_config(tmp_path, {**good, **bad}, sizes=(70, 75, 80, 85, 90), outputs=outputs)
+    results = tmp_path / "results" / "small"
+
+    code, out, err = dsg(tmp_path, *RUN, *LIMITS)
+    assert code == 1
+    assert len(finished(results)) == 20
+    endings = {r["label"]: r["status"] for r in stored(results) if r["status"] != "ok"}
+    assert endings == {"segfault": "crashed", "sleep": "timeout", "grow": "out_of_memory"}
+    head, crash, middle, *others = err.splitlines()
+    assert (head, middle) == ("1 cell failed:", "2 cells ended at a limit or without a solution:")
+    assert crash == (
+        "  segfault fit, trial 1, 90 unlabelled: crashed: worker process killed by SIGSEGV"
+    )
+    assert others[0] == "  sleep fit, trial 1, 90 unlabelled: timeout: stopped after 4 s"
+    assert others[1].startswith("  grow fit, trial 1, 90 unlabelled: out of memory: stopped at ")
+    assert len(others) == 2
+    assert "23 cells computed, 0 reused" in out
+    for name in ("auc_boxplot", "time_curve"):
+        assert (results / "figures" / f"{name}.pdf").stat().st_size > 1000
+    told = {text.get_text() for text in time_curve([load_results(results)]).findobj(Text)}
+    assert {"crashed", "timeout", "memory"} <= told
+    table = (results / "tables" / "auc_table.md").read_text()
+    assert all(word in table for word in ("crashed", "timeout", "out of memory"))
+
+    _, out, _ = dsg(tmp_path, *RUN, *LIMITS)
+    assert "1 cell computed, 22 reused" in out
+    (tmp_path / "mended").touch()
+    code, out, err = dsg(tmp_path, *RUN, "--timeout", "8", "--memory-limit", "700MB")
+    assert "2 cells computed, 21 reused" in out
+    assert code == 0
+    assert err.count("\n") == 2
+    assert "grow fit" in err

@@ -1,0 +1,97 @@
+"""Which cell may start next, against the rules said one by one."""
+
+import random
+from itertools import product
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsgkit.experiment.plan import Cell, Task
+from dsgkit.experiment.schedule import Schedule
+
+
+def task(kind, solver, trial, number):
+    name = f"{kind}-{solver}-{trial}-{number}"
+    return Task(Cell(kind, solver, trial, 10 + number, ({},)), name, 1.0, 0.0, 0)
+
+
+plans = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=3).flatmap(
+    lambda counts: st.integers(1, 3).map(
+        lambda trials: [
+            task(kind, f"s{solver}", trial, number)
+            for trial, (solver, (searches, fits)) in product(range(trials), enumerate(counts))
+            for kind, count in (("search", searches), ("fit", fits))
+            for number in range(count)
+        ]
+    )
+)
+
+
+@given(plans, st.integers(0, 2**32 - 1))
+def test_every_cell_that_is_left_starts_once_and_after_its_searches(plan, seed):
+    """Whatever is done already, and in whatever order cells end."""
+    rng = random.Random(seed)
+    done = {t.key for t in plan if rng.random() < 0.3}
+    schedule = Schedule(plan, done.__contains__)
+    started, running = [], []
+    while True:
+        while (popped := schedule.pop()) is not None:
+            started.append(popped)
+            running.append(popped)
+            needed = {
+                t.key
+                for t in plan
+                if t.cell.kind == "search"
+                and popped.cell.kind == "fit"
+                and (t.cell.solver, t.cell.trial) == (popped.cell.solver, popped.cell.trial)
+            }
+            assert needed <= done
+            assert set(schedule.searches(popped)) == needed
+        if not running:
+            break
+        ended = running.pop(rng.randrange(len(running)))
+        schedule.finish(ended.key)
+        done.add(ended.key)
+    expected = sorted(t.key for t in schedule.tasks)
+    assert sorted(t.key for t in started) == expected
+    assert len(done) == len(plan)
+
+
+def test_trial_by_trial_searches_first():
+    plan = [
+        task(kind, solver, trial, 0)
+        for trial in (0, 1)
+        for solver in "ab"
+        for kind in ("search", "fit")
+    ]
+    schedule = Schedule(plan, lambda _: False)
+    order = []
+    while (popped := schedule.pop()) is not None:
+        order.append(popped.key)
+        schedule.finish(popped.key)
+    assert order == [
+        *("search-a-0-0", "search-b-0-0", "fit-a-0-0", "fit-b-0-0"),
+        *("search-a-1-0", "search-b-1-0", "fit-a-1-0", "fit-b-1-0"),
+    ]
+
+
+def test_a_cell_that_stands_twice_in_the_plan_is_run_once():
+    plan = [task("search", "a", 0, 0), task("fit", "a", 0, 1), task("fit", "a", 0, 1)]
+    schedule = Schedule(plan, lambda _: False)
+    assert [t.key for t in schedule.tasks] == ["search-a-0-0", "fit-a-0-1"]
+
+
+def test_a_large_plan_is_quick():
+    """Linear in its cells, where looking for the next one each time would be quadratic."""
+    plan = [
+        task(kind, "s", trial, number)
+        for trial in range(500)
+        for kind, count in (("search", 20), ("fit", 20))
+        for number in range(count)
+    ]
+    schedule = Schedule(plan, lambda _: False)
+    count = 0
+    while (popped := schedule.pop()) is not None:
+        schedule.finish(popped.key)
+        count += 1
+    assert count == len(plan)

@@ -1,0 +1,151 @@
+"""How far a run is, from a folder that holds what it should, or does not."""
+
+import json
+
+import pytest
+
+from dsgkit.errors import ResultsError
+from dsgkit.experiment.status import describe_status, duration, read_status
+from dsgkit.experiment.store import Store
+
+PLAN = [
+    {"key": f"{kind}{n}", "kind": kind, "solver": solver, "trial": 0, "n_unlabeled": n, "flops": n}
+    for kind, solver, sizes in (
+        ("search", "fast", (10,)),
+        ("fit", "fast", (20, 30, 40)),
+        ("fit", "slow_one", (50, 60)),
+    )
+    for n in sizes
+]
+
+
+def record(entry, status="ok", seconds=None, **more):
+    seconds = entry["flops"] / 10 if seconds is None else seconds
+    what = {name: value for name, value in entry.items() if name != "flops"}
+    return what | {"label": entry["solver"], "status": status, "times": {"fit": seconds}, **more}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "plan.json").write_text(json.dumps(PLAN))
+    return tmp_path
+
+
+def fill(folder, *records):
+    with Store(folder) as store:
+        for each in records:
+            store.append(each)
+
+
+def test_before_the_first_record(folder):
+    status = read_status(folder)
+    assert describe_status(status).splitlines() == [
+        f"{folder}: 0 of 6 cells have a result; not running: the same `dsg run` goes on where "
+        "it stopped",
+        "  fast      search      0 of 1 (1 left)",
+        "  fast      fit         0 of 3 (3 left)",
+        "  slow_one  fit         0 of 2 (2 left)",
+    ]
+    assert status.seconds_left is None
+
+
+def test_while_it_runs_the_time_left_is_told_by_solver(folder):
+    with Store(folder) as store:
+        for entry in (PLAN[0], PLAN[1], PLAN[4]):
+            store.append(record(entry))
+        status = read_status(folder)
+        # by hand: 30 + 40 of the fast fits and 60 of the slow, at 10 a second
+        assert status.seconds_left == pytest.approx(13)
+        first = describe_status(status).splitlines()[0]
+    assert "3 of 6 cells have a result; running (process" in first
+    assert first.endswith("about 13 s of work left")
+
+
+def test_the_end_with_what_went_wrong(folder):
+    crash = {"message": "worker process killed by SIGSEGV", "traceback": "in fit"}
+    fill(
+        folder,
+        *(record(entry) for entry in PLAN[:4]),
+        record(PLAN[4], "crashed", **crash),
+        record(PLAN[5], "timeout", message="stopped after 5 s", timeout=5),
+        record({**PLAN[5], "key": "of an older plan"}),
+    )
+    lines = describe_status(read_status(folder)).splitlines()
+    assert lines[0].endswith(
+        "4 of 6 cells have a result; not running: the same `dsg run` goes on where it stopped"
+    )
+    assert lines[3] == "  slow_one  fit         0 of 2 (1 crashed, 1 timeout)"
+    assert lines[4] == "1 cell failed:"
+    assert "in fit" not in "\n".join(lines)
+    assert "    in fit" in describe_status(read_status(folder), tracebacks=True).splitlines()
+
+
+def test_a_limit_that_was_met_is_an_end(folder):
+    fill(
+        folder,
+        *(record(entry) for entry in PLAN[:5]),
+        record(PLAN[5], "timeout", message="stopped after 5 s", timeout=5),
+    )
+    assert "5 of 6 cells have a result; finished" in describe_status(read_status(folder))
+
+
+def test_unreadable_lines_are_counted(folder):
+    fill(folder, *map(record, PLAN))
+    path = folder / "cells.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"trial": 0', b'"trial": 1', 2) + b'{"key')
+    text = describe_status(read_status(folder))
+    assert "unreadable lines of cells.jsonl: 2; their cells run again" in text
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        None,
+        b"",
+        b"nonsense",
+        b"\xff\xfe\x00",
+        b"{}",
+        b"[1]",
+        b"[[]]",
+        b'[{"key": 1}]',
+        b'[{"key": ["a"], "kind": "fit", "solver": "s", "trial": 0, "n_unlabeled": 1, "flops": 1}]',
+        b'[{"key": "a"}]',
+        b'[{"key": "a", "kind": "fit", "solver": "s", "trial": 0, "n_unlabeled": 1, "flops": "x"}]',
+    ],
+)
+def test_a_folder_of_nonsense_is_one_line(tmp_path, plan):
+    if plan is not None:
+        (tmp_path / "plan.json").write_bytes(plan)
+    with pytest.raises(ResultsError) as error:
+        describe_status(read_status(tmp_path))
+    assert "\n" not in str(error.value)
+    assert str(tmp_path) in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["plan.json", "cells.jsonl"])
+def test_a_folder_in_the_place_of_a_file_is_one_line(folder, name):
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).mkdir()
+    with pytest.raises(ResultsError, match=name):
+        read_status(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"key": ["a"]}, {"trial": "x"}, {"n_unlabeled": None}, {"status": 3}],
+)
+def test_a_record_of_nonsense_is_no_record(folder, change):
+    """Somebody may have written it, without a checksum."""
+    entry = record(PLAN[1], "failed", message="") | change
+    (folder / "cells.jsonl").write_text(json.dumps(entry) + "\n")
+    assert "unreadable lines of cells.jsonl: 1;" in describe_status(read_status(folder))
+    Store(folder).close()
+    assert (folder / "cells.jsonl").read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (172_800, "2 d")],
+)
+def test_durations(seconds, text):
+    assert duration(seconds) == text

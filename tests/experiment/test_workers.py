@@ -1,0 +1,251 @@
+"""Worker processes that misbehave, and that are killed, at whatever moment."""
+
+import json
+import os
+import random
+import signal
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from dsgkit.config import load_experiment
+from dsgkit.data import load_dataset
+from dsgkit.experiment import workers as workers_module
+from dsgkit.experiment.jobs import Job
+from dsgkit.experiment.limits import Limits
+from dsgkit.experiment.plan import make_plan, solver_info
+from dsgkit.experiment.workers import LocalWorkers
+from tests.experiment.misbehaving import MIB
+from tests.experiment.runs import (
+    BEHAVING,
+    all_gone,
+    behaving,
+    descendants,
+    pid_from,
+    wait_until,
+    workers_of,
+    write_config,
+)
+
+GRID = {"lam": [0.0, 1.0]}
+
+SEGFAULT = "worker process killed by SIGSEGV"
+KILLED = "worker process killed by SIGKILL (by the system, if memory ran out)"
+STOPPED = "stopped after 1 s"
+
+ENDS = {
+    "segfault": ("crashed", SEGFAULT),
+    "kill": ("crashed", KILLED),
+    "exit": ("crashed", "worker process ended by itself with exit code 3"),
+    "abandon": ("crashed", SEGFAULT),
+    "sleep": ("timeout", STOPPED),
+    "backtrack": ("timeout", STOPPED),
+    "stop": ("timeout", STOPPED),
+    "employ": ("timeout", STOPPED),
+    "refuse": ("out_of_memory", "out of memory limit: needs 1024.0 GiB, limit 1.0 GiB"),
+    "well": ("ok", ""),
+}
+"""How a search in a worker ends, where those that hang are stopped after a second."""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def jobs_of(folder, solvers, *, processes=1, kind="search", **config):
+    """The jobs of a config by solver: its searches, or its fits."""
+    experiment = load_experiment(write_config(folder, solvers, **config))
+    dataset = load_dataset(experiment.dataset)
+    return {
+        task.cell.solver: Job(
+            experiment,
+            dataset.content_hash,
+            solver_info(experiment, task.cell.solver).version,
+            task,
+            {} if kind == "search" else task.cell.points[0],
+            Limits(),
+            threads=2,
+            processes=processes,
+        )
+        for task in make_plan(experiment, dataset)
+        if task.cell.kind == kind
+    }
+
+
+def limited(job, **limits):
+    return replace(job, limits=Limits(**limits))
+
+
+def search(way, **params):
+    return {**behaving(way, GRID, **params), "search_unlabeled": 80}
+
+
+def run_all(workers, jobs):
+    """Run jobs as the runner does; returns their records by solver."""
+    left, records = list(jobs), {}
+    while left or workers.busy:
+        while left and workers.accepts(left[0]):
+            workers.submit(left.pop(0))
+        for job, record in workers.wait():
+            records[job.task.cell.solver] = record
+    return records
+
+
+def run_one(workers, job):
+    return run_all(workers, [job])[job.task.cell.solver]
+
+
+def test_a_cell_ends_as_it_is_named_and_others_go_on(folder):
+    solvers = {way: search(way) for way in ENDS} | {"also_well": search("well")}
+    jobs = jobs_of(folder, solvers, processes=2)
+    for way, (status, _) in ENDS.items():
+        if status == "timeout":
+            jobs[way] = limited(jobs[way], timeout=1)
+    with LocalWorkers(3) as workers:
+        records = run_all(workers, jobs.values())
+        processes = descendants(os.getpid())
+    assert {way: (records[way]["status"], records[way]["message"]) for way in ENDS} == ENDS
+    assert {way: record["key"] for way, record in records.items()} == {
+        way: job.task.key for way, job in jobs.items()
+    }
+    assert records["also_well"]["fold_scores"] == records["well"]["fold_scores"]
+    assert "in die" in records["segfault"]["traceback"]  # Python's stack at the signal
+    assert "traceback" not in records["kill"]
+    assert records["sleep"]["timeout"] == 1
+    assert json.loads(json.dumps(records["refuse"]))["needed"] == 2**40
+    left_behind = ("abandoned.pid", "employer.pid", "employed.pid")
+    all_gone([*processes, *(pid_from(folder / name) for name in left_behind)])
+
+
+def test_memory_without_end_is_stopped(folder):
+    (job,) = jobs_of(folder, {"grow": search("grow")}).values()
+    with LocalWorkers(1) as workers:
+        record = run_one(workers, limited(job, memory=500 * MIB))
+    assert record["status"] == "out_of_memory"
+    assert record["limit"] == 500 * MIB
+    assert 500 * MIB < record["peak_memory"] < 2000 * MIB
+    assert record["message"].endswith("limit 0.49 GiB")
+
+
+def test_warming_up_may_take_longer_than_the_limit_but_not_forever(folder, monkeypatch):
+    jobs = jobs_of(folder, {way: search(way, above=1) for way in ("sleep", "segfault")})
+    with LocalWorkers(2) as workers:
+        workers.submit(jobs["segfault"])
+        monkeypatch.setattr(workers_module, "PREPARATION", 2.0)
+        workers.submit(limited(jobs["sleep"], timeout=0.5))
+        records = run_all(workers, [])
+    assert {way: (r["status"], r["message"]) for way, r in records.items()} == {
+        "sleep": ("timeout", "stopped after 0.5 s"),
+        "segfault": ("crashed", SEGFAULT),
+    }
+
+
+def test_a_worker_that_closes_its_pipe_is_given_up(folder, monkeypatch):
+    monkeypatch.setattr(workers_module, "_END_SECONDS", 0.1)
+    (job,) = jobs_of(folder, {"close": search("close")}).values()
+    with LocalWorkers(1) as workers:
+        assert run_one(workers, job)["message"] == "worker process closed its connection"
+
+
+def test_an_idle_worker_that_was_killed_costs_nothing(folder):
+    (job,) = jobs_of(folder, {"well": search("well")}).values()
+    with LocalWorkers(1) as workers:
+        expected = run_one(workers, job)["fold_scores"]
+        (pid,) = workers_of(os.getpid())
+        os.kill(pid, signal.SIGKILL)
+        # all of it, not merely its first thread, which is what psutil looks at
+        wait_until(lambda: os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG))
+        again = run_one(workers, job)
+        assert again["status"] == "ok"
+        assert again["fold_scores"] == expected
+        assert workers_of(os.getpid()) != [pid]
+
+
+def test_workers_killed_at_random_moments_cost_the_cells_they_are_at(folder):
+    """While starting, computing, sending, or idle: each job ends, as itself or as killed."""
+    jobs = jobs_of(
+        folder, {f"s{k}": search("slow" if k % 4 == 0 else "well") for k in range(16)}, processes=2
+    )
+    rng = random.Random(0)
+    over = threading.Event()
+    killed = []
+
+    def kill_now_and_then():
+        while not over.wait(rng.uniform(0, 0.6)):
+            for pid in workers_of(os.getpid()):
+                if rng.random() < 0.5:
+                    killed.append(pid)
+                    os.kill(pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=kill_now_and_then)
+    thread.start()
+    try:
+        with LocalWorkers(2) as workers:
+            records = run_all(workers, jobs.values())
+            over.set()
+            thread.join()
+            left = descendants(os.getpid())
+    finally:
+        over.set()
+        thread.join()
+    assert len(records) == 16
+    assert len(killed) > 2
+    crashed = [r for r in records.values() if r["status"] != "ok"]
+    assert {r["message"] for r in crashed} <= {KILLED}
+    assert len(crashed) <= len(killed)
+    all_gone(left)
+
+
+def test_threads_are_the_share_of_the_cores(folder):
+    counting = {"kind": BEHAVING.replace("Behaving", "Counting"), "search_unlabeled": 80}
+    parts = {"search": {**counting, "grid": GRID}, "fit": counting}
+    with LocalWorkers(1) as workers:
+        for kind, processes, expected in (
+            ("search", 2, "numba 1, BLAS 1"),
+            ("search", 1, "numba 2, BLAS 1"),
+            ("fit", 2, "numba 2, BLAS 2"),
+        ):
+            (job,) = jobs_of(
+                folder, {kind: parts[kind]}, kind=kind, processes=processes, sizes=(80,)
+            ).values()
+            assert run_one(workers, job)["status"] == "ok"
+            told = set((folder / "threads.txt").read_text().splitlines())
+            (folder / "threads.txt").unlink()
+            assert told == {expected}
+
+
+def test_no_process_is_left_after_an_exception(folder):
+    jobs = jobs_of(folder, {"employ": search("employ"), "deaf": search("deaf")}, processes=2)
+    with pytest.raises(KeyError), LocalWorkers(2) as workers:
+        for job in jobs.values():
+            workers.submit(job)
+        employed = pid_from(folder / "employed.pid")
+        processes = {employed, *descendants(os.getpid())}
+        raise KeyError
+    assert len(processes) >= 5  # two workers, their guards, and the program
+    all_gone(processes)
+
+
+def test_a_worker_that_cannot_start_costs_its_job_once(folder, monkeypatch):
+    """Also where the job is too large for the pipe to hold while nobody reads it."""
+    monkeypatch.setattr(workers_module, "_WORKER", "raise SystemExit(7)")
+    wide = {**behaving("well", {"lam": [k / 7 for k in range(30_000)]}), "search_unlabeled": 80}
+    (job,) = jobs_of(folder, {"wide": wide}, kind="fit", sizes=(80,)).values()
+    (small,) = jobs_of(folder, {"small": search("well")}).values()
+    with LocalWorkers(1) as workers:
+        for each in (job, small):
+            start = time.monotonic()
+            record = run_one(workers, each)
+            assert record["message"] == "worker process ended by itself with exit code 7"
+            assert time.monotonic() - start < 60
+
+
+def test_waiting_is_for_jobs_that_run(folder):
+    with LocalWorkers(1) as workers:
+        assert workers.wait() == []
+    wait_until(lambda: not workers_of(os.getpid()))
