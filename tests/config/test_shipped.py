@@ -15,8 +15,15 @@ POWERS = [2.0**k for k in range(-3, 4)]
 TENTHS = [k / 10 for k in range(11)]
 
 
-@pytest.mark.parametrize("summary", SUMMARIES, ids=lambda s: s.name)
-@pytest.mark.parametrize("profile", [None, "quick", "wide"])
+S3VM = ("codrna", "w6a", "w8a", "ijcnn1", "susy", "skin", "higgs", "dota2", "hepmass")
+TENS = [10.0**k for k in range(-3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("summary", "profile"),
+    [(summary, profile) for summary in SUMMARIES for profile in (None, *summary.profiles)],
+    ids=lambda value: getattr(value, "name", value),
+)
 def test_every_config_loads_in_every_profile_and_comes_back(summary, profile, tmp_path):
     experiment = load_experiment(summary.path, profile=profile)
     assert experiment.name == summary.name + (f"-{profile}" if profile else "")
@@ -32,8 +39,9 @@ def test_every_config_is_short_described_and_compares_all_solvers(summary):
     info = DATASETS[summary.dataset]
     rows = f"{info.n_rows:,}"
     assert rows in summary.description
-    assert summary.solvers == tuple(SOLVERS)
-    assert set(summary.profiles) == {"quick", "wide"}
+    metric = load_experiment(summary.path).protocol.metric
+    assert summary.solvers == tuple(k for k, solver in SOLVERS.items() if metric in solver.metrics)
+    assert set(summary.profiles) == ({"quick", "wide"} if metric == "auc" else {"quick"})
 
 
 @pytest.mark.parametrize("name", PAPER)
@@ -56,9 +64,24 @@ def test_the_default_is_the_papers_setting(name):
     assert qsg == {"batch_size": 256, "n_features": 256, "theta_lam": 1.5}
 
 
+@pytest.mark.parametrize("name", S3VM)
+def test_the_default_is_the_setting_of_the_second_paper(name):
+    experiment = load_experiment(CONFIGS / f"{name}_s3vm.yaml")
+    assert experiment.dataset.name == name
+    protocol = experiment.protocol
+    assert protocol.kind == "semi_supervised_error"
+    assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
+    assert experiment.sweep.unlabeled[-1] == "all"
+    for solver in experiment.solvers.values():
+        assert solver.grid["C"] == solver.grid["sigma"] == TENS
+    tsgs = experiment.solvers["tsgs3vm"]
+    assert tsgs.params == {"batch_size": 256}
+    assert tsgs.then == {"step": TENS[:4]}
+
+
 def test_samples_are_never_called_by_the_official_name():
     for summary in SUMMARIES:
-        if summary.name.removesuffix("_s2auc") not in (*PAPER, "quickstart"):
+        if summary.name.rpartition("_")[0] not in (*PAPER, *S3VM) and summary.name != "quickstart":
             assert "not the full dataset" in summary.description
 
 

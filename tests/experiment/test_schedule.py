@@ -10,18 +10,24 @@ from dsgkit.experiment.plan import Cell, Task
 from dsgkit.experiment.schedule import Schedule
 
 
-def task(kind, solver, trial, number):
+def task(kind, solver, trial, number, needs=()):
     name = f"{kind}-{solver}-{trial}-{number}"
-    return Task(Cell(kind, solver, trial, 10 + number, ({},)), name, 1.0, 0.0, 0)
+    return Task(Cell(kind, solver, trial, 10 + number, ({},)), name, 1.0, 0.0, 0, tuple(needs))
+
+
+def tasks(solver, trial, searches, fits):
+    """Return searches, and fits that need them all."""
+    found = [task("search", solver, trial, number) for number in range(searches)]
+    needs = [search.key for search in found]
+    return [*found, *(task("fit", solver, trial, number, needs) for number in range(fits))]
 
 
 plans = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=3).flatmap(
     lambda counts: st.integers(1, 3).map(
         lambda trials: [
-            task(kind, f"s{solver}", trial, number)
+            one
             for trial, (solver, (searches, fits)) in product(range(trials), enumerate(counts))
-            for kind, count in (("search", searches), ("fit", fits))
-            for number in range(count)
+            for one in tasks(f"s{solver}", trial, searches, fits)
         ]
     )
 )
@@ -38,15 +44,7 @@ def test_every_cell_that_is_left_starts_once_and_after_its_searches(plan, seed):
         while (popped := schedule.pop()) is not None:
             started.append(popped)
             running.append(popped)
-            needed = {
-                t.key
-                for t in plan
-                if t.cell.kind == "search"
-                and popped.cell.kind == "fit"
-                and (t.cell.solver, t.cell.trial) == (popped.cell.solver, popped.cell.trial)
-            }
-            assert needed <= done
-            assert set(schedule.searches(popped)) == needed
+            assert set(popped.needs) <= done
         if not running:
             break
         ended = running.pop(rng.randrange(len(running)))
