@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import DivergedError
 from dsgkit.progress import report
 from dsgkit.solvers._kernel_columns import KernelColumns
 from dsgkit.solvers._smo import Gains, QuadraticProgram
@@ -110,15 +111,17 @@ def minimise(
     """
     program = QuadraticProgram(columns)
     gains = _supervised(objective, columns.anchor)
-    sides = None
-    objectives = []
+    sides: NDArray[np.int8] | None = None
+    objectives: list[float] = []
     while True:
         program.solve(gains, tol, MOST_STEPS)
         # the anchor is free: at the optimum its value and the offset make up its slope
         offset = gains.above[-1] - program.values[-1]
         values = program.values[:-1] + offset
-        norm = program.coef @ program.values
-        objectives.append(norm / 2 + objective.losses(values))
+        with np.errstate(over="ignore", invalid="ignore"):
+            objectives.append(program.norm() / 2 + objective.losses(values))
+        if not np.isfinite(objectives[-1]):
+            raise DivergedError("the objective overflows; take a smaller C")
         before, sides = sides, objective.sides(values)
         converged = before is not None and np.array_equal(before, sides)
         if converged or len(objectives) > max_iter:

@@ -25,6 +25,9 @@ FEWEST_COLUMNS = 2
 _TILE = 512
 """Distances that are summed at a time: they stay in the first-level cache."""
 
+_MIRRORED = 64
+"""Rows and columns of a tile that is mirrored at a time, for the same reason."""
+
 
 class KernelColumns(NamedTuple):
     """What compiled code sees of the kernel; made by `gaussian_columns`, read by `column`.
@@ -137,9 +140,16 @@ def column(columns, i):  # type: ignore[no-untyped-def]
 @fast
 def _compute(columns, i, out):  # type: ignore[no-untyped-def]
     """Write the kernel of row ``i`` with all rows and with the anchor."""
+    _compute_from(columns, i, 0, out)
+    out[-1] = _mean_from(columns.mean_from, out)
+
+
+@fast
+def _compute_from(columns, i, first, out):  # type: ignore[no-untyped-def]
+    """Write the kernel of row ``i`` with the rows from ``first`` on."""
     points, (n_inputs, n) = columns.points, columns.points.shape
     squared = np.empty(_TILE)
-    for start in range(0, n, _TILE):
+    for start in range(first, n, _TILE):
         size = min(_TILE, n - start)
         squared[:size] = 0.0
         for k in range(n_inputs):
@@ -149,17 +159,32 @@ def _compute(columns, i, out):  # type: ignore[no-untyped-def]
                 squared[j] += difference * difference
         for j in range(size):
             out[start + j] = math.exp(-columns.sigma * squared[j])
-    total = 0.0
-    for j in range(columns.mean_from, n):
-        total += out[j]
-    out[n] = total / max(1, n - columns.mean_from)
+
+
+@fast
+def _mean_from(first, values):  # type: ignore[no-untyped-def]
+    """Return the mean of the values from ``first`` up to the last but one; 0 of none."""
+    total, n = 0.0, len(values) - 1
+    for j in range(first, n):
+        total += values[j]
+    return total / max(1, n - first)
 
 
 @fast_parallel
 def _fill_all(columns):  # type: ignore[no-untyped-def]
-    """Compute every column into the store."""
-    for i in prange(len(columns.owner)):
-        _compute(columns, i, columns.store[i])
+    """Compute every column into the store: half of each, the other by symmetry."""
+    n, store = columns.points.shape[1], columns.store
+    for pair in prange((n + 1) // 2):  # a long half and a short one, so that threads get the same
+        _compute_from(columns, pair, pair, store[pair])
+        _compute_from(columns, n - 1 - pair, n - 1 - pair, store[n - 1 - pair])
+    for tile in prange((n + _MIRRORED - 1) // _MIRRORED):
+        rows = range(tile * _MIRRORED, min(n, (tile + 1) * _MIRRORED))
+        for start in range(0, rows.stop, _MIRRORED):
+            for i in rows:
+                for j in range(start, min(i, start + _MIRRORED)):
+                    store[i, j] = store[j, i]
+        for i in rows:
+            store[i, n] = _mean_from(columns.mean_from, store[i])
 
 
 @fast_parallel

@@ -85,6 +85,10 @@ class QuadraticProgram:
         _add(self._columns, coef - self.coef, self.values)
         self.coef[:] = coef
 
+    def norm(self) -> float:
+        """Return the squared norm of the function, ``coef'K coef``."""
+        return float(self.coef @ self.values)
+
     def solve(self, gains: Gains, tol: float, most_steps: int) -> None:
         """Minimise from the current variables, which must be inside of their boxes.
 

@@ -60,9 +60,10 @@ class BLS3VM(SemiSupervisedClassifier):
     problem is solved by sequential minimal optimisation in its dual, from the solution of the one
     before, with one variable for the two copies (one of each label) of an unlabelled row.
 
-    A fit takes O(n^2 n_inputs) for the kernel matrix and O(n) for each of what usually are some n
-    steps; n labelled and unlabelled rows. It keeps the matrix in single precision, 4 n^2 bytes; with
-    less memory, as many columns as it may, and computes the others again when they are needed.
+    A fit on n labelled and unlabelled rows takes O(n^2 n_inputs) for the kernel matrix and O(n) for
+    each of usually some n steps. It keeps the matrix in single precision, 4 n^2 bytes; with less
+    memory as many columns as it may, and computes others again when they are needed: the result is
+    the same.
 
     Parameters
     ----------
@@ -75,8 +76,8 @@ class BLS3VM(SemiSupervisedClassifier):
         Weight of the mean loss of the unlabelled rows (``C* / n_u`` in UniverSVM's notation); None
         is ``C n_l / n_u``.
     ramp_s : float
-        Where the ramp of the unlabelled loss ends, in (-1, 0]; rows with ``|f| < -s`` are not yet
-        pushed to a side.
+        Where the ramp of the unlabelled loss ends, s, above -1 and up to 0: rows with ``|f| < -s``
+        are not pushed to a side. (At -1 the loss is constant.)
     balance : bool
         Whether there are an offset and the constraint on the mean.
     max_iter : int
