@@ -75,9 +75,9 @@ class RampSolution:
         Coefficients of the rows and of the anchor.
     offset : float
     objectives : ndarray
-        After the supervised problem and after each one that followed.
+        After the supervised problem and after each one that lowered it.
     converged : bool
-        Whether no tangent changed at the end.
+        Whether it ended before ``max_iter``.
     """
 
     coef: Array
@@ -90,6 +90,8 @@ def minimise(
     objective: RampObjective, columns: KernelColumns, tol: float, max_iter: int
 ) -> RampSolution:
     """Solve the supervised problem, then convex ones until no tangent changes.
+
+    It also ends when the objective does not fall, which it would if they were solved exactly.
 
     Parameters
     ----------
@@ -111,24 +113,45 @@ def minimise(
     """
     program = QuadraticProgram(columns)
     gains = _supervised(objective, columns.anchor)
-    sides: NDArray[np.int8] | None = None
-    objectives: list[float] = []
-    while True:
-        program.solve(gains, tol, MOST_STEPS)
-        # the anchor is free: at the optimum its value and the offset make up its slope
-        offset = gains.above[-1] - program.values[-1]
-        values = program.values[:-1] + offset
-        with np.errstate(over="ignore", invalid="ignore"):
-            objectives.append(program.norm() / 2 + objective.losses(values))
-        if not np.isfinite(objectives[-1]):
-            raise DivergedError("the objective overflows; take a smaller C")
-        before, sides = sides, objective.sides(values)
-        converged = before is not None and np.array_equal(before, sides)
-        if converged or len(objectives) > max_iter:
-            return RampSolution(program.coef, offset, np.array(objectives), converged)
-        report(len(objectives) / (max_iter + 1))
-        gains = _linearised(gains, objective, sides)
+    best = _solve(program, gains, objective, tol)
+    objectives = [best.objective]
+    converged = False
+    while not converged and len(objectives) <= max_iter:
+        report((len(objectives) - 1) / max_iter)
+        gains = _linearised(gains, objective, best.sides)
         program.move(_inside(program.coef, gains))
+        current = _solve(program, gains, objective, tol)
+        if current.objective >= best.objective:  # by less than the tolerance
+            converged = True
+        else:
+            converged = np.array_equal(current.sides, best.sides)
+            best = current
+            objectives.append(best.objective)
+    return RampSolution(best.coef, best.offset, np.array(objectives), converged)
+
+
+@dataclass(frozen=True)
+class _Iterate:
+    """The solution of a convex problem, its objective (of the whole problem) and its tangents."""
+
+    coef: Array
+    offset: float
+    objective: float
+    sides: NDArray[np.int8]
+
+
+def _solve(
+    program: QuadraticProgram, gains: Gains, objective: RampObjective, tol: float
+) -> _Iterate:
+    program.solve(gains, tol, MOST_STEPS)
+    # the anchor is free: at the optimum its value and the offset make up its slope
+    offset = gains.above[-1] - program.values[-1]
+    values = program.values[:-1] + offset
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = program.norm() / 2 + objective.losses(values)
+    if not np.isfinite(total):
+        raise DivergedError("the objective overflows; take a smaller C")
+    return _Iterate(program.coef.copy(), offset, total, objective.sides(values))
 
 
 def _hinge(a: float, r: Array) -> Array:

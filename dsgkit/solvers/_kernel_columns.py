@@ -118,7 +118,13 @@ def gaussian_columns(
 
 def columns_memory(n: int, n_inputs: int, capacity: int) -> int:
     """Return the bytes that `gaussian_columns` allocates for ``n`` rows."""
-    return 4 * (n + 1) * (min(max(capacity, FEWEST_COLUMNS), n) + 1) + 8 * n * (n_inputs + 8)
+    return 4 * (n + 1) * (min(max(capacity, FEWEST_COLUMNS), n) + 1) + 8 * n * (n_inputs + 4)
+
+
+def columns_within(n: int, n_inputs: int, memory: int) -> int:
+    """Return how many columns may be kept for `columns_memory` to stay within ``memory``."""
+    room = memory - columns_memory(n, n_inputs, FEWEST_COLUMNS)
+    return FEWEST_COLUMNS + max(0, room) // (4 * (n + 1))
 
 
 @fast

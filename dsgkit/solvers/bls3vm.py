@@ -18,6 +18,7 @@ from dsgkit.solvers._kernel_columns import (
     FEWEST_COLUMNS,
     KernelColumns,
     columns_memory,
+    columns_within,
     gaussian_columns,
 )
 from dsgkit.solvers._validation import (
@@ -25,6 +26,7 @@ from dsgkit.solvers._validation import (
     check_between,
     check_columns,
     check_count,
+    check_switch,
     check_training_rows,
 )
 from dsgkit.solvers.base import (
@@ -39,7 +41,14 @@ Array = NDArray[np.float64]
 WORKING_ARRAYS = 30
 """Numbers per row that a fit holds beside points and columns."""
 
-_KERNEL_FLOPS, _STEP_FLOPS, _STEPS_PER_ROW = 100, 100, 3
+_ENTRY_FLOPS = 300.0
+"""What a kernel value and its place in memory count as in ``flops``, beside 6 for each input."""
+
+_STEP_FLOPS = 350.0
+"""What a step counts as there for each row: memory, not arithmetic, is what takes the time."""
+
+_STEPS_PER_ROW = 1.5
+"""Steps of all convex problems together; 0.5 to 1 for a small C, 10 for a large ``C_star``."""
 
 
 class BLS3VM(SemiSupervisedClassifier):
@@ -56,9 +65,9 @@ class BLS3VM(SemiSupervisedClassifier):
 
     The concave part, ``-H_s``, is replaced by its tangent at the current f, and the convex problem
     that this leaves is solved for the next f: first the supervised one, then until no tangent
-    changes. Each loop lowers the objective, up to ``tol``; the end is a local minimum. A convex
-    problem is solved by sequential minimal optimisation in its dual, from the solution of the one
-    before, with one variable for the two copies (one of each label) of an unlabelled row.
+    changes, or the objective falls no further for the tolerance ``tol``; each loop lowers it. A
+    convex problem is solved by sequential minimal optimisation in its dual, from the solution of
+    the one before, with one variable for the two copies (one of each label) of an unlabelled row.
 
     A fit on n labelled and unlabelled rows takes O(n^2 n_inputs) for the kernel matrix and O(n) for
     each of usually some n steps. It keeps the matrix in single precision, 4 n^2 bytes; with less
@@ -96,11 +105,11 @@ class BLS3VM(SemiSupervisedClassifier):
     intercept_ : float
         The offset b.
     n_iter_ : int
-        Convex problems solved after the supervised one.
+        Convex problems after the supervised one, each of which lowered the objective.
     converged_ : bool
-        Whether the procedure ended because no tangent changed, rather than by ``max_iter``.
+        Whether the procedure ended by itself, rather than by ``max_iter``.
     objectives_ : ndarray of shape (n_iter_ + 1,)
-        The objective of the supervised solution and after each convex problem.
+        The objective of the supervised solution and after each convex problem, falling.
     n_features_in_ : int
         Columns of the training rows.
 
@@ -114,8 +123,8 @@ class BLS3VM(SemiSupervisedClassifier):
     >>> from dsgkit import BLS3VM
     >>> rng = np.random.default_rng(0)
     >>> truth = np.repeat([-1, 1], 100)
-    >>> rows = rng.normal(size=(200, 2)) + 2 * truth[:, None]
-    >>> model = BLS3VM(C=10.0, sigma=0.5).fit(rows[98:102], truth[98:102], rows)
+    >>> rows = rng.normal(size=(200, 2)) + 3 * truth[:, None]
+    >>> model = BLS3VM(C=10.0, sigma=0.1).fit(rows[98:102], truth[98:102], rows)
     >>> float(np.mean(np.sign(model.decision_function(rows)) == truth))
     1.0
     """
@@ -219,7 +228,7 @@ class BLS3VM(SemiSupervisedClassifier):
     def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
         """Return about the operations of a fit, as far as they can be foreseen."""
         n = n_labeled + n_unlabeled
-        return n**2 * (_KERNEL_FLOPS + 6.0 * n_inputs + n_models * _STEPS_PER_ROW * _STEP_FLOPS)
+        return n**2 * (_ENTRY_FLOPS + 6.0 * n_inputs + n_models * _STEPS_PER_ROW * _STEP_FLOPS)
 
     def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
         """Return about the operations of a kernel expansion at all rows; see the base class."""
@@ -230,21 +239,21 @@ class BLS3VM(SemiSupervisedClassifier):
         if self.C_star is not None:
             check_above_zero(C_star=self.C_star)
         check_between(-1, 0, ramp_s=self.ramp_s)
+        check_switch(balance=self.balance)
         check_count(1, max_iter=self.max_iter)
 
     def _columns(self, X: Any, X_unlabeled: Any) -> KernelColumns:
         """Return the kernel of all rows, with as many columns kept as memory allows."""
         n_labeled, n_inputs = X.shape
         n = n_labeled + len(X_unlabeled)
-        fewest = _memory(n, n_inputs, FEWEST_COLUMNS)
-        self._check_memory(fewest)
-        per_column = _memory(n, n_inputs, FEWEST_COLUMNS + 1) - fewest
-        room = (self._memory_limit() - fewest) // max(1, per_column)
+        self._check_memory(_memory(n, n_inputs, FEWEST_COLUMNS))
+        room = self._memory_limit() - _beside_columns(n, n_inputs)
         points = np.empty((n_inputs, n))
         points[:, :n_labeled] = X[:].T
         points[:, n_labeled:] = X_unlabeled[:].T
         mean_from = n_labeled if self.balance else None
-        return gaussian_columns(points, self.sigma, FEWEST_COLUMNS + room, mean_from)
+        capacity = columns_within(n, n_inputs, room)
+        return gaussian_columns(points, self.sigma, capacity, mean_from)
 
     def _fit_columns(self, columns: KernelColumns, labels: Array) -> Self:
         """Compute the fitted attributes."""
@@ -273,6 +282,14 @@ class BLS3VM(SemiSupervisedClassifier):
 
 def _memory(n: int, n_inputs: int, capacity: int, n_models: int = 1) -> int:
     """Return the bytes of a fit on ``n`` rows with some columns kept, or of predicting after it."""
-    model = 8 * n * (n_inputs + 1)
-    fit = columns_memory(n, n_inputs, capacity) + 8 * n * WORKING_ARRAYS
-    return n_models * model + max(fit, expansion_memory(n, n_inputs))
+    fit = columns_memory(n, n_inputs, capacity) + _beside_columns(n, n_inputs, n_models)
+    return max(fit, n_models * _model_memory(n, n_inputs) + expansion_memory(n, n_inputs))
+
+
+def _beside_columns(n: int, n_inputs: int, n_models: int = 1) -> int:
+    return 8 * n * WORKING_ARRAYS + n_models * _model_memory(n, n_inputs)
+
+
+def _model_memory(n: int, n_inputs: int) -> int:
+    """Return the bytes of centres and coefficients."""
+    return 8 * n * (n_inputs + 1)
