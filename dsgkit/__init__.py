@@ -16,11 +16,12 @@ _EXPORTS = {
     "SAMULT": "dsgkit.solvers.samult",
     "PNUAUC": "dsgkit.solvers.pnu_auc",
     "RFFS2AUC": "dsgkit.solvers.rff_s2auc",
+    "BLS3VM": "dsgkit.solvers.bls3vm",
     "DSGModel": "dsgkit.engine",
     "load_model": "dsgkit.engine",
 }
 
-__all__ = ["PNUAUC", "QSGS2AUC", "RFFS2AUC", "SAMULT", "DSGModel", "load_model"]
+__all__ = ["BLS3VM", "PNUAUC", "QSGS2AUC", "RFFS2AUC", "SAMULT", "DSGModel", "load_model"]
 
 
 def __getattr__(name: str) -> Any:

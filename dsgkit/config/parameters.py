@@ -79,10 +79,27 @@ class Rule:
         return " or ".join([text, *map(shown, self.others)])
 
 
+@dataclass(frozen=True)
+class Switch:
+    """The two truth values."""
+
+    def parse(self, value: Any) -> Scalar:
+        """Return the value as it is.
+
+        Raises
+        ------
+        ValueError
+            If it is not a truth value.
+        """
+        if isinstance(value, bool):
+            return value
+        raise ValueError(f"must be true or false, got {shown(value)}")
+
+
 _POSITIVE = Rule(0, open_ends=True)
 _COUNT = Rule(1, whole=True)
 
-RULES = {
+RULES: dict[str, Rule | Switch] = {
     "lam": _POSITIVE,
     "sigma": _POSITIVE,
     "gamma": Rule(0, 1),
@@ -94,6 +111,12 @@ RULES = {
     "n_iterations": Rule(1, whole=True, others=(None,)),
     "n_centers": Rule(1, whole=True, others=(None,)),
     "prior": Rule(0, 1, open_ends=True, others=("class_proportion", "penl1")),
+    "C": _POSITIVE,
+    "C_star": Rule(0, open_ends=True, others=(None,)),
+    "ramp_s": Rule(-1, 0),
+    "balance": Switch(),
+    "max_iter": _COUNT,
+    "tol": _POSITIVE,
     "max_memory": Rule(0, open_ends=True, others=(None,)),
     "random_state": Rule(0, whole=True),
 }

@@ -42,6 +42,13 @@ def check_count(low: int, **values: Any) -> None:
             raise DataError(f"{name} must be an integer of at least {low}, got {value!r}")
 
 
+def check_switch(**values: Any) -> None:
+    """Raise `DataError` unless every value is True or False."""
+    for name, value in values.items():
+        if not isinstance(value, bool | np.bool_):
+            raise DataError(f"{name} must be True or False, got {value!r}")
+
+
 def check_seed(random_state: Any) -> None:
     """Raise `DataError` unless the seed is an integer of 64 bits."""
     if not (isinstance(random_state, Integral) and 0 <= int(random_state) < 2**64):

@@ -90,11 +90,16 @@ class SemiSupervisedEstimator(BaseEstimator):
         """
         return 0.0
 
+    def _memory_limit(self) -> int:
+        """Return the bytes that a fit may take: ``max_memory`` (GiB), or what is available."""
+        if self.max_memory is None:
+            return memory_limit()
+        check_above_zero(max_memory=self.max_memory)
+        return int(self.max_memory * 2**30)
+
     def _check_memory(self, needed: int) -> None:
-        """Raise `MemoryLimitError` if ``needed`` bytes are above ``max_memory`` (GiB)."""
-        if self.max_memory is not None:
-            check_above_zero(max_memory=self.max_memory)
-        limit = memory_limit() if self.max_memory is None else int(self.max_memory * 2**30)
+        """Raise `MemoryLimitError` if ``needed`` bytes are above the limit."""
+        limit = self._memory_limit()
         if needed > limit:
             raise MemoryLimitError(needed, limit)
 

@@ -51,6 +51,14 @@ SOLVERS = {
             ("lam", "gamma"),
             "the objective of QSG-S2AUC on fixed random features (Rahimi & Recht 2007)",
         ),
+        SolverInfo(
+            "bls3vm",
+            "BLS3VM",
+            "dsgkit.solvers.bls3vm:BLS3VM",
+            ("C", "sigma", "C_star", "ramp_s", "balance", "max_iter", "tol", "max_memory"),
+            ("C", "C_star", "ramp_s"),
+            "Collobert et al., JMLR 2006",
+        ),
     )
 }
 

@@ -151,6 +151,17 @@ def with_solver(lines):
             HEAD + "solvers: {qsg_s2auc: {params: {sigma: 1, random_state: -1}}}\n",
             "c.yaml:2: solvers.qsg_s2auc.params.random_state: must be a whole number >= 0, got -1",
         ),
+        *(
+            (
+                HEAD + f"solvers: {{bls3vm: {{params: {{balance: {value}}}}}}}\n",
+                f"c.yaml:2: solvers.bls3vm.params.balance: must be true or false, got {shown}",
+            )
+            for value, shown in [("1", "1"), ("'yes'", "'yes'"), ("null", "null")]
+        ),
+        (
+            HEAD + "solvers: {bls3vm: {params: {ramp_s: 0.5}}}\n",
+            "c.yaml:2: solvers.bls3vm.params.ramp_s: must be a number between -1 and 0, got 0.5",
+        ),
         (
             HEAD + "solvers: {qsg_s2auc: {params: {sigma: 1, batch_size: 1e300}}}\n",
             f"c.yaml:2: solvers.qsg_s2auc.params.batch_size: must be <= {2**63 - 1}, got 1e+300",

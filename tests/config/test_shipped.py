@@ -6,6 +6,7 @@ import pytest
 
 from dsgkit.config import list_configs, load_experiment
 from dsgkit.data.registry import DATASETS
+from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.registry import SOLVERS
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -42,6 +43,9 @@ def test_every_config_is_short_described_and_compares_all_solvers(summary):
     metric = load_experiment(summary.path).protocol.metric
     assert summary.solvers == tuple(k for k, solver in SOLVERS.items() if metric in solver.metrics)
     assert set(summary.profiles) == ({"quick", "wide"} if metric == "auc" else {"quick"})
+    ranking = (n for n, info in SOLVERS.items() if issubclass(info.load(), PairwiseAUCEstimator))
+    assert summary.solvers == tuple(ranking)
+    assert set(summary.profiles) == {"quick", "wide"}
 
 
 @pytest.mark.parametrize("name", PAPER)

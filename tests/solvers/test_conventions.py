@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from dsgkit.errors import DataError
+from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.registry import SOLVERS
 from tests.solvers.brute_force import problem
 
@@ -25,6 +26,12 @@ OTHER_VALUES = {
     "n_iterations": 9,
     "theta_lam": 1.25,
     "t0": "stable",
+    "C": 2.0,
+    "C_star": 3.0,
+    "ramp_s": -0.25,
+    "balance": False,
+    "max_iter": 5,
+    "tol": 0.01,
     "max_memory": 2.0,
     "random_state": 5,
 }
@@ -53,9 +60,12 @@ def test_parameters_go_round(solver):
 
 def test_signatures_agree(solver):
     parameters = list(inspect.signature(solver).parameters.values())
-    first, rest = parameters[:3], parameters[3:]
-    assert [p.name for p in first] == ["lam", "sigma", "eta" if "PNU" in repr(solver) else "gamma"]
-    assert [p.default for p in first[:2]] == [0.125, 1.0]
+    ranks = issubclass(solver, PairwiseAUCEstimator)
+    weight = ["eta" if "PNU" in repr(solver) else "gamma"] if ranks else []
+    names = ["lam" if ranks else "C", "sigma", *weight]
+    first, rest = parameters[: len(names)], parameters[len(names) :]
+    assert [p.name for p in first] == names
+    assert [p.default for p in first[:2]] == [0.125 if ranks else 1.0, 1.0]
     assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in first)
     assert all(p.kind is p.KEYWORD_ONLY for p in rest)
 
@@ -73,7 +83,7 @@ def test_only_a_fitted_model_predicts_and_only_rows_of_its_width(solver):
         model.decision_function(U[:, :2])
 
 
-@pytest.mark.parametrize("name", ["samult", "pnu_auc", "rff_s2auc"])
+@pytest.mark.parametrize("name", ["samult", "pnu_auc", "rff_s2auc", "bls3vm"])
 @pytest.mark.parametrize("value", [0, -1.0, "2 GiB", np.nan])
 def test_a_memory_limit_is_a_number(name, value):
     X, y, U = problem()
@@ -88,6 +98,8 @@ LEADING_TERMS = [
     ("pnu_auc", {}, n, 2 * (n**3 + n**3 / 3)),
     # a symmetric product of n rows of 2 x 1000 features, in single precision
     ("rff_s2auc", {"n_features": 1000}, n, n * 2000**2),
+    # kernel values, and 1.5 steps for each row, as heavy as so many operations
+    ("bls3vm", {}, n, n**2 * (300 + 6 * d + 1.5 * 350)),
     # one pass: triplet t of a batch meets t blocks; features 2d + 20, their sum 4
     ("qsg_s2auc", {}, 256 * 10**4, 256 * 10**8 / 2 * 256 * (2 * d + 24)),
 ]
@@ -105,6 +117,7 @@ def test_operations_of_a_large_fit_are_those_of_its_leading_term(name, params, s
         # per centre: d + 2 products of doubles, an exponential in double, one product
         ("samult", 1010 * (4 * d + 40 + 4)),
         ("pnu_auc", 1010 * (4 * d + 40 + 4)),
+        ("bls3vm", 1010 * (4 * d + 40 + 4)),
         # per frequency: d products, cosine and sine, two products of doubles
         ("rff_s2auc", 1000 * (2 * d + 20 + 8)),
         ("qsg_s2auc", 200 * 256 * (2 * d + 20 + 4)),
