@@ -16,11 +16,22 @@ _EXPORTS = {
     "SAMULT": "dsgkit.solvers.samult",
     "PNUAUC": "dsgkit.solvers.pnu_auc",
     "RFFS2AUC": "dsgkit.solvers.rff_s2auc",
+    "TSGS3VM": "dsgkit.solvers.tsgs3vm",
+    "FRS3VM": "dsgkit.solvers.frs3vm",
     "DSGModel": "dsgkit.engine",
     "load_model": "dsgkit.engine",
 }
 
-__all__ = ["PNUAUC", "QSGS2AUC", "RFFS2AUC", "SAMULT", "DSGModel", "load_model"]
+__all__ = [
+    "FRS3VM",
+    "PNUAUC",
+    "QSGS2AUC",
+    "RFFS2AUC",
+    "SAMULT",
+    "TSGS3VM",
+    "DSGModel",
+    "load_model",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -40,6 +41,14 @@ def check_count(low: int, **values: Any) -> None:
     for name, value in values.items():
         if not (isinstance(value, Integral) and int(value) >= low):
             raise DataError(f"{name} must be an integer of at least {low}, got {value!r}")
+
+
+def check_one_of(names: Iterable[str], **values: Any) -> None:
+    """Raise `DataError` unless every value is one of some names."""
+    known = list(names)
+    for name, value in values.items():
+        if value not in known:
+            raise DataError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
 
 def check_seed(random_state: Any) -> None:
