@@ -127,11 +127,11 @@ class S3VMObjective:
     def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
         """Return the derivative of the batch's mean loss by the value of each drawn row."""
         f_p, f_n, f_u = values
-        b = np.float32(len(f_p))
         share = np.float32(self.positive_share)
-        c_p = np.where(f_p < 1, -self.C * share / b, np.float32(0))
-        c_n = np.where(f_n > -1, self.C * (1 - share) / b, np.float32(0))
-        return [c_p, c_n, self._unlabeled("derivative", f_u) * (self.C_unlabeled / b)]
+        c_p = np.where(f_p < 1, -self.C * (share / len(f_p)), 0)
+        c_n = np.where(f_n > -1, self.C * ((1 - share) / len(f_n)), 0)
+        c_u = self._unlabeled("derivative", f_u) * (self.C_unlabeled / len(f_u))
+        return [c.astype(np.float32, copy=False) for c in (c_p, c_n, c_u)]
 
     def batch_loss(self, values: list[Values]) -> Values:
         """Return the mean loss of a batch, shape (G,); `coefficients` are its derivatives."""

@@ -52,7 +52,7 @@ class TogetherModels(PointModels):
 
 def finite_models(model: DSGModel) -> NDArray[np.bool_]:
     """Return which functions of a model have finite coefficients, shape (G,)."""
-    return np.isfinite(model.coefficients).all(axis=(0, 1))
+    return np.asarray(np.isfinite(model.coefficients).all(axis=(0, 1)))
 
 
 class StochasticS3VM(SemiSupervisedClassifier):
@@ -176,6 +176,8 @@ class StochasticS3VM(SemiSupervisedClassifier):
         check_count(1, batch_size=self.batch_size)
         if self.n_features is not None:
             check_count(1, n_features=self.n_features)
+        if self.max_memory is not None:
+            check_above_zero(max_memory=self.max_memory)
         check_seed(self.random_state)
 
     def _n_frequencies(self, n_labeled: int, n_unlabeled: int) -> int:

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from dsgkit import TSGS3VM, load_model
+from dsgkit.config.parameters import RULES
 from dsgkit.engine import sizes, training
 from dsgkit.errors import DataError, DivergedError, MemoryLimitError
 from dsgkit.features import tiles
+from dsgkit.objectives.s3vm import UNLABELED_LOSSES
 from tests.engine import reference
 from tests.solvers.brute_force import kernel, problem
 
@@ -82,7 +84,9 @@ def test_a_block_is_remembered_until_the_rest_is_all_but_the_stated_share():
 def test_c_unlabeled_is_by_default_that_of_the_paper():
     X, y, U = problem(n_labeled=16, n_unlabeled=64)
     f = small(C=8.0, C_unlabeled=None).fit(X, y, U).decision_function(U)
-    np.testing.assert_array_equal(f, small(C=8.0, C_unlabeled=2.0).fit(X, y, U).decision_function(U))
+    np.testing.assert_array_equal(
+        f, small(C=8.0, C_unlabeled=2.0).fit(X, y, U).decision_function(U)
+    )
 
 
 @pytest.mark.parametrize(("n_unlabeled", "m"), [(33, 7), (34, 8), (300, 18)])
@@ -189,6 +193,10 @@ def test_parameters_that_cannot_be_used_are_named(params, text):
     assert "\n" not in str(caught.value)
     with pytest.raises(DataError, match=text):
         small(**{"max_memory": params.get("max_memory")}).fit_points(X, y, U, [{}, params])
+
+
+def test_configs_know_the_losses():
+    assert RULES["loss"].words == tuple(UNLABELED_LOSSES)
 
 
 def test_points_share_what_features_and_draws_depend_on():
