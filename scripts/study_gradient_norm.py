@@ -1,10 +1,10 @@
 """Watch the gradient of TSGS3VM fall along its runs (Theorems 1 and 2 of the paper).
 
 The theorems speak of h_t, which takes the steps of the run with kernels in place of random
-features: ``h_{t+1} = (1 - step) h_t - step sum_i c_i k(x_i, .)``, c_i the run's own coefficients of
-the rows drawn at iteration t. It is a sum of kernels at training rows, so that the gradient
-``grad R(h_t)`` is one too, and its norm in the RKHS is computed exactly from their Gram matrix: over
-all rows, nothing is estimated. The steps are the theorems', ``theta / T^(3/4)``.
+features: ``h_{t+1} = (1 - step) h_t - step sum_i c_i k(x_i, .)``, c_i the run's own coefficients
+of the rows drawn at iteration t. It is a sum of kernels at training rows, so that the gradient
+``grad R(h_t)`` is one too, and its norm in the RKHS follows from their Gram matrix: exactly, over
+all rows. The steps are the theorems', ``theta / T^(3/4)``.
 
 Theorem 2 bounds the mean of ``||grad R(h_t)||^2`` by O(T^(-1/4)), Theorem 1 that of
 ``(f_t - h_t)^2`` by O(T^(-1/2)), where R is smooth. The hinge is not: at a minimum, rows on the
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from dsgkit.engine import ConstantStep, Problem, Source, train
 from dsgkit.features import FourierFeatures
 from dsgkit.kernels import gaussian_gram
+from dsgkit.objectives import Objective
 from dsgkit.objectives.s3vm import UNLABELED_LOSSES, S3VMObjective
 from dsgkit.report.style import COLUMN_WIDTH, RC
 
@@ -37,6 +38,7 @@ SIGMA = 2.0
 C, C_UNLABELED = 10.0, 2.0
 THETA = 1.0
 BATCH, N_FREQUENCIES = 16, 16
+LENGTHS = (16, 64, 256, 1024, 4096, 16384)
 GRADIENT_RATE, DISTANCE_RATE = -1 / 4, -1 / 2
 TOLERANCE = 0.1
 """How far a slope may be above the theorem's."""
@@ -48,7 +50,7 @@ Array = NDArray[np.float64]
 class Recorder:
     """An objective that keeps the coefficients that it gives."""
 
-    objective: S3VMObjective
+    objective: Objective
     kept: list[list[NDArray[np.float32]]]
 
     def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
@@ -134,8 +136,8 @@ def full_gradient(problem: Problem, beta: Array, h: Array) -> Array:
     beta, h : ndarray of shape (n,)
         Coefficients and values at all rows.
     """
-    positive, negative = (source.pools[0] for source in problem.sources[:2])
-    pools = [positive, negative, np.arange(len(problem.tables[0]), len(h))]
+    labeled = [pool for s in problem.sources for pool in s.pools or ()]
+    pools = [*labeled, np.arange(len(problem.tables[0]), len(h))]
     values = [h[pool].astype(np.float32)[:, None] for pool in pools]
     gradient = beta.copy()
     for pool, c in zip(pools, problem.objective.coefficients(values), strict=True):
@@ -219,7 +221,7 @@ def mean_distances(runs: dict[int, list[Run]]) -> list[float]:
 @click.option("--figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw it here.")
 def main(loss: str, seeds: int, most: int, figure: Path | None) -> None:
     """Print what the theorems bound, for runs of growing length."""
-    lengths = [T for T in (16, 64, 256, 1024, 4096, 16384) if T <= most]
+    lengths = [T for T in LENGTHS if most >= T]
     runs = {T: [follow(s3vm_problem(loss, T, seed)) for seed in range(seeds)] for T in lengths}
     gradients, distances = mean_gradients(runs), mean_distances(runs)
     click.echo("      T  ||grad R||^2 at 0  mean over t     at the end  mean (f_T - h_T)^2")
