@@ -17,11 +17,23 @@ _EXPORTS = {
     "PNUAUC": "dsgkit.solvers.pnu_auc",
     "RFFS2AUC": "dsgkit.solvers.rff_s2auc",
     "BLS3VM": "dsgkit.solvers.bls3vm",
+    "TSGS3VM": "dsgkit.solvers.tsgs3vm",
+    "FRS3VM": "dsgkit.solvers.frs3vm",
     "DSGModel": "dsgkit.engine",
     "load_model": "dsgkit.engine",
 }
 
 __all__ = ["BLS3VM", "PNUAUC", "QSGS2AUC", "RFFS2AUC", "SAMULT", "DSGModel", "load_model"]
+__all__ = [
+    "FRS3VM",
+    "PNUAUC",
+    "QSGS2AUC",
+    "RFFS2AUC",
+    "SAMULT",
+    "TSGS3VM",
+    "DSGModel",
+    "load_model",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -32,6 +32,8 @@ class Rule:
         The interval.
     open_ends : bool
         Whether the ends themselves are excluded.
+    open_low : bool
+        Whether the low end alone is excluded.
     whole : bool
         Whether only whole numbers are meant.
     others : tuple
@@ -41,6 +43,7 @@ class Rule:
     low: float
     high: float = math.inf
     open_ends: bool = False
+    open_low: bool = False
     whole: bool = False
     others: tuple[str | None, ...] = ()
 
@@ -67,11 +70,15 @@ class Rule:
             return False
         if self.open_ends:
             return self.low < number < self.high
+        if self.open_low:
+            return self.low < number <= self.high
         return self.low <= number <= self.high
 
     def __str__(self) -> str:
         noun = "a whole number" if self.whole else "a number"
-        if self.high < math.inf:
+        if self.open_low:
+            text = f"{noun} > {self.low:g} and <= {self.high:g}"
+        elif self.high < math.inf:
             between = " strictly" if self.open_ends else ""
             text = f"{noun}{between} between {self.low:g} and {self.high:g}"
         else:
@@ -94,12 +101,31 @@ class Switch:
         if isinstance(value, bool):
             return value
         raise ValueError(f"must be true or false, got {shown(value)}")
+class Choice:
+    """The words that one parameter may be.
+
+    Attributes
+    ----------
+    words : tuple of str
+    """
+
+    words: tuple[str, ...]
+
+    def parse(self, value: Any) -> Scalar:
+        """Return the word, or raise `ValueError` if it is none of them."""
+        if isinstance(value, str) and value in self.words:
+            return value
+        raise ValueError(f"must be {self}, got {shown(value)}")
+
+    def __str__(self) -> str:
+        return " or ".join(map(shown, self.words))
 
 
 _POSITIVE = Rule(0, open_ends=True)
 _COUNT = Rule(1, whole=True)
 
 RULES: dict[str, Rule | Switch] = {
+RULES: dict[str, Rule | Choice] = {
     "lam": _POSITIVE,
     "sigma": _POSITIVE,
     "gamma": Rule(0, 1),
@@ -107,7 +133,7 @@ RULES: dict[str, Rule | Switch] = {
     "theta_lam": _POSITIVE,
     "t0": Rule(0, others=("stable",)),
     "batch_size": _COUNT,
-    "n_features": _COUNT,
+    "n_features": Rule(1, whole=True, others=(None,)),
     "n_iterations": Rule(1, whole=True, others=(None,)),
     "n_centers": Rule(1, whole=True, others=(None,)),
     "prior": Rule(0, 1, open_ends=True, others=("class_proportion", "penl1")),
@@ -117,6 +143,11 @@ RULES: dict[str, Rule | Switch] = {
     "balance": Switch(),
     "max_iter": _COUNT,
     "tol": _POSITIVE,
+    "C_unlabeled": Rule(0, others=(None,)),
+    "loss": Choice(("shg", "sshg", "ramp", "da")),
+    "ramp_s": Rule(-1, 0, open_low=True),
+    "step": Rule(0, 1, open_low=True),
+    "n_passes": _COUNT,
     "max_memory": Rule(0, open_ends=True, others=(None,)),
     "random_state": Rule(0, whole=True),
 }

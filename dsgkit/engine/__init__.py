@@ -2,10 +2,11 @@
 
 from dsgkit.engine.model import DSGModel, load_model
 from dsgkit.engine.problem import Problem, Source
-from dsgkit.engine.steps import DecreasingStep, StepRule
-from dsgkit.engine.training import train, train_values
+from dsgkit.engine.steps import ConstantStep, DecreasingStep, StepRule
+from dsgkit.engine.training import train, train_in_passes, train_values
 
 __all__ = [
+    "ConstantStep",
     "DSGModel",
     "DecreasingStep",
     "Problem",
@@ -13,5 +14,6 @@ __all__ = [
     "StepRule",
     "load_model",
     "train",
+    "train_in_passes",
     "train_values",
 ]

@@ -123,11 +123,17 @@ class Problem:
         n_drawn = len(drawn) * self.batch_size
         return sizes.kept_resident(n_rows, n_inputs, n_drawn, self.n_iterations)
 
-    def value_bytes(self) -> int:
-        """Return the bytes that training for values alone takes for each model."""
+    def bytes_per_model(self, *, keep_blocks: bool) -> int:
+        """Return the bytes that training takes for each model.
+
+        Parameters
+        ----------
+        keep_blocks : bool
+            Whether blocks are kept, rather than made for the values of resident rows alone.
+        """
         kept = [self.resident(k) for k in range(len(self.tables))]
         n_resident = sum(t.shape[0] for t, r in zip(self.tables, kept, strict=True) if r)
-        n_iterations = 0 if all(kept) else self.n_iterations
+        n_iterations = self.n_iterations if keep_blocks or not all(kept) else 0
         return sizes.model_bytes(n_iterations, 2 * self.features.n_frequencies, n_resident)
 
     def take(self, models: slice) -> Problem:

@@ -5,6 +5,8 @@ The sizes of tiles, which follow from the cache, are in `dsgkit.features.tiles`.
 
 from __future__ import annotations
 
+import math
+
 ROWS_AT_ONCE = 8192
 """Rows that are evaluated together on all blocks.
 
@@ -81,3 +83,11 @@ def model_bytes(n_iterations: int, n_features: int, n_resident: int) -> int:
 def models_at_once(bytes_per_model: int) -> int:
     """Return how many models are trained in one pass, within `MODEL_BYTES`."""
     return max(1, MODEL_BYTES // bytes_per_model)
+
+
+def remembered(step: float) -> int:
+    """Return after about how many iterations a constant step has forgotten a block.
+
+    Where all blocks have begun alike, those that are left make up all but `FORGOTTEN` of the sum.
+    """
+    return 1 if step == 1 else max(1, math.ceil(math.log(FORGOTTEN) / math.log1p(-step)))

@@ -48,3 +48,24 @@ class DecreasingStep:
     def take(self, models: slice) -> DecreasingStep:
         """Return the rule of some of the models."""
         return DecreasingStep(self.theta_lam[models], self.lam[models], self.t0[models])
+
+
+@dataclass(frozen=True)
+class ConstantStep:
+    """The same step at every iteration, with a regulariser of weight 1 (TSGS3VM).
+
+    Attributes
+    ----------
+    eta : ndarray of shape (G,)
+        In (0, 1]; a step of 1 leaves nothing of earlier blocks.
+    """
+
+    eta: NDArray[np.float64]
+
+    def __call__(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the steps and the decays of iteration t."""
+        return self.eta, 1.0 - self.eta
+
+    def take(self, models: slice) -> ConstantStep:
+        """Return the rule of some of the models."""
+        return ConstantStep(self.eta[models])

@@ -18,7 +18,8 @@ objective and step rule.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ from dsgkit.features.tiles import add_blocks, correlate
 from dsgkit.mapped import read_rows
 from dsgkit.progress import part, report
 from dsgkit.threads import single_blas_thread
+
+Result = TypeVar("Result")
 
 _SMALLEST_SCALE, _LARGEST_SCALE = 1e-12, 1e12
 
@@ -53,6 +56,21 @@ def train(problem: Problem) -> DSGModel:
         return _Training(problem, keep_blocks=True).run().model()
 
 
+def train_in_passes(problem: Problem) -> list[DSGModel]:
+    """Train the models of a problem in as few passes as `sizes.MODEL_BYTES` allows.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    list of DSGModel
+        As `train` returns them; together they hold all models, in order.
+    """
+    return _in_passes(problem, train, keep_blocks=True)
+
+
 def train_values(problem: Problem) -> dict[int, NDArray[np.float32]]:
     """Train the models for their values at resident rows alone, as the search of a grid does.
 
@@ -64,15 +82,27 @@ def train_values(problem: Problem) -> dict[int, NDArray[np.float32]]:
     dict of int to ndarray of float32, shape (n_k, G)
         Final function values at the rows of each resident table.
     """
-    n_models = problem.n_models
-    length = min(n_models, models_at_once(problem.value_bytes()))
-    passes = []
-    for start in range(0, n_models, length):
-        share = slice(start, min(start + length, n_models))
-        progress = part(share.start / n_models, share.stop / n_models)
-        with progress, single_blas_thread(), np.errstate(all="ignore"):
-            passes.append(_Training(problem.take(share), keep_blocks=False).run().values())
+    passes = _in_passes(problem, _values_of, keep_blocks=False)
     return {k: np.hstack([values[k] for values in passes]) for k in passes[0]}
+
+
+def _values_of(problem: Problem) -> dict[int, NDArray[np.float32]]:
+    with single_blas_thread(), np.errstate(all="ignore"):
+        return _Training(problem, keep_blocks=False).run().values()
+
+
+def _in_passes(
+    problem: Problem, run: Callable[[Problem], Result], *, keep_blocks: bool
+) -> list[Result]:
+    """Return what ``run`` makes of each share of the models, shares as `MODEL_BYTES` allows."""
+    n_models = problem.n_models
+    length = models_at_once(problem.bytes_per_model(keep_blocks=keep_blocks))
+    results = []
+    for start in range(0, n_models, length):
+        stop = min(start + length, n_models)
+        with part(start / n_models, stop / n_models):
+            results.append(run(problem.take(slice(start, stop))))
+    return results
 
 
 @fast

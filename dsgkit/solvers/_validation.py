@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -47,6 +48,12 @@ def check_switch(**values: Any) -> None:
     for name, value in values.items():
         if not isinstance(value, bool | np.bool_):
             raise DataError(f"{name} must be True or False, got {value!r}")
+def check_one_of(names: Iterable[str], **values: Any) -> None:
+    """Raise `DataError` unless every value is one of some names."""
+    known = list(names)
+    for name, value in values.items():
+        if value not in known:
+            raise DataError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
 
 def check_seed(random_state: Any) -> None:

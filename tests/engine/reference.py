@@ -55,3 +55,36 @@ def s2auc(X, positive, XU, *, step, sigma, gamma, T, b, m, seed):
         eta, decay = step(t)
         alphas = [decay * alpha for alpha in alphas] + [-eta * gradient]
     return alphas
+
+
+def unlabeled_slope(loss, r, s):
+    """u'(r) of METHODS, section 4; sign(0) is 0 and H_a'(a) is 0."""
+    sign = int(r > 0) - int(r < 0)
+    if loss == "shg":
+        return -sign if abs(r) < 1 else 0
+    if loss == "sshg":
+        return -sign * (1 - abs(r)) if abs(r) < 1 else 0
+    if loss == "da":
+        return -10 * r * np.exp(-5 * r * r)
+    H = lambda a, z: -1 if z < a else 0  # noqa: E731
+    return (H(1, r) - H(s, r)) - (H(1, -r) - H(s, -r))
+
+
+def tsgs3vm(X, y, XU, *, C, C_unlabeled, loss, ramp_s, step, sigma, T, b, m, seed):
+    """Algorithm 1 of Geng et al. for one model, labelled rows drawn by class."""
+    P, N = X[y > 0], X[y < 0]
+    alphas = []
+    for t in range(T):
+        p = P[draw_with_replacement(seed, 0, t, 1, b, len(P))[0]]
+        n = N[draw_with_replacement(seed, 1, t, 1, b, len(N))[0]]
+        u = XU[draw_in_passes(seed, 2, t, 1, b, len(XU))[0]]
+        fp, fn, fu = (predict(rows, alphas, seed, m, sigma) for rows in (p, n, u))
+        c_p = [C * len(P) / len(X) * (-1 if f < 1 else 0) for f in fp]
+        c_n = [C * len(N) / len(X) * (1 if -f < 1 else 0) for f in fn]
+        c_u = [C_unlabeled * unlabeled_slope(loss, f, ramp_s) for f in fu]
+        gradient = sum(
+            features(rows, seed, t, m, sigma).T @ np.array(c) / b
+            for rows, c in ((p, c_p), (n, c_n), (u, c_u))
+        )
+        alphas = [(1 - step) * alpha for alpha in alphas] + [-step * gradient]
+    return alphas

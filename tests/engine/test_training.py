@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsgkit import QSGS2AUC
-from dsgkit.engine import Problem, Source, blocks, sizes, train, training
+from dsgkit.engine import ConstantStep, Problem, Source, blocks, sizes, train, training
 from dsgkit.engine.sizes import FORGOTTEN
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FourierFeatures, tiles
@@ -119,19 +119,6 @@ def test_a_zero_decay_forgets_everything_before():
     assert fitted.coefficients.any(axis=(1, 2)).all()
 
 
-class ConstantStep:
-    """The same step for ever, as TSGS3VM and TSGSU have it; lam is 1."""
-
-    def __init__(self, eta):
-        self.eta = np.asarray(eta, np.float64)
-
-    def __call__(self, t):
-        return self.eta, 1 - self.eta
-
-    def take(self, models):
-        return ConstantStep(self.eta[models])
-
-
 def constant_step_problem(etas, T=300, n_unlabeled=6000):
     X, positive, XU = problem(10, n_unlabeled=n_unlabeled)
     pools = [np.flatnonzero(positive)], [np.flatnonzero(~positive)]
@@ -139,7 +126,7 @@ def constant_step_problem(etas, T=300, n_unlabeled=6000):
         tables=[X, XU],
         sources=[Source(0, pools[0]), Source(0, pools[1]), Source(1, in_passes=True)],
         objective=PNUAUCObjective(np.full(len(etas), 0.5)),
-        step=ConstantStep(etas),
+        step=ConstantStep(np.array(etas)),
         features=FourierFeatures("gaussian", 1.0, 6, 3),
         n_iterations=T,
         batch_size=20,

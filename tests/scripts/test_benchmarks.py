@@ -95,6 +95,26 @@ def test_large_files_are_measured_and_growth_is_judged(script, tmp_path, most, c
     assert all(0 <= size["auc"] <= 1 for size in figures["sizes"])
 
 
+def test_blocks_that_are_forgotten_are_not_counted(script):
+    blocks_met = script("study_big_s3vm")["blocks_met"]
+    assert blocks_met(5, 1e-6) == 0 + 1 + 2 + 3 + 4
+    assert blocks_met(5, 1.0) == 4
+    assert blocks_met(40, 0.5) == sum(range(30)) + 10 * 30  # 2^-30 is left of a block
+
+
+def test_the_semi_supervised_svm_is_measured_on_a_large_file(script, tmp_path):
+    main = script("study_big_s3vm")["main"]
+    sizes = ["--rows", "900", "--inputs", "5", "--features", "8", "--batch", "16"]
+    result = CliRunner().invoke(main, [str(tmp_path), *sizes, "--json"])
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.stdout)
+    assert (figures["rows"], figures["iterations"], figures["blocks"]) == (900, 44, 44)
+    assert figures["error"] < 0.5
+    assert figures["over_limit"] > 0 and figures["memory"] > 2**20
+    shown = CliRunner().invoke(main, [str(tmp_path), *sizes])
+    assert "900 x 5, T = 44, 44 blocks kept" in shown.output
+
+
 def test_the_authors_time_counts_every_model(script, toy):
     main = script("study_author_time")["main"]
     main.callback.__globals__["loop_seconds"] = lambda *_: 3600.0

@@ -63,3 +63,56 @@ def test_the_difference_from_the_exact_solution_is_judged(wrong, code):
     assert result.exit_code == code
     assert "ijcnn1  lam 8      sigma 8      gamma 1    SAMULT 1.0000" in result.output
     assert ("missed: differences above 0.01 on codrna, ijcnn1" in result.output) == bool(code)
+
+
+def test_a_short_study_of_the_gradient_norm_runs_and_draws(tmp_path):
+    main, _ = study("study_gradient_norm")
+    figure = tmp_path / "norm.png"
+    options = ["--seeds", "1", "--most", "64", "--figure", str(figure)]
+    result = CliRunner().invoke(main, options)
+    assert result.exit_code == 0, result.output
+    assert "slope of mean ||grad R||^2: -0." in result.output
+    assert figure.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("gradient_rate", "distance_rate", "text"),
+    [
+        (-0.25, -0.5, None),
+        (-0.1, -0.5, "the slope of ||grad R||^2"),
+        (-0.25, -0.3, "the slope of (f_T - h_T)^2"),
+        (np.nan, np.nan, "the slope of ||grad R||^2, (f_T - h_T)^2"),
+    ],
+)
+def test_the_fall_of_the_gradient_norm_is_judged(gradient_rate, distance_rate, text):
+    main, scope = study("study_gradient_norm")
+    scope["s3vm_problem"] = lambda loss, T, seed: T
+    scope["follow"] = lambda T: scope["Run"](np.full(T + 1, T**gradient_rate), T**distance_rate)
+    result = CliRunner().invoke(main)
+    assert result.exit_code == (text is not None)
+    assert (f"missed: {text}" if text else "slope") in result.output
+
+
+@pytest.mark.parametrize("loss", ["sshg", "da"])
+def test_the_gradient_of_the_study_is_that_of_the_objective(loss):
+    """Central differences of the risk along directions in the RKHS, away from kinks by chance."""
+    scope = study("study_gradient_norm")[1]
+    p = scope["s3vm_problem"](loss, 16, 0)
+    X = np.vstack(p.tables).astype(np.float64)
+    K = np.exp(-scope["SIGMA"] * ((X[:, None] - X) ** 2).sum(axis=2))
+    rng = np.random.default_rng(0)
+    beta, direction = 0.05 * rng.normal(size=(2, len(X)))
+    (positive,), (negative,) = p.sources[0].pools, p.sources[1].pools
+
+    def risk(beta):
+        h = K @ beta
+        hinges = [np.maximum(0, 1 - h[positive]), np.maximum(0, 1 + h[negative])]
+        r = np.abs(h[200:])
+        u = np.maximum(0, 1 - r) ** 2 / 2 if loss == "sshg" else np.exp(-5 * r**2)
+        labeled = np.concatenate(hinges).mean()
+        return beta @ h / 2 + scope["C"] * labeled + scope["C_UNLABELED"] * u.mean()
+
+    gradient = scope["full_gradient"](p, beta, K @ beta)
+    step = 1e-6 * direction
+    expected = (risk(beta + step) - risk(beta - step)) / 2e-6
+    assert direction @ K @ gradient == pytest.approx(expected, rel=1e-3)

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from dsgkit.errors import DataError
 from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.registry import SOLVERS
 from tests.solvers.brute_force import problem
 
@@ -34,6 +35,12 @@ OTHER_VALUES = {
     "tol": 0.01,
     "max_memory": 2.0,
     "random_state": 5,
+    "C": 3.0,
+    "C_unlabeled": 0.75,
+    "loss": "da",
+    "ramp_s": -0.5,
+    "step": 0.25,
+    "n_passes": 2,
 }
 
 
@@ -66,6 +73,14 @@ def test_signatures_agree(solver):
     first, rest = parameters[: len(names)], parameters[len(names) :]
     assert [p.name for p in first] == names
     assert [p.default for p in first[:2]] == [0.125 if ranks else 1.0, 1.0]
+    if issubclass(solver, SemiSupervisedClassifier):
+        names, defaults = ["C", "sigma"], [1.0, 1.0]
+    else:
+        names = ["lam", "sigma", "eta" if "PNU" in repr(solver) else "gamma"]
+        defaults = [0.125, 1.0]
+    first, rest = parameters[: len(names)], parameters[len(names) :]
+    assert [p.name for p in first] == names
+    assert [p.default for p in first[:2]] == defaults
     assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in first)
     assert all(p.kind is p.KEYWORD_ONLY for p in rest)
 
@@ -84,6 +99,7 @@ def test_only_a_fitted_model_predicts_and_only_rows_of_its_width(solver):
 
 
 @pytest.mark.parametrize("name", ["samult", "pnu_auc", "rff_s2auc", "bls3vm"])
+@pytest.mark.parametrize("name", ["samult", "pnu_auc", "rff_s2auc", "tsgs3vm", "frs3vm"])
 @pytest.mark.parametrize("value", [0, -1.0, "2 GiB", np.nan])
 def test_a_memory_limit_is_a_number(name, value):
     X, y, U = problem()
@@ -102,6 +118,16 @@ LEADING_TERMS = [
     ("bls3vm", {}, n, n**2 * (300 + 6 * d + 1.5 * 350)),
     # one pass: triplet t of a batch meets t blocks; features 2d + 20, their sum 4
     ("qsg_s2auc", {}, 256 * 10**4, 256 * 10**8 / 2 * 256 * (2 * d + 24)),
+    # the same, all blocks kept; and of the last ln(2^30) / 0.1 only
+    (
+        "tsgs3vm",
+        {"step": 1e-6, "n_features": 256},
+        256 * 10**4,
+        256 * 10**8 / 2 * 256 * (2 * d + 24),
+    ),
+    ("tsgs3vm", {"n_features": 256}, 256 * 10**4, 256 * 10**4 * 197 * 256 * (2 * d + 24)),
+    # ten passes: features 2d + 20, and a value and a gradient of a cosine and a sine each
+    ("frs3vm", {"n_features": 256}, 256 * 10**4, 256 * 10**5 * 256 * (2 * d + 28)),
 ]
 
 
@@ -121,6 +147,9 @@ def test_operations_of_a_large_fit_are_those_of_its_leading_term(name, params, s
         # per frequency: d products, cosine and sine, two products of doubles
         ("rff_s2auc", 1000 * (2 * d + 20 + 8)),
         ("qsg_s2auc", 200 * 256 * (2 * d + 20 + 4)),
+        # m is the root of 1010 rows; 4 blocks, and 1
+        ("tsgs3vm", 4 * 32 * (2 * d + 20 + 4)),
+        ("frs3vm", 32 * (2 * d + 20 + 4)),
     ],
 )
 def test_operations_of_a_prediction_are_counted_in_the_same_unit(name, per_row):

@@ -1,0 +1,248 @@
+"""Watch the gradient of TSGS3VM fall along its runs (Theorems 1 and 2 of the paper).
+
+The theorems speak of h_t, which takes the steps of the run with kernels in place of random
+features: ``h_{t+1} = (1 - step) h_t - step sum_i c_i k(x_i, .)``, c_i the run's own coefficients
+of the rows drawn at iteration t. It is a sum of kernels at training rows, so that the gradient
+``grad R(h_t)`` is one too, and its norm in the RKHS follows from their Gram matrix: exactly, over
+all rows. The steps are the theorems', ``theta / T^(3/4)``.
+
+Theorem 2 bounds the mean of ``||grad R(h_t)||^2`` by O(T^(-1/4)), Theorem 1 that of
+``(f_t - h_t)^2`` by O(T^(-1/2)), where R is smooth. The hinge is not: at a minimum, rows on the
+margin have some derivative between 0 and -1, of which the gradient takes one end, so that the norm
+of a single ``grad R(h_t)`` need not vanish. The script fits both slopes against T, and exits with
+code 1 if one is above the theorem's by more than 0.1.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from dsgkit.engine import ConstantStep, Problem, Source, train
+from dsgkit.features import FourierFeatures
+from dsgkit.kernels import gaussian_gram
+from dsgkit.objectives import Objective
+from dsgkit.objectives.s3vm import UNLABELED_LOSSES, S3VMObjective
+from dsgkit.report.style import COLUMN_WIDTH, RC
+
+N_LABELED, N_UNLABELED = 200, 1000
+SIGMA = 2.0
+C, C_UNLABELED = 10.0, 2.0
+THETA = 1.0
+BATCH, N_FREQUENCIES = 16, 16
+LENGTHS = (16, 64, 256, 1024, 4096, 16384)
+GRADIENT_RATE, DISTANCE_RATE = -1 / 4, -1 / 2
+TOLERANCE = 0.1
+"""How far a slope may be above the theorem's."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """An objective that keeps the coefficients that it gives."""
+
+    objective: Objective
+    kept: list[list[NDArray[np.float32]]]
+
+    def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+        """Return the objective's coefficients, and keep them."""
+        self.kept.append(self.objective.coefficients(values))
+        return self.kept[-1]
+
+    def take(self, models: slice) -> Recorder:
+        """Return the recorder of some of the models."""
+        return Recorder(self.objective.take(models), self.kept)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run shows.
+
+    Attributes
+    ----------
+    gradients : ndarray of shape (T + 1,)
+        ``||grad R(h_t)||^2``, from ``h = 0`` to the end of the run.
+    distance : float
+        Mean of ``(f - h)^2`` over all rows at the end.
+    """
+
+    gradients: Array
+    distance: float
+
+
+def two_moons(n: int, seed: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Return rows on two half circles with noise, and which are on the upper one."""
+    rng = np.random.default_rng(seed)
+    upper = rng.random(n) < 0.5
+    angle = np.pi * rng.random(n)
+    x, y = np.cos(angle), np.sin(angle)
+    X = np.column_stack([np.where(upper, x, 1 - x), np.where(upper, y, 0.5 - y)])
+    return (X + 0.15 * rng.normal(size=X.shape)).astype(np.float32), upper
+
+
+def s3vm_problem(loss: str, n_iterations: int, seed: int) -> Problem:
+    """Return a problem of one model with the steps of the theorems."""
+    X, positive = two_moons(N_LABELED + N_UNLABELED, seed)
+    labels = positive[:N_LABELED]
+    weights = np.array([C]), np.array([C_UNLABELED])
+    return Problem(
+        tables=[X[:N_LABELED], X[N_LABELED:]],
+        sources=[
+            Source(0, [np.flatnonzero(labels)]),
+            Source(0, [np.flatnonzero(~labels)]),
+            Source(1, in_passes=True),
+        ],
+        objective=S3VMObjective(*weights, float(labels.mean()), [loss], np.zeros(1)),
+        step=ConstantStep(np.array([THETA / n_iterations**0.75])),
+        features=FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed),
+        n_iterations=n_iterations,
+        batch_size=BATCH,
+        group=np.zeros(1, np.int64),
+    )
+
+
+def row_numbers(problem: Problem) -> list[NDArray[np.int64]]:
+    """Return the rows that each source draws at each iteration, by their number in all tables."""
+    starts = np.cumsum([0, *(len(table) for table in problem.tables)])
+    return [
+        starts[s.table]
+        + s.draw(
+            number,
+            len(problem.tables[s.table]),
+            problem.features.seed,
+            0,
+            problem.n_iterations,
+            problem.batch_size,
+        )[:, 0]
+        for number, s in enumerate(problem.sources)
+    ]
+
+
+def full_gradient(problem: Problem, beta: Array, h: Array) -> Array:
+    """Return the kernel coefficients of ``grad R(h)`` for ``h = sum_i beta_i k(x_i, .)``.
+
+    Parameters
+    ----------
+    problem : Problem
+    beta, h : ndarray of shape (n,)
+        Coefficients and values at all rows.
+    """
+    labeled = [pool for s in problem.sources for pool in s.pools or ()]
+    pools = [*labeled, np.arange(len(problem.tables[0]), len(h))]
+    values = [h[pool].astype(np.float32)[:, None] for pool in pools]
+    gradient = beta.copy()
+    for pool, c in zip(pools, problem.objective.coefficients(values), strict=True):
+        gradient[pool] += c[:, 0]
+    return gradient
+
+
+def follow(problem: Problem) -> Run:
+    """Train, and take the same steps with kernels."""
+    recorder = Recorder(problem.objective, [])
+    model = train(replace(problem, objective=recorder))
+    X = np.vstack(problem.tables)
+    K = gaussian_gram(X, X, problem.features.sigma)
+    rows = row_numbers(problem)
+    beta, h = np.zeros(len(X)), np.zeros(len(X))
+    gradients = np.empty(problem.n_iterations + 1)
+    for t in range(problem.n_iterations + 1):
+        gradient = full_gradient(problem, beta, h)
+        gradients[t] = gradient @ K @ gradient
+        if t == problem.n_iterations:
+            break
+        (step,), (decay,) = problem.step(t + 1)
+        beta *= decay
+        for drawn, c in zip(rows, recorder.kept[t], strict=True):
+            np.subtract.at(beta, drawn[t], step * c[:, 0])
+        h = K @ beta
+    f = model.decision_function(X)[:, 0]
+    return Run(gradients, float(np.mean((f - h) ** 2)))
+
+
+def slope(iterations: Sequence[int], values: Sequence[float]) -> float:
+    """Return the slope of log value against log T."""
+    return float(np.polyfit(np.log(iterations), np.log(values), 1)[0])
+
+
+def draw(runs: dict[int, list[Run]], path: Path) -> None:
+    """Draw the squared norms along the runs, and both theorems' quantities against T."""
+    iterations = list(runs)
+    colors = mpl.colormaps["viridis"](np.linspace(0, 0.85, len(runs)))
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(2 * COLUMN_WIDTH, 2.6), layout="constrained")
+        along, against = figure.subplots(1, 2)
+        for (T, some), color in zip(runs.items(), colors, strict=True):
+            mean = np.mean([run.gradients for run in some], axis=0)
+            along.loglog(np.arange(1, T + 2), mean, color=color, lw=1, label=f"T = {T}")
+        along.set(xlabel="iteration t", ylabel=r"$\|\nabla R(h_t)\|^2$")
+        along.legend()
+        for rate, marker, label, values in (
+            (GRADIENT_RATE, "o", r"mean $\|\nabla R(h_t)\|^2$", mean_gradients(runs)),
+            (DISTANCE_RATE, "s", r"mean $(f_T - h_T)^2$", mean_distances(runs)),
+        ):
+            (line,) = against.loglog(iterations, values, marker, ls="-", ms=4, lw=1, label=label)
+            theory = values[0] * (np.array(iterations) / iterations[0]) ** rate
+            name = f"slope {rate:g}"
+            against.loglog(iterations, theory, ls=":", color=line.get_color(), label=name)
+        against.set(xlabel="iterations T")
+        against.legend()
+        figure.savefig(path, dpi=200)
+
+
+def mean_gradients(runs: dict[int, list[Run]]) -> list[float]:
+    """Return the mean of the squared norms over the iterations of the runs of each length."""
+    return [float(np.mean([run.gradients[:-1].mean() for run in some])) for some in runs.values()]
+
+
+def mean_distances(runs: dict[int, list[Run]]) -> list[float]:
+    """Return the mean distance of f and h at the end of the runs of each length."""
+    return [float(np.mean([run.distance for run in some])) for some in runs.values()]
+
+
+@click.command(help=__doc__)
+@click.option("--loss", type=click.Choice(list(UNLABELED_LOSSES)), default="shg", show_default=True)
+@click.option("--seeds", default=3, show_default=True)
+@click.option(
+    "--most",
+    default=4096,
+    show_default=True,
+    type=click.IntRange(min=64),
+    help="Largest number of iterations.",
+)
+@click.option("--figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw it here.")
+def main(loss: str, seeds: int, most: int, figure: Path | None) -> None:
+    """Print what the theorems bound, for runs of growing length."""
+    lengths = [T for T in LENGTHS if most >= T]
+    runs = {T: [follow(s3vm_problem(loss, T, seed)) for seed in range(seeds)] for T in lengths}
+    gradients, distances = mean_gradients(runs), mean_distances(runs)
+    click.echo("      T  ||grad R||^2 at 0  mean over t     at the end  mean (f_T - h_T)^2")
+    for T, gradient, distance in zip(lengths, gradients, distances, strict=True):
+        first, last = np.mean([run.gradients[[0, -1]] for run in runs[T]], axis=0)
+        click.echo(f"{T:7d}  {first:17.3f}  {gradient:11.3f}  {last:13.4f}  {distance:18.2e}")
+    missed = []
+    for name, rate, values in (
+        ("||grad R||^2", GRADIENT_RATE, gradients),
+        ("(f_T - h_T)^2", DISTANCE_RATE, distances),
+    ):
+        fitted = slope(lengths, values)
+        click.echo(f"slope of mean {name}: {fitted:.2f} (theory: at most {rate:g})")
+        if not fitted <= rate + TOLERANCE:
+            missed.append(name)
+    if figure is not None:
+        draw(runs, figure)
+    if missed:
+        click.echo(f"missed: the slope of {', '.join(missed)}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
