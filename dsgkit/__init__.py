@@ -16,11 +16,22 @@ _EXPORTS = {
     "SAMULT": "dsgkit.solvers.samult",
     "PNUAUC": "dsgkit.solvers.pnu_auc",
     "RFFS2AUC": "dsgkit.solvers.rff_s2auc",
+    "S3VMLight": "dsgkit.solvers.s3vm_light",
+    "BGS3VM": "dsgkit.solvers.bgs3vm",
     "DSGModel": "dsgkit.engine",
     "load_model": "dsgkit.engine",
 }
 
-__all__ = ["PNUAUC", "QSGS2AUC", "RFFS2AUC", "SAMULT", "DSGModel", "load_model"]
+__all__ = [
+    "BGS3VM",
+    "PNUAUC",
+    "QSGS2AUC",
+    "RFFS2AUC",
+    "SAMULT",
+    "DSGModel",
+    "S3VMLight",
+    "load_model",
+]
 
 
 def __getattr__(name: str) -> Any:

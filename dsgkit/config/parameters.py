@@ -94,6 +94,11 @@ RULES = {
     "n_iterations": Rule(1, whole=True, others=(None,)),
     "n_centers": Rule(1, whole=True, others=(None,)),
     "prior": Rule(0, 1, open_ends=True, others=("class_proportion", "penl1")),
+    "C": _POSITIVE,
+    "C_star": Rule(0, open_ends=True, others=(None,)),
+    "pairs_per_switch": Rule(1, whole=True, others=(None,)),
+    "labeled_budget": _COUNT,
+    "unlabeled_budget": Rule(0, 1),
     "max_memory": Rule(0, open_ends=True, others=(None,)),
     "random_state": Rule(0, whole=True),
 }

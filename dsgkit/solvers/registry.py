@@ -51,6 +51,22 @@ SOLVERS = {
             ("lam", "gamma"),
             "the objective of QSG-S2AUC on fixed random features (Rahimi & Recht 2007)",
         ),
+        SolverInfo(
+            "s3vm_light",
+            "S3VMlight",
+            "dsgkit.solvers.s3vm_light:S3VMLight",
+            ("C", "sigma", "C_star", "pairs_per_switch", "max_memory"),
+            (),
+            "Joachims, ICML 1999",
+        ),
+        SolverInfo(
+            "bgs3vm",
+            "BGS3VM",
+            "dsgkit.solvers.bgs3vm:BGS3VM",
+            ("C", "sigma", "C_star", "labeled_budget", "unlabeled_budget", "random_state"),
+            (),
+            "Le et al., UAI 2016, with the objective of Geng et al., IJCAI 2019",
+        ),
     )
 }
 
