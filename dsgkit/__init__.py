@@ -19,6 +19,8 @@ _EXPORTS = {
     "BLS3VM": "dsgkit.solvers.bls3vm",
     "TSGS3VM": "dsgkit.solvers.tsgs3vm",
     "FRS3VM": "dsgkit.solvers.frs3vm",
+    "S3VMLight": "dsgkit.solvers.s3vm_light",
+    "BGS3VM": "dsgkit.solvers.bgs3vm",
     "DSGModel": "dsgkit.engine",
     "load_model": "dsgkit.engine",
 }
@@ -26,12 +28,16 @@ _EXPORTS = {
 __all__ = ["BLS3VM", "PNUAUC", "QSGS2AUC", "RFFS2AUC", "SAMULT", "DSGModel", "load_model"]
 __all__ = [
     "FRS3VM",
+__all__ = [
+    "BGS3VM",
     "PNUAUC",
     "QSGS2AUC",
     "RFFS2AUC",
     "SAMULT",
     "TSGS3VM",
     "DSGModel",
+    "DSGModel",
+    "S3VMLight",
     "load_model",
 ]
 

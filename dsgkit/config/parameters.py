@@ -148,6 +148,9 @@ RULES: dict[str, Rule | Choice] = {
     "ramp_s": Rule(-1, 0, open_low=True),
     "step": Rule(0, 1, open_low=True),
     "n_passes": _COUNT,
+    "pairs_per_switch": Rule(1, whole=True, others=(None,)),
+    "labeled_budget": _COUNT,
+    "unlabeled_budget": Rule(0, 1),
     "max_memory": Rule(0, open_ends=True, others=(None,)),
     "random_state": Rule(0, whole=True),
 }

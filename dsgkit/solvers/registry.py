@@ -96,6 +96,20 @@ SOLVERS = {
             ),
             ("C", "C_unlabeled", "loss", "ramp_s", "step"),
             "the objective of TSGS3VM on fixed random features, by stochastic gradients",
+            "s3vm_light",
+            "S3VMlight",
+            "dsgkit.solvers.s3vm_light:S3VMLight",
+            ("C", "sigma", "C_star", "pairs_per_switch", "max_memory"),
+            (),
+            "Joachims, ICML 1999",
+        ),
+        SolverInfo(
+            "bgs3vm",
+            "BGS3VM",
+            "dsgkit.solvers.bgs3vm:BGS3VM",
+            ("C", "sigma", "C_star", "labeled_budget", "unlabeled_budget", "random_state"),
+            (),
+            "Le et al., UAI 2016, with the objective of Geng et al., IJCAI 2019",
         ),
     )
 }

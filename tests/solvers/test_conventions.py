@@ -33,6 +33,10 @@ OTHER_VALUES = {
     "balance": False,
     "max_iter": 5,
     "tol": 0.01,
+    "C_star": 0.5,
+    "pairs_per_switch": 2,
+    "labeled_budget": 7,
+    "unlabeled_budget": 0.5,
     "max_memory": 2.0,
     "random_state": 5,
     "C": 3.0,
@@ -65,7 +69,18 @@ def test_parameters_go_round(solver):
         model.set_params(lamda=1.0)
 
 
-def test_signatures_agree(solver):
+def test_signatures_of_classifiers_agree():
+    for info in SOLVERS.values():
+        if issubclass(solver := info.load(), SemiSupervisedClassifier):
+            parameters = list(inspect.signature(solver).parameters.values())
+            assert [(p.name, p.default) for p in parameters[:2]] == [("C", 1.0), ("sigma", 1.0)]
+            assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters[:2])
+            assert all(p.kind is p.KEYWORD_ONLY for p in parameters[2:])
+
+
+@pytest.mark.parametrize("name", ["qsg_s2auc", "samult", "pnu_auc", "rff_s2auc"])
+def test_signatures_of_rankers_agree(name):
+    solver = SOLVERS[name].load()
     parameters = list(inspect.signature(solver).parameters.values())
     ranks = issubclass(solver, PairwiseAUCEstimator)
     weight = ["eta" if "PNU" in repr(solver) else "gamma"] if ranks else []
@@ -100,6 +115,7 @@ def test_only_a_fitted_model_predicts_and_only_rows_of_its_width(solver):
 
 @pytest.mark.parametrize("name", ["samult", "pnu_auc", "rff_s2auc", "bls3vm"])
 @pytest.mark.parametrize("name", ["samult", "pnu_auc", "rff_s2auc", "tsgs3vm", "frs3vm"])
+@pytest.mark.parametrize("name", ["samult", "pnu_auc", "rff_s2auc", "s3vm_light"])
 @pytest.mark.parametrize("value", [0, -1.0, "2 GiB", np.nan])
 def test_a_memory_limit_is_a_number(name, value):
     X, y, U = problem()
