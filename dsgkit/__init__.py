@@ -25,17 +25,15 @@ _EXPORTS = {
     "load_model": "dsgkit.engine",
 }
 
-__all__ = ["BLS3VM", "PNUAUC", "QSGS2AUC", "RFFS2AUC", "SAMULT", "DSGModel", "load_model"]
-__all__ = [
-    "FRS3VM",
 __all__ = [
     "BGS3VM",
+    "BLS3VM",
+    "FRS3VM",
     "PNUAUC",
     "QSGS2AUC",
     "RFFS2AUC",
     "SAMULT",
     "TSGS3VM",
-    "DSGModel",
     "DSGModel",
     "S3VMLight",
     "load_model",

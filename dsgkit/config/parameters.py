@@ -101,6 +101,9 @@ class Switch:
         if isinstance(value, bool):
             return value
         raise ValueError(f"must be true or false, got {shown(value)}")
+
+
+@dataclass(frozen=True)
 class Choice:
     """The words that one parameter may be.
 
@@ -124,8 +127,7 @@ class Choice:
 _POSITIVE = Rule(0, open_ends=True)
 _COUNT = Rule(1, whole=True)
 
-RULES: dict[str, Rule | Switch] = {
-RULES: dict[str, Rule | Choice] = {
+RULES: dict[str, Rule | Switch | Choice] = {
     "lam": _POSITIVE,
     "sigma": _POSITIVE,
     "gamma": Rule(0, 1),
@@ -138,12 +140,10 @@ RULES: dict[str, Rule | Choice] = {
     "n_centers": Rule(1, whole=True, others=(None,)),
     "prior": Rule(0, 1, open_ends=True, others=("class_proportion", "penl1")),
     "C": _POSITIVE,
-    "C_star": Rule(0, open_ends=True, others=(None,)),
-    "ramp_s": Rule(-1, 0),
+    "C_star": Rule(0, others=(None,)),
     "balance": Switch(),
     "max_iter": _COUNT,
     "tol": _POSITIVE,
-    "C_unlabeled": Rule(0, others=(None,)),
     "loss": Choice(("shg", "sshg", "ramp", "da")),
     "ramp_s": Rule(-1, 0, open_low=True),
     "step": Rule(0, 1, open_low=True),

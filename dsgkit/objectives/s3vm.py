@@ -97,7 +97,7 @@ class S3VMObjective:
 
     Parameters
     ----------
-    C, C_unlabeled : array-like of shape (G,)
+    C, C_star : array-like of shape (G,)
         Weights of the mean labelled and of the mean unlabelled loss.
     positive_share : float
         Positive rows over labelled rows.
@@ -110,14 +110,14 @@ class S3VMObjective:
     def __init__(
         self,
         C: Values,
-        C_unlabeled: Values,
+        C_star: Values,
         positive_share: float,
         loss: Sequence[str],
         ramp_s: Values,
     ) -> None:
         with np.errstate(over="ignore"):  # too large a weight is infinite: its model diverges
             self.C = np.asarray(C, np.float32)
-            self.C_unlabeled = np.asarray(C_unlabeled, np.float32)
+            self.C_star = np.asarray(C_star, np.float32)
         self.positive_share = positive_share
         self.loss = list(loss)
         self.ramp_s = np.asarray(ramp_s, np.float32)
@@ -130,7 +130,7 @@ class S3VMObjective:
         share = np.float32(self.positive_share)
         c_p = np.where(f_p < 1, -self.C * (share / len(f_p)), 0)
         c_n = np.where(f_n > -1, self.C * ((1 - share) / len(f_n)), 0)
-        c_u = self._unlabeled("derivative", f_u) * (self.C_unlabeled / len(f_u))
+        c_u = self._unlabeled("derivative", f_u) * (self.C_star / len(f_u))
         return [c.astype(np.float32, copy=False) for c in (c_p, c_n, c_u)]
 
     def batch_loss(self, values: list[Values]) -> Values:
@@ -138,13 +138,13 @@ class S3VMObjective:
         f_p, f_n, f_u = values
         share = self.positive_share
         labeled = share * hinge(f_p).mean(axis=0) + (1 - share) * hinge(-f_n).mean(axis=0)
-        return self.C * labeled + self.C_unlabeled * self._unlabeled("value", f_u).mean(axis=0)
+        return self.C * labeled + self.C_star * self._unlabeled("value", f_u).mean(axis=0)
 
     def take(self, models: slice) -> S3VMObjective:
         """Return the objective of some of the models."""
         return S3VMObjective(
             self.C[models],
-            self.C_unlabeled[models],
+            self.C_star[models],
             self.positive_share,
             self.loss[models],
             self.ramp_s[models],

@@ -29,7 +29,7 @@ from dsgkit.solvers._validation import (
 )
 from dsgkit.solvers.base import PointModels, SemiSupervisedClassifier, encode_labels
 
-PER_MODEL = ("C", "C_unlabeled", "step", "loss", "ramp_s")
+PER_MODEL = ("C", "C_star", "step", "loss", "ramp_s")
 """Parameters in which the models of one pass may differ."""
 
 
@@ -63,7 +63,7 @@ class StochasticS3VM(SemiSupervisedClassifier):
 
     C: float
     sigma: float
-    C_unlabeled: float | None
+    C_star: float | None
     loss: str
     ramp_s: float
     step: float
@@ -124,7 +124,7 @@ class StochasticS3VM(SemiSupervisedClassifier):
     ) -> PointModels:
         """Train a model for each of many settings, all in one pass over the features.
 
-        As `SemiSupervisedClassifier.fit_points`; ``points`` may set C, C_unlabeled, step, loss and
+        As `SemiSupervisedClassifier.fit_points`; ``points`` may set C, C_star, step, loss and
         ramp_s, and must agree in everything else. Errors are those of `fit`, except that a model
         that diverged has values of NaN.
         """
@@ -170,8 +170,8 @@ class StochasticS3VM(SemiSupervisedClassifier):
         check_between(-1, 0, ramp_s=self.ramp_s)
         if self.ramp_s == -1:
             raise DataError("ramp_s must be above -1: the loss would be flat where |f| < 1")
-        if self.C_unlabeled is not None:
-            check_between(0, math.inf, C_unlabeled=self.C_unlabeled)
+        if self.C_star is not None:
+            check_between(0, math.inf, C_star=self.C_star)
         check_one_of(UNLABELED_LOSSES, loss=self.loss)
         check_count(1, batch_size=self.batch_size)
         if self.n_features is not None:
@@ -188,8 +188,8 @@ class StochasticS3VM(SemiSupervisedClassifier):
 
     def _weight(self, n_labeled: int, n_unlabeled: int) -> float:
         """Return C*, by default ``C n_l / n_u``."""
-        if self.C_unlabeled is not None:
-            return self.C_unlabeled
+        if self.C_star is not None:
+            return self.C_star
         return self.C * n_labeled / n_unlabeled
 
 
@@ -200,7 +200,7 @@ def _problem(
     n_labeled, n_unlabeled = len(X), len(X_unlabeled)
     shared = settings[0]
     columns = [(s.C, s._weight(n_labeled, n_unlabeled), s.ramp_s, s.step) for s in settings]
-    C, C_unlabeled, ramp_s, step = np.array(columns, np.float64).T
+    C, C_star, ramp_s, step = np.array(columns, np.float64).T
     return Problem(
         tables=[X, X_unlabeled],
         sources=[
@@ -209,7 +209,7 @@ def _problem(
             Source(1, in_passes=True),
         ],
         objective=S3VMObjective(
-            C, C_unlabeled, float(positive.mean()), [s.loss for s in settings], ramp_s
+            C, C_star, float(positive.mean()), [s.loss for s in settings], ramp_s
         ),
         step=ConstantStep(step),
         features=FourierFeatures(

@@ -48,6 +48,8 @@ def check_switch(**values: Any) -> None:
     for name, value in values.items():
         if not isinstance(value, bool | np.bool_):
             raise DataError(f"{name} must be True or False, got {value!r}")
+
+
 def check_one_of(names: Iterable[str], **values: Any) -> None:
     """Raise `DataError` unless every value is one of some names."""
     known = list(names)

@@ -39,7 +39,7 @@ class FRS3VM(StochasticS3VM):
         Weight of the mean hinge loss of the labelled rows, > 0.
     sigma : float
         Kernel parameter, > 0.
-    C_unlabeled : float, optional
+    C_star : float, optional
         Weight C* of the mean loss of the unlabelled rows; default the paper's ``C n_l / n_u``.
     loss : {"shg", "sshg", "ramp", "da"}
         Loss u of the unlabelled rows, as in `TSGS3VM`.
@@ -91,7 +91,7 @@ class FRS3VM(StochasticS3VM):
         C: float = 1.0,
         sigma: float = 1.0,
         *,
-        C_unlabeled: float | None = None,
+        C_star: float | None = None,
         loss: str = "shg",
         ramp_s: float = 0.0,
         step: float = 0.1,
@@ -103,7 +103,7 @@ class FRS3VM(StochasticS3VM):
     ) -> None:
         self.C = C
         self.sigma = sigma
-        self.C_unlabeled = C_unlabeled
+        self.C_star = C_star
         self.loss = loss
         self.ramp_s = ramp_s
         self.step = step

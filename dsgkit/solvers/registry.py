@@ -6,6 +6,19 @@ from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all
 from dsgkit.solvers.info import SolverInfo
 
+_STOCHASTIC_S3VM = (
+    "C",
+    "sigma",
+    "C_star",
+    "loss",
+    "ramp_s",
+    "step",
+    "batch_size",
+    "n_features",
+    "max_memory",
+    "random_state",
+)
+
 SOLVERS = {
     info.name: info
     for info in (
@@ -52,56 +65,22 @@ SOLVERS = {
             "the objective of QSG-S2AUC on fixed random features (Rahimi & Recht 2007)",
         ),
         SolverInfo(
-            "bls3vm",
-            "BLS3VM",
-            "dsgkit.solvers.bls3vm:BLS3VM",
-            ("C", "sigma", "C_star", "ramp_s", "balance", "max_iter", "tol", "max_memory"),
-            ("C", "C_star", "ramp_s"),
-            "Collobert et al., JMLR 2006",
             "tsgs3vm",
             "TSGS3VM",
             "dsgkit.solvers.tsgs3vm:TSGS3VM",
-            (
-                "C",
-                "sigma",
-                "C_unlabeled",
-                "loss",
-                "ramp_s",
-                "step",
-                "batch_size",
-                "n_features",
-                "n_iterations",
-                "max_memory",
-                "random_state",
-            ),
-            ("C", "C_unlabeled", "loss", "ramp_s", "step"),
+            (*_STOCHASTIC_S3VM, "n_iterations"),
+            ("C", "C_star", "loss", "ramp_s", "step"),
             "Geng et al., IJCAI 2019",
+            metrics=("error",),
         ),
         SolverInfo(
             "frs3vm",
             "FRS3VM",
             "dsgkit.solvers.frs3vm:FRS3VM",
-            (
-                "C",
-                "sigma",
-                "C_unlabeled",
-                "loss",
-                "ramp_s",
-                "step",
-                "batch_size",
-                "n_features",
-                "n_passes",
-                "max_memory",
-                "random_state",
-            ),
-            ("C", "C_unlabeled", "loss", "ramp_s", "step"),
+            (*_STOCHASTIC_S3VM, "n_passes"),
+            ("C", "C_star", "loss", "ramp_s", "step"),
             "the objective of TSGS3VM on fixed random features, by stochastic gradients",
-            "s3vm_light",
-            "S3VMlight",
-            "dsgkit.solvers.s3vm_light:S3VMLight",
-            ("C", "sigma", "C_star", "pairs_per_switch", "max_memory"),
-            (),
-            "Joachims, ICML 1999",
+            metrics=("error",),
         ),
         SolverInfo(
             "bgs3vm",
@@ -110,6 +89,25 @@ SOLVERS = {
             ("C", "sigma", "C_star", "labeled_budget", "unlabeled_budget", "random_state"),
             (),
             "Le et al., UAI 2016, with the objective of Geng et al., IJCAI 2019",
+            metrics=("error",),
+        ),
+        SolverInfo(
+            "bls3vm",
+            "BLS3VM",
+            "dsgkit.solvers.bls3vm:BLS3VM",
+            ("C", "sigma", "C_star", "ramp_s", "balance", "max_iter", "tol", "max_memory"),
+            ("C", "C_star", "ramp_s"),
+            "Collobert et al., JMLR 2006",
+            metrics=("error",),
+        ),
+        SolverInfo(
+            "s3vm_light",
+            "S3VMlight",
+            "dsgkit.solvers.s3vm_light:S3VMLight",
+            ("C", "sigma", "C_star", "pairs_per_switch", "max_memory"),
+            (),
+            "Joachims, ICML 1999",
+            metrics=("error",),
         ),
     )
 }

@@ -70,7 +70,7 @@ def unlabeled_slope(loss, r, s):
     return (H(1, r) - H(s, r)) - (H(1, -r) - H(s, -r))
 
 
-def tsgs3vm(X, y, XU, *, C, C_unlabeled, loss, ramp_s, step, sigma, T, b, m, seed):
+def tsgs3vm(X, y, XU, *, C, C_star, loss, ramp_s, step, sigma, T, b, m, seed):
     """Algorithm 1 of Geng et al. for one model, labelled rows drawn by class."""
     P, N = X[y > 0], X[y < 0]
     alphas = []
@@ -81,7 +81,7 @@ def tsgs3vm(X, y, XU, *, C, C_unlabeled, loss, ramp_s, step, sigma, T, b, m, see
         fp, fn, fu = (predict(rows, alphas, seed, m, sigma) for rows in (p, n, u))
         c_p = [C * len(P) / len(X) * (-1 if f < 1 else 0) for f in fp]
         c_n = [C * len(N) / len(X) * (1 if -f < 1 else 0) for f in fn]
-        c_u = [C_unlabeled * unlabeled_slope(loss, f, ramp_s) for f in fu]
+        c_u = [C_star * unlabeled_slope(loss, f, ramp_s) for f in fu]
         gradient = sum(
             features(rows, seed, t, m, sigma).T @ np.array(c) / b
             for rows, c in ((p, c_p), (n, c_n), (u, c_u))

@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from dsgkit.errors import DataError
-from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.registry import SOLVERS
 from tests.solvers.brute_force import problem
@@ -28,19 +27,15 @@ OTHER_VALUES = {
     "theta_lam": 1.25,
     "t0": "stable",
     "C": 2.0,
-    "C_star": 3.0,
-    "ramp_s": -0.25,
+    "C_star": 0.75,
     "balance": False,
     "max_iter": 5,
     "tol": 0.01,
-    "C_star": 0.5,
     "pairs_per_switch": 2,
     "labeled_budget": 7,
     "unlabeled_budget": 0.5,
     "max_memory": 2.0,
     "random_state": 5,
-    "C": 3.0,
-    "C_unlabeled": 0.75,
     "loss": "da",
     "ramp_s": -0.5,
     "step": 0.25,
@@ -82,20 +77,10 @@ def test_signatures_of_classifiers_agree():
 def test_signatures_of_rankers_agree(name):
     solver = SOLVERS[name].load()
     parameters = list(inspect.signature(solver).parameters.values())
-    ranks = issubclass(solver, PairwiseAUCEstimator)
-    weight = ["eta" if "PNU" in repr(solver) else "gamma"] if ranks else []
-    names = ["lam" if ranks else "C", "sigma", *weight]
-    first, rest = parameters[: len(names)], parameters[len(names) :]
+    names = ["lam", "sigma", "eta" if "PNU" in repr(solver) else "gamma"]
+    first, rest = parameters[:3], parameters[3:]
     assert [p.name for p in first] == names
-    assert [p.default for p in first[:2]] == [0.125 if ranks else 1.0, 1.0]
-    if issubclass(solver, SemiSupervisedClassifier):
-        names, defaults = ["C", "sigma"], [1.0, 1.0]
-    else:
-        names = ["lam", "sigma", "eta" if "PNU" in repr(solver) else "gamma"]
-        defaults = [0.125, 1.0]
-    first, rest = parameters[: len(names)], parameters[len(names) :]
-    assert [p.name for p in first] == names
-    assert [p.default for p in first[:2]] == defaults
+    assert [p.default for p in first[:2]] == [0.125, 1.0]
     assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in first)
     assert all(p.kind is p.KEYWORD_ONLY for p in rest)
 
@@ -113,9 +98,7 @@ def test_only_a_fitted_model_predicts_and_only_rows_of_its_width(solver):
         model.decision_function(U[:, :2])
 
 
-@pytest.mark.parametrize("name", ["samult", "pnu_auc", "rff_s2auc", "bls3vm"])
-@pytest.mark.parametrize("name", ["samult", "pnu_auc", "rff_s2auc", "tsgs3vm", "frs3vm"])
-@pytest.mark.parametrize("name", ["samult", "pnu_auc", "rff_s2auc", "s3vm_light"])
+@pytest.mark.parametrize("name", [n for n, s in SOLVERS.items() if "max_memory" in s.params])
 @pytest.mark.parametrize("value", [0, -1.0, "2 GiB", np.nan])
 def test_a_memory_limit_is_a_number(name, value):
     X, y, U = problem()

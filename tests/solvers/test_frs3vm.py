@@ -17,10 +17,10 @@ from dsgkit.solvers.frs3vm import _gradient
 from tests.engine import reference
 from tests.solvers.brute_force import problem
 
-SETTING = {"C": 20.0, "C_unlabeled": 3.0, "sigma": 2.0, "step": 0.1, "loss": "shg", "ramp_s": 0.0}
+SETTING = {"C": 20.0, "C_star": 3.0, "sigma": 2.0, "step": 0.1, "loss": "shg", "ramp_s": 0.0}
 POINTS = [
     {"C": 5.0, "step": 0.1},
-    {"C": 50.0, "step": 1.0, "loss": "da", "C_unlabeled": None},
+    {"C": 50.0, "step": 1.0, "loss": "da", "C_star": None},
     {"step": 0.01, "loss": "ramp", "ramp_s": -0.5},
     {"C": 0.5, "step": 0.3, "loss": "sshg"},
 ]
@@ -36,7 +36,7 @@ def close(actual, expected):
     return np.abs(actual - expected).max() <= 1e-4 * np.abs(expected).max()
 
 
-def row_by_row(X, y, U, *, C, C_unlabeled, sigma, step, loss, ramp_s, T):
+def row_by_row(X, y, U, *, C, C_star, sigma, step, loss, ramp_s, T):
     """The method in float64, one drawn row at a time; returns the values at U."""
     P, N = X[y > 0], X[y < 0]
     v = np.zeros(20)
@@ -49,7 +49,7 @@ def row_by_row(X, y, U, *, C, C_unlabeled, sigma, step, loss, ramp_s, T):
                     gradient -= C * len(rows) / len(X) * label * phi / 8
         for i in draw_in_passes(3, 2, t, 1, 8, len(U))[0]:
             phi = reference.features(U[i : i + 1], 3, 0, 10, sigma)[0]
-            gradient += C_unlabeled * reference.unlabeled_slope(loss, phi @ v, ramp_s) * phi / 8
+            gradient += C_star * reference.unlabeled_slope(loss, phi @ v, ramp_s) * phi / 8
         v -= step * gradient
     return reference.features(U, 3, 0, 10, sigma) @ v
 
@@ -90,7 +90,7 @@ def test_the_gradient_is_that_of_the_batch_loss_by_central_differences(loss):
 def test_without_unlabelled_loss_it_is_the_linear_svm_of_its_features():
     X, y, U = problem(n_labeled=60, n_unlabeled=4000)
     sizes_ = {"n_features": 20, "batch_size": 32, "n_passes": 20, "step": 0.002}
-    fitted = FRS3VM(C=30.0, sigma=2.0, C_unlabeled=0, **sizes_).fit(X, y, U)
+    fitted = FRS3VM(C=30.0, sigma=2.0, C_star=0, **sizes_).fit(X, y, U)
     features = FourierFeatures("gaussian", 2.0, 20, 0)
     exact = LinearSVC(loss="hinge", C=30.0 / 60, fit_intercept=False, tol=1e-8, max_iter=10**6)
     expected = exact.fit(features.transform(X, 0), y).decision_function(features.transform(U, 0))

@@ -18,11 +18,11 @@ from tests.engine import reference
 from tests.solvers.brute_force import kernel, problem
 
 ORACLE = Path(__file__).parents[1] / "oracles" / "universvm_moons_nobalance_bias0.npz"
-SETTING = {"C": 20.0, "C_unlabeled": 3.0, "sigma": 2.0, "step": 0.1, "loss": "shg", "ramp_s": 0.0}
+SETTING = {"C": 20.0, "C_star": 3.0, "sigma": 2.0, "step": 0.1, "loss": "shg", "ramp_s": 0.0}
 SIZE = {"T": 40, "b": 16, "m": 8, "seed": 3}
 POINTS = [
     {"C": 5.0, "step": 0.1},
-    {"C": 50.0, "step": 1.0, "loss": "da", "C_unlabeled": None},
+    {"C": 50.0, "step": 1.0, "loss": "da", "C_star": None},
     {"step": 0.01, "loss": "ramp", "ramp_s": -0.5},
     {"C": 0.5, "step": 0.3, "loss": "sshg"},
 ]
@@ -83,10 +83,8 @@ def test_a_block_is_remembered_until_the_rest_is_all_but_the_stated_share():
 
 def test_c_unlabeled_is_by_default_that_of_the_paper():
     X, y, U = problem(n_labeled=16, n_unlabeled=64)
-    f = small(C=8.0, C_unlabeled=None).fit(X, y, U).decision_function(U)
-    np.testing.assert_array_equal(
-        f, small(C=8.0, C_unlabeled=2.0).fit(X, y, U).decision_function(U)
-    )
+    f = small(C=8.0, C_star=None).fit(X, y, U).decision_function(U)
+    np.testing.assert_array_equal(f, small(C=8.0, C_star=2.0).fit(X, y, U).decision_function(U))
 
 
 @pytest.mark.parametrize(("n_unlabeled", "m"), [(33, 7), (34, 8), (300, 18)])
@@ -145,7 +143,7 @@ def test_it_finds_the_minimum_of_the_concave_convex_procedure():
     expected = K @ alpha
     model = TSGS3VM(
         C=float(oracle["C"]) * n_labeled,
-        C_unlabeled=float(oracle["Cstar"]) * n_unlabeled,
+        C_star=float(oracle["Cstar"]) * n_unlabeled,
         sigma=float(oracle["gamma"]),
         step=0.002,
         batch_size=64,
@@ -172,7 +170,7 @@ def test_a_saved_model_is_the_same_model(tmp_path):
     ("params", "text"),
     [
         ({"C": 0}, "C must be a number above 0, got 0"),
-        ({"C_unlabeled": -1}, "C_unlabeled must be a number in 0..inf, got -1"),
+        ({"C_star": -1}, "C_star must be a number in 0..inf, got -1"),
         ({"step": 0}, "step must be a number above 0, got 0"),
         ({"step": 1.5}, "step must be a number in 0..1, got 1.5"),
         ({"loss": "hinge"}, "loss must be one of shg, sshg, ramp, da, got 'hinge'"),
