@@ -199,7 +199,7 @@ class BLS3VM(SemiSupervisedClassifier):
             groups.setdefault((model.sigma, model.balance), []).append(number)
         solved: list[BLS3VM | None] = [None] * len(models)
         for members in groups.values():
-            columns = models[members[0]]._columns(X, X_unlabeled)
+            columns = models[members[0]]._columns(X, X_unlabeled, len(points))
             for number in members:
                 with suppress(FitError):
                     solved[number] = models[number]._fit_columns(columns, labels)
@@ -242,12 +242,12 @@ class BLS3VM(SemiSupervisedClassifier):
         check_switch(balance=self.balance)
         check_count(1, max_iter=self.max_iter)
 
-    def _columns(self, X: Any, X_unlabeled: Any) -> KernelColumns:
-        """Return the kernel of all rows, with as many columns kept as memory allows."""
+    def _columns(self, X: Any, X_unlabeled: Any, n_models: int = 1) -> KernelColumns:
+        """Return the kernel of all rows, with as many columns kept as memory for models allows."""
         n_labeled, n_inputs = X.shape
         n = n_labeled + len(X_unlabeled)
-        self._check_memory(_memory(n, n_inputs, FEWEST_COLUMNS))
-        room = self._memory_limit() - _beside_columns(n, n_inputs)
+        self._check_memory(_memory(n, n_inputs, FEWEST_COLUMNS, n_models))
+        room = self._memory_limit() - _beside_columns(n, n_inputs, n_models)
         points = np.empty((n_inputs, n))
         points[:, :n_labeled] = X[:].T
         points[:, n_labeled:] = X_unlabeled[:].T
@@ -273,7 +273,7 @@ class BLS3VM(SemiSupervisedClassifier):
             coef[n_labeled:] += solution.coef[n] / n_unlabeled
         used = coef != 0
         self.centers_, self.coef_ = columns.points.T[used], coef[used]
-        self.intercept_ = solution.offset
+        self.intercept_ = float(solution.offset)
         self.objectives_, self.converged_ = solution.objectives, solution.converged
         self.n_iter_ = len(solution.objectives) - 1
         self.n_features_in_ = len(columns.points)

@@ -218,6 +218,8 @@ def test_a_limit_of_loops_is_kept_and_told():
     two = clone(whole).set_params(max_iter=2).fit(X, y, U)
     assert two.n_iter_ == 2 and not two.converged_
     np.testing.assert_array_equal(two.objectives_, whole.objectives_[:3])
+    just = clone(whole).set_params(max_iter=whole.n_iter_).fit(X, y, U)
+    assert just.n_iter_ == whole.n_iter_ and just.converged_
 
 
 def test_progress_is_told_in_order():
@@ -257,11 +259,13 @@ def test_predicted_memory_covers_prediction(n):
     assert peak_of(lambda: model.fit(X, y, U).decision_function(rows)) - result < 1.2 * needed
 
 
-def test_predicted_memory_grows_with_the_models():
+@pytest.mark.parametrize("max_memory", [None, 0.005])
+def test_predicted_memory_grows_with_the_models(max_memory):
     X, y, U = problem(60, 1440, 5)
     points = [{"C": float(C)} for C in range(1, 31)]
-    needed = BLS3VM().memory_needed(60, 1440, 5, n_models=30)
-    assert needed == pytest.approx(peak_of(lambda: BLS3VM().fit_points(X, y, U, points)), rel=0.2)
+    model = BLS3VM(max_memory=max_memory)
+    needed = model.memory_needed(60, 1440, 5, n_models=30)
+    assert needed == pytest.approx(peak_of(lambda: model.fit_points(X, y, U, points)), rel=0.2)
 
 
 @pytest.mark.parametrize("balance", [True, False])
