@@ -106,7 +106,7 @@ class StochasticS3VM(SemiSupervisedClassifier):
         """
         (model,) = self._train_points(X, y, X_unlabeled, [{}])
         if not finite_models(model).all():
-            raise DivergedError(f"values left the range of single precision with C={self.C:g}")
+            raise DivergedError(f"diverged with C={self.C:g}, beyond single precision: lower C")
         self.model_ = model
         self.n_iter_ = self._iterations(len(X_unlabeled))
         self.n_features_in_ = X.shape[1]
