@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,13 +70,13 @@ class StochasticS3VM(SemiSupervisedClassifier):
     n_features: int | None
     random_state: int
 
-    @abstractmethod
     def _train(self, problem: Problem) -> list[DSGModel]:
         """Return the models of a problem, in order."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _iterations(self, n_unlabeled: int) -> int:
         """Return the number of iterations T."""
+        raise NotImplementedError
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any) -> StochasticS3VM:
         """Train on labelled and unlabelled rows.
@@ -107,7 +106,7 @@ class StochasticS3VM(SemiSupervisedClassifier):
         """
         (model,) = self._train_points(X, y, X_unlabeled, [{}])
         if not finite_models(model).all():
-            raise DivergedError(f"values left the range of single precision with C={self.C:g}")
+            raise DivergedError(f"diverged with C={self.C:g}, beyond single precision: lower C")
         self.model_ = model
         self.n_iter_ = self._iterations(len(X_unlabeled))
         self.n_features_in_ = X.shape[1]
