@@ -213,7 +213,7 @@ def test_the_defaults_of_the_solvers_obey_the_rules(solver):
         ("loss", "hinge", "must be 'shg' or 'sshg' or 'ramp' or 'da', got 'hinge'"),
         ("loss", 3, "must be 'shg' or 'sshg' or 'ramp' or 'da', got 3"),
         ("C", 0, "must be a number > 0, got 0"),
-        ("C_unlabeled", -1, "must be a number >= 0 or null, got -1"),
+        ("C_star", -1, "must be a number >= 0 or null, got -1"),
     ],
 )
 def test_a_rule_says_what_it_accepts(name, value, text):
@@ -225,7 +225,7 @@ def test_a_rule_says_what_it_accepts(name, value, text):
 def test_a_rule_accepts_its_closed_end_and_its_words():
     assert [RULES["step"].parse("10^-3"), RULES["step"].parse(1)] == [0.001, 1.0]
     assert (RULES["ramp_s"].parse(0), RULES["loss"].parse("da")) == (0.0, "da")
-    assert RULES["C_unlabeled"].parse(None) is None
+    assert RULES["C_star"].parse(None) is None
 
 
 def test_listing_shows_what_can_and_what_cannot_be_used(folder, tmp_path):
