@@ -22,8 +22,8 @@ class SolverInfo:
     params : tuple of str
         Constructor parameters; a test compares them with the class.
     batched : tuple of str
-        The parameters that ``cv_decision_function`` may vary at once: a grid is cut along all
-        others, and each share is trained in one pass.
+        The parameters that ``cv_decision_function`` or ``fit_points`` may vary at once: a grid is
+        cut along all others, and each share is trained in one pass.
     reference : str
         Where the method was published.
     metrics : tuple of str
