@@ -119,11 +119,14 @@ class BGS3VM(KernelS3VM):
     ) -> int:
         """Return the bytes of a panel and of the support vectors; see the base class."""
         budgets = self._budgets(n_labeled, n_unlabeled)
-        n_steps = min(_panel_steps(sum(budgets)), max(n_labeled, n_unlabeled))
-        n_rows = min(n_steps, n_labeled) + min(n_steps, n_unlabeled)
-        n_candidates = min(sum(budgets) + n_rows, n_labeled + n_unlabeled)
-        panel = 8 * n_rows * (n_candidates + 4 * n_inputs)
-        support = 8 * n_candidates * (4 * n_inputs + 8)
+        n_steps = _panel_steps(sum(budgets))
+        n_rows = n_candidates = 0
+        for size, budget in zip((n_labeled, n_unlabeled), budgets, strict=True):
+            drawn = min(n_steps, size)
+            n_rows += drawn
+            n_candidates += min(budget + drawn, size)
+        panel = 8 * n_rows * (n_candidates + 3 * n_inputs)
+        support = 8 * n_candidates * (3 * n_inputs + 8)
         return max(panel + support, expansion_memory(sum(budgets), n_inputs))
 
     def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:

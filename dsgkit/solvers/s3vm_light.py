@@ -124,7 +124,7 @@ class S3VMLight(KernelS3VM):
     >>> y = np.repeat([1, -1], 110)
     >>> labeled = np.arange(0, 220, 11)
     >>> unlabeled = np.setdiff1d(np.arange(220), labeled)
-    >>> model = S3VMLight(C=10.0, sigma=0.5).fit(X[labeled], y[labeled], X[unlabeled])
+    >>> model = S3VMLight(C=100.0, sigma=0.5).fit(X[labeled], y[labeled], X[unlabeled])
     >>> bool(np.mean(model.transduction_ == y[unlabeled]) > 0.95)
     True
     """

@@ -87,7 +87,7 @@ def test_with_budgets_for_all_rows_it_is_plain_kernel_descent():
             step += 2.0 * (1 if f[20 + j] >= 0 else -1) * K[20 + j]
         f += (step - f) / t
     np.testing.assert_allclose(model.decision_function(rows), f, atol=1e-9)
-    assert not (model.n_support_ == [20, 10]).all()
+    assert model.n_support_[1] > 10  # what the default budget would be
 
 
 @pytest.mark.parametrize(("labeled", "share", "most"), [(6, 0.25, (6, 50)), (1, 0.003, (1, 1))])
@@ -136,11 +136,14 @@ def test_any_two_labels_and_lazy_rows_give_the_same_model():
     np.testing.assert_array_equal(lazy, expected)
 
 
-@pytest.mark.parametrize(("n_unlabeled", "share"), [(1000, 0.2), (4000, 0.2), (20_000, 0.005)])
-def test_predicted_memory_is_what_is_allocated(n_unlabeled, share):
-    X, y, U = problem(100, n_unlabeled, 20)
+@pytest.mark.parametrize(
+    ("n_unlabeled", "n_inputs", "share"),
+    [(1000, 20, 0.2), (4000, 5, 0.2), (2000, 200, 0.2), (20_000, 20, 0.005)],
+)
+def test_predicted_memory_is_what_is_allocated(n_unlabeled, n_inputs, share):
+    X, y, U = problem(100, n_unlabeled, n_inputs)
     model = BGS3VM(10.0, unlabeled_budget=share)
-    needed = model.memory_needed(100, n_unlabeled, 20)
+    needed = model.memory_needed(100, n_unlabeled, n_inputs)
     model.fit(X, y, U)  # compiles
     tracemalloc.start()
     try:
@@ -148,7 +151,7 @@ def test_predicted_memory_is_what_is_allocated(n_unlabeled, share):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert needed == pytest.approx(peak, rel=0.25)
+    assert needed == pytest.approx(peak, rel=0.1)
 
 
 def test_memory_is_that_of_the_budgets_not_of_all_pairs():
