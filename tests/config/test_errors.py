@@ -160,7 +160,7 @@ def with_solver(lines):
         ),
         (
             HEAD + "solvers: {bls3vm: {params: {ramp_s: 0.5}}}\n",
-            "c.yaml:2: solvers.bls3vm.params.ramp_s: must be a number between -1 and 0, got 0.5",
+            "c.yaml:2: solvers.bls3vm.params.ramp_s: must be a number > -1 and <= 0, got 0.5",
         ),
         (
             HEAD + "solvers: {qsg_s2auc: {params: {sigma: 1, batch_size: 1e300}}}\n",
