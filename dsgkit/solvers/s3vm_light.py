@@ -64,10 +64,10 @@ class S3VMLight(KernelS3VM):
     + C*/n_unlabeled sum_u w(z_u) max(0, 1 - z_u (f(x_u) + b))``,
 
     where p is the share of positives among the labelled rows, ``w(-1) = 1`` and
-    ``w(+1) = (1-p)/p``. With p = 1/2 the last term is, at the best labels, the mean symmetric hinge
-    ``C* mean max(0, 1 - |f + b|)``: the objective of the other S3VMs with an intercept and a
-    balance of the classes. ``svm_learn -c c`` is ``C = c n_labeled``, ``C_star = c n_unlabeled``;
-    other ratios take its cost factors of single rows.
+    ``w(+1) = (1-p)/p``. With p = 1/2, and where labels are the signs of the values, the last term
+    is the mean symmetric hinge ``C* mean max(0, 1 - |f + b|)``: the objective of the other S3VMs
+    with an intercept and a balance of the classes. ``svm_learn -c c`` is ``C = c n_labeled`` with
+    ``C_star = c n_unlabeled``; other ratios take its cost factors of single rows.
 
     A machine trained on the labelled rows gives the top rows the positive label. The unlabelled
     costs then grow from 1e-5 of their size by factors of 1.5. At each size, as long as a positive
@@ -75,9 +75,13 @@ class S3VMLight(KernelS3VM):
     the machine is trained again. A switch lowers the objective at the present f, and training
     lowers it again, so this ends; where rounding hides that the objective falls, it ends as well.
 
-    At least 30 machines are trained by libsvm, and one more after every switch: O(n^2) time each in
-    practice for n labelled and unlabelled rows, up to O(n^2.3). They share one kernel matrix: 8 n^2
-    bytes, and up to 200 MiB of libsvm. libsvm cannot go on from an earlier solution.
+    At least 30 machines are trained by libsvm, and one more after every switch. For n labelled and
+    unlabelled rows a fit takes about O(n^2.3) time (measured up to n = 10,000). The machines share
+    one kernel matrix: 8 n^2 bytes, and up to 200 MiB of libsvm. libsvm cannot go on from an earlier
+    solution.
+
+    Where C is so small that no value comes near the margin, the intercept is that of the more
+    costly class, and so is the sign of every value; ``transduction_`` still has both labels.
 
     Parameters
     ----------
