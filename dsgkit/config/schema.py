@@ -239,7 +239,8 @@ class SolverSpec(_Spec):
     grid : dict
         Parameters chosen by cross-validation, each with the values to choose from.
     then : dict
-        Parameters chosen in the same way afterwards, at the best values of ``grid``.
+        Parameters chosen in the same way afterwards, at the best values of ``grid``; while that is
+        searched, they have their value in ``params``, or their default.
     search_unlabeled : int or "all"
         Unlabelled rows used while choosing.
     max_unlabeled : int, optional
@@ -276,7 +277,7 @@ class SolverSpec(_Spec):
     def _fits_solver(self, info: ValidationInfo) -> SolverSpec:
         if solver := _solver_info(self.kind, info):
             self._check_names(solver.params)
-        for part, others in (("grid", ("params",)), ("then", ("params", "grid"))):
+        for part, others in (("grid", ("params",)), ("then", ("grid",))):
             for name in getattr(self, part):
                 for other in others:
                     if name in getattr(self, other):

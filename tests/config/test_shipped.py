@@ -75,7 +75,7 @@ def test_the_default_is_the_setting_of_the_second_paper(name):
     for solver in experiment.solvers.values():
         assert solver.grid["C"] == solver.grid["sigma"] == TENS
     tsgs = experiment.solvers["tsgs3vm"]
-    assert tsgs.params == {"batch_size": 256}
+    assert tsgs.params["batch_size"] == 256
     assert tsgs.then == {"step": TENS[:4]}
 
 
