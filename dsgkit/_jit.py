@@ -31,6 +31,8 @@ import numba
 from numba import njit, prange
 from numba.core.caching import FunctionCache
 
+from dsgkit.sources import sources_hash
+
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 __all__ = ["exact", "exact_parallel", "fast", "fast_parallel", "prange", "reducing_parallel"]
@@ -42,15 +44,10 @@ _NEVER_COMPILED = {"cli.py", "config", "data", "experiment", "report", "signals.
 @functools.cache
 def _cache_folder() -> str:
     """Return the folder for this version of the sources that holds compiled functions."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    root = Path(__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        name = path.relative_to(root)
-        if name.parts[0] not in _NEVER_COMPILED:
-            digest.update(str(name).encode() + path.read_bytes())
+    version = hashlib.sha256(f"{numba.__version__} {sources_hash(_NEVER_COMPILED)}".encode())
     home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     base = Path(home) if home else Path.home() / ".cache"
-    return str(base / "dsgkit" / "compiled" / digest.hexdigest()[:16])
+    return str(base / "dsgkit" / "compiled" / version.hexdigest()[:16])
 
 
 class _SharedCache(FunctionCache):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -20,13 +21,25 @@ from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import FAILURES, Limits
 from dsgkit.experiment.plan import Cell, Point, Task, make_plan, solver_info
 from dsgkit.experiment.progress import RunProgress
-from dsgkit.experiment.results import CONFIG, DATASET, PLAN
+from dsgkit.experiment.results import CONFIG, DATASET, PLAN, read_plan
 from dsgkit.experiment.reuse import copy_records
 from dsgkit.experiment.schedule import Schedule
 from dsgkit.experiment.selection import best_point
-from dsgkit.experiment.store import Record, Store, check_writable, write_file
+from dsgkit.experiment.store import (
+    CELLS,
+    Record,
+    Store,
+    check_writable,
+    read_records,
+    write_file,
+)
 from dsgkit.experiment.workers import Listener, LocalWorkers
+from dsgkit.solvers.registry import is_import_path
+from dsgkit.sources import sources_hash
 from dsgkit.threads import available_threads
+
+PLANNED_FROM = ".plan"
+"""In a results folder: a hash of what its plan was made from."""
 
 _MEMORY_OF_A_SEARCH = 2 * 2**30
 
@@ -87,9 +100,14 @@ class Options:
     fail_fast: bool = False
     progress: bool = True
 
-    def settled(self, store: Store, key: str) -> bool:
-        """Whether a cell needs no run: it has a result, or would end as it did before."""
-        ending = store.ending(key)
+    def settled(self, ending: Record | None) -> bool:
+        """Whether a cell needs no run: it has a result, or would end as it did before.
+
+        Parameters
+        ----------
+        ending : dict or None
+            Its record, or what `Store.ending` tells of it.
+        """
         if ending is None:
             return False
         if ending["status"] in FAILURES:
@@ -160,30 +178,57 @@ def run_experiment(
     options = options or Options()
     check_writable(folder)  # before hours of download, or of parsing
     dataset = load_dataset(experiment.dataset)
+    if not options.fresh and (outcome := _finished_before(experiment, dataset, folder, options)):
+        return outcome
     plan = make_plan(experiment, dataset)
     with Store(folder, fresh=options.fresh) as store:
         write_file(folder / CONFIG, experiment.to_yaml())
         write_file(folder / DATASET, json.dumps(dataset.describe(), indent=2) + "\n")
         write_file(folder / PLAN, _plan_text(plan))
+        write_file(folder / PLANNED_FROM, _planned_from(experiment, dataset))
         if not options.fresh:
             copy_records(store, {task.key for task in plan})
-        schedule = Schedule(plan, lambda key: options.settled(store, key))
+        schedule = Schedule(plan, lambda key: options.settled(store.ending(key)))
         run = _Run(experiment, dataset, store, schedule, options)
         if schedule.tasks:
             run.run()
-        keys = {task.key for task in plan}
+        endings = {task.key: store.ending(task.key) or {"status": "ok"} for task in plan}
         return Outcome(
             folder,
             computed=run.computed,
-            reused=len(keys) - len(schedule.tasks),
+            reused=len(endings) - len(schedule.tasks),
             left=len(schedule.tasks) - run.computed,
-            ended=[
-                store.record(key)
-                for key in dict.fromkeys(task.key for task in plan)
-                if (store.ending(key) or {"status": "ok"})["status"] != "ok"
-            ],
+            ended=[store.record(key) for key, end in endings.items() if end["status"] != "ok"],
             set_aside=store.set_aside,
         )
+
+
+def _finished_before(
+    experiment: Experiment, dataset: Dataset, folder: Path, options: Options
+) -> Outcome | None:
+    """Return the outcome if the stored plan is still the plan, and nothing of it is left.
+
+    Making the plan imports the solvers, which takes a second.
+    """
+    try:
+        current = (folder / PLANNED_FROM).read_text() == _planned_from(experiment, dataset)
+    except OSError:
+        return None
+    plan = read_plan(folder) if current else None
+    if plan is None or any(is_import_path(spec.kind) for spec in experiment.solvers.values()):
+        return None  # classes of one's own may have changed
+    records, unreadable = read_records(folder / CELLS)
+    found = {entry["key"]: records.get(entry["key"]) for entry in plan}
+    if unreadable or not all(map(options.settled, found.values())):
+        return None
+    ended = [record for record in found.values() if record and record["status"] != "ok"]
+    return Outcome(folder, reused=len(found), ended=ended)
+
+
+def _planned_from(experiment: Experiment, dataset: Dataset) -> str:
+    """Return a hash of all that a plan is made from."""
+    parts = experiment.to_yaml(), dataset.content_hash, sources_hash()
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest() + "\n"
 
 
 def _plan_text(plan: Sequence[Task]) -> str:

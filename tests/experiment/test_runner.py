@@ -45,6 +45,22 @@ def without_measurements(record):
     }
 
 
+def test_nothing_is_planned_again_where_nothing_is_left(toy, monkeypatch):
+    first, folder = run(toy)
+    with monkeypatch.context() as patch:
+        patch.setattr("dsgkit.experiment.runner.make_plan", None)
+        again, _ = run(toy)
+        assert (again.computed, again.reused, again.ended) == (0, first.computed, [])
+        with pytest.raises(TypeError):  # planned again
+            run(toy, overrides=["seed=1"])
+        patch.setattr("dsgkit.experiment.runner.sources_hash", lambda: "edited")
+        with pytest.raises(TypeError):
+            run(toy)
+    (folder / "cells.jsonl").write_text("")
+    again, _ = run(toy)
+    assert again.computed == first.computed
+
+
 def test_a_whole_experiment(toy):
     outcome, folder = run(toy)
     stored = records(folder)
