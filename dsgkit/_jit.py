@@ -44,7 +44,8 @@ _NEVER_COMPILED = {"cli.py", "config", "data", "experiment", "report", "signals.
 @functools.cache
 def _cache_folder() -> str:
     """Return the folder for this version of the sources that holds compiled functions."""
-    version = hashlib.sha256(f"{numba.__version__} {sources_hash(_NEVER_COMPILED)}".encode())
+    sources = sources_hash(Path(__file__).parent, _NEVER_COMPILED)
+    version = hashlib.sha256(f"{numba.__version__} {sources}".encode())
     home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     base = Path(home) if home else Path.home() / ".cache"
     return str(base / "dsgkit" / "compiled" / version.hexdigest()[:16])
