@@ -106,7 +106,7 @@ def cli() -> None:
     "--timeout",
     metavar="SECONDS",
     type=click.FloatRange(min=0, min_open=True),
-    help="Stop a cell that takes longer, loading and compiling aside.",
+    help="Stop a cell that takes longer; loading, and compiling by a fit on few rows, are aside.",
 )
 @click.option(
     "--memory-limit",

@@ -103,14 +103,15 @@ class Bench:
         gc.freeze()  # imported modules stay: looking through them takes 20 ms in every cell
 
 
-def run_job(job: Job, begun: Callable[[], object] = lambda: None) -> Record:
+def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Record:
     """Run a cell in this process and return its record; what goes wrong is part of the record.
 
     Parameters
     ----------
     job : Job
-    begun : callable
-        Called when data are loaded and code is compiled: limits of time count from there.
+    reached : callable
+        Called with ``loaded`` when the data are there, and with ``begun`` when code is compiled as
+        well: the limit of time counts from there.
     """
     cell, clock = job.task.cell, Clock()
     record = _header(job)
@@ -119,9 +120,10 @@ def run_job(job: Job, begun: Callable[[], object] = lambda: None) -> Record:
             record["environment"] = _prepare_process(job)
             bench = _bench_of(job)
             bench.split(cell.trial)
+        reached("loaded")
         with clock.phase("compile"):
             bench.warm_up(cell)
-        begun()
+        reached("begun")
         reset_peak_memory()
         record |= _search(bench, job, clock) if cell.kind == "search" else _fit(bench, job, clock)
     except Exception as error:
@@ -238,9 +240,9 @@ def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
     at_test = trained + (1 - trained) * n_test / (n_test + len(split.y_unlabeled))
     with clock.phase("predict"):
         with progress.part(trained, at_test):
-            test_values = estimator.decision_function(split.X_test) if n_test else None
+            test_values = _predicted(estimator, split.X_test) if n_test else None
         with progress.part(at_test, 1):
-            values = estimator.decision_function(split.X_unlabeled)
+            values = _predicted(estimator, split.X_unlabeled)
     with clock.phase("evaluate"):
         scores = bench.protocol.judge(split.y_unlabeled, values)
         if test_values is not None and split.y_test is not None:
@@ -252,6 +254,16 @@ def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
         "peak_memory": memory,
         **scores,
     }
+
+
+def _predicted(estimator: Any, rows: Any) -> Any:
+    """Return a fitted function's values at some rows, which must be one finite number each."""
+    values = np.asarray(estimator.decision_function(rows))
+    if values.shape != (len(rows),):
+        raise FitError(f"decision_function returned shape {values.shape} for {len(rows):,} rows")
+    if not np.isfinite(values).all():
+        raise FitError("decision_function returned values that are not finite")
+    return values
 
 
 def _resolved(estimator: Any) -> Record:

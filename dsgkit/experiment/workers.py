@@ -30,8 +30,11 @@ from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.store import Record
 from dsgkit.progress import listening
 
-PREPARATION = 900.0
-"""Seconds for starting, loading data and compiling, on top of a cell's own time limit."""
+LOADING = 900.0
+"""Seconds for starting and loading data, on top of a cell's own time limit."""
+
+COMPILING = 120.0
+"""Seconds for compiling, which is a fit on a few rows, on top of a cell's own time limit."""
 
 CHECK_SECONDS = 0.05
 """How often time and memory are looked at, where there is a limit."""
@@ -157,7 +160,7 @@ class _Worker:
         """Hand over a job; return whether the process was there to take it."""
         self.job = job
         timeout = job.limits.timeout
-        self._deadline = None if timeout is None else time.monotonic() + timeout + PREPARATION
+        self._deadline = None if timeout is None else time.monotonic() + timeout + LOADING
         try:
             self.connection.send(job)
         except OSError:
@@ -177,8 +180,9 @@ class _Worker:
                 what, content = self.connection.recv()
                 if what == "ended":
                     return content
-                if what == "begun" and self.job.limits.timeout is not None:
-                    self._deadline = time.monotonic() + self.job.limits.timeout
+                if what == "reached" and self.job.limits.timeout is not None:
+                    more = COMPILING if content == "loaded" else 0.0
+                    self._deadline = time.monotonic() + self.job.limits.timeout + more
                 if what == "progress":
                     on_progress(self.job, content)
         except (EOFError, OSError):
@@ -263,7 +267,7 @@ def serve(connection: int, trace: int) -> None:
 
 def _run(job: Job, connection: Connection) -> None:
     with listening(_Reporter(connection)):
-        record = run_job(job, begun=lambda: connection.send(("begun", None)))
+        record = run_job(job, reached=lambda stage: connection.send(("reached", stage)))
     connection.send(("ended", record))
 
 

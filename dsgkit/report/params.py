@@ -46,7 +46,7 @@ def _choices(results: Results, title: str) -> list[dict[str, Any]]:
     rows = []
     for solver in results.solvers:
         spec = results.experiment.solvers.get(solver)
-        for name, values in (spec.grid if spec else {}).items():
+        for name, values in ({**spec.grid, **spec.then} if spec else {}).items():
             edges = _edges(values)
             rows += [
                 {

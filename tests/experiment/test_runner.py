@@ -21,6 +21,7 @@ from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.experiment.selection import best_point
 from dsgkit.progress import listening
 from dsgkit.report import text_table, write_report
+from dsgkit.report.html import write_page
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.registry import SOLVERS, SolverInfo
 
@@ -317,6 +318,20 @@ def test_a_corrupted_record_is_told_and_its_cell_runs_again(toy):
     )
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [(np.nan, "values that are not finite"), (None, r"shape (1,) for 120 rows")],
+)
+def test_values_that_are_none_are_told(toy, monkeypatch, wrong, words):
+    def decide(self, X):
+        return np.zeros(1) if wrong is None else np.full(len(X), wrong)
+
+    monkeypatch.setattr(SAMULT, "decision_function", decide)
+    outcome, _ = run(toy)
+    assert len(outcome.failures) == 4
+    assert all(f"decision_function returned {words}" in r["message"] for r in outcome.failures)
+
+
 def test_what_a_users_solver_says_of_itself_need_not_fit_json(toy, monkeypatch):
     original = SAMULT.fit
 
@@ -399,4 +414,8 @@ def test_a_classifier_is_searched_twice_and_judged_by_its_error(toy, own_modules
     paths = {path.name for path in write_report([results], folder)}
     assert paths >= {"error_table.csv", "balance_table.md", "error_boxplot.pdf", "time_curve.png"}
     assert "auc_table.csv" not in paths
+    chosen = (folder / "tables" / "params_table.csv").read_text()
+    assert "Centroid,C,1," in chosen and "Centroid,shift,0," in chosen
+    page = write_page([results], folder / "page.html").read_text()
+    assert "C 1..2 (2); then shift -9..9 (3)" in page
     assert "Error on the unlabelled rows in percent" in text_table([results])

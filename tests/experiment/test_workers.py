@@ -136,7 +136,7 @@ def test_warming_up_may_take_longer_than_the_limit_but_not_forever(folder, monke
     jobs = jobs_of(folder, {way: search(way, above=1) for way in ("sleep", "segfault")})
     with LocalWorkers(2) as workers:
         workers.submit(jobs["segfault"])
-        monkeypatch.setattr(workers_module, "PREPARATION", 2.0)
+        monkeypatch.setattr(workers_module, "COMPILING", 2.0)
         workers.submit(limited(jobs["sleep"], timeout=0.5))
         records = run_all(workers, [])
     assert {way: (r["status"], r["message"]) for way, r in records.items()} == {

@@ -168,14 +168,20 @@ def _solvers(experiment: Experiment) -> Layout:
 
 def _solver(spec: SolverSpec) -> list[Cell]:
     points = math.prod(map(len, spec.grid.values()))
+    later = math.prod(map(len, spec.then.values()))
+    fixed = {name: value for name, value in spec.params.items() if name not in spec.then}
+    grid, then = (
+        _listed({name: grid_text(values) for name, values in part.items()})
+        for part in (spec.grid, spec.then)
+    )
     limit = "" if spec.max_unlabeled is None else f", fitted up to {spec.max_unlabeled:,}"
     searched = spec.search_unlabeled if points > 1 else "–"
     return [
         Cell(spec.label),
         Cell(spec.kind),
-        Cell(_listed({name: value_text(value) for name, value in spec.params.items()})),
-        Cell(_listed({name: grid_text(values) for name, values in spec.grid.items()})),
-        Cell(f"{points:,}", value=points),
+        Cell(_listed({name: value_text(value) for name, value in fixed.items()})),
+        Cell(f"{grid}; then {then}" if spec.then else grid),
+        Cell(f"{points:,}, then {later:,}" if spec.then else f"{points:,}", value=points),
         Cell((searched if isinstance(searched, str) else f"{searched:,}") + limit),
     ]
 
