@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dsgkit.experiment.limits import FAILURES
+from dsgkit.experiment.limits import FAILURES, status_words
 from dsgkit.experiment.store import Record
 
 MOST_LINES = 20
@@ -64,7 +64,7 @@ def _groups(ended: Iterable[Record], tracebacks: bool) -> list[str]:
 
 
 def _reason(record: Record) -> str:
-    words = record["status"].replace("_", " ")
+    words = status_words(record["status"])
     first = (record.get("message") or words).partition("\n")[0]
     told = record["status"] == "failed" or first.startswith(words)
     return first if told else f"{words}: {first}"

@@ -11,6 +11,11 @@ FAILURES = ("failed", "crashed")
 """Statuses of cells that went wrong: an exception, or a worker process that died."""
 
 
+def status_words(status: str) -> str:
+    """Return a status as it is printed."""
+    return status.replace("_", " ")
+
+
 @dataclass(frozen=True)
 class Limits:
     """Limits of one cell.

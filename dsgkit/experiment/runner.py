@@ -178,14 +178,17 @@ def run_experiment(
     options = options or Options()
     check_writable(folder)  # before hours of download, or of parsing
     dataset = load_dataset(experiment.dataset)
-    if not options.fresh and (outcome := _finished_before(experiment, dataset, folder, options)):
+    planned_from = _planned_from(experiment, dataset)
+    if not options.fresh and (
+        outcome := _finished_before(experiment, planned_from, folder, options)
+    ):
         return outcome
     plan = make_plan(experiment, dataset)
     with Store(folder, fresh=options.fresh) as store:
         write_file(folder / CONFIG, experiment.to_yaml())
         write_file(folder / DATASET, json.dumps(dataset.describe(), indent=2) + "\n")
         write_file(folder / PLAN, _plan_text(plan))
-        write_file(folder / PLANNED_FROM, _planned_from(experiment, dataset))
+        write_file(folder / PLANNED_FROM, planned_from)
         if not options.fresh:
             copy_records(store, {task.key for task in plan})
         schedule = Schedule(plan, lambda key: options.settled(store.ending(key)))
@@ -204,14 +207,14 @@ def run_experiment(
 
 
 def _finished_before(
-    experiment: Experiment, dataset: Dataset, folder: Path, options: Options
+    experiment: Experiment, planned_from: str, folder: Path, options: Options
 ) -> Outcome | None:
     """Return the outcome if the stored plan is still the plan, and nothing of it is left.
 
     Making the plan imports the solvers, which takes a second.
     """
     try:
-        current = (folder / PLANNED_FROM).read_text() == _planned_from(experiment, dataset)
+        current = (folder / PLANNED_FROM).read_text() == planned_from
     except OSError:
         return None
     plan = read_plan(folder) if current else None
@@ -291,12 +294,14 @@ class _Run:
     def _next(self, bar: RunProgress) -> Job | None:
         """Return the next job that can start; a fit that cannot be made ends here."""
         while (task := self.schedule.pop()) is not None:
-            job = self._job(task, {})
+            searches = [self.store.record(key) for key in task.needs]
             try:
-                searches = [self.store.record(key) for key in task.needs]
-                return self._job(task, choose(task.cell, searches, smallest=self.smallest))
+                chosen = choose(task.cell, searches, smallest=self.smallest)
             except FitError as error:
+                job = self._job(task, {})
                 self._finish(job, failed_record(job, error), bar)
+            else:
+                return self._job(task, chosen)
         return None
 
     def _job(self, task: Task, chosen: Point) -> Job:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.endings import cells, describe_endings
-from dsgkit.experiment.limits import FAILURES
+from dsgkit.experiment.limits import FAILURES, status_words
 from dsgkit.experiment.results import PLAN, read_plan
 from dsgkit.experiment.store import CELLS, IDENTITY, Record, holds, read_records, running
 
@@ -125,7 +125,7 @@ def _by_solver(status: Status) -> list[str]:
 
 
 def _counts(ended: Counter[str], total: int) -> str:
-    others = [f"{n} {status.replace('_', ' ')}" for status, n in ended.items() if status != "ok"]
+    others = [f"{n} {status_words(status)}" for status, n in ended.items() if status != "ok"]
     left = total - ended.total()
     parts: Sequence[str] = [*sorted(others), *([f"{left} left"] if left else [])]
     return f"{ended['ok']:>5} of {total}" + (f" ({', '.join(parts)})" if parts else "")

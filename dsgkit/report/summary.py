@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dsgkit.errors import ResultsError
+from dsgkit.experiment.limits import status_words
 from dsgkit.experiment.results import Results
 
 NOT_RUN = "not run"
@@ -111,11 +112,6 @@ def _entry(solver: str, size: Size, rows: Any, column: str, planned: int) -> Ent
         others=others,
         needed=None if math.isnan(needed) else int(needed),
     )
-
-
-def status_words(status: str) -> str:
-    """Return a status as it is printed."""
-    return status.replace("_", " ")
 
 
 def has_values(results: Results, column: str) -> bool:

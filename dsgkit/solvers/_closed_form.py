@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.solvers._pairwise_quadratic import PairwiseRisk, Response, cv_values, grid_flops
 from dsgkit.solvers._validation import check_columns, check_training_rows
-from dsgkit.solvers.base import FUNCTION_FLOPS, PairwiseAUCEstimator, encode_labels
+from dsgkit.solvers.base import PairwiseAUCEstimator, encode_labels, expansion_flops
 
 
 class ClosedFormEstimator(PairwiseAUCEstimator):
@@ -142,11 +142,7 @@ class ClosedFormEstimator(PairwiseAUCEstimator):
 
     def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
         """Return about the operations of a kernel expansion at all rows; see the base class."""
-        return (
-            n_rows
-            * self._matrix_size(n_labeled, n_unlabeled)
-            * (4.0 * n_inputs + 2 * FUNCTION_FLOPS + 4)
-        )
+        return expansion_flops(n_rows, self._matrix_size(n_labeled, n_unlabeled), n_inputs)
 
     def cv_decision_function(
         self,

@@ -10,21 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.kernels import gaussian_expansion
 from dsgkit.solvers._validation import check_above_zero, check_columns, check_training_rows
-from dsgkit.solvers.base import FUNCTION_FLOPS, SemiSupervisedClassifier, encode_labels
+from dsgkit.solvers.base import SemiSupervisedClassifier, encode_labels
 from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 
 
-def expansion_flops(n_rows: float, n_centers: float, n_inputs: int) -> float:
-    """Return the operations of a Gaussian kernel expansion, as the base class counts them."""
-    return n_rows * n_centers * (4.0 * n_inputs + 2 * FUNCTION_FLOPS + 4)
-
-
 class KernelS3VM(SemiSupervisedClassifier):
     """Base of the S3VMs with a function ``sum_j coef[j] k(centers[j], x) + intercept``.
 
-    A subclass checks its own parameters and computes the fitted attributes.
+    A subclass checks its further parameters and computes the fitted attributes.
 
     Attributes
     ----------
@@ -63,9 +58,6 @@ class KernelS3VM(SemiSupervisedClassifier):
         MemoryLimitError
             If the fit needs more than the limit; before anything is allocated.
         """
-        check_above_zero(C=self.C, sigma=self.sigma)
-        if self.C_star is not None:
-            check_above_zero(C_star=self.C_star)
         self._check_params()
         check_training_rows(X, y, X_unlabeled)
         positive = encode_labels(y)
@@ -88,8 +80,10 @@ class KernelS3VM(SemiSupervisedClassifier):
         raise NotImplementedError
 
     def _check_params(self) -> None:
-        """Raise `DataError` for a parameter value of the subclass that is out of range."""
-        raise NotImplementedError
+        """Raise `DataError` for a parameter value that is out of range."""
+        check_above_zero(C=self.C, sigma=self.sigma)
+        if self.C_star is not None:
+            check_above_zero(C_star=self.C_star)
 
     def _unlabeled_weight(self, n_labeled: int, n_unlabeled: int) -> float:
         """Return the weight C* of the mean loss of the unlabelled rows."""

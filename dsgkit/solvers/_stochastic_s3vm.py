@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.engine import ConstantStep, DSGModel, Problem, Source
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives.s3vm import UNLABELED_LOSSES, S3VMObjective
+from dsgkit.solvers._doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers._validation import (
     check_above_zero,
     check_between,
-    check_columns,
     check_count,
     check_one_of,
     check_projections,
@@ -54,7 +51,7 @@ def finite_models(model: DSGModel) -> NDArray[np.bool_]:
     return np.asarray(np.isfinite(model.coefficients).all(axis=(0, 1)))
 
 
-class StochasticS3VM(SemiSupervisedClassifier):
+class StochasticS3VM(DoublyStochasticEstimator, SemiSupervisedClassifier):
     """Base of the solvers that follow stochastic gradients of the S3VM objective.
 
     Subclasses implement `_train` and `_iterations`, and say what they cost.
@@ -112,12 +109,6 @@ class StochasticS3VM(SemiSupervisedClassifier):
         self.n_features_in_ = X.shape[1]
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the function values at the rows of ``X``, shape (n,); any number of rows."""
-        check_is_fitted(self, "model_")
-        check_columns(X, self.n_features_in_)
-        return self.model_.decision_function(X)[:, 0].astype(np.float64)
-
     def fit_points(
         self, X: Any, y: Any, X_unlabeled: Any, points: Sequence[Mapping[str, Any]]
     ) -> PointModels:
@@ -129,16 +120,11 @@ class StochasticS3VM(SemiSupervisedClassifier):
         """
         return TogetherModels(self._train_points(X, y, X_unlabeled, points))
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model to a ``.npz`` file; `dsgkit.load_model` reads it."""
-        check_is_fitted(self, "model_")
-        self.model_.save(path)
-
     def _train_points(
         self, X: Any, y: Any, X_unlabeled: Any, points: Sequence[Mapping[str, Any]]
     ) -> list[DSGModel]:
         """Return the trained models of all points, everything checked."""
-        settings = self._settings(points)
+        settings = self._settings(points, PER_MODEL)
         check_training_rows(X, y, X_unlabeled)
         positive = encode_labels(y)
         shared = settings[0]
@@ -150,17 +136,6 @@ class StochasticS3VM(SemiSupervisedClassifier):
         if not any(finite_models(model).any() for model in models):
             check_projections(X_unlabeled, shared.sigma)
         return models
-
-    def _settings(self, points: Sequence[Mapping[str, Any]]) -> list[StochasticS3VM]:
-        """Return an estimator for each point, its parameters checked."""
-        settings = [clone(self).set_params(**point) for point in points]
-        for setting in settings:
-            setting._check_params()
-        params = [setting.get_params() for setting in settings]
-        shared = [name for name in params[0] if name not in PER_MODEL]
-        if any(p[name] != params[0][name] for p in params for name in shared):
-            raise DataError(f"points of one pass must agree in {', '.join(shared)}")
-        return settings
 
     def _check_params(self) -> None:
         """Raise `DataError` for a parameter value that cannot be used."""

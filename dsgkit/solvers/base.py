@@ -17,6 +17,11 @@ FUNCTION_FLOPS = 20.0
 """What an exponential, or a cosine and sine together, count as in ``flops``."""
 
 
+def expansion_flops(n_rows: float, n_centers: float, n_inputs: int) -> float:
+    """Return the operations of a Gaussian kernel expansion, as the base class counts them."""
+    return n_rows * n_centers * (4.0 * n_inputs + 2 * FUNCTION_FLOPS + 4)
+
+
 def encode_labels(y: Any) -> NDArray[np.bool_]:
     """Return which rows are positive: those with the larger of exactly two labels.
 

@@ -12,8 +12,9 @@ from dsgkit._jit import fast
 from dsgkit.engine.draws import draw_in_passes
 from dsgkit.kernels import expansion_memory, gaussian_gram, row_blocks
 from dsgkit.progress import report
-from dsgkit.solvers._kernel_s3vm import Array, KernelS3VM, expansion_flops
+from dsgkit.solvers._kernel_s3vm import Array, KernelS3VM
 from dsgkit.solvers._validation import check_between, check_count, check_seed
+from dsgkit.solvers.base import expansion_flops
 
 LABELED, UNLABELED = 0, 1
 """Numbers of the two data sources."""
@@ -142,6 +143,7 @@ class BGS3VM(KernelS3VM):
         return expansion_flops(n_rows, sum(self._budgets(n_labeled, n_unlabeled)), n_inputs)
 
     def _check_params(self) -> None:
+        super()._check_params()
         check_count(1, labeled_budget=self.labeled_budget)
         check_between(0, 1, unlabeled_budget=self.unlabeled_budget)
         check_seed(self.random_state)

@@ -7,12 +7,10 @@ from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.errors import FitError
-from dsgkit.kernels import expansion_memory, gaussian_expansion
+from dsgkit.kernels import expansion_memory
 from dsgkit.solvers._concave_convex import RampObjective, minimise
 from dsgkit.solvers._kernel_columns import (
     FEWEST_COLUMNS,
@@ -21,22 +19,15 @@ from dsgkit.solvers._kernel_columns import (
     columns_within,
     gaussian_columns,
 )
+from dsgkit.solvers._kernel_s3vm import Array, KernelS3VM
 from dsgkit.solvers._validation import (
     check_above_zero,
     check_between,
-    check_columns,
     check_count,
     check_switch,
     check_training_rows,
 )
-from dsgkit.solvers.base import (
-    FUNCTION_FLOPS,
-    PointModels,
-    SemiSupervisedClassifier,
-    encode_labels,
-)
-
-Array = NDArray[np.float64]
+from dsgkit.solvers.base import PointModels, encode_labels, expansion_flops
 
 WORKING_ARRAYS = 30
 """Numbers per row that a fit holds beside points and columns."""
@@ -51,7 +42,7 @@ _STEPS_PER_ROW = 1.5
 """Steps of all convex problems together; 0.5 to 1 for a small C, 10 for a large ``C_star``."""
 
 
-class BLS3VM(SemiSupervisedClassifier):
+class BLS3VM(KernelS3VM):
     """Semi-supervised support vector machine on the ramp loss, by a concave-convex procedure.
 
     Over the functions f = h + b, h of the kernel ``exp(-sigma ||x - x'||^2)``, it descends on ::
@@ -175,6 +166,7 @@ class BLS3VM(SemiSupervisedClassifier):
         DivergedError
             If values overflow.
         """
+        # not the base's: how many columns are kept depends on the memory that there is just now
         self._check_params()
         check_training_rows(X, y, X_unlabeled)
         labels = np.where(encode_labels(y), 1.0, -1.0)
@@ -206,12 +198,6 @@ class BLS3VM(SemiSupervisedClassifier):
             del columns  # before the next ones are made
         return PointModels(solved)
 
-    def decision_function(self, X: Any) -> Array:
-        """Return the values of the fitted function at the rows of ``X``, shape (n,)."""
-        check_is_fitted(self, "coef_")
-        check_columns(X, self.n_features_in_)
-        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma) + self.intercept_
-
     def memory_needed(
         self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
     ) -> int:
@@ -232,12 +218,11 @@ class BLS3VM(SemiSupervisedClassifier):
 
     def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
         """Return about the operations of a kernel expansion at all rows; see the base class."""
-        return n_rows * (n_labeled + n_unlabeled) * (4.0 * n_inputs + 2 * FUNCTION_FLOPS + 4)
+        return expansion_flops(n_rows, n_labeled + n_unlabeled, n_inputs)
 
     def _check_params(self) -> None:
-        check_above_zero(C=self.C, sigma=self.sigma, tol=self.tol)
-        if self.C_star is not None:
-            check_above_zero(C_star=self.C_star)
+        super()._check_params()
+        check_above_zero(tol=self.tol)
         check_between(-1, 0, ramp_s=self.ramp_s)
         check_switch(balance=self.balance)
         check_count(1, max_iter=self.max_iter)
@@ -259,7 +244,7 @@ class BLS3VM(SemiSupervisedClassifier):
         """Compute the fitted attributes."""
         n_labeled, n = len(labels), columns.anchor
         n_unlabeled = n - n_labeled
-        C_star = self.C * n_labeled / n_unlabeled if self.C_star is None else self.C_star
+        C_star = self._unlabeled_weight(n_labeled, n_unlabeled)
         objective = RampObjective(
             labels,
             weight=self.C / n_labeled,

@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.engine import DecreasingStep, Problem, Source, sizes, train, train_values
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
+from dsgkit.solvers._doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers._validation import (
     check_above_zero,
     check_between,
-    check_columns,
     check_count,
     check_projections,
     check_seed,
@@ -37,7 +34,7 @@ PER_MODEL = ("lam", "gamma", "theta_lam", "t0")
 """Parameters in which the models of one pass may differ."""
 
 
-class QSGS2AUC(PairwiseAUCEstimator):
+class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
     """Semi-supervised AUC maximisation by quadruply stochastic functional gradients.
 
     Minimises ``gamma R_PN + (1 - gamma) (R_PU + R_NU - 1/2) + lam/2 ||f||^2`` with the squared
@@ -156,12 +153,6 @@ class QSGS2AUC(PairwiseAUCEstimator):
         self.n_features_in_ = X.shape[1]
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the function values at the rows of ``X``, shape (n,); any number of rows."""
-        check_is_fitted(self, "model_")
-        check_columns(X, self.n_features_in_)
-        return self.model_.decision_function(X)[:, 0].astype(np.float64)
-
     def cv_decision_function(
         self,
         X: Any,
@@ -213,11 +204,6 @@ class QSGS2AUC(PairwiseAUCEstimator):
         features = float(n_rows) * self._iterations(n_unlabeled) * self.n_features
         return features * (2 * n_inputs + FUNCTION_FLOPS + 4)
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model to a ``.npz`` file; `dsgkit.load_model` reads it."""
-        check_is_fitted(self, "model_")
-        self.model_.save(path)
-
     def _iterations(self, n_unlabeled: int) -> int:
         if self.n_iterations is not None:
             return self.n_iterations
@@ -232,22 +218,11 @@ class QSGS2AUC(PairwiseAUCEstimator):
         self, X: Any, y: Any, X_unlabeled: Any, points: Sequence[Mapping[str, Any]]
     ) -> tuple[list[QSGS2AUC], NDArray[np.bool_]]:
         """Return an estimator for each point and which rows are positive, all of it checked."""
-        models = self._models(points)
+        models = self._settings(points, PER_MODEL)
         check_training_rows(X, y, X_unlabeled)
         positive = encode_labels(y)
         check_projections(X, models[0].sigma)
         return models, positive
-
-    def _models(self, points: Sequence[Mapping[str, Any]]) -> list[QSGS2AUC]:
-        """Return an estimator for each point, its parameters checked."""
-        models = [clone(self).set_params(**point) for point in points]
-        for model in models:
-            model._check_params()
-        settings = [model.get_params() for model in models]
-        shared = [name for name in settings[0] if name not in PER_MODEL]
-        if any(s[name] != settings[0][name] for s in settings for name in shared):
-            raise DataError(f"points of one pass must agree in {', '.join(shared)}")
-        return models
 
     def _check_params(self) -> None:
         """Raise `DataError` for a parameter value that cannot be used."""

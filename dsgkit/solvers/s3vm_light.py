@@ -13,9 +13,9 @@ from sklearn.svm import SVC
 
 from dsgkit.kernels import expansion_memory, gaussian_gram
 from dsgkit.progress import report
-from dsgkit.solvers._kernel_s3vm import Array, KernelS3VM, expansion_flops
+from dsgkit.solvers._kernel_s3vm import Array, KernelS3VM
 from dsgkit.solvers._validation import check_count
-from dsgkit.solvers.base import FUNCTION_FLOPS
+from dsgkit.solvers.base import FUNCTION_FLOPS, expansion_flops
 
 FIRST_SHARE = 1e-5
 """Share of their costs with which the unlabelled rows begin ..."""
@@ -167,6 +167,7 @@ class S3VMLight(KernelS3VM):
         return expansion_flops(n_rows, n_labeled + n_unlabeled, n_inputs)
 
     def _check_params(self) -> None:
+        super()._check_params()
         if self.pairs_per_switch is not None:
             check_count(1, pairs_per_switch=self.pairs_per_switch)
 

@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 
 from dsgkit.errors import ResultsError
+from dsgkit.experiment.limits import status_words
 from dsgkit.experiment.results import SCORES, Results
-from dsgkit.report.summary import NOT_RUN, Size, check_recorded, status_words
+from dsgkit.report.summary import NOT_RUN, Size, check_recorded
 
 CELL = ["solver", "n_unlabeled", "trial"]
 """What a fit is identified by across folders."""

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsgkit.experiment.endings import cause
-from dsgkit.experiment.limits import FAILURES
+from dsgkit.experiment.limits import FAILURES, status_words
 from dsgkit.experiment.results import Results
 from dsgkit.experiment.store import Record
 from dsgkit.report.layout import Cell, Layout
-from dsgkit.report.summary import status_words
 
 
 @dataclass(frozen=True)
