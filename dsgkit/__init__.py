@@ -12,15 +12,15 @@ from typing import Any
 __version__ = "0.1.0"
 
 _EXPORTS = {
-    "QSGS2AUC": "dsgkit.solvers.qsg_s2auc",
-    "SAMULT": "dsgkit.solvers.samult",
-    "PNUAUC": "dsgkit.solvers.pnu_auc",
-    "RFFS2AUC": "dsgkit.solvers.rff_s2auc",
-    "BLS3VM": "dsgkit.solvers.bls3vm",
-    "TSGS3VM": "dsgkit.solvers.tsgs3vm",
-    "FRS3VM": "dsgkit.solvers.frs3vm",
-    "S3VMLight": "dsgkit.solvers.s3vm_light",
-    "BGS3VM": "dsgkit.solvers.bgs3vm",
+    "QSGS2AUC": "dsgkit.solvers.auc.qsg_s2auc",
+    "SAMULT": "dsgkit.solvers.auc.samult",
+    "PNUAUC": "dsgkit.solvers.auc.pnu_auc",
+    "RFFS2AUC": "dsgkit.solvers.auc.rff_s2auc",
+    "BLS3VM": "dsgkit.solvers.s3vm.bls3vm",
+    "TSGS3VM": "dsgkit.solvers.s3vm.tsgs3vm",
+    "FRS3VM": "dsgkit.solvers.s3vm.frs3vm",
+    "S3VMLight": "dsgkit.solvers.s3vm.s3vm_light",
+    "BGS3VM": "dsgkit.solvers.s3vm.bgs3vm",
     "DSGModel": "dsgkit.engine",
     "load_model": "dsgkit.engine",
 }

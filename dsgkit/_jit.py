@@ -10,10 +10,11 @@ on a machine with other work, spinning threads keep from their cores the very on
 (measured: 5 to 20 times slower). It is a default that ``OMP_WAIT_POLICY`` in the environment
 overrides, and it must be set before numba starts its threads.
 
-Compiled code is kept in a folder named by a hash of the sources that it can depend on. numba itself
-looks at the file of a function only, and would go on using code whose callees or constants in other
-files have changed. Within a folder processes take turns: numba writes an index and the code that it
-refers to one after the other, and two that do so at once can leave code under another's name.
+Compiled code is kept in a folder named by a hash of the sources that it can depend on: its module
+and all that this imports from the package. numba itself looks at the file of a function only, and
+would go on using code whose callees or constants in other files have changed. Within a folder
+processes take turns: numba writes an index and the code that it refers to one after the other, and
+two that do so at once can leave code under another's name.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import fcntl
 import functools
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -31,24 +33,52 @@ import numba
 from numba import njit, prange
 from numba.core.caching import FunctionCache
 
-from dsgkit.sources import sources_hash
-
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 __all__ = ["exact", "exact_parallel", "fast", "fast_parallel", "prange", "reducing_parallel"]
 
-_NEVER_COMPILED = {"cli.py", "config", "data", "experiment", "report", "signals.py"}
-"""What compiled code cannot depend on: the numerical modules import none of it."""
+_PACKAGE = Path(__file__).parent
+_IMPORTS = re.compile(
+    rf"^\s*(?:from|import) ({__package__}\b[\w.]*)(?: import (.+))?", re.MULTILINE
+)
 
 
 @functools.cache
-def _cache_folder() -> str:
-    """Return the folder for this version of the sources that holds compiled functions."""
-    sources = sources_hash(Path(__file__).parent, _NEVER_COMPILED)
-    version = hashlib.sha256(f"{numba.__version__} {sources}".encode())
+def sources_of(module: str) -> tuple[Path, ...]:
+    """Return the files of the package that a module's compiled code can depend on.
+
+    Parameters
+    ----------
+    module : str
+        Its full name. It depends on its own file, and on those of all modules that it imports, and
+        that these import.
+    """
+    found: dict[Path, None] = {}
+    left = [module]
+    while left:
+        path = _file_of(left.pop())
+        if path is not None and path not in found:
+            found[path] = None
+            for name, members in _IMPORTS.findall(path.read_text()):
+                left += [name, *(f"{name}.{member}" for member in re.findall(r"\w+", members))]
+    return tuple(sorted(found))
+
+
+def _file_of(module: str) -> Path | None:
+    """Return the file of a module of the package; None if there is none."""
+    stem = _PACKAGE.joinpath(*module.split(".")[1:])
+    return next((p for p in (stem.with_suffix(".py"), stem / "__init__.py") if p.is_file()), None)
+
+
+@functools.cache
+def _cache_folder(module: str) -> str:
+    """Return the folder of what is compiled of a module, for this version of its sources."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sources_of(module):
+        digest.update(path.read_bytes())
     home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     base = Path(home) if home else Path.home() / ".cache"
-    return str(base / "dsgkit" / "compiled" / version.hexdigest()[:16])
+    return str(base / "dsgkit" / "compiled" / digest.hexdigest()[:16])
 
 
 class _SharedCache(FunctionCache):
@@ -78,8 +108,9 @@ class _SharedCache(FunctionCache):
 
 def _cache_of(function: Callable[..., Any]) -> FunctionCache | None:
     """Return the cache of a function; None if its folder cannot be written."""
+    folder = _cache_folder(function.__module__)
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _cache_folder()
+    numba.config.CACHE_DIR = folder
     try:
         cache = _SharedCache(function)
     except RuntimeError:
@@ -87,7 +118,7 @@ def _cache_of(function: Callable[..., Any]) -> FunctionCache | None:
     finally:
         numba.config.CACHE_DIR = before
     # numba falls back to folders that do not depend on other files' sources
-    return cache if cache.cache_path.startswith(_cache_folder()) else None
+    return cache if cache.cache_path.startswith(folder) else None
 
 
 def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -300,7 +300,7 @@ def datasets() -> None:
 @list_.command()
 def solvers() -> None:
     """List the solvers and their parameters."""
-    from dsgkit.solvers.registry import SOLVERS
+    from dsgkit.solvers.catalogue import SOLVERS
 
     rows = [(s.name, s.label, ", ".join(s.params), s.reference) for s in SOLVERS.values()]
     _print_columns(rows)

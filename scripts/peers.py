@@ -17,7 +17,7 @@ from sklearn.kernel_approximation import RBFSampler
 from timing import medians
 
 from dsgkit import QSGS2AUC, SAMULT
-from dsgkit.metrics import auc
+from dsgkit.tasks.metrics import auc
 
 SETTING: dict[str, Any] = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}
 N_LABELED = 200

@@ -20,8 +20,8 @@ from dsgkit import QSGS2AUC
 from dsgkit.config import load_experiment
 from dsgkit.config.schema import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
-from dsgkit.data.protocols import SemiSupervisedSplit, semi_supervised_split
 from dsgkit.experiment.plan import make_plan
+from dsgkit.tasks.splits import SemiSupervisedSplit, semi_supervised_split
 
 Sizes = tuple[int, int, int, int]
 

@@ -21,8 +21,8 @@ from tqdm import tqdm
 
 from dsgkit import QSGS2AUC
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
-from dsgkit.metrics import auc
 from dsgkit.progress import listening
+from dsgkit.tasks.metrics import auc
 
 N_LABELED = 200
 SIZES = ((500_000, 18), (5_000_000, 18), (1_000_000, 54))

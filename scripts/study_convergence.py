@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit import QSGS2AUC, SAMULT
-from dsgkit.metrics import auc
+from dsgkit.tasks.metrics import auc
 
 TOLERANCE = 0.25
 """How far the slope may be from -1."""

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from dsgkit.engine import ConstantStep, Problem, Source, train
 from dsgkit.features import FourierFeatures
-from dsgkit.kernels import gaussian_gram
+from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.objectives import Objective
 from dsgkit.objectives.s3vm import UNLABELED_LOSSES, S3VMObjective
 from dsgkit.report.style import COLUMN_WIDTH, RC

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dsgkit import cli
-from dsgkit.solvers.registry import SOLVERS
-from dsgkit.solvers.samult import SAMULT
+from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.solvers.catalogue import SOLVERS
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 

@@ -8,8 +8,8 @@ import pytest
 from dsgkit.data.registry import get as get_dataset
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.hints import did_you_mean, nearest_or_all, shown
-from dsgkit.solvers.registry import SOLVERS
-from dsgkit.solvers.registry import get as get_solver
+from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.solvers.catalogue import get as get_solver
 
 
 def test_the_nearest_name_or_all_of_them():
@@ -41,7 +41,7 @@ def test_values_are_shown_as_a_config_spells_them():
 
 def test_the_module_is_light():
     program = (
-        "import sys, dsgkit.hints, dsgkit.solvers.registry\n"
+        "import sys, dsgkit.hints, dsgkit.solvers.catalogue\n"
         "print(sorted({'numpy', 'pydantic', 'yaml', 'sklearn'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

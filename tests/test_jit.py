@@ -1,6 +1,5 @@
 """The cache of compiled code, with packages of a few lines and processes of their own."""
 
-import ast
 import os
 import shutil
 import subprocess
@@ -164,17 +163,7 @@ def test_a_second_run_of_an_experiment_compiles_nothing(toy, tmp_path):
     assert compiled("second") == 0
 
 
-def imported(path):
-    """Names of the package's own modules that a file imports."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-
-
-def test_what_the_hash_leaves_out_is_never_imported_by_numerical_modules():
-    outside = tuple(f"dsgkit.{name.removesuffix('.py')}" for name in _jit._NEVER_COMPILED)
-    for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(PACKAGE).parts[0] not in _jit._NEVER_COMPILED:
-            assert not [name for name in imported(path) if name.startswith(outside)], path
+def test_code_depends_on_what_its_module_imports_and_on_nothing_else():
+    names = {str(path.relative_to(PACKAGE)) for path in _jit.sources_of("dsgkit.engine.training")}
+    assert {"engine/training.py", "features/tiles.py", "random/stream.py", "_jit.py"} <= names
+    assert not [name for name in names if name.startswith(("solvers", "config", "report"))]

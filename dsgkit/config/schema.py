@@ -33,7 +33,7 @@ from dsgkit.config.yaml_loader import dump
 from dsgkit.errors import ConfigError
 from dsgkit.files import folder_name
 from dsgkit.hints import nearest_or_all, shown
-from dsgkit.solvers import registry
+from dsgkit.solvers import catalogue
 from dsgkit.solvers.info import SolverInfo
 
 METRICS = {"semi_supervised_auc": "auc", "semi_supervised_error": "error"}
@@ -230,7 +230,7 @@ class SolverSpec(_Spec):
     Attributes
     ----------
     kind : str
-        A name of `dsgkit.solvers.registry`, which in a config defaults to the solver's key, or the
+        A name of `dsgkit.solvers.catalogue`, which in a config defaults to the solver's key, or the
         import path ``module:class`` of a class of one's own.
     label : str
         The name in tables and figures; defaults to the solver's own, or the name of the class.
@@ -390,10 +390,10 @@ Parser = Callable[[str, Any], Scalar]
 
 def _solver_info(kind: str, info: ValidationInfo) -> SolverInfo | None:
     """Return what is known of a solver; None for a class of one's own in a stored config."""
-    if registry.is_import_path(kind) and info.context and info.context["stored"]:
+    if catalogue.is_import_path(kind) and info.context and info.context["stored"]:
         return None
     try:
-        return registry.get(kind)
+        return catalogue.get(kind)
     except ConfigError as error:
         raise problem(str(error), cause=error.__cause__) from None
 
@@ -401,7 +401,7 @@ def _solver_info(kind: str, info: ValidationInfo) -> SolverInfo | None:
 def _parser(info: ValidationInfo) -> Parser:
     """Return how a solver's parameters are read: the rules are for the registered ones."""
     kind = info.data.get("kind", "")
-    if not registry.is_import_path(kind):
+    if not catalogue.is_import_path(kind):
         return parse_parameter
     solver = _solver_info(kind, info)
     defaults = solver.load()().get_params() if solver else {}
@@ -437,7 +437,7 @@ def _plain_label(key: Any, solver: Any) -> str:
     """Return the label that a solver states or, its key aside, would have."""
     settings = solver if isinstance(solver, dict) else {}
     kind = str(settings.get("kind", key))
-    known = registry.SOLVERS.get(kind)
+    known = catalogue.SOLVERS.get(kind)
     return str(settings.get("label", known.label if known else kind.rpartition(":")[2] or kind))
 
 
@@ -447,5 +447,5 @@ def _with_defaults(key: Any, solver: Any, labels: Counter[str]) -> Any:
         return solver
     kind = solver.get("kind", key)
     label = _plain_label(key, solver)
-    plain = labels[label] == 1 if registry.is_import_path(str(kind)) else kind == key
+    plain = labels[label] == 1 if catalogue.is_import_path(str(kind)) else kind == key
     return {"kind": kind, "label": label if plain else f"{label} ({key})", **solver}

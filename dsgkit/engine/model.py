@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from dsgkit.engine.sizes import blocks_at_once, rows_at_once
 from dsgkit.errors import DataError
 from dsgkit.features.fourier import KERNELS, FourierFeatures
-from dsgkit.features.stream import VERSION as STREAM_VERSION
 from dsgkit.features.tiles import add_blocks
 from dsgkit.files import write_atomically
 from dsgkit.mapped import read_rows
 from dsgkit.progress import report
+from dsgkit.random.stream import VERSION as STREAM_VERSION
 from dsgkit.threads import single_blas_thread
 
 FORMAT_VERSION = 2

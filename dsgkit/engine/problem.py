@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine import sizes
-from dsgkit.engine.draws import draw_in_passes, draw_with_replacement
 from dsgkit.engine.steps import StepRule
 from dsgkit.features.fourier import FourierFeatures
 from dsgkit.objectives import Objective
+from dsgkit.random.draws import draw_in_passes, draw_with_replacement
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ import numpy as np
 from dsgkit import __version__, progress
 from dsgkit.config.schema import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
-from dsgkit.data.protocols import SemiSupervisedSplit, semi_supervised_split
 from dsgkit.errors import DataError, DsgError, FitError, MemoryLimitError
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.experiment.jobs import Job
@@ -35,7 +34,8 @@ from dsgkit.experiment.protocols import PROTOCOLS, ExperimentProtocol, Scores
 from dsgkit.experiment.store import Record
 from dsgkit.memory import constrain_memory
 from dsgkit.origin import one_line
-from dsgkit.sampling import derive_seed
+from dsgkit.random.seeds import derive_seed
+from dsgkit.tasks.splits import SemiSupervisedSplit, semi_supervised_split
 from dsgkit.threads import available_threads, set_threads
 
 MET = ("needed", "limit", "timeout")

@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 from dsgkit.config.schema import Experiment, SolverSpec
 from dsgkit.data.datasets import Dataset
-from dsgkit.data.protocols import check_split
 from dsgkit.errors import ConfigError, DataError, DsgError
 from dsgkit.experiment.protocols import PROTOCOLS, Cost, Size
-from dsgkit.features.stream import VERSION as STREAM_VERSION
 from dsgkit.origin import one_line
-from dsgkit.solvers import registry
+from dsgkit.random.stream import VERSION as STREAM_VERSION
+from dsgkit.solvers import catalogue
 from dsgkit.solvers.info import SolverInfo
+from dsgkit.tasks.splits import check_split
 
 IDENTITY_VERSION = 1
 """Part of every cell's identity; raised when a change makes earlier results incomparable."""
@@ -70,7 +70,7 @@ class Cell:
             "protocol": [protocol.kind, protocol.labeled, list(protocol.scale)],
             "seed": experiment.seed,
             "trial": self.trial,
-            "solver": [spec.kind, registry.get(spec.kind).version],
+            "solver": [spec.kind, catalogue.get(spec.kind).version],
             "params": self._fixed_params(spec),
             "points": list(self.points),
             "earlier": list(self.earlier),
@@ -87,7 +87,7 @@ class Cell:
 
     def _fixed_params(self, spec: SolverSpec) -> Point:
         """Return what the points do not set: the config's parameters over the defaults."""
-        params = {**registry.get(spec.kind).load()().get_params(), **spec.params}
+        params = {**catalogue.get(spec.kind).load()().get_params(), **spec.params}
         searched = {*self.points[0], *(self.earlier[0] if self.earlier else ())}
         return {name: params[name] for name in params if name not in searched}
 
@@ -123,7 +123,7 @@ class Task:
 
 def solver_info(experiment: Experiment, solver: str) -> SolverInfo:
     """Return what is known of a solver of an experiment."""
-    return registry.get(experiment.solvers[solver].kind)
+    return catalogue.get(experiment.solvers[solver].kind)
 
 
 def solver_label(experiment: Experiment, solver: str) -> str:

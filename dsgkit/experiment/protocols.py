@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.protocols import SemiSupervisedSplit
 from dsgkit.experiment.selection import fold_scores
-from dsgkit.kernels import row_blocks
-from dsgkit.metrics import auc, error_rate
+from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.tasks.metrics import auc, error_rate
+from dsgkit.tasks.splits import SemiSupervisedSplit
 
 Point = Mapping[str, Any]
 Scores = list[list[float | None]]

@@ -34,7 +34,7 @@ from dsgkit.experiment.store import (
     write_file,
 )
 from dsgkit.experiment.workers import Listener, LocalWorkers
-from dsgkit.solvers.registry import is_import_path
+from dsgkit.solvers.catalogue import is_import_path
 from dsgkit.sources import sources_hash
 from dsgkit.threads import available_threads
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.metrics import auc
+from dsgkit.tasks.metrics import auc
 
 
 def fold_scores(

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.features.stream import normal_blocks
 from dsgkit.features.tiles import cos_sin
 from dsgkit.mapped import read_rows
+from dsgkit.random.stream import normal_blocks
 from dsgkit.threads import single_blas_thread
 
 

@@ -1,1 +1,1 @@
-"""The estimators, one file per method; `dsgkit.solvers.registry` lists them."""
+"""The estimators, one file per method; `dsgkit.solvers.catalogue` lists them."""

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.memory import memory_limit
-from dsgkit.solvers._validation import check_above_zero
+from dsgkit.solvers.inputs import check_above_zero
 
 FUNCTION_FLOPS = 20.0
 """What an exponential, or a cosine and sine together, count as in ``flops``."""

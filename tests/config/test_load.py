@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dsgkit.config import Experiment, SolverSpec, list_configs, load_experiment
 from dsgkit.config.parameters import RULES
 from dsgkit.errors import ConfigError
-from dsgkit.solvers.registry import SOLVERS
+from dsgkit.solvers.catalogue import SOLVERS
 from tests.config.conftest import MINIMAL
 
 BASE = """\

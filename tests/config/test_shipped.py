@@ -6,7 +6,7 @@ import pytest
 
 from dsgkit.config import list_configs, load_experiment
 from dsgkit.data.registry import DATASETS
-from dsgkit.solvers.registry import SOLVERS
+from dsgkit.solvers.catalogue import SOLVERS
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 SUMMARIES = list_configs(CONFIGS)

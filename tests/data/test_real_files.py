@@ -6,8 +6,8 @@ import pytest
 from dsgkit.data import commands
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.locate import find
-from dsgkit.data.protocols import semi_supervised_split
 from dsgkit.data.registry import get
+from dsgkit.tasks.splits import semi_supervised_split
 from tests.data.conftest import make_spec
 
 # rows and features, negatives and positives of the training and the test part

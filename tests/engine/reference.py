@@ -6,8 +6,8 @@ again, evaluates the whole batch on it and decays every coefficient.
 
 import numpy as np
 
-from dsgkit.engine.draws import draw_in_passes, draw_with_replacement
-from dsgkit.features.stream import normal_blocks
+from dsgkit.random.draws import draw_in_passes, draw_with_replacement
+from dsgkit.random.stream import normal_blocks
 
 
 def features(X, seed, t, m, sigma):

@@ -9,7 +9,7 @@ from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.experiment.plan import Cell, make_plan, sweep_sizes
-from dsgkit.solvers import registry
+from dsgkit.solvers import catalogue
 
 
 @pytest.fixture
@@ -179,8 +179,8 @@ def test_different_cells_have_different_keys(experiment, other):
 def test_a_new_version_of_a_solver_changes_its_keys_alone(experiment, monkeypatch):
     other = Cell("fit", "samult", 0, 40, CELL.points)
     before = CELL.key(experiment, "data"), other.key(experiment, "data")
-    newer = replace(registry.SOLVERS["qsg_s2auc"], version=2)
-    monkeypatch.setitem(registry.SOLVERS, "qsg_s2auc", newer)
+    newer = replace(catalogue.SOLVERS["qsg_s2auc"], version=2)
+    monkeypatch.setitem(catalogue.SOLVERS, "qsg_s2auc", newer)
     after = CELL.key(experiment, "data"), other.key(experiment, "data")
     assert before[0] != after[0]
     assert before[1] == after[1]

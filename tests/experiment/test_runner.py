@@ -23,7 +23,7 @@ from dsgkit.progress import listening
 from dsgkit.report import text_table, write_report
 from dsgkit.report.html import write_page
 from dsgkit.solvers.base import PairwiseAUCEstimator
-from dsgkit.solvers.registry import SOLVERS, SolverInfo
+from dsgkit.solvers.catalogue import SOLVERS, SolverInfo
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from dsgkit.errors import DataError
 from dsgkit.solvers.base import SemiSupervisedClassifier
-from dsgkit.solvers.registry import SOLVERS
+from dsgkit.solvers.catalogue import SOLVERS
 from tests.solvers.brute_force import problem
 
 OTHER_VALUES = {

@@ -1,0 +1,1 @@
+"""Exact kernels: Gram matrices, expansions and columns."""

@@ -1,0 +1,1 @@
+"""Random bits, draws and seeds that never change."""

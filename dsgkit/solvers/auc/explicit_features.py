@@ -1,0 +1,104 @@
+"""Closed-form fits with explicit features, accumulated in one pass over the unlabelled rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.linalg import blas
+
+from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.solvers.auc.pairwise_quadratic import (
+    NEGATIVE,
+    POSITIVE,
+    UNLABELED,
+    PairwiseRisk,
+    PrimalResponse,
+    cholesky,
+    label_weights,
+)
+
+Array = NDArray[np.float64]
+FeatureMap = Callable[[Any], NDArray[np.floating]]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMoments:
+    """All that a closed form needs to know of its rows.
+
+    Attributes
+    ----------
+    labeled : ndarray of shape (n_labeled, n_features)
+        Features of the labelled rows.
+    gram : ndarray of shape (n_features, n_features)
+        Lower triangle of ``Phi_u'Phi_u``, Fortran-contiguous.
+    mean : ndarray of shape (n_features,)
+        Mean feature of the unlabelled rows.
+    n_unlabeled : int
+    """
+
+    labeled: Array
+    gram: Array
+    mean: Array
+    n_unlabeled: int
+
+
+def feature_moments(
+    features: FeatureMap, X: Any, X_unlabeled: Any, n_features: int, block_rows: int
+) -> FeatureMoments:
+    """Accumulate `FeatureMoments` over blocks of unlabelled rows, in float64.
+
+    Parameters
+    ----------
+    features : callable
+        Takes a block of rows to its features, shape (n, n_features), float32 or float64; refuses
+        rows with NaN or infinite values.
+    X, X_unlabeled : rows
+    n_features, block_rows : int
+    """
+    gram = np.zeros((n_features, n_features), order="F")
+    total = np.zeros(n_features)
+    for block in row_blocks(len(X_unlabeled), block_rows):
+        Phi = features(X_unlabeled[block])
+        gram = _add_gram(gram, Phi)
+        total += Phi.sum(axis=0, dtype=np.float64)
+        del Phi  # before the next block is allocated
+    labeled = features(X[:]).astype(np.float64, copy=False)
+    return FeatureMoments(labeled, gram, total / len(X_unlabeled), len(X_unlabeled))
+
+
+def _add_gram(gram: Array, Phi: NDArray[np.floating], scale: float = 1.0) -> Array:
+    """Add ``scale * Phi'Phi`` to the lower triangle of ``gram``, in place."""
+    if Phi.dtype == np.float64:
+        return blas.dsyrk(scale, Phi.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
+    gram += blas.ssyrk(scale, Phi.T, lower=1)
+    return gram
+
+
+def solve(
+    moments: FeatureMoments, positive: NDArray[np.bool_], risk: PairwiseRisk, penalty: float
+) -> Array:
+    """Return the minimiser w of ``risk(Phi w) + penalty ||w||^2``; destroys ``moments.gram``.
+
+    Raises
+    ------
+    IndefiniteError, FitError
+        If there is no minimiser, or none that can be computed.
+    """
+    means = np.column_stack([moments.labeled.T @ label_weights(positive), moments.mean])
+    matrix = moments.gram
+    matrix *= risk.diagonal[UNLABELED] / moments.n_unlabeled
+    for kind, rows in ((POSITIVE, positive), (NEGATIVE, ~positive)):
+        matrix = _add_gram(matrix, moments.labeled[rows], risk.diagonal[kind] / rows.sum())
+    matrix = blas.dsyr2k(0.5, means, means @ risk.cross, beta=1.0, c=matrix, lower=1, overwrite_c=1)
+    np.einsum("ii->i", matrix)[:] += penalty
+    return linalg.cho_solve(cholesky(matrix, risk), means @ risk.linear, check_finite=False)
+
+
+def moments_response(moments: FeatureMoments) -> PrimalResponse:
+    """Return what a grid of closed forms needs of its rows; destroys ``moments.gram``."""
+    return PrimalResponse(np.vstack([moments.labeled, moments.mean]), moments.gram)

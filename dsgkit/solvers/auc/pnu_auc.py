@@ -1,0 +1,197 @@
+"""PNU-AUC: semi-supervised AUC maximisation with a class prior, in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.errors import DataError
+from dsgkit.kernels.gaussian import expansion_memory, gaussian_expansion, gaussian_gram
+from dsgkit.priors import PenL1Prior
+from dsgkit.random.draws import draw_in_passes
+from dsgkit.random.seeds import derive_seed
+from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
+from dsgkit.solvers.auc.explicit_features import (
+    FeatureMoments,
+    feature_moments,
+    moments_response,
+    solve,
+)
+from dsgkit.solvers.auc.pairwise_quadratic import (
+    PairwiseRisk,
+    PrimalResponse,
+    eigh_memory,
+    pnu_risk,
+)
+from dsgkit.solvers.base import FUNCTION_FLOPS, training_rows
+from dsgkit.solvers.inputs import check_above_zero, check_between, check_count, check_seed
+
+Array = NDArray[np.float64]
+
+BLOCK_ROWS = 512
+"""Unlabelled rows whose kernel values are held at a time."""
+
+
+class PNUAUC(ClosedFormEstimator):
+    """Minimiser of the PNU-AUC risk over Gaussian functions at given centres.
+
+    ``f(x) = sum_j w_j exp(-sigma ||x - c_j||^2)`` minimises ``R(f) + lam ||w||^2``, where R is
+    ``(1 - eta) R_PN + eta R_PU`` for ``eta >= 0`` and ``(1 + eta) R_PN - eta R_NU`` for
+    ``eta < 0``. R_PU and R_NU estimate the supervised risk from positives (negatives) and
+    unlabelled rows, which takes the class prior. With every row as a centre a fit costs O(n^3)
+    time and 8 n^2 bytes.
+
+    R need not have a minimum: it has one for ``eta >= 0`` if the prior is at most 1/2, and for
+    ``eta <= 0`` if it is at least 1/2. Elsewhere a fit may end in `IndefiniteError`.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the regulariser, which is the squared norm of the coefficients.
+    sigma : float
+        Parameter of the kernel.
+    eta : float
+        In -1..1; 0 is the supervised risk.
+    prior : float or "penl1"
+        Share of positives among the unlabelled rows; "penl1" estimates it (`PenL1Prior`).
+    n_centers : int or None
+        Random rows that serve as centres; None takes every labelled and unlabelled row, as the
+        papers do. The authors' own default is 200.
+    max_memory : float or None
+        Limit in GiB; None is 80% of the memory that is available.
+    random_state : int
+        Seed of the centres and of the folds that "penl1" draws.
+
+    Attributes
+    ----------
+    centers_ : ndarray of shape (n_centers, n_inputs)
+    coef_ : ndarray of shape (n_centers,)
+    prior_ : float
+    n_features_in_ : int
+
+    References
+    ----------
+    .. [1] Sakai, Niu & Sugiyama, "Semi-supervised AUC optimization based on positive-unlabeled
+       learning", Machine Learning 107, 2018.
+    """
+
+    def __init__(
+        self,
+        lam: float = 0.125,
+        sigma: float = 1.0,
+        eta: float = 0.0,
+        *,
+        prior: float | Literal["penl1"] = "penl1",
+        n_centers: int | None = None,
+        max_memory: float | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.lam = lam
+        self.sigma = sigma
+        self.eta = eta
+        self.prior = prior
+        self.n_centers = n_centers
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    def _fit_checked(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+        centers = self._draw_centers(X, X_unlabeled)
+        prior = self._estimate_prior(X, positive, X_unlabeled)
+        moments = self._moments(X, X_unlabeled, centers)
+        self.coef_ = solve(moments, positive, pnu_risk(self.eta, prior), self._penalty())
+        self.centers_, self.prior_ = centers, prior
+
+    def _values(self, X: Any) -> Array:
+        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma)
+
+    def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        n_centers = self._matrix_size(n_labeled, n_unlabeled)
+        rows_held = max(2 * n_labeled, min(n_unlabeled, BLOCK_ROWS))
+        fit = 8 * n_centers * (n_centers + rows_held + 3 * n_inputs)
+        prior = PenL1Prior().memory_needed(n_unlabeled) if self.prior == "penl1" else 0
+        return max(fit, prior, expansion_memory(n_centers, n_inputs))
+
+    def _check_params(self) -> None:
+        check_above_zero(lam=self.lam, sigma=self.sigma)
+        check_between(-1, 1, eta=self.eta)
+        check_seed(self.random_state)
+        if self.n_centers is not None:
+            check_count(1, n_centers=self.n_centers)
+        known = isinstance(self.prior, Real) and 0 < self.prior < 1
+        if not (known or self.prior == "penl1"):
+            raise DataError(
+                f"prior must be a number between 0 and 1 or 'penl1', got {self.prior!r}"
+            )
+
+    def _matrix_size(self, n_labeled: int, n_unlabeled: int) -> int:
+        n_rows = n_labeled + n_unlabeled
+        return n_rows if self.n_centers is None else min(self.n_centers, n_rows)
+
+    def _building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        n_centers = self._matrix_size(n_labeled, n_unlabeled)
+        per_center = n_centers + 2 * n_inputs + FUNCTION_FLOPS
+        return (n_labeled + n_unlabeled) * n_centers * per_center
+
+    def _draw_centers(self, X: Any, X_unlabeled: Any) -> Array:
+        """Return the centres: all rows, or random ones of the labelled and unlabelled rows."""
+        if self.n_centers is None:
+            parts = [X[:], X_unlabeled[:]]
+        else:
+            n = len(X) + len(X_unlabeled)
+            seed = derive_seed(self.random_state, "centers")
+            drawn = np.sort(draw_in_passes(seed, 0, 0, 1, min(self.n_centers, n), n)[0])
+            parts = [X[drawn[drawn < len(X)]], X_unlabeled[drawn[drawn >= len(X)] - len(X)]]
+        return np.concatenate(parts).astype(np.float64, copy=False)
+
+    def _estimate_prior(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> float:
+        if self.prior != "penl1":
+            return self.prior
+        estimator = PenL1Prior(random_state=self.random_state)
+        return estimator.estimate(X[np.flatnonzero(positive)], X_unlabeled)
+
+    def _moments(self, X: Any, X_unlabeled: Any, centers: Array) -> FeatureMoments:
+        return feature_moments(
+            lambda rows: gaussian_gram(rows, centers, self.sigma),
+            X,
+            X_unlabeled,
+            len(centers),
+            BLOCK_ROWS,
+        )
+
+    def _feature_params(self) -> Hashable:
+        return self.sigma, self.n_centers, self.random_state
+
+    def _penalty(self) -> float:
+        return self.lam
+
+    def _grid_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        fit = self._fit_memory(n_labeled, n_unlabeled, n_inputs)
+        n_centers = self._matrix_size(n_labeled, n_unlabeled)
+        return max(fit, eigh_memory(n_centers) + 8 * n_centers * (2 * n_labeled + 3 * n_inputs))
+
+    def _response(self, X: Any, X_unlabeled: Any) -> PrimalResponse:
+        # held-out rows remain among the centres: a centre has no label, and all folds then share
+        # their features
+        centers = self._draw_centers(X, X_unlabeled)
+        return moments_response(self._moments(X, X_unlabeled, centers))
+
+    def _risks(
+        self,
+        models: Sequence[Any],
+        X: Any,
+        positive: NDArray[np.bool_],
+        X_unlabeled: Any,
+        folds: Sequence[NDArray[np.integer]],
+    ) -> list[list[PairwiseRisk]]:
+        priors: dict[Hashable, list[float]] = {}
+        for model in models:
+            if model.prior not in priors:
+                priors[model.prior] = [
+                    model._estimate_prior(X[train], positive[train], X_unlabeled)
+                    for train in (training_rows(fold, len(positive)) for fold in folds)
+                ]
+        return [[pnu_risk(model.eta, p) for p in priors[model.prior]] for model in models]

@@ -1,0 +1,159 @@
+"""RFF-S2AUC: the semi-supervised AUC risk on fixed random Fourier features, in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.features import FourierFeatures
+from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
+from dsgkit.solvers.auc.explicit_features import (
+    FeatureMoments,
+    feature_moments,
+    moments_response,
+    solve,
+)
+from dsgkit.solvers.auc.pairwise_quadratic import (
+    PairwiseRisk,
+    PrimalResponse,
+    eigh_memory,
+    samult_risk,
+)
+from dsgkit.solvers.base import FUNCTION_FLOPS
+from dsgkit.solvers.inputs import (
+    check_above_zero,
+    check_between,
+    check_count,
+    check_projections,
+    check_seed,
+)
+
+BLOCK_ROWS = 8192
+"""Rows whose features are held at a time."""
+
+
+class RFFS2AUC(ClosedFormEstimator):
+    """Minimiser of the semi-supervised AUC risk over a fixed set of random features.
+
+    The objective of `SAMULT` and QSG-S2AUC, with the Gaussian kernel replaced by
+    ``2 n_features`` random features: O(n n_features^2) time in one pass over the unlabelled rows,
+    which are never held in memory together, and O(n_features^2) memory.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the regulariser ``lam/2 ||w||^2``.
+    sigma : float
+        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``.
+    gamma : float
+        Weight of the supervised risk, in 0..1.
+    n_features : int
+        Random frequencies; each gives a cosine and a sine.
+    max_memory : float or None
+        Limit in GiB; None is 80% of the memory that is available.
+    random_state : int
+        Seed of the frequencies.
+
+    Attributes
+    ----------
+    features_ : FourierFeatures
+    coef_ : ndarray of shape (2 * n_features,)
+    n_features_in_ : int
+        Columns of the training rows.
+
+    References
+    ----------
+    .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
+    """
+
+    def __init__(
+        self,
+        lam: float = 0.125,
+        sigma: float = 1.0,
+        gamma: float = 0.5,
+        *,
+        n_features: int = 1000,
+        max_memory: float | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.lam = lam
+        self.sigma = sigma
+        self.gamma = gamma
+        self.n_features = n_features
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    def _fit_checked(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+        moments = self._moments(X, X_unlabeled)
+        self.coef_ = solve(moments, positive, self._risk(), self._penalty())
+        self.features_ = self._features()
+
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        values = np.empty(len(X))
+        for block in row_blocks(len(X), BLOCK_ROWS):
+            features = _transform(self.features_, X[block])
+            values[block] = features.astype(np.float64) @ self.coef_
+        return values
+
+    def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        n_columns = self._matrix_size(n_labeled, n_unlabeled)
+        block = 4 * min(n_unlabeled, BLOCK_ROWS) * (n_columns + n_inputs)
+        return (8 + 4) * n_columns**2 + max(block, 20 * n_labeled * n_columns)
+
+    def _matrix_size(self, n_labeled: int, n_unlabeled: int) -> int:
+        return 2 * self.n_features
+
+    def _building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        # the features and their products are single precision: half an operation in double
+        per_frequency = 2 * self.n_features + n_inputs + FUNCTION_FLOPS / 2
+        return (n_labeled + n_unlabeled) * self.n_features * per_frequency
+
+    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return about the operations of the features of all rows; see the base class."""
+        return n_rows * self.n_features * (2 * n_inputs + FUNCTION_FLOPS + 8)
+
+    def _check_params(self) -> None:
+        check_above_zero(lam=self.lam, sigma=self.sigma)
+        check_between(0, 1, gamma=self.gamma)
+        check_count(1, n_features=self.n_features)
+        check_seed(self.random_state)
+
+    def _features(self) -> FourierFeatures:
+        return FourierFeatures("gaussian", self.sigma, self.n_features, int(self.random_state))
+
+    def _moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
+        features = self._features()
+        check_projections(X, self.sigma)  # before the long pass over the unlabelled rows
+        return feature_moments(
+            lambda rows: _transform(features, rows),
+            X,
+            X_unlabeled,
+            2 * self.n_features,
+            BLOCK_ROWS,
+        )
+
+    def _feature_params(self) -> Hashable:
+        return self.sigma, self.n_features, self.random_state
+
+    def _penalty(self) -> float:
+        return self.lam / 2
+
+    def _grid_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        fit = self._fit_memory(n_labeled, n_unlabeled, n_inputs)
+        return max(fit, eigh_memory(2 * self.n_features) + 32 * n_labeled * self.n_features)
+
+    def _response(self, X: Any, X_unlabeled: Any) -> PrimalResponse:
+        return moments_response(self._moments(X, X_unlabeled))
+
+    def _risk(self) -> PairwiseRisk:
+        return samult_risk(self.gamma)
+
+
+def _transform(features: FourierFeatures, rows: Any) -> NDArray[np.float32]:
+    """Return the features of rows, or raise `DataError` for rows that they are not made of."""
+    check_projections(rows, features.sigma)
+    return features.transform(rows, 0)

@@ -1,0 +1,280 @@
+"""BLS3VM: the semi-supervised SVM by the concave-convex procedure."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from dsgkit.errors import FitError
+from dsgkit.kernels.columns import (
+    FEWEST_COLUMNS,
+    KernelColumns,
+    columns_memory,
+    columns_within,
+    gaussian_columns,
+)
+from dsgkit.kernels.gaussian import expansion_memory
+from dsgkit.solvers.base import PointModels, encode_labels, expansion_flops
+from dsgkit.solvers.inputs import (
+    check_above_zero,
+    check_between,
+    check_count,
+    check_switch,
+    check_training_rows,
+)
+from dsgkit.solvers.s3vm.concave_convex import RampObjective, minimise
+from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
+
+WORKING_ARRAYS = 30
+"""Numbers per row that a fit holds beside points and columns."""
+
+_ENTRY_FLOPS = 300.0
+"""What a kernel value and its place in memory count as in ``flops``, beside 6 for each input."""
+
+_STEP_FLOPS = 350.0
+"""What a step counts as there for each row: memory, not arithmetic, is what takes the time."""
+
+_STEPS_PER_ROW = 1.5
+"""Steps of all convex problems together; 0.5 to 1 for a small C, 10 for a large ``C_star``."""
+
+
+class BLS3VM(KernelS3VM):
+    """Semi-supervised support vector machine on the ramp loss, by a concave-convex procedure.
+
+    Over the functions f = h + b, h of the kernel ``exp(-sigma ||x - x'||^2)``, it descends on ::
+
+        1/2 ||h||^2 + C/n_l sum_l H_1(y f(x)) + C_star/n_u sum_u [R(f(x)) + R(-f(x))]
+
+    with the hinge ``H_a(r) = max(0, a - r)`` and the ramp ``R = H_1 - H_s``. With s = 0 the
+    unlabelled loss is the symmetric hinge ``max(0, 1 - |r|)``, plus 1. With ``balance`` the mean of
+    f over the unlabelled rows is held at the mean of the labels; without it there is neither this
+    constraint nor an offset b, which is the objective of TSGS3VM.
+
+    The concave part, ``-H_s``, is replaced by its tangent at the current f, and the convex problem
+    that this leaves is solved for the next f: first the supervised one, then until no tangent
+    changes, or the objective falls no further for the tolerance ``tol``; each loop lowers it. A
+    convex problem is solved by sequential minimal optimisation in its dual, from the solution of
+    the one before, with one variable for the two copies (one of each label) of an unlabelled row.
+
+    A fit on n labelled and unlabelled rows takes O(n^2 n_inputs) for the kernel matrix and O(n) for
+    each of usually some n steps. It keeps the matrix in single precision, 4 n^2 bytes; with less
+    memory as many columns as it may, and computes others again when they are needed: the result is
+    the same.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the mean loss of the labelled rows. In the notation of UniverSVM, which weighs
+        the sum, ``C / n_l``.
+    sigma : float
+        Parameter of the kernel.
+    C_star : float or None
+        Weight of the mean loss of the unlabelled rows (``C* / n_u`` in UniverSVM's notation); None
+        is ``C n_l / n_u``.
+    ramp_s : float
+        Where the ramp of the unlabelled loss ends, s, above -1 and up to 0: rows with ``|f| < -s``
+        are not pushed to a side. (At -1 the loss is constant.)
+    balance : bool
+        Whether there are an offset and the constraint on the mean.
+    max_iter : int
+        Convex problems after the supervised one, at most.
+    tol : float
+        Violation of the optimality conditions, in units of f, at which a convex problem is solved.
+    max_memory : float or None
+        Limit in GiB; None is 80% of the memory that is available.
+
+    Attributes
+    ----------
+    centers_ : ndarray of shape (n_centers, n_inputs)
+        The rows that the function is expanded on: those whose coefficient is not 0.
+    coef_ : ndarray of shape (n_centers,)
+        Their coefficients.
+    intercept_ : float
+        The offset b.
+    n_iter_ : int
+        Convex problems after the supervised one, each of which lowered the objective.
+    converged_ : bool
+        Whether the procedure ended by itself, rather than by ``max_iter``.
+    objectives_ : ndarray of shape (n_iter_ + 1,)
+        The objective of the supervised solution and after each convex problem, falling.
+    n_features_in_ : int
+        Columns of the training rows.
+
+    References
+    ----------
+    .. [1] Collobert, Sinz, Weston & Bottou, "Large scale transductive SVMs", JMLR 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsgkit import BLS3VM
+    >>> rng = np.random.default_rng(0)
+    >>> truth = np.repeat([-1, 1], 100)
+    >>> rows = rng.normal(size=(200, 2)) + 3 * truth[:, None]
+    >>> model = BLS3VM(C=10.0, sigma=0.1).fit(rows[98:102], truth[98:102], rows)
+    >>> float(np.mean(np.sign(model.decision_function(rows)) == truth))
+    1.0
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        sigma: float = 1.0,
+        *,
+        C_star: float | None = None,
+        ramp_s: float = 0.0,
+        balance: bool = True,
+        max_iter: int = 20,
+        tol: float = 1e-3,
+        max_memory: float | None = None,
+    ) -> None:
+        self.C = C
+        self.sigma = sigma
+        self.C_star = C_star
+        self.ramp_s = ramp_s
+        self.balance = balance
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_memory = max_memory
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : rows of shape (n_labeled, n_inputs)
+        y : array-like of shape (n_labeled,)
+            Two labels; the larger is positive.
+        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If a parameter is out of range or the arrays cannot be used.
+        MemoryLimitError
+            If the fit needs more than ``max_memory``; before anything is allocated.
+        FitError
+            If a convex problem is not solved after a very large number of steps.
+        DivergedError
+            If values overflow.
+        """
+        # not the base's: how many columns are kept depends on the memory that there is just now
+        self._check_params()
+        check_training_rows(X, y, X_unlabeled)
+        labels = np.where(encode_labels(y), 1.0, -1.0)
+        self._fit_columns(self._columns(X, X_unlabeled), labels)
+        return self
+
+    def fit_points(
+        self, X: Any, y: Any, X_unlabeled: Any, points: Sequence[Mapping[str, Any]]
+    ) -> PointModels:
+        """Fit a model for each of many parameter settings.
+
+        Those with the same ``sigma`` and ``balance`` share the kernel matrix; see the base class
+        for parameters and result.
+        """
+        models = [clone(self).set_params(**point) for point in points]
+        for model in models:
+            model._check_params()
+        check_training_rows(X, y, X_unlabeled)
+        labels = np.where(encode_labels(y), 1.0, -1.0)
+        groups: dict[Hashable, list[int]] = {}
+        for number, model in enumerate(models):
+            groups.setdefault((model.sigma, model.balance), []).append(number)
+        solved: list[BLS3VM | None] = [None] * len(models)
+        for members in groups.values():
+            columns = models[members[0]]._columns(X, X_unlabeled, len(points))
+            for number in members:
+                with suppress(FitError):
+                    solved[number] = models[number]._fit_columns(columns, labels)
+            del columns  # before the next ones are made
+        return PointModels(solved)
+
+    def memory_needed(
+        self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
+    ) -> int:
+        """Return the bytes that a fit allocates; see the base class.
+
+        Where the kernel matrix does not fit, it is the limit, as long as some columns do.
+        """
+        n = n_labeled + n_unlabeled
+        fewest, all_columns = (
+            _memory(n, n_inputs, columns, n_models) for columns in (FEWEST_COLUMNS, n)
+        )
+        return max(fewest, min(all_columns, self._memory_limit()))
+
+    def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
+        """Return about the operations of a fit, as far as they can be foreseen."""
+        n = n_labeled + n_unlabeled
+        return n**2 * (_ENTRY_FLOPS + 6.0 * n_inputs + n_models * _STEPS_PER_ROW * _STEP_FLOPS)
+
+    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return about the operations of a kernel expansion at all rows; see the base class."""
+        return expansion_flops(n_rows, n_labeled + n_unlabeled, n_inputs)
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_above_zero(tol=self.tol)
+        check_between(-1, 0, ramp_s=self.ramp_s)
+        check_switch(balance=self.balance)
+        check_count(1, max_iter=self.max_iter)
+
+    def _columns(self, X: Any, X_unlabeled: Any, n_models: int = 1) -> KernelColumns:
+        """Return the kernel of all rows, with as many columns kept as memory for models allows."""
+        n_labeled, n_inputs = X.shape
+        n = n_labeled + len(X_unlabeled)
+        self._check_memory(_memory(n, n_inputs, FEWEST_COLUMNS, n_models))
+        room = self._memory_limit() - _beside_columns(n, n_inputs, n_models)
+        points = np.empty((n_inputs, n))
+        points[:, :n_labeled] = X[:].T
+        points[:, n_labeled:] = X_unlabeled[:].T
+        mean_from = n_labeled if self.balance else None
+        capacity = columns_within(n, n_inputs, room)
+        return gaussian_columns(points, self.sigma, capacity, mean_from)
+
+    def _fit_columns(self, columns: KernelColumns, labels: Array) -> Self:
+        """Compute the fitted attributes."""
+        n_labeled, n = len(labels), columns.anchor
+        n_unlabeled = n - n_labeled
+        C_star = self._unlabeled_weight(n_labeled, n_unlabeled)
+        objective = RampObjective(
+            labels,
+            weight=self.C / n_labeled,
+            weight_unlabeled=C_star / n_unlabeled,
+            ramp_s=self.ramp_s,
+            mean=labels.mean() if self.balance else 0.0,
+        )
+        solution = minimise(objective, columns, self.tol, self.max_iter)
+        coef = solution.coef[:n].copy()
+        if self.balance:
+            coef[n_labeled:] += solution.coef[n] / n_unlabeled
+        used = coef != 0
+        self.centers_, self.coef_ = columns.points.T[used], coef[used]
+        self.intercept_ = float(solution.offset)
+        self.objectives_, self.converged_ = solution.objectives, solution.converged
+        self.n_iter_ = len(solution.objectives) - 1
+        self.n_features_in_ = len(columns.points)
+        return self
+
+
+def _memory(n: int, n_inputs: int, capacity: int, n_models: int = 1) -> int:
+    """Return the bytes of a fit on ``n`` rows with some columns kept, or of predicting after it."""
+    fit = columns_memory(n, n_inputs, capacity) + _beside_columns(n, n_inputs, n_models)
+    return max(fit, n_models * _model_memory(n, n_inputs) + expansion_memory(n, n_inputs))
+
+
+def _beside_columns(n: int, n_inputs: int, n_models: int = 1) -> int:
+    return 8 * n * WORKING_ARRAYS + n_models * _model_memory(n, n_inputs)
+
+
+def _model_memory(n: int, n_inputs: int) -> int:
+    """Return the bytes of centres and coefficients."""
+    return 8 * n * (n_inputs + 1)

@@ -1,0 +1,206 @@
+"""FRS3VM: the semi-supervised SVM by stochastic gradients on fixed random features."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.engine import DSGModel, Problem, sizes
+from dsgkit.features.tiles import cos_sin
+from dsgkit.mapped import read_rows
+from dsgkit.progress import report
+from dsgkit.solvers.base import FUNCTION_FLOPS
+from dsgkit.solvers.inputs import check_count
+from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
+from dsgkit.threads import single_blas_thread
+
+Array = NDArray[np.float32]
+
+
+class FRS3VM(StochasticS3VM):
+    """Semi-supervised SVM by stochastic gradient descent on one fixed set of random features.
+
+    The objective, the draws and the constant steps of `TSGS3VM`, with the Gaussian kernel replaced
+    once and for all by ``phi(x) = sqrt(1/m) [cos(w_1.x) .. cos(w_m.x), sin(w_1.x) .. sin(w_m.x)]``
+    (the baseline of [1]_). It minimises
+
+    ``1/2 ||v||^2 + C/n_l sum_labelled hinge(y v.phi(x)) + C*/n_u sum_unlabelled u(v.phi(x))``
+
+    with both sums as means: the weight of a single row is ``C/n_l`` or ``C*/n_u``.
+
+    Features are made anew in every pass, a batch at a time: time is O(p n_u m d) for p passes,
+    memory O(m (b + n_l)); only the features of the labelled rows are kept. What it cannot do is get
+    better with more rows than m features can tell apart: the error of the kernel falls like
+    ``1 / sqrt(m)``.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the mean hinge loss of the labelled rows, > 0.
+    sigma : float
+        Kernel parameter, > 0.
+    C_star : float, optional
+        Weight C* of the mean loss of the unlabelled rows; default the paper's ``C n_l / n_u``.
+    loss : {"shg", "sshg", "ramp", "da"}
+        Loss u of the unlabelled rows, as in `TSGS3VM`.
+    ramp_s : float
+        Parameter s of the ramp, in (-1, 0].
+    step : float
+        Constant step, in (0, 1].
+    batch_size : int
+        Rows b of each of the three batches.
+    n_features : int, optional
+        Random frequencies m (each is a cosine and a sine); default ``ceil(sqrt(n))`` for n labelled
+        and unlabelled rows.
+    n_passes : int
+        Passes over the unlabelled rows.
+    max_memory : float, optional
+        Limit in GiB; None is 80% of the memory that is available.
+    random_state : int
+        Seed of the frequencies and of the draws, in 0..2^64-1.
+
+    Attributes
+    ----------
+    model_ : DSGModel
+        Seed and coefficients of its one block.
+    n_iter_ : int
+        Iterations made.
+    n_features_in_ : int
+        Columns of the training rows.
+
+    References
+    ----------
+    .. [1] Geng, Gu, Li, Shi, Zheng & Huang, "Scalable semi-supervised SVM via triply stochastic
+       gradients", IJCAI 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsgkit import FRS3VM
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 2)) + np.repeat([[0], [2]], 20, axis=0)
+    >>> y = np.repeat([-1, 1], 20)
+    >>> X_unlabeled = rng.normal(size=(5000, 2)) + rng.integers(0, 2, (5000, 1)) * 2
+    >>> model = FRS3VM(C=100, sigma=0.5, n_features=64).fit(X, y, X_unlabeled)
+    >>> bool(np.mean((model.decision_function(X) > 0) == (y > 0)) > 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        sigma: float = 1.0,
+        *,
+        C_star: float | None = None,
+        loss: str = "shg",
+        ramp_s: float = 0.0,
+        step: float = 0.1,
+        batch_size: int = 256,
+        n_features: int | None = None,
+        n_passes: int = 10,
+        max_memory: float | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.C = C
+        self.sigma = sigma
+        self.C_star = C_star
+        self.loss = loss
+        self.ramp_s = ramp_s
+        self.step = step
+        self.batch_size = batch_size
+        self.n_features = n_features
+        self.n_passes = n_passes
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    def memory_needed(
+        self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
+    ) -> int:
+        """Return the bytes of the features of a batch and of the labelled rows, and of models."""
+        m = self._n_frequencies(n_labeled, n_unlabeled)
+        rows = 4 * n_inputs * (n_labeled + sizes.rows_at_once(n_inputs, n_models))
+        features = 8 * m * (n_labeled + self.batch_size)
+        return rows + features + 4 * m * n_inputs + 3 * 8 * m * n_models
+
+    def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
+        """Return about the operations of training; see the base class."""
+        m, T = self._n_frequencies(n_labeled, n_unlabeled), self._iterations(n_unlabeled)
+        features = T * self.batch_size * m * (2 * n_inputs + FUNCTION_FLOPS)
+        # values and gradients: the features of all rows of an iteration times the models, twice
+        return features + T * (self.batch_size + n_labeled) * m * 8 * n_models
+
+    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return about the operations of the features of all rows; see the base class."""
+        features = float(n_rows) * self._n_frequencies(n_labeled, n_unlabeled)
+        return features * (2 * n_inputs + FUNCTION_FLOPS + 4)
+
+    def _train(self, problem: Problem) -> list[DSGModel]:
+        with single_blas_thread(), np.errstate(all="ignore"):
+            return [_descend(problem)]
+
+    def _iterations(self, n_unlabeled: int) -> int:
+        return int(self.n_passes) * -(-n_unlabeled // self.batch_size)
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_count(1, n_passes=self.n_passes)
+
+
+def _descend(problem: Problem) -> DSGModel:
+    """Make the iterations of a problem with the features of block 0 alone.
+
+    The coefficients are those of features without their factor ``sqrt(1/m)``.
+    """
+    p = problem
+    W = p.features.half_turns(0, 1, p.n_inputs)[0]
+    coefficients = np.zeros((2 * p.features.n_frequencies, p.n_models), np.float32)
+    labeled = cos_sin(read_rows(p.tables[0], slice(None)), W)
+    length = max(1, sizes.rows_at_once(p.n_inputs, p.n_models) // p.batch_size)
+    for first in range(0, p.n_iterations, length):
+        count = min(length, p.n_iterations - first)
+        positive, negative, unlabeled = (_draws(p, s, first, count) for s in range(3))
+        X = read_rows(p.tables[1], unlabeled.ravel()).reshape(*unlabeled.shape, p.n_inputs)
+        for k in range(count):
+            rows = [positive[k], negative[k]]
+            gradient = _gradient(p, labeled, rows, cos_sin(X[k], W), coefficients)
+            eta, decay = p.step(first + k + 1)
+            coefficients *= decay.astype(np.float32)
+            coefficients -= gradient * (eta / p.features.n_frequencies).astype(np.float32)
+        report((first + count) / p.n_iterations)
+    return DSGModel(p.features, coefficients[None], p.n_inputs)
+
+
+def _draws(problem: Problem, source: int, first: int, count: int) -> NDArray[np.int64]:
+    """Return the rows of some iterations, as the engine draws them, shape (count, batch_size)."""
+    p, drawn = problem, problem.sources[source]
+    n_rows = p.tables[drawn.table].shape[0]
+    return drawn.draw(source, n_rows, p.features.seed, first, count, p.batch_size)[:, 0]
+
+
+def _gradient(
+    problem: Problem,
+    labeled: Array,
+    rows: list[NDArray[np.int64]],
+    unlabeled: Array,
+    coefficients: Array,
+) -> Array:
+    """Return the derivative of a batch's loss by the coefficients.
+
+    Parameters
+    ----------
+    problem : Problem
+    labeled : ndarray of shape (n_labeled, 2m)
+        Features of all labelled rows: few, and drawn again and again.
+    rows : list of two arrays of shape (batch_size,)
+        Those that are drawn of the positive and of the negative ones.
+    unlabeled : ndarray of shape (batch_size, 2m)
+        Features of the unlabelled rows that are drawn.
+    coefficients : ndarray of shape (2m, G)
+    """
+    F = labeled @ coefficients
+    values = [F[drawn] for drawn in rows]
+    *c_labeled, c_u = problem.objective.coefficients([*values, unlabeled @ coefficients])
+    C = np.zeros_like(F)
+    for drawn, c in zip(rows, c_labeled, strict=True):
+        np.add.at(C, drawn, c)
+    return labeled.T @ C + unlabeled.T @ c_u

@@ -1,0 +1,1 @@
+"""Learning settings: what is given, asked, judged and varied."""

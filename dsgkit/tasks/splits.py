@@ -1,0 +1,170 @@
+"""How the rows of a dataset become labelled, unlabelled and test rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.data.datasets import Dataset
+from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError
+from dsgkit.random.seeds import derive_seed, permutation
+
+Positions = NDArray[np.int64]
+
+CLASS_MINIMUM = 2
+"""Labelled rows of each class, so that both remain when a fold is held out."""
+
+
+@dataclass(frozen=True)
+class SemiSupervisedSplit:
+    """One trial of the semi-supervised protocol.
+
+    Attributes
+    ----------
+    X : Rows of shape (n_labeled, d)
+        Labelled rows, scaled.
+    y : ndarray of int8, shape (n_labeled,)
+        Their labels, -1 or +1.
+    X_unlabeled : Rows
+        All other training rows, in a random order: the first k are a random subset, and smaller
+        subsets lie within larger ones.
+    y_unlabeled : ndarray of int8
+        Their hidden labels, for evaluation alone.
+    X_test : Rows or None
+        Official test rows, scaled by the training rows.
+    y_test : ndarray of int8 or None
+        Their labels.
+    folds : list of int arrays
+        Positions held out of the labelled rows in each fold, stratified by class.
+    class_proportion : float
+        Share of +1 in the whole training set.
+    """
+
+    X: Rows
+    y: NDArray[np.int8]
+    X_unlabeled: Rows
+    y_unlabeled: NDArray[np.int8]
+    X_test: Rows | None
+    y_test: NDArray[np.int8] | None
+    folds: list[Positions]
+    class_proportion: float
+
+
+def semi_supervised_split(
+    dataset: Dataset,
+    *,
+    labeled: int,
+    folds: int,
+    seed: int,
+    scale: tuple[float, float] = (0.0, 1.0),
+) -> SemiSupervisedSplit:
+    """Draw the labelled rows of one trial; the rest is unlabelled.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        All rows.
+    labeled : int
+        Number of labelled rows. Each class gets at least two of them: where the draw gives
+        fewer, the next rows of that class in the random order change places with the last
+        labelled ones of the other.
+    folds : int
+        Number of cross-validation folds.
+    seed : int
+        Of the trial.
+    scale : tuple of float
+        Range that every feature is scaled to, by its range over all training rows.
+
+    Returns
+    -------
+    SemiSupervisedSplit
+
+    Raises
+    ------
+    DataError
+        When there are too few rows for it.
+    """
+    check_split(dataset, labeled, folds)
+    order = permutation(len(dataset.y), derive_seed(seed, "labeled"))
+    _balance(order, dataset.y, labeled)
+    offset, factor = dataset.scaling(*scale)
+    rows = Rows(dataset.X, _compact(order), offset, factor)
+    y = dataset.y[order]
+    X_test = None if dataset.X_test is None else Rows(dataset.X_test, None, offset, factor)
+    return SemiSupervisedSplit(
+        X=rows.take(slice(labeled)),
+        y=y[:labeled],
+        X_unlabeled=rows.take(slice(labeled, None)),
+        y_unlabeled=y[labeled:],
+        X_test=X_test,
+        y_test=dataset.y_test,
+        folds=stratified_folds(y[:labeled], folds, derive_seed(seed, "folds")),
+        class_proportion=float(np.mean(dataset.y == 1)),
+    )
+
+
+def stratified_folds(y: NDArray[np.int8], n_folds: int, seed: int) -> list[Positions]:
+    """Cut positions into folds of nearly equal size and nearly equal shares of each class.
+
+    Parameters
+    ----------
+    y : ndarray of int8, shape (n,)
+        Labels, -1 or +1.
+    n_folds : int
+        Number of folds.
+    seed : int
+        Of the random order.
+
+    Returns
+    -------
+    list of int arrays
+        Sorted positions of each fold.
+    """
+    order = permutation(len(y), seed)
+    # dealt like cards, one class after the other: sizes and class counts differ by at most one
+    dealt = np.concatenate([order[y[order] == 1], order[y[order] != 1]])
+    return [np.sort(dealt[fold::n_folds]) for fold in range(n_folds)]
+
+
+def check_split(dataset: Dataset, labeled: int, folds: int) -> None:
+    """Raise `DataError` if a dataset has too few rows for `semi_supervised_split`."""
+    n = len(dataset.y)
+    if labeled >= n:
+        raise DataError(
+            f"dataset {dataset.name}: {labeled:,} labelled rows asked for, but it has {n:,} rows "
+            "and some must stay unlabelled; lower `labeled`"
+        )
+    if labeled < 2 * CLASS_MINIMUM:
+        raise DataError(
+            f"{labeled} labelled rows are too few: at least {2 * CLASS_MINIMUM}, two of each class"
+        )
+    if not 2 <= folds <= labeled:
+        raise DataError(
+            f"{folds} folds of {labeled} labelled rows: between 2 and {labeled} it must be"
+        )
+    for label in (-1, 1):
+        count = int(np.count_nonzero(dataset.y == label))
+        if count < CLASS_MINIMUM:
+            raise DataError(
+                f"dataset {dataset.name}: class {label:+d} has {count} of the rows; the labelled "
+                f"ones need {CLASS_MINIMUM} of each class"
+            )
+
+
+def _balance(order: Positions, y: NDArray[np.int8], labeled: int) -> None:
+    """Exchange rows, in place, until each class has its minimum among the labelled."""
+    for label in (-1, 1):
+        has = y[order] == label
+        lacking = CLASS_MINIMUM - int(np.count_nonzero(has[:labeled]))
+        if lacking > 0:
+            coming = labeled + np.flatnonzero(has[labeled:])[:lacking]
+            going = np.flatnonzero(~has[:labeled])[-lacking:]
+            order[going], order[coming] = order[coming], order[going]
+
+
+def _compact(order: Positions) -> NDArray[np.integer]:
+    """Row numbers in four bytes where they fit: they are kept for every row."""
+    return order.astype(np.int32) if len(order) <= np.iinfo(np.int32).max else order

@@ -1,0 +1,240 @@
+"""PNU-AUC against the authors' program, a dense solution, and its limits."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+
+from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError, IndefiniteError, MemoryLimitError
+from dsgkit.priors import PenL1Prior
+from dsgkit.solvers.auc.pnu_auc import PNUAUC
+from tests.solvers.brute_force import folds_of, kernel, minimise, pnu_form, problem
+
+ORACLES = Path(__file__).parents[2] / "oracles"
+
+
+def oracle(name):
+    """Return the stored arrays, X, which rows are positive, and the model with its centres."""
+    with np.load(ORACLES / f"{name}.npz") as stored:
+        z = dict(stored)
+    X = np.vstack([z["xp"], z["xn"]])
+    positive = np.arange(len(X)) < len(z["xp"])
+    centers = np.vstack([X, z["xu"]])[z["center_index"]]
+    model = PNUAUC(
+        lam=float(z["lambda"]),
+        sigma=0.5 / float(z["sigma"]) ** 2,
+        eta=float(z["eta"]),
+        prior=float(z["prior"]),
+    )
+    return z, X, positive, centers, model
+
+
+def fit_at(centers, model, X, positive, U):
+    """Fit with given centres instead of drawn ones."""
+    model._draw_centers = lambda *_: centers
+    return model.fit(X, positive, U)
+
+
+@pytest.mark.parametrize(
+    "name", ["pnuauc_gauss_etap05_allcentres", "pnuauc_moons_etap09_200centres"]
+)
+def test_the_authors_program_is_reproduced(name):
+    z, X, positive, centers, model = oracle(name)
+    fit_at(centers, model, X, positive, z["xu"])
+    values = model.decision_function(z["xt"])
+    np.testing.assert_allclose(model.coef_, z["theta"], rtol=0, atol=1e-9 * abs(z["theta"]).max())
+    np.testing.assert_allclose(values, z["ft"], rtol=1e-9, atol=1e-9 * abs(z["ft"]).max())
+    assert roc_auc_score(z["yt"] > 0, values) == pytest.approx(float(z["auc"]), abs=1e-9)
+
+
+def test_with_every_row_as_a_centre_fit_draws_the_oracles_centres():
+    z, X, positive, _, model = oracle("pnuauc_gauss_etap05_allcentres")
+    values = model.fit(X, positive, z["xu"]).decision_function(z["xt"])
+    np.testing.assert_allclose(values, z["ft"], rtol=1e-9, atol=1e-9 * abs(z["ft"]).max())
+
+
+def test_the_saddle_point_of_the_authors_program_is_an_error():
+    z, X, positive, centers, model = oracle("pnuauc_indefinite_pi03_etam1")
+    with pytest.raises(IndefiniteError, match="eta > 0 suits a prior of at most 1/2") as caught:
+        fit_at(centers, model, X, positive, z["xu"])
+    assert caught.value.status == "indefinite" and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("n_centers", [None, 10])
+@pytest.mark.parametrize(
+    ("lam", "sigma", "eta", "prior"),
+    [(0.1, 1.0, 0.6, 0.3), (1e-3, 4.0, -0.7, 0.8), (1.0, 0.2, 0.0, 0.5), (0.5, 2.0, -0.3, 0.4)],
+)
+def test_coefficients_solve_the_dense_system(lam, sigma, eta, prior, n_centers):
+    X, y, U = problem()
+    model = PNUAUC(lam=lam, sigma=sigma, eta=eta, prior=prior, n_centers=n_centers).fit(X, y, U)
+    M, v = pnu_form(y > 0, len(U), eta, prior)
+    expected = minimise(M, v, kernel(np.vstack([X, U]), model.centers_, sigma), lam)
+    np.testing.assert_allclose(model.coef_, expected, atol=1e-8 * abs(expected).max())
+    assert model.prior_ == prior and len(model.coef_) == (n_centers or len(X) + len(U))
+
+
+def test_centres_are_distinct_rows_that_the_seed_chooses():
+    X, y, U = problem()
+    rows = np.vstack([X, U]).astype(np.float64)
+
+    def centers(seed, n_centers):
+        model = PNUAUC(prior=0.5, n_centers=n_centers, random_state=seed)
+        return model.fit(X, y, U).centers_
+
+    drawn = centers(0, 12)
+    assert len(np.unique(drawn, axis=0)) == 12
+    assert (drawn[:, None] == rows).all(axis=2).any(axis=1).all()
+    np.testing.assert_array_equal(drawn, centers(0, 12))
+    assert not np.array_equal(drawn, centers(1, 12))
+    np.testing.assert_array_equal(centers(0, 1000), rows)
+
+
+def test_a_few_centres_take_no_memory_of_all_rows():
+    X = np.arange(8.0).reshape(4, 2)
+    endless = Rows(np.broadcast_to(np.float32(9), (10**8, 2)))
+    model = PNUAUC(n_centers=50)
+    model._draw_centers(X, endless)
+    tracemalloc.start()
+    try:
+        assert model._draw_centers(X, endless).shape == (50, 2)
+        assert tracemalloc.get_traced_memory()[1] < 2**16
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_prior_is_estimated_from_positives_and_unlabelled_rows():
+    X, y, U = problem(40, 60)
+    model = PNUAUC(prior="penl1", random_state=3).fit(X, y, U)
+    assert model.prior_ == PenL1Prior(random_state=3).estimate(X[y > 0], U)
+
+
+@pytest.mark.parametrize("n_centers", [None, 15])
+def test_the_whole_grid_equals_fits_with_the_same_centres(n_centers):
+    X, y, U = problem(n_labeled=24, n_unlabeled=40)
+    folds = folds_of(len(y), 4)
+    model = PNUAUC(prior=0.35, n_centers=n_centers)
+    points = [
+        {"lam": 10.0**k, "sigma": sigma, "eta": eta}
+        for k in (-4, -1, 1)
+        for sigma in (0.5, 4.0)
+        for eta in np.linspace(-1, 1, 9)
+    ]
+    got = model.cv_decision_function(X, y, U, folds, points)
+    assert 0 < np.isnan(got).any(axis=1).sum() < len(points)
+    for row, point in zip(got, points, strict=True):
+        for fold in folds:
+            expected = direct_values(clone(model).set_params(**point), X, y > 0, U, fold)
+            np.testing.assert_allclose(row[fold], expected, rtol=0, atol=1e-7)
+
+
+def direct_values(model, X, positive, U, fold):
+    """Fit without a fold, but with the centres of the whole data, as the grid does."""
+    train = np.setdiff1d(np.arange(len(X)), fold)
+    try:
+        fit_at(model._draw_centers(X, U), model, X[train], positive[train], U)
+    except IndefiniteError:
+        return np.full(len(fold), np.nan)
+    return model.decision_function(X[fold])
+
+
+def test_the_grid_estimates_the_prior_without_the_held_out_rows():
+    X, y, U = problem(40, 60)
+    folds = folds_of(len(y), 2)
+    estimated = PNUAUC().cv_decision_function(X, y, U, folds, [{"eta": 0.5}, {"eta": 0.1}])
+    for fold in folds:
+        train = np.setdiff1d(np.arange(len(y)), fold)
+        prior = PenL1Prior().estimate(X[train][y[train] > 0], U)
+        given = PNUAUC(prior=prior).cv_decision_function(
+            X, y, U, [fold], [{"eta": 0.5}, {"eta": 0.1}]
+        )
+        np.testing.assert_array_equal(estimated[:, fold], given[:, fold])
+
+
+def test_any_two_labels_and_lazy_rows_give_the_same_model():
+    X, y, U = problem()
+    model = PNUAUC(prior=0.4, eta=0.5, n_centers=20)
+    expected = model.fit(X, y, U).decision_function(U)
+    zero_one = model.fit(X, (y > 0).astype(int), U).decision_function(U)
+    lazy = model.fit(Rows(X), y, Rows(U)).decision_function(Rows(U))
+    np.testing.assert_array_equal(zero_one, expected)
+    np.testing.assert_array_equal(lazy, expected)
+
+
+def test_result_does_not_depend_on_blocks(monkeypatch):
+    X, y, U = problem()
+    model = PNUAUC(prior=0.4, eta=0.5)
+    expected = model.fit(X, y, U).decision_function(U)
+    monkeypatch.setattr("dsgkit.solvers.auc.pnu_auc.BLOCK_ROWS", 7)
+    np.testing.assert_allclose(model.fit(X, y, U).decision_function(U), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_centers", [None, 200])
+@pytest.mark.parametrize("n_models", [1, 2])
+def test_predicted_memory_is_what_is_allocated(n_centers, n_models):
+    X, y, U = problem(40, 460, 5)
+    model = PNUAUC(prior=0.4, n_centers=n_centers)
+
+    def run():
+        if n_models == 1:
+            model.fit(X, y, U)
+        else:
+            model.cv_decision_function(X, y, U, folds_of(40, 2), [{"lam": 1.0}, {"lam": 2.0}])
+
+    run()
+    tracemalloc.start()
+    try:
+        run()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert model.memory_needed(40, 460, 5, n_models=n_models) == pytest.approx(peak, rel=0.2)
+
+
+def test_a_fit_above_the_limit_is_refused():
+    X, y, _ = problem()
+    endless = Rows(np.broadcast_to(X[:1], (10**6, 3)))
+    with pytest.raises(MemoryLimitError, match=r"limit 1\.0 GiB"):
+        PNUAUC(prior=0.4, max_memory=1.0).fit(X, y, endless)
+    with pytest.raises(MemoryLimitError):
+        PNUAUC(prior=0.4, max_memory=1.0).cv_decision_function(X, y, endless, [np.arange(4)], [{}])
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"lam": -1}, "lam must be a number above 0, got -1"),
+        ({"sigma": 0}, "sigma must be a number above 0"),
+        ({"eta": -1.5}, "eta must be a number in -1..1, got -1.5"),
+        ({"prior": 1.0}, "prior must be a number between 0 and 1 or 'penl1', got 1.0"),
+        ({"prior": "kmm"}, "prior must be .* got 'kmm'"),
+        ({"n_centers": 0}, "n_centers must be an integer of at least 1"),
+        ({"n_centers": 2.5}, "n_centers must be an integer"),
+        ({"random_state": -1}, "random_state must be an integer in 0..2.64-1, got -1"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(params, text):
+    X, y, U = problem()
+    with pytest.raises(DataError, match=text):
+        PNUAUC(**params).fit(X, y, U)
+
+
+def test_a_single_class_is_refused():
+    X, _, U = problem()
+    with pytest.raises(DataError, match="exactly two classes, got 1"):
+        PNUAUC(prior=0.5).fit(X, np.zeros(16), U)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("n_centers", [None, 3])
+def test_features_that_are_no_numbers_are_refused(bad, n_centers):
+    X, y, U = problem()
+    U[3, 1] = bad
+    with pytest.raises(DataError, match="NaN or infinite"):
+        PNUAUC(prior=0.5, n_centers=n_centers).fit(X, y, U)

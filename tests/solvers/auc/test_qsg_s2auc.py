@@ -1,0 +1,192 @@
+"""QSG-S2AUC against the exact solution that it approximates, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+
+from dsgkit.data.datasets import load_dataset
+from dsgkit.data.locate import find
+from dsgkit.data.registry import get
+from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError, DivergedError
+from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
+from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.tasks.metrics import auc
+from dsgkit.tasks.splits import semi_supervised_split
+from tests.data.conftest import make_spec
+from tests.solvers.brute_force import folds_of, problem
+
+REAL_DATA = os.environ.get("DSGKIT_DATA")
+SETTING = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}
+ITERATIONS = (64, 128, 256, 512, 1024)
+
+
+def nonlinear(n, n_inputs, seed=0):
+    """Rows in the unit cube and labels that no linear function ranks."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, n_inputs), dtype=np.float32)
+    score = np.sin(6 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=n)
+    return X, np.where(score > np.median(score), 1, -1)
+
+
+def test_it_converges_to_the_exact_solution_at_the_rate_of_the_theorem():
+    X, y = nonlinear(1200, 8)
+    rows = X[:200], y[:200], X[200:]
+    exact = SAMULT(**SETTING).fit(*rows).decision_function(X)
+    f = np.empty((4, len(ITERATIONS), len(X)))
+    for seed in range(4):
+        for k, T in enumerate(ITERATIONS):
+            model = QSGS2AUC(
+                **SETTING,
+                batch_size=64,
+                n_features=64,
+                n_iterations=T,
+                theta_lam=1.5,
+                random_state=seed,
+            )
+            f[seed, k] = model.fit(*rows).decision_function(X)
+    errors = ((f - exact) ** 2).mean(axis=(0, 2)) / np.mean(exact**2)
+    slope = np.polyfit(np.log(ITERATIONS), np.log(errors), 1)[0]
+    assert slope == pytest.approx(-1, abs=0.3)
+    assert (
+        errors[-1] < 0.005
+    )  # METHODS: 0.0014 at 1024 iterations; the right limit, not just a rate
+    for values in f[:, -1]:
+        assert auc(y[200:], values[200:]) == pytest.approx(auc(y[200:], exact[200:]), abs=0.005)
+
+
+def auc_of_both(X, y, U, y_unlabeled):
+    """Return the exact solution's AUC and that of 1000 iterations."""
+    models = SAMULT(**SETTING), QSGS2AUC(**SETTING, n_features=64, n_iterations=1000)
+    return [auc(y_unlabeled, model.fit(X, y, U).decision_function(U)) for model in models]
+
+
+def test_its_auc_is_that_of_the_exact_solution():
+    X, y = nonlinear(1500, 5, seed=1)
+    exact, approximate = auc_of_both(X[:200], y[:200], X[200:], y[200:])
+    assert exact > 0.8
+    assert approximate == pytest.approx(exact, abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["codrna", "ijcnn1"])
+def test_on_real_data_its_auc_is_that_of_the_exact_solution(name, monkeypatch, tmp_path):
+    if not REAL_DATA:
+        pytest.skip("needs DSGKIT_DATA")
+    monkeypatch.setenv("DSGKIT_DATA", REAL_DATA)
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path))
+    monkeypatch.setenv("DSGKIT_OFFLINE", "1")
+    if any(find(get(name), file) is None for file in get(name).files):
+        pytest.skip(f"{name} is not in DSGKIT_DATA")
+    split = semi_supervised_split(load_dataset(make_spec(name=name)), labeled=200, folds=5, seed=0)
+    rows = split.X[:], split.y, split.X_unlabeled[:2000]
+    exact, approximate = auc_of_both(*rows, split.y_unlabeled[:2000])
+    assert approximate == pytest.approx(exact, abs=0.01)
+
+
+def small(**params):
+    return QSGS2AUC(**{"batch_size": 8, "n_features": 4, "n_iterations": 20, **params})
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"lam": "a"}, "lam must be a number above 0, got 'a'"),
+        ({"sigma": None}, "sigma must be a number above 0, got None"),
+        ({"theta_lam": np.inf}, "theta_lam must be a number above 0, got inf"),
+        ({"gamma": "0.5"}, "gamma must be a number in 0..1, got '0.5'"),
+        ({"batch_size": 2.5}, "batch_size must be an integer of at least 1, got 2.5"),
+        ({"n_features": "many"}, "n_features must be an integer of at least 1, got 'many'"),
+        ({"n_iterations": 1e3}, "n_iterations must be an integer of at least 1, got 1000.0"),
+        ({"t0": -1}, "t0 must be a number of at least 0 or 'stable', got -1"),
+        ({"t0": np.nan}, "t0 must be a number"),
+        ({"t0": None}, "t0 must be a number"),
+        ({"random_state": 2**64}, "random_state must be an integer in 0..2.64-1"),
+        ({"random_state": None}, "random_state must be an integer in 0..2.64-1, got None"),
+    ],
+)
+def test_parameters_of_a_wrong_type_are_refused_in_one_line(params, text):
+    X, y, U = problem()
+    with pytest.raises(DataError, match=text) as caught:
+        QSGS2AUC(**params).fit(X, y, U)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(DataError, match=text):
+        QSGS2AUC(**params).cv_decision_function(X, y, U, folds_of(16, 2), [{}])
+    with pytest.raises(DataError, match=text):
+        QSGS2AUC().cv_decision_function(X, y, U, folds_of(16, 2), [params])
+
+
+def test_a_number_of_numpy_is_a_number():
+    X, y, U = problem()
+    expected = small(random_state=3).fit(X, y, U).decision_function(U)
+    same = small(lam=np.float32(0.125), batch_size=np.int64(8), random_state=np.int64(3), t0=0)
+    np.testing.assert_array_equal(same.fit(X, y, U).decision_function(U), expected)
+
+
+def test_points_of_one_pass_share_the_features():
+    X, y, U = problem()
+    with pytest.raises(DataError, match=r"points of one pass must agree in .*sigma"):
+        small().cv_decision_function(X, y, U, folds_of(16, 2), [{"sigma": 1.0}, {"sigma": 2.0}])
+
+
+def test_lists_are_no_rows():
+    X, y, U = problem()
+    with pytest.raises(DataError, match=r"X must have shape \(n, n_inputs\), got list"):
+        small().fit(X.tolist(), y, U)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+class TestValuesThatAreNoNumbers:
+    def test_labelled_ones_are_refused_before_training(self, bad, monkeypatch):
+        X, y, U = problem()
+        X[2, 1] = bad
+        monkeypatch.setattr("dsgkit.solvers.auc.qsg_s2auc.train", None)
+        with pytest.raises(DataError, match="NaN or infinite"):
+            small().fit(X, y, U)
+        with pytest.raises(DataError, match="NaN or infinite"):
+            small().cv_decision_function(X, y, U, folds_of(16, 2), [{}])
+
+    @pytest.mark.parametrize("n_unlabeled", [30, 3000])  # kept, and streamed
+    def test_unlabelled_ones_are_no_divergence(self, bad, n_unlabeled):
+        X, y, U = problem(n_unlabeled=n_unlabeled)
+        U[n_unlabeled // 2 :, 1] = bad
+        with pytest.raises(DataError, match="NaN or infinite"):
+            small().fit(X, y, Rows(U))
+        with pytest.raises(DataError, match="NaN or infinite"):
+            small().cv_decision_function(X, y, U, folds_of(16, 2), [{"lam": 1.0}, {"lam": 2.0}])
+
+
+def test_divergence_of_all_points_is_no_error_of_a_grid():
+    X, y, U = problem()
+    points = [{"lam": 1e-9}, {"lam": 1e-8}]
+    assert np.isnan(small().cv_decision_function(X, y, U, folds_of(16, 2), points)).all()
+    with pytest.raises(DivergedError, match="t0='stable'"):
+        small(lam=1e-9).fit(X, y, U)
+
+
+def test_rows_outside_of_every_fold_have_no_value():
+    X, y, U = problem()
+    values = small().cv_decision_function(X, y, U, [np.arange(4), np.arange(4, 8)], [{}])
+    assert np.isnan(values[0, 8:]).all() and np.isfinite(values[0, :8]).all()
+
+
+def test_nothing_is_predicted_or_saved_before_a_fit(tmp_path):
+    with pytest.raises(NotFittedError):
+        small().decision_function(np.zeros((2, 3)))
+    with pytest.raises(NotFittedError):
+        small().save(tmp_path / "model.npz")
+    assert not list(tmp_path.iterdir())
+
+
+@settings(max_examples=25)
+@given(st.integers(1, 3000), st.integers(0, 500), st.integers(1, 500))
+def test_a_row_costs_in_prediction_what_it_costs_in_training(n_rows, n_labeled, n_inputs):
+    model = QSGS2AUC(n_iterations=50)
+    more = model.flops(n_labeled + n_rows, 10**6, n_inputs)
+    expected = more - model.flops(n_labeled, 10**6, n_inputs)
+    assert model.predict_flops(n_rows, n_labeled, 10**6, n_inputs) == pytest.approx(expected)

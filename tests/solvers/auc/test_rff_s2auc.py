@@ -1,0 +1,177 @@
+"""RFF-S2AUC against SAMULT's solution with the kernel of its features, and its limits."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError, MemoryLimitError
+from dsgkit.features import FourierFeatures
+from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
+from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.solvers.base import PairwiseAUCEstimator
+from tests.solvers.brute_force import folds_of, problem, samult_form
+
+SETTINGS = [(0.125, 1.0, 0.4), (8.0, 0.125, 0.0), (1e-2, 8.0, 0.9), (1.0, 2.0, 1.0)]
+
+
+@pytest.fixture
+def double_precision(monkeypatch):
+    """The same features in double precision: single ones differ in the last bit with the batch."""
+
+    def transform(self, X, block):
+        Z = X.astype(np.float64) @ self.frequencies(block, 1, X.shape[1])[0]
+        return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(self.n_frequencies)
+
+    monkeypatch.setattr(FourierFeatures, "transform", transform)
+
+
+def kernel_solution(lam, sigma, gamma, X, y, U, n_features):
+    """SAMULT's dense system with the Gram matrix of the features as the kernel."""
+    rows = np.vstack([X, U])
+    Phi = FourierFeatures("gaussian", sigma, n_features, 0).transform(rows, 0).astype(np.float64)
+    M, v = samult_form(y > 0, len(U), gamma)
+    gram = Phi @ Phi.T
+    return gram @ np.linalg.solve(lam * np.eye(len(rows)) + 2 * M @ gram, 2 * v)
+
+
+@pytest.mark.parametrize(("lam", "sigma", "gamma"), SETTINGS)
+def test_values_are_samults_with_the_features_as_kernel(lam, sigma, gamma):
+    X, y, U = problem()
+    expected = kernel_solution(lam, sigma, gamma, X, y, U, 60)
+    model = RFFS2AUC(lam=lam, sigma=sigma, gamma=gamma, n_features=60).fit(X, y, U)
+    values = model.decision_function(np.vstack([X, U]))
+    np.testing.assert_allclose(values, expected, atol=1e-4 * abs(expected).max())
+
+
+@pytest.mark.parametrize(("lam", "sigma", "gamma"), [*SETTINGS, (1e-4, 1.0, 0.5)])
+def test_in_double_precision_they_agree_closely(double_precision, lam, sigma, gamma):
+    X, y, U = problem()
+    expected = kernel_solution(lam, sigma, gamma, X, y, U, 60)
+    model = RFFS2AUC(lam=lam, sigma=sigma, gamma=gamma, n_features=60).fit(X, y, U)
+    values = model.decision_function(np.vstack([X, U]))
+    np.testing.assert_allclose(values, expected, atol=1e-8 * abs(expected).max())
+
+
+def test_it_approaches_samult_as_features_are_added():
+    X, y, U = problem(40, 100)
+    exact = SAMULT(lam=0.1, sigma=2.0).fit(X, y, U).decision_function(U)
+
+    def error(n_features, seed):
+        model = RFFS2AUC(lam=0.1, sigma=2.0, n_features=n_features, random_state=seed)
+        values = model.fit(X, y, U).decision_function(U)
+        return np.mean((values - exact) ** 2) / np.mean(exact**2)
+
+    few, many = (np.mean([error(m, seed) for seed in range(6)]) for m in (16, 256))
+    assert many < few / 8  # the mean squared error falls like 1/n_features: 16 times
+    assert many < 0.01
+
+
+def test_result_does_not_depend_on_blocks(monkeypatch):
+    X, y, U = problem()
+    expected = RFFS2AUC(n_features=40).fit(X, y, U).decision_function(U)
+    for rows in (1, 7, 30):
+        monkeypatch.setattr("dsgkit.solvers.auc.rff_s2auc.BLOCK_ROWS", rows)
+        values = RFFS2AUC(n_features=40).fit(X, y, U).decision_function(U)
+        np.testing.assert_allclose(values, expected, atol=1e-5 * abs(expected).max())
+
+
+def test_the_whole_grid_equals_fit_by_fit(double_precision):
+    X, y, U = problem(n_labeled=24, n_unlabeled=40)
+    folds = folds_of(len(y), 4)
+    points = [
+        {"lam": 2.0**k, "sigma": sigma, "gamma": gamma}
+        for k in (-8, -3, 0, 3)
+        for sigma in (0.5, 4.0)
+        for gamma in (0, 0.1, 0.5, 1)
+    ]
+    model = RFFS2AUC(n_features=50)
+    got = model.cv_decision_function(X, y, U, folds, points)
+    expected = PairwiseAUCEstimator.cv_decision_function(model, X, y, U, folds, points)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-7)
+
+
+def test_the_seed_decides():
+    X, y, U = problem()
+
+    def values(seed):
+        return RFFS2AUC(n_features=20, random_state=seed).fit(X, y, U).decision_function(U)
+
+    np.testing.assert_array_equal(values(1), values(1))
+    assert not np.allclose(values(1), values(2))
+
+
+def test_any_two_labels_and_lazy_rows_give_the_same_model():
+    X, y, U = problem()
+    model = RFFS2AUC(n_features=30)
+    expected = model.fit(X, y, U).decision_function(U)
+    zero_one = model.fit(X, (y > 0).astype(int), U).decision_function(U)
+    lazy = model.fit(Rows(X), y, Rows(U)).decision_function(Rows(U))
+    np.testing.assert_array_equal(zero_one, expected)
+    np.testing.assert_array_equal(lazy, expected)
+
+
+@pytest.mark.parametrize("n_unlabeled", [500, 20_000])
+@pytest.mark.parametrize("n_models", [1, 2])
+def test_predicted_memory_is_what_is_allocated_however_many_rows(n_unlabeled, n_models):
+    X, y, _ = problem(50, 10, 4)
+    U = Rows(np.broadcast_to(X[:1], (n_unlabeled, 4)))
+    model = RFFS2AUC(n_features=150)
+
+    def run():
+        if n_models == 1:
+            model.fit(X, y, U)
+        else:
+            model.cv_decision_function(X, y, U, folds_of(50, 5), [{"lam": 1.0}, {"lam": 2.0}])
+
+    run()
+    tracemalloc.start()
+    try:
+        run()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    needed = model.memory_needed(50, n_unlabeled, 4, n_models=n_models)
+    assert needed == pytest.approx(peak, rel=0.2)
+
+
+def test_a_fit_above_the_limit_is_refused():
+    X, y, U = problem()
+    model = RFFS2AUC(n_features=100_000, max_memory=1.0)
+    with pytest.raises(MemoryLimitError, match=r"limit 1\.0 GiB"):
+        model.fit(X, y, U)
+    with pytest.raises(MemoryLimitError):
+        model.cv_decision_function(X, y, U, [np.arange(4)], [{}])
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"lam": 0.0}, "lam must be a number above 0, got 0.0"),
+        ({"sigma": None}, "sigma must be a number above 0, got None"),
+        ({"gamma": -0.1}, "gamma must be a number in 0..1"),
+        ({"n_features": 0}, "n_features must be an integer of at least 1"),
+        ({"random_state": 0.5}, "random_state must be an integer"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(params, text):
+    X, y, U = problem()
+    with pytest.raises(DataError, match=text):
+        RFFS2AUC(**params).fit(X, y, U)
+
+
+def test_a_single_class_is_refused():
+    X, _, U = problem()
+    with pytest.raises(DataError, match="exactly two classes, got 1"):
+        RFFS2AUC().fit(X, np.zeros(16), U)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_features_that_are_no_numbers_are_refused(bad):
+    X, y, U = problem()
+    U[3, 1] = bad
+    with pytest.raises(DataError, match="NaN or infinite"):
+        RFFS2AUC(n_features=10).fit(X, y, U)

@@ -1,0 +1,348 @@
+"""BLS3VM against UniverSVM's outputs, against its objective from the definition, and its limits."""
+
+from __future__ import annotations
+
+import doctest
+import pickle
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError, DivergedError, FitError, MemoryLimitError
+from dsgkit.progress import listening
+from dsgkit.solvers import _concave_convex, bls3vm
+from dsgkit.solvers.base import SemiSupervisedClassifier
+from dsgkit.solvers.s3vm.bls3vm import BLS3VM
+from tests.solvers.brute_force import kernel, problem
+
+ORACLES = Path(__file__).parents[2] / "oracles"
+
+
+def oracle_fit(name, balance, tol):
+    """Fit the rows of an oracle, whose C and Cstar weigh sums of losses, not means."""
+    stored = np.load(ORACLES / f"universvm_{name}.npz")
+    model = BLS3VM(
+        C=float(stored["C"]) * len(stored["xl"]),
+        C_star=float(stored["Cstar"]) * len(stored["xu"]),
+        sigma=float(stored["gamma"]),
+        ramp_s=float(stored["s"]),
+        balance=balance,
+        tol=tol,
+    )
+    return model.fit(stored["xl"], stored["yl"], stored["xu"]), stored
+
+
+def test_the_oracle_with_a_balance():
+    model, stored = oracle_fit("gauss_S0", True, 1e-6)
+    rows = np.vstack([stored["xl"], stored["xu"]])
+    assert model.n_iter_ == stored["loops"] and model.converged_
+    assert model.objectives_[-1] == pytest.approx(float(stored["objective"]), rel=1e-6)
+    np.testing.assert_allclose(model.objectives_, stored["own_cccp_objectives"], rtol=1e-6)
+    np.testing.assert_allclose(model.decision_function(rows), stored["f_lu"], rtol=0, atol=7e-6)
+    np.testing.assert_allclose(
+        model.decision_function(stored["xt"]), stored["ft"], rtol=0, atol=7e-6
+    )
+    assert model.intercept_ == pytest.approx(float(stored["b0"]), abs=7e-6)
+    coef = np.zeros(len(rows))
+    for center, value in zip(model.centers_, model.coef_, strict=True):
+        coef[(rows == center).all(axis=1)] = value
+    np.testing.assert_allclose(coef, stored["alpha_on_lu"], atol=1e-4)
+
+
+def test_the_oracle_of_the_papers_objective():
+    model, stored = oracle_fit("moons_nobalance_bias0", False, 1e-6)
+    assert model.intercept_ == 0 and model.converged_
+    np.testing.assert_allclose(model.objectives_, stored["own_objectives"], rtol=1e-6)
+    for expected in ("ft_without_b0", "ft_own"):
+        np.testing.assert_allclose(
+            model.decision_function(stored["xt"]), stored[expected], rtol=0, atol=7e-6
+        )
+
+
+@pytest.mark.parametrize("case", [("gauss_S0", True), ("moons_nobalance_bias0", False)])
+def test_the_default_tolerance_is_good_for_three_digits(case):
+    model, stored = oracle_fit(*case, 1e-3)
+    np.testing.assert_allclose(model.decision_function(stored["xt"]), stored["ft"], atol=3e-3)
+
+
+def objective(model, X, y, U, C_star):
+    """The documented objective, from the rows and the fitted coefficients."""
+
+    def hinge(a, r):
+        return np.maximum(0, a - r)
+
+    def ramp(r):
+        return hinge(1, r) - hinge(model.ramp_s, r)
+
+    f, r = model.decision_function(X), model.decision_function(U)
+    norm = model.coef_ @ kernel(model.centers_, model.centers_, model.sigma) @ model.coef_
+    supervised = norm / 2 + model.C * hinge(1, y * f).mean()
+    return supervised + C_star * (ramp(r) + ramp(-r)).mean()
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 1000),
+    log_C=st.floats(-1, 3),
+    log_ratio=st.floats(-2, 0.5),
+    sigma=st.floats(0.1, 20),
+    ramp_s=st.floats(-1, 0),
+    balance=st.booleans(),
+)
+def test_the_objective_is_as_documented_and_falls(seed, log_C, log_ratio, sigma, ramp_s, balance):
+    X, y, U = problem(n_unlabeled=50, seed=seed)
+    C, C_star = 10**log_C, 10 ** (log_C + log_ratio)
+    params = {"C": C, "sigma": sigma, "ramp_s": ramp_s, "balance": balance}
+    model = BLS3VM(C_star=C_star, **params).fit(X, y, U)
+    expected = objective(model, X, y, U, C_star)
+    assert model.objectives_[-1] == pytest.approx(expected, rel=1e-4)
+    assert (np.diff(model.objectives_) < 0).all()
+    assert model.n_iter_ == len(model.objectives_) - 1
+    if balance:
+        assert model.decision_function(U).mean() == pytest.approx(y.mean(), abs=1e-4)
+    else:
+        assert model.intercept_ == 0
+
+
+@pytest.mark.parametrize("ramp_s", [0.0, -0.4])
+def test_the_end_is_a_stationary_point_of_the_objective(ramp_s):
+    """Without the constraint: small moves along any kernel function do not lower it."""
+    X, y, U = problem(n_unlabeled=60, seed=3)
+    model = BLS3VM(C=50.0, sigma=4.0, ramp_s=ramp_s, balance=False, tol=1e-7).fit(X, y, U)
+    C_star = 50.0 * len(X) / len(U)
+    assert model.n_iter_ > 0
+    best = objective(model, X, y, U, C_star)
+    rng = np.random.default_rng(0)
+    coef = model.coef_
+    for size in (1e-3, 1e-4):
+        for _ in range(50):
+            model.coef_ = coef + size * rng.normal(size=len(coef)) / len(coef) ** 0.5
+            assert objective(model, X, y, U, C_star) > best - 1e-6 * size
+
+
+def test_the_weight_of_the_unlabelled_rows_is_by_default_the_papers():
+    X, y, U = problem()
+    default = BLS3VM(C=10.0).fit(X, y, U)
+    same = BLS3VM(C=10.0, C_star=10.0 * len(X) / len(U)).fit(X, y, U)
+    other = BLS3VM(C=10.0, C_star=10.0).fit(X, y, U)
+    np.testing.assert_array_equal(default.decision_function(U), same.decision_function(U))
+    assert abs(default.decision_function(U) - other.decision_function(U)).max() > 0.01
+
+
+def test_unlabelled_rows_move_the_boundary_off_their_clusters():
+    """Two rows have labels, and the line halfway between them would cut both clusters."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([-1, 1], 100)
+    U = np.column_stack([rng.uniform(-2, 2, 200), truth + 0.2 * rng.normal(size=200)])
+    X, y = np.array([[-1.0, -1.0], [1.0, 1.0]]), np.array([-1, 1])
+    accuracy = {}
+    for C_star in (1e-9, 10.0):
+        model = BLS3VM(C=10.0, C_star=C_star, sigma=0.3).fit(X, y, U)
+        accuracy[C_star] = np.mean(np.sign(model.decision_function(U)) == truth)
+    assert accuracy[1e-9] < 0.9 < 0.99 < accuracy[10.0]
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 1000), st.booleans(), st.sampled_from([0.0, -0.5]))
+def test_swapping_the_classes_negates_the_function(seed, balance, ramp_s):
+    X, y, U = problem(seed=seed)
+    model = BLS3VM(C=100.0, balance=balance, ramp_s=ramp_s, tol=1e-6)
+    f = model.fit(X, y, U).decision_function(U)
+    g = clone(model).fit(X, -y, U).decision_function(U)
+    np.testing.assert_allclose(f, -g, atol=1e-4)
+
+
+def test_any_two_labels_and_lazy_rows_give_the_same_model():
+    X, y, U = problem()
+    expected = BLS3VM().fit(X, y, U).decision_function(U)
+    zero_one = BLS3VM().fit(X, (y > 0).astype(int), U).decision_function(U)
+    base = np.vstack([U, X])
+    lazy = BLS3VM().fit(Rows(base, np.arange(len(U), len(base))), y, Rows(base, np.arange(len(U))))
+    np.testing.assert_array_equal(zero_one, expected)
+    np.testing.assert_array_equal(lazy.decision_function(Rows(U)), expected)
+
+
+def test_a_pickled_model_predicts_the_same():
+    X, y, U = problem()
+    model = BLS3VM().fit(X, y, U)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(U), model.decision_function(U))
+
+
+def test_rows_without_a_coefficient_are_no_centres():
+    X, y, U = problem()
+    sparse = BLS3VM(C=100.0, sigma=3.0, balance=False).fit(X, y, U)
+    assert len(sparse.centers_) < len(X) + len(U) and sparse.coef_.all()
+    balanced = BLS3VM(C=100.0, sigma=3.0).fit(X, y, U)
+    assert len(balanced.centers_) > len(U)
+
+
+def test_many_points_equal_fit_by_fit(monkeypatch):
+    X, y, U = problem()
+    made = []
+    gaussian_columns = bls3vm.gaussian_columns
+    monkeypatch.setattr(
+        bls3vm, "gaussian_columns", lambda *a: made.append(a[1]) or gaussian_columns(*a)
+    )
+    points = [
+        {"C": C, "sigma": sigma, "C_star": C_star}
+        for C in (1.0, 100.0)
+        for sigma in (0.5, 5.0)
+        for C_star in (None, 3.0)
+    ]
+    got = BLS3VM().fit_points(X, y, U, points).decision_function(U)
+    assert made == [0.5, 5.0]  # one kernel matrix for each sigma
+    each = SemiSupervisedClassifier.fit_points(BLS3VM(), X, y, U, points)
+    assert got.shape == (len(U), len(points))
+    np.testing.assert_array_equal(got, each.decision_function(U))
+
+
+def test_a_point_without_a_solution_is_nan_and_costs_no_other():
+    X, y, U = problem()
+    points = [{"C": 1.0}, {"C": 1e308}, {"C": 2.0}]
+    values = BLS3VM().fit_points(X, y, U, points).decision_function(U)
+    assert np.isnan(values[:, 1]).all() and np.isfinite(values[:, [0, 2]]).all()
+
+
+def test_a_limit_of_loops_is_kept_and_told():
+    X, y, U = problem(n_unlabeled=400)
+    whole = BLS3VM(C=100.0, C_star=300.0, sigma=20.0).fit(X, y, U)
+    assert whole.n_iter_ > 2 and whole.converged_
+    two = clone(whole).set_params(max_iter=2).fit(X, y, U)
+    assert two.n_iter_ == 2 and not two.converged_
+    np.testing.assert_array_equal(two.objectives_, whole.objectives_[:3])
+    just = clone(whole).set_params(max_iter=whole.n_iter_).fit(X, y, U)
+    assert just.n_iter_ == whole.n_iter_ and just.converged_
+
+
+def test_progress_is_told_in_order():
+    X, y, U = problem(n_unlabeled=400)
+    heard = []
+    with listening(heard.append):
+        BLS3VM(C=100.0, C_star=300.0, sigma=20.0).fit(X, y, U)
+    assert len(heard) > 2 and heard == sorted(heard) and heard[0] >= 0 and heard[-1] <= 1
+
+
+def peak_of(call):
+    call()  # imports and caches do not count
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("balance", [True, False])
+@pytest.mark.parametrize("max_memory", [None, 0.004])
+def test_predicted_memory_is_what_a_fit_allocates(balance, max_memory):
+    X, y, U = problem(60, 1440, 5)
+    model = BLS3VM(C=10.0, balance=balance, max_memory=max_memory)
+    needed = model.memory_needed(60, 1440, 5)
+    assert needed < (2**32 if max_memory is None else 0.004 * 2**30)
+    assert needed == pytest.approx(peak_of(lambda: model.fit(X, y, U)), rel=0.2)
+
+
+@pytest.mark.parametrize("n", [40, 400])
+def test_predicted_memory_covers_prediction(n):
+    X, y, U = problem(n // 4, 3 * n // 4, 5)
+    rows, model = problem(8, 10_000, 5)[2], BLS3VM()
+    needed = model.memory_needed(n // 4, 3 * n // 4, 5)
+    result = 2 * 8 * len(rows)
+    assert peak_of(lambda: model.fit(X, y, U).decision_function(rows)) - result < 1.2 * needed
+
+
+@pytest.mark.parametrize("max_memory", [None, 0.005])
+def test_predicted_memory_grows_with_the_models(max_memory):
+    X, y, U = problem(60, 1440, 5)
+    points = [{"C": float(C)} for C in range(1, 31)]
+    model = BLS3VM(max_memory=max_memory)
+    needed = model.memory_needed(60, 1440, 5, n_models=30)
+    assert needed == pytest.approx(peak_of(lambda: model.fit_points(X, y, U, points)), rel=0.2)
+
+
+@pytest.mark.parametrize("balance", [True, False])
+def test_with_less_memory_the_model_is_the_same(balance):
+    X, y, U = problem(40, 1400, 5)
+    whole = BLS3VM(C=100.0, sigma=3.0, balance=balance)
+    little = clone(whole).set_params(max_memory=0.0025)
+    assert little.memory_needed(40, 1400, 5) < whole.memory_needed(40, 1400, 5) / 3
+    np.testing.assert_array_equal(
+        little.fit(X, y, U).decision_function(U), whole.fit(X, y, U).decision_function(U)
+    )
+
+
+def test_a_fit_above_the_limit_is_refused_before_it_allocates():
+    X, y, _ = problem()
+    endless = Rows(np.broadcast_to(X[:1], (10**9, 3)))
+    model = BLS3VM(max_memory=1.0)
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryLimitError, match=r"needs \d{3}\.\d GiB, limit 1\.0 GiB"):
+            model.fit(X, y, endless)
+        with pytest.raises(MemoryLimitError):
+            model.fit_points(X, y, endless, [{}])
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"C": 0}, "C must be a number above 0, got 0"),
+        ({"C": np.inf}, "C must"),
+        ({"sigma": -1.0}, "sigma must be a number above 0, got -1.0"),
+        ({"C_star": 0.0}, "C_star must be a number above 0, got 0.0"),
+        ({"ramp_s": 0.1}, "ramp_s must be a number in -1..0, got 0.1"),
+        ({"ramp_s": np.nan}, "ramp_s must"),
+        ({"balance": "yes"}, "balance must be True or False, got 'yes'"),
+        ({"max_iter": 0}, "max_iter must be an integer of at least 1, got 0"),
+        ({"tol": 0.0}, "tol must be a number above 0, got 0.0"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(params, text):
+    X, y, U = problem()
+    with pytest.raises(DataError, match=text):
+        BLS3VM(**params).fit(X, y, U)
+    with pytest.raises(DataError, match=text):
+        BLS3VM().fit_points(X, y, U, [params])
+
+
+def test_rows_that_do_not_fit_together_are_refused():
+    X, y, U = problem()
+    for fit in (BLS3VM().fit, lambda *rows: BLS3VM().fit_points(*rows, [{}])):
+        with pytest.raises(DataError, match=r"X_unlabeled must have shape \(n, 3\), got \(30, 2\)"):
+            fit(X, y, U[:, :2])
+        with pytest.raises(DataError, match="15 labels, 16 rows"):
+            fit(X, y[1:], U)
+        with pytest.raises(DataError, match="exactly two classes, got 1"):
+            fit(X, np.ones(16), U)
+        with pytest.raises(DataError, match="NaN or infinite"):
+            fit(X, y, np.where(U[3, 1] == U, np.nan, U))
+    with pytest.raises(NotFittedError):
+        BLS3VM().decision_function(X)
+
+
+def test_ends_without_a_solution_have_a_name_and_leave_the_model_before(monkeypatch):
+    X, y, U = problem()
+    model = BLS3VM().fit(X, y, U)
+    expected = model.decision_function(U)
+    with pytest.raises(DivergedError, match="the objective overflows; take a smaller C"):
+        model.set_params(C=1e308).fit(X, y, U)
+    monkeypatch.setattr(_concave_convex, "MOST_STEPS", 3)
+    with pytest.raises(FitError, match="no solution after 3 steps; take a larger tol"):
+        model.set_params(C=1.0).fit(X, y, U)
+    np.testing.assert_array_equal(model.decision_function(U), expected)
+
+
+def test_the_example_runs():
+    assert doctest.testmod(bls3vm).failed == 0
+    assert doctest.testmod(bls3vm).attempted > 0

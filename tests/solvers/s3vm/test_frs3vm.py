@@ -1,0 +1,127 @@
+"""FRS3VM against a loop over rows, finite differences and an exact supervised solution."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+from dsgkit import FRS3VM
+from dsgkit.engine import sizes
+from dsgkit.errors import DataError
+from dsgkit.features import FourierFeatures
+from dsgkit.features.tiles import cos_sin
+from dsgkit.random.draws import draw_in_passes, draw_with_replacement
+from dsgkit.solvers.s3vm.frs3vm import _gradient
+from dsgkit.solvers.s3vm.stochastic import _problem
+from tests.engine import reference
+from tests.solvers.brute_force import problem
+
+SETTING = {"C": 20.0, "C_star": 3.0, "sigma": 2.0, "step": 0.1, "loss": "shg", "ramp_s": 0.0}
+POINTS = [
+    {"C": 5.0, "step": 0.1},
+    {"C": 50.0, "step": 1.0, "loss": "da", "C_star": None},
+    {"step": 0.01, "loss": "ramp", "ramp_s": -0.5},
+    {"C": 0.5, "step": 0.3, "loss": "sshg"},
+]
+EVERY_LOSS = [("shg", 0.0), ("sshg", 0.0), ("ramp", 0.0), ("ramp", -0.5), ("da", 0.0)]
+
+
+def small(**params):
+    sizes_ = {"batch_size": 8, "n_features": 10, "n_passes": 4, "random_state": 3}
+    return FRS3VM(**{**SETTING, **sizes_, **params})
+
+
+def close(actual, expected):
+    return np.abs(actual - expected).max() <= 1e-4 * np.abs(expected).max()
+
+
+def row_by_row(X, y, U, *, C, C_star, sigma, step, loss, ramp_s, T):
+    """The method in float64, one drawn row at a time; returns the values at U."""
+    P, N = X[y > 0], X[y < 0]
+    v = np.zeros(20)
+    for t in range(T):
+        gradient = v.copy()
+        for rows, source, label in ((P, 0, 1), (N, 1, -1)):
+            for i in draw_with_replacement(3, source, t, 1, 8, len(rows))[0]:
+                phi = reference.features(rows[i : i + 1], 3, 0, 10, sigma)[0]
+                if label * (phi @ v) < 1:
+                    gradient -= C * len(rows) / len(X) * label * phi / 8
+        for i in draw_in_passes(3, 2, t, 1, 8, len(U))[0]:
+            phi = reference.features(U[i : i + 1], 3, 0, 10, sigma)[0]
+            gradient += C_star * reference.unlabeled_slope(loss, phi @ v, ramp_s) * phi / 8
+        v -= step * gradient
+    return reference.features(U, 3, 0, 10, sigma) @ v
+
+
+@pytest.mark.parametrize("step", [1.0, 0.1, 0.001])
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_it_equals_a_loop_over_rows(loss, step):
+    X, y, U = problem()
+    change = {"loss": loss[0], "ramp_s": loss[1], "step": step}
+    fitted = small(**change).fit(X, y, U)
+    assert fitted.n_iter_ == 4 * 4  # 30 rows are 4 batches
+    assert close(fitted.decision_function(U), row_by_row(X, y, U, T=16, **{**SETTING, **change}))
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_the_gradient_is_that_of_the_batch_loss_by_central_differences(loss):
+    X, y, U = problem()
+    p = _problem([small(loss=loss[0], ramp_s=loss[1])], X, y > 0, U)
+    W = p.features.half_turns(0, 1, 3)[0]
+    Phi, Phi_u = cos_sin(X, W), cos_sin(U[:8], W)
+    rng = np.random.default_rng(0)
+    rows = [rng.choice(np.flatnonzero(y == label), 8) for label in (1, -1)]
+    v = (0.1 * rng.normal(size=(20, 1))).astype(np.float32)
+    got = _gradient(p, Phi, rows, Phi_u, v)
+
+    def batch_loss(v):
+        return p.objective.batch_loss([*((Phi @ v)[drawn] for drawn in rows), Phi_u @ v])[0]
+
+    h = 1e-6
+    for j in range(20):
+        away = np.zeros((20, 1))
+        away[j] = h
+        assert got[j, 0] == pytest.approx(
+            (batch_loss(v + away) - batch_loss(v - away)) / (2 * h), rel=1e-3, abs=1e-3
+        )
+
+
+def test_without_unlabelled_loss_it_is_the_linear_svm_of_its_features():
+    X, y, U = problem(n_labeled=60, n_unlabeled=4000)
+    sizes_ = {"n_features": 20, "batch_size": 32, "n_passes": 20, "step": 0.002}
+    fitted = FRS3VM(C=30.0, sigma=2.0, C_star=0, **sizes_).fit(X, y, U)
+    features = FourierFeatures("gaussian", 2.0, 20, 0)
+    exact = LinearSVC(loss="hinge", C=30.0 / 60, fit_intercept=False, tol=1e-8, max_iter=10**6)
+    expected = exact.fit(features.transform(X, 0), y).decision_function(features.transform(U, 0))
+    f = fitted.decision_function(U)
+    assert np.sqrt(np.mean((f - expected) ** 2)) < 0.05 * np.abs(expected).max()
+
+
+def test_chunks_of_draws_do_not_change_the_model(monkeypatch):
+    X, y, U = problem(n_unlabeled=100)
+    expected = small().fit(X, y, U).decision_function(U)
+    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 24)
+    np.testing.assert_array_equal(small().fit(X, y, U).decision_function(U), expected)
+
+
+def test_many_points_are_the_separate_fits():
+    X, y, U = problem()
+    together = small().fit_points(X, y, U, POINTS).decision_function(U)
+    for values, point in zip(together.T, POINTS, strict=True):
+        assert close(values, small(**point).fit(X, y, U).decision_function(U))
+
+
+@pytest.mark.parametrize(("n_unlabeled", "m"), [(33, 7), (34, 8)])
+def test_by_default_m_is_the_root_of_all_rows(n_unlabeled, m):
+    X, y, U = problem(n_labeled=16, n_unlabeled=n_unlabeled)
+    assert FRS3VM().fit(X, y, U).model_.coefficients.shape == (1, 2 * m, 1)
+
+
+def test_values_and_parameters_that_cannot_be_used_are_named():
+    X, y, U = problem()
+    with pytest.raises(DataError, match="n_passes must be an integer of at least 1, got 0"):
+        small(n_passes=0).fit(X, y, U)
+    U[3, 1] = np.nan
+    with pytest.raises(DataError, match="NaN or infinite"):
+        small().fit(X, y, U)

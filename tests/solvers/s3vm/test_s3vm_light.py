@@ -1,0 +1,204 @@
+"""S3VMlight against the author's program, libsvm, all labellings, and its limits."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError, MemoryLimitError
+from dsgkit.solvers.s3vm import s3vm_light
+from dsgkit.solvers.s3vm.s3vm_light import LIBSVM_CACHE, S3VMLight
+from tests.solvers.brute_force import kernel, problem
+
+ORACLES = Path(__file__).parents[2] / "oracles"
+
+
+def clusters(n_labeled=16, n_unlabeled=40, positive_share=0.5, distance=1.0, seed=0):
+    """Two Gaussian clouds in the plane: X, y, X_unlabeled, y_unlabeled."""
+    rng = np.random.default_rng(seed)
+
+    def draw(n):
+        y = np.where(np.arange(n) < round(n * positive_share), 1, -1)
+        return rng.normal(size=(n, 2)) + np.outer(y, [distance, 0]), y
+
+    return *draw(n_labeled), *draw(n_unlabeled)
+
+
+def row_costs(y, labels, C, C_star):
+    """The costs of all rows, spelled out."""
+    p = np.mean(y > 0)
+    unlabeled = [(1 - p) / p if label > 0 else 1.0 for label in labels]
+    return np.append(np.full(len(y), C / len(y)), np.array(unlabeled) * C_star / len(labels))
+
+
+def libsvm(X, y, U, labels, C, C_star, sigma):
+    """Train on given labels of the unlabelled rows; return the objective and the machine."""
+    rows, targets = np.vstack([X, U]), np.append(y, labels)
+    costs = row_costs(y, labels, C, C_star)
+    svc = SVC(kernel="rbf", gamma=sigma, tol=1e-7).fit(rows, targets, sample_weight=costs)
+    coef = svc.dual_coef_[0]
+    norm = coef @ kernel(rows[svc.support_], rows[svc.support_], sigma) @ coef
+    slack = np.maximum(0, 1 - targets * svc.decision_function(rows))
+    return norm / 2 + costs @ slack, svc
+
+
+@pytest.mark.parametrize("name", ["gauss", "moons"])
+def test_the_authors_program_is_reproduced(name):
+    with np.load(ORACLES / f"svmlight_tsvm_{name}_C1.npz") as stored:
+        z = dict(stored)
+    C, C_star = float(z["C"]) * len(z["xl"]), float(z["C"]) * len(z["xu"])
+    model = S3VMLight(C, float(z["gamma"]), C_star=C_star).fit(z["xl"], z["yl"], z["xu"])
+    np.testing.assert_array_equal(model.transduction_, z["yhat_unlab"])
+    assert 2 * model.n_switches_ == z["switches"]
+    assert model.objective_ == pytest.approx(float(z["objective"]), rel=1.5e-4)
+    values = model.decision_function(np.vstack([z["xl"], z["xu"]]))
+    np.testing.assert_allclose(values, z["f_lu"], rtol=0, atol=4e-3)
+    np.testing.assert_allclose(model.decision_function(z["xt"]), z["ft"], rtol=0, atol=4e-3)
+
+
+@pytest.mark.parametrize("positive_share", [0.5, 0.25])
+@pytest.mark.parametrize("C_star", [None, 30.0])
+def test_the_machine_is_libsvms_on_the_labels_that_are_found(positive_share, C_star):
+    X, y, U, _ = clusters(positive_share=positive_share)
+    model = S3VMLight(20.0, 0.5, C_star=C_star).fit(X, y, U)
+    weight = 20.0 * 16 / 40 if C_star is None else C_star
+    objective, svc = libsvm(X, y, U, model.transduction_, 20.0, weight, 0.5)
+    assert model.objective_ == pytest.approx(objective, rel=1e-4)
+    rows = np.random.default_rng(1).normal(size=(50, 2))
+    np.testing.assert_allclose(
+        model.decision_function(rows), svc.decision_function(rows), atol=2e-4
+    )
+
+
+@pytest.mark.parametrize("positive_share", [0.5, 0.25])
+def test_of_separate_clouds_it_finds_the_best_of_all_labellings(positive_share):
+    X, y, U, truth = clusters(8, 8, positive_share, distance=1.5, seed=3)
+    model = S3VMLight(8.0, 0.5, C_star=8.0).fit(X, y, U)
+    n_positive = np.count_nonzero(truth > 0)
+    objectives = {}
+    for positive in itertools.combinations(range(8), n_positive):
+        labels = np.where(np.isin(np.arange(8), positive), 1, -1)
+        objectives[tuple(labels)] = libsvm(X, y, U, labels, 8.0, 8.0, 0.5)[0]
+    best = min(objectives, key=objectives.get)
+    assert len(set(np.round(list(objectives.values()), 3))) > 1
+    np.testing.assert_array_equal(model.transduction_, best)
+    assert model.objective_ == pytest.approx(objectives[best], rel=1e-4)
+
+
+@pytest.mark.parametrize("pairs", [1, 3, None])
+@pytest.mark.parametrize("C_star", [None, 400.0])
+def test_at_the_end_no_positive_row_lies_below_a_negative_one(pairs, C_star):
+    X, y, U, _ = clusters(20, 150, 0.4, distance=0.5, seed=5)
+    model = S3VMLight(100.0, 2.0, C_star=C_star, pairs_per_switch=pairs).fit(X, y, U)
+    f, labels = model.decision_function(U), model.transduction_
+    assert f[labels > 0].min() > f[labels < 0].max() - 2e-4
+    assert np.count_nonzero(labels > 0) == 60
+    assert model.n_iter_ >= 30 and (C_star is None or model.n_switches_ > 0)
+
+
+def test_pairs_switched_together_save_trainings():
+    X, y, U, _ = clusters(20, 150, 0.5, distance=0.3, seed=8)
+    one, all_ = (
+        S3VMLight(20.0, 2.0, C_star=150.0, pairs_per_switch=pairs).fit(X, y, U)
+        for pairs in (1, None)
+    )
+    assert one.n_switches_ > 5
+    assert all_.n_iter_ < one.n_iter_
+    # from all switched at once: another local minimum, but about as deep
+    assert all_.objective_ == pytest.approx(one.objective_, rel=0.05)
+
+
+def test_wrong_pairs_are_the_outermost_first():
+    y = np.array([1.0, -1.0])
+    search = s3vm_light._LabelSwitching(np.eye(8), y, C=2.0, C_star=2.0, most_pairs=None)
+    search.labels[2:] = [1, 1, 1, -1, -1, -1]
+    values = np.array([0, 0, 0.1, -0.9, 0.3, 0.2, 0.8, -0.5])
+    positive, negative = search._wrong_pairs(values)
+    np.testing.assert_array_equal(positive, [3, 2])
+    np.testing.assert_array_equal(negative, [6, 5])
+    search._most_pairs = 1
+    assert [rows.tolist() for rows in search._wrong_pairs(values)] == [[3], [6]]
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("sigma", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("pairs", [1, None])
+def test_it_ends_at_the_corners_of_the_papers_grid(C, sigma, pairs):
+    X, y, U, _ = clusters(20, 100, 0.4)
+    model = S3VMLight(C, sigma, pairs_per_switch=pairs).fit(X, y, U)
+    assert model.n_iter_ < 1000
+    assert np.count_nonzero(model.transduction_ > 0) == 40
+    # no value is farther from the intercept than the sum of all costs
+    costs = row_costs(y, model.transduction_, C, C / 5).sum()
+    assert abs(model.decision_function(U) - model.intercept_).max() <= costs
+
+
+def test_a_single_unlabelled_row_is_enough():
+    X, y, U, _ = clusters()
+    for row in (0, 39):  # of either cloud
+        model = S3VMLight(10.0).fit(X, y, U[row : row + 1])
+        assert model.transduction_ == 1  # half of one row, rounded up
+
+
+def test_any_two_labels_and_lazy_rows_give_the_same_model():
+    X, y, U = problem()
+    expected = S3VMLight(10.0).fit(X, y, U).decision_function(U)
+    zero_one = S3VMLight(10.0).fit(X, (y > 0).astype(int), U).decision_function(U)
+    lazy = S3VMLight(10.0).fit(Rows(X), y, Rows(U)).decision_function(Rows(U))
+    np.testing.assert_array_equal(zero_one, expected)
+    np.testing.assert_array_equal(lazy, expected)
+
+
+def test_predicted_memory_is_what_is_allocated():
+    X, y, U = problem(60, 740, 5)
+    S3VMLight(10.0).fit(X, y, U)
+    tracemalloc.start()
+    try:
+        S3VMLight(10.0).fit(X, y, U)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    cache = 4 * 800**2  # libsvm's is not traced
+    assert S3VMLight().memory_needed(60, 740, 5) - cache == pytest.approx(peak, rel=0.2)
+    assert S3VMLight().memory_needed(10**6, 0, 5) > 8 * 10**12 + LIBSVM_CACHE
+
+
+def test_a_fit_above_the_limit_is_refused():
+    X, y, _ = problem()
+    endless = Rows(np.broadcast_to(X[:1], (10**6, 3)))
+    with pytest.raises(MemoryLimitError, match=r"limit 1\.0 GiB"):
+        S3VMLight(max_memory=1.0).fit(X, y, endless)
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"C": 0}, "C must be a number above 0, got 0"),
+        ({"sigma": -1}, "sigma must be a number above 0"),
+        ({"C_star": 0.0}, "C_star must be a number above 0"),
+        ({"pairs_per_switch": 0}, "pairs_per_switch must be an integer of at least 1, got 0"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(params, text):
+    X, y, U = problem()
+    with pytest.raises(DataError, match=text):
+        S3VMLight(**params).fit(X, y, U)
+
+
+def test_a_failed_fit_leaves_the_model_before_it():
+    X, y, U = problem()
+    model = S3VMLight(10.0).fit(X, y, U)
+    expected = model.decision_function(U)
+    bad = U.copy()
+    bad[3, 1] = np.nan
+    with pytest.raises(DataError, match="NaN or infinite"):
+        model.fit(X, y, bad)
+    with pytest.raises(DataError, match="exactly two classes, got 1"):
+        model.fit(X, np.ones(16), U)
+    np.testing.assert_array_equal(model.decision_function(U), expected)

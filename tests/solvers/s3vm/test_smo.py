@@ -1,0 +1,240 @@
+"""The quadratic program against its optimality conditions, LIBSVM and a general solver."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.svm import SVC
+
+from dsgkit.errors import FitError
+from dsgkit.kernels.columns import column, gaussian_columns
+from dsgkit.solvers.s3vm import smo as _smo
+from dsgkit.solvers.s3vm.smo import Gains, QuadraticProgram
+from tests.solvers.brute_force import kernel
+
+TOL = 1e-3
+
+
+def random_gains(rng, n, anchor, scale=1.0):
+    """Boxes around anything, some of no width, with a kink inside, at an end, or none."""
+    knots = scale * np.sort(rng.normal(size=(n + 1, 3)), axis=1)
+    slopes = -np.sort(-rng.normal(size=(n + 1, 2)), axis=1)
+    knots[: n // 4] = knots[: n // 4, :1]
+    straight = rng.random(n + 1) < 0.4
+    slopes[straight, 1] = slopes[straight, 0]
+    knots[rng.random(n + 1) < 0.2, 1] = np.inf
+    knots[:, 1] = np.minimum(knots[:, 1], knots[:, 2])
+    knots[-1], slopes[-1] = {
+        "held": ([0, 0, 0], [0, 0]),
+        "free": ([-np.inf, np.inf, np.inf], [slopes[-1, 0]] * 2),
+    }[anchor]
+    return Gains(*knots.T.copy(), *slopes.T.copy())
+
+
+def gain(gains, coef):
+    """The sum of the gains, up to a constant."""
+    at = np.where(np.isfinite(gains.kink), gains.kink, 0.0)
+    slopes = np.where(coef < gains.kink, gains.below, gains.above)
+    return float(np.sum(slopes * (coef - at)))
+
+
+def violation(gains, coef, values):
+    """How much the best pair gains, from the definition."""
+    can_rise, can_fall = coef < gains.upper, coef > gains.lower
+    rise = np.where(coef < gains.kink, gains.below, gains.above) - values
+    fall = np.where(coef <= gains.kink, gains.below, gains.above) - values
+    if not (can_rise.any() and can_fall.any()):
+        return 0.0
+    return rise[can_rise].max() - fall[can_fall].min()
+
+
+def program_of(n, seed, mean_from=None, capacity=10**6, scale=1.0, d=2):
+    rng = np.random.default_rng(seed)
+    points = np.ascontiguousarray(scale * rng.normal(size=(d, n)))
+    columns = gaussian_columns(points, 1.0, capacity, mean_from)
+    return QuadraticProgram(columns), points.T
+
+
+def exact_kernel(rows, mean_from):
+    """The kernel of rows and anchor, in double precision."""
+    n = len(rows)
+    combine = np.vstack([np.eye(n), np.zeros(n)])
+    if mean_from is not None:
+        combine[-1, mean_from:] = 1 / (n - mean_from)
+    return combine @ kernel(rows, rows, 1.0) @ combine.T
+
+
+def start_of(gains, rng):
+    """Some variables inside of the boxes."""
+    low, high = np.nan_to_num(gains.lower, neginf=-1), np.nan_to_num(gains.upper, posinf=1)
+    return np.clip(low + rng.random(len(low)) * (high - low), low, high)
+
+
+@given(
+    n=st.integers(1, 40),
+    seed=st.integers(0, 10**6),
+    anchor=st.sampled_from(["held", "free"]),
+    mean=st.booleans(),
+    capacity=st.integers(2, 50),
+    scale=st.sampled_from([0.1, 1.0, 10.0]),
+)
+def test_solutions_are_optimal_and_inside_of_the_boxes(n, seed, anchor, mean, capacity, scale):
+    rng = np.random.default_rng(seed)
+    mean_from = n // 2 if mean else None
+    program, rows = program_of(n, seed, mean_from, capacity)
+    gains = random_gains(rng, n, anchor, scale)
+    start = start_of(gains, rng)
+    program.move(start)
+    program.solve(gains, TOL, 10**6)
+    coef = program.coef
+    assert (gains.lower <= coef).all() and (coef <= gains.upper).all()
+    assert coef.sum() == pytest.approx(start.sum(), abs=1e-9 * scale)
+    K = exact_kernel(rows, mean_from)
+    np.testing.assert_allclose(program.values, K @ coef, atol=1e-5 * scale)
+    assert program.norm() == pytest.approx(coef @ K @ coef, abs=1e-4 * scale**2)
+    assert violation(gains, coef, K @ coef) < TOL + 1e-5 * scale
+
+
+@pytest.mark.parametrize("anchor", ["held", "free"])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_objective_is_that_of_a_general_solver(seed, anchor):
+    """There each variable with a kink is two, as the copies of an unlabelled row are."""
+    n, rng = 6, np.random.default_rng(seed)
+    mean_from = (None, 3)[seed % 2]
+    program, rows = program_of(n, seed, mean_from)
+    gains = random_gains(rng, n, anchor)
+    start = start_of(gains, rng)
+    program.move(start)
+    program.solve(gains, 1e-7, 10**6)
+
+    K = exact_kernel(rows, mean_from)
+    kink = np.append(gains.kink[:n], 0)
+    to_kink, from_kink = gains.lower[:n] - kink[:n], gains.upper[:n] - kink[:n]
+    end = (None, None) if anchor == "free" else (0, 0)
+    below = [*((low, 0) for low in to_kink), end]
+    above = [*((0, high) for high in from_kink), (0, 0)]
+
+    def split(z):
+        return kink + z[: n + 1] + z[n + 1 :]
+
+    def objective(z):
+        a = split(z)
+        return a @ K @ a / 2 - gains.below @ z[: n + 1] - gains.above @ z[n + 1 :]
+
+    def gradient(z):
+        Ka = K @ split(z)
+        return np.concatenate([Ka - gains.below, Ka - gains.above])
+
+    best = minimize(
+        objective,
+        np.zeros(2 * n + 2),
+        jac=gradient,
+        bounds=[*below, *above],
+        constraints={
+            "type": "eq",
+            "fun": lambda z: split(z).sum() - start.sum(),
+            "jac": lambda z: np.ones(len(z)),
+        },
+        method="SLSQP",
+        options={"ftol": 1e-13, "maxiter": 1000},
+    )
+    assert best.success
+    coef = program.coef
+    mine = coef @ K @ coef / 2 - gain(gains, coef)
+    assert mine == pytest.approx(best.fun, abs=1e-6)
+
+
+def svm_gains(y, C, free):
+    """The boxes of a support vector machine; a free anchor of slope 0 takes its offset away."""
+    n = len(y)
+    lower, upper = np.append(np.minimum(0, C * y), 0.0), np.append(np.maximum(0, C * y), 0.0)
+    if free:
+        lower[n], upper[n] = -np.inf, np.inf
+    slopes = np.append(y, 0.0)
+    return Gains(lower, upper, upper, slopes, slopes)
+
+
+def svm_problem(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 2))
+    y = np.where(rows[:, 0] + 0.7 * rng.normal(size=n) > 0.3, 1.0, -1.0)
+    return rows, y
+
+
+@pytest.mark.parametrize(("C", "sigma"), list(itertools.product([0.05, 1.0, 100.0], [0.1, 2.0])))
+@pytest.mark.parametrize("capacity", [2, 1000])
+def test_a_plain_svm_is_that_of_libsvm(C, sigma, capacity):
+    rows, y = svm_problem()
+    program = QuadraticProgram(gaussian_columns(rows.T.copy(), sigma, capacity))
+    program.solve(svm_gains(y, C, free=False), 1e-6, 10**6)
+    svc = SVC(C=C, kernel="rbf", gamma=sigma, tol=1e-6).fit(rows, y)
+    coef = np.zeros(len(y))
+    coef[svc.support_] = svc.dual_coef_[0]
+    # as in LIBSVM the offset is read off the free variables
+    free = (abs(program.coef[:-1]) > 1e-8) & (abs(program.coef[:-1]) < C - 1e-8)
+    assert free.any()
+    offset = np.mean((y - program.values[:-1])[free])
+    np.testing.assert_allclose(
+        program.values[:-1] + offset, svc.decision_function(rows), atol=2e-4 * max(1, C**0.5)
+    )
+    K = kernel(rows, rows, sigma)
+    values = [a @ K @ a / 2 - y @ a for a in (program.coef[:-1], coef)]
+    assert values[0] == pytest.approx(values[1], rel=1e-7)
+    assert program.n_steps < 1.5 * svc.n_iter_[0]  # which selects pairs in the same way
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
+def test_without_an_offset_the_duality_gap_closes(C):
+    rows, y = svm_problem()
+    program = QuadraticProgram(gaussian_columns(rows.T.copy(), 1.0, 1000))
+    program.solve(svm_gains(y, C, free=True), 1e-6, 10**6)
+    a = program.coef[:-1]
+    f = kernel(rows, rows, 1.0) @ a
+    primal = a @ f / 2 + C * np.maximum(0, 1 - y * f).sum()
+    assert primal == pytest.approx(y @ a - a @ f / 2, rel=1e-5)
+
+
+def test_a_solution_is_solved_and_a_changed_problem_goes_on_from_there():
+    rows, y = svm_problem()
+    program = QuadraticProgram(gaussian_columns(rows.T.copy(), 1.0, 1000))
+    program.solve(svm_gains(y, 1.0, free=True), TOL, 10**6)
+    cold = program.n_steps
+    program.solve(svm_gains(y, 1.0, free=True), TOL, 0 + 1)
+    assert program.n_steps == cold > 50
+    program.solve(svm_gains(y, 1.01, free=True), TOL, 10**6)
+    assert 0 < program.n_steps - cold < cold / 2
+
+
+def test_where_it_returns_to_python_does_not_matter(monkeypatch):
+    rows, y = svm_problem()
+    coefs = []
+    for at_once in (1, 7, 10**6):
+        monkeypatch.setattr(_smo, "STEPS_AT_ONCE", at_once)
+        program = QuadraticProgram(gaussian_columns(rows.T.copy(), 1.0, 1000))
+        program.solve(svm_gains(y, 1.0, free=False), TOL, 10**6)
+        coefs.append(program.coef)
+    np.testing.assert_array_equal(coefs[0], coefs[1])
+    np.testing.assert_array_equal(coefs[0], coefs[2])
+
+
+@pytest.mark.parametrize("most", [1, 30])
+def test_too_few_steps_are_an_error(most):
+    rows, y = svm_problem()
+    program = QuadraticProgram(gaussian_columns(rows.T.copy(), 1.0, 1000))
+    with pytest.raises(FitError, match=f"no solution after {most} steps; take a larger tol"):
+        program.solve(svm_gains(y, 1.0, free=False), TOL, most)
+    assert program.n_steps == most
+
+
+def test_equal_rows_with_other_labels_meet_at_their_bounds():
+    points = np.ones((2, 4))
+    program = QuadraticProgram(gaussian_columns(points, 1.0, 4))
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    program.solve(svm_gains(y, 3.0, free=False), TOL, 100)
+    np.testing.assert_array_equal(program.coef, np.append(3 * y, 0))
+    np.testing.assert_array_equal(column(program._columns, 1), [1, 1, 1, 1, 0])

@@ -1,0 +1,236 @@
+"""TSGS3VM against the authors' loop, a reference program, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from dsgkit import TSGS3VM, load_model
+from dsgkit.config.parameters import RULES
+from dsgkit.engine import sizes, training
+from dsgkit.errors import DataError, DivergedError, MemoryLimitError
+from dsgkit.features import tiles
+from dsgkit.objectives.s3vm import UNLABELED_LOSSES
+from tests.engine import reference
+from tests.solvers.brute_force import kernel, problem
+
+ORACLE = Path(__file__).parents[2] / "oracles" / "universvm_moons_nobalance_bias0.npz"
+SETTING = {"C": 20.0, "C_star": 3.0, "sigma": 2.0, "step": 0.1, "loss": "shg", "ramp_s": 0.0}
+SIZE = {"T": 40, "b": 16, "m": 8, "seed": 3}
+POINTS = [
+    {"C": 5.0, "step": 0.1},
+    {"C": 50.0, "step": 1.0, "loss": "da", "C_star": None},
+    {"step": 0.01, "loss": "ramp", "ramp_s": -0.5},
+    {"C": 0.5, "step": 0.3, "loss": "sshg"},
+]
+
+
+def small(**params):
+    sizes_ = {"batch_size": SIZE["b"], "n_features": SIZE["m"], "n_iterations": SIZE["T"]}
+    return TSGS3VM(**{**SETTING, **sizes_, "random_state": SIZE["seed"], **params})
+
+
+def close(actual, expected):
+    """1e-4 relative to the size of the function."""
+    return np.abs(actual - expected).max() <= 1e-4 * np.abs(expected).max()
+
+
+def by_the_authors(rows, U, size=SIZE, **params):
+    setting = {**SETTING, **params}
+    alphas = reference.tsgs3vm(*rows, **setting, **size)
+    return reference.predict(U, alphas, size["seed"], size["m"], setting["sigma"])
+
+
+@pytest.fixture(params=[1, 2])
+def threads(request, monkeypatch):
+    monkeypatch.setattr(tiles, "TERMS_PER_THREAD", 1)
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(request.param, before))
+    yield
+    numba.set_num_threads(before)
+
+
+@pytest.mark.parametrize("n_unlabeled", [30, 3000])  # kept, and streamed
+@pytest.mark.parametrize("step", [1.0, 0.1, 0.01, 0.001])
+@pytest.mark.parametrize(
+    "loss", [("shg", 0.0), ("sshg", 0.0), ("ramp", 0.0), ("ramp", -0.5), ("da", 0.0)]
+)
+def test_it_equals_the_authors_loop(loss, step, n_unlabeled, threads):
+    X, y, U = problem(n_unlabeled=n_unlabeled)
+    change = {"step": step, "loss": loss[0], "ramp_s": loss[1]}
+    f = small(**change).fit(X, y, U).decision_function(U[:200])
+    assert close(f, by_the_authors((X, y, U), U[:200], **change))
+
+
+def test_forgotten_blocks_do_not_change_the_model(monkeypatch):
+    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 5 * 16)
+    X, y, U = problem(n_unlabeled=6000)
+    fitted = small(n_iterations=200, step=0.2).fit(X, y, U)
+    assert len(fitted.model_.coefficients) == pytest.approx(sizes.remembered(0.2), rel=0.1)
+    expected = by_the_authors((X, y, U), U[:200], {**SIZE, "T": 200}, step=0.2)
+    assert close(fitted.decision_function(U[:200]), expected)
+
+
+def test_a_block_is_remembered_until_the_rest_is_all_but_the_stated_share():
+    assert sizes.remembered(1.0) == 1
+    for step in (0.5, 0.1, 0.001):
+        kept = sizes.remembered(step)
+        assert (1 - step) ** kept <= sizes.FORGOTTEN < (1 - step) ** (kept - 1)
+
+
+def test_c_unlabeled_is_by_default_that_of_the_paper():
+    X, y, U = problem(n_labeled=16, n_unlabeled=64)
+    f = small(C=8.0, C_star=None).fit(X, y, U).decision_function(U)
+    np.testing.assert_array_equal(f, small(C=8.0, C_star=2.0).fit(X, y, U).decision_function(U))
+
+
+@pytest.mark.parametrize(("n_unlabeled", "m"), [(33, 7), (34, 8), (300, 18)])
+def test_by_default_m_is_the_root_of_all_rows_and_one_pass_is_made(n_unlabeled, m):
+    X, y, U = problem(n_labeled=16, n_unlabeled=n_unlabeled)
+    fitted = TSGS3VM(batch_size=16, step=0.01).fit(X, y, U)
+    assert fitted.n_iter_ == -(-n_unlabeled // 16)
+    assert fitted.model_.coefficients.shape == (fitted.n_iter_, 2 * m, 1)
+
+
+@pytest.mark.parametrize("n_unlabeled", [30, 3000])
+def test_many_points_are_the_separate_fits(n_unlabeled):
+    X, y, U = problem(n_unlabeled=n_unlabeled)
+    together = small().fit_points(X, y, U, POINTS).decision_function(U)
+    assert together.shape == (n_unlabeled, len(POINTS)) and together.dtype == np.float64
+    for values, point in zip(together.T, POINTS, strict=True):
+        assert close(values, small(**point).fit(X, y, U).decision_function(U))
+
+
+def test_many_points_are_trained_in_passes_within_the_budget(monkeypatch):
+    X, y, U = problem(n_unlabeled=3000)
+    expected = small().fit_points(X, y, U, POINTS).decision_function(U)
+    runs = []
+    run = training._Training.run
+    monkeypatch.setattr(
+        training._Training, "run", lambda self: runs.append(self.p.n_models) or run(self)
+    )
+    per_model = sizes.model_bytes(SIZE["T"], 2 * SIZE["m"], len(X))
+    monkeypatch.setattr(sizes, "MODEL_BYTES", 3 * per_model)
+    assert close(small().fit_points(X, y, U, POINTS).decision_function(U), expected)
+    assert runs == [3, 1]
+
+
+def test_a_point_that_diverges_leaves_the_others_alone():
+    X, y, U = problem()
+    values = small().fit_points(X, y, U, [{"C": 1e39}, {"C": 5.0}]).decision_function(U)
+    assert np.isnan(values[:, 0]).all()
+    assert close(values[:, 1], small(C=5.0).fit(X, y, U).decision_function(U))
+    with pytest.raises(DivergedError, match=r"diverged with C=1e\+39"):
+        small(C=1e39).fit(X, y, U)
+
+
+def test_it_finds_the_minimum_of_the_concave_convex_procedure():
+    """The objective of UniverSVM within 1%, where the program ended; sign(0) decides that."""
+    oracle = np.load(ORACLE)
+    X = np.vstack([oracle["xl"], oracle["xu"]])
+    y, n_labeled, n_unlabeled = oracle["yl"], len(oracle["yl"]), len(oracle["xu"])
+    K = kernel(X, X, oracle["gamma"])
+
+    def value(f, penalty):
+        labeled = np.maximum(0, 1 - y * f[:n_labeled]).sum()
+        unlabeled = np.maximum(0, 1 - np.abs(f[n_labeled:])).sum()
+        return penalty / 2 + oracle["C"] * labeled + oracle["Cstar"] * unlabeled
+
+    alpha = oracle["alpha_on_lu"]
+    expected = K @ alpha
+    model = TSGS3VM(
+        C=float(oracle["C"]) * n_labeled,
+        C_star=float(oracle["Cstar"]) * n_unlabeled,
+        sigma=float(oracle["gamma"]),
+        step=0.002,
+        batch_size=64,
+        n_features=64,
+        n_iterations=5000,
+    ).fit(X[:n_labeled].astype(np.float32), y, X[n_labeled:].astype(np.float32))
+    f = model.decision_function(X)
+    # the norm of the smoothest function with about these values at the rows
+    smooth = np.linalg.solve(K + 1e-6 * np.eye(len(X)), f)
+    assert value(f, f @ smooth) == pytest.approx(value(expected, alpha @ expected), rel=0.02)
+    assert np.sqrt(np.mean((f - expected) ** 2)) < 0.1
+    assert np.mean((f > 0) == (expected > 0)) > 0.98
+
+
+def test_a_saved_model_is_the_same_model(tmp_path):
+    X, y, U = problem()
+    fitted = small().fit(X, y, U)
+    fitted.save(tmp_path / "model.npz")
+    loaded = load_model(tmp_path / "model.npz").decision_function(U)
+    np.testing.assert_array_equal(loaded[:, 0].astype(np.float64), fitted.decision_function(U))
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"C": 0}, "C must be a number above 0, got 0"),
+        ({"C_star": -1}, "C_star must be a number in 0..inf, got -1"),
+        ({"step": 0}, "step must be a number above 0, got 0"),
+        ({"step": 1.5}, "step must be a number in 0..1, got 1.5"),
+        ({"loss": "hinge"}, "loss must be one of shg, sshg, ramp, da, got 'hinge'"),
+        ({"loss": ["shg"]}, r"loss must be one of shg, sshg, ramp, da, got \['shg'\]"),
+        ({"ramp_s": 0.5}, "ramp_s must be a number in -1..0, got 0.5"),
+        ({"ramp_s": -1}, "ramp_s must be above -1"),
+        ({"n_features": 0}, "n_features must be an integer of at least 1, got 0"),
+        ({"n_iterations": 0}, "n_iterations must be an integer of at least 1, got 0"),
+        ({"batch_size": None}, "batch_size must be an integer of at least 1, got None"),
+        ({"max_memory": 0}, "max_memory must be a number above 0"),
+        ({"random_state": -1}, "random_state must be an integer"),
+    ],
+)
+def test_parameters_that_cannot_be_used_are_named(params, text):
+    X, y, U = problem()
+    with pytest.raises(DataError, match=text) as caught:
+        small(**params).fit(X, y, U)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(DataError, match=text):
+        small(**{"max_memory": params.get("max_memory")}).fit_points(X, y, U, [{}, params])
+
+
+def test_configs_know_the_losses():
+    assert RULES["loss"].words == tuple(UNLABELED_LOSSES)
+
+
+def test_points_share_what_features_and_draws_depend_on():
+    X, y, U = problem()
+    with pytest.raises(DataError, match=r"points of one pass must agree in .*sigma"):
+        small().fit_points(X, y, U, [{"sigma": 1.0}, {"sigma": 2.0}])
+
+
+def test_more_than_the_memory_is_refused_before_training(monkeypatch):
+    X, y, U = problem()
+    monkeypatch.setattr("dsgkit.solvers.s3vm.tsgs3vm.train_in_passes", None)
+    needed = small().memory_needed(len(X), *U.shape)
+    with pytest.raises(MemoryLimitError):
+        small(max_memory=1e-6).fit(X, y, U)
+    with pytest.raises(MemoryLimitError) as caught:
+        small(max_memory=needed / 2**30).fit_points(X, y, U, [{}] * 9)
+    assert caught.value.needed > needed
+
+
+@pytest.mark.parametrize("n_unlabeled", [30, 3000])
+def test_unlabelled_values_that_are_no_numbers_are_named(n_unlabeled):
+    X, y, U = problem(n_unlabeled=n_unlabeled)
+    U[n_unlabeled // 2 :, 1] = np.nan
+    with pytest.raises(DataError, match="NaN or infinite"):
+        small().fit(X, y, U)
+    with pytest.raises(DataError, match="NaN or infinite"):
+        small().fit_points(X, y, U, [{"C": 1.0}, {"C": 2.0}])
+
+
+def test_a_single_class_is_refused():
+    X, y, U = problem()
+    with pytest.raises(DataError, match="exactly two classes"):
+        small().fit(X, np.ones_like(y), U)
+
+
+def test_a_row_costs_in_prediction_what_it_costs_in_training():
+    model = TSGS3VM(n_iterations=50, n_features=32, step=0.001)
+    more = model.flops(700, 10**6, 5) - model.flops(200, 10**6, 5)
+    assert model.predict_flops(500, 200, 10**6, 5) == pytest.approx(more)

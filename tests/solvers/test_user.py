@@ -1,0 +1,199 @@
+"""Solver classes outside of the package: what is found, known and refused of them."""
+
+import hashlib
+import sys
+
+import pytest
+
+from dsgkit.errors import ConfigError
+from dsgkit.solvers.catalogue import SOLVERS, get
+
+BASE = "from dsgkit.solvers.base import PairwiseAUCEstimator\n"
+SOLVER = (
+    BASE
+    + """
+class Mine(PairwiseAUCEstimator):
+    def __init__(self, width=2, lam=0.5, *, name="a"):
+        self.width, self.lam, self.name = width, lam, name
+
+    def fit(self, X, y, X_unlabeled):
+        return self
+
+    def decision_function(self, X):
+        return X[:, 0]
+"""
+)
+
+
+def mine(statement):
+    """Return the module with one more statement in its class."""
+    return SOLVER.replace(
+        "Mine(PairwiseAUCEstimator):", f"Mine(PairwiseAUCEstimator):\n    {statement}"
+    )
+
+
+@pytest.fixture
+def message(own_modules):
+    """A function that returns what is wrong with ``my:Mine`` in a module of that text."""
+
+    def of(text, kind="my:Mine"):
+        own_modules("my", text)
+        with pytest.raises(ConfigError) as error:
+            get(kind)
+        assert "\n" not in str(error.value)
+        return str(error.value)
+
+    return of
+
+
+def test_what_is_known_of_a_class(own_modules, tmp_path):
+    own_modules("my", SOLVER)
+    info = get("my:Mine")
+    assert (info.name, info.label, info.reference) == ("my:Mine", "Mine", "")
+    assert (info.params, info.batched) == (("width", "lam", "name"), ())
+    assert info.version == hashlib.sha256((tmp_path / "my.py").read_bytes()).hexdigest()[:16]
+    assert info.load() is sys.modules["my"].Mine
+
+
+def test_what_a_class_says_of_itself(own_modules):
+    own_modules("my", mine('batched, version = ("lam", "width"), 7'))
+    assert (get("my:Mine").batched, get("my:Mine").version) == (("lam", "width"), 7)
+    own_modules("my", mine('version = "2024-05"'))
+    assert get("my:Mine").version == "2024-05"
+
+
+def test_the_names_of_the_package_stay(own_modules):
+    own_modules("samult", SOLVER)
+    assert get("samult") is SOLVERS["samult"]
+    assert SOLVERS["samult"].version == 1
+
+
+def test_sys_path_comes_before_the_current_folder(own_modules, tmp_path):
+    own_modules("other.my", mine("version = 1"))
+    own_modules("my", mine("version = 2"))
+    assert get("my:Mine").version == 2
+    own_modules("my", mine("version = 2"))
+    sys.path.insert(0, str(tmp_path / "other"))
+    assert get("my:Mine").version == 1
+
+
+def test_a_class_of_a_package_has_the_version_of_the_file_that_defines_it(own_modules, tmp_path):
+    own_modules("pack.deep", SOLVER)
+    own_modules("pack.__init__", "from pack.deep import Mine\n")
+    expected = hashlib.sha256((tmp_path / "pack" / "deep.py").read_bytes()).hexdigest()[:16]
+    assert get("pack:Mine").version == get("pack.deep:Mine").version == expected
+
+
+def test_the_version_is_that_of_the_code_in_use(own_modules, tmp_path):
+    own_modules("my", SOLVER)
+    before = get("my:Mine").version
+    (tmp_path / "my.py").write_text(SOLVER + "# edited while running\n")
+    assert get("my:Mine").version == before
+    own_modules("my", SOLVER + "# edited while running\n")
+    assert get("my:Mine").version != before
+
+
+@pytest.mark.parametrize("kind", ["my:", ":Mine", "my:Mine:x", "my/own:Mine", "my:a.b", "1my:Mine"])
+def test_what_is_no_import_path(message, kind):
+    expected = f"{kind!r} is not an import path, such as my_module:MySolver"
+    assert message(SOLVER, kind) == expected
+
+
+def test_a_path_with_a_dot_is_corrected(message):
+    expected = "unknown solver 'my.deep.Mine'; write my.deep:Mine for a class"
+    assert message(SOLVER, "my.deep.Mine") == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "hint"),
+    [
+        ("my_:Mine", "my_", " (did you mean 'my'?)"),
+        ("my.py:Mine", "my.py", " (did you mean 'my'?)"),
+        ("nowhere.deep:Mine", "nowhere.deep", ""),
+    ],
+)
+def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
+    where = f"module {name!r} is neither on sys.path nor in {tmp_path}"
+    assert message(SOLVER, kind) == where + hint
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # importing it
+        ("x = 1\ny = z\n", "importing 'my' raises NameError: name 'z' is not defined (my.py:2)"),
+        ("x = 1\nx +\n", "importing 'my' raises SyntaxError: invalid syntax (my.py:2)"),
+        (
+            "import pandaz\n",
+            "importing 'my' raises ModuleNotFoundError: No module named 'pandaz' (my.py:1)",
+        ),
+        ("import sys\nsys.exit(3)\n", "importing 'my' raises SystemExit: 3 (my.py:2)"),
+        ("raise ValueError('a\\n b')\n", "importing 'my' raises ValueError: a b (my.py:1)"),
+        (
+            "import re\nre.compile('*')\n",
+            "importing 'my' raises error: nothing to repeat at position 0 (my.py:2)",
+        ),
+        ("assert False\n", "importing 'my' raises AssertionError (my.py:1)"),
+        # finding the class
+        (SOLVER.replace("Mine", "Mines"), "my.py has no class 'Mine' (did you mean 'Mines'?)"),
+        (SOLVER.replace("Mine", "Zzz"), "my.py has no class 'Mine'; known: Zzz"),
+        (BASE, "my.py has no class 'Mine'"),
+        ("def Mine():\n    pass\n", "'Mine' in my.py is not a class but a function"),
+        ("Mine = 3\n", "'Mine' in my.py is not a class but an int"),
+        # its methods and constructor
+        (
+            "class Mine:\n    def fit(self): pass\n",
+            "Mine lacks decision_function, memory_needed, flops, predict_flops, get_params and "
+            "cv_decision_function or fit_points; derive it from "
+            "dsgkit.solvers.base.PairwiseAUCEstimator or "
+            "dsgkit.solvers.base.SemiSupervisedClassifier, which have all but fit and "
+            "decision_function",
+        ),
+        (BASE + "class Mine(PairwiseAUCEstimator): pass\n", "Mine lacks fit and decision_function"),
+        (mine("fit = 3").replace("def fit", "def fits"), "Mine lacks fit"),
+        (
+            SOLVER.replace("width=2", "width"),
+            "Mine().get_params() raises TypeError: Mine.__init__() missing 1 required positional "
+            "argument: 'width'; every parameter needs a default, and an attribute of its name",
+        ),
+        (
+            SOLVER.replace("self.lam", "self.lamda"),
+            "Mine().get_params() raises AttributeError: 'Mine' object has no attribute 'lam'"
+            "; every parameter needs a default, and an attribute of its name",
+        ),
+        (
+            SOLVER.replace("width=2", "width=..."),
+            "the default of Mine's 'width' must be a finite number, text, true, false or null, "
+            "got Ellipsis",
+        ),
+        (
+            SOLVER.replace("lam=0.5", "lam=float('nan')"),
+            "the default of Mine's 'lam' must be a finite number, text, true, false or null, "
+            "got nan",
+        ),
+        # what it says of itself
+        (mine('batched = "lam"'), "Mine.batched must be a tuple of parameters, got 'lam'"),
+        (mine('batched = ("lan",)'), "Mine.batched: no parameter 'lan' (did you mean 'lam'?)"),
+        (mine("version = 1.5"), "Mine.version must be a whole number or text, got 1.5"),
+        (mine("version = True"), "Mine.version must be a whole number or text, got true"),
+    ],
+)
+def test_what_is_refused(message, text, expected):
+    assert message(text) == expected
+
+
+def test_a_class_without_a_file_needs_a_version(message):
+    expected = (
+        "Mine comes from no file that could be watched for changes"
+        "; give the class a `version`, a number to raise when its results change"
+    )
+    assert message(mine('__module__ = "typed in"')) == expected
+
+
+def test_the_line_is_the_users_even_in_a_file_of_theirs_that_the_module_imports(
+    message, own_modules
+):
+    own_modules("helper", "import json\n\njson.loads('')\n")
+    found = message("import helper\n")
+    assert found.startswith("importing 'my' raises JSONDecodeError: ")
+    assert found.endswith("(helper.py:3)")

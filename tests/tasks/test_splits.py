@@ -1,0 +1,158 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from dsgkit.errors import DataError
+from dsgkit.tasks.splits import semi_supervised_split, stratified_folds
+from tests.data.conftest import make_dataset
+
+
+@st.composite
+def trials(draw):
+    n = draw(st.integers(5, 60))
+    n_positive = draw(st.integers(2, n - 2))
+    y = np.where(draw(st.permutations(range(n))) < np.int64(n_positive), 1, -1)
+    labeled = draw(st.integers(4, n - 1))
+    folds = draw(st.integers(2, labeled))
+    dataset = make_dataset(np.column_stack([np.arange(n), np.arange(n) % 7]), y)
+    return dataset, {"labeled": labeled, "folds": folds, "seed": draw(st.integers(0, 2**62))}
+
+
+def row_numbers(rows, dataset):
+    return np.rint(rows[:][:, 0] * (len(dataset.y) - 1)).astype(int)
+
+
+@given(trials())
+def test_labelled_and_unlabelled_rows_share_out_all_rows(trial):
+    dataset, settings = trial
+    split = semi_supervised_split(dataset, **settings)
+    labeled = row_numbers(split.X, dataset)
+    unlabeled = row_numbers(split.X_unlabeled, dataset)
+    assert len(labeled) == settings["labeled"]
+    assert sorted([*labeled, *unlabeled]) == list(range(len(dataset.y)))
+    np.testing.assert_array_equal(split.y, dataset.y[labeled])
+    np.testing.assert_array_equal(split.y_unlabeled, dataset.y[unlabeled])
+    assert split.class_proportion == np.mean(dataset.y == 1)
+    assert split.X_test is None and split.y_test is None
+
+
+@given(trials())
+def test_both_classes_remain_whatever_fold_is_held_out(trial):
+    dataset, settings = trial
+    split = semi_supervised_split(dataset, **settings)
+    assert min(np.sum(split.y == 1), np.sum(split.y == -1)) >= 2
+    assert len(split.folds) == settings["folds"]
+    np.testing.assert_array_equal(np.sort(np.concatenate(split.folds)), np.arange(len(split.y)))
+    for fold in split.folds:
+        assert set(np.delete(split.y, fold)) == {-1, 1}
+
+
+@given(trials())
+def test_folds_differ_by_at_most_one_row_in_size_and_class(trial):
+    dataset, settings = trial
+    split = semi_supervised_split(dataset, **settings)
+    for counts in (
+        [len(fold) for fold in split.folds],
+        [np.sum(split.y[fold] == 1) for fold in split.folds],
+        [np.sum(split.y[fold] == -1) for fold in split.folds],
+    ):
+        assert max(counts) - min(counts) <= 1
+
+
+@given(trials())
+def test_the_seed_decides(trial):
+    dataset, settings = trial
+    one, two = (semi_supervised_split(dataset, **settings) for _ in range(2))
+    np.testing.assert_array_equal(one.X[:], two.X[:])
+    np.testing.assert_array_equal(one.X_unlabeled[:], two.X_unlabeled[:])
+    for a, b in zip(one.folds, two.folds, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def large(n=4000, share=0.3):
+    rng = np.random.default_rng(1)
+    return make_dataset(rng.random((n, 2)), np.where(np.arange(n) < share * n, 1, -1))
+
+
+def test_seeds_differ():
+    dataset = large()
+    splits = [semi_supervised_split(dataset, labeled=50, folds=5, seed=s) for s in (1, 2)]
+    common = set(splits[0].X.index) & set(splits[1].X.index)
+    assert len(common) < 10
+
+
+def test_the_rows_a_split_draws_never_change():
+    # recorded results depend on these very rows
+    split = semi_supervised_split(large(50), labeled=6, folds=2, seed=0)
+    assert split.X.index.tolist() == [22, 26, 17, 5, 15, 11]
+    assert [fold.tolist() for fold in split.folds] == [[0, 1, 3], [2, 4, 5]]
+
+
+def test_the_first_unlabelled_rows_are_a_random_subset():
+    split = semi_supervised_split(large(), labeled=100, folds=5, seed=3)
+    # the class share of each prefix is that of the whole, within five standard deviations
+    for k in (500, 1000, 2000):
+        assert abs(np.mean(split.y_unlabeled[:k] == 1) - 0.3) < 5 * np.sqrt(0.21 / k)
+    np.testing.assert_array_equal(
+        split.X_unlabeled.take(slice(500))[:], split.X_unlabeled.take(slice(2000))[:500]
+    )
+
+
+def test_every_row_is_labelled_equally_often():
+    dataset = large(40, 0.5)
+    counts = np.zeros(40)
+    for seed in range(1000):
+        counts[semi_supervised_split(dataset, labeled=10, folds=2, seed=seed).X.index] += 1
+    chi2 = ((counts - 250) ** 2 / (250 * 0.75)).sum() * 39 / 40
+    assert chi2 < 90  # 39 degrees of freedom: exceeded with a chance of 7e-6
+
+
+def test_rare_classes_take_the_place_of_the_last_rows():
+    y = np.full(1000, -1)
+    y[[10, 700, 900]] = 1
+    dataset = make_dataset(np.arange(1000.0)[:, None], y)
+    for seed in range(20):
+        split = semi_supervised_split(dataset, labeled=5, folds=2, seed=seed)
+        assert np.sum(split.y == 1) == 2
+
+
+@given(st.lists(st.booleans(), min_size=2, max_size=40), st.integers(2, 6), st.integers(0, 99))
+def test_stratified_folds_cover_every_position(positive, n_folds, seed):
+    y = np.where(positive, 1, -1).astype(np.int8)
+    assume(n_folds <= len(y))
+    folds = stratified_folds(y, n_folds, seed)
+    assert sorted(np.concatenate(folds)) == list(range(len(y)))
+
+
+def test_test_rows_are_scaled_by_the_training_rows():
+    X = np.array([[0, 1], [4, 1], [2, 1], [1, 1], [3, 1]], np.float32)
+    test = np.array([[8, 1], [-4, 3]], np.float32)
+    dataset = make_dataset(X, [1, 1, -1, -1, 1], test, np.array([1, -1], np.int8))
+    split = semi_supervised_split(dataset, labeled=4, folds=2, seed=0)
+    np.testing.assert_allclose(split.X_test[:], [[2, 0], [-1, 2]])
+    assert split.y_test.tolist() == [1, -1]
+    wide = semi_supervised_split(dataset, labeled=4, folds=2, seed=0, scale=(-1, 1))
+    np.testing.assert_allclose(wide.X_test[:][:, 0], [3, -3])
+
+
+@pytest.mark.parametrize(
+    ("labeled", "folds", "text"),
+    [
+        (50, 5, "50 labelled rows asked for, but it has 50 rows"),
+        (2000, 5, "2,000 labelled rows asked for, but it has 50 rows"),
+        (3, 2, "3 labelled rows are too few"),
+        (10, 1, "1 folds of 10 labelled rows"),
+        (10, 11, "11 folds of 10 labelled rows"),
+    ],
+)
+def test_numbers_that_do_not_fit(labeled, folds, text):
+    with pytest.raises(DataError, match=text) as caught:
+        semi_supervised_split(large(50), labeled=labeled, folds=folds, seed=0)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_class_that_is_too_small():
+    dataset = make_dataset(np.arange(10.0)[:, None], [1] + [-1] * 9)
+    with pytest.raises(DataError, match=r"class \+1 has 1 of the rows"):
+        semi_supervised_split(dataset, labeled=5, folds=2, seed=0)
