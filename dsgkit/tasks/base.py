@@ -1,0 +1,228 @@
+"""A learning setting: what a solver is given, what is asked of it, how it is judged, what varies.
+
+The runner and the reports know no setting. They move *named arrays* from a trial into an estimator,
+and *named numbers* from a judgement into a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from dsgkit.specs import Count, Spec
+from dsgkit.tasks.measures import Measure
+
+Point = Mapping[str, Any]
+"""A setting of some hyper-parameters."""
+
+At = Mapping[str, int]
+"""Named sizes: how much of everything that can be varied a fit is given."""
+
+Scores = list[list[float | None]]
+"""Of every point on every fold; None where it has none."""
+
+
+class Axis(BaseModel):
+    """A size that a sweep can vary.
+
+    Attributes
+    ----------
+    name : str
+        In configs and records, such as ``unlabeled``.
+    title : str
+        At axes and heads of columns, such as ``Unlabelled rows``.
+    noun : str
+        After a number, such as ``unlabelled``.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    title: str
+    noun: str
+
+
+class ProtocolSpec(Spec):
+    """The ``protocol`` section of a config; every task adds its own settings.
+
+    Attributes
+    ----------
+    kind : str
+        The task.
+    trials : int
+        Independent repetitions: random splits, or runs.
+    """
+
+    kind: str
+    trials: Count = 10
+
+    @property
+    def setting(self) -> str:
+        """What holds in every fit, for captions: such as ``200 labelled rows``; may be empty."""
+        return ""
+
+    @property
+    def protocol(self) -> str:
+        """How rows are used, in words."""
+        return self.kind
+
+    @property
+    def selection(self) -> str:
+        """How hyper-parameters are chosen, in words."""
+        return ""
+
+
+class Description(BaseModel):
+    """What a results folder keeps of its task, so that a report needs nothing else.
+
+    Attributes
+    ----------
+    kind : str
+    setting, protocol, selection : str
+        In words, as in `ProtocolSpec`.
+    axis : Axis or None
+        What is swept.
+    measures : tuple of Measure
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: str
+    setting: str = ""
+    protocol: str = ""
+    selection: str = ""
+    axis: Axis | None = None
+    measures: tuple[Measure, ...]
+
+
+@dataclass(frozen=True)
+class Work:
+    """About what a cell takes: floating-point operations, and bytes at once."""
+
+    training: float
+    scoring: float
+    memory: int
+
+
+@dataclass
+class Judgement:
+    """What a fit is found to be worth.
+
+    Attributes
+    ----------
+    scores : dict
+        Values of the task's measures by name; None where one has no value.
+    trace : list of dict, optional
+        Numbers along training.
+    artefact : dict of arrays, optional
+        What a picture is drawn from; kept in a file of its own.
+    """
+
+    scores: dict[str, float | None]
+    trace: list[dict[str, float]] = field(default_factory=list)
+    artefact: dict[str, Any] = field(default_factory=dict)
+
+
+class Clock(Protocol):
+    """Seconds of the named phases of a cell."""
+
+    def phase(self, name: str) -> AbstractContextManager[None]:
+        """Add the time spent in the ``with`` block to a phase."""
+        ...
+
+
+class Trial(Protocol):
+    """One repetition: rows that are drawn, searched, trained on and judged.
+
+    Making one is cheap: rows are drawn when they are first asked for.
+
+    Attributes
+    ----------
+    sizes : mapping
+        The most that there is on every axis of the task.
+    words : mapping
+        What a config may call a parameter's value by, such as ``class_proportion``, and its value.
+    """
+
+    sizes: At
+    words: Mapping[str, float]
+
+    def counts(self, at: At) -> dict[str, int]:
+        """Return the numbers of rows of a fit, as `Estimator.cost` takes them."""
+        ...
+
+    def training(self, at: At) -> dict[str, Any]:
+        """Return the named arrays that ``fit`` takes."""
+        ...
+
+    def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
+        """Return the score of every point on every fold, by the measure that chooses.
+
+        Parameters
+        ----------
+        estimator : estimator
+            With what the points agree on set.
+        at : mapping
+            Sizes to search with.
+        points : sequence of mappings
+        """
+        ...
+
+    def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
+        """Return about what `search` takes."""
+        ...
+
+    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
+        """Train an estimator; what is timed is the phase ``fit``."""
+        ...
+
+    def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
+        """Return what a fitted estimator is worth, in phases of its own."""
+        ...
+
+    def fit_work(self, estimator: Any, at: At) -> Work:
+        """Return about what `fit` and `judge` take."""
+        ...
+
+
+class Task(Protocol):
+    """A learning setting, under the name that ``protocol: {kind: ...}`` gives.
+
+    Attributes
+    ----------
+    kind : str
+    Spec : type of ProtocolSpec
+        Its section of a config.
+    axes : tuple of Axis
+        What a sweep can vary, the usual one first; none where nothing can be.
+    measures : tuple of Measure
+        What is recorded of a fit, beside `measures.STANDARD`.
+    chooses : str
+        Name of the measure that hyper-parameters are chosen by.
+    outputs : tuple of str
+        Its tables and figures by default.
+    words : tuple of str
+        Names of `Trial.words`.
+    """
+
+    kind: ClassVar[str]
+    Spec: ClassVar[type[ProtocolSpec]]
+    axes: ClassVar[tuple[Axis, ...]]
+    measures: ClassVar[tuple[Measure, ...]]
+    chooses: ClassVar[str]
+    outputs: ClassVar[tuple[str, ...]]
+    words: ClassVar[tuple[str, ...]]
+
+    def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
+        """Return a trial of a dataset.
+
+        Raises
+        ------
+        DataError
+            If the dataset has too few rows for it.
+        """
+        ...

@@ -1,0 +1,136 @@
+"""Measures: everything that tables, figures, comparisons and choices know of a number.
+
+A measure is plain data. It is stored with the results, so that a report of them needs neither the
+task nor its code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Measure(BaseModel):
+    """One number that is recorded of every fit.
+
+    Attributes
+    ----------
+    name : str
+        Key in a record's ``scores``, and column of the results.
+    title : str
+        What it is, at the head of a table and at an axis.
+    word : str
+        In a sentence.
+    where : str
+        The rows that it is taken on; empty where the title says all.
+    better : {"higher", "lower"} or None
+        Which values are good; None where neither is.
+    digits : int
+        Digits after the point in tables, of percents where it is one.
+    percent : bool
+        Whether tables and figures show percents of 1.
+    unit : {"", "seconds", "bytes"}
+        Seconds are compared as ratios and drawn on log axes; of bytes the largest trial is shown.
+    output : str
+        What it is called in a config's ``outputs``: ``<output>_table``, ``<output>_boxplot``.
+    file : str
+        The first part of its files' names; measures of one file are one table below the other.
+    clock : str
+        The phase of a cell whose seconds it is; empty for a score.
+    optional : bool
+        Whether it is left out, without a word, where no fit has a value.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    title: str
+    word: str
+    where: str = ""
+    better: Literal["higher", "lower"] | None = None
+    digits: int = 3
+    percent: bool = False
+    unit: Literal["", "seconds", "bytes"] = ""
+    output: str
+    file: str
+    clock: str = ""
+    optional: bool = False
+
+    def best(self, values: Iterable[float]) -> float:
+        """Return the best of some values of a measure that has a better side."""
+        return max(values) if self.better == "higher" else min(values)
+
+    @property
+    def caption(self) -> str:
+        """What the numbers are, in words."""
+        where = f" on the {self.where}" if self.where else ""
+        return self.title + where + (" in percent" if self.percent else "")
+
+    @property
+    def axis_label(self) -> str:
+        """The words at an axis."""
+        units = {"seconds": " (s)", "bytes": " (MiB)"}
+        return self.title + (" (%)" if self.percent else units.get(self.unit, ""))
+
+    def on(self, where: str, prefix: str) -> Measure:
+        """Return the same measure on other rows, where there are such; it shares the output.
+
+        Parameters
+        ----------
+        where : str
+            The rows, such as ``official test rows``.
+        prefix : str
+            Such as ``test``: the name becomes ``test_<name>``, the files are ``<file>_test``.
+        """
+        return self.model_copy(
+            update={
+                "name": f"{prefix}_{self.name}",
+                "word": f"{prefix} {self.word}",
+                "where": where,
+                "file": f"{self.file}_{prefix}",
+                "optional": True,
+            }
+        )
+
+
+TIME = Measure(
+    name="fit_seconds",
+    title="Training time",
+    word="training time",
+    better="lower",
+    unit="seconds",
+    output="time",
+    file="time",
+    clock="fit",
+)
+MEMORY = Measure(
+    name="peak_memory",
+    title="Peak memory",
+    word="peak memory",
+    unit="bytes",
+    output="time",
+    file="time",
+)
+STANDARD = (TIME, MEMORY)
+"""The measures of every task."""
+
+
+def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
+    """Return the tables and figures that there can be of some measures.
+
+    Parameters
+    ----------
+    measures : iterable of Measure
+    swept : bool
+        Whether a size is varied, against which curves can be drawn.
+    """
+    names = {}
+    for measure in measures:
+        names[f"{measure.output}_table"] = None
+        if measure.better and not measure.unit:
+            names[f"{measure.output}_boxplot"] = None
+        if swept and measure.unit != "bytes":
+            names[f"{measure.output}_curve"] = None
+    return list(names)
