@@ -126,7 +126,7 @@ def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
     swept : bool
         Whether a size is varied, against which curves can be drawn.
     """
-    names = {}
+    names: dict[str, None] = {}
     for measure in measures:
         names[f"{measure.output}_table"] = None
         if measure.better and not measure.unit:
