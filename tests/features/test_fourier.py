@@ -3,7 +3,7 @@ import pytest
 
 from dsgkit.errors import DataError
 from dsgkit.features import FourierFeatures, load_features
-from dsgkit.kernels import KERNELS
+from dsgkit.kernels import KERNELS, Kernel
 
 
 def gaussian_kernel(X, Z, sigma):
@@ -59,6 +59,25 @@ def test_sums_over_blocks_and_rows_are_those_of_the_features(G):
     Phis = [features.transform(X, t).astype(np.float64) for t in range(3, 8)]
     expected = sum(P @ (P.T @ C) for P in Phis) * factor
     np.testing.assert_allclose(values, expected, atol=1e-4)
+
+
+def laplacian(A, B, sigma):
+    return np.exp(-sigma * np.abs(A[:, None] - B[None]).sum(axis=2))
+
+
+def cauchy(normals, n_inputs, sigma):
+    """Quotients of independent normals: the law of ``exp(-sigma ||x - x'||_1)``."""
+    N = normals(2 * n_inputs)
+    return np.float32(sigma) * N[:, :n_inputs] / N[:, n_inputs:]
+
+
+def test_a_kernel_of_another_law_brings_only_its_law(monkeypatch):
+    kernel = Kernel("laplacian", "exp(-sigma ||x - x'||_1)", laplacian, None, cauchy)
+    monkeypatch.setitem(KERNELS, "laplacian", kernel)
+    X = np.random.default_rng(0).random((25, 4)).astype(np.float32)
+    features = FourierFeatures("laplacian", 0.5, 512, seed=11)
+    gram = np.mean([(p := features.transform(X, t)) @ p.T for t in range(40)], axis=0)
+    assert np.abs(gram - laplacian(X, X, 0.5)).max() < 5 * np.sqrt(0.5 / (512 * 40))
 
 
 def test_features_go_through_the_entries_of_a_model_file():
