@@ -85,6 +85,10 @@ class Bar:
         # whoever learns the work anew starts anew: a download that is tried again
         self._bar.update(self._task, total=total, completed=0)
 
+    def show(self, done: float) -> None:
+        """Show how much of the work is done."""
+        self._bar.update(self._task, completed=done)
+
     def update(self, done: float) -> None:
         """Count some more work as done."""
         self._bar.advance(self._task, done)
