@@ -50,7 +50,7 @@ def _debug_option(command: Any) -> Any:
 
 
 def _dataset_names(_context: object, _parameter: object, incomplete: str) -> list[str]:
-    from dsgkit.data.registry import DATASETS
+    from dsgkit.data.catalogue import DATASETS
 
     return [name for name in DATASETS if name.startswith(incomplete)]
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.locate import Source, find
-from dsgkit.data.prepare import is_current, open_part, prepare, prepared_folder, read_meta
-from dsgkit.data.registry import DATASETS, DataFile, DatasetInfo, Label, get
+from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
+from dsgkit.data.find import FoundFile, find
+from dsgkit.data.prepare import (
+    is_current,
+    open_part,
+    prepare,
+    prepared_folder,
+    raw_labels,
+    read_meta,
+)
+from dsgkit.data.targets import Binary, Target, are_numbers
 from dsgkit.errors import DataError
 
 
@@ -28,7 +35,8 @@ class DatasetSpec(Protocol):
     path, test_path : str or None
         Files of one's own.
     positive : sequence of labels or None
-        Labels that are +1, the rest being -1; None for the larger of two.
+        Labels that are +1, the rest being -1; None for the target of the catalogue, and for the
+        larger of two in a file of one's own.
     n_features : int or None
         Number of features; None to find out.
     delimiter : str or None
@@ -56,25 +64,34 @@ class Dataset:
 
     Attributes
     ----------
-    name : str
-        Its name.
+    name, title : str
+        Its name in configs, and for people.
     X : memmap of float32, shape (n, d)
         All training rows, unscaled.
-    y : ndarray of int8, shape (n,)
-        Their labels, -1 or +1.
+    y : ndarray of shape (n,)
+        What the target makes of their labels: int8 -1 or +1 of a `Binary` one.
     X_test, y_test : like X and y, or None
         The official test split, where there is one.
+    labels : ndarray of float64 (a memmap) or of text, shape (n,)
+        The labels of the training rows as the file has them.
+    labels_test : like labels, or None
+    target : Target
+        What made ``y`` of ``labels``.
     minimum, maximum : ndarray of float64, shape (d,)
         Of each column, over all training rows.
     content_hash : str
-        Of the rows and labels.
+        Of the rows and the labels as the files have them, whatever the target.
     """
 
     name: str
+    title: str
     X: NDArray[np.float32]
-    y: NDArray[np.int8]
+    y: NDArray[Any]
     X_test: NDArray[np.float32] | None
-    y_test: NDArray[np.int8] | None
+    y_test: NDArray[Any] | None
+    labels: NDArray[Any]
+    labels_test: NDArray[Any] | None
+    target: Target
     minimum: NDArray[np.float64]
     maximum: NDArray[np.float64]
     content_hash: str
@@ -84,13 +101,20 @@ class Dataset:
         """Number of columns."""
         return self.X.shape[1]
 
+    @property
+    def identity(self) -> list[Any]:
+        """What results depend on, ready for JSON: the content and the target."""
+        return [self.content_hash, *self.target.identity()]
+
     def describe(self) -> dict[str, Any]:
-        """Return what identifies the rows and how many there are, ready for JSON."""
+        """Return what reports say of it, ready for JSON: they may outlive the catalogue's entry."""
         return {
             "name": self.name,
+            "title": self.title,
             "content_hash": self.content_hash,
-            "n_rows": len(self.y),
-            "n_test_rows": 0 if self.y_test is None else len(self.y_test),
+            "target": self.target.words,
+            "n_rows": len(self.X),
+            "n_test_rows": 0 if self.X_test is None else len(self.X_test),
             "n_features": self.n_features,
         }
 
@@ -144,7 +168,7 @@ def load_dataset(spec: DatasetSpec) -> Dataset:
     MissingDataError
         When a file is not on this machine and cannot be downloaded.
     DataError
-        When a file, or the spec itself, cannot be used.
+        When a file, or the spec itself, cannot be used, and when the labels do not suit the target.
     """
     return open_dataset(resolve(spec))
 
@@ -160,7 +184,7 @@ def open_dataset(info: DatasetInfo) -> Dataset:
         prepare(info, obtain(info))
         meta = read_meta(folder)
     assert meta is not None
-    return _open(folder, meta)
+    return _open(info, folder, meta)
 
 
 def _outdated(meta: dict[str, Any], info: DatasetInfo) -> bool:
@@ -169,31 +193,52 @@ def _outdated(meta: dict[str, Any], info: DatasetInfo) -> bool:
     return len(sources) == len(found) and not is_current(meta, sources)
 
 
-def obtain(info: DatasetInfo) -> list[Source]:
+def obtain(info: DatasetInfo) -> list[FoundFile]:
     """Return the files of a dataset, downloading what is missing."""
     return [find(info, file) or _download(info, file) for file in info.files]
 
 
-def _download(info: DatasetInfo, file: DataFile) -> Source:
+def _download(info: DatasetInfo, file: DataFile) -> FoundFile:
     from dsgkit.data.fetch import download
 
     return download(info, file)
 
 
-def _open(folder: Path, meta: dict[str, Any]) -> Dataset:
+def _open(info: DatasetInfo, folder: Path, meta: dict[str, Any]) -> Dataset:
+    X, labels = _part(folder, meta, "train")
+    X_test, labels_test = _part(folder, meta, "test") if "test" in meta["parts"] else (None, None)
     train = meta["parts"]["train"]
-    X, y = open_part(folder, "train")
-    X_test, y_test = open_part(folder, "test") if "test" in meta["parts"] else (None, None)
+    y = _targeted(info, "", labels, labels)
     return Dataset(
-        name=meta["name"],
+        name=info.name,
+        title=info.title,
         X=X,
         y=y,
         X_test=X_test,
-        y_test=y_test,
+        y_test=None if labels_test is None else _targeted(info, " (test)", labels_test, labels),
+        labels=labels,
+        labels_test=labels_test,
+        target=info.target,
         minimum=np.array(train["minimum"]),
         maximum=np.array(train["maximum"]),
         content_hash=meta["content_hash"],
     )
+
+
+def _part(
+    folder: Path, meta: dict[str, Any], part: str
+) -> tuple[NDArray[np.float32], NDArray[Any]]:
+    X, stored = open_part(folder, part)
+    return X, raw_labels(stored, meta["parts"][part]["texts"])
+
+
+def _targeted(
+    info: DatasetInfo, part: str, labels: NDArray[Any], training: NDArray[Any]
+) -> NDArray[Any]:
+    try:
+        return info.target.apply(labels, training)
+    except ValueError as error:
+        raise DataError(f"dataset {info.name}{part}: {error}") from error
 
 
 def resolve(spec: DatasetSpec) -> DatasetInfo:
@@ -215,10 +260,10 @@ def _registered(spec: DatasetSpec) -> DatasetInfo:
         raise DataError(
             f"dataset {info.name} is read by loader {info.loader!r}, not {spec.loader!r}"
         )
-    for key in ("test_path", "positive", "n_features", "delimiter"):
+    for key in ("test_path", "n_features", "delimiter"):
         if getattr(spec, key) is not None:
             raise DataError(f"dataset {info.name} is registered: `{key}` is for files by `path`")
-    return info
+    return info if spec.positive is None else replace(info, target=Binary(tuple(spec.positive)))
 
 
 def _local(spec: DatasetSpec) -> DatasetInfo:
@@ -235,15 +280,11 @@ def _local(spec: DatasetSpec) -> DatasetInfo:
         title=path.name,
         loader=spec.loader,
         files=tuple(files),
-        n_rows=None,
         n_features=spec.n_features,
-        positive=_labels(spec.positive),
+        target=Binary(None if spec.positive is None else tuple(spec.positive)),
         delimiter=spec.delimiter,
         header=spec.header,
         label_column=spec.label_column,
+        text_labels=not are_numbers(spec.positive or ()),
         local=True,
     )
-
-
-def _labels(labels: Sequence[Label] | None) -> tuple[Label, ...] | None:
-    return None if labels is None else tuple(labels)

@@ -109,6 +109,8 @@ def planned(results, extra=0):
 
 
 def test_it_says_what_was_run(results):
+    known = {"title": "cod-rna", "n_rows": 59_535, "n_features": 8}
+    (results.folder / "dataset.json").write_text(json.dumps(known))
     page = read([planned(results)])
     assert page.texts["title"] == ["codrna_s2auc – dsgkit report"]
     assert page.texts["h1"] == ["codrna_s2auc"]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dsgkit.config.schema import Experiment, SolverSpec
-from dsgkit.data.registry import DATASETS
 from dsgkit.experiment.results import CONFIG, Results
 from dsgkit.report.html.clocks import Clocks, clocks
 from dsgkit.report.html.outcomes import Cause, Counts, count_cells, failures, limits
@@ -130,14 +129,13 @@ def _facts(results: Results) -> list[tuple[str, str]]:
 
 
 def _dataset(results: Results) -> str:
-    """Return what is known of the dataset: its title and shape, or its file."""
-    spec = results.experiment.dataset
-    known = DATASETS.get(spec.name) if spec.path is None and spec.name else None
-    if known is None:
-        rows = _rows(results)
-        return f"{results.dataset}: {spec.path}" + (f", {rows:,} rows" if rows else "")
-    shape = f"{known.n_rows:,} rows, {known.n_features:,} features"
-    return f"{known.name}: {known.title}, {shape}"
+    """Return what is known of the dataset: its title or its file, and its shape."""
+    data = results.data
+    what = results.experiment.dataset.path or data.get("title")
+    rows, features = data.get("n_rows", _rows(results)), data.get("n_features")
+    shape = [f"{n:,} {unit}" for n, unit in ((rows, "rows"), (features, "features")) if n]
+    known = ", ".join([what, *shape] if what else shape)
+    return f"{results.dataset}: {known}" if known else results.dataset
 
 
 def _rows(results: Results) -> int | None:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
+from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import load_dataset
-from dsgkit.data.locate import find
-from dsgkit.data.registry import get
+from dsgkit.data.find import find
 from dsgkit.data.rows import Rows
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
