@@ -16,7 +16,7 @@ from dsgkit.hints import nearest_or_all
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
 
-_STRICT = ConfigDict(extra="forbid", arbitrary_types_allowed=False)
+_STRICT = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -128,6 +128,8 @@ def read_catalogue(text: str) -> dict[str, DatasetInfo]:
     ------
     ValueError
         For text that is no TOML, and for an entry with unknown or missing keys or wrong types.
+    KeyError
+        For a file without its number of rows, and for a shared text that there is not.
     """
     tables = tomllib.loads(text)
     shared = tables.pop("shared", {})

@@ -58,6 +58,15 @@ def test_information_after_preparing(made):
     assert pairs["prepared"] == str(prepared_folder(made))
 
 
+def test_many_different_labels_are_not_listed_one_by_one(made, tmp_path):
+    text = "".join(f"1,2,{i / 2}\n" for i in range(-3, 37))
+    (tmp_path / "data/made/made.csv").write_text(text)
+    file = DataFile("made.csv", n_rows=40)
+    DATASETS["made"] = replace(made, files=(file,), n_rows=40, target=Binary((5,)))
+    commands.prepare("made")
+    assert dict(commands.info("made"))["train labels"] == "40, of 40 kinds from -1.5 to 18"
+
+
 def findings(name="made"):
     return {check.subject.rpartition("/")[2]: check for check in commands.verify(name)}
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 
+from dsgkit.config import DatasetSpec
 from dsgkit.data import lines
 from dsgkit.data import prepare as preparing
 from dsgkit.data.catalogue import get
@@ -340,7 +341,7 @@ def test_a_third_label_is_named_with_its_dataset(spec, tmp_path):
 
 def test_a_registered_dataset_with_another_target():
     _, digit = load_digits(return_X_y=True)
-    dataset = load_dataset(make_spec(name="digits", positive=[7]))
+    dataset = load_dataset(DatasetSpec(name="digits", positive=[7]))
     np.testing.assert_array_equal(dataset.labels, digit)
     np.testing.assert_array_equal(dataset.y, np.where(digit == 7, 1, -1))
     assert dataset.describe()["target"] == "7 is +1, the rest -1"
