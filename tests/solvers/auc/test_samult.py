@@ -269,7 +269,7 @@ def test_gram_does_not_depend_on_blocks(monkeypatch):
     whole, square = gaussian_gram(A, B, 2.0, out=out), gaussian_gram(A, A, 2.0)
     assert whole is out
     values = gaussian_expansion(A, B.astype(float), np.arange(140.0), 2.0)
-    monkeypatch.setattr("dsgkit.kernels.BLOCK_ENTRIES", 1)
+    monkeypatch.setattr("dsgkit.kernels.gaussian.BLOCK_ENTRIES", 1)
     np.testing.assert_allclose(gaussian_gram(A, B, 2.0), whole, atol=1e-14)
     np.testing.assert_allclose(gaussian_gram(A, A, 2.0), square, atol=1e-14)
     np.testing.assert_allclose(values, whole @ np.arange(140.0), rtol=1e-12)
