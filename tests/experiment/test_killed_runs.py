@@ -266,12 +266,13 @@ def test_a_signal_before_there_is_anything_to_keep(tmp_path, number):
     assert err.count("\n") == 1
 
 
-def test_the_programs_of_a_solver_end_with_a_killed_run(tmp_path):
-    write_config(tmp_path, {"employ": behaving("employ")}, sizes=(70,))
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(("way", "left"), [("employ", "employed"), ("flee_and_sleep", "fled")])
+def test_the_programs_of_a_solver_end_with_a_run(tmp_path, way, left, number):
+    write_config(tmp_path, {way: behaving(way)}, sizes=(70,))
     process = start(tmp_path, *RUN)
-    employed = pid_from(tmp_path / "employed.pid")
-    processes = {employed, *descendants(process.pid)}
-    process.kill()
+    processes = {pid_from(tmp_path / f"{left}.pid"), *descendants(process.pid)}
+    process.send_signal(number)
     process.communicate()
     all_gone(processes)
 
