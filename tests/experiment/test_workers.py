@@ -31,6 +31,8 @@ from tests.experiment.runs import (
     write_config,
 )
 
+pytestmark = pytest.mark.slow
+
 GRID = {"lam": [0.0, 1.0]}
 
 SEGFAULT = "worker process killed by SIGSEGV"
