@@ -1,4 +1,5 @@
 import importlib
+import os
 import sys
 
 import numpy as np
@@ -41,6 +42,17 @@ TOY_CONFIG = {
 }
 
 
+@pytest.fixture(scope="session", autouse=True)
+def share_of_the_cores():
+    """Compute with this process's share of the threads where tests run in several processes."""
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+    if processes > 1:
+        from dsgkit.threads import available_threads, set_threads
+
+        share = max(1, available_threads() // processes)
+        set_threads(share, share)
+
+
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     """A folder with a small dataset and a config of all four solvers; returns the config's path."""
@@ -61,13 +73,14 @@ def in_process(monkeypatch):
     from dsgkit.experiment import cells
     from dsgkit.experiment.runner import Options
     from dsgkit.memory import constrain_memory
-    from dsgkit.threads import available_threads, set_threads
+    from dsgkit.threads import set_threads, thread_counts
     from tests.experiment.in_process import InProcess
 
+    before = thread_counts()
     monkeypatch.setattr(Options, "executor", lambda *_: InProcess())
     monkeypatch.setattr(cells, "_bench", None)
     yield
-    set_threads(available_threads(), available_threads())
+    set_threads(*before)
     constrain_memory(1, None)
 
 

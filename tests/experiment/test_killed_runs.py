@@ -30,6 +30,8 @@ from tests.experiment.runs import (
     write_config,
 )
 
+pytestmark = pytest.mark.slow
+
 RUN = ("run", "small.yaml", "--jobs", "2")
 QSG = {
     "kind": "qsg_s2auc",
@@ -99,7 +101,7 @@ def test_killed_again_and_again_a_run_loses_nothing(tmp_path, whole):
     results = folder / "results" / "small"
     rng = random.Random(1)
     torn = 0
-    for kill in range(10):
+    for kill in range(6):
         process = start(folder, *RUN)
         before = finished(results)
         if kill % 3 == 0:
@@ -113,7 +115,7 @@ def test_killed_again_and_again_a_run_loses_nothing(tmp_path, whole):
         after = finished(results)
         assert after[: len(before)] == before
         assert len(set(after)) == len(after)
-        if kill in (4, 7):
+        if kill in (2, 5):
             torn += 1
             tear(results)
     assert torn == 2
@@ -266,12 +268,13 @@ def test_a_signal_before_there_is_anything_to_keep(tmp_path, number):
     assert err.count("\n") == 1
 
 
-def test_the_programs_of_a_solver_end_with_a_killed_run(tmp_path):
-    write_config(tmp_path, {"employ": behaving("employ")}, sizes=(70,))
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(("way", "left"), [("employ", "employed"), ("flee_and_sleep", "fled")])
+def test_the_programs_of_a_solver_end_with_a_run(tmp_path, way, left, number):
+    write_config(tmp_path, {way: behaving(way)}, sizes=(70,))
     process = start(tmp_path, *RUN)
-    employed = pid_from(tmp_path / "employed.pid")
-    processes = {employed, *descendants(process.pid)}
-    process.kill()
+    processes = {pid_from(tmp_path / f"{left}.pid"), *descendants(process.pid)}
+    process.send_signal(number)
     process.communicate()
     all_gone(processes)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import pickle
 import tracemalloc
 from pathlib import Path
@@ -341,8 +340,3 @@ def test_ends_without_a_solution_have_a_name_and_leave_the_model_before(monkeypa
     with pytest.raises(FitError, match="no solution after 3 steps; take a larger tol"):
         model.set_params(C=1.0).fit(X, y, U)
     np.testing.assert_array_equal(model.decision_function(U), expected)
-
-
-def test_the_example_runs():
-    assert doctest.testmod(bls3vm).failed == 0
-    assert doctest.testmod(bls3vm).attempted > 0
