@@ -17,7 +17,6 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -170,7 +169,10 @@ class Parameter:
 
 def _is_finite(value: Any) -> bool:
     """Tell whether a value is a number that a float can hold."""
-    return isinstance(value, Real) and bool(abs(value) <= sys.float_info.max)  # type: ignore[operator]
+    try:
+        return isinstance(value, Real) and math.isfinite(float(value))
+    except OverflowError:
+        return False
 
 
 @functools.cache
