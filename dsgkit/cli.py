@@ -323,7 +323,7 @@ def configs(folder: Path) -> None:
 @list_.command()
 def kernels() -> None:
     """List the kernels."""
-    from dsgkit.features import KERNELS
+    from dsgkit.kernels import KERNELS
 
     _print_columns([(kernel.name, kernel.formula) for kernel in KERNELS.values()])
 

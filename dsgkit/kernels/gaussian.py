@@ -1,4 +1,4 @@
-"""The exact Gaussian kernel: Gram matrices in float64 by matrix products, block by block."""
+"""The Gaussian kernel: exact values by float64 matrix products, and the law of its frequencies."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import DataError
+from dsgkit.kernels.base import Kernel, Normals
 
 BLOCK_ENTRIES = 2**18
 """Kernel values of a block, within 64 to 128 rows: exponents become values while in cache."""
@@ -128,3 +129,19 @@ def expansion_memory(n_centers: int, n_inputs: int) -> int:
     """Return the bytes that `gaussian_expansion` allocates, beyond its result."""
     n_columns, n_rows = n_inputs + 2, _block_rows(n_centers)
     return 8 * (n_rows * n_centers + n_columns * (n_centers + 2 * n_rows))
+
+
+def gaussian_frequencies(normals: Normals, n_inputs: int, sigma: float) -> NDArray[np.float32]:
+    """Return frequencies of the law N(0, 2 sigma I), that of ``exp(-sigma ||x - x'||^2)``."""
+    W = normals(n_inputs)
+    W *= np.float32(np.sqrt(2 * sigma))
+    return W
+
+
+GAUSSIAN = Kernel(
+    name="gaussian",
+    formula="exp(-sigma ||x - x'||^2)",
+    gram=gaussian_gram,
+    expansion=gaussian_expansion,
+    frequencies=gaussian_frequencies,
+)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsgkit import QSGS2AUC
-from dsgkit.engine import ConstantStep, Problem, Source, blocks, sizes, train, training
+from dsgkit.engine import ConstantStep, Problem, Source, coefficients, sizes, train, training
 from dsgkit.engine.sizes import FORGOTTEN
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FourierFeatures, tiles
@@ -126,7 +126,7 @@ def constant_step_problem(etas, T=300, n_unlabeled=6000):
         tables=[X, XU],
         sources=[Source(0, pools[0]), Source(0, pools[1]), Source(1, in_passes=True)],
         objective=PNUAUCObjective(np.full(len(etas), 0.5)),
-        step=ConstantStep(np.array(etas)),
+        step=ConstantStep(np.array(etas), np.ones(len(etas))),
         features=FourierFeatures("gaussian", 1.0, 6, 3),
         n_iterations=T,
         batch_size=20,
@@ -173,7 +173,7 @@ def test_a_block_is_kept_until_the_slowest_model_forgets_it():
 def test_what_is_forgotten_stays_below_the_stated_bound(monkeypatch):
     constant = constant_step_problem([0.12])
     with monkeypatch.context() as patch:
-        patch.setattr(blocks, "FORGOTTEN", -1.0)
+        patch.setattr(coefficients, "FORGOTTEN", -1.0)
         everything = train(constant).coefficients.astype(np.float64)
     first = train(constant).first_block
     assert 0 < first < len(everything)

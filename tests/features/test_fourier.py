@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from dsgkit.features import KERNELS, FourierFeatures
+from dsgkit.features import FourierFeatures
+from dsgkit.kernels import KERNELS
 
 
 def gaussian_kernel(X, Z, sigma):

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine import DSGModel, Problem, sizes
+from dsgkit.features import FourierFeatures
 from dsgkit.features.tiles import cos_sin
 from dsgkit.mapped import read_rows
 from dsgkit.progress import report
@@ -151,9 +152,10 @@ def _descend(problem: Problem) -> DSGModel:
 
     The coefficients are those of features without their factor ``sqrt(1/m)``.
     """
-    p = problem
-    W = p.features.half_turns(0, 1, p.n_inputs)[0]
-    coefficients = np.zeros((2 * p.features.n_frequencies, p.n_models), np.float32)
+    p, features = problem, problem.features
+    assert isinstance(features, FourierFeatures)
+    W = features.half_turns(0, 1, p.n_inputs)[0]
+    coefficients = np.zeros((features.width, p.n_models), np.float32)
     labeled = cos_sin(read_rows(p.tables[0], slice(None)), W)
     length = max(1, sizes.rows_at_once(p.n_inputs, p.n_models) // p.batch_size)
     for first in range(0, p.n_iterations, length):
@@ -165,7 +167,7 @@ def _descend(problem: Problem) -> DSGModel:
             gradient = _gradient(p, labeled, rows, cos_sin(X[k], W), coefficients)
             eta, decay = p.step(first + k + 1)
             coefficients *= decay.astype(np.float32)
-            coefficients -= gradient * (eta / p.features.n_frequencies).astype(np.float32)
+            coefficients -= gradient * (eta / features.n_frequencies).astype(np.float32)
         report((first + count) / p.n_iterations)
     return DSGModel(p.features, coefficients[None], p.n_inputs)
 

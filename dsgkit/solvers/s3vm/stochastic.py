@@ -185,7 +185,7 @@ def _problem(
         objective=S3VMObjective(
             C, C_star, float(positive.mean()), [s.loss for s in settings], ramp_s
         ),
-        step=ConstantStep(step),
+        step=ConstantStep(step, lam=np.ones(len(settings))),
         features=FourierFeatures(
             "gaussian",
             float(shared.sigma),
