@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from dsgkit.costs import Cost
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.memory import memory_limit
-from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, take, two_classes
+from dsgkit.solvers.inputs import SparseRows, as_labels, as_rows, check_finite, take, two_classes
 from dsgkit.solvers.parameters import check_parameters
 
 Points = Sequence[Mapping[str, Any]]
@@ -213,6 +213,14 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
             check_finite(X)
         return values
 
+    def fit_points(  # type: ignore[override]  # of its arrays by name
+        self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
+    ) -> Any:
+        """Fit a model for each of many parameter settings; see `Estimator.fit_points`."""
+        if folds is not None:
+            X = as_rows(clone(self), X, reset=True)  # which can be taken by their numbers
+        return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
+
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         """Compute the fitted attributes from what `fit` has checked."""
         raise NotImplementedError
@@ -261,7 +269,8 @@ class PairwiseAUCEstimator(SemiSupervisedEstimator):
 
     def _inputs(self, X: Any, y: Any, X_unlabeled: Any) -> tuple[Any, NDArray[np.bool_], Any]:
         X, positive, X_unlabeled = super()._inputs(X, y, X_unlabeled)
-        self._labeled = X[:], positive
+        # sparse rows stay so until they are used
+        self._labeled = (X if isinstance(X, SparseRows) else X[:]), positive
         return X, positive, X_unlabeled
 
     def predict(self, X: Any) -> NDArray[Any]:
