@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -85,11 +86,15 @@ def as_rows(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> Any:
             X,
             accept_sparse=("csr", "csc", "coo"),
             ensure_all_finite=False,
+            ensure_min_samples=0,
             input_name=name,
             estimator=estimator,
         )
+        if not X.shape[0]:
+            raise ValueError(f"{name} must hold at least one row: 0 sample(s) found")
     except (ValueError, TypeError) as error:
-        raise DataError(" ".join(str(error).split())) from None
+        text = re.sub(r"^X(?= )", name, " ".join(str(error).split()))
+        raise DataError(text) from None
     return SparseRows(X) if sparse.issparse(X) else X
 
 
