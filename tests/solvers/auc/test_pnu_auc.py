@@ -147,11 +147,15 @@ def direct_values(model, X, positive, U, fold):
 def test_the_grid_estimates_the_prior_without_the_held_out_rows():
     X, y, U = problem(40, 60)
     folds = folds_of(len(y), 2)
-    estimated = PNUAUC().fit_points([{"eta": 0.5}, {"eta": 0.1}], folds=folds, X=X, y=y, X_unlabeled=U)
+    estimated = PNUAUC().fit_points(
+        [{"eta": 0.5}, {"eta": 0.1}], folds=folds, X=X, y=y, X_unlabeled=U
+    )
     for fold in folds:
         train = np.setdiff1d(np.arange(len(y)), fold)
         prior = PenL1Prior().estimate(X[train][y[train] > 0], U)
-        given = PNUAUC(prior=prior).fit_points([{"eta": 0.5}, {"eta": 0.1}], folds=[fold], X=X, y=y, X_unlabeled=U)
+        given = PNUAUC(prior=prior).fit_points(
+            [{"eta": 0.5}, {"eta": 0.1}], folds=[fold], X=X, y=y, X_unlabeled=U
+        )
         np.testing.assert_array_equal(estimated[:, fold], given[:, fold])
 
 
@@ -183,7 +187,9 @@ def test_predicted_memory_is_what_is_allocated(n_centers, n_models):
         if n_models == 1:
             model.fit(X, y, U)
         else:
-            model.fit_points([{"lam": 1.0}, {"lam": 2.0}], folds=folds_of(40, 2), X=X, y=y, X_unlabeled=U)
+            model.fit_points(
+                [{"lam": 1.0}, {"lam": 2.0}], folds=folds_of(40, 2), X=X, y=y, X_unlabeled=U
+            )
 
     run()
     tracemalloc.start()
@@ -192,7 +198,9 @@ def test_predicted_memory_is_what_is_allocated(n_centers, n_models):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert model.cost(5, n_models=n_models, n_labeled=40, n_unlabeled=460).memory == pytest.approx(peak, rel=0.2)
+    assert model.cost(5, n_models=n_models, n_labeled=40, n_unlabeled=460).memory == pytest.approx(
+        peak, rel=0.2
+    )
 
 
 def test_a_fit_above_the_limit_is_refused():
@@ -201,7 +209,9 @@ def test_a_fit_above_the_limit_is_refused():
     with pytest.raises(MemoryLimitError, match=r"limit 1\.0 GiB"):
         PNUAUC(prior=0.4, max_memory=1.0).fit(X, y, endless)
     with pytest.raises(MemoryLimitError):
-        PNUAUC(prior=0.4, max_memory=1.0).fit_points([{}], folds=[np.arange(4)], X=X, y=y, X_unlabeled=endless)
+        PNUAUC(prior=0.4, max_memory=1.0).fit_points(
+            [{}], folds=[np.arange(4)], X=X, y=y, X_unlabeled=endless
+        )
 
 
 @pytest.mark.parametrize(
@@ -214,7 +224,10 @@ def test_a_fit_above_the_limit_is_refused():
         ({"prior": "kmm"}, "prior must be .* got 'kmm'"),
         ({"n_centers": 0}, "n_centers must be a whole number >= 1"),
         ({"n_centers": 2.5}, "n_centers must be a whole number >= 1 or null, got 2.5"),
-        ({"random_state": -1}, "random_state must be a whole number between 0 and 1.84467e.19, got -1"),
+        (
+            {"random_state": -1},
+            "random_state must be a whole number between 0 and 1.84467e.19, got -1",
+        ),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, text):

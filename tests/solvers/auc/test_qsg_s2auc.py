@@ -107,7 +107,10 @@ def small(**params):
         ({"t0": np.nan}, "t0 must be a number"),
         ({"t0": None}, "t0 must be a number"),
         ({"random_state": 2**64}, "random_state must be a whole number between 0 and 1.84467e.19"),
-        ({"random_state": None}, "random_state must be a whole number between 0 and 1.84467e.19, got null"),
+        (
+            {"random_state": None},
+            "random_state must be a whole number between 0 and 1.84467e.19, got null",
+        ),
     ],
 )
 def test_parameters_of_a_wrong_type_are_refused_in_one_line(params, text):
@@ -138,7 +141,9 @@ def test_a_number_of_numpy_is_a_number():
 def test_points_of_one_pass_share_the_features():
     X, y, U = problem()
     with pytest.raises(DataError, match=r"points of one pass must agree in .*sigma"):
-        small().fit_points([{"sigma": 1.0}, {"sigma": 2.0}], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U)
+        small().fit_points(
+            [{"sigma": 1.0}, {"sigma": 2.0}], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U
+        )
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -159,20 +164,26 @@ class TestValuesThatAreNoNumbers:
         with pytest.raises(DataError, match="NaN or infinite"):
             small().fit(X, y, Rows(U))
         with pytest.raises(DataError, match="NaN or infinite"):
-            small().fit_points([{"lam": 1.0}, {"lam": 2.0}], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U)
+            small().fit_points(
+                [{"lam": 1.0}, {"lam": 2.0}], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U
+            )
 
 
 def test_divergence_of_all_points_is_no_error_of_a_grid():
     X, y, U = problem()
     points = [{"lam": 1e-9}, {"lam": 1e-8}]
-    assert np.isnan(small().fit_points(points, folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U)).all()
+    assert np.isnan(
+        small().fit_points(points, folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U)
+    ).all()
     with pytest.raises(DivergedError, match="t0='stable'"):
         small(lam=1e-9).fit(X, y, U)
 
 
 def test_rows_outside_of_every_fold_have_no_value():
     X, y, U = problem()
-    values = small().fit_points([{}], folds=[np.arange(4), np.arange(4, 8)], X=X, y=y, X_unlabeled=U)
+    values = small().fit_points(
+        [{}], folds=[np.arange(4), np.arange(4, 8)], X=X, y=y, X_unlabeled=U
+    )
     assert np.isnan(values[0, 8:]).all() and np.isfinite(values[0, :8]).all()
 
 

@@ -125,7 +125,9 @@ def test_predicted_memory_is_what_is_allocated_however_many_rows(n_unlabeled, n_
         if n_models == 1:
             model.fit(X, y, U)
         else:
-            model.fit_points([{"lam": 1.0}, {"lam": 2.0}], folds=folds_of(50, 5), X=X, y=y, X_unlabeled=U)
+            model.fit_points(
+                [{"lam": 1.0}, {"lam": 2.0}], folds=folds_of(50, 5), X=X, y=y, X_unlabeled=U
+            )
 
     run()
     tracemalloc.start()
