@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.errors import DataError
 from dsgkit.kernels.base import Kernel, Normals
 
@@ -153,6 +154,11 @@ def expansion_memory(n_centers: int, n_inputs: int) -> int:
     """Return the bytes that `gaussian_expansion` allocates, beyond its result."""
     n_columns, n_rows = n_inputs + 2, _block_rows(n_centers)
     return 8 * (n_rows * n_centers + n_columns * (n_centers + 2 * n_rows))
+
+
+def expansion_flops(n_centers: float, n_inputs: int) -> float:
+    """Return the operations of `gaussian_expansion` at one row, as `Cost` counts them."""
+    return n_centers * (4.0 * n_inputs + 2 * FUNCTION_FLOPS + 4)
 
 
 def gaussian_frequencies(normals: Normals, n_inputs: int, sigma: float) -> NDArray[np.float32]:

@@ -1,11 +1,10 @@
-"""Solvers of one's own: classes outside of the package, named by their import path."""
+"""Solvers of a user's own: classes outside of the package, named by their import path."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import importlib
-import inspect
 import json
 import re
 import sys
@@ -18,11 +17,12 @@ from dsgkit.errors import ConfigError
 from dsgkit.hints import did_you_mean, nearest_or_all, shown
 from dsgkit.origin import one_line, shown_path
 from dsgkit.solvers.base import (
+    Estimator,
     PairwiseAUCEstimator,
     SemiSupervisedClassifier,
     SemiSupervisedEstimator,
 )
-from dsgkit.solvers.info import SolverInfo
+from dsgkit.solvers.catalogue import SolverInfo
 
 _NAME = r"[^\W\d]\w*"
 _IMPORT_PATH = re.compile(rf"({_NAME}(?:\.{_NAME})*):({_NAME})")
@@ -30,11 +30,11 @@ _BASES = " or ".join(
     f"{base.__module__}.{base.__name__}"
     for base in (PairwiseAUCEstimator, SemiSupervisedClassifier)
 )
-_SEARCH = {"auc": "cv_decision_function", "error": "fit_points"}
-"""What a search calls, by the metric."""
 
-_WRITTEN = ("fit", "decision_function")
-_INHERITED = ("memory_needed", "flops", "predict_flops", "get_params")
+_WRITTEN = {"fit": "_fit", "decision_function": "_values"}
+"""What a class has to write, by itself or through the hook that its base class calls."""
+
+_INHERITED = ("fit_points", "cost", "get_params")
 
 
 def describe(import_path: str) -> SolverInfo:
@@ -49,8 +49,8 @@ def describe(import_path: str) -> SolverInfo:
     Returns
     -------
     SolverInfo
-        With the class attribute ``batched`` (by default none), and as version the class attribute
-        ``version`` or else a hash of the file that defines the class, as it was when imported.
+        Its version is the class attribute ``version``, or else a hash of the file that defines the
+        class, as it was when imported.
 
     Raises
     ------
@@ -109,38 +109,26 @@ def _a(noun: str) -> str:
 def _described(import_path: str, solver: type) -> SolverInfo:
     _check_methods(solver)
     _check_defaults(solver)
-    params = _parameters(solver)
-    return SolverInfo(
-        import_path,
-        solver.__name__,
-        import_path,
-        params,
-        _batched(solver, params),
-        reference="",
-        metrics=_metrics(solver),
-        version=_version(solver),
-    )
+    _check_version(solver)
+    return SolverInfo(import_path, solver.__name__, import_path)
 
 
 def _check_methods(solver: type) -> None:
     """Refuse a class that lacks what the runner calls."""
-    missing = [
-        name
-        for name in (*_WRITTEN, *_INHERITED)
-        if not callable(getattr(solver, name, None))
-        or (name in _WRITTEN and getattr(solver, name) is getattr(SemiSupervisedEstimator, name))
-    ]
-    if not _metrics(solver):
-        missing.append(" or ".join(_SEARCH.values()))
+    missing = [name for name in _WRITTEN if not _writes(solver, name)]
+    missing += [name for name in _INHERITED if not callable(getattr(solver, name, None))]
     if missing:
         inherit = f"; derive it from {_BASES}, which have all but {_and(_WRITTEN)}"
         hint = inherit if set(missing) - set(_WRITTEN) else ""
         raise ConfigError(f"{solver.__name__} lacks {_and(missing)}{hint}")
 
 
-def _metrics(solver: type) -> tuple[str, ...]:
-    """Return what a class can be judged by: whatever it can be searched for."""
-    return tuple(m for m, name in _SEARCH.items() if callable(getattr(solver, name, None)))
+def _writes(solver: type, name: str) -> bool:
+    """Tell whether a class has a method of its own, or the hook that a base's method calls."""
+    method, hook = getattr(solver, name, None), _WRITTEN[name]
+    if method is getattr(SemiSupervisedEstimator, name):
+        return getattr(solver, hook) is not getattr(SemiSupervisedEstimator, hook)
+    return callable(method) and method is not getattr(Estimator, name)
 
 
 def _and(names: Iterable[str]) -> str:
@@ -167,37 +155,20 @@ def _check_defaults(solver: type) -> None:
             ) from None
 
 
-def _parameters(solver: type) -> tuple[str, ...]:
-    parameters = inspect.signature(solver).parameters.values()
-    return tuple(p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
-
-
-def _batched(solver: type, params: tuple[str, ...]) -> tuple[str, ...]:
-    batched: Any = getattr(solver, "batched", ())
-    if not isinstance(batched, tuple | list):
-        raise ConfigError(
-            f"{solver.__name__}.batched must be a tuple of parameters, got {shown(batched)}"
-        )
-    for name in batched:
-        if name not in params:
-            hint = nearest_or_all(str(name), params)
-            raise ConfigError(f"{solver.__name__}.batched: no parameter {name!r}{hint}")
-    return tuple(batched)
-
-
-def _version(solver: type) -> int | str:
+def _check_version(solver: type) -> None:
+    """Refuse a class whose changes could not be noticed."""
     version: Any = getattr(solver, "version", None)
     if version is None:
-        return _source_hash(solver)
-    if isinstance(version, bool) or not isinstance(version, int | str):
+        source_hash(solver)
+    elif isinstance(version, bool) or not isinstance(version, int | str):
         raise ConfigError(
             f"{solver.__name__}.version must be a whole number or text, got {shown(version)}"
         )
-    return version
 
 
-def _source_hash(solver: type) -> str:
-    """Return a hash of the file that defines a class."""
+@functools.cache  # of the class: its source is read when it is imported, not when edited later
+def source_hash(solver: type) -> str:
+    """Return a hash of the file that defines a class: the version of one that states none."""
     file = getattr(sys.modules.get(solver.__module__), "__file__", None)
     if file is None:
         raise ConfigError(
