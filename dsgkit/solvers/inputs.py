@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -76,21 +77,31 @@ def as_rows(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> Any:
     ------
     DataError
         If these are no rows, or not as many columns as in the fit.
+    TypeError
+        If they hold what is no number.
     """
     try:
+        rows = X if _lazy(X) else _checked(estimator, X, name)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-        if _lazy(X):
-            return X
-        X = check_array(
-            X,
-            accept_sparse=("csr", "csc", "coo"),
-            ensure_all_finite=False,
-            input_name=name,
-            estimator=estimator,
-        )
-    except (ValueError, TypeError) as error:
-        raise DataError(" ".join(str(error).split())) from None
-    return SparseRows(X) if sparse.issparse(X) else X
+    except ValueError as error:
+        text = re.sub(r"^X(?= )", name, " ".join(str(error).split()))
+        raise DataError(text) from None
+    return SparseRows(rows) if sparse.issparse(rows) else rows
+
+
+def _checked(estimator: Any, X: Any, name: str) -> Any:
+    """Return a frame, a list or an array as an array; a sparse matrix stays sparse."""
+    rows = check_array(
+        X,
+        accept_sparse=("csr", "csc", "coo"),
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        input_name=name,
+        estimator=estimator,
+    )
+    if not rows.shape[0]:
+        raise ValueError(f"{name} must hold at least one row: 0 sample(s) found")
+    return rows
 
 
 def _lazy(X: Any) -> bool:
@@ -136,7 +147,7 @@ def two_classes(labels: NDArray[Any], hint: str = "") -> NDArray[Any]:
     if len(classes) != 2:
         raise DataError(
             "Only binary classification is supported: labels must hold exactly two classes, got "
-            f"{len(classes)}: {classes[:5].tolist()}{hint}"
+            f"{len(classes)} class{'es' * (len(classes) != 1)}: {classes[:5].tolist()}{hint}"
         )
     return classes
 
