@@ -331,7 +331,9 @@ def test_rows_that_do_not_fit_together_are_refused():
         return BLS3VM().fit_points([{}], X=X, y=y, X_unlabeled=U)
 
     for fit in (BLS3VM().fit, fit_points):
-        with pytest.raises(DataError, match="X_unlabeled has 2 features, but BLS3VM is expecting 3"):
+        with pytest.raises(
+            DataError, match="X_unlabeled has 2 features, but BLS3VM is expecting 3"
+        ):
             fit(X, y, U[:, :2])
         with pytest.raises(DataError, match="15 labels, 16 rows"):
             fit(X, y[1:], U)
