@@ -19,7 +19,8 @@ CANCELLING = 2.0**16
 """Squared norm times sigma above which rows are seen from one of them rather than the origin.
 
 Exponents are differences of such numbers: up to here they are within some 2^-35 of the exact ones.
-Kernels depend on differences of rows only, and rows that a kernel does not tell apart are close.
+Beyond, a common offset of the rows costs nothing; where their spread alone is that large, nearly
+all kernel values are 0.
 """
 
 
