@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
+from dsgkit.costs import Cost
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.memory import memory_limit
 from dsgkit.solvers.inputs import check_above_zero
@@ -63,6 +64,15 @@ class SemiSupervisedEstimator(BaseEstimator):
         """Return the values of the fitted function at the rows of ``X``."""
         raise NotImplementedError
 
+    def cost(self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int) -> Cost:
+        """Return what a fit of this size takes, as predicted before it starts."""
+        size = n_labeled, n_unlabeled, n_inputs
+        return Cost(
+            self.flops(*size, n_models=n_models),
+            self.memory_needed(*size, n_models=n_models),
+            self.predict_flops(1, *size),
+        )
+
     def memory_needed(
         self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
     ) -> int:
@@ -75,7 +85,7 @@ class SemiSupervisedEstimator(BaseEstimator):
         ----------
         n_labeled, n_unlabeled, n_inputs : int
         n_models : int
-            1 for a fit; more for that many models of one `cv_decision_function`.
+            1 for a fit; more for that many models of one `fit_points`.
         """
         return 0
 
@@ -113,16 +123,19 @@ class PairwiseAUCEstimator(SemiSupervisedEstimator):
     """Base of the estimators that learn a ranking.
 
     Subclasses implement ``fit`` and ``decision_function``; those that can train a whole grid at
-    once also override ``cv_decision_function``.
+    once also override ``fit_points``.
     """
 
-    def cv_decision_function(
+    tasks: ClassVar[tuple[str, ...]] = ("semi_supervised_auc",)
+
+    def fit_points(
         self,
+        points: Sequence[Mapping[str, Any]],
+        *,
+        folds: Sequence[NDArray[np.integer]],
         X: Any,
         y: Any,
         X_unlabeled: Any,
-        folds: Sequence[NDArray[np.integer]],
-        points: Sequence[Mapping[str, Any]],
     ) -> NDArray[np.float64]:
         """Return out-of-fold values of the labelled rows for many parameter settings.
 
@@ -187,8 +200,10 @@ class SemiSupervisedClassifier(SemiSupervisedEstimator):
     once also override ``fit_points``.
     """
 
+    tasks: ClassVar[tuple[str, ...]] = ("semi_supervised_svm",)
+
     def fit_points(
-        self, X: Any, y: Any, X_unlabeled: Any, points: Sequence[Mapping[str, Any]]
+        self, points: Sequence[Mapping[str, Any]], *, X: Any, y: Any, X_unlabeled: Any
     ) -> PointModels:
         """Fit a model for each of many parameter settings.
 

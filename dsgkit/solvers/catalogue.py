@@ -71,7 +71,7 @@ SOLVERS = {
             (*_STOCHASTIC_S3VM, "n_iterations"),
             ("C", "C_star", "loss", "ramp_s", "step"),
             "Geng et al., IJCAI 2019",
-            metrics=("error",),
+            tasks=("semi_supervised_svm",),
         ),
         SolverInfo(
             "frs3vm",
@@ -80,7 +80,7 @@ SOLVERS = {
             (*_STOCHASTIC_S3VM, "n_passes"),
             ("C", "C_star", "loss", "ramp_s", "step"),
             "the objective of TSGS3VM on fixed random features, by stochastic gradients",
-            metrics=("error",),
+            tasks=("semi_supervised_svm",),
         ),
         SolverInfo(
             "bgs3vm",
@@ -89,7 +89,7 @@ SOLVERS = {
             ("C", "sigma", "C_star", "labeled_budget", "unlabeled_budget", "random_state"),
             (),
             "Le et al., UAI 2016, with the objective of Geng et al., IJCAI 2019",
-            metrics=("error",),
+            tasks=("semi_supervised_svm",),
         ),
         SolverInfo(
             "bls3vm",
@@ -98,7 +98,7 @@ SOLVERS = {
             ("C", "sigma", "C_star", "ramp_s", "balance", "max_iter", "tol", "max_memory"),
             ("C", "C_star", "ramp_s"),
             "Collobert et al., JMLR 2006",
-            metrics=("error",),
+            tasks=("semi_supervised_svm",),
         ),
         SolverInfo(
             "s3vm_light",
@@ -107,7 +107,7 @@ SOLVERS = {
             ("C", "sigma", "C_star", "pairs_per_switch", "max_memory"),
             (),
             "Joachims, ICML 1999",
-            metrics=("error",),
+            tasks=("semi_supervised_svm",),
         ),
     )
 }

@@ -22,12 +22,12 @@ class SolverInfo:
     params : tuple of str
         Constructor parameters; a test compares them with the class.
     batched : tuple of str
-        The parameters that ``cv_decision_function`` or ``fit_points`` may vary at once: a grid is
+        The parameters that ``fit_points`` may vary at once: a grid is
         cut along all others, and each share is trained in one pass.
     reference : str
         Where the method was published.
-    metrics : tuple of str
-        What it can be judged by: ``auc`` for a ranking, ``error`` for a classifier.
+    tasks : tuple of str
+        Kinds of the learning settings that it is for.
     version : int or str
         Part of the identity of every result: raised when a change makes the solver's results
         differ, so that they are computed again.
@@ -39,8 +39,14 @@ class SolverInfo:
     params: tuple[str, ...]
     batched: tuple[str, ...]
     reference: str
-    metrics: tuple[str, ...] = ("auc",)
+    tasks: tuple[str, ...] = ("semi_supervised_auc",)
     version: int | str = 1
+
+    @property
+    def smoother(self) -> dict[str, str]:
+        """Which value of a parameter makes a smoother function, the most telling first."""
+        known = {"lam": "larger", "C": "smaller", "sigma": "smaller"}
+        return {name: value for name, value in known.items() if name in self.params}
 
     def load(self) -> Any:
         """Import and return the estimator class."""

@@ -30,11 +30,8 @@ _BASES = " or ".join(
     f"{base.__module__}.{base.__name__}"
     for base in (PairwiseAUCEstimator, SemiSupervisedClassifier)
 )
-_SEARCH = {"auc": "cv_decision_function", "error": "fit_points"}
-"""What a search calls, by the metric."""
-
-_WRITTEN = ("fit", "decision_function")
-_INHERITED = ("memory_needed", "flops", "predict_flops", "get_params")
+_WRITTEN = ("fit",)
+_INHERITED = ("cost", "fit_points", "get_params")
 
 
 def describe(import_path: str) -> SolverInfo:
@@ -106,7 +103,7 @@ def _a(noun: str) -> str:
 
 
 @functools.cache  # of the class: its source is read when it is imported, not when edited later
-def _described(import_path: str, solver: type) -> SolverInfo:
+def _described(import_path: str, solver: Any) -> SolverInfo:
     _check_methods(solver)
     _check_defaults(solver)
     params = _parameters(solver)
@@ -117,7 +114,7 @@ def _described(import_path: str, solver: type) -> SolverInfo:
         params,
         _batched(solver, params),
         reference="",
-        metrics=_metrics(solver),
+        tasks=tuple(solver.tasks),
         version=_version(solver),
     )
 
@@ -130,17 +127,12 @@ def _check_methods(solver: type) -> None:
         if not callable(getattr(solver, name, None))
         or (name in _WRITTEN and getattr(solver, name) is getattr(SemiSupervisedEstimator, name))
     ]
-    if not _metrics(solver):
-        missing.append(" or ".join(_SEARCH.values()))
+    if not getattr(solver, "tasks", ()):
+        missing.append("tasks")
     if missing:
         inherit = f"; derive it from {_BASES}, which have all but {_and(_WRITTEN)}"
         hint = inherit if set(missing) - set(_WRITTEN) else ""
         raise ConfigError(f"{solver.__name__} lacks {_and(missing)}{hint}")
-
-
-def _metrics(solver: type) -> tuple[str, ...]:
-    """Return what a class can be judged by: whatever it can be searched for."""
-    return tuple(m for m, name in _SEARCH.items() if callable(getattr(solver, name, None)))
 
 
 def _and(names: Iterable[str]) -> str:

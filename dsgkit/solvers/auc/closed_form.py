@@ -144,13 +144,14 @@ class ClosedFormEstimator(PairwiseAUCEstimator):
         """Return about the operations of a kernel expansion at all rows; see the base class."""
         return expansion_flops(n_rows, self._matrix_size(n_labeled, n_unlabeled), n_inputs)
 
-    def cv_decision_function(
+    def fit_points(
         self,
+        points: Sequence[Mapping[str, Any]],
+        *,
+        folds: Sequence[NDArray[np.integer]],
         X: Any,
         y: Any,
         X_unlabeled: Any,
-        folds: Sequence[NDArray[np.integer]],
-        points: Sequence[Mapping[str, Any]],
     ) -> NDArray[np.float64]:
         """Return out-of-fold values of the labelled rows for many parameter settings.
 

@@ -153,17 +153,18 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
         self.n_features_in_ = X.shape[1]
         return self
 
-    def cv_decision_function(
+    def fit_points(
         self,
+        points: Sequence[Mapping[str, Any]],
+        *,
+        folds: Sequence[NDArray[np.integer]],
         X: Any,
         y: Any,
         X_unlabeled: Any,
-        folds: Sequence[NDArray[np.integer]],
-        points: Sequence[Mapping[str, Any]],
     ) -> NDArray[np.float64]:
         """Return out-of-fold values for many settings, trained in one pass over the features.
 
-        As `PairwiseAUCEstimator.cv_decision_function`; ``points`` may set lam, gamma, theta_lam
+        As `PairwiseAUCEstimator.fit_points`; ``points`` may set lam, gamma, theta_lam
         and t0, and must agree in everything else. Errors are those of `fit`, except that a model
         that diverged is a row of NaN.
         """

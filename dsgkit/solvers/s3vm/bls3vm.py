@@ -174,7 +174,7 @@ class BLS3VM(KernelS3VM):
         return self
 
     def fit_points(
-        self, X: Any, y: Any, X_unlabeled: Any, points: Sequence[Mapping[str, Any]]
+        self, points: Sequence[Mapping[str, Any]], *, X: Any, y: Any, X_unlabeled: Any
     ) -> PointModels:
         """Fit a model for each of many parameter settings.
 

@@ -110,7 +110,7 @@ class StochasticS3VM(DoublyStochasticEstimator, SemiSupervisedClassifier):
         return self
 
     def fit_points(
-        self, X: Any, y: Any, X_unlabeled: Any, points: Sequence[Mapping[str, Any]]
+        self, points: Sequence[Mapping[str, Any]], *, X: Any, y: Any, X_unlabeled: Any
     ) -> PointModels:
         """Train a model for each of many settings, all in one pass over the features.
 
