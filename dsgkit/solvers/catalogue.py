@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all
+from dsgkit.own import is_import_path
 from dsgkit.solvers.info import SolverInfo
 
 _STOCHASTIC_S3VM = (
@@ -111,11 +112,6 @@ SOLVERS = {
         ),
     )
 }
-
-
-def is_import_path(kind: str) -> bool:
-    """Tell whether a solver is meant by ``module:class`` rather than by its name here."""
-    return ":" in kind
 
 
 def get(kind: str) -> SolverInfo:
