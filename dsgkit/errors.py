@@ -13,8 +13,8 @@ class ConfigError(DsgError):
     """A config file, an override or a profile that cannot be used."""
 
 
-class DataError(DsgError):
-    """A data file or array that cannot be used."""
+class DataError(DsgError, ValueError):
+    """A data file, an array or a parameter's value that cannot be used."""
 
 
 class MissingDataError(DataError):

@@ -6,8 +6,6 @@ import pytest
 import yaml
 from hypothesis import settings
 
-from tests.experiment.in_process import InProcess
-
 # no deadline: the first call of a test may compile
 settings.register_profile("dsgkit", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=5000)
@@ -64,6 +62,7 @@ def in_process(monkeypatch):
     from dsgkit.experiment.runner import Options
     from dsgkit.memory import constrain_memory
     from dsgkit.threads import available_threads, set_threads
+    from tests.experiment.in_process import InProcess
 
     monkeypatch.setattr(Options, "executor", lambda *_: InProcess())
     monkeypatch.setattr(cells, "_bench", None)

@@ -1,0 +1,227 @@
+"""Parameters of estimators, declared once: as annotations of their class.
+
+::
+
+    class Ridge(Estimator):
+        lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
+        n_iterations: Annotated[int | None, COUNT]
+        loss: Literal["hinge", "ramp"]
+
+Types say whether a parameter is a number, a whole number, a truth value or one of some words, and
+whether it may be None. What configs accept, what the constructor's values are checked by, what
+models of one pass may differ in and how ties between them end is read from there.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from dsgkit.errors import DataError
+from dsgkit.hints import shown
+
+
+@dataclass(frozen=True)
+class Range:
+    """An interval of numbers.
+
+    Attributes
+    ----------
+    low, high : float
+        Its ends.
+    open_low, open_high : bool
+        Whether an end itself is excluded.
+    """
+
+    low: float
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+
+    def __contains__(self, number: float) -> bool:
+        above = number > self.low if self.open_low else number >= self.low
+        below = number < self.high if self.open_high else number <= self.high
+        return above and below and math.isfinite(number)
+
+    def __str__(self) -> str:
+        if self.high == math.inf:
+            return f"{'>' if self.open_low else '>='} {self.low:g}"
+        if self.open_low == self.open_high:
+            return f"{'strictly ' * self.open_low}between {self.low:g} and {self.high:g}"
+        low, high = (">" if self.open_low else ">="), ("<" if self.open_high else "<=")
+        return f"{low} {self.low:g} and {high} {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Smoother:
+    """Which values of a parameter make the smoother function: of equal scores, that one wins."""
+
+    values: Literal["larger", "smaller"]
+
+
+@dataclass(frozen=True)
+class _PerModel:
+    """Marks a parameter in which the models of one pass may differ."""
+
+
+PER_MODEL = _PerModel()
+POSITIVE = Range(0, open_low=True)
+NOT_NEGATIVE = Range(0)
+SHARE = Range(0, 1)
+COUNT = Range(1)
+SEED = Range(0, 2**64 - 1)
+_ANY = Range(-math.inf)
+
+LARGEST_INTEGER = 2**63 - 1
+"""The largest whole number of a parameter without a bound of its own: what arrays can count."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What is known of one parameter.
+
+    Attributes
+    ----------
+    name : str
+    default : object
+    types : tuple of type
+        Of `float`, `int`, `bool`, `str` and `NoneType`, those that a value may have; none where
+        the class does not say. With words, a text must be one of them.
+    range : Range
+        Of numbers.
+    words : tuple of str
+    per_model : bool
+        Whether models of one pass may differ in it.
+    smoother : {"larger", "smaller"} or None
+        As in `Smoother`.
+    """
+
+    name: str
+    default: Any
+    types: tuple[type, ...] = ()
+    range: Range = _ANY
+    words: tuple[str, ...] = ()
+    per_model: bool = False
+    smoother: Literal["larger", "smaller"] | None = None
+
+    def parse(self, value: Any) -> Any:
+        """Return a value as the estimator takes it: ``2.0`` is 2 where a whole number is meant.
+
+        Raises
+        ------
+        ValueError
+            If the parameter cannot take it.
+        """
+        if not self.types:
+            return self._like_default(value)
+        if isinstance(value, bool | np.bool_):
+            if bool in self.types:
+                return bool(value)
+        elif value is None or isinstance(value, str):
+            if type(value) in self.types and (value is None or value in (self.words or (value,))):
+                return value
+        elif _is_finite(value) and float(value) in self.range:
+            if int in self.types and value == int(value):
+                return self._whole(value)
+            if float in self.types:
+                return float(value)
+        raise ValueError(f"must be {self}, got {shown(value)}")
+
+    def _whole(self, value: Any) -> int:
+        if self.range.high == math.inf and value > LARGEST_INTEGER:
+            raise ValueError(f"must be <= {LARGEST_INTEGER}, got {shown(value)}")
+        return int(value)
+
+    def _like_default(self, value: Any) -> Any:
+        """Return a value of a parameter that is not declared, a number in its default's type."""
+        if value is None or isinstance(value, str | bool | np.bool_):
+            return value
+        if not isinstance(value, Real):
+            raise ValueError(f"must be one value, got {shown(value)}")
+        if not _is_finite(value):
+            raise ValueError(f"must be finite, got {shown(value)}")
+        kind = type(self.default)
+        number: Any = value
+        return kind(number) if kind is float or (kind is int and number == int(number)) else value
+
+    def __str__(self) -> str:
+        texts = []
+        if {int, float} & set(self.types):
+            noun = "a number" if float in self.types else "a whole number"
+            texts.append(noun if self.range == _ANY else f"{noun} {self.range}")
+        if bool in self.types:
+            texts.append("true or false")
+        texts += map(shown, self.words)
+        if str in self.types and not self.words:
+            texts.append("text")
+        if NoneType in self.types:
+            texts.append("null")
+        return " or ".join(texts)
+
+
+def _is_finite(value: Any) -> bool:
+    """Tell whether a value is a number that a float can hold."""
+    try:
+        return isinstance(value, Real) and math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+@functools.cache
+def parameters(solver: type) -> Mapping[str, Parameter]:
+    """Return the parameters of an estimator's class by name, in the constructor's order."""
+    hints = get_type_hints(solver, include_extras=True)
+    signature = inspect.signature(solver).parameters.values()
+    return {
+        p.name: _declared(p.name, p.default, hints.get(p.name))
+        for p in signature
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
+
+
+def _declared(name: str, default: Any, hint: Any) -> Parameter:
+    """Return what an annotation says of a parameter."""
+    if hint is None:
+        return Parameter(name, default)
+    kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    types, words = _alternatives(kind)
+    return Parameter(
+        name,
+        default,
+        types,
+        next((mark for mark in marks if isinstance(mark, Range)), _ANY),
+        words,
+        per_model=PER_MODEL in marks,
+        smoother=next((mark.values for mark in marks if isinstance(mark, Smoother)), None),
+    )
+
+
+def _alternatives(kind: Any) -> tuple[tuple[type, ...], tuple[str, ...]]:
+    """Return the types and the words of an annotation."""
+    types: dict[type, None] = {}
+    words: list[str] = []
+    for part in get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,):
+        if get_origin(part) is Literal:
+            words += get_args(part)
+            types[str] = None
+        elif part in (float, int, bool, str, NoneType):
+            types[part] = None
+    return tuple(types), tuple(words)
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise `DataError` unless every parameter of an estimator has a value that it can take."""
+    solver: Any = type(estimator)
+    for name, parameter in parameters(solver).items():
+        try:
+            parameter.parse(getattr(estimator, name))
+        except ValueError as error:
+            raise DataError(f"{name} {error}") from None
