@@ -54,6 +54,7 @@ def training_rows(held_out: NDArray[np.integer], n_labeled: int) -> NDArray[np.i
 class SemiSupervisedEstimator(BaseEstimator):
     """Base of the estimators that learn from labelled and unlabelled rows."""
 
+    version: ClassVar[int | str | None] = None
     max_memory: float | None = None
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any) -> SemiSupervisedEstimator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,36 +20,50 @@ class SolverInfo:
         The name printed in tables and figures.
     import_path : str
         ``module:class`` of the estimator.
-    params : tuple of str
-        Constructor parameters; a test compares them with the class.
-    batched : tuple of str
-        The parameters that ``fit_points`` may vary at once: a grid is
-        cut along all others, and each share is trained in one pass.
     reference : str
         Where the method was published.
-    tasks : tuple of str
-        Kinds of the learning settings that it is for.
-    version : int or str
-        Part of the identity of every result: raised when a change makes the solver's results
-        differ, so that they are computed again.
     """
 
     name: str
     label: str
     import_path: str
-    params: tuple[str, ...]
-    batched: tuple[str, ...]
-    reference: str
-    tasks: tuple[str, ...] = ("semi_supervised_auc",)
-    version: int | str = 1
-
-    @property
-    def smoother(self) -> dict[str, str]:
-        """Which value of a parameter makes a smoother function, the most telling first."""
-        known = {"lam": "larger", "C": "smaller", "sigma": "smaller"}
-        return {name: value for name, value in known.items() if name in self.params}
+    reference: str = ""
 
     def load(self) -> Any:
         """Import and return the estimator class."""
         module, _, attribute = self.import_path.partition(":")
         return getattr(importlib.import_module(module), attribute)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What is declared of every parameter, by name."""
+        from dsgkit.solvers.parameters import parameters
+
+        return parameters(self.load())
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """Names of the parameters, in the constructor's order."""
+        return tuple(self.parameters)
+
+    @property
+    def batched(self) -> tuple[str, ...]:
+        """Parameters that models of one pass may differ in: a grid is cut along all others."""
+        return tuple(name for name, p in self.parameters.items() if p.per_model)
+
+    @property
+    def smoother(self) -> Mapping[str, str]:
+        """Parameters whose ``larger`` or ``smaller`` values make the smoother function."""
+        return {name: p.smoother for name, p in self.parameters.items() if p.smoother}
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Kinds of the tasks that it is for."""
+        return tuple(self.load().tasks)
+
+    @property
+    def version(self) -> int | str:
+        """Part of the identity of every result."""
+        from dsgkit.solvers.user import version
+
+        return version(self.load())

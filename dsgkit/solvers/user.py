@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import json
 from collections.abc import Iterable
 from typing import Any
 
 from dsgkit.errors import ConfigError
-from dsgkit.hints import nearest_or_all, shown
+from dsgkit.hints import shown
 from dsgkit.origin import one_line
 from dsgkit.own import find_own, version_of
 from dsgkit.solvers.base import (
@@ -59,17 +58,14 @@ def _is_class(found: Any) -> bool:
 def _described(import_path: str, solver: Any) -> SolverInfo:
     _check_methods(solver)
     _check_defaults(solver)
-    params = _parameters(solver)
-    return SolverInfo(
-        import_path,
-        solver.__name__,
-        import_path,
-        params,
-        _batched(solver, params),
-        reference="",
-        tasks=tuple(solver.tasks),
-        version=version_of(solver),
-    )
+    version(solver)
+    return SolverInfo(import_path, solver.__name__, import_path)
+
+
+@functools.cache  # of the class: its source is read when it is imported, not when edited later
+def version(solver: type) -> int | str:
+    """Return what a class states as its version, or a hash of its file."""
+    return version_of(solver)
 
 
 def _check_methods(solver: type) -> None:
@@ -110,21 +106,3 @@ def _check_defaults(solver: type) -> None:
                 f"the default of {solver.__name__}'s {name!r} must be a finite number, text, true, "
                 f"false or null, got {shown(value)}"
             ) from None
-
-
-def _parameters(solver: type) -> tuple[str, ...]:
-    parameters = inspect.signature(solver).parameters.values()
-    return tuple(p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
-
-
-def _batched(solver: type, params: tuple[str, ...]) -> tuple[str, ...]:
-    batched: Any = getattr(solver, "batched", ())
-    if not isinstance(batched, tuple | list):
-        raise ConfigError(
-            f"{solver.__name__}.batched must be a tuple of parameters, got {shown(batched)}"
-        )
-    for name in batched:
-        if name not in params:
-            hint = nearest_or_all(str(name), params)
-            raise ConfigError(f"{solver.__name__}.batched: no parameter {name!r}{hint}")
-    return tuple(batched)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from numbers import Real
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
 )
 from dsgkit.solvers.base import FUNCTION_FLOPS, training_rows
 from dsgkit.solvers.inputs import check_above_zero, check_between, check_count, check_seed
+from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, Range, Smoother
 
 Array = NDArray[np.float64]
 
@@ -78,6 +79,14 @@ class PNUAUC(ClosedFormEstimator):
     .. [1] Sakai, Niu & Sugiyama, "Semi-supervised AUC optimization based on positive-unlabeled
        learning", Machine Learning 107, 2018.
     """
+
+    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
+    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    eta: Annotated[float, Range(-1, 1), PER_MODEL]
+    prior: Annotated[float | Literal["penl1"], Range(0, 1, open_low=True, open_high=True)]
+    n_centers: Annotated[int | None, COUNT]
+    max_memory: Annotated[float | None, POSITIVE]
+    random_state: Annotated[int, SEED]
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,17 @@ from dsgkit.solvers.inputs import (
     check_seed,
     check_training_rows,
 )
+from dsgkit.solvers.parameters import (
+    COUNT,
+    NOT_NEGATIVE,
+    PER_MODEL,
+    POSITIVE,
+    SEED,
+    SHARE,
+    Smoother,
+)
 
-PER_MODEL = ("lam", "gamma", "theta_lam", "t0")
+_BATCHED = ("lam", "gamma", "theta_lam", "t0")
 """Parameters in which the models of one pass may differ."""
 
 
@@ -93,6 +102,16 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
     True
     """
 
+    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
+    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    gamma: Annotated[float, SHARE, PER_MODEL]
+    batch_size: Annotated[int, COUNT]
+    n_features: Annotated[int, COUNT]
+    n_iterations: Annotated[int | None, COUNT]
+    theta_lam: Annotated[float, POSITIVE, PER_MODEL]
+    t0: Annotated[float | Literal["stable"], NOT_NEGATIVE, PER_MODEL]
+    random_state: Annotated[int, SEED]
+
     def __init__(
         self,
         lam: float = 0.125,
@@ -103,7 +122,7 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
         n_features: int = 256,
         n_iterations: int | None = None,
         theta_lam: float = 1.5,
-        t0: float | str = 0.0,
+        t0: float | Literal["stable"] = 0.0,
         random_state: int = 0,
     ) -> None:
         self.lam = lam
@@ -219,7 +238,7 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
         self, X: Any, y: Any, X_unlabeled: Any, points: Sequence[Mapping[str, Any]]
     ) -> tuple[list[QSGS2AUC], NDArray[np.bool_]]:
         """Return an estimator for each point and which rows are positive, all of it checked."""
-        models = self._settings(points, PER_MODEL)
+        models = self._settings(points, _BATCHED)
         check_training_rows(X, y, X_unlabeled)
         positive = encode_labels(y)
         check_projections(X, models[0].sigma)

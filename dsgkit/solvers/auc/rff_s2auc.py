@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from dsgkit.solvers.inputs import (
     check_projections,
     check_seed,
 )
+from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, SHARE, Smoother
 
 BLOCK_ROWS = 8192
 """Rows whose features are held at a time."""
@@ -69,6 +70,13 @@ class RFFS2AUC(ClosedFormEstimator):
     ----------
     .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
     """
+
+    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
+    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    gamma: Annotated[float, SHARE, PER_MODEL]
+    n_features: Annotated[int, COUNT]
+    max_memory: Annotated[float | None, POSITIVE]
+    random_state: Annotated[int, SEED]
 
     def __init__(
         self,

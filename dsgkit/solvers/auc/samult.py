@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
 )
 from dsgkit.solvers.base import FUNCTION_FLOPS
 from dsgkit.solvers.inputs import check_above_zero, check_between
+from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, SHARE, Smoother
 
 Array = NDArray[np.float64]
 
@@ -58,6 +59,11 @@ class SAMULT(ClosedFormEstimator):
     .. [1] Xie & Li, "Semi-supervised AUC optimization without guessing labels of unlabeled data",
        AAAI 2018.
     """
+
+    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
+    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    gamma: Annotated[float, SHARE, PER_MODEL]
+    max_memory: Annotated[float | None, POSITIVE]
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from dsgkit.progress import report
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.base import expansion_flops
 from dsgkit.solvers.inputs import check_between, check_count, check_seed
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, SEED, SHARE, Smoother
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
 
 LABELED, UNLABELED = 0, 1
@@ -97,6 +98,13 @@ class BGS3VM(KernelS3VM):
     >>> bool(np.mean(np.sign(values) == y[unlabeled]) > 0.95)
     True
     """
+
+    C: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    C_star: Annotated[float | None, NOT_NEGATIVE]
+    labeled_budget: Annotated[int, COUNT]
+    unlabeled_budget: Annotated[float, SHARE]
+    random_state: Annotated[int, SEED]
 
     def __init__(
         self,

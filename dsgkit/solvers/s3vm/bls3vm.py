@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -26,6 +26,7 @@ from dsgkit.solvers.inputs import (
     check_switch,
     check_training_rows,
 )
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, Range, Smoother
 from dsgkit.solvers.s3vm.concave_convex import RampObjective, minimise
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
 
@@ -119,6 +120,15 @@ class BLS3VM(KernelS3VM):
     >>> float(np.mean(np.sign(model.decision_function(rows)) == truth))
     1.0
     """
+
+    C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
+    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
+    ramp_s: Annotated[float, Range(-1, 0, open_low=True), PER_MODEL]
+    balance: bool
+    max_iter: Annotated[int, COUNT]
+    tol: Annotated[float, POSITIVE]
+    max_memory: Annotated[float | None, POSITIVE]
 
     def __init__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,15 @@ from dsgkit.mapped import read_rows
 from dsgkit.progress import report
 from dsgkit.solvers.base import FUNCTION_FLOPS
 from dsgkit.solvers.inputs import check_count
+from dsgkit.solvers.parameters import (
+    COUNT,
+    NOT_NEGATIVE,
+    PER_MODEL,
+    POSITIVE,
+    SEED,
+    Range,
+    Smoother,
+)
 from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
 from dsgkit.threads import single_blas_thread
 
@@ -86,13 +97,25 @@ class FRS3VM(StochasticS3VM):
     True
     """
 
+    C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
+    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
+    loss: Annotated[Literal["shg", "sshg", "ramp", "da"], PER_MODEL]
+    ramp_s: Annotated[float, Range(-1, 0, open_low=True), PER_MODEL]
+    step: Annotated[float, Range(0, 1, open_low=True), PER_MODEL]
+    batch_size: Annotated[int, COUNT]
+    n_features: Annotated[int | None, COUNT]
+    max_memory: Annotated[float | None, POSITIVE]
+    random_state: Annotated[int, SEED]
+    n_passes: Annotated[int, COUNT]
+
     def __init__(
         self,
         C: float = 1.0,
         sigma: float = 1.0,
         *,
         C_star: float | None = None,
-        loss: str = "shg",
+        loss: Literal["shg", "sshg", "ramp", "da"] = "shg",
         ramp_s: float = 0.0,
         step: float = 0.1,
         batch_size: int = 256,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from dsgkit.kernels.gaussian import expansion_memory, gaussian_gram
 from dsgkit.progress import report
 from dsgkit.solvers.base import FUNCTION_FLOPS, expansion_flops
 from dsgkit.solvers.inputs import check_count
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, Smoother
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
 
 FIRST_SHARE = 1e-5
@@ -132,6 +133,12 @@ class S3VMLight(KernelS3VM):
     >>> bool(np.mean(model.transduction_ == y[unlabeled]) > 0.95)
     True
     """
+
+    C: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    C_star: Annotated[float | None, NOT_NEGATIVE]
+    pairs_per_switch: Annotated[int | None, COUNT]
+    max_memory: Annotated[float | None, POSITIVE]
 
     def __init__(
         self,
