@@ -245,7 +245,7 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     refresh_report(results, folder)
     click.echo(text_table([results]))
     if outcome.ended:
-        click.echo(describe_endings(outcome.ended), err=True)
+        click.echo(describe_endings(outcome.ended, results.task.axis), err=True)
     if outcome.left:
         click.echo(f"stopped at a failure, with {cells(outcome.left)} left", err=True)
     click.echo(
@@ -295,6 +295,15 @@ def datasets() -> None:
     from dsgkit.data import commands
 
     _print_columns(commands.overview())
+
+
+@list_.command()
+def tasks() -> None:
+    """List the learning settings."""
+    from dsgkit.tasks.catalogue import TASKS, get
+
+    rows = [(kind, ", ".join(measure.title for measure in get(kind).measures)) for kind in TASKS]
+    _print_columns(rows)
 
 
 @list_.command()

@@ -162,17 +162,21 @@ class Experiment(Spec):
         """The learning setting."""
         return catalogue.get(self.protocol.kind)
 
+    @property
+    def axis(self) -> Axis | None:
+        """What is varied."""
+        return next((axis for axis in self.task.axes if axis.name == self.sweep.axis), None)
+
     def describe(self) -> Description:
         """Return what a results folder keeps of the task."""
-        task, protocol = self.task, self.protocol
-        axes = {axis.name: axis for axis in task.axes}
+        protocol = self.protocol
         return Description(
             kind=protocol.kind,
             setting=protocol.setting,
             protocol=protocol.protocol,
             selection=protocol.selection,
-            axis=axes[self.sweep.axis] if self.sweep.axis else None,
-            measures=(*task.measures, *STANDARD),
+            axis=self.axis,
+            measures=(*self.task.measures, *STANDARD),
         )
 
     @field_validator("protocol", mode="before")
