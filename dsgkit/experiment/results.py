@@ -11,47 +11,16 @@ from typing import Any
 import pandas as pd
 
 from dsgkit.config.load import load_experiment
-from dsgkit.config.schema import Experiment
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
-from dsgkit.experiment.protocols import METRICS
 from dsgkit.experiment.store import CELLS, holds, read_records
+from dsgkit.tasks.base import Description
 
 CONFIG = "config.yaml"
 DATASET = "dataset.json"
+TASK = "task.json"
 PLAN = "plan.json"
 """Files of a results folder beside the store's."""
-
-SCORES = (*METRICS, *(f"test_{name}" for name in METRICS))
-"""What a fit may be judged by."""
-
-FIT_COLUMNS = (
-    "key",
-    "solver",
-    "label",
-    "trial",
-    "n_unlabeled",
-    "full",
-    "status",
-    "message",
-    *SCORES,
-    "fit_seconds",
-    "peak_memory",
-    "needed",
-    "params",
-)
-SEARCH_COLUMNS = (
-    "solver",
-    "label",
-    "trial",
-    "n_unlabeled",
-    "status",
-    "message",
-    "search_seconds",
-    "peak_memory",
-    "points",
-    "fold_scores",
-)
 
 
 @dataclass(frozen=True)
@@ -61,28 +30,19 @@ class Results:
     Attributes
     ----------
     folder : Path
-        The folder that it was read from.
     experiment : Experiment
-        The resolved configuration.
-    data : dict
-        Name, content hash and numbers of rows and features of the dataset; empty for a folder of
-        a release that did not store them.
-    environment : dict
-        Versions, processor and threads of the last run; empty if none was stored.
-    environments : dict
-        The same of all that the cells come from, under the names that records call them by.
-    cells : DataFrame
-        One row per fit, with the columns `FIT_COLUMNS`.
-    search : DataFrame
-        One row per share of a hyper-parameter search, with the columns `SEARCH_COLUMNS`.
+    task : Description
+    data, environment : dict
+    environments : dict of dict
+    cells, search : DataFrame
+        A row per fit, and per share of a search.
     records : list of dict
-        The records themselves, of fits and of searches.
     planned : int or None
-        How many cells the plan has; None without a stored plan.
     """
 
     folder: Path
-    experiment: Experiment
+    experiment: Any
+    task: Description
     data: dict[str, Any]
     environment: dict[str, Any]
     environments: dict[str, dict[str, Any]]
@@ -94,62 +54,117 @@ class Results:
     @property
     def dataset(self) -> str:
         """Name of the dataset; of the experiment, where a config names a file only."""
-        return self.experiment.dataset.name or self.experiment.name
+        return str(self.experiment.dataset.name or self.experiment.name)
 
     @property
     def solvers(self) -> list[str]:
         """Keys of the solvers, in the order of the config, then those known from cells only."""
         return list(dict.fromkeys([*self.experiment.solvers, *self.cells["solver"]]))
 
+    @property
+    def trials(self) -> int:
+        """Trials that the experiment has."""
+        return int(self.experiment.protocol.trials)
+
     def label(self, solver: str) -> str:
         """Return the name of a solver that tables and figures print."""
-        # The config's comes first: a new label there needs no new fits.
         if solver in self.experiment.solvers:
-            return self.experiment.solvers[solver].label
+            return str(self.experiment.solvers[solver].label)
         recorded = self.cells.loc[self.cells["solver"] == solver, "label"]
         return str(recorded.iloc[-1]) or solver
 
 
 def load_results(folder: Path | str) -> Results:
-    """Read a results folder.
-
-    Only the cells of the last plan count (``plan.json``; every cell without one). Of records with
-    the same key the last one counts. A last line that was cut off is left out.
-
-    Parameters
-    ----------
-    folder : path
-        ``results/<experiment name>``.
-
-    Raises
-    ------
-    ResultsError
-        If the folder is not one of results, or holds a file that cannot be read.
-    """
+    """Read a results folder."""
     folder = Path(folder)
-    config = folder / CONFIG
-    if not config.is_file():
-        raise ResultsError(
-            f"{folder}: not a results folder (it has no {CONFIG}); name a folder that a run made"
-        )
-    experiment = load_experiment(config, stored=True)
+    if not (folder / CONFIG).is_file():
+        raise ResultsError(f"{folder}: not a results folder (it has no {CONFIG})")
+    return results_of(folder, load_experiment(folder / CONFIG, stored=True))
+
+
+def results_of(folder: Path, experiment: Any) -> Results:
+    """Read what a folder holds of an experiment."""
+    task = Description.model_validate(_read_json(folder / TASK, {}))
     plan = read_plan(folder)
     stored, _ = read_records(folder / CELLS)
-    records = [_labelled(record, experiment) for record in _planned(stored, plan)]
+    records = list(stored.values())
+    if plan is not None:
+        records = [stored[entry["key"]] | entry for entry in plan if entry["key"] in stored]
+    names = dict.fromkeys(record.get("environment") for record in records)
     return Results(
         folder=folder,
         experiment=experiment,
+        task=task,
         data=_read_json(folder / DATASET, {}),
         environment=_read_json(folder / ENVIRONMENT, {}),
-        environments=_read_environments(folder, records),
-        **_frames(records),
+        environments={
+            name: _read_json(folder / ENVIRONMENTS / f"{name}.json", {}) for name in names if name
+        },
+        **frames(records, task),
         records=records,
         planned=None if plan is None else len(plan),
     )
 
 
+def read_plan(folder: Path) -> list[dict[str, Any]] | None:
+    """Return the entries of the plan of a results folder; None if there is none."""
+    plan = _read_json(folder / PLAN, None)
+    if plan is None or (isinstance(plan, list) and all(holds(e, {"key": str}) for e in plan)):
+        return plan
+    raise ResultsError(f"{folder / PLAN}: not a plan of this release; run the experiment again")
+
+
+def frames(records: list[dict[str, Any]], task: Description) -> dict[str, pd.DataFrame]:
+    """Return the two tables of `Results`."""
+    fits = [_fit_row(record, task) for record in records if record["kind"] == "fit"]
+    searches = [_search_row(record, task) for record in records if record["kind"] == "search"]
+    names = [measure.name for measure in task.measures]
+    common = ["solver", "label", "trial", "size", "status", "message"]
+    fit_columns = ["key", *common, "full", *names, "needed", "params"]
+    search_columns = [*common, "search_seconds", "peak_memory", "points", "fold_scores"]
+    return {
+        "cells": pd.DataFrame(fits, columns=fit_columns),
+        "search": pd.DataFrame(searches, columns=search_columns),
+    }
+
+
+def _common(record: dict[str, Any], task: Description) -> dict[str, Any]:
+    axis = task.axis
+    return {
+        "solver": record["solver"],
+        "label": record.get("label") or "",
+        "trial": record["trial"],
+        "size": 0 if axis is None else record["at"][axis.name],
+        "status": record["status"],
+        "message": record.get("message") or "",
+        "peak_memory": _number(record.get("peak_memory")),
+    }
+
+
+def _fit_row(record: dict[str, Any], task: Description) -> dict[str, Any]:
+    scores, times = record.get("scores") or {}, record.get("times") or {}
+    return {
+        **{
+            one.name: _number(times.get(one.clock) if one.clock else scores.get(one.name))
+            for one in task.measures
+        },
+        **_common(record, task),
+        "key": record["key"],
+        "full": bool(record.get("full", False)),
+        "needed": _number(record.get("needed")),
+        "params": record.get("params") or {},
+    }
+
+
+def _search_row(record: dict[str, Any], task: Description) -> dict[str, Any]:
+    return _common(record, task) | {
+        "search_seconds": _number((record.get("times") or {}).get("search")),
+        "points": record.get("points") or [],
+        "fold_scores": record.get("fold_scores") or [],
+    }
+
+
 def _read_json(path: Path, default: Any) -> Any:
-    """Return the content of a JSON file; ``default`` if there is no such file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -158,92 +173,5 @@ def _read_json(path: Path, default: Any) -> Any:
         raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from error
 
 
-def _read_environments(folder: Path, records: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the environments that records refer to; one whose file is gone is empty."""
-    names = dict.fromkeys(record.get("environment") for record in records)
-    folder = folder / ENVIRONMENTS
-    return {name: _read_json(folder / f"{name}.json", {}) for name in names if name}
-
-
-def read_plan(folder: Path) -> list[dict[str, Any]] | None:
-    """Return the entries of the plan of a results folder; None if there is none.
-
-    Raises
-    ------
-    ResultsError
-        If it cannot be read.
-    """
-    path = folder / PLAN
-    plan = _read_json(path, None)
-    if plan is None:
-        return None
-    if isinstance(plan, list) and all(holds(e, {"key": str}) for e in plan):
-        return plan
-    raise ResultsError(f"{path}: not a plan of this release; run the experiment again")
-
-
-def _planned(
-    records: dict[str, dict[str, Any]], plan: list[dict[str, Any]] | None
-) -> list[dict[str, Any]]:
-    """Return the records of the plan in its order; all of them if there is no plan.
-
-    What a record is of is for the plan to say: the same cell may stand for two of its entries.
-    """
-    if plan is None:
-        return list(records.values())
-    return [records[entry["key"]] | entry for entry in plan if entry["key"] in records]
-
-
-def _labelled(record: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
-    """Return a record with the config's label of its solver; with its own for one not in it."""
-    spec = experiment.solvers.get(record["solver"])
-    return record if spec is None else record | {"label": spec.label}
-
-
-def _frames(records: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
-    """Return the two tables of `Results`."""
-    fits = [_fit_row(record) for record in records if record["kind"] == "fit"]
-    searches = [_search_row(record) for record in records if record["kind"] == "search"]
-    return {
-        "cells": pd.DataFrame(fits, columns=list(FIT_COLUMNS)),
-        "search": pd.DataFrame(searches, columns=list(SEARCH_COLUMNS)),
-    }
-
-
-def _common(record: dict[str, Any]) -> dict[str, Any]:
-    """Return what records of both kinds hold."""
-    return {
-        "solver": record["solver"],
-        "label": record.get("label") or "",
-        "trial": record["trial"],
-        "n_unlabeled": record["n_unlabeled"],
-        "status": record["status"],
-        "message": record.get("message") or "",
-        "peak_memory": _number(record.get("peak_memory")),
-    }
-
-
-def _fit_row(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of `Results.cells`."""
-    return _common(record) | {
-        "key": record["key"],
-        "full": bool(record.get("full", False)),
-        **{name: _number(record.get(name)) for name in SCORES},
-        "fit_seconds": _number((record.get("times") or {}).get("fit")),
-        "needed": _number(record.get("needed")),
-        "params": record.get("params") or {},
-    }
-
-
-def _search_row(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of `Results.search`."""
-    return _common(record) | {
-        "search_seconds": _number((record.get("times") or {}).get("search")),
-        "points": record.get("points") or [],
-        "fold_scores": record.get("fold_scores") or [],
-    }
-
-
 def _number(value: float | None) -> float:
-    """Return a stored number, NaN for one that is missing."""
     return math.nan if value is None else float(value)
