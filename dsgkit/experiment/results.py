@@ -147,7 +147,7 @@ def load_results(folder: Path | str) -> Results:
         data=_read_json(folder / DATASET, {}),
         environment=_read_json(folder / ENVIRONMENT, {}),
         environments=_read_environments(folder, records),
-        **_frames(records, task),
+        **frames(records, task),
         records=records,
         planned=None if plan is None else len(plan),
     )
@@ -222,7 +222,7 @@ def _labelled(record: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
     return record if spec is None else record | {"label": spec.label}
 
 
-def _frames(records: list[Record], task: Description) -> dict[str, pd.DataFrame]:
+def frames(records: list[Record], task: Description) -> dict[str, pd.DataFrame]:
     """Return the two tables of `Results`."""
     columns = [*FIT_COLUMNS, *(measure.name for measure in task.measures)]
     fits = [_fit_row(record, task) for record in records if record["kind"] == "fit"]
