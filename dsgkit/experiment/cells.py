@@ -54,9 +54,8 @@ class Bench:
     def estimator(self, cell: Cell, point: Mapping[str, Any]) -> Any:
         """Return the cell's estimator with the config's and a grid point's parameters."""
         info = solver_info(self.experiment, cell.solver)
-        words = self.trial(cell.trial).words
-        params = {**self.experiment.solvers[cell.solver].params, **point}
-        params = {k: words.get(v, v) if isinstance(v, str) else v for k, v in params.items()}
+        trial = self.trial(cell.trial)
+        params = _in_numbers({**self.experiment.solvers[cell.solver].params, **point}, trial)
         if "random_state" in info.params and "random_state" not in params:
             params["random_state"] = derive_seed(self.experiment.seed, "solver", cell.trial)
         return info.load()(**params)
@@ -66,7 +65,8 @@ class Bench:
     ) -> list[list[float | None]]:
         """Return the score of points of a search on every fold."""
         estimator = self.estimator(cell, {**chosen, **common_part(points)})
-        scores = self.trial(cell.trial).search(estimator, at, points)
+        trial = self.trial(cell.trial)
+        scores = trial.search(estimator, at, [_in_numbers(point, trial) for point in points])
         return [[_number(score) for score in folds] for folds in scores]
 
     def warm_up(self, cell: Cell) -> None:
@@ -87,6 +87,12 @@ class Bench:
                 self.trial(cell.trial).fit(estimator, few, Clock())
         self._warm.add(kind)
         gc.freeze()  # imported modules stay: looking through them takes 20 ms in every cell
+
+
+def _in_numbers(params: Mapping[str, Any], trial: Trial) -> Point:
+    """Return parameters with the values that words stand for in a trial."""
+    words = trial.words
+    return {k: words.get(v, v) if isinstance(v, str) else v for k, v in params.items()}
 
 
 def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Record:
