@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -170,16 +170,18 @@ def run(
     if len(set(names)) < len(names):
         raise click.UsageError("two of the configs have the same name, and would share results")
     if dry_run:
-        good = [_attempt(_print_plan, experiment) for experiment in experiments]
+        good = [_attempt(_print_plan, experiment)[0] for experiment in experiments]
     else:
         options = _run_options(**settings)
         good = []
+        reasons = dict.fromkeys(names, "an earlier failure stopped the run")
         for one in experiments:
-            good.append(_attempt(_run_or_stop, one, out / one.name, options))
-            if options.fail_fast and not good[-1]:
+            went_well, reasons[one.name] = _attempt(_run_or_stop, one, out / one.name, options)
+            good.append(went_well)
+            if options.fail_fast and not went_well:
                 break
         if page is not None:
-            good.append(_attempt(_write_page, [out / name for name in names], page))
+            good.append(_attempt(_write_page, out, reasons, page)[0])
     if not all(good):
         raise SystemExit(1)
 
@@ -201,15 +203,15 @@ def _run_options(
     )
 
 
-def _attempt(action: Callable[..., bool], *arguments: Any) -> bool:
-    """Return whether an action went well; a user's mistake is told, and others may go on."""
+def _attempt(action: Callable[..., bool], *arguments: Any) -> tuple[bool, str]:
+    """Return whether an action went well, and a user's mistake, which is told; others may go on."""
     try:
-        return action(*arguments)
+        return action(*arguments), ""
     except DsgError as error:
         if "--debug" in sys.argv:
             raise
         click.echo(f"Error: {error}", err=True)
-        return False
+        return False, str(error)
 
 
 def _print_plan(experiment: Any) -> bool:
@@ -245,7 +247,7 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     refresh_report(results, folder)
     click.echo(text_table([results]))
     if outcome.ended:
-        click.echo(describe_endings(outcome.ended), err=True)
+        click.echo(describe_endings(outcome.ended, results.task.axis), err=True)
     if outcome.left:
         click.echo(f"stopped at a failure, with {cells(outcome.left)} left", err=True)
     click.echo(
@@ -255,13 +257,14 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     return not outcome.failures
 
 
-def _write_page(folders: Sequence[Path], path: Path) -> bool:
-    """Write the page on those of some results folders that are there."""
+def _write_page(out: Path, reasons: Mapping[str, str], path: Path) -> bool:
+    """Write the page on experiments by their names, with the reasons why some have no results."""
     from dsgkit.experiment.results import CONFIG, load_results
     from dsgkit.report.html import write_page
 
-    there = [folder for folder in folders if (folder / CONFIG).is_file()]
-    click.echo(write_page([load_results(folder) for folder in there], path))
+    there = [name for name in reasons if (out / name / CONFIG).is_file()]
+    missing = [(name, reason) for name, reason in reasons.items() if name not in there]
+    click.echo(write_page([load_results(out / name) for name in there], path, missing))
     return True
 
 
@@ -295,6 +298,15 @@ def datasets() -> None:
     from dsgkit.data import commands
 
     _print_columns(commands.overview())
+
+
+@list_.command()
+def tasks() -> None:
+    """List the learning settings."""
+    from dsgkit.tasks.catalogue import TASKS, get
+
+    rows = [(kind, ", ".join(measure.title for measure in get(kind).measures)) for kind in TASKS]
+    _print_columns(rows)
 
 
 @list_.command()
@@ -441,11 +453,9 @@ def plot(results: tuple[Path, ...], out: Path | None, only: tuple[str, ...]) -> 
     """Draw the figures of stored RESULTS; several folders become panels of one figure."""
     from dsgkit.experiment.results import load_results
     from dsgkit.report import draw_figures
-    from dsgkit.report.titles import all_outputs
 
     target = _target(results, out, "folder")
-    loaded = [load_results(folder) for folder in results]
-    for path in draw_figures(loaded, target, all_outputs(loaded), only):
+    for path in draw_figures([load_results(folder) for folder in results], target, only):
         click.echo(path)
 
 
@@ -461,7 +471,7 @@ def plot(results: tuple[Path, ...], out: Path | None, only: tuple[str, ...]) -> 
 def compare(a: Path, b: Path, out: Path | None) -> None:
     """Show what the results in folder B differ by from those in A, and what is beyond chance.
 
-    AUC and training time of every solver and size are tested over trials, trial against trial
+    Scores and training time of every solver and size are tested over trials, trial against trial
     where both folders have the same splits. The exit code says nothing of differences.
     """
     import shutil

@@ -73,7 +73,7 @@ class Task:
         """Compile all that `fit` and `grid` use."""
         few = QSGS2AUC(n_iterations=40, batch_size=8, n_features=8)
         few.fit(self.X, self.y, self.XU[:1000])
-        few.cv_decision_function(self.X, self.y, self.XU[:1000], self.folds, POINTS[:2])
+        few.fit_points(POINTS[:2], folds=self.folds, X=self.X, y=self.y, X_unlabeled=self.XU[:1000])
 
     def fit(self) -> object:
         """Train one model."""
@@ -81,7 +81,9 @@ class Task:
 
     def grid(self) -> object:
         """Train the grid of 385 models."""
-        return self.model.cv_decision_function(self.X, self.y, self.XU, self.folds, POINTS)
+        return self.model.fit_points(
+            POINTS, folds=self.folds, X=self.X, y=self.y, X_unlabeled=self.XU
+        )
 
     def author(self) -> object:
         """Train one model as authors write it."""

@@ -2,22 +2,15 @@
 
 from dsgkit.config.listing import ConfigSummary, list_configs
 from dsgkit.config.load import load_experiment
-from dsgkit.config.schema import (
-    OUTPUTS,
-    DatasetSpec,
-    Experiment,
-    ProtocolSpec,
-    SolverSpec,
-    SweepSpec,
-)
+from dsgkit.config.schema import DatasetSpec, Experiment, SweepSpec
+from dsgkit.config.solvers import SolverSpec, Stage
 
 __all__ = [
-    "OUTPUTS",
     "ConfigSummary",
     "DatasetSpec",
     "Experiment",
-    "ProtocolSpec",
     "SolverSpec",
+    "Stage",
     "SweepSpec",
     "list_configs",
     "load_experiment",

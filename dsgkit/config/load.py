@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from dsgkit.config.merge import merge, subdocument, without
 from dsgkit.config.problems import config_error
-from dsgkit.config.schema import DatasetSpec, Experiment
+from dsgkit.config.schema import DatasetSpec, Experiment, known_keys
 from dsgkit.config.yaml_loader import Document, Key, Mark, parse_override, read_document
 from dsgkit.data import catalogue
 from dsgkit.errors import ConfigError, DataError
@@ -35,8 +35,8 @@ def load_experiment(
     overrides : iterable of str
         ``a.b=value`` texts, laid over everything; the value is YAML.
     stored : bool
-        Whether the config was written by a run, for its results to be read: classes of one's own
-        are not imported then, and may be gone.
+        Whether the config was written by a run, for its results to be read: then no parameter is
+        checked, and neither solvers nor a task of a user's own are imported, which may be gone.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def _validated(document: Document, stored: bool) -> Experiment:
     try:
         experiment = Experiment.model_validate(document.data, context={"stored": stored})
     except ValidationError as error:
-        told = config_error(error, document, Experiment)
+        told = config_error(error, document, known_keys)
         raise told from told.__cause__
     if experiment.dataset.name is not None:
         _check_name(experiment.dataset, document)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from collections.abc import Callable
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from dsgkit.config.yaml_loader import Document, Key
 from dsgkit.errors import ConfigError
@@ -23,26 +24,31 @@ _WANTED = {
 }
 
 
-def config_error(error: ValidationError, document: Document, model: type[BaseModel]) -> ConfigError:
-    """Return the error to show for a document that is not a valid ``model``.
+KnownKeys = Callable[[Any, Key], list[str]]
+"""Takes a document's data and a place in it; returns the keys that there can be."""
+
+
+def config_error(error: ValidationError, document: Document, known_keys: KnownKeys) -> ConfigError:
+    """Return the error to show for a document that is not valid.
 
     Unknown keys come first: a mistyped key is also a missing one. The exception behind a problem,
     such as one of the user's code, becomes the error's cause.
     """
     found = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-    key, text = _wording(dict(found[0]), model)
+    key, text = _wording(dict(found[0]), document, known_keys)
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     told = document.error(key, text + more)
     told.__cause__ = found[0].get("ctx", {}).get("cause")
     return told
 
 
-def _wording(error: dict[str, Any], model: type[BaseModel]) -> tuple[Key, str]:
+def _wording(error: dict[str, Any], document: Document, known_keys: KnownKeys) -> tuple[Key, str]:
     """Return the key to point at and what is wrong there."""
     key, kind, value = error["loc"], error["type"], error["input"]
     context = error.get("ctx", {})
     if kind == "extra_forbidden":
-        return key, f"unknown key {key[-1]!r}{did_you_mean(str(key[-1]), _keys(model, key[:-1]))}"
+        known = known_keys(document.data, key[:-1])
+        return key, f"unknown key {key[-1]!r}{did_you_mean(str(key[-1]), known)}"
     if kind == "missing":
         return key[:-1] if len(key) == 1 else key, f"missing key {key[-1]!r}"
     if kind == "problem":
@@ -56,13 +62,3 @@ def _wording(error: dict[str, Any], model: type[BaseModel]) -> tuple[Key, str]:
     if kind == "less_than_equal":
         return key, f"must be <= {context['le']}, got {shown(value)}"
     return key, f"{error['msg'][0].lower()}{error['msg'][1:]}, got {shown(value)}"
-
-
-def _keys(model: Any, key: Key) -> list[str]:
-    """Return the keys known to the model that stands at ``key``."""
-    for part in key:
-        if isinstance(model, type) and issubclass(model, BaseModel):
-            model = model.model_fields[str(part)].annotation
-        else:
-            model = get_args(model)[-1]
-    return list(model.model_fields)

@@ -8,99 +8,91 @@ import gc
 import math
 import time
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from dsgkit import __version__, progress
-from dsgkit.config.schema import Experiment
+from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.errors import DataError, DsgError, FitError, MemoryLimitError
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.experiment.jobs import Job
+from dsgkit.experiment.limits import MET
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
-from dsgkit.experiment.plan import (
-    CLASS_PROPORTION,
-    Cell,
-    Point,
-    common_part,
-    solver_info,
-    solver_label,
-)
-from dsgkit.experiment.protocols import PROTOCOLS, ExperimentProtocol, Scores
+from dsgkit.experiment.plan import Cell, Point, common_part, make_trial, solver_info
 from dsgkit.experiment.store import Record
 from dsgkit.memory import constrain_memory
 from dsgkit.origin import one_line
 from dsgkit.random.seeds import derive_seed
-from dsgkit.tasks.splits import SemiSupervisedSplit, semi_supervised_split
+from dsgkit.tasks.base import At, Trial
 from dsgkit.threads import available_threads, set_threads
-
-MET = ("needed", "limit", "timeout")
-"""What records tell of a limit that was met: bytes, bytes and seconds."""
 
 _WARM_UP_ROWS = 64
 
 
 @dataclass
 class Bench:
-    """What a process keeps between cells: the data, the last split, which solvers are compiled."""
+    """What a process keeps between cells: the data, the last trial, which solvers are compiled."""
 
     experiment: Experiment
     dataset: Dataset
-    _trial: int = -1
-    _split: SemiSupervisedSplit | None = None
+    _number: int = -1
+    _trial: Trial | None = None
     _warm: set[tuple[str, str]] = field(default_factory=set)
 
-    @property
-    def protocol(self) -> ExperimentProtocol:
-        """How searches score and fits are judged."""
-        return PROTOCOLS[self.experiment.protocol.kind]
+    def trial(self, number: int) -> Trial:
+        """Return a trial."""
+        if self._trial is None or self._number != number:
+            self._trial = make_trial(self.experiment, self.dataset, number)
+            self._number = number
+        return self._trial
 
-    def split(self, trial: int) -> SemiSupervisedSplit:
-        """Return the rows of a trial."""
-        if self._split is None or self._trial != trial:
-            protocol = self.experiment.protocol
-            self._split = semi_supervised_split(
-                self.dataset,
-                labeled=protocol.labeled,
-                folds=protocol.folds,
-                seed=derive_seed(self.experiment.seed, "split", trial),
-                scale=protocol.scale,
-            )
-            self._trial = trial
-        return self._split
-
-    def estimator(self, cell: Cell, point: Point) -> Any:
+    def estimator(self, cell: Cell, point: Mapping[str, Any]) -> Any:
         """Return the cell's estimator with the config's and a grid point's parameters."""
         info = solver_info(self.experiment, cell.solver)
-        params = {**self.experiment.solvers[cell.solver].params, **point}
-        for name, value in params.items():
-            if value == CLASS_PROPORTION:
-                params[name] = self.split(cell.trial).class_proportion
+        trial = self.trial(cell.trial)
+        params = _in_numbers({**self.experiment.solvers[cell.solver].params, **point}, trial)
         if "random_state" in info.params and "random_state" not in params:
             params["random_state"] = derive_seed(self.experiment.seed, "solver", cell.trial)
         return info.load()(**params)
 
+    def scores(
+        self, cell: Cell, chosen: Point, at: At, points: Sequence[Point]
+    ) -> list[list[float | None]]:
+        """Return the score of points of a search on every fold."""
+        estimator = self.estimator(cell, {**chosen, **common_part(points)})
+        trial = self.trial(cell.trial)
+        scores = trial.search(estimator, at, [_in_numbers(point, trial) for point in points])
+        return [[_number(score) for score in folds] for folds in scores]
+
     def warm_up(self, cell: Cell) -> None:
-        """Run a cell's solver once on a few unlabelled rows: nothing compiles while a clock runs.
+        """Run a cell's solver once on a few rows: nothing compiles while a clock runs.
 
         A few rows need not have a solution; if something else is wrong, the cell will tell.
         """
         kind = (cell.solver, cell.kind)
         if kind in self._warm:
             return
-        few = replace(cell, n_unlabeled=_WARM_UP_ROWS, points=cell.points[:2])
+        few = {axis: min(size, _WARM_UP_ROWS) for axis, size in cell.at.items()}
+        first = {name: value for points in cell.stages for name, value in points[0].items()}
         with contextlib.suppress(DsgError), progress.listening(lambda _: None):
-            fixed = cell.earlier[0] if cell.earlier else {}
             if cell.kind == "search":
-                _scores(self, few, fixed)
+                self.scores(cell, first, few, cell.points[:2])
             else:
-                _fitted(self, few, {**fixed, **cell.points[0]})
+                estimator = self.estimator(cell, first)
+                self.trial(cell.trial).fit(estimator, few, Clock())
         self._warm.add(kind)
         gc.freeze()  # imported modules stay: looking through them takes 20 ms in every cell
+
+
+def _in_numbers(params: Mapping[str, Any], trial: Trial) -> Point:
+    """Return parameters with the values that words stand for in a trial."""
+    words = trial.words
+    return {k: words.get(v, v) if isinstance(v, str) else v for k, v in params.items()}
 
 
 def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Record:
@@ -113,13 +105,13 @@ def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Reco
         Called with ``loaded`` when the data are there, and with ``begun`` when code is compiled as
         well: the limit of time counts from there.
     """
-    cell, clock = job.task.cell, Clock()
+    cell, clock = job.cell, Clock()
     record = _header(job)
     try:
         with clock.phase("load"):
             record["environment"] = _prepare_process(job)
             bench = _bench_of(job)
-            bench.split(cell.trial)
+            bench.trial(cell.trial).training(cell.at)  # draws the rows
         reached("loaded")
         with clock.phase("compile"):
             bench.warm_up(cell)
@@ -129,17 +121,17 @@ def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Reco
     except Exception as error:
         record |= _failure(error)
     times = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
-    return {"key": job.task.key, "times": times, "peak_memory": peak_memory()} | record
+    return {"key": job.cell.key, "times": times, "peak_memory": peak_memory()} | record
 
 
 def ended_record(job: Job, status: str, message: str, **more: Any) -> Record:
     """Return the record of a cell whose process was stopped or died."""
-    return {"key": job.task.key} | _header(job) | {"status": status, "message": message} | more
+    return {"key": job.cell.key} | _header(job) | {"status": status, "message": message} | more
 
 
 def failed_record(job: Job, error: Exception) -> Record:
     """Return the record of a cell that could not be run."""
-    return {"key": job.task.key} | _header(job) | _failure(error)
+    return {"key": job.cell.key} | _header(job) | _failure(error)
 
 
 def _prepare_process(job: Job) -> Record:
@@ -168,21 +160,20 @@ def _bench_of(job: Job) -> Bench:
                 f"dataset {dataset.name}: its rows here are not those that the plan was made for"
             )
         _bench = Bench(job.experiment, dataset)
-    if solver_info(job.experiment, job.task.cell.solver).version != job.solver_version:
+    if solver_info(job.experiment, job.cell.solver).version != job.solver_version:
         raise FitError("the solver here is not of the version that the plan was made for")
     return _bench
 
 
 def _header(job: Job) -> Record:
-    cell = job.task.cell
+    cell = job.cell
     points = {"points": list(cell.points)} if cell.kind == "search" else {}
     return {
         "kind": cell.kind,
         "solver": cell.solver,
-        "label": solver_label(job.experiment, cell.solver),
+        "label": job.experiment.solvers[cell.solver].label,
         "trial": cell.trial,
-        "n_unlabeled": cell.n_unlabeled,
-        "n_labeled": job.experiment.protocol.labeled,
+        "at": dict(cell.at),
         **points,
         "params": job.chosen,
         "status": "ok",
@@ -206,64 +197,44 @@ def _failure(error: Exception) -> Record:
     }
 
 
-def _scores(bench: Bench, cell: Cell, fixed: Point) -> Scores:
-    """Return the metric of every point of a search on every fold."""
-    estimator = bench.estimator(cell, {**fixed, **common_part(cell.points)})
-    split = bench.split(cell.trial)
-    return bench.protocol.search(estimator, split, cell.n_unlabeled, cell.points)
-
-
-def _fitted(bench: Bench, cell: Cell, point: Point) -> Any:
-    """Return the fitted estimator of a grid point."""
-    split = bench.split(cell.trial)
-    rows = split.X_unlabeled.take(slice(cell.n_unlabeled))
-    estimator = bench.estimator(cell, point)
-    estimator.fit(split.X[:], split.y, rows)
-    return estimator
-
-
 def _search(bench: Bench, job: Job, clock: Clock) -> Record:
     """Score every point of the share."""
+    cell = job.cell
     with clock.phase("search"):
-        return {"fold_scores": _scores(bench, job.task.cell, job.chosen)}
+        return {"fold_scores": bench.scores(cell, job.chosen, cell.at, cell.points)}
 
 
 def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
-    """Time one fit and score it on all unlabelled rows, and on the official test rows."""
-    task = job.task
-    split = bench.split(task.cell.trial)
-    trained = task.training / (task.flops or 1)
-    with clock.phase("fit"), progress.part(0, trained):
-        estimator = _fitted(bench, task.cell, job.chosen)
+    """Time one fit and judge it; what a picture is drawn from is still in memory."""
+    cell, trial = job.cell, bench.trial(job.cell.trial)
+    trained = cell.work.training / (cell.flops or 1)
+    estimator = bench.estimator(cell, job.chosen)
+    with progress.part(0, trained):
+        trial.fit(estimator, cell.at, clock)
     memory = peak_memory()
-    n_test = 0 if split.X_test is None else len(split.X_test)
-    at_test = trained + (1 - trained) * n_test / (n_test + len(split.y_unlabeled))
-    with clock.phase("predict"):
-        with progress.part(trained, at_test):
-            test_values = _predicted(estimator, split.X_test) if n_test else None
-        with progress.part(at_test, 1):
-            values = _predicted(estimator, split.X_unlabeled)
-    with clock.phase("evaluate"):
-        scores = bench.protocol.judge(split.y_unlabeled, values)
-        if test_values is not None and split.y_test is not None:
-            tested = bench.protocol.judge(split.y_test, test_values)
-            scores |= {f"test_{name}": value for name, value in tested.items()}
+    with progress.part(trained, 1):
+        judgement = trial.judge(estimator, cell.at, clock)
+    kept = {"trace": _storable_trace(judgement.trace), "artefact": judgement.artefact}
     return {
-        "full": task.cell.n_unlabeled == len(split.y_unlabeled),
+        "full": dict(cell.at) == dict(trial.sizes),
+        "scores": {name: _number(score) for name, score in judgement.scores.items()},
         "estimator": _resolved(estimator),
         "peak_memory": memory,
-        **scores,
+        **{name: value for name, value in kept.items() if value},
     }
 
 
-def _predicted(estimator: Any, rows: Any) -> Any:
-    """Return a fitted function's values at some rows, which must be one finite number each."""
-    values = np.asarray(estimator.decision_function(rows))
-    if values.shape != (len(rows),):
-        raise FitError(f"decision_function returned shape {values.shape} for {len(rows):,} rows")
-    if not np.isfinite(values).all():
-        raise FitError("decision_function returned values that are not finite")
-    return values
+def _number(value: Any) -> float | None:
+    """Return a score as JSON can hold it; none if it is not finite."""
+    if value is None:
+        return None
+    if not isinstance(value, Real):
+        raise FitError(f"a score must be a number or None, got {value!r}")
+    return float(value) if math.isfinite(value) else None
+
+
+def _storable_trace(trace: Sequence[Mapping[str, Any]]) -> list[Record]:
+    return [{name: _storable(value) for name, value in step.items()} for step in trace]
 
 
 def _resolved(estimator: Any) -> Record:

@@ -116,7 +116,7 @@ class Cluster:
 
     def submit(self, job: Job) -> None:
         """Hand a job to the scheduler."""
-        key = f"{job.task.key}-{uuid.uuid4().hex}"
+        key = f"{job.cell.key}-{uuid.uuid4().hex}"
         future = self._client.submit(run_here, job, self._run, key=key, pure=False)
         self._running[key] = job, future
         future.add_done_callback(lambda done: self._done.put(done.key))

@@ -8,17 +8,22 @@ from typing import Any
 
 from dsgkit.experiment.limits import FAILURES, status_words
 from dsgkit.experiment.store import Record
+from dsgkit.tasks.base import Axis
 
 MOST_LINES = 20
 
 
-def describe_endings(ended: Sequence[Record], *, tracebacks: bool = False) -> str:
+def describe_endings(
+    ended: Sequence[Record], axis: Axis | None, *, tracebacks: bool = False
+) -> str:
     """Return which cells have no result and why, grouped by cause; nothing for none.
 
     Parameters
     ----------
     ended : sequence of Record
         Records whose status is not ``ok``.
+    axis : Axis or None
+        What is swept.
     tracebacks : bool
         Add the traceback of the first cell of each group.
     """
@@ -26,10 +31,10 @@ def describe_endings(ended: Sequence[Record], *, tracebacks: bool = False) -> st
     others = [record for record in ended if record["status"] not in FAILURES]
     parts = []
     if failed:
-        parts += [f"{cells(len(failed))} failed:", *_groups(failed, tracebacks)]
+        parts += [f"{cells(len(failed))} failed:", *_groups(failed, axis, tracebacks)]
     if others:
         what = "ended at a limit or without a solution"
-        parts += [f"{cells(len(others))} {what}:", *_groups(others, tracebacks)]
+        parts += [f"{cells(len(others))} {what}:", *_groups(others, axis, tracebacks)]
     return "\n".join(parts)
 
 
@@ -46,7 +51,7 @@ def cells(count: int) -> str:
     return f"{count:,} cell{'' if count == 1 else 's'}"
 
 
-def _groups(ended: Iterable[Record], tracebacks: bool) -> list[str]:
+def _groups(ended: Iterable[Record], axis: Axis | None, tracebacks: bool) -> list[str]:
     groups: dict[Any, list[Record]] = {}
     for record in ended:
         key = record.get("label"), record["kind"], cause(record)
@@ -55,7 +60,7 @@ def _groups(ended: Iterable[Record], tracebacks: bool) -> list[str]:
     for records in list(groups.values())[:MOST_LINES]:
         first = records[0]
         what = f"{first.get('label') or first['solver']} {first['kind']}"
-        lines.append(f"  {what}, {_places(records)}: {_reason(first)}")
+        lines.append(f"  {what}, {_places(records, axis)}: {_reason(first)}")
         if tracebacks and first.get("traceback"):
             lines += [f"    {line}" for line in first["traceback"].splitlines()]
     if len(groups) > MOST_LINES:
@@ -70,11 +75,12 @@ def _reason(record: Record) -> str:
     return first if told else f"{words}: {first}"
 
 
-def _places(records: Sequence[Record]) -> str:
+def _places(records: Sequence[Record], axis: Axis | None) -> str:
     """Return the trials and sizes of some cells."""
-    trials = sorted({record["trial"] + 1 for record in records})
-    sizes = sorted({record["n_unlabeled"] for record in records})
-    text = f"{_range('trial', trials)}, {_range('', sizes)} unlabelled"
+    text = _range("trial", sorted({record["trial"] + 1 for record in records}))
+    if axis:
+        sizes = sorted({record["at"][axis.name] for record in records})
+        text += f", {_range('', sizes)} {axis.noun}"
     return text if len(records) == 1 else f"{text} ({cells(len(records))})"
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
-from dsgkit.config.schema import Experiment
+from dsgkit.config import Experiment
 from dsgkit.data.datasets import load_dataset
-from dsgkit.experiment.plan import Task, make_plan, solver_label
+from dsgkit.experiment.plan import Cell, make_plan
 from dsgkit.experiment.status import duration
+from dsgkit.tasks.base import Axis
 
 _GEMM_SIZE = 1024
 
@@ -26,27 +27,28 @@ def describe_plan(experiment: Experiment) -> str:
     lines = [f"{experiment.name}: {len(plan)} cells"]
     for solver in experiment.solvers:
         for kind in ("search", "fit"):
-            tasks = [t for t in plan if (t.cell.solver, t.cell.kind) == (solver, kind)]
-            if tasks:
-                label = solver_label(experiment, solver)
-                lines.append(f"  {label:<12} {_describe(kind, tasks, speed)}")
-    total = sum(task.flops for task in plan) / speed
+            cells = [c for c in plan if (c.solver, c.kind) == (solver, kind)]
+            if cells:
+                what = _describe(cells, speed, experiment.axis)
+                lines.append(f"  {experiment.solvers[solver].label:<12} {what}")
+    total = sum(cell.flops for cell in plan) / speed
     lines.append(f"  all cells, one after the other: about {duration(total)}")
     return "\n".join(lines)
 
 
-def _describe(kind: str, tasks: list[Task], speed: float) -> str:
-    sizes = _sizes(task.cell.n_unlabeled for task in tasks)
-    points = f" x {len(tasks[0].cell.points)} points" if kind == "search" else ""
-    what = f"{len(tasks)} {'searches' if kind == 'search' else 'fits'}{points}"
-    memory = max(task.memory for task in tasks) / 2**30
-    seconds = sum(task.flops for task in tasks) / speed
-    return f"{what}, unlabelled {sizes}: about {duration(seconds)}, up to {memory:.2g} GiB"
+def _describe(cells: Sequence[Cell], speed: float, axis: Axis | None) -> str:
+    """Return what cells of one solver and kind take."""
+    search = cells[0].kind == "search"
+    what = f"{len(cells)} {'searches' if search else 'fits'}"
+    what += f" x {_range({len(cell.points) for cell in cells})} points" if search else ""
+    what += f", {_range({cell.at[axis.name] for cell in cells})} {axis.noun}" if axis else ""
+    memory = max(cell.work.memory for cell in cells) / 2**30
+    seconds = sum(cell.flops for cell in cells) / speed
+    return f"{what}: about {duration(seconds)}, up to {memory:.2g} GiB"
 
 
-def _sizes(sizes: Iterable[int]) -> str:
-    distinct = sorted(set(sizes))
-    return f"{distinct[0]:,}" + (f"..{distinct[-1]:,}" if len(distinct) > 1 else "")
+def _range(numbers: set[int]) -> str:
+    return "..".join(f"{number:,}" for number in sorted({min(numbers), max(numbers)}))
 
 
 def _flops_per_second() -> float:

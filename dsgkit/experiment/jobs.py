@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dsgkit.config.schema import Experiment
+from dsgkit.config import Experiment
 from dsgkit.experiment.limits import Limits
-from dsgkit.experiment.plan import Point, Task
+from dsgkit.experiment.plan import Cell, Point
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Job:
         Of the dataset that the plan was made for.
     solver_version : int or str
         Of the solver that the plan was made for.
-    task : Task
+    cell : Cell
     chosen : dict
-        Grid point of a fit; empty for a search.
+        What the searches before it chose: all parameters of a fit that are searched.
     limits : Limits
     threads : int or None
         Threads of a timed fit; None for as many as the machine that runs it has.
@@ -33,7 +33,7 @@ class Job:
     experiment: Experiment
     content_hash: str
     solver_version: int | str
-    task: Task
+    cell: Cell
     chosen: Point
     limits: Limits
     threads: int | None = None
@@ -42,11 +42,12 @@ class Job:
     @property
     def alone(self) -> bool:
         """Whether nothing else may run on the machine: fits are timed."""
-        return self.task.cell.kind == "fit"
+        return self.cell.kind == "fit"
 
     @property
     def description(self) -> str:
         """What it is, in words."""
-        cell = self.task.cell
+        cell, axis = self.cell, self.experiment.axis
         label = self.experiment.solvers[cell.solver].label
-        return f"{label} {cell.kind}, trial {cell.trial + 1}, {cell.n_unlabeled:,} unlabelled"
+        size = f", {cell.at[axis.name]:,} {axis.noun}" if axis else ""
+        return f"{label} {cell.kind}, trial {cell.trial + 1}{size}"

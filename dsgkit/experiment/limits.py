@@ -10,6 +10,9 @@ from dsgkit.memory import memory_limit
 FAILURES = ("failed", "crashed")
 """Statuses of cells that went wrong: an exception, or a worker process that died."""
 
+MET = ("needed", "limit", "timeout")
+"""What records tell of a limit that was met: bytes, bytes and seconds."""
+
 
 def status_words(status: str) -> str:
     """Return a status as it is printed."""

@@ -1,4 +1,4 @@
-"""The plan of an experiment: the cells it consists of, and what identifies each."""
+"""The plan of an experiment: the cells it consists of, what identifies each, what they take."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ import hashlib
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from dsgkit.config.schema import Experiment, SolverSpec
+from dsgkit.config import Experiment, SolverSpec
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import ConfigError, DataError, DsgError
-from dsgkit.experiment.protocols import PROTOCOLS, Cost, Size
 from dsgkit.origin import one_line
+from dsgkit.random.seeds import derive_seed
 from dsgkit.random.stream import VERSION as STREAM_VERSION
-from dsgkit.solvers import catalogue
-from dsgkit.solvers.info import SolverInfo
-from dsgkit.tasks.splits import check_split
+from dsgkit.solvers import catalogue as solvers
+from dsgkit.solvers.catalogue import SolverInfo
+from dsgkit.tasks import catalogue as tasks
+from dsgkit.tasks.base import At, Trial, Work
 
-IDENTITY_VERSION = 1
+IDENTITY_VERSION = 2
 """Part of every cell's identity; raised when a change makes earlier results incomparable."""
 
-CLASS_PROPORTION = "class_proportion"
-"""In a config, the value of a parameter that is the share of positives in the training set."""
-
 Point = dict[str, Any]
+Points = tuple[Point, ...]
+
+_UNKNOWN = Work(0.0, 0.0, 0)
 
 
 @dataclass(frozen=True)
@@ -40,98 +41,84 @@ class Cell:
     solver : str
         Key in ``experiment.solvers``.
     trial : int
-    n_unlabeled : int
-        Unlabelled rows used.
-    points : tuple of dict
-        The grid points of a search's share; all points of the grid for a fit, which is made
-        with the best of them.
-    n_searched : int or None
-        Unlabelled rows that the search for a fit uses.
-    earlier : tuple of dict
-        The grid points of a search before, of which the best is set when the cell runs.
+    at : mapping
+        Sizes used, by axis.
+    stages : tuple of tuple of dict
+        The grid points of the search's stages up to this cell: for a search the last are those of
+        its share; a fit is made with what all stages chose.
+    search_at : mapping
+        Sizes that hyper-parameters are chosen at; those of the cell itself for a search.
+    key : str
+        Hash of all that determines the result.
+    work : Work
+        About what it takes.
+    needs : tuple of str
+        Keys of the searches that this cell's parameters are chosen from.
     """
 
     kind: Literal["search", "fit"]
     solver: str
     trial: int
-    n_unlabeled: int
-    points: tuple[Point, ...]
-    n_searched: int | None = None
-    earlier: tuple[Point, ...] = ()
-
-    def key(self, experiment: Experiment, content_hash: str) -> str:
-        """Return the hash of everything that determines the result, and of nothing else."""
-        spec = experiment.solvers[self.solver]
-        protocol = experiment.protocol
-        identity: dict[str, Any] = {
-            "versions": [IDENTITY_VERSION, STREAM_VERSION],
-            "kind": self.kind,
-            "dataset": content_hash,
-            "protocol": [protocol.kind, protocol.labeled, list(protocol.scale)],
-            "seed": experiment.seed,
-            "trial": self.trial,
-            "solver": [spec.kind, catalogue.get(spec.kind).version],
-            "params": self._fixed_params(spec),
-            "points": list(self.points),
-            "earlier": list(self.earlier),
-            "n_unlabeled": self.n_unlabeled,
-        }
-        if len(self.points) > 1 or self.earlier:  # then cross-validation has a part in the result
-            identity["search"] = [
-                protocol.folds,
-                protocol.metric,
-                self.n_searched,
-            ]
-        text = json.dumps(identity, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-    def _fixed_params(self, spec: SolverSpec) -> Point:
-        """Return what the points do not set: the config's parameters over the defaults."""
-        params = {**catalogue.get(spec.kind).load()().get_params(), **spec.params}
-        searched = {*self.points[0], *(self.earlier[0] if self.earlier else ())}
-        return {name: params[name] for name in params if name not in searched}
-
-
-@dataclass(frozen=True)
-class Task:
-    """A cell of the plan, with its identity and an estimate of its cost.
-
-    Attributes
-    ----------
-    cell : Cell
-    key : str
-    training, scoring : float
-        Floating-point operations of training and of prediction for the scores, about.
-    memory : int
-        Bytes that the solver allocates, as it predicts.
-    needs : tuple of str
-        Keys of the searches that this cell's parameters are chosen from.
-    """
-
-    cell: Cell
-    key: str
-    training: float
-    scoring: float
-    memory: int
+    at: At
+    stages: tuple[Points, ...]
+    search_at: At
+    key: str = ""
+    work: Work = _UNKNOWN
     needs: tuple[str, ...] = ()
 
     @property
+    def points(self) -> Points:
+        """The points to score, or the last to choose from."""
+        return self.stages[-1]
+
+    @property
+    def searched(self) -> bool:
+        """Whether a search has a part in the result."""
+        return self.kind == "search" or len(self.points) > 1
+
+    @property
     def flops(self) -> float:
-        """All floating-point operations, about."""
-        return self.training + self.scoring
+        """Floating-point operations, about."""
+        return self.work.training + self.work.scoring
 
 
 def solver_info(experiment: Experiment, solver: str) -> SolverInfo:
     """Return what is known of a solver of an experiment."""
-    return catalogue.get(experiment.solvers[solver].kind)
+    return solvers.get(experiment.solvers[solver].kind)
 
 
-def solver_label(experiment: Experiment, solver: str) -> str:
-    """Return the name that tables and figures print."""
-    return experiment.solvers[solver].label
+def make_trial(experiment: Experiment, dataset: Dataset, trial: int) -> Trial:
+    """Return a trial of an experiment by its number."""
+    seed = derive_seed(experiment.seed, "split", trial)
+    return experiment.task.trial(dataset, experiment.protocol, seed)
 
 
-def grid_points(grid: Mapping[str, Sequence[Any]]) -> tuple[Point, ...]:
+def make_plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
+    """Return all cells of an experiment, trial by trial, each solver's searches before its fits.
+
+    Raises
+    ------
+    DataError
+        If the dataset has too few rows for the protocol or for every sweep point.
+    ConfigError
+        If a class of a user's own cannot be planned with.
+    """
+    trials = range(experiment.protocol.trials)
+    plans = (_TrialPlan(experiment, dataset, number) for number in trials)
+    return [cell for plan in plans for solver in experiment.solvers for cell in plan.cells(solver)]
+
+
+def sweep_points(experiment: Experiment, sizes: At) -> list[At]:
+    """Return the sizes of every sweep point that there is in a trial, ascending."""
+    axis = experiment.sweep.axis
+    if axis is None:
+        return [dict(sizes)]
+    most = sizes[axis]
+    points = {most if size == "all" else size for size in experiment.sweep.sizes}
+    return [{**sizes, axis: size} for size in sorted(points) if size <= most]
+
+
+def grid_points(grid: Mapping[str, Sequence[Any]]) -> Points:
     """Return every combination of a grid's values, in an order that the config does not set."""
     names = sorted(grid)
     values = (sorted(grid[name], key=_number_or_text) for name in names)
@@ -144,83 +131,90 @@ def _number_or_text(value: Any) -> tuple[bool, Any]:
     return not is_number, value if is_number else str(value)
 
 
-def sweep_sizes(experiment: Experiment, n_available: int) -> list[int]:
-    """Return the sweep's numbers of unlabelled rows that exist in the data, ascending."""
-    sizes = {n_available if size == "all" else size for size in experiment.sweep.unlabeled}
-    return sorted(size for size in sizes if size <= n_available)
+def common_part(points: Sequence[Point]) -> Point:
+    """Return the parameters on which all points agree."""
+    first = points[0]
+    return {name: first[name] for name in first if all(p[name] == first[name] for p in points)}
 
 
-def search_size(spec: SolverSpec, n_available: int) -> int:
-    """Return the number of unlabelled rows that the hyper-parameter search uses."""
-    if spec.search_unlabeled == "all":
-        return n_available
-    return min(spec.search_unlabeled, n_available)
+class _TrialPlan:
+    """The cells of one trial."""
+
+    def __init__(self, experiment: Experiment, dataset: Dataset, number: int) -> None:
+        self._experiment = experiment
+        self._dataset = dataset
+        self._number = number
+        self._trial = make_trial(experiment, dataset, number)
+        self._sweep = sweep_points(experiment, self._trial.sizes)
+        if not self._sweep:
+            axis = experiment.axis
+            assert axis is not None
+            raise DataError(
+                f"dataset {dataset.name}: no point of sweep.{axis.name} is within its "
+                f"{self._trial.sizes[axis.name]:,} {axis.title.lower()}; add `all`"
+            )
+
+    def cells(self, solver: str) -> list[Cell]:
+        """Return a solver's searches and fits; no search without a fit."""
+        spec = self._experiment.solvers[solver]
+        fits_at = [at for at in self._sweep if _within(at, spec)]
+        if not fits_at:
+            return []
+        stages = tuple(map(grid_points, spec.grids)) or (({},),)
+        search_at = self._search_at(spec)
+        cells: list[Cell] = []
+        needs: tuple[str, ...] = ()
+        for number, points in enumerate(stages):
+            if len(points) > 1:
+                found = [
+                    self._cell("search", solver, search_at, (*stages[:number], share), spec, needs)
+                    for share in _shares(points, solver_info(self._experiment, solver).batched)
+                ]
+                needs = tuple(cell.key for cell in found)
+                cells += found
+        return cells + [self._cell("fit", solver, at, stages, spec, needs) for at in fits_at]
+
+    def _search_at(self, spec: SolverSpec) -> At:
+        sizes = self._trial.sizes
+        wanted = {axis: spec.search_at.get(axis, "all") for axis in sizes}
+        return {a: sizes[a] if n == "all" else min(n, sizes[a]) for a, n in wanted.items()}
+
+    def _cell(
+        self,
+        kind: Literal["search", "fit"],
+        solver: str,
+        at: At,
+        stages: tuple[Points, ...],
+        spec: SolverSpec,
+        needs: tuple[str, ...],
+    ) -> Cell:
+        cell = Cell(kind, solver, self._number, at, stages, self._search_at(spec), needs=needs)
+        try:
+            work = self._work(cell, spec)
+            key = cell_key(cell, self._experiment, self._dataset)
+        except DsgError:
+            raise
+        except Exception as error:  # of a class of a user's own
+            raise ConfigError(f"planning {spec.kind} raises {one_line(error)}") from error
+        return replace(cell, work=work, key=key)
+
+    def _work(self, cell: Cell, spec: SolverSpec) -> Work:
+        """Return what a cell takes, by the solver's own predictions."""
+        # of a grid only what all points have in common matters for the cost
+        params = spec.params | {k: v for s in cell.stages for k, v in common_part(s).items()}
+        words = self._experiment.task.words
+        known = {name: value for name, value in params.items() if value not in words}
+        estimator = solver_info(self._experiment, cell.solver).load()(**known)
+        if cell.kind == "search":
+            return self._trial.search_work(estimator, cell.at, len(cell.points))
+        return self._trial.fit_work(estimator, cell.at)
 
 
-def make_plan(experiment: Experiment, dataset: Dataset) -> list[Task]:
-    """Return all cells of an experiment, trial by trial, each solver's searches before its fits.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    dataset : Dataset
-
-    Raises
-    ------
-    DataError
-        If the dataset has too few rows for the protocol or for every sweep point.
-    """
-    protocol = experiment.protocol
-    check_split(dataset, protocol.labeled, protocol.folds)
-    n_available = len(dataset.y) - protocol.labeled
-    if not sweep_sizes(experiment, n_available):
-        raise DataError(
-            f"dataset {dataset.name}: no point of sweep.unlabeled is within its {n_available:,} "
-            "unlabelled rows; add `all`"
-        )
-    return [
-        task
-        for trial in range(protocol.trials)
-        for solver in experiment.solvers
-        for task in _tasks(experiment, dataset, solver, trial, n_available)
-    ]
+def _within(at: At, spec: SolverSpec) -> bool:
+    return all(at[axis] <= most for axis, most in spec.at_most.items())
 
 
-def _tasks(
-    experiment: Experiment, dataset: Dataset, solver: str, trial: int, n_available: int
-) -> list[Task]:
-    """Return a solver's searches and fits of one trial; no search without a fit."""
-    spec = experiment.solvers[solver]
-    sizes = _fit_sizes(experiment, spec, n_available)
-    if not sizes:
-        return []
-    searched = search_size(spec, n_available)
-    tasks: list[Task] = []
-    needs: tuple[str, ...] = ()
-    earlier: tuple[Point, ...] = ()
-    points = grid_points(spec.grid)
-    for later in (spec.then, None):
-        if len(points) > 1:
-            shares = _shares(points, solver_info(experiment, solver).batched)
-            cells = [
-                Cell("search", solver, trial, searched, share, earlier=earlier) for share in shares
-            ]
-            found = [_task(experiment, dataset, cell, needs) for cell in cells]
-            tasks += found
-            needs = tuple(task.key for task in found)
-        if not later:
-            break
-        earlier, points = points, grid_points(later)
-    fits = [Cell("fit", solver, trial, size, points, searched, earlier) for size in sizes]
-    return [*tasks, *(_task(experiment, dataset, cell, needs) for cell in fits)]
-
-
-def _fit_sizes(experiment: Experiment, spec: SolverSpec, n_available: int) -> list[int]:
-    most = n_available if spec.max_unlabeled is None else spec.max_unlabeled
-    return [size for size in sweep_sizes(experiment, n_available) if size <= most]
-
-
-def _shares(points: Sequence[Point], batched: Sequence[str]) -> list[tuple[Point, ...]]:
+def _shares(points: Sequence[Point], batched: Sequence[str]) -> list[Points]:
     """Cut grid points into those that the solver trains in one pass."""
     shares: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
@@ -229,38 +223,34 @@ def _shares(points: Sequence[Point], batched: Sequence[str]) -> list[tuple[Point
     return [tuple(share) for share in shares.values()]
 
 
-def _task(experiment: Experiment, dataset: Dataset, cell: Cell, needs: tuple[str, ...]) -> Task:
-    try:
-        cost = _cost(experiment, dataset, cell)
-        key = cell.key(experiment, dataset.content_hash)
-    except DsgError:
-        raise
-    except Exception as error:  # of a class of one's own
-        kind = experiment.solvers[cell.solver].kind
-        raise ConfigError(f"planning {kind} raises {one_line(error)}") from error
-    return Task(cell, key, cost.training, cost.scoring, cost.memory, needs)
+def cell_key(cell: Cell, experiment: Experiment, dataset: Dataset) -> str:
+    """Return the hash of everything that determines a cell's result, and of nothing else."""
+    spec, protocol = experiment.solvers[cell.solver], experiment.protocol
+    settings = protocol.model_dump(mode="json", exclude={"trials"})
+    for_search = {name: settings.pop(name) for name in protocol.only_for_search}
+    identity: dict[str, Any] = {
+        "versions": [IDENTITY_VERSION, STREAM_VERSION],
+        "kind": cell.kind,
+        "dataset": dataset.content_hash,
+        "task": tasks.version(protocol.kind),
+        "protocol": settings,
+        "seed": experiment.seed,
+        "trial": cell.trial,
+        "solver": [spec.kind, solvers.get(spec.kind).version],
+        "params": _fixed_params(cell, spec),
+        "stages": cell.stages,
+        "at": cell.at,
+    }
+    if cell.searched:
+        identity["search"] = [for_search, cell.search_at]
+    text = json.dumps(identity, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _cost(experiment: Experiment, dataset: Dataset, cell: Cell) -> Cost:
-    """Return what a cell takes, by the solver's own predictions."""
-    spec, info = experiment.solvers[cell.solver], solver_info(experiment, cell.solver)
-    # of the grid only what all points have in common matters for the cost
-    searched = {**(common_part(cell.earlier) if cell.earlier else {}), **common_part(cell.points)}
-    params = {**spec.params, **searched}
-    estimator = info.load()(**{k: v for k, v in params.items() if v != CLASS_PROPORTION})
-    rows = experiment.protocol.labeled, cell.n_unlabeled, dataset.n_features
-    if cell.kind == "search":
-        size = Size(*rows, len(cell.points), experiment.protocol.folds)
-        return PROTOCOLS[experiment.protocol.kind].cost(estimator, size)
-    n_scored = len(dataset.y) + (0 if dataset.y_test is None else len(dataset.y_test))
-    return Cost(
-        estimator.flops(*rows),
-        estimator.predict_flops(n_scored, *rows),
-        estimator.memory_needed(*rows),
-    )
+def _fixed_params(cell: Cell, spec: SolverSpec) -> Point:
+    """Return what the first search does not set: the config's parameters over the defaults.
 
-
-def common_part(points: Sequence[Point]) -> Point:
-    """Return the parameters on which all points agree."""
-    first = points[0]
-    return {name: first[name] for name in first if all(p[name] == first[name] for p in points)}
+    Those of later stages are among them: while the first one is searched they have these values.
+    """
+    params = {**solvers.get(spec.kind).load()().get_params(), **spec.params}
+    return {name: params[name] for name in params if name not in cell.stages[0][0]}

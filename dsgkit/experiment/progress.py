@@ -23,7 +23,7 @@ class RunProgress:
     Parameters
     ----------
     work : float
-        Total work, in the unit of ``Task.flops``.
+        Total work, in the unit of ``Cell.flops``.
     cells : int
         Number of cells.
     shown : bool
@@ -62,18 +62,18 @@ class RunProgress:
 
     def advance(self, job: Job, fraction: float) -> None:
         """Show a running cell, and how far it is."""
-        self._running[job.task.key] = job, fraction
+        self._running[job.cell.key] = job, fraction
         self._show()
 
     def finish(self, job: Job) -> None:
         """Count a cell that has ended."""
-        self._running.pop(job.task.key, None)
+        self._running.pop(job.cell.key, None)
         self._finished += 1
-        self._done += job.task.flops
+        self._done += job.cell.flops
         self._show()
 
     def _show(self) -> None:
-        part = sum(fraction * job.task.flops for job, fraction in self._running.values())
+        part = sum(fraction * job.cell.flops for job, fraction in self._running.values())
         self._bar.update(self._id, completed=self._done + part, finished=self._finished)
         if self._running:
             latest, _ = next(reversed(self._running.values()))

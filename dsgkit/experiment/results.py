@@ -9,34 +9,29 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pydantic import ValidationError
 
-from dsgkit.config.load import load_experiment
-from dsgkit.config.schema import Experiment
+from dsgkit.config import Experiment, load_experiment
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
-from dsgkit.experiment.protocols import METRICS
-from dsgkit.experiment.store import CELLS, holds, read_records
+from dsgkit.experiment.store import CELLS, Record, holds, read_records
+from dsgkit.tasks.base import Description
 
 CONFIG = "config.yaml"
 DATASET = "dataset.json"
+TASK = "task.json"
 PLAN = "plan.json"
 """Files of a results folder beside the store's."""
-
-SCORES = (*METRICS, *(f"test_{name}" for name in METRICS))
-"""What a fit may be judged by."""
 
 FIT_COLUMNS = (
     "key",
     "solver",
     "label",
     "trial",
-    "n_unlabeled",
+    "size",
     "full",
     "status",
     "message",
-    *SCORES,
-    "fit_seconds",
-    "peak_memory",
     "needed",
     "params",
 )
@@ -44,7 +39,7 @@ SEARCH_COLUMNS = (
     "solver",
     "label",
     "trial",
-    "n_unlabeled",
+    "size",
     "status",
     "message",
     "search_seconds",
@@ -64,15 +59,17 @@ class Results:
         The folder that it was read from.
     experiment : Experiment
         The resolved configuration.
+    task : Description
+        What is swept and measured.
     data : dict
-        Name, content hash and numbers of rows and features of the dataset; empty for a folder of
-        a release that did not store them.
+        What is known of the dataset.
     environment : dict
         Versions, processor and threads of the last run; empty if none was stored.
     environments : dict
         The same of all that the cells come from, under the names that records call them by.
     cells : DataFrame
-        One row per fit, with the columns `FIT_COLUMNS`.
+        One row per fit, with the columns `FIT_COLUMNS` and one of every measure, by its name.
+        ``size`` is that on the swept axis, 0 without one.
     search : DataFrame
         One row per share of a hyper-parameter search, with the columns `SEARCH_COLUMNS`.
     records : list of dict
@@ -83,6 +80,7 @@ class Results:
 
     folder: Path
     experiment: Experiment
+    task: Description
     data: dict[str, Any]
     environment: dict[str, Any]
     environments: dict[str, dict[str, Any]]
@@ -95,6 +93,11 @@ class Results:
     def dataset(self) -> str:
         """Name of the dataset; of the experiment, where a config names a file only."""
         return self.experiment.dataset.name or self.experiment.name
+
+    @property
+    def trials(self) -> int:
+        """How many trials the experiment has."""
+        return self.experiment.protocol.trials
 
     @property
     def solvers(self) -> list[str]:
@@ -133,16 +136,18 @@ def load_results(folder: Path | str) -> Results:
             f"{folder}: not a results folder (it has no {CONFIG}); name a folder that a run made"
         )
     experiment = load_experiment(config, stored=True)
+    task = read_task(folder)
     plan = read_plan(folder)
     stored, _ = read_records(folder / CELLS)
     records = [_labelled(record, experiment) for record in _planned(stored, plan)]
     return Results(
         folder=folder,
         experiment=experiment,
+        task=task,
         data=_read_json(folder / DATASET, {}),
         environment=_read_json(folder / ENVIRONMENT, {}),
         environments=_read_environments(folder, records),
-        **_frames(records),
+        **frames(records, task),
         records=records,
         planned=None if plan is None else len(plan),
     )
@@ -163,6 +168,23 @@ def _read_environments(folder: Path, records: list[dict[str, Any]]) -> dict[str,
     names = dict.fromkeys(record.get("environment") for record in records)
     folder = folder / ENVIRONMENTS
     return {name: _read_json(folder / f"{name}.json", {}) for name in names if name}
+
+
+def read_task(folder: Path) -> Description:
+    """Return what a results folder keeps of its task.
+
+    Raises
+    ------
+    ResultsError
+        If it is not there, or cannot be read.
+    """
+    path = folder / TASK
+    stored = _read_json(path, None)
+    try:
+        return Description.model_validate(stored)
+    except ValidationError as error:
+        why = "missing" if stored is None else "not of this release"
+        raise ResultsError(f"{path}: {why}; run the experiment again") from error
 
 
 def read_plan(folder: Path) -> list[dict[str, Any]] | None:
@@ -200,45 +222,48 @@ def _labelled(record: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
     return record if spec is None else record | {"label": spec.label}
 
 
-def _frames(records: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
+def frames(records: list[Record], task: Description) -> dict[str, pd.DataFrame]:
     """Return the two tables of `Results`."""
-    fits = [_fit_row(record) for record in records if record["kind"] == "fit"]
-    searches = [_search_row(record) for record in records if record["kind"] == "search"]
+    columns = [*FIT_COLUMNS, *(measure.name for measure in task.measures)]
+    fits = [_fit_row(record, task) for record in records if record["kind"] == "fit"]
+    searches = [_search_row(record, task) for record in records if record["kind"] == "search"]
     return {
-        "cells": pd.DataFrame(fits, columns=list(FIT_COLUMNS)),
+        "cells": pd.DataFrame(fits, columns=columns),
         "search": pd.DataFrame(searches, columns=list(SEARCH_COLUMNS)),
     }
 
 
-def _common(record: dict[str, Any]) -> dict[str, Any]:
+def _common(record: Record, task: Description) -> dict[str, Any]:
     """Return what records of both kinds hold."""
     return {
         "solver": record["solver"],
         "label": record.get("label") or "",
         "trial": record["trial"],
-        "n_unlabeled": record["n_unlabeled"],
+        "size": record["at"][task.axis.name] if task.axis else 0,
         "status": record["status"],
         "message": record.get("message") or "",
-        "peak_memory": _number(record.get("peak_memory")),
     }
 
 
-def _fit_row(record: dict[str, Any]) -> dict[str, Any]:
+def _fit_row(record: Record, task: Description) -> dict[str, Any]:
     """Return a row of `Results.cells`."""
-    return _common(record) | {
+    scores, times = record.get("scores") or {}, record.get("times") or {}
+    recorded = {"peak_memory": record.get("peak_memory"), **scores}
+    recorded |= {m.name: times.get(m.clock) for m in task.measures if m.clock}
+    return _common(record, task) | {
         "key": record["key"],
         "full": bool(record.get("full", False)),
-        **{name: _number(record.get(name)) for name in SCORES},
-        "fit_seconds": _number((record.get("times") or {}).get("fit")),
         "needed": _number(record.get("needed")),
         "params": record.get("params") or {},
+        **{m.name: _number(recorded.get(m.name)) for m in task.measures},
     }
 
 
-def _search_row(record: dict[str, Any]) -> dict[str, Any]:
+def _search_row(record: Record, task: Description) -> dict[str, Any]:
     """Return a row of `Results.search`."""
-    return _common(record) | {
+    return _common(record, task) | {
         "search_seconds": _number((record.get("times") or {}).get("search")),
+        "peak_memory": _number(record.get("peak_memory")),
         "points": record.get("points") or [],
         "fold_scores": record.get("fold_scores") or [],
     }

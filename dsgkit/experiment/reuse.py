@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+from dsgkit.experiment.artefacts import copy_artefact
 from dsgkit.experiment.environment import ENVIRONMENTS
 from dsgkit.experiment.store import CELLS, Store, find_records, write_file
 
@@ -13,7 +14,7 @@ def copy_records(store: Store, keys: set[str]) -> int:
     """Copy finished cells from the results folders beside a store's, and return how many.
 
     A cell's key is a hash of all that determines its result, so it does not matter which run made
-    it. The environment that it was made in comes along.
+    it. The environment that it was made in comes along, and so do artefacts.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ def copy_records(store: Store, keys: set[str]) -> int:
         if path.parent == store.folder.absolute():
             continue
         for key, record in find_records(path, wanted).items():
-            if record["status"] == "ok":
+            if record["status"] == "ok" and copy_artefact(path.parent, store.folder, record):
                 _copy_environment(path.parent, store.folder, record.get("environment"))
                 store.append(record)
                 wanted.remove(key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -12,34 +11,23 @@ from typing import Protocol
 
 import psutil
 
-from dsgkit.config.schema import Experiment
+from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.errors import FitError
-from dsgkit.experiment.cells import MET, failed_record
+from dsgkit.experiment.artefacts import keep_artefact
+from dsgkit.experiment.cells import failed_record
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import FAILURES, Limits
-from dsgkit.experiment.plan import Cell, Point, Task, make_plan, solver_info
+from dsgkit.experiment.plan import Cell, Point, make_plan, solver_info
 from dsgkit.experiment.progress import RunProgress
-from dsgkit.experiment.results import CONFIG, DATASET, PLAN, read_plan
+from dsgkit.experiment.results import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.reuse import copy_records
 from dsgkit.experiment.schedule import Schedule
-from dsgkit.experiment.selection import best_point
-from dsgkit.experiment.store import (
-    CELLS,
-    Record,
-    Store,
-    check_writable,
-    read_records,
-    write_file,
-)
+from dsgkit.experiment.selection import choose
+from dsgkit.experiment.store import Record, Store, check_writable, write_file
 from dsgkit.experiment.workers import Listener, LocalWorkers
-from dsgkit.solvers.catalogue import is_import_path
-from dsgkit.sources import sources_hash
 from dsgkit.threads import available_threads
-
-PLANNED_FROM = ".plan"
-"""In a results folder: a hash of what its plan was made from."""
 
 _MEMORY_OF_A_SEARCH = 2 * 2**30
 
@@ -178,74 +166,41 @@ def run_experiment(
     options = options or Options()
     check_writable(folder)  # before hours of download, or of parsing
     dataset = load_dataset(experiment.dataset)
-    planned_from = _planned_from(experiment, dataset)
-    if not options.fresh and (
-        outcome := _finished_before(experiment, planned_from, folder, options)
-    ):
-        return outcome
     plan = make_plan(experiment, dataset)
     with Store(folder, fresh=options.fresh) as store:
         write_file(folder / CONFIG, experiment.to_yaml())
         write_file(folder / DATASET, json.dumps(dataset.describe(), indent=2) + "\n")
+        write_file(folder / TASK, experiment.describe().model_dump_json(indent=2) + "\n")
         write_file(folder / PLAN, _plan_text(plan))
-        write_file(folder / PLANNED_FROM, planned_from)
         if not options.fresh:
-            copy_records(store, {task.key for task in plan})
+            copy_records(store, {cell.key for cell in plan})
         schedule = Schedule(plan, lambda key: options.settled(store.ending(key)))
         run = _Run(experiment, dataset, store, schedule, options)
-        if schedule.tasks:
+        if schedule.cells:
             run.run()
-        endings = {task.key: store.ending(task.key) or {"status": "ok"} for task in plan}
+        endings = {cell.key: store.ending(cell.key) or {"status": "ok"} for cell in plan}
         return Outcome(
             folder,
             computed=run.computed,
-            reused=len(endings) - len(schedule.tasks),
-            left=len(schedule.tasks) - run.computed,
+            reused=len(endings) - len(schedule.cells),
+            left=len(schedule.cells) - run.computed,
             ended=[store.record(key) for key, end in endings.items() if end["status"] != "ok"],
             set_aside=store.set_aside,
         )
 
 
-def _finished_before(
-    experiment: Experiment, planned_from: str, folder: Path, options: Options
-) -> Outcome | None:
-    """Return the outcome if the stored plan is still the plan, and nothing of it is left.
-
-    Making the plan imports the solvers, which takes a second.
-    """
-    try:
-        current = (folder / PLANNED_FROM).read_text() == planned_from
-    except OSError:
-        return None
-    plan = read_plan(folder) if current else None
-    if plan is None or any(is_import_path(spec.kind) for spec in experiment.solvers.values()):
-        return None  # classes of one's own may have changed
-    records, unreadable = read_records(folder / CELLS)
-    found = {entry["key"]: records.get(entry["key"]) for entry in plan}
-    if unreadable or not all(map(options.settled, found.values())):
-        return None
-    ended = [record for record in found.values() if record and record["status"] != "ok"]
-    return Outcome(folder, reused=len(found), ended=ended)
-
-
-def _planned_from(experiment: Experiment, dataset: Dataset) -> str:
-    """Return a hash of all that a plan is made from."""
-    parts = experiment.to_yaml(), dataset.content_hash, sources_hash()
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest() + "\n"
-
-
-def _plan_text(plan: Sequence[Task]) -> str:
+def _plan_text(plan: Sequence[Cell]) -> str:
     """Return the plan as JSON, an entry per line: which cell stands for what."""
     entries = [
         {
-            "key": task.key,
-            "kind": task.cell.kind,
-            "solver": task.cell.solver,
-            "trial": task.cell.trial,
-            "n_unlabeled": task.cell.n_unlabeled,
-            "flops": task.flops,
+            "key": cell.key,
+            "kind": cell.kind,
+            "solver": cell.solver,
+            "trial": cell.trial,
+            "at": dict(cell.at),
+            "flops": cell.flops,
         }
-        for task in plan
+        for cell in plan
     ]
     return "[\n" + ",\n".join(map(json.dumps, entries)) + "\n]\n"
 
@@ -267,15 +222,16 @@ class _Run:
         self.schedule = schedule
         self.options = options
         self.environments = Environments(store.folder)
-        self.smallest = experiment.protocol.metric == "error"
+        task = experiment.task
+        self.better = next(m.better for m in task.measures if m.name == task.chooses)
         self.computed = 0
         self.failed = False
 
     def run(self) -> None:
-        work = sum(task.flops for task in self.schedule.tasks)
+        work = sum(cell.flops for cell in self.schedule.cells)
         shown = self.options.progress
         with (
-            RunProgress(work, len(self.schedule.tasks), shown=shown) as bar,
+            RunProgress(work, len(self.schedule.cells), shown=shown) as bar,
             self.options.executor(bar.advance) as executor,
         ):
             self.environments.start(self.options.threads)
@@ -293,23 +249,24 @@ class _Run:
 
     def _next(self, bar: RunProgress) -> Job | None:
         """Return the next job that can start; a fit that cannot be made ends here."""
-        while (task := self.schedule.pop()) is not None:
-            searches = [self.store.record(key) for key in task.needs]
+        while (cell := self.schedule.pop()) is not None:
+            searches = [self.store.record(key) for key in cell.needs]
+            smoother = solver_info(self.experiment, cell.solver).smoother
             try:
-                chosen = choose(task.cell, searches, smallest=self.smallest)
+                chosen = choose(cell, searches, better=self.better, smoother=smoother)
             except FitError as error:
-                job = self._job(task, {})
+                job = self._job(cell, {})
                 self._finish(job, failed_record(job, error), bar)
             else:
-                return self._job(task, chosen)
+                return self._job(cell, chosen)
         return None
 
-    def _job(self, task: Task, chosen: Point) -> Job:
+    def _job(self, cell: Cell, chosen: Point) -> Job:
         return Job(
             self.experiment,
             self.dataset.content_hash,
-            solver_info(self.experiment, task.cell.solver).version,
-            task,
+            solver_info(self.experiment, cell.solver).version,
+            cell,
             chosen,
             self.options.limits,
             self.options.threads,
@@ -317,49 +274,10 @@ class _Run:
         )
 
     def _finish(self, job: Job, record: Record, bar: RunProgress) -> None:
-        made_in = record.get("environment")
-        self.store.append({**record, "environment": self.environments.name(made_in)})
-        self.schedule.finish(job.task.key)
+        made_in = self.environments.name(record.get("environment"))
+        kept = keep_artefact(self.store.folder, record)
+        self.store.append({**kept, "environment": made_in})
+        self.schedule.finish(job.cell.key)
         self.computed += 1
         self.failed = self.failed or record["status"] in FAILURES
         bar.finish(job)
-
-
-class SearchError(FitError):
-    """A fit that cannot be made because a share of its search has no result."""
-
-    def __init__(self, record: Record) -> None:
-        super().__init__(f"while searching: {record['message']}")
-        self.status = record["status"]
-        for name in MET:
-            setattr(self, name, record.get(name))
-
-
-def choose(cell: Cell, searches: Sequence[Record], *, smallest: bool = False) -> Point:
-    """Return the grid point that a cell is run with: the best of the searches that it needs.
-
-    Parameters
-    ----------
-    cell : Cell
-    searches : sequence of Record
-        Shares of a search; none for a first search, and for a fit if there is only one point.
-    smallest : bool
-        Whether the smallest score is the best.
-
-    Raises
-    ------
-    FitError
-        With the status of a share that has no result, or if no point has a solution.
-    """
-    if not searches:
-        return {} if cell.kind == "search" else cell.points[0]
-    for record in searches:
-        if record["status"] != "ok":
-            raise SearchError(record)
-    points = [point for record in searches for point in record["points"]]
-    scores = [score for record in searches for score in record["fold_scores"]]
-    best = best_point(points, scores, smallest=smallest)
-    if best is None:
-        raise FitError("no point of the grid has a solution on every fold")
-    # what an even earlier search chose is set in all shares alike
-    return {**(searches[0].get("params") or {}), **best[0]}

@@ -2,55 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dsgkit.tasks.metrics import auc
+from dsgkit.errors import FitError
+from dsgkit.experiment.limits import MET
+from dsgkit.experiment.plan import Cell, Point
+from dsgkit.experiment.store import Record
 
 
-def fold_scores(
-    values: NDArray[np.float64], y: NDArray[np.integer], folds: Sequence[NDArray[np.integer]]
-) -> list[list[float | None]]:
-    """Score out-of-fold values by AUC.
+class SearchError(FitError):
+    """A cell that cannot be run because a share of its search has no result."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(f"while searching: {record['message']}")
+        self.status = record["status"]
+        for name in MET:
+            setattr(self, name, record.get(name))
+
+
+def choose(
+    cell: Cell, searches: Sequence[Record], *, better: str | None, smoother: Mapping[str, str]
+) -> Point:
+    """Return the parameters that a cell is run with: the best of the searches that it needs.
 
     Parameters
     ----------
-    values : ndarray of shape (n_points, n_labeled)
-        NaN where a point has no solution.
-    y : ndarray of shape (n_labeled,)
-    folds : sequence of int arrays
+    cell : Cell
+    searches : sequence of Record
+        Shares of a search; none for a first search, and for a fit if there is only one point.
+    better, smoother
+        As in `best_point`.
 
-    Returns
-    -------
-    list of list of float or None
-        Per point and fold; None where the fold holds one class only, or the point has no solution.
+    Raises
+    ------
+    FitError
+        With the status of a share that has no result, or if no point has a solution.
     """
-    return [[_score(row[fold], y[fold]) for fold in folds] for row in values]
-
-
-def _score(values: NDArray[np.float64], y: NDArray[np.integer]) -> float | None:
-    if not np.isfinite(values).all() or len(np.unique(y)) < 2:
-        return None
-    return auc(y, values)
+    if not searches:
+        return {} if cell.kind == "search" else cell.points[0]
+    for record in searches:
+        if record["status"] != "ok":
+            raise SearchError(record)
+    points = [point for record in searches for point in record["points"]]
+    scores = [score for record in searches for score in record["fold_scores"]]
+    best = best_point(points, scores, better=better, smoother=smoother)
+    if best is None:
+        raise FitError("no point of the grid has a solution on every fold")
+    # what even earlier stages chose is set in all shares alike
+    return {**(searches[0].get("params") or {}), **best[0]}
 
 
 def best_point(
-    points: Sequence[dict[str, Any]],
+    points: Sequence[Point],
     scores: Sequence[Sequence[float | None]],
     *,
-    smallest: bool = False,
-) -> tuple[dict[str, Any], float] | None:
+    better: str | None,
+    smoother: Mapping[str, str],
+) -> tuple[Point, float] | None:
     """Return the point with the best mean score over the folds, and that score.
 
-    The largest is the best, or the ``smallest`` (an error).
+    A fold that has no score for any point says nothing, and does not count. A point without a score
+    on any other fold has no solution there, and cannot be chosen. Of equals the smoothest function
+    wins, then the first point.
 
-    A fold that has no score for any point holds one class only, and does not count. A point
-    without a score on any other fold has no solution there, and cannot be chosen. Of equals the
-    smoothest function wins: the largest lam, or smallest C, then the smallest sigma; then the
-    first point.
+    Parameters
+    ----------
+    points : sequence of dict
+    scores : sequence of sequence of float or None
+        Per point and fold.
+    better : {"higher", "lower"}
+        Which scores are good.
+    smoother : mapping
+        Parameters whose ``larger`` or ``smaller`` values make the function smoother, the one that
+        counts most first.
 
     Returns
     -------
@@ -65,14 +92,22 @@ def best_point(
             continue
         score = float(np.mean([value for value in counted if value is not None]))
         # differences below what folds of a few rows can resolve are rounding
-        rank = round(-score if smallest else score, 9), *_smoothness(point)
+        rank = round(score if better == "higher" else -score, 9), *_smoothness(point, smoother)
         if best is None or rank > best[0]:
             best = rank, point, score
     return best and best[1:]
 
 
-def _smoothness(point: dict[str, Any]) -> tuple[float, ...]:
-    return point.get("lam", 0.0), -point.get("C", 0.0), -point.get("sigma", 0.0)
+def _smoothness(point: Point, smoother: Mapping[str, str]) -> tuple[float, ...]:
+    values = ((point.get(name), side) for name, side in smoother.items())
+    return tuple(_signed(value, side) for value, side in values)
+
+
+def _signed(value: Any, side: str) -> float:
+    """Return a number that is the larger the smoother; 0 for a word."""
+    if not isinstance(value, int | float):
+        return 0.0
+    return value if side == "larger" else -value
 
 
 def _any_scored(fold: Sequence[float | None]) -> bool:

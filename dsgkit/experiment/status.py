@@ -10,8 +10,9 @@ from pathlib import Path
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.endings import cells, describe_endings
 from dsgkit.experiment.limits import FAILURES, status_words
-from dsgkit.experiment.results import PLAN, read_plan
-from dsgkit.experiment.store import CELLS, IDENTITY, Record, holds, read_records, running
+from dsgkit.experiment.results import PLAN, read_plan, read_task
+from dsgkit.experiment.store import CELLS, Record, holds, names_cell, read_records, running
+from dsgkit.tasks.base import Axis
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class Status:
     Attributes
     ----------
     folder : Path
+    axis : Axis or None
+        What is swept.
     plan : dict
         Entries of the plan by key.
     records : dict
@@ -32,6 +35,7 @@ class Status:
     """
 
     folder: Path
+    axis: Axis | None
     plan: dict[str, Record]
     records: dict[str, Record]
     unreadable: int
@@ -74,13 +78,13 @@ def read_status(folder: Path) -> Status:
         raise ResultsError(
             f"{folder}: not a results folder; name one that a run made, such as results/NAME"
         )
-    if not all(holds(entry, {**IDENTITY, "flops": int | float}) for entry in entries):
+    if not all(names_cell(entry) and holds(entry, {"flops": int | float}) for entry in entries):
         raise ResultsError(f"{folder / PLAN}: not a plan of this release; run the experiment again")
     plan = {entry["key"]: entry for entry in entries}
     writer = running(folder)
     stored, unreadable = read_records(folder / CELLS)
     records = {key: record for key, record in stored.items() if key in plan}
-    return Status(folder, plan, records, unreadable, writer)
+    return Status(folder, read_task(folder).axis, plan, records, unreadable, writer)
 
 
 def describe_status(status: Status, *, tracebacks: bool = False) -> str:
@@ -91,7 +95,7 @@ def describe_status(status: Status, *, tracebacks: bool = False) -> str:
     lines += _by_solver(status)
     ended = [record for record in status.records.values() if record["status"] != "ok"]
     if ended:
-        lines.append(describe_endings(ended, tracebacks=tracebacks))
+        lines.append(describe_endings(ended, status.axis, tracebacks=tracebacks))
     if status.unreadable:
         lines.append(f"unreadable lines of {CELLS}: {status.unreadable}; their cells run again")
     return "\n".join(lines)

@@ -19,8 +19,7 @@ from dsgkit.files import sync_folder, write_atomically
 
 CELLS = "cells.jsonl"
 LOCK = ".lock"
-IDENTITY = {"key": str, "kind": str, "solver": str, "trial": int, "n_unlabeled": int}
-"""What records and entries of a plan hold at least, and of which type."""
+_IDENTITY = {"key": str, "kind": str, "solver": str, "trial": int, "at": dict}
 
 Record = dict[str, Any]
 
@@ -84,22 +83,28 @@ class Store:
         """Return the descriptor of the repaired file."""
         if fresh and self.path.exists():
             self.path.rename(self.folder / f"cells-{time.time_ns()}.jsonl")
-        self._repair()
-        self._size = 0
-        if self.path.exists():
-            for line, record in _lines(self.path):
-                assert record is not None
-                self._note(record, len(line))
+        if bad := self._scan():
+            self._repair(bad)
+            self._scan()
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         sync_folder(self.folder)
         return descriptor
 
-    def _repair(self) -> None:
+    def _scan(self) -> list[bytes]:
+        """Note where records lie, and return the lines that are none."""
+        bad = []
+        self._places, self._size = {}, 0
+        if self.path.exists():
+            for line, record in _lines(self.path):
+                if record is None:
+                    bad.append(line)
+                else:
+                    self._note(record, len(line))
+        return bad
+
+    def _repair(self, bad: list[bytes]) -> None:
         """Cut off a torn last line, and move other unreadable lines to a file beside this one."""
-        if not self.path.exists():
-            return
-        bad = [line for line, record in _lines(self.path) if record is None]
-        if bad and not bad[-1].endswith(b"\n"):
+        if not bad[-1].endswith(b"\n"):
             os.truncate(self.path, self.path.stat().st_size - len(bad.pop()))
         if bad:
             self.set_aside = self.folder / f"unreadable-{time.time_ns()}.jsonl"
@@ -232,7 +237,12 @@ def _parse(line: bytes) -> Record | None:
         record = json.loads(line)
     except ValueError:
         return None
-    return record if holds(record, {**IDENTITY, "status": str}) else None
+    return record if names_cell(record) and holds(record, {"status": str}) else None
+
+
+def names_cell(value: Any) -> bool:
+    """Whether something read from JSON says which cell it is of, as records and plans do."""
+    return holds(value, _IDENTITY) and holds(value["at"], dict.fromkeys(value["at"], int))
 
 
 def holds(value: Any, types: Mapping[str, Any]) -> bool:

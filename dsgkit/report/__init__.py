@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from dsgkit.experiment.results import Results
-from dsgkit.report.current import is_current, mark_current
-from dsgkit.report.summary import has_values
-from dsgkit.report.tables import text_table, write_tables
-from dsgkit.report.titles import all_outputs
+from dsgkit import __version__
+from dsgkit.experiment.results import CONFIG, PLAN, Results
+from dsgkit.experiment.store import CELLS
+from dsgkit.report.formats import write_text
+from dsgkit.report.summary import check_recorded, summarise
+from dsgkit.report.tables import text_table, write_summaries, write_tables
 
 __all__ = ["draw_figures", "refresh_report", "text_table", "write_report", "write_tables"]
 
+STAMP = ".report.json"
+"""In a results folder: what its report was made from, and the files that were made."""
 
-def draw_figures(
-    results: Sequence[Results], folder: Path, outputs: Sequence[str], only: Sequence[str] = ()
-) -> list[Path]:
-    """Draw the figures; see `dsgkit.report.figures.draw_figures`."""
-    from dsgkit.report import figures
 
-    return figures.draw_figures(results, folder, outputs, only)
+def draw_figures(results: Sequence[Results], folder: Path, only: Sequence[str] = ()) -> list[Path]:
+    """Draw figures of one or several results folders as PDF and PNG and return their paths.
+
+    Parameters
+    ----------
+    results : sequence of Results
+        Several make one panel each, four in a row.
+    folder : Path
+        The files go to ``figures/`` in it.
+    only : sequence of str
+        Names of the figures to draw; all that the experiments' ``outputs`` ask for if empty.
+
+    Raises
+    ------
+    ResultsError
+        If no fit has finished or there is no such figure, or the folder cannot be written.
+    """
+    from dsgkit.report.figures import draw
+
+    check_recorded(results)
+    return draw(summarise(results), folder, only)
 
 
 def write_report(results: Sequence[Results], folder: Path) -> list[Path]:
@@ -28,13 +48,40 @@ def write_report(results: Sequence[Results], folder: Path) -> list[Path]:
 
     Figures need a finished fit.
     """
-    paths = write_tables(results, folder)
-    if any(has_values(one, "fit_seconds") for one in results):
-        paths += draw_figures(results, folder, all_outputs(results))
+    check_recorded(results)
+    shown = summarise(results)
+    paths = write_summaries(shown, folder)
+    if any((one.cells["status"] == "ok").any() for one in results):
+        from dsgkit.report.figures import draw
+
+        paths += draw(shown, folder)
     return paths
 
 
 def refresh_report(results: Results, folder: Path) -> None:
     """Write the report of one experiment in its own folder, unless it is there already."""
-    if not is_current(folder):
-        mark_current(folder, write_report([results], folder))
+    if not _is_current(results, folder):
+        paths = write_report([results], folder)
+        files = [str(path.relative_to(folder)) for path in paths]
+        stamp = {"made_from": _state(results, folder), "files": files}
+        write_text(folder / STAMP, json.dumps(stamp) + "\n")
+
+
+def _is_current(results: Results, folder: Path) -> bool:
+    """Whether a report was made from what the folder holds now, and is still there."""
+    try:
+        stamp = json.loads((folder / STAMP).read_text())
+        made = all((folder / name).is_file() for name in stamp["files"])
+        return bool(made and stamp["made_from"] == _state(results, folder))
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+
+def _state(results: Results, folder: Path) -> str:
+    """Return a hash of all that a report is made from; of the records, when they last changed."""
+    cells = (folder / CELLS).stat()
+    digest = hashlib.sha256(f"{__version__} {cells.st_size} {cells.st_mtime_ns}".encode())
+    digest.update(results.task.model_dump_json().encode())
+    for name in (CONFIG, PLAN):
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()

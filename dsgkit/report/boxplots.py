@@ -12,61 +12,50 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from dsgkit.experiment.results import Results
 from dsgkit.report import panels
-from dsgkit.report.numbers import memory_text, short_count
+from dsgkit.report.numbers import memory_text, percents, short_count
 from dsgkit.report.style import RC, SolverStyle, solver_styles
-from dsgkit.report.summary import Entry, largest_finished, summarise
-from dsgkit.report.titles import all_labels, titles
+from dsgkit.report.summary import Entry, Summary, all_axes, all_solvers, lowered
+from dsgkit.tasks.measures import Measure
 
 BOX_WIDTH = 0.6
 FEWEST_SLOTS = 3
 STATUS_FONT = 6.5
 LETTER_WIDTH = 0.072
 Y_AXIS_WIDTH = 0.5
-Y_LABELS = {
-    "auc": "AUC",
-    "test_auc": "AUC (test part)",
-    "error": "Error",
-    "test_error": "Error (test part)",
-}
 
 
-def score_boxplot(results: Sequence[Results], column: str) -> Figure:
+def boxplot(shown: Sequence[Summary], measure: Measure) -> Figure:
     """Draw a score of each solver at its largest finished size, one panel per dataset.
 
-    Every trial is also a dot. Below each box stands its number of unlabelled rows.
-
-    Parameters
-    ----------
-    results : sequence of Results
-    column : str
-        One of `Y_LABELS`.
+    Every trial is also a dot. Below each box stands its size, where one is swept.
     """
-    labels = all_labels(results)
-    styles = solver_styles(labels)
-    named = len(results) == 1 and _names_fit(list(labels.values()))
+    solvers = all_solvers(shown)
+    styles = solver_styles(solvers)
+    named = len(shown) == 1 and _names_fit(list(solvers))
+    axis = all_axes(shown)
     with mpl.rc_context(RC):
-        columns = panels.legend_columns(list(labels.values()), panels.figure_width(len(results)))
-        rows = 0 if named else -(-len(labels) // columns)
-        figure, axes = panels.new_figure(titles(results), rows)
-        for panel, one in zip(axes, results, strict=True):
-            _draw_panel(panel, one, column, styles, named)
-        panels.label_axes(axes, "" if named else "Unlabelled rows", Y_LABELS[column])
+        width = panels.figure_width(len(shown))
+        rows = 0 if named else panels.legend_rows(list(solvers), width)
+        figure, axes = panels.new_figure([one.title for one in shown], rows)
+        for panel, one in zip(axes, shown, strict=True):
+            _draw_panel(panel, one, measure, styles, named)
+        x_label = f"$n$: {lowered(axis)}" if named and axis else axis
+        panels.label_axes(axes, x_label, panels.measure_label(measure))
         if not named:
-            handles = [_handle(styles[solver], label) for solver, label in labels.items()]
-            panels.add_legend(figure, handles, columns)
+            panels.add_legend(figure, [_handle(styles[name], name) for name in solvers])
     return figure
 
 
 def _draw_panel(
-    axes: Axes, results: Results, column: str, styles: dict[str, SolverStyle], named: bool
+    axes: Axes, summary: Summary, measure: Measure, styles: dict[str, SolverStyle], named: bool
 ) -> None:
     """Draw the boxes of one dataset."""
-    entries = list(largest_finished(summarise(results, column)).values())
+    entries = list(summary.largest(measure).values())
     for place, entry in enumerate(entries):
         if entry.values:
-            _draw_box(axes, place, entry.values, styles[entry.solver])
+            heights = [percents(measure, value) for value in entry.values]
+            _draw_box(axes, place, heights, styles[entry.solver])
         else:
             _draw_status(axes, place, entry)
     side = 0.6 + max(0, FEWEST_SLOTS - len(entries)) / 2
@@ -77,11 +66,10 @@ def _draw_panel(
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     else:
         axes.set_yticks([])
-    texts = [
-        "\n".join([results.label(entry.solver), *_remarks(entry)]) if named else _short_size(entry)
-        for entry in entries
-    ]
-    axes.set_xticks(range(len(entries)), texts)
+    below = _remarks if named else _short_size
+    axes.set_xticks(
+        range(len(entries)), [below(entry, summary.axis is not None) for entry in entries]
+    )
 
 
 def _draw_box(axes: Axes, place: int, values: Sequence[float], style: SolverStyle) -> None:
@@ -137,22 +125,21 @@ def _draw_status(axes: Axes, place: int, entry: Entry) -> None:
     )
 
 
-def _names_fit(labels: Sequence[str]) -> bool:
+def _names_fit(names: Sequence[str]) -> bool:
     """Tell whether the names fit side by side below the boxes of one panel."""
-    slot = (panels.COLUMN_WIDTH - Y_AXIS_WIDTH) / len(labels)
-    return max(map(len, labels)) * LETTER_WIDTH <= slot
+    slot = (panels.COLUMN_WIDTH - Y_AXIS_WIDTH) / len(names)
+    return max(map(len, names)) * LETTER_WIDTH <= slot
 
 
-def _remarks(entry: Entry) -> list[str]:
-    """Return the size of a box, and its number of trials where some are missing."""
-    if not entry.values:
-        return [""]
-    trials = [f"{entry.partial} trials"] if entry.partial else []
-    return [f"$n_u$ = {entry.size.n:,}", *trials]
+def _remarks(entry: Entry, swept: bool) -> str:
+    """Return the name below a box with its size, and its number of trials where some miss."""
+    size = f"$n$ = {entry.size.n:,}" if swept and entry.values else ""
+    trials = f"{entry.partial} trials" if entry.partial else ""
+    return "\n".join([entry.solver, *filter(None, [size, trials])])
 
 
-def _short_size(entry: Entry) -> str:
-    return short_count(entry.size.n) if entry.values else ""
+def _short_size(entry: Entry, swept: bool) -> str:
+    return short_count(entry.size.n) if swept and entry.values else ""
 
 
 def _handle(style: SolverStyle, label: str) -> Patch:

@@ -1,4 +1,4 @@
-"""Training time against the number of unlabelled rows."""
+"""Any measure against what is swept, such as training time."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from dsgkit.experiment.results import Results
 from dsgkit.report import panels
-from dsgkit.report.numbers import memory_text, short_count
+from dsgkit.report.numbers import SHORTEST_TIME, memory_text, percents, short_count
 from dsgkit.report.placement import Label, place
 from dsgkit.report.style import RC, SolverStyle, solver_styles
-from dsgkit.report.summary import Entry, curve_end, entries_of, summarise
-from dsgkit.report.titles import all_labels, titles
+from dsgkit.report.summary import NOT_RUN, Entry, Summary, all_axes, all_solvers
+from dsgkit.tasks.measures import Measure
 
-COLUMN = "fit_seconds"
 END_WORDS = {"out of memory": "memory"}
 END_FONT = 6.5
 FEW_DECADES = 1.5
@@ -29,21 +27,22 @@ MARGIN = 0.09
 NOTE_ROOM = 0.09
 
 
-def time_curve(results: Sequence[Results]) -> Figure:
-    """Draw the training time of each solver, one panel per dataset, on log axes.
+def curve(shown: Sequence[Summary], measure: Measure) -> Figure:
+    """Draw a measure of each solver against the size, one panel per dataset; seconds on log axes.
 
-    Lines join medians over trials; the band goes from the fastest to the slowest trial. A line
+    Lines join medians over trials; the band goes from the lowest to the highest trial. A line
     that ends before the last size ends in a cross with the reason.
     """
-    labels = all_labels(results)
-    styles = solver_styles(labels)
+    solvers = all_solvers(shown)
+    styles = solver_styles(solvers)
     with mpl.rc_context(RC):
-        columns = panels.legend_columns(list(labels.values()), panels.figure_width(len(results)))
-        figure, axes = panels.new_figure(titles(results), -(-len(labels) // columns))
-        ends = [_draw_panel(panel, one, styles) for panel, one in zip(axes, results, strict=True)]
-        panels.label_axes(axes, "Unlabelled rows", "Training time (s)")
-        handles = [_handle(styles[solver], label) for solver, label in labels.items()]
-        panels.add_legend(figure, handles, columns)
+        rows = panels.legend_rows(list(solvers), panels.figure_width(len(shown)))
+        figure, axes = panels.new_figure([one.title for one in shown], rows)
+        ends = [
+            _draw_panel(panel, one, measure, styles) for panel, one in zip(axes, shown, strict=True)
+        ]
+        panels.label_axes(axes, all_axes(shown), panels.measure_label(measure))
+        panels.add_legend(figure, [_handle(styles[name], name) for name in solvers])
         # Texts keep clear of what is drawn, so that must have its final place.
         figure.draw_without_rendering()
         for panel, labelled in zip(axes, ends, strict=True):
@@ -51,22 +50,24 @@ def time_curve(results: Sequence[Results]) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, results: Results, styles: dict[str, SolverStyle]) -> list[Label]:
+def _draw_panel(
+    axes: Axes, summary: Summary, measure: Measure, styles: dict[str, SolverStyle]
+) -> list[Label]:
     """Draw one dataset and return the texts that its unfinished lines end in."""
-    summary = summarise(results, COLUMN)
-    ends, absent, drawn = [], [], []
-    for solver in results.solvers:
-        entries = entries_of(summary, solver)
-        finished = [entry for entry in entries if entry.values]
-        failed = curve_end(entries)
-        if finished:
-            _draw_line(axes, finished, styles[solver], results.label(solver))
-            drawn += finished
-        if finished and failed:
-            ends.append(_draw_end(axes, finished[-1], failed, styles[solver]))
+    summed = summary.entries(measure)
+    ends, absent, drawn = [], [], {}
+    for solver in summary.solvers:
+        entries = [summed[solver, size] for size in summary.sizes]
+        line = {one.size.n: _heights(measure, one) for one in entries if one.values}
+        failed = _curve_end(entries)
+        if line:
+            _draw_line(axes, line, styles[solver], solver)
+            drawn[solver] = line
+        if line and failed:
+            ends.append(_draw_end(axes, line, failed, styles[solver]))
         elif failed:
-            absent.append(f"{results.label(solver)}: {_reason(failed, ' ')}")
-    _set_axes(axes, drawn, headroom=NOTE_ROOM * len(absent))
+            absent.append(f"{solver}: {_reason(failed, ' ')}")
+    _set_axes(axes, measure, list(drawn.values()), headroom=NOTE_ROOM * len(absent))
     axes.text(
         0.03,
         0.98,
@@ -79,24 +80,36 @@ def _draw_panel(axes: Axes, results: Results, styles: dict[str, SolverStyle]) ->
     return ends
 
 
-def _draw_line(axes: Axes, entries: Sequence[Entry], style: SolverStyle, label: str) -> None:
+def _heights(measure: Measure, entry: Entry) -> list[float]:
+    """Return the values of an entry as they are drawn."""
+    if measure.unit == "seconds":
+        return [max(value, SHORTEST_TIME) for value in entry.values]
+    return [percents(measure, value) for value in entry.values]
+
+
+def _curve_end(entries: Sequence[Entry]) -> Entry | None:
+    """Return the first failure past a solver's last finished size; None if nothing failed there."""
+    last = max((place for place, entry in enumerate(entries) if entry.values), default=-1)
+    return next((entry for entry in entries[last + 1 :] if entry.status != NOT_RUN), None)
+
+
+Line = dict[int, list[float]]
+"""The values at every size, ascending."""
+
+
+def _draw_line(axes: Axes, line: Line, style: SolverStyle, label: str) -> None:
     """Draw the medians and the range of one solver."""
-    x = [entry.size.n for entry in entries]
-    low, high = ([pick(entry.values) for entry in entries] for pick in (min, max))
-    axes.fill_between(x, low, high, color=style.color, alpha=0.2, linewidth=0)
-    axes.plot(
-        x,
-        [median(entry.values) for entry in entries],
-        color=style.color,
-        marker=style.marker,
-        linestyle=style.linestyle,
-        label=label,
-    )
+    low, high = ([pick(values) for values in line.values()] for pick in (min, max))
+    axes.fill_between(list(line), low, high, color=style.color, alpha=0.2, linewidth=0)
+    handle = _handle(style, label)
+    handle.set_data(list(line), [median(values) for values in line.values()])
+    axes.add_line(handle)
 
 
-def _draw_end(axes: Axes, last: Entry, failed: Entry, style: SolverStyle) -> Label:
+def _draw_end(axes: Axes, line: Line, failed: Entry, style: SolverStyle) -> Label:
     """Cross out the last point of a line that could not go on, and return the reason's label."""
-    x, y = last.size.n, median(last.values)
+    x, values = list(line.items())[-1]
+    y = median(values)
     axes.plot([x], [y], marker="x", color="black", markersize=5.5, markeredgewidth=1.1, zorder=4)
     return Label(x, y, _reason(failed, "\n"), style.color)
 
@@ -109,25 +122,30 @@ def _reason(failed: Entry, gap: str) -> str:
 
 
 def _handle(style: SolverStyle, label: str) -> Line2D:
-    """Return a solver's entry in the legend."""
+    """Return a solver's line, and its entry in the legend."""
     return Line2D(
         [], [], color=style.color, marker=style.marker, linestyle=style.linestyle, label=label
     )
 
 
-def _set_axes(axes: Axes, drawn: Sequence[Entry], headroom: float) -> None:
-    """Set log scales, limits (with some more room above) and ticks."""
+def _set_axes(axes: Axes, measure: Measure, drawn: Sequence[Line], headroom: float) -> None:
+    """Set scales, limits (with some more room above) and ticks."""
     if not drawn:
         axes.set_axis_off()
         return
-    sizes = [entry.size.n for entry in drawn]
-    times = [value for entry in drawn for value in entry.values]
+    sizes = [size for line in drawn for size in line]
+    values = [value for line in drawn for at_size in line.values() for value in at_size]
     axes.set_xscale("log")
-    axes.set_yscale("log")
     axes.set_xlim(*_padded(min(sizes), max(sizes)))
-    axes.set_ylim(*_padded(min(times), max(times), headroom))
     set_log_ticks(axes.xaxis, max(sizes) / min(sizes), short_count)
-    set_log_ticks(axes.yaxis, max(times) / min(times), _seconds)
+    if measure.unit == "seconds":
+        axes.set_yscale("log")
+        axes.set_ylim(*_padded(min(values), max(values), headroom))
+        set_log_ticks(axes.yaxis, max(values) / min(values), _seconds)
+    else:
+        room = max(values) - min(values) or abs(max(values)) or 1.0
+        axes.set_ylim(min(values) - MARGIN * room, max(values) + (MARGIN + headroom) * room)
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
 
 
 def _padded(low: float, high: float, headroom: float = 0.0) -> tuple[float, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,22 +9,12 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.results import Results
-from dsgkit.report.boxplots import score_boxplot
-from dsgkit.report.curves import time_curve
-from dsgkit.report.measures import AUC, ERROR, TEST_AUC, TEST_ERROR, Measure
-from dsgkit.report.names import check_names
+from dsgkit.report.boxplots import boxplot
+from dsgkit.report.curves import curve
 from dsgkit.report.panels import save
-from dsgkit.report.summary import check_recorded, has_values
-
-__all__ = [
-    "FIGURES",
-    "Drawing",
-    "draw_figures",
-    "score_boxplot",
-    "time_curve",
-    "wanted_figures",
-]
+from dsgkit.report.summary import Summary, all_axes, all_measures, all_outputs, different, lowered
+from dsgkit.report.tables import check_names, nothing_to_show
+from dsgkit.tasks.measures import Measure
 
 
 @dataclass(frozen=True)
@@ -36,115 +25,94 @@ class Drawing:
     ----------
     name : str
         Name of its files.
-    column : str
-        Column of `Results.cells` that it shows.
-    draw : callable
-        Draws it.
+    output : str
+        What asks for it.
+    measure : Measure
+        What it shows.
+    shown : list of Summary
+        The results that have a panel.
     caption : str
         What it shows, for readers of a page.
     """
 
     name: str
-    column: str
-    draw: Callable[[Sequence[Results]], Figure]
+    output: str
+    measure: Measure
+    shown: list[Summary]
     caption: str
+    _draw: Callable[[Sequence[Summary], Measure], Figure]
+
+    @property
+    def has_values(self) -> bool:
+        """Whether there is anything to show."""
+        return any(one.has(self.measure) for one in self.shown)
+
+    def draw(self) -> Figure:
+        """Draw it."""
+        return self._draw(self.shown, self.measure)
 
 
-_BOXES = "at each solver's largest finished number of unlabelled rows; a dot is a trial."
-
-
-def _boxplots(name: str, measure: Measure, of_test: Measure, words: str) -> list[Drawing]:
-    """Return the boxplots of a score on the unlabelled rows and on the official test rows."""
-    return [
-        Drawing(
-            f"{name}{part}_boxplot",
-            one.column,
-            functools.partial(_draw_boxplot, one),
-            f"{words} on the {rows} rows, {_BOXES}",
-        )
-        for part, one, rows in (("", measure, "unlabelled"), ("_test", of_test, "official test"))
-    ]
-
-
-def _draw_boxplot(measure: Measure, results: Sequence[Results]) -> Figure:
-    """Draw the boxplot of the results that a measure is for."""
-    return score_boxplot([one for one in results if measure.shown_for(one)], measure.column)
-
-
-# By the output that asks for them.
-FIGURES: dict[str, list[Drawing]] = {
-    "time_curve": [
-        Drawing(
-            "time_curve",
-            "fit_seconds",
-            time_curve,
-            "Training time against the number of unlabelled rows: medians over trials, and the "
-            "range from the fastest to the slowest. A cross ends the line of a solver that could "
-            "not go on.",
-        )
-    ],
-    "auc_boxplot": _boxplots("auc", AUC, TEST_AUC, "AUC"),
-    "error_boxplot": _boxplots("error", ERROR, TEST_ERROR, "Error"),
-}
-
-
-def draw_figures(
-    results: Sequence[Results], folder: Path, outputs: Sequence[str], only: Sequence[str] = ()
-) -> list[Path]:
-    """Draw figures of one or several results folders as PDF and PNG and return their paths.
-
-    Parameters
-    ----------
-    results : sequence of Results
-        Several make one panel each, four in a row.
-    folder : Path
-        The files go to ``figures/`` in it.
-    outputs : sequence of str
-        Names of `FIGURES`; others (those of tables) are passed over. A boxplot brings one of the
-        official test rows where a dataset has them.
-    only : sequence of str
-        Names of the figures to draw, whatever ``outputs`` asks for; all of those if empty.
-
-    Raises
-    ------
-    ResultsError
-        If no fit has finished or there is no such figure, or the folder cannot be written.
-    """
-    check_recorded(results)
-    if not any(has_values(one, "fit_seconds") for one in results):
-        raise ResultsError(f"{_folders(results)}: no fit has finished, so there is nothing to draw")
+def draw(shown: Sequence[Summary], folder: Path, only: Sequence[str] = ()) -> list[Path]:
+    """Draw the figures of what is summed up, see `dsgkit.report.draw_figures`."""
+    if not any((one.results.cells["status"] == "ok").any() for one in shown):
+        folders = ", ".join(str(one.results.folder) for one in shown)
+        raise ResultsError(f"{folders}: no fit has finished, so there is nothing to draw")
     return [
         path
-        for drawing in wanted_figures(results, outputs, only)
-        for path in save(drawing.draw(results), Path(folder) / "figures" / drawing.name)
+        for drawing in wanted_figures(shown, only)
+        for path in save(drawing.draw(), Path(folder) / "figures" / drawing.name)
     ]
 
 
-def wanted_figures(
-    results: Sequence[Results], outputs: Sequence[str], only: Sequence[str] = ()
-) -> list[Drawing]:
-    """Return the figures that are named, else those of the outputs, that have values to show.
+def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[Drawing]:
+    """Return the figures that are named, else those that configs ask for and that have values.
 
     Raises
     ------
     ResultsError
         If there is no figure of a name, or no value to show in it.
     """
+    known = drawings(shown)
     if not only:
-        drawings = [drawing for output in outputs for drawing in FIGURES.get(output, [])]
-        return [drawing for drawing in drawings if _has(results, drawing)]
-    named = {drawing.name: drawing for drawings in FIGURES.values() for drawing in drawings}
-    check_names(only, list(named), "figure")
-    for name in only:
-        if not _has(results, named[name]):
-            raise ResultsError(f"{_folders(results)}: no finished fit has a value for {name}")
-    return [drawing for name, drawing in named.items() if name in only]
+        asked = [one for name in all_outputs(shown) for one in known if one.output == name]
+        return [drawing for drawing in asked if drawing.has_values]
+    check_names(only, [drawing.name for drawing in known], "figure")
+    wanted = [drawing for drawing in known if drawing.name in only]
+    for drawing in wanted:
+        if not drawing.has_values:
+            raise nothing_to_show(shown, drawing.name)
+    return wanted
 
 
-def _has(results: Sequence[Results], drawing: Drawing) -> bool:
-    """Tell whether there is anything to show in a figure."""
-    return any(has_values(one, drawing.column) for one in results)
+def drawings(shown: Sequence[Summary]) -> list[Drawing]:
+    """Return every figure that there can be: a boxplot of each score, curves of all but bytes."""
+    measures = all_measures(shown)
+    panels = {measure: [one for one in shown if one.shows(measure)] for measure in measures}
+    swept = {m: [one for one in panels[m] if one.axis is not None] for m in measures}
+    boxed = [measure for measure in measures if measure.better and not measure.unit]
+    curved = [measure for measure in measures if swept[measure] and measure.unit != "bytes"]
+    return [
+        Drawing(
+            name, f"{one.output}_boxplot", one, panels[one], _box_caption(one, panels[one]), boxplot
+        )
+        for one, name in zip(boxed, different(f"{m.file}_boxplot" for m in boxed), strict=True)
+    ] + [
+        Drawing(
+            name, f"{one.output}_curve", one, swept[one], _curve_caption(one, swept[one]), curve
+        )
+        for one, name in zip(curved, different(f"{m.file}_curve" for m in curved), strict=True)
+    ]
 
 
-def _folders(results: Sequence[Results]) -> str:
-    return ", ".join(str(one.folder) for one in results)
+def _box_caption(measure: Measure, shown: Sequence[Summary]) -> str:
+    axes = lowered(all_axes(shown))
+    at = f", at each solver's largest finished number of {axes}" if axes else ""
+    return f"{measure.caption}{at}; a dot is a trial."
+
+
+def _curve_caption(measure: Measure, shown: Sequence[Summary]) -> str:
+    ends = "fastest to the slowest" if measure.unit == "seconds" else "lowest to the highest"
+    return (
+        f"{measure.caption} against the number of {lowered(all_axes(shown))}: medians over trials, "
+        f"and the range from the {ends}. A cross ends the line of a solver that could not go on."
+    )

@@ -1,12 +1,18 @@
-"""How numbers are written in tables and figures."""
+"""How numbers and settings are written in tables, figures and sentences."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from dsgkit.hints import shown
+from dsgkit.tasks.measures import Measure
 
 MEMORY_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+NONE = "–"
+SHORTEST_TIME = 1e-6
+"""Records round to it, so a time may be 0 there, which has no logarithm and is no divisor."""
 
 
 def with_std(mean: float, std: float | None, digits: int) -> str:
@@ -20,6 +26,11 @@ def time_digits(seconds: float) -> int:
     if seconds <= 0:
         return 2
     return min(4, max(0, 2 - math.floor(math.log10(seconds))))
+
+
+def percents(measure: Measure, value: float) -> float:
+    """Return a value as it is shown: in percent, where the measure is."""
+    return 100 * value if measure.percent else value
 
 
 def memory_text(n_bytes: float, *, decimal_below: float = 100) -> str:
@@ -36,11 +47,6 @@ def memory_text(n_bytes: float, *, decimal_below: float = 100) -> str:
     return f"{value:.1f} {unit}" if value < decimal_below else f"{value:,.0f} {unit}"
 
 
-def size_text(n: int, full: bool) -> str:
-    """Return a number of unlabelled rows, saying so if it is all there are."""
-    return f"all ({n:,})" if full else f"{n:,}"
-
-
 def short_count(n: float) -> str:
     """Return a count in at most four characters or so: ``500``, ``59.5k``, ``5M``."""
     for unit, size in (("M", 10**6), ("k", 10**3)):
@@ -49,8 +55,61 @@ def short_count(n: float) -> str:
     return f"{n:g}"
 
 
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, whose plural may be irregular."""
+    return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
+
+
+def ranges(numbers: Iterable[int], dash: str = "–") -> str:
+    """Return whole numbers in short: ``1–3, 5``."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}{dash}{run[-1]}" for run in runs)
+
+
+def p_text(p: float | None) -> str:
+    """Return a p-value."""
+    if p is None:
+        return NONE
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def ratio_text(ratio: float) -> str:
+    """Return a ratio with two digits after the point, of a small or large one two or more."""
+    if ratio < 0.1:
+        return f"{ratio:#.2g}"
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.0f}"
+
+
+def difference_text(difference: float, interval: tuple[float, float] | None, digits: int) -> str:
+    """Return a difference with its interval, all small ones in powers of ten."""
+    numbers = [difference, *(interval or ())]
+    form = f"z.{digits}f" if max(map(abs, numbers)) >= 5 * 10.0**-digits else ".1e"
+    first, *limits = f"{difference:+{form}}", *(f"{limit:{form}}" for limit in interval or ())
+    return f"{first} [{', '.join(limits)}]" if limits else first
+
+
 def value_text(value: object) -> str:
     """Return a hyper-parameter's value as a config spells it, text without quotes."""
     if isinstance(value, float):
         return f"{value:.6g}"
     return value if isinstance(value, str) else shown(value)
+
+
+def grid_edges(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the smallest and the largest of numbers; nothing for other values."""
+    if not all(isinstance(value, int | float) for value in values):
+        return ()
+    return min(values), max(values)
+
+
+def grid_text(values: Sequence[Any]) -> str:
+    """Return the values of a grid in short: numbers as their range and how many there are."""
+    edges = grid_edges(values)
+    if not edges:
+        return ", ".join(map(value_text, values))
+    return f"{value_text(edges[0])}..{value_text(edges[1])} ({len(values)})"

@@ -14,8 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from dsgkit.report.files import write_file
+from dsgkit.report.formats import write_file
 from dsgkit.report.style import COLUMN_WIDTH, DPI, PAGE_WIDTH, RC
+from dsgkit.tasks.measures import Measure
 
 COLUMNS = 4
 SINGLE_HEIGHT = 2.5
@@ -58,9 +59,24 @@ def legend_columns(labels: Sequence[str], width: float) -> int:
     return -(-len(labels) // rows)
 
 
-def add_legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
+def legend_rows(labels: Sequence[str], width: float) -> int:
+    """Return how many rows a legend has."""
+    return -(-len(labels) // legend_columns(labels, width))
+
+
+def add_legend(figure: Figure, handles: Sequence[Artist]) -> None:
     """Add one legend for all panels below them."""
+    labels = [str(handle.get_label()) for handle in handles]
+    columns = legend_columns(labels, figure.get_figwidth())
     figure.legend(handles=list(handles), loc="outside lower center", ncols=columns)
+
+
+def measure_label(measure: Measure) -> str:
+    """Return the words at the axis of a measure; of a further part of the rows, those too."""
+    if not (measure.optional and measure.where):
+        return measure.axis_label
+    titled = {"title": f"{measure.title}, {measure.where}"}
+    return measure.model_copy(update=titled).axis_label
 
 
 def label_axes(axes: Sequence[Axes], x_label: str, y_label: str) -> None:

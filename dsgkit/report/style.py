@@ -1,4 +1,4 @@
-"""How figures look: one colour, marker, line and hatch per solver, and sizes for print.
+"""How figures look: a colour, marker, line and hatch for every solver, and sizes for print.
 
 The colours are those of Okabe and Ito (2008), which colour-blind readers tell apart; markers,
 lines and hatches do the same in greyscale.
@@ -6,8 +6,9 @@ lines and hatches do the same in greyscale.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 COLUMN_WIDTH = 3.3
 PAGE_WIDTH = 6.9
@@ -24,13 +25,11 @@ class SolverStyle:
     hatch: str
 
 
-FIXED = {
-    "qsg_s2auc": SolverStyle("#0072B2", "o", "-", ""),
-    "samult": SolverStyle("#D55E00", "s", (0, (4, 1.5)), "////"),
-    "pnu_auc": SolverStyle("#009E73", "^", (0, (1, 1.2)), "...."),
-    "rff_s2auc": SolverStyle("#CC79A7", "D", (0, (5, 1.2, 1, 1.2)), "xxxx"),
-}
-SPARE = (
+LOOKS = (
+    SolverStyle("#0072B2", "o", "-", ""),
+    SolverStyle("#D55E00", "s", (0, (4, 1.5)), "////"),
+    SolverStyle("#009E73", "^", (0, (1, 1.2)), "...."),
+    SolverStyle("#CC79A7", "D", (0, (5, 1.2, 1, 1.2)), "xxxx"),
     SolverStyle("#E69F00", "v", (0, (3, 1, 1, 1, 1, 1)), "\\\\\\\\"),
     SolverStyle("#56B4E9", "P", (0, (6, 2)), "||||"),
     SolverStyle("#000000", "X", (0, (2, 2)), "----"),
@@ -40,6 +39,18 @@ SPARE = (
     SolverStyle("#661100", ">", (0, (2, 1)), "xx"),
     SolverStyle("#332288", "p", (0, (10, 2)), "**"),
 )
+OWN = {
+    "qsg_s2auc": 0,
+    "samult": 1,
+    "pnu_auc": 2,
+    "rff_s2auc": 3,
+    "tsgs3vm": 4,
+    "frs3vm": 5,
+    "bgs3vm": 6,
+    "bls3vm": 7,
+    "s3vm_light": 8,
+}
+"""The places in `LOOKS` of kinds that are often drawn together; others share the places behind."""
 
 RC = {
     "font.family": "serif",
@@ -79,9 +90,36 @@ RC = {
 }
 
 
-def solver_styles(solvers: Iterable[str]) -> dict[str, SolverStyle]:
-    """Return the style of each solver: its own where it is a known one, else the next spare one."""
-    keys = list(dict.fromkeys(solvers))
-    spare = [key for key in keys if key not in FIXED]
-    chosen = {key: SPARE[place % len(SPARE)] for place, key in enumerate(spare)}
-    return {key: FIXED.get(key) or chosen[key] for key in keys}
+def solver_styles(kinds: Mapping[str, str]) -> dict[str, SolverStyle]:
+    """Return the look of each solver: that of its kind, whatever else is drawn, or by its name.
+
+    No two share a look. Where several solvers would, the first of them by name keeps it.
+
+    Parameters
+    ----------
+    kinds : mapping of str to str
+        The kind of every solver by its name.
+    """
+    free = [*LOOKS, *_mixed()]
+    chosen: dict[str, SolverStyle] = {}
+    # Kinds with a look of their own come first, so that no other solver takes it.
+    for name in sorted(kinds, key=lambda name: (kinds[name] not in OWN, name)):
+        look = next((look for look in _wishes(kinds[name], name) if look in free), free[0])
+        free.remove(look)
+        chosen[name] = look
+    return {name: chosen[name] for name in kinds}
+
+
+def _wishes(kind: str, name: str) -> list[SolverStyle]:
+    """Return the looks that a solver would have, the one it has where it can first."""
+    own = [LOOKS[OWN[kind]]] if kind in OWN else []
+    shared = LOOKS[len(OWN) :]
+    first = zlib.crc32(f"{kind} {name}".encode()) % len(shared)
+    return [*own, *shared[first:], *shared[:first]]
+
+
+def _mixed() -> Iterator[SolverStyle]:
+    """Return further looks, each with the colour of one and the rest of another."""
+    for shift in range(1, len(LOOKS)):
+        for place, look in enumerate(LOOKS):
+            yield replace(look, color=LOOKS[place - shift].color)

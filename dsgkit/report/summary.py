@@ -1,26 +1,33 @@
-"""The trials of each solver at each size, summed up."""
+"""What a report reads of results: names, sizes, and trials that are summed up once."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.limits import status_words
 from dsgkit.experiment.results import Results
+from dsgkit.tasks.base import Axis
+from dsgkit.tasks.measures import Measure
 
 NOT_RUN = "not run"
 
 
 class Size(NamedTuple):
-    """A number of unlabelled rows, and whether it is all of them."""
+    """How much of what is swept a fit had, and whether that is all of it; 0 without a sweep."""
 
     n: int
     full: bool
+
+    @property
+    def text(self) -> str:
+        """The number, saying so if it is all there are."""
+        return f"all ({self.n:,})" if self.full else f"{self.n:,}"
 
 
 @dataclass(frozen=True)
@@ -30,9 +37,8 @@ class Entry:
     Attributes
     ----------
     solver : str
-        Key of the solver.
+        Its name.
     size : Size
-        Unlabelled rows.
     values : tuple of float
         One per finished trial.
     planned : int
@@ -72,75 +78,167 @@ class Entry:
         return f"{done}/{self.planned}" if 0 < done < self.planned else ""
 
 
-Summary = dict[tuple[str, Size], Entry]
+class Summary:
+    """One of the results that a report is on.
+
+    Parameters
+    ----------
+    results : Results
+    title : str
+        What it is called among the others.
+    names : dict of str to str
+        What every solver is called, by its key.
+
+    Attributes
+    ----------
+    solvers : dict of str to str
+        The kind of every solver by its name; empty where the config does not have it.
+    sizes : list of Size
+        Those that were recorded, ascending.
+    """
+
+    def __init__(self, results: Results, title: str, names: dict[str, str]) -> None:
+        self.results, self.title, self.names = results, title, names
+        self.solvers = {names[key]: kind_of(results, key) for key in results.solvers}
+        # Only finished fits say that they had all; the others at that size had it too.
+        full = results.cells.groupby("size")["full"].any()
+        self.sizes = [Size(int(n), bool(full[n])) for n in sorted(full.index)]
+        self._entries: dict[str, dict[tuple[str, Size], Entry]] = {}
+
+    @property
+    def axis(self) -> Axis | None:
+        """What is swept."""
+        return self.results.task.axis
+
+    def has(self, measure: Measure) -> bool:
+        """Whether any fit finished with a value."""
+        if measure not in self.results.task.measures:
+            return False
+        cells = self.results.cells
+        return bool((cells[measure.name].notna() & (cells["status"] == "ok")).any())
+
+    def shows(self, measure: Measure) -> bool:
+        """Whether it has a place in tables and figures, be it to say why there is no value."""
+        known = measure in self.results.task.measures
+        return known and (not measure.optional or self.has(measure))
+
+    def entries(self, measure: Measure) -> dict[tuple[str, Size], Entry]:
+        """Return the entries of every solver, at each size, ascending."""
+        if measure.name not in self._entries:
+            cells = self.results.cells
+            found, empty = dict(iter(cells.groupby(["solver", "size"]))), cells.iloc[:0]
+            self._entries[measure.name] = {
+                (name, size): self._entry(name, size, found.get((key, size.n), empty), measure)
+                for key, name in self.names.items()
+                for size in self.sizes
+            }
+        return self._entries[measure.name]
+
+    def _entry(self, name: str, size: Size, rows: Any, measure: Measure) -> Entry:
+        """Return the entry of the fits in ``rows``."""
+        finished = rows[(rows["status"] == "ok") & rows[measure.name].notna()]
+        others = Counter(status_words(status) for status in rows["status"] if status != "ok")
+        planned = max(self.results.trials, len(rows))
+        # A finished fit without this value, and a trial without a record, have nothing to show.
+        if missing := planned - len(finished) - others.total():
+            others[NOT_RUN] = missing
+        needed = rows["needed"].max()
+        values = tuple(float(value) for value in finished[measure.name])
+        needs = None if math.isnan(needed) else int(needed)
+        return Entry(name, size, values, planned, others, needs)
+
+    def largest(self, measure: Measure) -> dict[str, Entry]:
+        """Return each solver's entry at the largest size with a finished trial.
+
+        A solver that finished nowhere has its entry at the smallest size, with the reason.
+        """
+        found: dict[str, Entry] = {}
+        for (solver, _), entry in self.entries(measure).items():
+            if solver not in found or entry.values:
+                found[solver] = entry
+        return found
 
 
-def sizes(results: Results) -> list[Size]:
-    """Return the sizes that were recorded, ascending."""
-    # Only finished fits say that they had all rows; the others at that size had them too.
-    full = results.cells.groupby("n_unlabeled")["full"].any()
-    return [Size(int(n), bool(full[n])) for n in sorted(full.index)]
+def summarise(results: Sequence[Results]) -> list[Summary]:
+    """Return the summaries of the results that one report is on."""
+    names = solver_names(results)
+    return [Summary(*one) for one in zip(results, titles(results), names, strict=True)]
 
 
-def summarise(results: Results, column: str) -> Summary:
-    """Sum up a column of `Results.cells`: solver by solver, at each recorded size, ascending."""
-    planned = results.experiment.protocol.trials
-    found = dict(iter(results.cells.groupby(["solver", "n_unlabeled"])))
-    empty = results.cells.iloc[:0]
-    recorded = sizes(results)
-    return {
-        (solver, size): _entry(solver, size, found.get((solver, size.n), empty), column, planned)
-        for solver in results.solvers
-        for size in recorded
-    }
-
-
-def _entry(solver: str, size: Size, rows: Any, column: str, planned: int) -> Entry:
-    """Return the entry of the fits in ``rows``."""
-    finished = rows[(rows["status"] == "ok") & rows[column].notna()]
-    others = Counter(status_words(status) for status in rows["status"] if status != "ok")
-    # A finished fit without this value, and a trial without a record, have nothing to show.
-    missing = max(planned, len(rows)) - len(finished) - others.total()
-    if missing:
-        others[NOT_RUN] = missing
-    needed = rows["needed"].max()
-    return Entry(
-        solver=solver,
-        size=size,
-        values=tuple(float(value) for value in finished[column]),
-        planned=max(planned, len(rows)),
-        others=others,
-        needed=None if math.isnan(needed) else int(needed),
+def titles(results: Sequence[Results]) -> list[str]:
+    """Return a different name for each: the dataset's, or the experiment's if two share one."""
+    datasets = Counter(one.dataset for one in results)
+    return different(
+        one.dataset if datasets[one.dataset] == 1 else one.experiment.name for one in results
     )
 
 
-def has_values(results: Results, column: str) -> bool:
-    """Tell whether any fit finished with a value in a column."""
-    cells = results.cells
-    return bool((cells[column].notna() & (cells["status"] == "ok")).any())
-
-
-def entries_of(summary: Summary, solver: str) -> list[Entry]:
-    """Return the entries of one solver, by ascending size."""
-    return [entry for (key, _), entry in summary.items() if key == solver]
-
-
-def largest_finished(summary: Summary) -> dict[str, Entry]:
-    """Return each solver's entry at the largest size with a finished trial.
-
-    A solver that finished nowhere has its entry at the smallest size, with the reason.
-    """
-    found: dict[str, Entry] = {}
-    for (solver, _), entry in summary.items():
-        if solver not in found or entry.values:
-            found[solver] = entry
+def different(names: Iterable[str]) -> list[str]:
+    """Return names of which the second of a kind ends in ``-2``, and so on."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
     return found
 
 
-def curve_end(entries: list[Entry]) -> Entry | None:
-    """Return the first failure past a solver's last finished size; None if nothing failed there."""
-    last = max((place for place, entry in enumerate(entries) if entry.values), default=-1)
-    return next((entry for entry in entries[last + 1 :] if entry.status != NOT_RUN), None)
+def solver_names(results: Sequence[Results]) -> list[dict[str, str]]:
+    """Return what the solvers of each results folder are called, by their keys in it.
+
+    A solver is told by its label: two folders may use one key for different solvers, and different
+    keys for the same. Solvers of different kinds that share a label are called by both.
+    """
+    kinds: dict[str, set[str]] = {}
+    for one in results:
+        for key in one.solvers:
+            kinds.setdefault(one.label(key), set()).add(kind_of(one, key))
+
+    def name(one: Results, key: str) -> str:
+        label, kind = one.label(key), kind_of(one, key)
+        return f"{label} ({kind})" if kind and len(kinds[label] - {""}) > 1 else label
+
+    return [
+        dict(zip(one.solvers, different(name(one, key) for key in one.solvers), strict=True))
+        for one in results
+    ]
+
+
+def kind_of(results: Results, key: str) -> str:
+    """Return the kind of a solver, empty where the config does not have it."""
+    spec = results.experiment.solvers.get(key)
+    return spec.kind if spec else ""
+
+
+def all_solvers(shown: Iterable[Summary]) -> dict[str, str]:
+    """Return the kind of every solver by its name, in the order of the first results."""
+    solvers: dict[str, str] = {}
+    for one in shown:
+        solvers |= {name: solvers.get(name) or kind for name, kind in one.solvers.items()}
+    return solvers
+
+
+def all_measures(shown: Iterable[Summary]) -> list[Measure]:
+    """Return every measure that any of the results shows."""
+    measures = (
+        measure for one in shown for measure in one.results.task.measures if one.shows(measure)
+    )
+    return list(dict.fromkeys(measures))
+
+
+def all_outputs(shown: Iterable[Summary]) -> list[str]:
+    """Return the tables and figures that any of the experiments asks for."""
+    return list(dict.fromkeys(name for one in shown for name in one.results.experiment.outputs))
+
+
+def all_axes(shown: Iterable[Summary]) -> str:
+    """Return what is swept, as at an axis; nothing where nothing is."""
+    return " or ".join(dict.fromkeys(one.axis.title for one in shown if one.axis is not None))
+
+
+def lowered(title: str) -> str:
+    """Return a title as it stands in a sentence."""
+    return title[:1].lower() + title[1:]
 
 
 def check_recorded(results: Sequence[Results]) -> None:

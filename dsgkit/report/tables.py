@@ -1,60 +1,61 @@
-"""The tables of a report: AUC, training time and memory, chosen hyper-parameters."""
+"""The tables of a report: every measure by solvers and sizes, and chosen hyper-parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.files import folder_name
-from dsgkit.report.files import write_text
-from dsgkit.report.layout import FORMATS, Cell, Layout, Table, plain
-from dsgkit.report.measures import (
-    AUC,
-    BALANCE,
-    ERROR,
-    MEMORY,
-    TEST_AUC,
-    TEST_ERROR,
-    TIME,
-    Measure,
-    partial_notes,
-    table_cells,
+from dsgkit.hints import nearest_or_all
+from dsgkit.report.formats import Cell, Layout, Table, plain, write_table
+from dsgkit.report.numbers import (
+    NONE,
+    grid_edges,
+    grid_text,
+    memory_text,
+    percents,
+    time_digits,
+    value_text,
+    with_std,
 )
-from dsgkit.report.names import check_names
-from dsgkit.report.numbers import size_text
-from dsgkit.report.params import PARAMS_TABLE, params_table
 from dsgkit.report.summary import (
+    NOT_RUN,
+    Entry,
+    Summary,
+    all_axes,
+    all_measures,
+    all_outputs,
+    all_solvers,
     check_recorded,
-    largest_finished,
-    sizes,
+    lowered,
     summarise,
 )
-from dsgkit.report.tidy import tidy_frame
-from dsgkit.report.titles import all_labels, all_outputs, titles
+from dsgkit.tasks.measures import Measure
 
-# What each shows, by the output that asks for it.
-TABLES: dict[str, dict[str, tuple[Measure, ...]]] = {
-    "auc_table": {"auc_table": (AUC,), "auc_test_table": (TEST_AUC,)},
-    "error_table": {"error_table": (ERROR,), "error_test_table": (TEST_ERROR,)},
-    "balance_table": {"balance_table": (BALANCE,)},
-    "time_table": {"time_table": (TIME, MEMORY)},
+PARAMS_TABLE = "params_table"
+PARAMS_COLUMNS = ("dataset", "solver", "parameter", "value", "count", "grid", "at_edge")
+UNITS = {
+    "": "",
+    "seconds": " in seconds (one fit at the chosen hyper-parameters)",
+    "bytes": " of the process during the fit",
 }
-Measures = Sequence[tuple[str, tuple[Measure, ...]]]
-MEASURED: Measures = [item for tables in TABLES.values() for item in tables.items()]
-NAMES = (*(name for name, _ in MEASURED), PARAMS_TABLE)
-"""The tables that can be asked for by name."""
+"""What the words of a measure leave to its unit."""
 
 
 def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Write the tables as CSV, Markdown and LaTeX (booktabs) and return their paths.
 
-    For one results folder these are those that its config's ``outputs`` ask for, of which
-    ``auc_table`` and ``error_table`` bring one on the official test rows where there are any, and
-    always ``params_table``. For several, what any of them asks for: these names then compare the
-    datasets, each solver at its largest finished size, and a folder per dataset holds its own.
+    For one results folder these are those that its config's ``outputs`` ask for, each with one on
+    official test rows where there are any, and always ``params_table``. For several, what any of
+    them asks for: these names then compare the datasets, each solver at its largest finished size,
+    and a folder per dataset holds its own.
 
     Parameters
     ----------
@@ -70,39 +71,26 @@ def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] =
         If there is nothing recorded or no such table, or the folder cannot be written.
     """
     check_recorded(results)
-    names = titles(results)
-    wanted = wanted_tables(results, only)
-    if len(results) == 1:
-        tables = tables_of(results[0], names[0], wanted)
+    return write_summaries(summarise(results), folder, only)
+
+
+def write_summaries(shown: Sequence[Summary], folder: Path, only: Sequence[str] = ()) -> list[Path]:
+    """Write tables of what is summed up already, see `write_tables`."""
+    wanted = wanted_tables(shown, only)
+    if len(shown) == 1:
+        tables = tables_of(shown[0], wanted)
     else:
-        tables = _all_tables(results, names, wanted)
+        tables = overview_tables(shown, wanted)
+        for one in shown:
+            inside = folder_name(one.title)
+            tables += [replace(t, name=f"{inside}/{t.name}") for t in tables_of(one, wanted)]
     if only:
         tables = [table for table in tables if Path(table.name).name in only]
     return [path for table in tables for path in write_table(table, Path(folder) / "tables")]
 
 
-def wanted_tables(results: Sequence[Results], only: Sequence[str] = ()) -> Measures:
-    """Return the tables of measures to make: those named, else those that the configs ask for.
-
-    Raises
-    ------
-    ResultsError
-        If there is no table of a name, or no value to show in it.
-    """
-    if not only:
-        asked = [TABLES.get(output, {}) for output in all_outputs(results)]
-        return [item for tables in asked for item in tables.items()]
-    check_names(only, NAMES, "table")
-    wanted = [(name, measures) for name, measures in MEASURED if name in only]
-    for name, measures in wanted:
-        if not any(_has(one, measures) for one in results):
-            folders = ", ".join(str(one.folder) for one in results)
-            raise ResultsError(f"{folders}: no finished fit has a value for {name}")
-    return wanted
-
-
 def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
-    """Return the scores and the training times as text for a terminal.
+    """Return what has a better side, scores and training times, as text for a terminal.
 
     Parameters
     ----------
@@ -116,116 +104,286 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
         If there is nothing recorded, or no such table.
     """
     check_recorded(results)
-    names = titles(results)
-    wanted, shown = MEASURED, [AUC, TEST_AUC, ERROR, TEST_ERROR, TIME]
-    if only:
-        wanted = wanted_tables(results, only)
-        shown = [measure for _, measures in wanted for measure in measures]
+    shown = summarise(results)
+    wanted = wanted_tables(shown, only) if only else list(_outputs_by_table(shown))
     blocks = []
-    if len(results) > 1:
-        overviews = overview_tables(results, names, wanted)
+    if len(shown) > 1:
+        overviews = overview_tables(shown, wanted)
         blocks += [layout for table in overviews for layout in table.layouts]
-    for one, title in zip(results, names, strict=True):
+    for one in shown:
+        measures = (measure for name in wanted for measure in _measures(one, name))
+        layouts = [_by_size(one, measure) for measure in measures if only or measure.better]
         # Solvers as columns: there are fewer of them than sizes, and terminals are narrow.
-        blocks += [
-            _by_size(one, title, measure).transposed("Unlabelled rows")
-            for measure in shown
-            if _has(one, [measure])
-        ]
+        if one.axis is not None:
+            layouts = [layout.transposed(one.axis.title) for layout in layouts]
+        blocks += layouts
         if PARAMS_TABLE in only:
-            blocks += params_table(one, title).layouts
+            blocks += params_table(one).layouts
     return "\n".join(plain(layout) for layout in blocks)
 
 
-def write_table(table: Table, folder: Path) -> list[Path]:
-    """Write a table as CSV, Markdown and LaTeX and return the paths."""
-    texts = {"csv": table.frame.to_csv(index=False)}
-    for suffix, form in FORMATS.items():
-        texts[suffix] = "\n".join(form(layout) for layout in table.layouts)
-    return [write_text(folder / f"{table.name}.{suffix}", text) for suffix, text in texts.items()]
+def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[str]:
+    """Return the names of the tables of measures to make: those asked for, or all configs ask for.
+
+    Raises
+    ------
+    ResultsError
+        If there is no table of a name, or no value to show in it.
+    """
+    known = _outputs_by_table(shown)
+    if not only:
+        return [name for output in all_outputs(shown) for name in known if known[name] == output]
+    check_names(only, [*known, PARAMS_TABLE], "table")
+    wanted = [name for name in known if name in only]
+    for name in wanted:
+        if not any(_measures(one, name) for one in shown):
+            raise nothing_to_show(shown, name)
+    return wanted
 
 
-def _all_tables(results: Sequence[Results], names: Sequence[str], wanted: Measures) -> list[Table]:
-    """Return the tables that compare datasets, then those of each dataset."""
-    tables = overview_tables(results, names, wanted)
-    for one, title in zip(results, names, strict=True):
-        folder = folder_name(title)
-        tables += [replace(t, name=f"{folder}/{t.name}") for t in tables_of(one, title, wanted)]
+def check_names(names: Iterable[str], known: Sequence[str], what: str) -> None:
+    """Raise `ResultsError` for the first name that is not a known one of a figure or table."""
+    for name in names:
+        if name not in known:
+            raise ResultsError(f"there is no {what} {name!r}{nearest_or_all(name, known)}")
+
+
+def nothing_to_show(shown: Iterable[Summary], name: str) -> ResultsError:
+    """Return the error of a table or figure without a value."""
+    folders = ", ".join(str(one.results.folder) for one in shown)
+    return ResultsError(f"{folders}: no finished fit has a value for {name}")
+
+
+def _outputs_by_table(shown: Iterable[Summary]) -> dict[str, str]:
+    """Return the output that asks for each table of measures."""
+    measures = (measure for one in shown for measure in one.results.task.measures)
+    return {f"{one.file}_table": f"{one.output}_table" for one in measures}
+
+
+def _measures(summary: Summary, name: str) -> list[Measure]:
+    """Return the measures that a table shows of one of the results."""
+    measures = all_measures([summary])
+    return [measure for measure in measures if f"{measure.file}_table" == name]
+
+
+def tables_of(summary: Summary, wanted: Sequence[str]) -> list[Table]:
+    """Return the tables of one results folder."""
+    tables = []
+    for name in wanted:
+        if measures := _measures(summary, name):
+            layouts = [_by_size(summary, measure) for measure in measures]
+            entries = summary.entries(measures[0]).values()
+            tables.append(Table(name, layouts, _tidy(_rows(summary, measures, entries))))
+    return [*tables, params_table(summary)]
+
+
+def overview_tables(shown: Sequence[Summary], wanted: Sequence[str]) -> list[Table]:
+    """Return the tables of datasets by solvers."""
+    tables = []
+    for name in wanted:
+        measured = [(one, _measures(one, name)) for one in shown]
+        rows = [
+            row
+            for one, measures in measured
+            if measures
+            for row in _rows(one, measures, one.largest(measures[0]).values())
+        ]
+        different = dict.fromkeys(measure for _, measures in measured for measure in measures)
+        layouts = [_by_dataset([one for one in shown if one.shows(m)], m) for m in different]
+        if layouts:
+            tables.append(Table(name, layouts, _tidy(rows)))
     return tables
 
 
-def tables_of(results: Results, title: str, wanted: Measures) -> list[Table]:
-    """Return the tables of one results folder."""
-    tables = [
-        Table(
-            name,
-            [_by_size(results, title, measure) for measure in measures],
-            tidy_frame([(results, title)], measures),
-        )
-        for name, measures in wanted
-        if _has(results, measures)
-    ]
-    return [*tables, params_table(results, title)]
-
-
-def _by_size(results: Results, title: str, measure: Measure) -> Layout:
-    """Return the table of solvers by sizes."""
-    summary = summarise(results, measure.column)
+def _by_size(summary: Summary, measure: Measure) -> Layout:
+    """Return the table of solvers by sizes; of one column where nothing is swept."""
+    entries, axis = summary.entries(measure), summary.axis
+    solvers = list(summary.solvers)
     columns = [
-        table_cells(measure, [summary[solver, size] for solver in results.solvers])
-        for size in sizes(results)
+        _cells(measure, [entries[solver, size] for solver in solvers]) for size in summary.sizes
     ]
-    names = [Cell(results.label(solver)) for solver in results.solvers]
+    caption = [
+        f"{measure.caption}{UNITS[measure.unit]}, {_statistic(measure, [summary])}; {summary.title}"
+    ]
+    caption += [setting] if (setting := summary.results.task.setting) else []
+    caption += [] if axis is None else [f"by {lowered(axis.title)}"]
+    header = [measure.title] if axis is None else [size.text for size in summary.sizes]
     return Layout(
-        f"{measure.caption}, {_statistic(measure, [results])}; {title}, "
-        f"{results.experiment.protocol.labeled:,} labelled rows, by unlabelled rows.",
-        ["Solver", *(size_text(*size) for size in sizes(results))],
-        list(zip(names, *columns, strict=True)),
-        partial_notes(summary.values(), results.label),
+        f"{', '.join(caption)}.",
+        ["Solver", *header],
+        list(zip(map(Cell, solvers), *columns, strict=True)),
+        _partial_notes(entries.values(), swept=axis is not None),
     )
 
 
-def _statistic(measure: Measure, results: Sequence[Results]) -> str:
-    """Return what is shown of how many trials, a range where their number differs."""
-    counts = sorted({one.experiment.protocol.trials for one in results})
-    if counts == [1]:
-        return "one trial"
-    ends = dict.fromkeys([counts[0], counts[-1]])
-    return f"{measure.statistic} over {'-'.join(map(str, ends))} trials"
-
-
-def overview_tables(
-    results: Sequence[Results], names: Sequence[str], wanted: Measures
-) -> list[Table]:
-    """Return the tables of datasets by solvers."""
-    tables = []
-    for name, measures in wanted:
-        pairs = zip(results, names, strict=True)
-        shown = [(one, title) for one, title in pairs if _has(one, measures)]
-        if shown:
-            layouts = [_by_dataset(shown, measure) for measure in measures]
-            tables.append(Table(name, layouts, tidy_frame(shown, measures, largest=True)))
-    return tables
-
-
-def _has(results: Results, measures: Sequence[Measure]) -> bool:
-    """Tell whether a table is to be made."""
-    return all(measure.shown_for(results) for measure in measures)
-
-
-def _by_dataset(results: Sequence[tuple[Results, str]], measure: Measure) -> Layout:
+def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
     """Return the table of datasets by solvers, each at its largest finished size."""
-    labels = all_labels([one for one, _ in results])
+    solvers = list(all_solvers(shown))
     rows, footnotes = [], []
-    for one, title in results:
-        found = largest_finished(summarise(one, measure.column))
-        entries = [found.get(solver) for solver in labels]
-        rows.append([Cell(title), *table_cells(measure, entries, note_size=True)])
-        footnotes += [f"{title} {note}" for note in partial_notes(found.values(), one.label)]
+    for one in shown:
+        found, swept = one.largest(measure), one.axis is not None
+        cells = _cells(measure, [found.get(solver) for solver in solvers], note_size=swept)
+        rows.append([Cell(one.title), *cells])
+        footnotes += [f"{one.title} {note}" for note in _partial_notes(found.values(), swept=swept)]
+    caption = f"{measure.caption}{UNITS[measure.unit]}, {_statistic(measure, shown)}"
+    if axes := lowered(all_axes(shown)):
+        caption += f", at the largest number of {axes} that the solver finished (in parentheses)"
     return Layout(
-        f"{measure.caption}, {_statistic(measure, [one for one, _ in results])}, at the largest "
-        "number of unlabelled rows that the solver finished (in parentheses).",
-        ["Dataset", *labels.values()],
+        f"{caption}.",
+        ["Dataset", *solvers],
         rows,
         footnotes,
     )
+
+
+def _statistic(measure: Measure, shown: Sequence[Summary]) -> str:
+    """Return what is shown of how many trials, a range where their number differs."""
+    counts = sorted({one.results.trials for one in shown})
+    if counts == [1]:
+        return "one trial"
+    statistic = "maximum" if measure.unit == "bytes" else "mean ± standard deviation"
+    return f"{statistic} over {'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
+
+
+def _cells(
+    measure: Measure, entries: Sequence[Entry | None], *, note_size: bool = False
+) -> list[Cell]:
+    """Return the cells of entries that compete with each other, a dash for None.
+
+    With ``note_size`` each also says its size; times at different sizes are no contest.
+    """
+    contest = measure.better and not (note_size and measure.unit == "seconds")
+    best = _best(measure, entries) if contest and len(entries) > 1 else []
+    return [
+        Cell(NONE) if entry is None else _cell(measure, entry, entry in best, note_size)
+        for entry in entries
+    ]
+
+
+def _best(measure: Measure, entries: Sequence[Entry | None]) -> list[Entry]:
+    """Return the entries whose printed mean is the best."""
+    shown = [
+        (round(percents(measure, entry.mean), _digits(measure, entry)), entry)
+        for entry in entries
+        if entry is not None and entry.values
+    ]
+    target = measure.best(value for value, _ in shown) if shown else None
+    return [entry for value, entry in shown if value == target]
+
+
+def _cell(measure: Measure, entry: Entry, best: bool, note_size: bool) -> Cell:
+    """Return an entry's cell: its mean, or in words why there is none."""
+    if not entry.values:
+        text = NONE if entry.status == NOT_RUN else entry.status
+        return Cell(text, "" if entry.needed is None else f"(needs {memory_text(entry.needed)})")
+    remarks = [f"{entry.size.n:,}"] * note_size + [entry.partial] * bool(entry.partial)
+    note = f"({', '.join(remarks)})" if remarks else ""
+    if measure.unit == "bytes":
+        largest = max(entry.values)
+        return Cell(memory_text(largest), note, best, largest)
+    mean = percents(measure, entry.mean)
+    std = None if entry.std is None else percents(measure, entry.std)
+    return Cell(with_std(mean, std, _digits(measure, entry)), note, best, entry.mean)
+
+
+def _digits(measure: Measure, entry: Entry) -> int:
+    return time_digits(entry.mean) if measure.unit == "seconds" else measure.digits
+
+
+def _partial_notes(entries: Iterable[Entry], *, swept: bool) -> list[str]:
+    """Return the footnote on entries of which some trials only finished; none without such."""
+    others = [
+        f"{entry.solver}{f' at {entry.size.n:,}' if swept else ''} ("
+        + ", ".join(f"{count} {status}" for status, count in sorted(entry.others.items()))
+        + ")"
+        for entry in entries
+        if entry.partial
+    ]
+    if not others:
+        return []
+    return [f"(k/n): only k of n trials finished. The others: {'; '.join(others)}."]
+
+
+def _rows(
+    summary: Summary, measures: Sequence[Measure], entries: Iterable[Entry]
+) -> Iterator[dict[str, Any]]:
+    """Return entries as tidy data, with a further column for every further measure."""
+    for entry in entries:
+        size = {} if summary.axis is None else {summary.axis.name: entry.size.n}
+        row = {
+            "dataset": summary.title,
+            "solver": entry.solver,
+            **size,
+            "mean": entry.mean,
+            "std": entry.std,
+            "trials": len(entry.values),
+            "status": entry.status,
+            "needed_bytes": entry.needed,
+        }
+        for measure in measures[1:]:
+            beside = summary.entries(measure)[entry.solver, entry.size]
+            if measure.unit == "bytes":
+                row[f"{measure.name}_bytes"] = max(beside.values, default=None)
+            else:
+                row[measure.name] = beside.mean
+        yield row
+
+
+def _tidy(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """Return rows as a table; bytes are whole numbers, also where some are missing."""
+    frame = pd.DataFrame(list(rows))
+    return frame.astype({name: "Int64" for name in frame if name.endswith("_bytes")})
+
+
+def params_table(summary: Summary) -> Table:
+    """Return the table of chosen hyper-parameters, the most frequent value first.
+
+    Only searched parameters are shown: the others are in the stored config. A choice at the edge
+    of its grid suggests a wider one, so those are counted.
+    """
+    frame = pd.DataFrame(_choices(summary), columns=list(PARAMS_COLUMNS))
+    rows = []
+    for (solver, name), group in frame.groupby(["solver", "parameter"], sort=False):
+        chosen = ", ".join(
+            f"{value} ({count})"
+            for value, count in zip(group["value"], group["count"], strict=True)
+        )
+        at_edge = group.loc[group["at_edge"], "count"].sum()
+        total = group["count"].sum()
+        texts = (solver, name, chosen, group["grid"].iloc[0])
+        rows.append([*map(Cell, texts), Cell(f"{at_edge}/{total}", value=at_edge / total)])
+    layout = Layout(
+        f"Chosen hyper-parameters and how many trials chose each; {summary.title}.",
+        ["Solver", "Parameter", "Chosen (trials)", "Grid", "At its edge"],
+        rows,
+    )
+    return Table(PARAMS_TABLE, [layout], frame)
+
+
+def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
+    """Return the chosen values of each parameter that any stage searched, with their counts."""
+    for key, spec in summary.results.experiment.solvers.items():
+        grids = {name: grid for stage in spec.search for name, grid in stage.grid.items()}
+        for name, values in grids.items():
+            for value, count in _counted(summary.results, key, name):
+                yield {
+                    "dataset": summary.title,
+                    "solver": summary.names[key],
+                    "parameter": name,
+                    "value": value_text(value),
+                    "count": count,
+                    "grid": grid_text(values),
+                    "at_edge": value in grid_edges(values),
+                }
+
+
+def _counted(results: Results, solver: str, name: str) -> list[tuple[Any, int]]:
+    """Return how many trials chose each value, the most frequent first."""
+    fits = results.cells[results.cells["solver"] == solver]
+    chosen = {
+        (trial, params[name])
+        for trial, params in zip(fits["trial"], fits["params"], strict=True)
+        if name in params
+    }
+    counts = Counter(value for _, value in chosen)
+    return sorted(counts.items(), key=lambda item: (-item[1], value_text(item[0])))

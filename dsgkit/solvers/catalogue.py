@@ -9,6 +9,7 @@ from typing import Any
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all
+from dsgkit.own import is_import_path, version_of
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,7 @@ class SolverInfo:
     @property
     def version(self) -> int | str:
         """Part of the identity of every result."""
-        from dsgkit.solvers.user import source_hash
-
-        solver = self.load()
-        version: int | str | None = getattr(solver, "version", None)
-        return source_hash(solver) if version is None else version
+        return version_of(self.load())
 
 
 _AUC, _S3VM = "dsgkit.solvers.auc", "dsgkit.solvers.s3vm"
@@ -116,11 +113,6 @@ SOLVERS = {
         ),
     )
 }
-
-
-def is_import_path(kind: str) -> bool:
-    """Tell whether a solver is meant by ``module:class`` rather than by its name here."""
-    return ":" in kind
 
 
 def get(kind: str) -> SolverInfo:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import importlib
 import json
-import re
-import sys
 from collections.abc import Iterable
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from dsgkit.errors import ConfigError
-from dsgkit.hints import did_you_mean, nearest_or_all, shown
-from dsgkit.origin import one_line, shown_path
+from dsgkit.hints import shown
+from dsgkit.origin import one_line
+from dsgkit.own import find_own, version_of
 from dsgkit.solvers.base import (
     Estimator,
     PairwiseAUCEstimator,
@@ -24,17 +19,15 @@ from dsgkit.solvers.base import (
 )
 from dsgkit.solvers.catalogue import SolverInfo
 
-_NAME = r"[^\W\d]\w*"
-_IMPORT_PATH = re.compile(rf"({_NAME}(?:\.{_NAME})*):({_NAME})")
+_EXAMPLE = "my_module:MySolver"
 _BASES = " or ".join(
     f"{base.__module__}.{base.__name__}"
     for base in (PairwiseAUCEstimator, SemiSupervisedClassifier)
 )
-
-_WRITTEN = {"fit": "_fit", "decision_function": "_values"}
+_WRITTEN = {"fit": "_fit"}
 """What a class has to write, by itself or through the hook that its base class calls."""
 
-_INHERITED = ("fit_points", "cost", "get_params")
+_INHERITED = ("cost", "fit_points", "get_params")
 
 
 def describe(import_path: str) -> SolverInfo:
@@ -57,59 +50,18 @@ def describe(import_path: str) -> SolverInfo:
     ConfigError
         If there is no such class, importing it fails, or it is not one that the runner can use.
     """
-    match = _IMPORT_PATH.fullmatch(import_path)
-    if match is None:
-        raise ConfigError(f"{import_path!r} is not an import path, such as my_module:MySolver")
-    module = _import(match[1])
-    return _described(import_path, _find_class(module, match[2]))
+    return _described(import_path, find_own(import_path, "class", _is_class, _EXAMPLE))
 
 
-def _import(name: str) -> ModuleType:
-    folder = str(Path.cwd())
-    if not {folder, ""} & set(sys.path):
-        sys.path.append(folder)  # last, so that no file there takes a library's place
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise _import_error(name, error) from error
-        near = did_you_mean(name.removesuffix(".py"), [path.stem for path in Path().glob("*.py")])
-        raise ConfigError(
-            f"module {name!r} is neither on sys.path nor in {folder}{near}"
-        ) from error
-    except (Exception, SystemExit) as error:
-        raise _import_error(name, error) from error
+def _is_class(found: Any) -> bool:
+    return isinstance(found, type)
 
 
-def _import_error(name: str, error: BaseException) -> ConfigError:
-    return ConfigError(f"importing {name!r} raises {one_line(error)}")
-
-
-def _find_class(module: ModuleType, name: str) -> type:
-    found = getattr(module, name, None)
-    if isinstance(found, type):
-        return found
-    place = shown_path(module.__file__) if module.__file__ else module.__name__
-    if found is not None:
-        raise ConfigError(f"{name!r} in {place} is not a class but {_a(type(found).__name__)}")
-    classes = [
-        other
-        for other, value in vars(module).items()
-        if isinstance(value, type) and value.__module__.startswith(module.__name__)
-    ]
-    hint = nearest_or_all(name, classes) if classes else ""
-    raise ConfigError(f"{place} has no class {name!r}{hint}")
-
-
-def _a(noun: str) -> str:
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
-
-
-@functools.cache  # of the class: its source is read when it is imported, not when edited later
-def _described(import_path: str, solver: type) -> SolverInfo:
+@functools.cache
+def _described(import_path: str, solver: Any) -> SolverInfo:
     _check_methods(solver)
     _check_defaults(solver)
-    _check_version(solver)
+    version_of(solver)
     return SolverInfo(import_path, solver.__name__, import_path)
 
 
@@ -117,6 +69,8 @@ def _check_methods(solver: type) -> None:
     """Refuse a class that lacks what the runner calls."""
     missing = [name for name in _WRITTEN if not _writes(solver, name)]
     missing += [name for name in _INHERITED if not callable(getattr(solver, name, None))]
+    if not getattr(solver, "tasks", ()):
+        missing.append("tasks")
     if missing:
         inherit = f"; derive it from {_BASES}, which have all but {_and(_WRITTEN)}"
         hint = inherit if set(missing) - set(_WRITTEN) else ""
@@ -153,26 +107,3 @@ def _check_defaults(solver: type) -> None:
                 f"the default of {solver.__name__}'s {name!r} must be a finite number, text, true, "
                 f"false or null, got {shown(value)}"
             ) from None
-
-
-def _check_version(solver: type) -> None:
-    """Refuse a class whose changes could not be noticed."""
-    version: Any = getattr(solver, "version", None)
-    if version is None:
-        source_hash(solver)
-    elif isinstance(version, bool) or not isinstance(version, int | str):
-        raise ConfigError(
-            f"{solver.__name__}.version must be a whole number or text, got {shown(version)}"
-        )
-
-
-@functools.cache  # of the class: its source is read when it is imported, not when edited later
-def source_hash(solver: type) -> str:
-    """Return a hash of the file that defines a class: the version of one that states none."""
-    file = getattr(sys.modules.get(solver.__module__), "__file__", None)
-    if file is None:
-        raise ConfigError(
-            f"{solver.__name__} comes from no file that could be watched for changes"
-            "; give the class a `version`, a number to raise when its results change"
-        )
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]

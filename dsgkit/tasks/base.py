@@ -60,6 +60,9 @@ class ProtocolSpec(Spec):
     kind: str
     trials: Count = 10
 
+    only_for_search: ClassVar[tuple[str, ...]] = ()
+    """Settings that have no part in a fit whose hyper-parameters are not searched."""
+
     @property
     def setting(self) -> str:
         """What holds in every fit, for captions: such as ``200 labelled rows``; may be empty."""
@@ -139,17 +142,17 @@ class Trial(Protocol):
     """One repetition: rows that are drawn, searched, trained on and judged.
 
     Making one is cheap: rows are drawn when they are first asked for.
-
-    Attributes
-    ----------
-    sizes : mapping
-        The most that there is on every axis of the task.
-    words : mapping
-        What a config may call a parameter's value by, such as ``class_proportion``, and its value.
     """
 
-    sizes: At
-    words: Mapping[str, float]
+    @property
+    def sizes(self) -> At:
+        """The most that there is on every axis of the task."""
+        ...
+
+    @property
+    def words(self) -> Mapping[str, float]:
+        """What a config may call a parameter's value by, and its value."""
+        ...
 
     def counts(self, at: At) -> dict[str, int]:
         """Return the numbers of rows of a fit, as `Estimator.cost` takes them."""
@@ -195,6 +198,9 @@ class Task(Protocol):
     Attributes
     ----------
     kind : str
+    version : int or str
+        Part of every cell's identity: raised when a change makes results differ. A task of a
+        user's own may leave it out; a hash of its file takes its place.
     Spec : type of ProtocolSpec
         Its section of a config.
     axes : tuple of Axis
@@ -210,6 +216,7 @@ class Task(Protocol):
     """
 
     kind: ClassVar[str]
+    version: ClassVar[int | str]
     Spec: ClassVar[type[ProtocolSpec]]
     axes: ClassVar[tuple[Axis, ...]]
     measures: ClassVar[tuple[Measure, ...]]

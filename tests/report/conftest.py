@@ -1,52 +1,175 @@
-"""Results folders made of invented records."""
+"""Results made of invented records."""
 
 import json
+import math
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import yaml
+from pydantic import BaseModel
 
-from dsgkit.config.schema import Experiment
-from dsgkit.experiment.results import load_results
+from dsgkit.experiment import results as stored
+from dsgkit.tasks.base import Axis, Description
+from dsgkit.tasks.measures import STANDARD, Measure
 
 KINDS = ("qsg_s2auc", "samult", "pnu_auc", "rff_s2auc")
+LABELS = dict(zip(KINDS, ("QSG-S2AUC", "SAMULT", "PNU-AUC", "RFF-S2AUC"), strict=True))
 GRID = {"lam": [0.125, 1.0, 8.0], "sigma": [0.125, 1.0, 8.0]}
 ALL = 59_335
 SIZES = (500, 1000, 2000, 5000, 10_000, 20_000, 50_000, ALL)
 
+AUC = Measure(
+    name="auc",
+    title="AUC",
+    word="AUC",
+    where="unlabelled rows",
+    better="higher",
+    output="auc",
+    file="auc",
+)
+TEST_AUC = AUC.on("official test rows", "test")
+ERROR = Measure(
+    name="error",
+    title="Error",
+    word="error",
+    where="unlabelled rows",
+    better="lower",
+    digits=2,
+    percent=True,
+    output="error",
+    file="error",
+)
+BALANCE = Measure(
+    name="positive",
+    title="Unlabelled rows taken for positive",
+    word="share of positives",
+    digits=2,
+    percent=True,
+    output="balance",
+    file="balance",
+)
+RMSE = Measure(
+    name="rmse",
+    title="RMSE",
+    word="RMSE",
+    where="held-out rows",
+    better="lower",
+    output="rmse",
+    file="rmse",
+)
 
-def experiment_of(dataset, *, name=None, trials=10, solvers=KINDS, labels=None, **parts):
-    kinds = {key: key if key in KINDS else "qsg_s2auc" for key in solvers}
-    return Experiment(
+UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
+RANKING = Description(
+    kind="semi_supervised_auc",
+    setting="200 labelled rows",
+    protocol="semi_supervised_auc with 200 labelled rows, features scaled to [0, 1]",
+    selection="5-fold cross-validation by AUC",
+    axis=UNLABELED,
+    measures=(AUC, TEST_AUC, *STANDARD),
+)
+CLASSES = RANKING.model_copy(
+    update={
+        "kind": "semi_supervised_svm",
+        "selection": "trained on one of 5 parts, tested on the others, by error",
+        "measures": (ERROR, ERROR.on("official test rows", "test"), BALANCE, *STANDARD),
+    }
+)
+REGRESSION = Description(
+    kind="tests:RIDGE",
+    protocol="rows in two halves",
+    measures=(RMSE, *STANDARD),
+)
+"""A task of nobody's: lower is better, and nothing is swept."""
+
+
+class Stage(BaseModel):
+    grid: dict[str, list[Any]] = {}
+
+
+class Solver(BaseModel):
+    kind: str
+    label: str
+    params: dict[str, Any] = {}
+    search: tuple[Stage, ...] = ()
+    search_at: dict[str, int | str] = {}
+    at_most: dict[str, int] = {}
+
+
+class Dataset(BaseModel):
+    name: str | None = None
+    path: str | None = None
+
+
+class Protocol(BaseModel):
+    kind: str
+    trials: int
+    labeled: int = 200
+    scale: tuple[float, float] = (0.0, 1.0)
+    folds: int = 5
+
+
+class Sweep(BaseModel):
+    sizes: tuple[int | str, ...] = ("all",)
+
+
+class Invented(BaseModel):
+    """What reports use of an experiment."""
+
+    name: str
+    seed: int = 0
+    dataset: Dataset
+    protocol: Protocol
+    sweep: Sweep = Sweep()
+    solvers: dict[str, Solver]
+    outputs: tuple[str, ...]
+
+    def to_yaml(self):
+        return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False)
+
+
+def solver_of(kind, label=None, *grids, **settings):
+    stages = tuple(Stage(grid=grid) for grid in grids)
+    return Solver(kind=kind, label=label or LABELS.get(kind, kind), search=stages, **settings)
+
+
+def experiment_of(
+    dataset, *, name=None, trials=10, solvers=KINDS, labels=None, task=RANKING, **parts
+):
+    """Return an experiment: ``solvers`` are kinds, or `Solver` by key."""
+    if not isinstance(solvers, dict):
+        labels = labels or {}
+        solvers = {key: solver_of(key, labels.get(key), GRID) for key in solvers}
+    outputs = [f"{one.output}_table" for one in task.measures]
+    outputs += [f"{m.output}_boxplot" for m in task.measures if m.better and not m.unit]
+    outputs += ["time_curve"] if task.axis else []
+    return Invented(
         name=name or f"{dataset}_s2auc",
-        dataset={"name": dataset},
-        protocol={"trials": trials},
-        sweep={"unlabeled": ["all"]},
-        solvers={
-            key: {"kind": kind, "grid": GRID} | ({"label": labels[key]} if labels else {})
-            for key, kind in kinds.items()
-        },
-        **parts,
+        dataset=Dataset(name=dataset),
+        protocol=Protocol(kind=task.kind, trials=trials),
+        solvers=solvers,
+        **{"outputs": tuple(dict.fromkeys(outputs))} | parts,
     )
 
 
-def record(experiment, solver, trial, n, *, full=False, **fields):
-    label = experiment.solvers[solver].label
-    key = f"{solver}-{trial}-{n}"
+def record(experiment, solver, trial, n=0, *, full=False, **fields):
+    """Return the record of a fit; fields that are names of measures are its scores."""
+    names = [name for name in fields if name in ("auc", "test_auc", "error", "positive", "rmse")]
+    scores = {"auc": 0.9, "test_auc": None} | {name: fields.pop(name) for name in names}
     return {
-        "key": key,
+        "key": f"{solver}-{trial}-{n}",
         "kind": "fit",
         "solver": solver,
-        "label": label,
+        "label": experiment.solvers[solver].label,
         "trial": trial,
-        "n_unlabeled": n,
-        "n_labeled": 200,
+        "at": {"unlabeled": n} if n else {},
         "status": "ok",
         "message": "",
         "params": {"lam": 1.0, "sigma": 0.125},
         "full": full,
-        "auc": 0.9,
-        "test_auc": None,
+        "scores": scores,
         "times": {"fit": 1.0},
         "peak_memory": 2**28,
     } | fields
@@ -54,7 +177,7 @@ def record(experiment, solver, trial, n, *, full=False, **fields):
 
 def failure(experiment, solver, trial, n, status, **fields):
     made = record(experiment, solver, trial, n, status=status, **fields)
-    return {name: made[name] for name in made if name not in ("full", "auc", "test_auc", "params")}
+    return {name: made[name] for name in made if name not in ("full", "scores", "params")}
 
 
 def typical_records(experiment, *, sizes=SIZES, limit=12_000, seed=0, test=False):
@@ -75,6 +198,7 @@ def typical_records(experiment, *, sizes=SIZES, limit=12_000, seed=0, test=False
                 noise = float(np.exp(0.1 * rng.standard_normal()))
                 seconds = 3e-11 * n**3 + 0.01 if exact else (2e-5 * n + 0.05) / (place + 1)
                 auc = level + 0.01 * np.log10(n / 500) - 0.012 * place + 0.01 * rng.normal()
+                chosen = {name: float(rng.choice(values)) for name, values in GRID.items()}
                 records.append(
                     record(
                         experiment,
@@ -85,38 +209,118 @@ def typical_records(experiment, *, sizes=SIZES, limit=12_000, seed=0, test=False
                         auc=float(min(auc, 1.0)),
                         test_auc=float(min(auc, 1.0)) - 0.01 if test else None,
                         times={"fit": seconds * noise * (1.4 if place == 2 else 1)},
-                        params={
-                            "lam": float(rng.choice(GRID["lam"])),
-                            "sigma": float(rng.choice(GRID["sigma"])),
-                        }
-                        if n == sizes[0]
-                        else {},
+                        params=chosen if n == sizes[0] else {},
                     )
                 )
     return records
 
 
-def results_of(folder, experiment, records):
+def cells_of(records, task):
+    """Return the table of fits."""
+    rows = [
+        {
+            "key": one["key"],
+            "solver": one["solver"],
+            "label": one["label"],
+            "trial": one["trial"],
+            "size": one["at"][task.axis.name] if task.axis else 0,
+            "full": one.get("full", False),
+            "status": one["status"],
+            "message": one["message"],
+            **{measure.name: value_of(one, measure) for measure in task.measures},
+            "needed": one.get("needed") or math.nan,
+            "params": one.get("params", {}),
+        }
+        for one in records
+        if one["kind"] == "fit"
+    ]
+    names = [measure.name for measure in task.measures]
+    before = ["key", "solver", "label", "trial", "size", "full", "status", "message"]
+    return pd.DataFrame(rows, columns=[*before, *names, "needed", "params"])
+
+
+def value_of(record, measure):
+    if measure.name == "peak_memory":
+        return record["peak_memory"]
+    parts = record["times"] if measure.clock else record.get("scores", {})
+    value = parts.get(measure.clock or measure.name)
+    return math.nan if value is None else float(value)
+
+
+def results_of(folder, experiment, records, task=RANKING, *, data=None, files=None, plan=None):
+    """Return the results that a folder would hold: the one place that knows how they are made.
+
+    ``files`` are the environments by name, that of the last run under ``""``.
+    """
+    files = files or {}
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.yaml").write_text(experiment.to_yaml())
-    lines = "".join(json.dumps(one) + "\n" for one in records)
-    (folder / "cells.jsonl").write_text(lines)
-    return load_results(folder)
+    (folder / "cells.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    (folder / "plan.json").write_text(json.dumps(plan or []))
+    if plan is not None:
+        by_key = {one["key"]: one for one in records}
+        records = [by_key[entry["key"]] | entry for entry in plan if entry["key"] in by_key]
+    names = dict.fromkeys(one.get("environment") for one in records)
+    return stored.Results(
+        folder=folder,
+        experiment=experiment,
+        task=task,
+        data=data or {},
+        environment=files.get("", {}),
+        environments={name: files.get(name, {}) for name in names if name},
+        cells=cells_of(records, task),
+        search=pd.DataFrame(),
+        records=records,
+        planned=None if plan is None else len(plan),
+    )
 
 
 @pytest.fixture
 def invent():
     """Return the functions that invent experiments and records."""
     return SimpleNamespace(
-        experiment=experiment_of, record=record, failure=failure, typical=typical_records
+        experiment=experiment_of,
+        record=record,
+        failure=failure,
+        typical=typical_records,
+        solver=solver_of,
     )
 
 
 @pytest.fixture
-def make(tmp_path):
-    """Return a function from an experiment and its records to results."""
+def make(tmp_path, monkeypatch):
+    """Return a function from an experiment and its records to results, which commands find."""
+    made = {}
+    monkeypatch.setattr(stored, "load_results", lambda folder: made[str(folder)])
 
-    def make_results(experiment, records):
-        return results_of(tmp_path / "results" / experiment.name, experiment, records)
+    def make_results(experiment, records, task=RANKING, name=None, **stored_besides):
+        folder = tmp_path / "results" / (name or experiment.name)
+        made[str(folder)] = results_of(folder, experiment, records, task, **stored_besides)
+        return made[str(folder)]
 
     return make_results
+
+
+@pytest.fixture
+def regression(make):
+    """Return a function that makes results of a task that sweeps nothing, from RMSEs by solver."""
+
+    def make_regression(values, name="bikes_ridge", dataset="bikes", **besides):
+        solvers = {key: solver_of(f"mine:{key}", key.title(), GRID) for key in values}
+        experiment = experiment_of(
+            dataset,
+            name=name,
+            trials=max(map(len, values.values())),
+            solvers=solvers,
+            task=REGRESSION,
+        )
+        records = [
+            record(experiment, key, trial, rmse=value, times={"fit": 1.0 + 0.01 * trial})
+            if not math.isnan(value)
+            else failure(experiment, key, trial, 0, "diverged")
+            for key, trials in values.items()
+            for trial, value in enumerate(trials)
+        ]
+        return make(experiment, records, REGRESSION, **besides)
+
+    return make_regression

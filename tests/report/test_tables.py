@@ -38,12 +38,12 @@ def test_numbers_are_those_of_plain_python(invent, make, tmp_path):
     assert len(rows) == 4 * 3
     for row in rows:
         values = [
-            record["auc"]
+            record["scores"]["auc"]
             for record in records
-            if (record["label"], str(record["n_unlabeled"])) == (row["solver"], row["n_unlabeled"])
+            if (record["label"], str(record["at"]["unlabeled"])) == (row["solver"], row["unlabeled"])
             and record["status"] == "ok"
         ]
-        n = int(row["n_unlabeled"])
+        n = int(row["unlabeled"])
         entry = shown[row["solver"]]["all (30,000)" if n == 30_000 else f"{n:,}"]
         assert row["dataset"] == "codrna"
         assert int(row["trials"]) == len(values)
@@ -213,12 +213,8 @@ def test_chosen_hyper_parameters_are_counted(invent, make, tmp_path):
 
 
 def test_grids_of_words_have_no_edges(invent, make, tmp_path):
-    experiment = invent.experiment("codrna", trials=2, solvers=("qsg_s2auc",))
-    spec = experiment.solvers["qsg_s2auc"]
-    grid = {"sigma": [1.0], "t0": [0, "stable"]}
-    experiment = experiment.model_copy(
-        update={"solvers": {"qsg_s2auc": spec.model_copy(update={"grid": grid})}}
-    )
+    solver = invent.solver("qsg_s2auc", None, {"sigma": [1.0], "t0": [0, "stable"]})
+    experiment = invent.experiment("codrna", trials=2, solvers={"qsg_s2auc": solver})
     records = [
         invent.record(experiment, "qsg_s2auc", trial, 500, params={"sigma": 1.0, "t0": t0})
         for trial, t0 in enumerate((0, "stable"))
@@ -263,7 +259,7 @@ def test_several_datasets_are_compared_at_the_largest_finished_sizes(invent, mak
     assert shown["skin"]["PNU-AUC"] == "–"
     assert sum(map(bold, shown["skin"].values())) == 1
     cells = results[1].cells
-    values = cells[(cells.solver == "samult") & (cells.n_unlabeled == 8000)]["auc"].tolist()
+    values = cells[(cells.solver == "samult") & (cells["size"] == 8000)]["auc"].tolist()
     assert (
         f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
         in (shown["skin"]["SAMULT"])

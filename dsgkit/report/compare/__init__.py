@@ -7,7 +7,7 @@ from pathlib import Path
 from dsgkit.report.compare.comparison import Comparison, compare
 from dsgkit.report.compare.tables import all_tables
 from dsgkit.report.compare.text import comparison_text
-from dsgkit.report.tables import write_table
+from dsgkit.report.formats import write_table
 
 __all__ = ["Comparison", "compare", "comparison_text", "write_comparison"]
 

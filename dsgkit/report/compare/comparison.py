@@ -1,21 +1,66 @@
-"""Two results folders put side by side."""
+"""Two results folders put side by side: which cells they share, and what these differ by."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import pandas as pd
+
+from dsgkit.errors import ResultsError
+from dsgkit.experiment.limits import status_words
 from dsgkit.experiment.results import Results
-from dsgkit.report.compare.choices import Choice, choices
-from dsgkit.report.compare.coverage import Mismatch, mismatches
 from dsgkit.report.compare.differences import (
+    ABSENT,
+    Choice,
     Difference,
+    choices,
     config_differences,
     environment_differences,
     timing_problems,
 )
-from dsgkit.report.compare.effects import QUANTITIES, Effect, Quantity, effects
-from dsgkit.report.compare.matching import identical, match, split_differences
-from dsgkit.report.titles import all_labels
+from dsgkit.report.compare.effects import Effect, effects
+from dsgkit.report.summary import (
+    NOT_RUN,
+    Size,
+    Summary,
+    all_axes,
+    all_solvers,
+    check_recorded,
+    kind_of,
+    lowered,
+    solver_names,
+    titles,
+)
+from dsgkit.tasks.base import Axis
+from dsgkit.tasks.measures import Measure
+
+CELL = ["name", "size", "trial"]
+"""What a fit is identified by across folders."""
+
+NOT_OF_SPLITS = ("trials", "folds")
+"""Settings of a protocol that the rows of a trial do not follow from."""
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Trials and sizes of one solver that have one status in A and another one in B.
+
+    Attributes
+    ----------
+    solver : str
+        Its name.
+    sizes : tuple of Size
+    trials : tuple of int
+    a, b : str
+        The statuses in words; ``not run`` where there is no record.
+    """
+
+    solver: str
+    sizes: tuple[Size, ...]
+    trials: tuple[int, ...]
+    a: str
+    b: str
 
 
 @dataclass(frozen=True)
@@ -25,12 +70,16 @@ class Comparison:
     Attributes
     ----------
     a, b : Results
+    solvers : dict of str to str
+        The kind of every solver by its name.
+    axis : Axis or None
+        What is swept.
     unpaired : list of str
         Why equal trials are different splits; empty if trials are paired.
     common, identical : int
         Fits that both have, and those of them with the same status, scores and hyper-parameters.
-    effects : list of (Quantity, list of Effect)
-        Only quantities that both have.
+    effects : list of (Measure, list of Effect)
+        Only measures that both have.
     choices : list of Choice
         Of hyper-parameters.
     mismatches : list of Mismatch
@@ -42,10 +91,12 @@ class Comparison:
 
     a: Results
     b: Results
+    solvers: dict[str, str]
+    axis: Axis | None
     unpaired: list[str]
     common: int
     identical: int
-    effects: list[tuple[Quantity, list[Effect]]]
+    effects: list[tuple[Measure, list[Effect]]]
     choices: list[Choice]
     mismatches: list[Mismatch]
     config: list[Difference]
@@ -56,11 +107,6 @@ class Comparison:
     def paired(self) -> bool:
         """Whether equal trials are the same splits."""
         return not self.unpaired
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """The printed name of every solver: that in A, where it has one."""
-        return all_labels([self.a, self.b])
 
 
 def compare(a: Results, b: Results) -> Comparison:
@@ -75,19 +121,137 @@ def compare(a: Results, b: Results) -> Comparison:
     ResultsError
         If no fit is in both.
     """
-    matched = match(a, b)
-    unpaired = split_differences(a, b)
-    found = [(one, effects(matched, one, paired=not unpaired)) for one in QUANTITIES]
+    check_recorded([a, b])
+    shown = [Summary(*one) for one in zip((a, b), titles([a, b]), _common_names(a, b), strict=True)]
+    matched = _match(shown)
+    unpaired = _split_differences(a, b)
+    common = _common_measures(a, b)
+    judged = [measure for measure in common if measure.better]
+    found = [(one, effects(matched, one, paired=not unpaired)) for one in judged]
     return Comparison(
         a=a,
         b=b,
+        solvers=all_solvers(shown),
+        axis=a.task.axis,
         unpaired=unpaired,
         common=int(matched["common"].sum()),
-        identical=int(identical(matched).sum()),
-        effects=[(quantity, members) for quantity, members in found if members],
-        choices=choices(a, b),
-        mismatches=mismatches(matched),
+        identical=int(_identical(matched, common).sum()),
+        effects=[(measure, members) for measure, members in found if members],
+        choices=choices(*shown),
+        mismatches=_mismatches(matched),
         config=config_differences(a, b),
         environment=environment_differences(a, b),
         timing_problems=timing_problems(a, b),
     )
+
+
+def _common_names(a: Results, b: Results) -> list[dict[str, str]]:
+    """Return what the solvers of A and of B are called, by their keys.
+
+    A solver of one kind and key whose label only is not the same is called by both labels.
+    """
+    names_a, names_b = solver_names([a, b])
+    for key in names_a.keys() & names_b.keys():
+        alone = names_a[key] not in names_b.values() and names_b[key] not in names_a.values()
+        if alone and kind_of(a, key) == kind_of(b, key):
+            names_a[key] = names_b[key] = f"{names_a[key]} → {names_b[key]}"
+    return [names_a, names_b]
+
+
+def _common_measures(a: Results, b: Results) -> list[Measure]:
+    """Return the measures of A that are in B too: the same, on the same rows."""
+    theirs = {(measure.name, measure.caption) for measure in b.task.measures}
+    return [measure for measure in a.task.measures if (measure.name, measure.caption) in theirs]
+
+
+def _match(shown: list[Summary]) -> pd.DataFrame:
+    """Return one row per fit of either folder.
+
+    Its columns are `CELL`, ``full``, those of the fits with ``_a`` and ``_b`` at their end, and
+    ``common``: whether both folders have a record. A status is in words.
+    """
+    a, b = (one.results for one in shown)
+    sides = []
+    for one in shown:
+        cells = one.results.cells
+        named = cells.assign(name=cells["solver"].map(one.names))
+        sides.append(named.drop_duplicates(CELL, keep="last"))
+    found = sides[0].merge(sides[1], on=CELL, how="outer", suffixes=("_a", "_b"), indicator="side")
+    found["common"] = found["side"] == "both"
+    axes = [one.results.task.axis and one.results.task.axis.name for one in shown]
+    if axes[0] != axes[1] or not found["common"].any():
+        size = f", a number of {lowered(all_axes(shown))}" if any(axes) else ""
+        raise ResultsError(
+            f"{a.folder} and {b.folder}: no fit is in both; compare runs that share a solver "
+            f"(by its label){size} and a trial"
+        )
+    for status in ("status_a", "status_b"):
+        found[status] = found[status].fillna(NOT_RUN).map(status_words)
+    found["full"] = found["full_a"].eq(True) | found["full_b"].eq(True)
+    order = list(all_solvers(shown))
+    found = found.sort_values(CELL, key=lambda c: c.map(order.index) if c.name == "name" else c)
+    return found.drop(columns="side").reset_index(drop=True)
+
+
+def _identical(matched: pd.DataFrame, measures: list[Measure]) -> pd.Series:
+    """Return which common fits have the same status, scores and hyper-parameters, to the bit."""
+    same = matched["common"] & (matched["status_a"] == matched["status_b"])
+    scores = [measure.name for measure in measures if not measure.unit]
+    for name in (*scores, "params"):
+        one, other = matched[f"{name}_a"], matched[f"{name}_b"]
+        same &= (one == other) | (one.isna() & other.isna())
+    return same
+
+
+def _mismatches(matched: pd.DataFrame) -> list[Mismatch]:
+    """Return the fits whose statuses differ, those of the same trials put together."""
+    differing = matched[matched["status_a"] != matched["status_b"]]
+    sizes: dict[tuple[str, tuple[int, ...], str, str], list[Size]] = {}
+    columns = ["name", "status_a", "status_b"]
+    for _, fits in differing.groupby([*columns, "size"], sort=False):
+        solver, a, b = (str(fits[column].iloc[0]) for column in columns)
+        group = solver, tuple(int(trial) for trial in fits["trial"]), a, b
+        size = Size(int(fits["size"].iloc[0]), bool(fits["full"].any()))
+        sizes.setdefault(group, []).append(size)
+    return [
+        Mismatch(solver, tuple(members), trials, a, b)
+        for (solver, trials, a, b), members in sizes.items()
+    ]
+
+
+def _split_differences(a: Results, b: Results) -> list[str]:
+    """Return in words why the trials of two folders are different splits; nothing if they are not.
+
+    Splits follow from the rows, the protocol and the seed alone.
+    """
+    return [*_data_differences(a, b), *_setting_differences(a, b)]
+
+
+def _data_differences(a: Results, b: Results) -> list[str]:
+    """Compare the content of the data by its hash, where both folders have stored it."""
+    hashes = [one.data.get("content_hash") for one in (a, b)]
+    if all(hashes):
+        if hashes[0] == hashes[1]:
+            return []
+        if a.dataset == b.dataset:
+            return [f"the rows of {a.dataset} differ"]
+        return [f"the data are {a.dataset} in A and {b.dataset} in B"]
+    # A key is a hash of the data too: a common one settles what an earlier release did not store.
+    if set(a.cells["key"]) & set(b.cells["key"]):
+        return []
+    return ["what data they are of is not stored in both (run them again: finished cells are kept)"]
+
+
+def _setting_differences(a: Results, b: Results) -> list[str]:
+    """Compare the settings that splits follow from."""
+    settings = [_settings(one) for one in (a, b)]
+    names = dict.fromkeys([*settings[0], *settings[1]])
+    values = {name: [side.get(name, ABSENT) for side in settings] for name in names}
+    return [f"{name} is {x} in A and {y} in B" for name, (x, y) in values.items() if x != y]
+
+
+def _settings(results: Results) -> dict[str, Any]:
+    """Return the settings that the rows of a trial follow from, and how they are scaled."""
+    dumped = results.experiment.model_dump(mode="json")
+    protocol = {k: v for k, v in dumped["protocol"].items() if k not in NOT_OF_SPLITS}
+    return {"seed": dumped["seed"]} | {f"protocol.{name}": v for name, v in protocol.items()}

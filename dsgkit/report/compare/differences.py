@@ -1,15 +1,18 @@
-"""What differs between two configs and between the environments of two results folders."""
+"""What two results folders differ by beside numbers: choices, configs and environments."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dsgkit.experiment.results import Results
-from dsgkit.report.numbers import value_text
+from dsgkit.report.numbers import NONE, grid_edges, value_text
+from dsgkit.report.summary import Summary
 
-ABSENT = "–"
+ABSENT = NONE
+UNSET = "default"
 TIMING = {
     "processor": "the processor",
     "threads": "the number of threads",
@@ -17,8 +20,6 @@ TIMING = {
 """Entries of an environment without which times cannot be compared."""
 
 _SHOWN_VALUES = 8
-
-Leaf = tuple[str, Any]
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,78 @@ class Difference:
     b: str
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What a solver used for a parameter that was searched on at least one side.
+
+    Attributes
+    ----------
+    solver : str
+        Its name.
+    parameter : str
+    a, b : dict of int to str
+        The value of each trial in A and in B, in words.
+    """
+
+    solver: str
+    parameter: str
+    a: dict[int, str]
+    b: dict[int, str]
+
+    @property
+    def common(self) -> list[int]:
+        """Trials that both have."""
+        return sorted(self.a.keys() & self.b.keys())
+
+    @property
+    def differing(self) -> list[int]:
+        """Trials that both have and whose values are not the same."""
+        return [trial for trial in self.common if self.a[trial] != self.b[trial]]
+
+    @property
+    def changes(self) -> list[tuple[tuple[str, str], int]]:
+        """The changes with their number of trials, the most frequent first."""
+        pairs = ((self.a[trial], self.b[trial]) for trial in self.differing)
+        return Counter(pairs).most_common()
+
+
+def choices(a: Summary, b: Summary) -> list[Choice]:
+    """Return the choices of every solver that has some in both folders."""
+    found = []
+    for solver in a.solvers:
+        chosen = [_chosen(one, solver) for one in (a, b)]
+        if all(chosen):
+            points = (point for side in chosen for point in side.values())
+            for name in dict.fromkeys(name for point in points for name in point):
+                sides = (_values(*side, solver, name) for side in zip((a, b), chosen, strict=True))
+                found.append(Choice(solver, name, *sides))
+    return found
+
+
+def _chosen(summary: Summary, solver: str) -> dict[int, dict[str, Any]]:
+    """Return the grid point of each trial, which serves every size; empty without a grid."""
+    cells = summary.results.cells
+    fits = cells[(cells["solver"].map(summary.names) == solver) & (cells["status"] == "ok")]
+    found: dict[int, dict[str, Any]] = {}
+    for trial, point in zip(fits["trial"], fits["params"], strict=True):
+        found.setdefault(int(trial), {}).update(point)
+    return found
+
+
+def _values(
+    summary: Summary, chosen: dict[int, dict[str, Any]], solver: str, parameter: str
+) -> dict[int, str]:
+    """Return a parameter in words: as chosen, or as fixed by the config, or the default."""
+    specs = summary.results.experiment.solvers
+    (fixed,) = (
+        specs[key].params if key in specs else {}
+        for key, name in summary.names.items()
+        if name == solver
+    )
+    default = fixed.get(parameter, UNSET)
+    return {trial: value_text(point.get(parameter, default)) for trial, point in chosen.items()}
+
+
 def config_differences(a: Results, b: Results) -> list[Difference]:
     """Return the settings that differ; the order of a grid and that of solvers do not count."""
     configs = [one.experiment.model_dump(mode="json") for one in (a, b)]
@@ -37,22 +110,29 @@ def config_differences(a: Results, b: Results) -> list[Difference]:
 
 
 def _differences(a: Any, b: Any, key: tuple[str, ...]) -> Iterator[Difference]:
-    """Compare two parts of a config, key by key."""
+    """Compare two parts of a config, key by key; the stages of a search are numbered."""
+    if key[2:3] == ("search",):
+        a, b = _stages(a), _stages(b)
+        if isinstance(a, dict) or isinstance(b, dict):
+            a, b = ({} if part == ABSENT else part for part in (a, b))
     if isinstance(a, dict) and isinstance(b, dict):
         for name in dict.fromkeys([*a, *b]):
             yield from _differences(a.get(name, ABSENT), b.get(name, ABSENT), (*key, name))
-    elif _is_grid(key) and a != ABSENT and b != ABSENT:
+    elif key[-2:-1] == ("grid",) and a != ABSENT and b != ABSENT:
         if set(a) != set(b):
-            yield Difference(".".join(key), grid_text(a), f"{grid_text(b)}{_grid_change(a, b)}")
+            yield Difference(".".join(key), _grid_text(a), f"{_grid_text(b)}{_grid_change(a, b)}")
     elif a != b:
-        yield Difference(".".join(key), setting_text(a), setting_text(b))
+        yield Difference(".".join(key), _setting_text(a), _setting_text(b))
 
 
-def _is_grid(key: Sequence[str]) -> bool:
-    return len(key) == 4 and key[0] == "solvers" and key[2] == "grid"
+def _stages(part: Any) -> Any:
+    """Return a list of mappings as a mapping, by their numbers."""
+    if isinstance(part, list) and all(isinstance(stage, dict) for stage in part):
+        return {str(number): stage for number, stage in enumerate(part, start=1)}
+    return part
 
 
-def setting_text(value: Any) -> str:
+def _setting_text(value: Any) -> str:
     """Return a setting as it is printed; of a whole solver, its name."""
     if isinstance(value, dict):
         return str(value.get("label", ", ".join(value)))
@@ -61,9 +141,9 @@ def setting_text(value: Any) -> str:
     return "none" if value is None else value_text(value)
 
 
-def grid_text(values: Sequence[Any]) -> str:
+def _grid_text(values: Sequence[Any]) -> str:
     """Return the values of a grid, in the middle of a long one ``..``, and how many there are."""
-    texts = [value_text(value) for value in _sorted(values)]
+    texts = [value_text(value) for value in (sorted(values) if grid_edges(values) else values)]
     if len(texts) <= _SHOWN_VALUES:
         return ", ".join(texts)
     return f"{texts[0]}, {texts[1]}, .., {texts[-1]} ({len(texts)} values)"
@@ -74,13 +154,7 @@ def _grid_change(a: Sequence[Any], b: Sequence[Any]) -> str:
     if max(len(a), len(b)) <= _SHOWN_VALUES:
         return ""
     parts = {"new": set(b) - set(a), "gone": set(a) - set(b)}
-    return "".join(f"; {word}: {grid_text(list(v))}" for word, v in parts.items() if v)
-
-
-def _sorted(values: Sequence[Any]) -> list[Any]:
-    """Return numbers ascending, and other values as they come."""
-    numbers = all(isinstance(value, int | float) for value in values)
-    return sorted(values) if numbers else list(values)
+    return "".join(f"; {word}: {_grid_text(list(v))}" for word, v in parts.items() if v)
 
 
 def environment_differences(a: Results, b: Results) -> list[Difference]:
@@ -112,12 +186,12 @@ def _environments(results: Results) -> dict[str, list[str]]:
     stored = [one for one in results.environments.values() if one] or [results.environment]
     for key, value in (leaf for environment in stored for leaf in _leaves(environment)):
         texts = found.setdefault(key, [])
-        if (text := setting_text(value)) not in texts:
+        if (text := _setting_text(value)) not in texts:
             texts.append(text)
     return found
 
 
-def _leaves(environment: dict[str, Any], prefix: str = "") -> Iterator[Leaf]:
+def _leaves(environment: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Return the entries of nested mappings under dotted keys."""
     for name, value in environment.items():
         if isinstance(value, dict):

@@ -1,66 +1,110 @@
-"""What B differs from A by, solver by solver and size by size."""
+"""What B differs from A by, solver by solver and size by size: intervals and tests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
-from dsgkit.report import measures
-from dsgkit.report.compare.contrasts import (
-    LEVEL,
-    Contrast,
-    holm,
-    paired_contrast,
-    unpaired_contrast,
-)
-from dsgkit.report.compare.matching import size_of
+from dsgkit.report.numbers import SHORTEST_TIME
 from dsgkit.report.summary import Size
+from dsgkit.tasks.measures import Measure
+
+LEVEL = 0.05
+"""Of the tests; intervals have the confidence 1 - LEVEL."""
+
+_ROUNDING = 64 * np.finfo(np.float64).eps
 
 Values = NDArray[np.float64]
 
-SHORTEST_TIME = 1e-6
-"""Records round to it, so a time may be 0 there, which has no logarithm and is no divisor."""
-
-
-def _log_times(seconds: Values) -> Values:
-    return np.log(np.maximum(seconds, SHORTEST_TIME))
-
 
 @dataclass(frozen=True)
-class Quantity:
-    """What is compared.
+class Contrast:
+    """A difference of means with its interval and tests; None for what the trials cannot tell.
 
     Attributes
     ----------
-    name : str
-        In sentences.
-    measure : Measure
-        The column of the results, and what its numbers are.
-    average : callable
-        What is shown of the trials of one side.
-    transformed : callable
-        The scale on which trials are tested.
-    is_ratio : bool
-        Whether B is put in relation to A by a ratio, not by a difference.
+    difference : float
+        Mean of B minus mean of A.
+    interval : tuple of float or None
+        By the t distribution.
+    p_t : float or None
+        Paired t-test, or Welch's.
+    p_rank : float or None
+        Wilcoxon's signed-rank test, or that of Mann and Whitney.
+    identical : bool
+        Whether every pair is equal to the bit.
     """
 
-    name: str
-    measure: measures.Measure
-    average: Callable[[Values], np.floating]
-    transformed: Callable[[Values], Values] = np.asarray
-    is_ratio: bool = False
+    difference: float
+    interval: tuple[float, float] | None = None
+    p_t: float | None = None
+    p_rank: float | None = None
+    identical: bool = False
 
 
-AUC = Quantity("AUC", measures.AUC, np.mean)
-TEST_AUC = Quantity("test AUC", measures.TEST_AUC, np.mean)
-ERROR = Quantity("error", measures.ERROR, np.mean)
-TEST_ERROR = Quantity("test error", measures.TEST_ERROR, np.mean)
-TIME = Quantity("training time", measures.TIME, np.median, _log_times, is_ratio=True)
-QUANTITIES = (AUC, TEST_AUC, ERROR, TEST_ERROR, TIME)
+def paired_contrast(a: Values, b: Values) -> Contrast:
+    """Return the contrast of pairs ``a[i], b[i]``.
+
+    Pairs that are equal count for the t-test, and are left out by Wilcoxon's.
+    """
+    differences = b - a
+    mean = float(differences.mean())
+    if not differences.any():
+        return Contrast(mean, identical=True)
+    if len(differences) < 2:
+        return Contrast(mean)
+    p_rank = float(stats.wilcoxon(differences[differences != 0]).pvalue)
+    if np.ptp(differences) <= _ROUNDING * max(np.abs(a).max(), np.abs(b).max()):
+        return Contrast(mean, (mean, mean), p_rank=p_rank)  # nothing varies: no t-test
+    return _with_t(mean, stats.ttest_rel(b, a), p_rank)
+
+
+def unpaired_contrast(a: Values, b: Values) -> Contrast:
+    """Return the contrast of independent groups, which may differ in size and variance."""
+    difference = float(b.mean() - a.mean())
+    if min(len(a), len(b)) < 2:
+        return Contrast(difference)
+    both = np.concatenate([a, b])
+    p_rank = float(stats.mannwhitneyu(b, a).pvalue) if np.ptp(both) else None
+    if max(np.ptp(a), np.ptp(b)) <= _ROUNDING * np.abs(both).max():
+        return Contrast(difference, (difference, difference), p_rank=p_rank)
+    return _with_t(difference, stats.ttest_ind(b, a, equal_var=False), p_rank)
+
+
+def _with_t(difference: float, test: Any, p_rank: float | None) -> Contrast:
+    """Return a contrast with a t-test of it."""
+    interval = test.confidence_interval(1 - LEVEL)
+    limits = float(interval.low), float(interval.high)
+    return Contrast(difference, limits, float(test.pvalue), p_rank)
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return Holm's adjusted p-values.
+
+    Below a level they are rejected with at most that probability of any false rejection.
+
+    Parameters
+    ----------
+    p_values : sequence of float or None
+        None where there was no test; such count for nothing.
+
+    References
+    ----------
+    S. Holm, A simple sequentially rejective multiple test procedure, 1979.
+    """
+    tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for done, (p, place) in enumerate(tested):
+        largest = max(largest, min(1.0, (len(tested) - done) * p))
+        adjusted[place] = largest
+    return adjusted
 
 
 @dataclass(frozen=True)
@@ -70,16 +114,16 @@ class Effect:
     Attributes
     ----------
     solver : str
-        Its key.
+        Its name.
     size : Size
     values_a, values_b : ndarray
         One per trial that finished; for paired trials, in both, in the same order.
     a, b : float
-        Their means, or medians.
+        Their means; of times, their medians.
     contrast : Contrast
-        Of the transformed values.
+        Of the values; of times, of their logarithms.
     holm_t, holm_rank : float or None
-        The p-values of the contrast, adjusted for all effects of the quantity.
+        The p-values of the contrast, adjusted for all effects of the measure.
     """
 
     solver: str
@@ -95,13 +139,12 @@ class Effect:
     @property
     def ratio(self) -> float:
         """The average time of B in relation to that of A."""
-        return max(self.b, SHORTEST_TIME) / max(self.a, SHORTEST_TIME)
+        return self.b / self.a
 
     @property
     def ratios(self) -> Values:
         """The same of every pair of trials."""
-        ratios = np.maximum(self.values_b, SHORTEST_TIME) / np.maximum(self.values_a, SHORTEST_TIME)
-        return np.asarray(ratios)
+        return np.asarray(self.values_b / self.values_a)
 
     @property
     def significant(self) -> bool:
@@ -109,19 +152,24 @@ class Effect:
         return self.holm_t is not None and self.holm_t < LEVEL
 
 
-def effects(matched: pd.DataFrame, quantity: Quantity, *, paired: bool) -> list[Effect]:
+def is_ratio(measure: Measure) -> bool:
+    """Whether B is put in relation to A by a ratio, as times are, not by a difference."""
+    return measure.unit == "seconds"
+
+
+def effects(matched: pd.DataFrame, measure: Measure, *, paired: bool) -> list[Effect]:
     """Return the effect at every solver and size that has values in both folders.
 
     Parameters
     ----------
     matched : DataFrame
-        As from `dsgkit.report.compare.matching.match`.
-    quantity : Quantity
+        The fits of both folders side by side.
+    measure : Measure
     paired : bool
         Whether equal trials are the same splits.
     """
-    groups = matched.groupby(["solver", "n_unlabeled"], sort=False)
-    found = [_effect(fits, quantity, paired) for _, fits in groups]
+    groups = matched.groupby(["name", "size"], sort=False)
+    found = [_effect(fits, measure, paired) for _, fits in groups]
     members = [effect for effect in found if effect is not None]
     adjusted = zip(
         holm([effect.contrast.p_t for effect in members]),
@@ -134,33 +182,38 @@ def effects(matched: pd.DataFrame, quantity: Quantity, *, paired: bool) -> list[
     ]
 
 
-def _effect(fits: pd.DataFrame, quantity: Quantity, paired: bool) -> Effect | None:
+def _effect(fits: pd.DataFrame, measure: Measure, paired: bool) -> Effect | None:
     """Return the effect in the fits of one solver at one size; None if a side has no value."""
-    a, b = _values(fits, quantity, paired)
+    a, b = _values(fits, measure, paired)
     if not (len(a) and len(b)):
         return None
     contrast = paired_contrast if paired else unpaired_contrast
+    ratio = is_ratio(measure)
+    average = np.median if ratio else np.mean
     return Effect(
-        solver=str(fits["solver"].iloc[0]),
-        size=size_of(fits),
+        solver=str(fits["name"].iloc[0]),
+        size=Size(int(fits["size"].iloc[0]), bool(fits["full"].any())),
         values_a=a,
         values_b=b,
-        a=float(quantity.average(a)),
-        b=float(quantity.average(b)),
-        contrast=contrast(quantity.transformed(a), quantity.transformed(b)),
+        a=float(average(a)),
+        b=float(average(b)),
+        contrast=contrast(np.log(a), np.log(b)) if ratio else contrast(a, b),
     )
 
 
-def _values(fits: pd.DataFrame, quantity: Quantity, paired: bool) -> tuple[Values, Values]:
+def _values(fits: pd.DataFrame, measure: Measure, paired: bool) -> tuple[Values, Values]:
     """Return the values of the finished trials of each side; of pairs if they are paired."""
-    column = quantity.measure.column
+    columns = [f"{measure.name}_{side}" for side in "ab"]
     finished = [
-        (fits[f"status_{side}"] == "ok") & fits[f"{column}_{side}"].notna() for side in "ab"
+        (fits[f"status_{side}"] == "ok") & fits[column].notna()
+        for side, column in zip("ab", columns, strict=True)
     ]
     if paired:
         finished = [finished[0] & finished[1]] * 2
     a, b = (
-        fits.loc[rows, f"{column}_{side}"].to_numpy(np.float64)
-        for side, rows in zip("ab", finished, strict=True)
+        fits.loc[rows, column].to_numpy(np.float64)
+        for column, rows in zip(columns, finished, strict=True)
     )
+    if is_ratio(measure):
+        return np.maximum(a, SHORTEST_TIME), np.maximum(b, SHORTEST_TIME)
     return a, b

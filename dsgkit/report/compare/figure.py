@@ -11,15 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from dsgkit.report import panels
-from dsgkit.report.boxplots import Y_LABELS
 from dsgkit.report.compare.comparison import Comparison
-from dsgkit.report.compare.contrasts import LEVEL
-from dsgkit.report.compare.effects import Effect, Quantity
+from dsgkit.report.compare.effects import LEVEL, Effect, is_ratio
 from dsgkit.report.curves import set_log_ticks
-from dsgkit.report.numbers import short_count
+from dsgkit.report.numbers import percents, short_count
 from dsgkit.report.style import RC, SolverStyle, solver_styles
+from dsgkit.tasks.measures import Measure
 
-TITLES = {**Y_LABELS, "fit_seconds": "Training time"}
 SPREAD = 0.8
 """Share of the room between two sizes that the solvers take."""
 
@@ -32,23 +30,29 @@ def comparison_figure(comparison: Comparison) -> Figure:
     Differences of scores have their 95% intervals. Ratios of median times have a dot for every pair
     of trials. A marker is filled where the t-test rejects that there is no difference.
     """
-    styles = solver_styles(list(comparison.labels))
+    styles = solver_styles(comparison.solvers)
     drawn = {effect.solver for _, effects in comparison.effects for effect in effects}
-    solvers = [solver for solver in comparison.labels if solver in drawn]
+    solvers = [solver for solver in comparison.solvers if solver in drawn]
     handles = [
-        *(_handle(styles[solver], comparison.labels[solver]) for solver in solvers),
+        *(_handle(styles[solver], solver) for solver in solvers),
         Line2D([], [], color="0.35", marker="o", linestyle="none", label=SIGNIFICANT),
     ]
     with mpl.rc_context(RC):
-        titles = [TITLES[quantity.measure.column] for quantity, _ in comparison.effects]
-        columns = panels.legend_columns(
-            [str(handle.get_label()) for handle in handles], panels.figure_width(len(titles))
-        )
-        figure, axes = panels.new_figure(titles, -(-len(handles) // columns))
-        for panel, (quantity, effects) in zip(axes, comparison.effects, strict=True):
-            _draw_panel(panel, quantity, effects, solvers, styles, comparison.paired)
-        panels.add_legend(figure, handles, columns)
+        titles = [_title(measure) for measure, _ in comparison.effects]
+        labels = [str(handle.get_label()) for handle in handles]
+        rows = panels.legend_rows(labels, panels.figure_width(len(titles)))
+        figure, axes = panels.new_figure(titles, rows)
+        for panel, (measure, effects) in zip(axes, comparison.effects, strict=True):
+            _draw_panel(
+                panel, measure, effects, {name: styles[name] for name in solvers}, comparison
+            )
+        panels.add_legend(figure, handles)
     return figure
+
+
+def _title(measure: Measure) -> str:
+    """Return what is above a panel; ratios have no unit."""
+    return measure.title if is_ratio(measure) else panels.measure_label(measure)
 
 
 def _handle(style: SolverStyle, label: str) -> Line2D:
@@ -63,41 +67,42 @@ def _open(style: SolverStyle) -> dict[str, Any]:
 
 def _draw_panel(
     axes: Axes,
-    quantity: Quantity,
+    measure: Measure,
     effects: Sequence[Effect],
-    solvers: Sequence[str],
     styles: dict[str, SolverStyle],
-    paired: bool,
+    comparison: Comparison,
 ) -> None:
-    """Draw the effects of one quantity, the solvers side by side at each size."""
+    """Draw the effects of one measure, the solvers side by side at each size."""
     sizes = sorted({effect.size.n for effect in effects})
-    axes.axhline(1.0 if quantity.is_ratio else 0.0, color="0.35", linewidth=0.8, zorder=1)
+    solvers = list(styles)
+    axes.axhline(1.0 if is_ratio(measure) else 0.0, color="0.35", linewidth=0.8, zorder=1)
     for effect in effects:
-        x = sizes.index(effect.size.n) + _offset(solvers, effect.solver)
-        if quantity.is_ratio:
-            _draw_ratio(axes, x, effect, styles[effect.solver], paired)
+        # The solvers share the room around the middle of a size.
+        aside = SPREAD * ((solvers.index(effect.solver) + 0.5) / len(solvers) - 0.5)
+        x = sizes.index(effect.size.n) + aside
+        if is_ratio(measure):
+            _draw_ratio(axes, x, effect, styles[effect.solver], comparison.paired)
         else:
-            _draw_difference(axes, x, effect, styles[effect.solver])
-    axes.set_xticks(range(len(sizes)), [short_count(n) for n in sizes])
+            _draw_difference(axes, x, measure, effect, styles[effect.solver])
+    swept = comparison.axis is not None
+    axes.set_xticks(range(len(sizes)), [short_count(n) if swept else "" for n in sizes])
     axes.set_xlim(-0.5, len(sizes) - 0.5)
     axes.grid(visible=False, axis="x")
-    axes.set_xlabel("Unlabelled rows")
-    axes.set_ylabel("B / A" if quantity.is_ratio else "B − A")
-    if quantity.is_ratio:
+    axes.set_xlabel(comparison.axis.title if comparison.axis else "")
+    axes.set_ylabel("B / A" if is_ratio(measure) else "B − A")
+    if is_ratio(measure):
         _set_ratio_axis(axes)
 
 
-def _offset(solvers: Sequence[str], solver: str) -> float:
-    """Return a solver's place beside the middle of a size."""
-    return SPREAD * ((solvers.index(solver) + 0.5) / len(solvers) - 0.5)
-
-
-def _draw_difference(axes: Axes, x: float, effect: Effect, style: SolverStyle) -> None:
+def _draw_difference(
+    axes: Axes, x: float, measure: Measure, effect: Effect, style: SolverStyle
+) -> None:
     """Draw a difference of means with its interval, where there is one."""
     interval = effect.contrast.interval
     if interval is not None:
-        axes.plot([x, x], interval, color=style.color, linewidth=0.9, zorder=2)
-    _draw_marker(axes, x, effect.contrast.difference, effect, style)
+        limits = [percents(measure, limit) for limit in interval]
+        axes.plot([x, x], limits, color=style.color, linewidth=0.9, zorder=2)
+    _draw_marker(axes, x, percents(measure, effect.contrast.difference), effect, style)
 
 
 def _draw_ratio(axes: Axes, x: float, effect: Effect, style: SolverStyle, paired: bool) -> None:

@@ -2,26 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from dsgkit.report.compare.choices import Choice
-from dsgkit.report.compare.comparison import Comparison
-from dsgkit.report.compare.coverage import Mismatch
-from dsgkit.report.compare.differences import Difference
-from dsgkit.report.compare.effect_tables import effects_table
-from dsgkit.report.compare.wording import trials_text
-from dsgkit.report.layout import Cell, Layout, Table
-from dsgkit.report.numbers import size_text
+from dsgkit.report.compare.comparison import Comparison, Mismatch
+from dsgkit.report.compare.differences import Choice, Difference
+from dsgkit.report.compare.effects import LEVEL, Effect, is_ratio
+from dsgkit.report.formats import Cell, Layout, Table
+from dsgkit.report.numbers import (
+    counted,
+    difference_text,
+    p_text,
+    percents,
+    ranges,
+    ratio_text,
+    time_digits,
+)
+from dsgkit.report.summary import different, lowered
+from dsgkit.report.tables import UNITS
+from dsgkit.tasks.measures import Measure
+
+OVERLAP = (
+    "Trials are random splits of the same rows, so intervals and p-values speak of other splits "
+    "of these data, not of other data."
+)
+PAIRED_TESTS = ("t: paired t-test", "W: Wilcoxon's signed-rank test")
+UNPAIRED_TESTS = ("t: Welch's t-test", "U: Mann-Whitney test")
+RANK_COLUMNS = 2
+"""The last columns of a table of effects, which a narrow terminal has no room for."""
 
 SHOWN_CHANGES = 4
 
 
 def all_tables(comparison: Comparison) -> list[Table]:
     """Return every table that has a row."""
-    tables = [effects_table(comparison, *found) for found in comparison.effects]
+    names = different(f"compare_{measure.file}" for measure, _ in comparison.effects)
+    tables = [
+        Table(name, [effects_layout(comparison, *found)], _effects_frame(comparison, *found))
+        for name, found in zip(names, comparison.effects, strict=True)
+    ]
     if any(choice.differing for choice in comparison.choices):
         tables.append(choices_table(comparison))
     if comparison.mismatches:
@@ -32,45 +56,161 @@ def all_tables(comparison: Comparison) -> list[Table]:
     return tables
 
 
+def effects_layout(
+    comparison: Comparison, measure: Measure, effects: Sequence[Effect], *, ranks: bool = True
+) -> Layout:
+    """Return what a measure differs by, at every solver and size.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    measure : Measure
+    effects : sequence of Effect
+    ranks : bool
+        Whether the test by ranks is shown too.
+    """
+    average, change = ("median", "B / A") if is_ratio(measure) else ("mean", "B - A [95%]")
+    rank, n = ("W", "n pairs of trials") if comparison.paired else ("U", "n trials (A+B)")
+    sizes = [] if comparison.axis is None else ["Rows"]
+    header = ["Solver", *sizes, "n", "A", "B", change, "p (t)", "Holm", f"p ({rank})", "Holm"]
+    shown = len(header) - (0 if ranks else RANK_COLUMNS)
+    rows = [_effect_cells(comparison, measure, effect)[:shown] for effect in effects]
+    by = f", by {lowered(comparison.axis.title)}" if comparison.axis else ""
+    return Layout(
+        f"{measure.caption}{UNITS[measure.unit]}: {average} over {n}{by}.",
+        header[:shown],
+        rows,
+        _test_notes(comparison, measure, effects, ranks),
+    )
+
+
+def _effect_cells(comparison: Comparison, measure: Measure, effect: Effect) -> list[Cell]:
+    """Return one row as people read it."""
+    contrast = effect.contrast
+    p_values = (contrast.p_t, effect.holm_t, contrast.p_rank, effect.holm_rank)
+    trials = (
+        [len(effect.values_a)]
+        if comparison.paired
+        else map(len, (effect.values_a, effect.values_b))
+    )
+    texts = [
+        effect.solver,
+        *([] if comparison.axis is None else [f"{effect.size.n:,}"]),
+        "+".join(map(str, trials)),
+        *(_average_text(measure, value) for value in (effect.a, effect.b)),
+        _change_text(measure, effect),
+        *map(p_text, p_values),
+    ]
+    return [Cell(text) for text in texts]
+
+
+def _change_text(measure: Measure, effect: Effect) -> str:
+    contrast = effect.contrast
+    if contrast.identical:
+        return "identical"
+    if is_ratio(measure):
+        return ratio_text(effect.ratio)
+    interval = contrast.interval
+    limits = interval and (percents(measure, interval[0]), percents(measure, interval[1]))
+    return difference_text(percents(measure, contrast.difference), limits, _digits(measure))
+
+
+def _average_text(measure: Measure, value: float) -> str:
+    digits = time_digits(value) if is_ratio(measure) else _digits(measure)
+    return f"{percents(measure, value):,.{digits}f}"
+
+
+def _digits(measure: Measure) -> int:
+    """Return the digits of a score: differences are smaller than what they are of."""
+    return measure.digits + 1
+
+
+def _effects_frame(
+    comparison: Comparison, measure: Measure, effects: Sequence[Effect]
+) -> pd.DataFrame:
+    """Return effects as tidy data, numbers unrounded."""
+    return pd.DataFrame([_effect_row(comparison, measure, effect) for effect in effects])
+
+
+def _effect_row(comparison: Comparison, measure: Measure, effect: Effect) -> dict[str, Any]:
+    contrast = effect.contrast
+    low, high = contrast.interval or (math.nan, math.nan)
+    change: dict[str, float] = {
+        "difference": contrast.difference,
+        "interval_low": low,
+        "interval_high": high,
+    }
+    if is_ratio(measure):
+        names = ("geometric_mean_ratio", "interval_low", "interval_high")
+        ratios = (float(np.exp(value)) for value in change.values())
+        change = {"ratio_of_medians": effect.ratio} | dict(zip(names, ratios, strict=True))
+    return {
+        "solver": effect.solver,
+        **({} if comparison.axis is None else {comparison.axis.name: effect.size.n}),
+        "paired": comparison.paired,
+        "trials_a": len(effect.values_a),
+        "trials_b": len(effect.values_b),
+        "a": effect.a,
+        "b": effect.b,
+        **change,
+        "identical": contrast.identical,
+        "p_t": contrast.p_t,
+        "holm_t": effect.holm_t,
+        "p_rank": contrast.p_rank,
+        "holm_rank": effect.holm_rank,
+    }
+
+
+def _test_notes(
+    comparison: Comparison, measure: Measure, effects: Sequence[Effect], ranks: bool
+) -> list[str]:
+    """Return what a reader has to know of the tests."""
+    tested = [effect for effect in effects if effect.contrast.p_t is not None]
+    if not tested:
+        return []
+    names = PAIRED_TESTS if comparison.paired else UNPAIRED_TESTS
+    scale = ", of logarithms" if is_ratio(measure) else ""
+    number = counted(len(tested), "hypothesis", "hypotheses")
+    notes = [
+        f"{'; '.join(names[: 1 + ranks])}{scale}. Holm: p adjusted for {number}.",
+        *([] if ranks else ["A wider terminal also shows the tests by ranks."]),
+    ]
+    least = max(_least_rank_p(comparison, effect) for effect in tested)
+    if ranks and least > LEVEL:
+        notes.append(f"With so few trials the test by ranks cannot give a p below {least:.2g}.")
+    return [" ".join(notes), *([] if is_ratio(measure) else [OVERLAP])]
+
+
+def _least_rank_p(comparison: Comparison, effect: Effect) -> float:
+    """Return the smallest p-value that the test by ranks can have."""
+    a, b = len(effect.values_a), len(effect.values_b)
+    orders = 2**a if comparison.paired else math.comb(a + b, a)
+    return min(1.0, 2 / orders)
+
+
 def choices_table(comparison: Comparison) -> Table:
     """Return the table of chosen hyper-parameters that differ.
 
     Trials that are different splits are not compared one by one: their choices are counted.
     """
     arrange = _changes_layout if comparison.paired else _counts_layout
-    frame = pd.DataFrame(
-        [
-            {
-                "solver": comparison.labels[one.solver],
-                "parameter": one.parameter,
-                "trial": trial,
-                "a": one.a.get(trial),
-                "b": one.b.get(trial),
-            }
-            for one in comparison.choices
-            for trial in sorted(one.a.keys() | one.b.keys())
-        ]
-    )
-    return Table("compare_params", [arrange(comparison)], frame)
-
-
-def _changes_layout(comparison: Comparison) -> Layout:
-    """Return how many trials changed from which value to which."""
-    members = [choice for choice in comparison.choices if choice.differing]
     rows = [
-        (
-            comparison.labels[one.solver],
-            one.parameter,
-            f"{len(one.differing)}/{len(one.common)}",
-            _changes_text(one),
-        )
-        for one in members
-    ]
-    same = [
-        f"{comparison.labels[one.solver]} {one.parameter}"
+        (one.solver, one.parameter, trial, one.a.get(trial), one.b.get(trial))
         for one in comparison.choices
-        if not one.differing
+        for trial in sorted(one.a.keys() | one.b.keys())
     ]
+    frame = pd.DataFrame(rows, columns=["solver", "parameter", "trial", "a", "b"])
+    return Table("compare_params", [arrange(comparison.choices)], frame)
+
+
+def _changes_layout(choices: Sequence[Choice]) -> Layout:
+    """Return how many trials changed from which value to which."""
+    rows = [
+        (one.solver, one.parameter, f"{len(one.differing)}/{len(one.common)}", _changes_text(one))
+        for one in choices
+        if one.differing
+    ]
+    same = [f"{one.solver} {one.parameter}" for one in choices if not one.differing]
     return Layout(
         "Chosen hyper-parameters that differ, with numbers of trials.",
         ["Solver", "Parameter", "Differ", "A → B (trials)"],
@@ -86,12 +226,9 @@ def _changes_text(choice: Choice) -> str:
     return ", ".join([*texts[:SHOWN_CHANGES], *([f"{rest} more"] if rest > 0 else [])])
 
 
-def _counts_layout(comparison: Comparison) -> Layout:
+def _counts_layout(choices: Sequence[Choice]) -> Layout:
     """Return how many trials of each side chose which value."""
-    rows = [
-        (comparison.labels[one.solver], one.parameter, _count_text(one.a), _count_text(one.b))
-        for one in comparison.choices
-    ]
+    rows = [(one.solver, one.parameter, _count_text(one.a), _count_text(one.b)) for one in choices]
     return Layout(
         "Chosen hyper-parameters and how many trials chose each.",
         ["Solver", "Parameter", "A (trials)", "B (trials)"],
@@ -106,33 +243,31 @@ def _count_text(values: Mapping[int, str]) -> str:
 
 def status_table(comparison: Comparison) -> Table:
     """Return the table of fits whose statuses differ, or which one side has not."""
-    members = comparison.mismatches
+    axis, members = comparison.axis, comparison.mismatches
     layout = Layout(
         "Fits that ended differently, or that only one of A and B has.",
-        ["Solver", "Unlabelled rows", "Trials", "A", "B"],
-        [_status_cells(comparison, one) for one in members],
+        ["Solver", *([] if axis is None else [axis.title]), "Trials", "A", "B"],
+        [_status_cells(one, swept=axis is not None) for one in members],
     )
-    frame = pd.DataFrame(
-        [
-            {
-                "solver": comparison.labels[one.solver],
-                "n_unlabeled": size.n,
-                "trial": trial,
-                "status_a": one.a,
-                "status_b": one.b,
-            }
-            for one in members
-            for size in one.sizes
-            for trial in one.trials
-        ]
-    )
-    return Table("compare_status", [layout], frame)
+    rows = [
+        {
+            "solver": one.solver,
+            **({} if axis is None else {axis.name: size.n}),
+            "trial": trial,
+            "status_a": one.a,
+            "status_b": one.b,
+        }
+        for one in members
+        for size in one.sizes
+        for trial in one.trials
+    ]
+    return Table("compare_status", [layout], pd.DataFrame(rows))
 
 
-def _status_cells(comparison: Comparison, mismatch: Mismatch) -> list[Cell]:
-    sizes = ", ".join(size_text(*size) for size in mismatch.sizes)
-    trials = trials_text(mismatch.trials)
-    return [*map(Cell, (comparison.labels[mismatch.solver], sizes, trials, mismatch.a, mismatch.b))]
+def _status_cells(one: Mismatch, *, swept: bool) -> list[Cell]:
+    sizes = [", ".join(size.text for size in one.sizes)] if swept else []
+    trials = ranges((trial + 1 for trial in one.trials), "-")
+    return [*map(Cell, (one.solver, *sizes, trials, one.a, one.b))]
 
 
 def _differences_table(name: str, members: Sequence[Difference]) -> Table:
@@ -142,5 +277,4 @@ def _differences_table(name: str, members: Sequence[Difference]) -> Table:
         ["Key", "A", "B"],
         [[Cell(one.key), Cell(one.a), Cell(one.b)] for one in members],
     )
-    frame = pd.DataFrame([vars(one) for one in members])
-    return Table(f"compare_{name}", [layout], frame)
+    return Table(f"compare_{name}", [layout], pd.DataFrame([vars(one) for one in members]))

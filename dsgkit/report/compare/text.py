@@ -1,20 +1,21 @@
-"""A comparison as text for a terminal."""
+"""A comparison as text for a terminal, the verdict first."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
 from dsgkit.experiment.results import Results
 from dsgkit.report.compare.comparison import Comparison
 from dsgkit.report.compare.differences import Difference
-from dsgkit.report.compare.effect_tables import effects_table
-from dsgkit.report.compare.tables import choices_table, status_table
-from dsgkit.report.compare.verdict import verdict
-from dsgkit.report.compare.wording import counted
-from dsgkit.report.layout import Layout, plain
+from dsgkit.report.compare.effects import LEVEL, Effect, is_ratio
+from dsgkit.report.compare.tables import choices_table, effects_layout, status_table
+from dsgkit.report.formats import Layout, plain
+from dsgkit.report.numbers import counted, ratio_text
 
+AT_LEVEL = f"at the {LEVEL:.0%} level after Holm's correction"
 WIDEST_PROSE = 100
 INDENT = "  "
 
@@ -44,7 +45,7 @@ def comparison_text(comparison: Comparison, width: int) -> str:
 
 
 def _side(name: str, results: Results) -> str:
-    trials = counted(results.experiment.protocol.trials, "trial")
+    trials = counted(results.trials, "trial")
     return f"{name}: {results.folder} ({results.dataset}, {trials}, {len(results.cells):,} fits)"
 
 
@@ -67,10 +68,10 @@ def _remarks(comparison: Comparison) -> list[str]:
 def _effect_tables(comparison: Comparison, width: int, prose: int) -> list[str]:
     """Return the tables of effects, without the tests by ranks where they would be too wide."""
     texts = []
-    for quantity, effects in comparison.effects:
-        layout = effects_table(comparison, quantity, effects).layouts[0]
+    for measure, effects in comparison.effects:
+        layout = effects_layout(comparison, measure, effects)
         if _table_width(layout) > width:
-            layout = effects_table(comparison, quantity, effects, ranks=False).layouts[0]
+            layout = effects_layout(comparison, measure, effects, ranks=False)
         texts.append(_table(layout, prose))
     return texts
 
@@ -112,3 +113,64 @@ def _wrapped(text: str, width: int) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def verdict(comparison: Comparison) -> str:
+    """Return what comes out of a comparison, scores first."""
+    same = comparison.identical == comparison.common
+    parts = [f"all {comparison.common:,} common results are identical"] if same else []
+    for measure, effects in comparison.effects:
+        if is_ratio(measure):
+            parts.append(f"{measure.word}: {_time(effects, comparison)}")
+        elif not same:
+            parts.append(f"{measure.word}: {_score(effects, comparison)}")
+    if not comparison.effects:
+        parts.append("no fit finished in both A and B")
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _score(effects: Sequence[Effect], comparison: Comparison) -> str:
+    """Return what the t-tests say of differences."""
+    alike = sum(effect.contrast.identical for effect in effects)
+    if alike == len(effects):
+        return f"identical in {counted(alike, 'comparison')}"
+    beside = f"; {alike} more identical" if alike else ""
+    tested = sum(effect.holm_t is not None for effect in effects)
+    if not tested:
+        number = counted(len(effects) - alike, "comparison")
+        return f"not tested, for want of trials ({number}{beside})"
+    number = counted(tested, "comparison")
+    tests = f"{'paired' if comparison.paired else 'Welch'} t-tests{beside}"
+    changes = [effect for effect in effects if effect.significant]
+    signs = {
+        "higher": [effect for effect in changes if effect.contrast.difference > 0],
+        "lower": [effect for effect in changes if effect.contrast.difference < 0],
+    }
+    found = " and ".join(
+        f"{word} in {len(members)} ({_names(members)})"
+        for word, members in signs.items()
+        if members
+    )
+    if not found:
+        return f"no difference {AT_LEVEL} ({number}, {tests})"
+    return f"B is {found} of {number} {AT_LEVEL} ({tests})"
+
+
+def _time(effects: Sequence[Effect], comparison: Comparison) -> str:
+    """Return the typical ratio, how much of it is beyond chance, and whether it means anything."""
+    if all(effect.contrast.identical for effect in effects):
+        return "identical"
+    ratio = ratio_text(median(effect.ratio for effect in effects))
+    parts = [f"median over {len(effects)}"]
+    if any(effect.holm_t is not None for effect in effects):
+        changes = [effect for effect in effects if effect.significant]
+        names = f": {_names(changes)}" if changes else ""
+        parts.append(f"{len(changes) or 'none'} significant{names}")
+    text = f"B takes {ratio} times as long ({'; '.join(parts)})"
+    return f"{text}, but times are not comparable" if comparison.timing_problems else text
+
+
+def _names(effects: Sequence[Effect]) -> str:
+    """Return the solvers that effects are of."""
+    return ", ".join(dict.fromkeys(effect.solver for effect in effects))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,9 @@ from dsgkit.experiment.endings import cause
 from dsgkit.experiment.limits import FAILURES, status_words
 from dsgkit.experiment.results import Results
 from dsgkit.experiment.store import Record
-from dsgkit.report.layout import Cell, Layout
+from dsgkit.report.formats import Cell, Layout
+from dsgkit.report.numbers import counted, ranges
+from dsgkit.report.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -24,10 +26,13 @@ class Counts:
         Cells of the plan; those recorded where no plan is stored.
     statuses : Counter
         Recorded cells by their status.
+    missing : int
+        Experiments that were not run at all.
     """
 
     planned: int
     statuses: Counter[str]
+    missing: int = 0
 
     @property
     def finished(self) -> int:
@@ -52,6 +57,11 @@ class Counts:
     @property
     def sentence(self) -> str:
         """All of it in words."""
+        missing = f" {counted(self.missing, 'experiment')} not run." if self.missing else ""
+        return self._cells + missing
+
+    @property
+    def _cells(self) -> str:
         if not self.planned:
             return "No cell is recorded yet."
         if self.finished == self.planned:
@@ -104,70 +114,68 @@ def count_cells(results: Results) -> Counts:
     return Counts(planned, statuses)
 
 
-def total_counts(counts: Iterable[Counts]) -> Counts:
-    """Return the sum of the counts of several experiments."""
+def total_counts(counts: Iterable[Counts], missing: int) -> Counts:
+    """Return the sum of the counts of several experiments, of which some were not run."""
     counts = list(counts)
     statuses = sum((one.statuses for one in counts), Counter[str]())
-    return Counts(sum(one.planned for one in counts), statuses)
+    return Counts(sum(one.planned for one in counts), statuses, missing)
 
 
-def failures(results: Results) -> list[Cause]:
+def failures(summary: Summary) -> list[Cause]:
     """Return the causes of the cells that went wrong, the most frequent first."""
-    return _causes(record for record in results.records if record["status"] in FAILURES)
+    return _causes(summary, lambda status: status in FAILURES)
 
 
-def limits(results: Results) -> list[Cause]:
+def limits(summary: Summary) -> list[Cause]:
     """Return the causes of the cells that met a limit or have no solution, likewise."""
-    passed = ("ok", *FAILURES)
-    return _causes(record for record in results.records if record["status"] not in passed)
+    return _causes(summary, lambda status: status not in ("ok", *FAILURES))
 
 
-def _causes(records: Iterable[Record]) -> list[Cause]:
+def _causes(summary: Summary, wanted: Callable[[str], bool]) -> list[Cause]:
     groups: dict[Any, list[Record]] = {}
-    for record in records:
-        groups.setdefault(cause(record), []).append(record)
+    for record in summary.results.records:
+        if wanted(record["status"]):
+            groups.setdefault(cause(record), []).append(record)
     # sorted() keeps the order of the plan among causes of the same size
-    return [_cause(group) for group in sorted(groups.values(), key=len, reverse=True)]
+    groups_by_size = sorted(groups.values(), key=len, reverse=True)
+    return [_cause(summary, group) for group in groups_by_size]
 
 
-def _cause(records: Sequence[Record]) -> Cause:
+def _cause(summary: Summary, records: Sequence[Record]) -> Cause:
     first = records[0]
     return Cause(
         status=status_words(first["status"]),
         message=first.get("message") or "",
-        varies=_differ(records),
+        varies=len({record.get("message") for record in records}) > 1,
         count=len(records),
-        solvers=", ".join(dict.fromkeys(_label(record) for record in records)),
-        cells=_which(records),
+        solvers=", ".join(dict.fromkeys(_name(summary, record) for record in records)),
+        cells=_which(summary, records),
         traceback=first.get("traceback") or "",
     )
 
 
-def _which(records: Sequence[Record]) -> Layout:
+def _which(summary: Summary, records: Sequence[Record]) -> Layout:
     """Return the table of the cells of a cause; with their messages where these differ."""
+    axis = summary.axis
     groups: dict[tuple[str, str, int], list[Record]] = {}
     for record in records:
-        key = (_label(record), record["kind"], record["n_unlabeled"])
-        groups.setdefault(key, []).append(record)
-    differ = _differ(records)
+        size = 0 if axis is None else record["at"][axis.name]
+        groups.setdefault((_name(summary, record), record["kind"], size), []).append(record)
+    differ = len({record.get("message") for record in records}) > 1
     rows = [
         [
-            Cell(label),
+            Cell(name),
             Cell(kind),
-            Cell(f"{n:,}", value=n),
-            Cell(_ranges(record["trial"] + 1 for record in group)),
+            *([] if axis is None else [Cell(f"{n:,}", value=n)]),
+            Cell(ranges(record["trial"] + 1 for record in group)),
             Cell(f"{len(group):,}", value=len(group)),
             *([Cell(_one_message(group))] if differ else []),
         ]
-        for (label, kind, n), group in groups.items()
+        for (name, kind, n), group in groups.items()
     ]
-    header = ["Solver", "Cell", "Unlabelled rows", "Trials", "Cells"]
-    return Layout("", [*header, *(["Message"] if differ else [])], rows)
-
-
-def _differ(records: Sequence[Record]) -> bool:
-    """Tell whether messages differ."""
-    return len({record.get("message") for record in records}) > 1
+    sizes = [] if axis is None else [axis.title]
+    header = ["Solver", "Cell", *sizes, "Trials", "Cells", *(["Message"] if differ else [])]
+    return Layout("", header, rows)
 
 
 def _one_message(records: Sequence[Record]) -> str:
@@ -176,16 +184,5 @@ def _one_message(records: Sequence[Record]) -> str:
     return messages[0] + (f" (and {len(messages) - 1} like it)" if len(messages) > 1 else "")
 
 
-def _label(record: Record) -> str:
-    return record.get("label") or record["solver"]
-
-
-def _ranges(numbers: Iterable[int]) -> str:
-    """Return whole numbers in short: ``1–3, 5``."""
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)
+def _name(summary: Summary, record: Record) -> str:
+    return summary.names.get(record["solver"]) or record.get("label") or str(record["solver"])

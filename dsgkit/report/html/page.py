@@ -14,17 +14,19 @@ from markupsafe import Markup
 from dsgkit import __version__
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
-from dsgkit.report.files import write_text
-from dsgkit.report.html.contents import contents
-from dsgkit.report.html.environments import describe_environments
+from dsgkit.report.formats import Cell, Layout, write_text
+from dsgkit.report.html.machine import describe_environments
 from dsgkit.report.html.outcomes import total_counts
-from dsgkit.report.html.pictures import Picture, pictures
-from dsgkit.report.html.sections import Section, make_section
-from dsgkit.report.layout import Layout
+from dsgkit.report.html.sections import Picture, Section, make_section, pictures
+from dsgkit.report.numbers import NONE
+from dsgkit.report.summary import Summary, summarise
 from dsgkit.report.tables import overview_tables, wanted_tables
-from dsgkit.report.titles import titles
 
 TEMPLATES = "templates"
+COUNTS = ("Planned", "Finished", "Limits met", "Failed", "Not run")
+
+Missing = Sequence[tuple[str, str]]
+"""Names of experiments without a results folder, each with the reason."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Overview:
     Attributes
     ----------
     contents : Layout
-        A row per folder: what was run, and how far it is.
+        A row per experiment: what was run, and how far it is.
     tables : list of Layout
     pictures : list of Picture
     """
@@ -44,7 +46,7 @@ class Overview:
     pictures: list[Picture]
 
 
-def write_page(results: Sequence[Results], path: Path) -> Path:
+def write_page(results: Sequence[Results], path: Path, missing: Missing = ()) -> Path:
     """Write one HTML file on one or several results folders and return its path.
 
     Parameters
@@ -53,31 +55,31 @@ def write_page(results: Sequence[Results], path: Path) -> Path:
         Several get an overview before their sections.
     path : Path
         The file. The commands on the page that redraw figures of several folders write beside it.
+    missing : sequence of (str, str)
+        Names of experiments that have no results, with the reason.
 
     Raises
     ------
     ResultsError
-        If there are no results, or the file cannot be written.
+        If there is nothing to show, or the file cannot be written.
     """
-    return write_text(path, page_text(results, path.parent))
+    return write_text(path, page_text(results, path.parent, missing))
 
 
-def page_text(results: Sequence[Results], folder: Path) -> str:
-    """Return the page; the same results give the same text.
+def page_text(results: Sequence[Results], folder: Path, missing: Missing = ()) -> str:
+    """Return the page, see `write_page`; the same results give the same text.
 
     Parameters
     ----------
     results : sequence of Results
     folder : Path
         Where the commands on the page redraw figures of several results folders.
+    missing : sequence of (str, str)
     """
-    if not results:
+    if not results and not missing:
         raise ResultsError("no results were named; name at least one results folder")
-    names = titles(results)
-    sections = [
-        make_section(one, title, number)
-        for number, (one, title) in enumerate(zip(results, names, strict=True), start=1)
-    ]
+    shown = summarise(results)
+    sections = [make_section(one, number) for number, one in enumerate(shown, start=1)]
     environment = Environment(
         loader=PackageLoader(__package__, TEMPLATES),
         autoescape=True,
@@ -86,12 +88,13 @@ def page_text(results: Sequence[Results], folder: Path) -> str:
         lstrip_blocks=True,
     )
     script = _asset(environment, "page.js")
+    names = [*(section.name for section in sections), *(name for name, _ in missing)]
     return environment.get_template("page.html.jinja").render(
-        title=results[0].experiment.name if len(results) == 1 else f"{len(results)} experiments",
-        counts=total_counts(section.counts for section in sections),
+        title=names[0] if len(names) == 1 else f"{len(names)} experiments",
+        counts=total_counts((section.counts for section in sections), len(missing)),
         sections=sections,
-        overview=_overview(results, sections, folder) if len(results) > 1 else None,
-        environments=describe_environments(results, names),
+        overview=_overview(shown, sections, folder, missing) if len(names) > 1 or missing else None,
+        environments=describe_environments(shown),
         style=_asset(environment, "page.css"),
         script=script,
         script_hash=_hash(script),
@@ -99,14 +102,33 @@ def page_text(results: Sequence[Results], folder: Path) -> str:
     )
 
 
-def _overview(results: Sequence[Results], sections: Sequence[Section], folder: Path) -> Overview:
+def _overview(
+    shown: Sequence[Summary], sections: Sequence[Section], folder: Path, missing: Missing
+) -> Overview:
     """Return the overview of several results folders; those without a fit are in its contents."""
-    fitted = [one for one in results if len(one.cells)]
-    tables = overview_tables(fitted, titles(fitted), wanted_tables(fitted))
+    fitted = [one for one in shown if len(one.results.cells)]
+    tables = overview_tables(fitted, wanted_tables(fitted))
     return Overview(
-        contents(sections),
+        _contents(sections, missing),
         [layout for table in tables for layout in table.layouts],
         pictures(fitted, folder),
+    )
+
+
+def _contents(sections: Sequence[Section], missing: Missing) -> Layout:
+    """Return a row per experiment, which links to its section: what was run, and how far."""
+    rows = []
+    for section in sections:
+        one = section.counts
+        numbers = (one.planned, one.finished, one.limited, one.failed, one.left)
+        counts = [Cell(f"{number:,}", value=number) for number in numbers]
+        rows.append([Cell(section.title, link=f"#{section.anchor}"), Cell(section.name), *counts])
+    for name, reason in missing:
+        rows.append([Cell(NONE), Cell(name, f"not run: {reason}"), *[Cell(NONE)] * len(COUNTS)])
+    return Layout(
+        "What was run, in cells: one share of a hyper-parameter search, or one fit, each.",
+        ["Dataset", "Experiment", *COUNTS],
+        rows,
     )
 
 

@@ -2,22 +2,52 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
-from dsgkit.config.schema import Experiment, SolverSpec
 from dsgkit.experiment.results import CONFIG, Results
-from dsgkit.report.html.clocks import Clocks, clocks
+from dsgkit.report.figures import wanted_figures
+from dsgkit.report.formats import Cell, Layout
+from dsgkit.report.html.machine import Clocks, clocks
 from dsgkit.report.html.outcomes import Cause, Counts, count_cells, failures, limits
-from dsgkit.report.html.pictures import Picture, pictures
-from dsgkit.report.layout import Cell, Layout
-from dsgkit.report.numbers import value_text
-from dsgkit.report.params import grid_text
-from dsgkit.report.summary import has_values
+from dsgkit.report.numbers import NONE, grid_text, value_text
+from dsgkit.report.panels import svg
+from dsgkit.report.summary import Summary, all_solvers
 from dsgkit.report.tables import tables_of, wanted_tables
+
+CSS_INCH = 96
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure in a page.
+
+    Attributes
+    ----------
+    caption : str
+    alternative : str
+        What it is, for those who cannot see it.
+    source : str
+        The figure as a data URI.
+    width, height : int
+        CSS pixels at the size for print.
+    command : str
+        Redraws it.
+    """
+
+    caption: str
+    alternative: str
+    source: str
+    width: int
+    height: int
+    command: str
 
 
 @dataclass(frozen=True)
@@ -28,8 +58,8 @@ class Section:
     ----------
     anchor : str
         Where links lead to.
-    title, name, folder : str
-        Of the dataset, of the experiment, and where its results are.
+    title, name : str
+        Of the dataset, and of the experiment.
     facts : list of (str, str)
         What was run, as headings and texts.
     counts : Counts
@@ -50,7 +80,6 @@ class Section:
     anchor: str
     title: str
     name: str
-    folder: str
     facts: list[tuple[str, str]]
     counts: Counts
     solvers: Layout
@@ -64,86 +93,93 @@ class Section:
     command: str
 
 
-def make_section(results: Results, title: str, number: int) -> Section:
-    """Return the section of a results folder.
-
-    Parameters
-    ----------
-    results : Results
-    title : str
-        What the page calls it.
-    number : int
-        Its place on the page.
-    """
-    experiment = results.experiment
+def make_section(summary: Summary, number: int) -> Section:
+    """Return the section of a results folder, which is the ``number``-th on the page."""
+    results = summary.results
     return Section(
-        anchor=f"{number}-{re.sub(r'[^A-Za-z0-9_]+', '-', title)}",
-        title=title,
-        name=experiment.name,
-        folder=str(results.folder),
+        anchor=f"{number}-{re.sub(r'[^A-Za-z0-9_]+', '-', summary.title)}",
+        title=summary.title,
+        name=results.experiment.name,
         facts=_facts(results),
         counts=count_cells(results),
-        solvers=_solvers(experiment),
-        tables=_tables(results, title),
-        pictures=pictures([results]),
-        has_fit=has_values(results, "fit_seconds"),
-        failures=failures(results),
-        limits=limits(results),
-        clocks=clocks(results),
-        config=experiment.to_yaml(),
+        solvers=_solvers(summary),
+        tables=_tables(summary),
+        pictures=pictures([summary]),
+        has_fit=bool((results.cells["status"] == "ok").any()),
+        failures=failures(summary),
+        limits=limits(summary),
+        clocks=clocks(summary),
+        config=results.experiment.to_yaml(),
         command=shlex.join(["dsg", "run", str(results.folder / CONFIG)]),
     )
 
 
-def _tables(results: Results, title: str) -> list[Layout]:
+def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Picture]:
+    """Draw the figures that the experiments ask for, as far as there is something to show.
+
+    Parameters
+    ----------
+    shown : sequence of Summary
+    folder : Path, optional
+        Where the commands redraw them; the results folder itself by default.
+    """
+    command = ["dsg", "plot", *(str(one.results.folder) for one in shown)]
+    command += [] if folder is None else ["--out", str(folder)]
+    found = []
+    for drawing in wanted_figures(shown):
+        figure = drawing.draw()
+        width, height = (round(CSS_INCH * inches) for inches in figure.get_size_inches())
+        of = f"Datasets: {', '.join(one.title for one in drawing.shown)}. "
+        of += f"Solvers: {', '.join(all_solvers(drawing.shown))}. The tables have the numbers."
+        source = base64.b64encode(svg(figure).encode()).decode()
+        found.append(
+            Picture(
+                caption=drawing.caption,
+                alternative=f"{drawing.caption} {of}",
+                source=f"data:image/svg+xml;base64,{source}",
+                width=width,
+                height=height,
+                command=shlex.join([*command, "--only", drawing.name]),
+            )
+        )
+    return found
+
+
+def _tables(summary: Summary) -> list[Layout]:
     """Return the tables that `write_tables` writes; none before the first fit."""
-    if not len(results.cells):
+    if not len(summary.results.cells):
         return []
-    tables = tables_of(results, title, wanted_tables([results]))
+    tables = tables_of(summary, wanted_tables([summary]))
     return [layout for table in tables for layout in table.layouts if layout.rows]
 
 
 def _facts(results: Results) -> list[tuple[str, str]]:
-    experiment = results.experiment
-    protocol = experiment.protocol
-    low, high = map(value_text, protocol.scale)
-    sizes = [n if n == "all" else f"{n:,}" for n in experiment.sweep.unlabeled]
+    experiment, task = results.experiment, results.task
+    setting = [] if task.setting in task.protocol else [task.setting]
+    sizes = [n if isinstance(n, str) else f"{n:,}" for n in experiment.sweep.sizes]
     facts = [
         ("Experiment", experiment.name),
         ("Dataset", _dataset(results)),
-        (
-            "Protocol",
-            f"{protocol.kind} with {protocol.labeled:,} labelled rows, features scaled to "
-            f"[{low}, {high}]",
-        ),
-        ("Unlabelled rows", ", ".join(sizes)),
-        ("Trials", f"{protocol.trials:,}, seed {experiment.seed}"),
-        (
-            "Hyper-parameters",
-            f"{protocol.folds}-fold cross-validation by {protocol.metric.upper()}",
-        ),
+        ("Target", results.data.get("target", "")),
+        ("Protocol", ", ".join([task.protocol, *setting])),
+        (task.axis.title if task.axis else "", ", ".join(sizes)),
+        ("Trials", f"{results.trials:,}, seed {experiment.seed}"),
+        ("Hyper-parameters", task.selection),
         ("Cells started", _started(results)),
         ("Folder", str(results.folder)),
     ]
-    return [(heading, text) for heading, text in facts if text]
+    return [(heading, text) for heading, text in facts if heading and text]
 
 
 def _dataset(results: Results) -> str:
     """Return what is known of the dataset: its title or its file, and its shape."""
     data = results.data
-    what = results.experiment.dataset.path or data.get("title")
-    rows, features = data.get("n_rows", _rows(results)), data.get("n_features")
-    shape = [f"{n:,} {unit}" for n, unit in ((rows, "rows"), (features, "features")) if n]
-    known = ", ".join([what, *shape] if what else shape)
-    return f"{results.dataset}: {known}" if known else results.dataset
-
-
-def _rows(results: Results) -> int | None:
-    """Return how many rows a fit on all rows had, None without one."""
-    fits = results.cells[results.cells["full"]]
-    if not len(fits):
-        return None
-    return int(fits["n_unlabeled"].max()) + results.experiment.protocol.labeled
+    known = [data.get("title") or results.experiment.dataset.path]
+    for count in ("rows", "features"):
+        if n := data.get(f"n_{count}"):
+            known.append(f"{n:,} {count}")
+    parts = ", ".join(filter(None, known))
+    return f"{results.dataset}: {parts}" if parts else results.dataset
 
 
 def _started(results: Results) -> str:
@@ -154,35 +190,41 @@ def _started(results: Results) -> str:
     return " to ".join(ends)
 
 
-def _solvers(experiment: Experiment) -> Layout:
+def _solvers(summary: Summary) -> Layout:
     """Return the table of solvers."""
+    swept = summary.axis is not None
+    solvers = summary.results.experiment.solvers
     return Layout(
-        "Solvers: fixed parameters, and the grid of those chosen by cross-validation once per "
-        "trial.",
-        ["Solver", "Kind", "Fixed", "Grid", "Points", "Search rows, at most"],
-        [_solver(spec) for spec in experiment.solvers.values()],
+        "Solvers: fixed parameters, and the grid of those chosen once per trial.",
+        ["Solver", "Kind", "Fixed", "Grid", "Points", *["Search size, at most"] * swept],
+        [_solver(summary.names[key], spec, swept) for key, spec in solvers.items()],
     )
 
 
-def _solver(spec: SolverSpec) -> list[Cell]:
-    points = math.prod(map(len, spec.grid.values()))
-    later = math.prod(map(len, spec.then.values()))
-    fixed = {name: value for name, value in spec.params.items() if name not in spec.then}
-    grid, then = (
-        _listed({name: grid_text(values) for name, values in part.items()})
-        for part in (spec.grid, spec.then)
-    )
-    limit = "" if spec.max_unlabeled is None else f", fitted up to {spec.max_unlabeled:,}"
-    searched = spec.search_unlabeled if points > 1 else "–"
-    return [
-        Cell(spec.label),
+def _solver(name: str, spec: Any, swept: bool) -> list[Cell]:
+    """Return the row of a solver; stages of its search stand one after the other."""
+    grids = [stage.grid for stage in spec.search]
+    searched = {name for grid in grids for name in grid}
+    fixed = {name: value for name, value in spec.params.items() if name not in searched}
+    points = [math.prod(map(len, grid.values())) for grid in grids] or [1]
+    texts = [_listed({name: grid_text(values) for name, values in g.items()}) for g in grids]
+    cells = [
+        Cell(name),
         Cell(spec.kind),
         Cell(_listed({name: value_text(value) for name, value in fixed.items()})),
-        Cell(f"{grid}; then {then}" if spec.then else grid),
-        Cell(f"{points:,}, then {later:,}" if spec.then else f"{points:,}", value=points),
-        Cell((searched if isinstance(searched, str) else f"{searched:,}") + limit),
+        Cell("; then ".join(texts) or NONE),
+        Cell(", then ".join(f"{n:,}" for n in points), value=points[0]),
     ]
+    if swept:
+        at = _sizes(spec.search_at) or "all" if max(points) > 1 else NONE
+        limit = _sizes(spec.at_most)
+        cells.append(Cell(f"{at}, fitted up to {limit}" if limit else at))
+    return cells
 
 
-def _listed(texts: dict[str, str]) -> str:
-    return "; ".join(f"{name} {text}" for name, text in texts.items()) or "–"
+def _sizes(sizes: Mapping[str, int | str]) -> str:
+    return ", ".join(n if isinstance(n, str) else f"{n:,}" for n in sizes.values())
+
+
+def _listed(texts: Mapping[str, str]) -> str:
+    return "; ".join(f"{name} {text}" for name, text in texts.items()) or NONE

@@ -1,11 +1,16 @@
-"""A table apart from its format, and the three formats that people read."""
+"""A table apart from its format, the formats that it is shown in, and the files of a report."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
 
 import pandas as pd
+
+from dsgkit.errors import ResultsError
+from dsgkit.files import write_atomically
 
 LATEX_ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -170,6 +175,43 @@ def latex(layout: Layout) -> str:
 
 
 FORMATS: dict[str, Callable[[Layout], str]] = {"md": markdown, "tex": latex}
+
+
+def write_table(table: Table, folder: Path) -> list[Path]:
+    """Write a table as CSV, Markdown and LaTeX and return the paths."""
+    texts = {"csv": table.frame.to_csv(index=False)}
+    for suffix, form in FORMATS.items():
+        texts[suffix] = "\n".join(form(layout) for layout in table.layouts)
+    return [write_text(folder / f"{table.name}.{suffix}", text) for suffix, text in texts.items()]
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text file, see `write_file`."""
+    return write_file(path, lambda file: file.write(text.encode()))
+
+
+def write_file(path: Path, write: Callable[[BinaryIO], object]) -> Path:
+    """Write a file whole, or raise and leave what was there; return its path.
+
+    Parameters
+    ----------
+    path : Path
+        Its folder is made if needed.
+    write : callable
+        Takes the open binary file.
+
+    Raises
+    ------
+    ResultsError
+        If the folder or the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, write)
+    except OSError as error:
+        reason = error.strerror or error
+        raise ResultsError(f"{path}: cannot be written ({reason}); name another folder") from error
+    return path
 
 
 def escape_latex(text: str) -> str:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from dsgkit.report.layout import Cell, Layout, escape_latex, latex, markdown, plain
-from dsgkit.report.numbers import memory_text, short_count, size_text, time_digits, with_std
+from dsgkit.report.formats import Cell, Layout, escape_latex, latex, markdown, plain
+from dsgkit.report.numbers import memory_text, short_count, time_digits, with_std
+from dsgkit.report.summary import Size
 
 TABLE = Layout(
     "A caption.",
@@ -104,5 +105,5 @@ def test_counts():
         "581k",
         "5M",
     ]
-    assert size_text(59_335, True) == "all (59,335)"
-    assert size_text(1000, False) == "1,000"
+    assert Size(59_335, True).text == "all (59,335)"
+    assert Size(1000, False).text == "1,000"

@@ -1,0 +1,275 @@
+"""Solvers of a config, read by what their classes declare."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+from pydantic_core import PydanticCustomError
+
+from dsgkit.config.ranges import parse_number, parse_values
+from dsgkit.errors import ConfigError
+from dsgkit.hints import did_you_mean, nearest_or_all, shown
+from dsgkit.own import is_import_path
+from dsgkit.solvers import catalogue
+from dsgkit.specs import LARGEST_INTEGER, Spec, Text, problem
+from dsgkit.tasks import catalogue as tasks
+from dsgkit.tasks.base import ProtocolSpec
+
+if TYPE_CHECKING:
+    from dsgkit.solvers.parameters import Parameter
+
+Scalar = float | int | str | bool | None
+Size = int | Literal["all"]
+
+
+class Stage(Spec):
+    """One of the searches that choose a solver's hyper-parameters, one after the other.
+
+    Attributes
+    ----------
+    grid : dict
+        Parameters, each with the values to choose from, at what earlier stages chose.
+    """
+
+    grid: dict[str, list[Any]]
+
+
+class SolverSpec(Spec):
+    """One line of the comparison.
+
+    Attributes
+    ----------
+    kind : str
+        A name of `dsgkit.solvers.catalogue`, which in a config defaults to the solver's key, or the
+        import path ``module:class`` of a class of a user's own.
+    label : str
+        The name in tables and figures; defaults to the solver's own, or the name of the class.
+    params : dict
+        Fixed parameters, and values that parameters of later stages have until then.
+    search : tuple of Stage
+        In a config ``grid: {...}`` is short for a search of one stage.
+    search_at : dict
+        Sizes used while choosing, by axis; all where it does not say.
+    at_most : dict
+        Points of the sweep above it are not fitted.
+    """
+
+    kind: str
+    label: Text
+    params: dict[str, Any] = Field(default_factory=dict)
+    search: Annotated[tuple[Stage, ...], Field(strict=False)] = ()
+    search_at: dict[str, Size] = Field(default_factory=dict)
+    at_most: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def grids(self) -> tuple[dict[str, list[Any]], ...]:
+        """The grid of every stage."""
+        return tuple(stage.grid for stage in self.search)
+
+
+SOLVER_KEYS = (*SolverSpec.model_fields, "grid")
+"""What a config may say of a solver."""
+
+
+def read_solvers(written: dict[str, Any], protocol: ProtocolSpec | None) -> dict[str, Any]:
+    """Return the solvers of a config, what is left out filled in and values as solvers take them.
+
+    Parameters
+    ----------
+    written : dict
+    protocol : ProtocolSpec or None
+        None if that of the config is not valid.
+
+    Raises
+    ------
+    PydanticCustomError
+        For what the solvers' classes or the task do not allow.
+    """
+    read = {}
+    for key, solver in _with_defaults(written).items():
+        with _at(key):
+            read[key] = _read(solver, protocol) if isinstance(solver, dict) else solver
+    return read
+
+
+def _with_defaults(written: dict[str, Any]) -> dict[str, Any]:
+    """Return the solvers of a config with the kinds and labels that their keys stand for."""
+    labels = Counter(_plain_label(key, solver) for key, solver in written.items())
+    filled = {}
+    for key, solver in written.items():
+        if isinstance(solver, dict) and isinstance(key, str):
+            kind, label = solver.get("kind", key), _plain_label(key, solver)
+            plain = labels[label] == 1 if is_import_path(str(kind)) else kind == key
+            solver = {"kind": kind, "label": label if plain else f"{label} ({key})", **solver}
+        filled[key] = solver
+    return filled
+
+
+def _plain_label(key: Any, solver: Any) -> str:
+    """Return the label that a solver states or, its key aside, would have."""
+    settings = solver if isinstance(solver, dict) else {}
+    kind = str(settings.get("kind", key))
+    known = catalogue.SOLVERS.get(kind)
+    return str(settings.get("label", known.label if known else kind.rpartition(":")[2] or kind))
+
+
+def _read(solver: dict[str, Any], protocol: ProtocolSpec | None) -> dict[str, Any]:
+    kind = solver["kind"]
+    if not isinstance(kind, str):
+        return solver
+    info = _info(kind)
+    if protocol and protocol.kind not in info.tasks:
+        raise problem(f"{kind} is for {' or '.join(info.tasks)}, not {protocol.kind}")
+    task = tasks.get(protocol.kind) if protocol else None
+    values = _Values(kind, info.parameters, task.words if task else ())
+    read = {name: value for name, value in solver.items() if name != "grid"}
+    with _at("params"):
+        read["params"] = values.params(_mapping(solver.get("params", {})))
+    read["search"] = tuple(_stages(solver, values))
+    axes = [axis.name for axis in task.axes] if task else []
+    for name, words in (("search_at", ("all",)), ("at_most", ())):
+        with _at(name):
+            read[name] = _sizes(_mapping(solver.get(name, {})), axes, words)
+    return read
+
+
+def _info(kind: str) -> catalogue.SolverInfo:
+    try:
+        return catalogue.get(kind)
+    except ConfigError as error:
+        raise problem(str(error), "kind", cause=error.__cause__) from None
+
+
+def _stages(solver: Mapping[str, Any], values: _Values) -> Iterator[Stage]:
+    if "grid" in solver:
+        if "search" in solver:
+            raise problem("is short for a search of one stage, but there is `search` too", "grid")
+        yield _stage(solver, values, solver.get("params", {}))
+        return
+    with _at("search"):
+        stages = solver.get("search", [])
+        if not isinstance(stages, list):
+            raise problem(f"must be a list of stages, got {shown(stages)}")
+        for i, stage in enumerate(stages):
+            with _at(i):
+                for name in _mapping(stage):
+                    if name != "grid":
+                        hint = did_you_mean(str(name), ["grid"])
+                        raise problem(f"unknown key {name!r}{hint}", name)
+                # until its stage, a parameter may have a fixed value
+                read = _stage(stage, values, {} if i else solver.get("params", {}))
+                if len(stages) > 1 and all(len(given) == 1 for given in read.grid.values()):
+                    raise problem("leaves nothing to choose")
+            yield read
+
+
+def _stage(stage: Mapping[str, Any], values: _Values, params: Collection[str]) -> Stage:
+    with _at("grid"):
+        grid = values.grid(_mapping(stage.get("grid", {})))
+        for name in grid:
+            if name in params:
+                raise problem(f"{name!r} is in params too; keep one of them", name)
+    return Stage(grid=grid)
+
+
+class _Values:
+    """Reads values of a solver's parameters.
+
+    Parameters
+    ----------
+    kind : str
+        The solver.
+    known : mapping
+        What its class declares.
+    words : collection of str
+        What may stand for a number whose value a trial knows.
+    """
+
+    def __init__(self, kind: str, known: Mapping[str, Parameter], words: Collection[str]) -> None:
+        self._kind = kind
+        self._known = known
+        self._words = words
+
+    def params(self, written: Mapping[str, Any]) -> dict[str, Scalar]:
+        """Return fixed parameters as the solver takes them."""
+        read = {}
+        for name, value in written.items():
+            with _at(name):
+                read[name] = self._value(name, value)
+        return read
+
+    def grid(self, written: Mapping[str, Any]) -> dict[str, list[Scalar]]:
+        """Return the values to choose from, of every parameter."""
+        read = {}
+        for name, entry in written.items():
+            with _at(name):
+                read[name] = self._choices(name, entry)
+        return read
+
+    def _choices(self, name: str, entry: Any) -> list[Scalar]:
+        try:
+            values = parse_values(entry)
+        except ValueError as error:
+            raise problem(str(error)) from None
+        checked = []
+        for i, value in enumerate(values):
+            with _at(*([i] if isinstance(entry, list) else [])):
+                checked.append(self._value(name, value))
+        if not checked:
+            raise problem("must hold at least one value")
+        if len(set(checked)) < len(checked):
+            raise problem("holds a value twice")
+        return checked
+
+    def _value(self, name: str, value: Any) -> Scalar:
+        if name not in self._known:
+            hint = nearest_or_all(name, self._known) if self._known else ""
+            raise problem(f"{self._kind} has no parameter {name!r}{hint}")
+        parameter = self._known[name]
+        numeric = not parameter.types or {int, float} & set(parameter.types)
+        if numeric and isinstance(value, str) and value in self._words:
+            return value
+        try:
+            parsed: Scalar = parameter.parse(parse_number(value))
+        except ValueError as error:
+            raise problem(str(error)) from None
+        return parsed
+
+
+def _sizes(written: Mapping[str, Any], axes: list[str], words: tuple[str, ...]) -> dict[str, Size]:
+    for axis, size in written.items():
+        if axis not in axes:
+            raise problem(f"unknown key {axis!r}{did_you_mean(str(axis), axes)}", axis)
+        check_size(size, axis, words=words)
+    return dict(written)
+
+
+def check_size(value: Any, *at: str | int, words: tuple[str, ...] = ("all",)) -> None:
+    """Raise an error at a place unless a value is a size, or one of some words."""
+    if isinstance(value, str) and value in words:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        wanted = " or ".join(["a whole number >= 1", *map(repr, words)])
+        raise problem(f"must be {wanted}, got {shown(value)}", *at)
+    if value > LARGEST_INTEGER:
+        raise problem(f"must be <= {LARGEST_INTEGER}, got {shown(value)}", *at)
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise problem(f"must be a mapping of keys to values, got {shown(value)}")
+    return value
+
+
+@contextmanager
+def _at(*place: str | int) -> Iterator[None]:
+    """Say of errors in the block that they are at a place inside of what is validated."""
+    try:
+        yield
+    except PydanticCustomError as error:
+        context: dict[str, Any] = error.context or {}
+        raise problem(context["text"], *place, *context["at"], cause=context["cause"]) from None

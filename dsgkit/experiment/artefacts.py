@@ -1,0 +1,55 @@
+"""What pictures are drawn from: arrays of a fit, in a file beside its record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dsgkit.errors import ResultsError
+from dsgkit.experiment.store import Record
+from dsgkit.files import write_atomically
+
+ARTEFACTS = "artefacts"
+"""Their folder in a results folder."""
+
+
+def keep_artefact(folder: Path, record: Record) -> Record:
+    """Return a record as it is stored: its arrays, if it has any, are in a file that it names.
+
+    The file is on disk before the record is.
+
+    Raises
+    ------
+    ResultsError
+        If it cannot be written.
+    """
+    if "artefact" not in record:
+        return record
+    name = f"{ARTEFACTS}/{record['key']}.npz"
+    _write(folder / name, record["artefact"])
+    return {**record, "artefact": name}
+
+
+def _write(path: Path, arrays: Mapping[str, Any]) -> None:
+    try:
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot write ({error.strerror})") from None
+
+
+def copy_artefact(source: Path, target: Path, record: Record) -> bool:
+    """Copy a record's artefact between results folders; return whether nothing of it is missing."""
+    if "artefact" not in record:
+        return True
+    name = f"{ARTEFACTS}/{record['key']}.npz"
+    with suppress(OSError):
+        content = (source / name).read_bytes()
+        (target / ARTEFACTS).mkdir(exist_ok=True)
+        write_atomically(target / name, lambda file: file.write(content))
+        return True
+    return False

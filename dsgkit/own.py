@@ -1,0 +1,122 @@
+"""Classes and objects of a user's own, named in configs by ``module:attribute``."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dsgkit.errors import ConfigError
+from dsgkit.hints import did_you_mean, nearest_or_all, shown
+from dsgkit.origin import one_line, shown_path
+
+_NAME = r"[^\W\d]\w*"
+_IMPORT_PATH = re.compile(rf"({_NAME}(?:\.{_NAME})*):({_NAME})")
+
+
+def is_import_path(kind: str) -> bool:
+    """Tell whether something is meant by ``module:attribute`` rather than by a name."""
+    return ":" in kind
+
+
+def find_own(import_path: str, noun: str, accepts: Callable[[Any], bool], example: str) -> Any:
+    """Import what a config names.
+
+    Parameters
+    ----------
+    import_path : str
+        ``module:attribute``. The module is looked for on ``sys.path`` and then in the current
+        folder, which is added to ``sys.path``.
+    noun : str
+        What it is to be, such as ``class``.
+    accepts : callable
+        Tells whether an object is one.
+    example : str
+        An import path, for the error.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such thing, or importing it fails.
+    """
+    match = _IMPORT_PATH.fullmatch(import_path)
+    if match is None:
+        raise ConfigError(f"{import_path!r} is not an import path, such as {example}")
+    return _find(_import(match[1]), match[2], noun, accepts)
+
+
+def _import(name: str) -> ModuleType:
+    folder = str(Path.cwd())
+    if not {folder, ""} & set(sys.path):
+        sys.path.append(folder)  # last, so that no file there takes a library's place
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise _import_error(name, error) from error
+        near = did_you_mean(name.removesuffix(".py"), [path.stem for path in Path().glob("*.py")])
+        raise ConfigError(
+            f"module {name!r} is neither on sys.path nor in {folder}{near}"
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise _import_error(name, error) from error
+
+
+def _import_error(name: str, error: BaseException) -> ConfigError:
+    return ConfigError(f"importing {name!r} raises {one_line(error)}")
+
+
+def _find(module: ModuleType, name: str, noun: str, accepts: Callable[[Any], bool]) -> Any:
+    found = getattr(module, name, None)
+    if accepts(found):
+        return found
+    place = shown_path(module.__file__) if module.__file__ else module.__name__
+    if found is not None:
+        kind = "class" if isinstance(found, type) else type(found).__name__
+        raise ConfigError(f"{name!r} in {place} is not a {noun} but {_a(kind)}")
+    others = [
+        other
+        for other, value in vars(module).items()
+        if accepts(value) and str(value.__module__).startswith(module.__name__)
+    ]
+    hint = nearest_or_all(name, others) if others else ""
+    raise ConfigError(f"{place} has no {noun} {name!r}{hint}")
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+@functools.cache  # of the class: its source is read when it is imported, not when edited later
+def version_of(cls: Any) -> int | str:
+    """Return the class attribute ``version`` or else a hash of the file that defines a class.
+
+    Raises
+    ------
+    ConfigError
+        If the version is none, or there is no such file.
+    """
+    version: Any = getattr(cls, "version", None)
+    if version is None:
+        return _source_hash(cls)
+    if isinstance(version, bool) or not isinstance(version, int | str):
+        raise ConfigError(
+            f"{cls.__name__}.version must be a whole number or text, got {shown(version)}"
+        )
+    return version
+
+
+def _source_hash(cls: Any) -> str:
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    if file is None:
+        raise ConfigError(
+            f"{cls.__name__} comes from no file that could be watched for changes"
+            "; give the class a `version`, a number to raise when its results change"
+        )
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]

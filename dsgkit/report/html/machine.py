@@ -1,0 +1,131 @@
+"""The environments that results were made in, and where the time went."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from dsgkit.report.formats import Cell, Layout
+from dsgkit.report.numbers import NONE
+from dsgkit.report.summary import Summary
+
+UNNAMED = "not recorded"
+PHASES = ("load", "compile", "search", "fit", "predict", "evaluate")
+
+
+class Row(NamedTuple):
+    """A property of environments: its value in each, and whether they are not all the same."""
+
+    name: str
+    texts: list[str]
+    differs: bool
+
+
+class Environments(NamedTuple):
+    """A table of environments, under the names that records refer to them by."""
+
+    names: list[str]
+    rows: list[Row]
+
+
+@dataclass
+class _Used:
+    """An environment, and how many cells of which experiment were made in it."""
+
+    name: str
+    properties: dict[str, str]
+    cells: Counter[str] = field(default_factory=Counter)
+
+
+def describe_environments(shown: Sequence[Summary]) -> Environments:
+    """Return all environments that records of the results refer to, side by side."""
+    used: dict[tuple[str, str], _Used] = {}
+    for one in shown:
+        for record in one.results.records:
+            name = record.get("environment")
+            # what is not said of a record is most likely true of the last run
+            described = one.results.environments[name] if name else one.results.environment
+            name = name or UNNAMED
+            key = (name, json.dumps(described, sort_keys=True))
+            used.setdefault(key, _Used(name, _flat(described))).cells[one.title] += 1
+    found = list(used.values())
+    rows = []
+    for name in dict.fromkeys(name for one in found for name in one.properties):
+        texts = [one.properties.get(name, NONE) for one in found]
+        rows.append(Row(name, texts, len(set(texts)) > 1))
+    cells = [", ".join(f"{title}: {n:,}" for title, n in one.cells.items()) for one in found]
+    if found:
+        rows.append(Row("cells", cells, differs=False))
+    return Environments([one.name for one in found], rows)
+
+
+def _flat(described: Mapping[str, Any]) -> dict[str, str]:
+    """Return the properties in words, those of a nested mapping among them."""
+    found: dict[str, str] = {}
+    for name, value in described.items():
+        if isinstance(value, Mapping):
+            found |= _flat(value)
+        else:
+            found[name.replace("_", " ")] = "unknown" if value is None else str(value)
+    return found
+
+
+class Bar(NamedTuple):
+    """The phases of a solver as parts of a line: name, seconds in words, percent of the longest."""
+
+    label: str
+    parts: list[tuple[str, str, float]]
+
+
+class Clocks(NamedTuple):
+    """Seconds per solver and phase: a table, the sums of its columns, and the same drawn."""
+
+    table: Layout
+    total: list[Cell]
+    bars: list[Bar]
+
+
+def clocks(summary: Summary) -> Clocks | None:
+    """Sum up the clocks of all cells by solver and phase; None if nothing was clocked."""
+    seconds = _sums(summary)
+    found = dict.fromkeys(phase for spent in seconds.values() for phase in spent)
+    phases = [phase for phase in dict.fromkeys([*PHASES, *found]) if phase in found]
+    if not phases:
+        return None
+    longest = max(spent.total() for spent in seconds.values()) or 1.0
+    table = Layout(
+        "Seconds spent in cells, summed over hyper-parameter searches and fits, cells without "
+        "a value included. Cells that ran at the same time count in full.",
+        ["Solver", *(phase.capitalize() for phase in phases), "Total"],
+        [[Cell(label), *_cells(spent, phases)] for label, spent in seconds.items()],
+    )
+    total = [Cell("Total"), *_cells(sum(seconds.values(), Counter()), phases)]
+    bars = [
+        Bar(label, [(name, _text(spent[name]), 100 * spent[name] / longest) for name in phases])
+        for label, spent in seconds.items()
+    ]
+    return Clocks(table, total, bars)
+
+
+def _sums(summary: Summary) -> dict[str, Counter[str]]:
+    """Return the seconds per phase of each solver; a cell that stands for two counts once."""
+    names = summary.names
+    seconds: dict[str, Counter[str]] = {name: Counter() for name in names.values()}
+    for record in {record["key"]: record for record in summary.results.records}.values():
+        name = names.get(record["solver"], record["solver"])
+        seconds.setdefault(name, Counter()).update(record.get("times") or {})
+    return {name: spent for name, spent in seconds.items() if spent}
+
+
+def _cells(spent: Counter[str], phases: Sequence[str]) -> list[Cell]:
+    """Return the seconds of each phase and their sum."""
+    values = [*(spent[phase] for phase in phases), spent.total()]
+    return [Cell(_text(value), value=value) for value in values]
+
+
+def _text(seconds: float) -> str:
+    """Return seconds with one digit after the point, so that columns align."""
+    return "<0.1" if 0 < seconds < 0.05 else f"{seconds:,.1f}"

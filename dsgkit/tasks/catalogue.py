@@ -1,0 +1,44 @@
+"""Names of the learning settings, without importing any of them."""
+
+from __future__ import annotations
+
+import pkgutil
+from typing import cast
+
+from dsgkit.errors import ConfigError
+from dsgkit.hints import nearest_or_all
+from dsgkit.own import is_import_path
+from dsgkit.tasks.base import Task
+
+TASKS = {
+    "semi_supervised_auc": "dsgkit.tasks.semi_supervised_auc:TASK",
+    "semi_supervised_svm": "dsgkit.tasks.semi_supervised_svm:TASK",
+}
+"""Where the task of each kind is defined."""
+
+
+def get(kind: str) -> Task:
+    """Return the task called ``kind``, or the one of a user's own at an import path.
+
+    Raises
+    ------
+    ConfigError
+        If there is none; the text names the nearest one, or what is wrong with the user's.
+    """
+    if kind in TASKS:
+        return cast(Task, pkgutil.resolve_name(TASKS[kind]))
+    if is_import_path(kind):
+        from dsgkit.tasks.user import load
+
+        return load(kind)
+    raise ConfigError(f"unknown task {kind!r}{nearest_or_all(kind, TASKS)}")
+
+
+def version(kind: str) -> int | str:
+    """Return what is part of every cell's identity, so that a changed task runs its cells again."""
+    task = get(kind)
+    if not is_import_path(kind):
+        return task.version
+    from dsgkit.tasks.user import version
+
+    return version(task)

@@ -1,0 +1,111 @@
+"""Learning a ranking from labelled and unlabelled rows.
+
+A model is searched by cross-validation on the labelled rows, each fold with all unlabelled ones
+(Shi et al., IJCAI 2019), and judged by its AUC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Trial, Work
+from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.metrics import auc
+from dsgkit.tasks.semi_supervised import (
+    CLASS_PROPORTION,
+    TEST_ROWS,
+    UNLABELED,
+    UNLABELED_ROWS,
+    SemiSupervisedSpec,
+    SemiSupervisedTrial,
+)
+
+AUC = Measure(
+    name="auc",
+    title="AUC",
+    word="AUC",
+    where=UNLABELED_ROWS,
+    better="higher",
+    digits=3,
+    output="auc",
+    file="auc",
+)
+
+
+class AUCSpec(SemiSupervisedSpec):
+    """The protocol of a ranking."""
+
+    @property
+    def selection(self) -> str:
+        """How hyper-parameters are chosen."""
+        return f"{self.folds}-fold cross-validation by AUC"
+
+
+class AUCTrial(SemiSupervisedTrial):
+    """A trial of a ranking."""
+
+    def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
+        """Return the AUC of every point on the held-out labelled rows of every fold."""
+        split = self.split
+        values = estimator.fit_points(points, folds=split.folds, **self.training(at))
+        return fold_scores(np.asarray(values), split.y, split.folds)
+
+    def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
+        """Return the cost of training every point on every fold; scoring is nothing beside it."""
+        n_models = n_points * self._spec.folds
+        cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
+        return Work(cost.flops, 0.0, cost.memory)
+
+    def score(self, y: Any, values: NDArray[np.floating]) -> dict[str, float | None]:
+        """Return the AUC; None where the rows hold one class only."""
+        return {AUC.name: auc(y, values) if len(np.unique(y)) == 2 else None}
+
+
+def fold_scores(
+    values: NDArray[np.float64], y: NDArray[np.integer], folds: Sequence[NDArray[np.integer]]
+) -> Scores:
+    """Score out-of-fold values by AUC.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_points, n_labeled)
+        NaN where a point has no solution.
+    y : ndarray of shape (n_labeled,)
+    folds : sequence of int arrays
+
+    Returns
+    -------
+    list of list of float or None
+        Per point and fold; None where the fold holds one class only, or the point has no solution.
+    """
+    return [[_fold_score(row[fold], y[fold]) for fold in folds] for row in values]
+
+
+def _fold_score(values: NDArray[np.float64], y: NDArray[np.integer]) -> float | None:
+    if not np.isfinite(values).all() or len(np.unique(y)) < 2:
+        return None
+    return auc(y, values)
+
+
+class SemiSupervisedAUC:
+    """The learning setting."""
+
+    kind: ClassVar[str] = "semi_supervised_auc"
+    version: ClassVar[int | str] = 1
+    Spec: ClassVar[type[ProtocolSpec]] = AUCSpec
+    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED,)
+    measures: ClassVar[tuple[Measure, ...]] = (AUC, AUC.on(TEST_ROWS, "test"))
+    chooses: ClassVar[str] = AUC.name
+    outputs: ClassVar[tuple[str, ...]] = ("auc_table", "time_table", "auc_boxplot", "time_curve")
+    words: ClassVar[tuple[str, ...]] = (CLASS_PROPORTION,)
+
+    def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
+        """Return a trial of a dataset."""
+        return AUCTrial(dataset, spec, seed)
+
+
+TASK = SemiSupervisedAUC()

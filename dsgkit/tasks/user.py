@@ -1,0 +1,69 @@
+"""Tasks of a user's own: objects outside of the package, named by their import path."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, cast
+
+from dsgkit.errors import ConfigError
+from dsgkit.hints import nearest_or_all, shown
+from dsgkit.own import find_own, version_of
+from dsgkit.tasks.base import Axis, ProtocolSpec, Task
+from dsgkit.tasks.measures import STANDARD, Measure, outputs_of
+
+_EXAMPLE = "my_module:MY_TASK"
+_DECLARED = ("Spec", "axes", "measures", "chooses", "outputs", "words", "trial")
+
+
+def load(import_path: str) -> Task:
+    """Return the task at ``module:attribute``, having checked what it declares.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, importing it fails, or the runner cannot use it.
+    """
+    task = find_own(import_path, "task", _is_task, _EXAMPLE)
+    _check(task, import_path)
+    return cast(Task, task)
+
+
+@functools.cache  # of the class: its source is read when it is imported, not when edited later
+def _version(cls: type) -> int | str:
+    return version_of(cls)
+
+
+def version(task: Task) -> int | str:
+    """Return the ``version`` of a task's class, or else a hash of the file that defines it."""
+    return _version(type(task))
+
+
+def _is_task(found: Any) -> bool:
+    return not isinstance(found, type) and callable(getattr(found, "trial", None))
+
+
+def _check(task: Any, path: str) -> None:
+    missing = [name for name in _DECLARED if not hasattr(task, name)]
+    if missing:
+        raise ConfigError(f"{path} lacks {', '.join(missing)}; see dsgkit.tasks.base.Task")
+    if not (isinstance(task.Spec, type) and issubclass(task.Spec, ProtocolSpec)):
+        raise ConfigError(
+            f"{path}.Spec must be a class derived from dsgkit.tasks.base.ProtocolSpec, "
+            f"got {shown(task.Spec)}"
+        )
+    _check_tuple(path, "axes", task.axes, Axis)
+    _check_tuple(path, "measures", task.measures, Measure)
+    _check_tuple(path, "words", task.words, str)
+    names = [measure.name for measure in task.measures if measure.better]
+    if task.chooses not in names:
+        hint = nearest_or_all(str(task.chooses), names)
+        raise ConfigError(f"{path}.chooses: no measure {task.chooses!r} with a better side{hint}")
+    known = outputs_of((*task.measures, *STANDARD), swept=bool(task.axes))
+    for name in task.outputs:
+        if name not in known:
+            raise ConfigError(f"{path}.outputs: no {name!r}{nearest_or_all(str(name), known)}")
+
+
+def _check_tuple(path: str, name: str, value: Any, kind: type) -> None:
+    if not isinstance(value, tuple) or not all(isinstance(item, kind) for item in value):
+        raise ConfigError(f"{path}.{name} must be a tuple of {kind.__name__}, got {shown(value)}")

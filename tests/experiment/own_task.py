@@ -1,0 +1,155 @@
+"""A learning setting of a user's own: supervised ridge regression, judged by its RMSE.
+
+Nothing is swept, lower is better, and no array or number is one of the package's settings.
+"""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from dsgkit.costs import Cost
+from dsgkit.errors import DataError
+from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
+from dsgkit.tasks.base import Judgement, ProtocolSpec, Work
+from dsgkit.tasks.measures import Measure
+
+RMSE = Measure(
+    name="rmse",
+    title="RMSE",
+    word="RMSE",
+    where="held-out rows",
+    better="lower",
+    output="rmse",
+    file="rmse",
+)
+
+
+class RidgeSpec(ProtocolSpec):
+    held_out: float = 0.25
+    parts: int = 3
+
+    only_for_search: ClassVar = ("parts",)
+
+    @property
+    def setting(self):
+        return f"{self.held_out:.0%} of the rows held out"
+
+    @property
+    def selection(self):
+        return f"{self.parts}-fold cross-validation by RMSE"
+
+
+def rmse(target, values):
+    return float(np.sqrt(np.mean((np.asarray(values) - target) ** 2)))
+
+
+class RidgeTrial:
+    """Predicts the first column from the others."""
+
+    words: ClassVar = {"mean_square": 0.25}
+
+    def __init__(self, dataset, spec, seed):
+        self._n_held_out = int(spec.held_out * len(dataset.y))
+        if self._n_held_out < 2:
+            raise DataError(f"dataset {dataset.name}: too few rows to hold some out")
+        self._dataset, self._spec, self._seed = dataset, spec, seed
+        self.sizes = {}
+
+    def rows(self):
+        rows = np.random.default_rng(self._seed).permutation(len(self._dataset.y))
+        X = np.asarray(self._dataset.X)[rows]
+        return X[:, 1:], X[:, 0]
+
+    def counts(self, at):
+        return {"n_rows": len(self._dataset.y) - self._n_held_out}
+
+    def training(self, at):
+        X, target = self.rows()
+        return {"X": X[self._n_held_out :], "target": target[self._n_held_out :]}
+
+    def search(self, estimator, at, points):
+        X, target = self.training(at).values()
+        folds = np.arange(len(X)) % self._spec.parts
+        return [
+            [
+                rmse(target[folds == k], self._without(estimator, point, folds == k, X, target))
+                for k in range(self._spec.parts)
+            ]
+            for point in points
+        ]
+
+    def _without(self, estimator, point, held_out, X, target):
+        model = clone(estimator).set_params(**point).fit(X=X[~held_out], target=target[~held_out])
+        return model.decision_function(X[held_out])
+
+    def search_work(self, estimator, at, n_points):
+        n_models = n_points * self._spec.parts
+        cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
+        return Work(cost.flops, 0.0, cost.memory)
+
+    def fit(self, estimator, at, clock):
+        training = self.training(at)
+        with clock.phase("fit"):
+            estimator.fit(**training)
+
+    def fit_work(self, estimator, at):
+        return self.search_work(estimator, at, 1)
+
+    def judge(self, model, at, clock):
+        X, target = self.rows()
+        with clock.phase("assign"):
+            values = model.decision_function(X[: self._n_held_out])
+        return Judgement(
+            {"rmse": rmse(target[: self._n_held_out], values)},
+            trace=[{"seconds": 0.5, "rmse": 1.0}, {"seconds": 1.0, "rmse": 0.5}],
+            artefact={"coefficients": model.coef_},
+        )
+
+
+class RidgeTask:
+    kind: ClassVar = "tests.experiment.own_task:RIDGE"
+    Spec: ClassVar = RidgeSpec
+    axes: ClassVar = ()
+    measures: ClassVar = (RMSE,)
+    chooses: ClassVar = "rmse"
+    outputs: ClassVar = ("rmse_table", "rmse_boxplot", "time_table")
+    words: ClassVar = ("mean_square",)
+
+    def trial(self, dataset, spec, seed):
+        return RidgeTrial(dataset, spec, seed)
+
+
+RIDGE = RidgeTask()
+
+
+class Ridge(BaseEstimator):
+    """Least squares with a penalty; a larger one makes the smoother function."""
+
+    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
+    tasks: ClassVar = (RidgeTask.kind,)
+    version: ClassVar = 1
+
+    def __init__(self, lam=1.0):
+        self.lam = lam
+
+    def fit(self, X, target):
+        penalty = self.lam * np.eye(X.shape[1])
+        self.coef_ = np.linalg.solve(X.T @ X + penalty, X.T @ target)
+        return self
+
+    def decision_function(self, X):
+        return X @ self.coef_
+
+    def fit_points(self, points, *, folds=None, **training):
+        raise NotImplementedError("the task does without")
+
+    def cost(self, n_inputs, *, n_models=1, n_rows):
+        return Cost(2.0 * n_rows * n_inputs**2 * n_models, 8 * n_rows * n_inputs)
+
+
+class Mean(Ridge):
+    """The same, with so large a penalty that little is learnt."""
+
+    def __init__(self, lam=1e6):
+        self.lam = lam

@@ -1,0 +1,191 @@
+"""The proof that runner and reports know no learning setting: one of a user's own, all the way."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import yaml
+
+from dsgkit.config import load_experiment
+from dsgkit.data import load_dataset
+from dsgkit.errors import ConfigError
+from dsgkit.experiment.plan import make_plan
+from dsgkit.experiment.results import load_results
+from dsgkit.experiment.runner import run_experiment
+from dsgkit.experiment.selection import best_point
+from dsgkit.random.seeds import derive_seed
+from tests.experiment.own_task import RidgeTrial, rmse
+from tests.experiment.runs import dsg, stored
+
+KIND = "tests.experiment.own_task:RIDGE"
+CONFIG = {
+    "dataset": {"path": "rows.csv", "loader": "delimited"},
+    "protocol": {"kind": KIND, "trials": 3},
+    "solvers": {
+        "ridge": {
+            "kind": "tests.experiment.own_task:Ridge",
+            "grid": {"lam": [0.01, "mean_square", 100.0]},
+        },
+        "mean": {"kind": "tests.experiment.own_task:Mean"},
+    },
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 3))
+    X[:, 0] = X @ [0, 2, -1] + 0.05 * rng.normal(size=80)
+    rows = np.column_stack([X, X[:, 0] > X[:, 0].mean()])
+    np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", fmt="%.5f")
+    (tmp_path / "ridge.yaml").write_text(yaml.safe_dump(CONFIG))
+    return tmp_path
+
+
+def experiment_of(folder, *overrides):
+    return load_experiment(folder / "ridge.yaml", overrides=overrides)
+
+
+def test_a_task_of_ones_own_goes_all_the_way(folder):
+    """By the command line, in processes of its own."""
+    code, out, err = dsg(folder, "run", "ridge.yaml", "--report", "page.html")
+    assert code == 0, err
+    results = folder / "results" / "ridge"
+    lines = out.splitlines()
+    assert any("RMSE on the held-out rows" in line for line in lines)
+    assert any(line.startswith("9 cells computed, 0 reused") for line in lines)
+    assert (results / "tables" / "rmse_table.csv").is_file()
+    assert list((results / "figures").glob("rmse_boxplot*.pdf"))
+    page = (folder / "page.html").read_text()
+    assert "RMSE" in page and "AUC" not in page and "labelled" not in page
+
+    code, out, err = dsg(folder, "status", "results/ridge")
+    assert (code, err) == (0, "")
+    assert "9 of 9 cells have a result; finished" in out
+
+    shutil.copytree(results, folder / "other")
+    code, out, err = dsg(folder, "compare", "results/ridge", "other")
+    assert code == 0, err
+    assert "RMSE" in out
+
+    code, out, err = dsg(folder, "run", "ridge.yaml", "--dry-run")
+    assert code == 0, err
+    assert "ridge: 9 cells" in out
+    code, out, err = dsg(folder, "run", "ridge.yaml")
+    assert "0 cells computed, 9 reused" in out
+
+
+@pytest.mark.usefixtures("in_process")
+def test_its_records_are_what_the_task_says(folder):
+    """The search and the fits done again by hand."""
+    experiment = experiment_of(folder)
+    outcome = run_experiment(experiment, folder / "ridge")
+    assert outcome.failures == []
+    dataset = load_dataset(experiment.dataset)
+    records = stored(folder / "ridge")
+    assert {json.dumps(record["at"]) for record in records} == {"{}"}
+    for trial in range(3):
+        search, fit = (
+            next(
+                r for r in records if (r["solver"], r["kind"], r["trial"]) == ("ridge", kind, trial)
+            )
+            for kind in ("search", "fit")
+        )
+        means = dict(zip([p["lam"] for p in search["points"]], search["fold_scores"], strict=True))
+        best = min(means, key=lambda lam: np.mean(means[lam]))
+        assert fit["params"] == {"lam": best}
+        lam = 0.25 if best == "mean_square" else best
+        assert fit["estimator"]["lam"] == lam
+        seed = derive_seed(experiment.seed, "split", trial)
+        own = experiment.task.trial(dataset, experiment.protocol, seed)
+        X, target = own.rows()
+        assert isinstance(own, RidgeTrial)
+        A = X[20:].T @ X[20:] + lam * np.eye(2)
+        expected = rmse(target[:20], X[:20] @ np.linalg.solve(A, X[20:].T @ target[20:]))
+        assert fit["scores"] == {"rmse": pytest.approx(expected, rel=1e-6)}
+        assert fit["full"] is True
+        assert fit["trace"][1] == {"seconds": 1.0, "rmse": 0.5}
+        assert set(fit["times"]) >= {"fit", "assign"}
+
+
+@pytest.mark.usefixtures("in_process")
+def test_arrays_for_pictures_lie_beside_the_records_and_are_copied_along(folder):
+    experiment = experiment_of(folder)
+    run_experiment(experiment, folder / "results" / "one")
+    for name in ("one", "two"):
+        outcome = run_experiment(experiment, folder / "results" / name)
+        assert outcome.computed == 0
+        fits = [r for r in stored(folder / "results" / name) if r["kind"] == "fit"]
+        for fit in fits:
+            assert fit["artefact"] == f"artefacts/{fit['key']}.npz"
+            with np.load(folder / "results" / name / fit["artefact"]) as arrays:
+                assert arrays["coefficients"].shape == (2,)
+    for path in (folder / "results" / "one" / "artefacts").iterdir():
+        path.unlink()
+    shutil.rmtree(folder / "results" / "two")
+    again = run_experiment(experiment, folder / "results" / "two")
+    assert again.computed == 6  # the fits, whose arrays are nowhere
+
+
+@pytest.mark.usefixtures("in_process")
+def test_results_have_its_measures_and_no_size(folder):
+    run_experiment(experiment_of(folder), folder / "ridge")
+    results = load_results(folder / "ridge")
+    assert [m.name for m in results.task.measures] == ["rmse", "fit_seconds", "peak_memory"]
+    assert results.task.axis is None
+    assert results.task.setting == "25% of the rows held out"
+    assert (results.cells["size"] == 0).all()
+    assert results.cells["rmse"].between(0, 2).all()
+    assert results.trials == 3
+    ridge, mean = (results.cells.query(f"solver == '{name}'")["rmse"] for name in ("ridge", "mean"))
+    assert ridge.max() < mean.min()
+
+
+def test_lower_is_better_where_the_measure_says_so():
+    points = [{"lam": 1.0}, {"lam": 2.0}, {"lam": 3.0}]
+    scores = [[0.5, 0.3], [0.2, 0.2], [0.2, 0.2]]
+    chosen = {
+        (better, side): best_point(points, scores, better=better, smoother={"lam": side})[0]["lam"]
+        for better in ("higher", "lower")
+        for side in ("larger", "smaller")
+    }
+    assert chosen == {
+        ("higher", "larger"): 1.0,
+        ("higher", "smaller"): 1.0,
+        ("lower", "larger"): 3.0,
+        ("lower", "smaller"): 2.0,
+    }
+
+
+def keys(folder, *overrides):
+    experiment = experiment_of(folder, *overrides)
+    cells = make_plan(experiment, load_dataset(experiment.dataset))
+    return {(c.solver, c.kind): c.key for c in cells if c.trial == 0}
+
+
+def test_what_is_for_searches_alone_is_no_part_of_other_fits(folder):
+    before, after = keys(folder), keys(folder, "protocol.parts=4")
+    assert before["mean", "fit"] == after["mean", "fit"]
+    assert before["ridge", "fit"] != after["ridge", "fit"]
+    assert not set(before.values()) & set(keys(folder, "protocol.held_out=0.5").values())
+
+
+@pytest.mark.parametrize(
+    ("overrides", "text"),
+    [
+        (["protocol.held=1"], "unknown key 'held' (did you mean 'held_out'?)"),
+        (["sweep.rows=[1]"], "unknown key 'rows'; the task has nothing to vary"),
+        (["solvers.ridge.search_at.rows=5"], "unknown key 'rows'"),
+        (["outputs=[auc_table]"], "unknown output 'auc_table'"),
+        (["outputs=[rmse_curve]"], "unknown output 'rmse_curve'"),
+        (["solvers.samult={}"], f"samult is for semi_supervised_auc, not {KIND}"),
+        (["protocol.kind=tests.experiment.own_task:RIDGES"], "has no task 'RIDGES' (did you mean"),
+        (["protocol.kind=semi_supervised"], "unknown task 'semi_supervised' (did you mean 'semi_s"),
+    ],
+)
+def test_a_config_is_checked_by_its_task(folder, overrides, text):
+    with pytest.raises(ConfigError) as error:
+        experiment_of(folder, *overrides)
+    assert text in str(error.value)
