@@ -377,7 +377,7 @@ def prepare(name: str) -> None:
     from dsgkit.data import commands
 
     dataset = commands.prepare(name)
-    click.echo(f"{name}: {len(dataset.y):,} rows, {dataset.n_features} features, ready")
+    click.echo(f"{name}: {len(dataset.X):,} rows, {dataset.n_features} features, ready")
 
 
 @data.command()

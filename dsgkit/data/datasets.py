@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -68,15 +69,13 @@ class Dataset:
         Its name in configs, and for people.
     X : memmap of float32, shape (n, d)
         All training rows, unscaled.
-    y : ndarray of shape (n,)
-        What the target makes of their labels: int8 -1 or +1 of a `Binary` one.
-    X_test, y_test : like X and y, or None
+    X_test : like X, or None
         The official test split, where there is one.
     labels : ndarray of float64 (a memmap) or of text, shape (n,)
         The labels of the training rows as the file has them.
     labels_test : like labels, or None
     target : Target
-        What made ``y`` of ``labels``.
+        What makes ``y`` of ``labels``.
     minimum, maximum : ndarray of float64, shape (d,)
         Of each column, over all training rows.
     content_hash : str
@@ -86,9 +85,7 @@ class Dataset:
     name: str
     title: str
     X: NDArray[np.float32]
-    y: NDArray[Any]
     X_test: NDArray[np.float32] | None
-    y_test: NDArray[Any] | None
     labels: NDArray[Any]
     labels_test: NDArray[Any] | None
     target: Target
@@ -100,6 +97,28 @@ class Dataset:
     def n_features(self) -> int:
         """Number of columns."""
         return self.X.shape[1]
+
+    @functools.cached_property
+    def y(self) -> NDArray[Any]:
+        """Labels of the training rows as the target makes them: -1 or +1 of a `Binary` one.
+
+        Raises
+        ------
+        DataError
+            When the labels do not suit the target.
+        """
+        return self._targeted(self.labels, "")
+
+    @functools.cached_property
+    def y_test(self) -> NDArray[Any] | None:
+        """Labels of the test rows, likewise."""
+        return None if self.labels_test is None else self._targeted(self.labels_test, " (test)")
+
+    def _targeted(self, labels: NDArray[Any], part: str) -> NDArray[Any]:
+        try:
+            return self.target.apply(labels, self.labels)
+        except ValueError as error:
+            raise DataError(f"dataset {self.name}{part}: {error}") from error
 
     @property
     def identity(self) -> list[Any]:
@@ -168,7 +187,7 @@ def load_dataset(spec: DatasetSpec) -> Dataset:
     MissingDataError
         When a file is not on this machine and cannot be downloaded.
     DataError
-        When a file, or the spec itself, cannot be used, and when the labels do not suit the target.
+        When a file, or the spec itself, cannot be used.
     """
     return open_dataset(resolve(spec))
 
@@ -208,14 +227,11 @@ def _open(info: DatasetInfo, folder: Path, meta: dict[str, Any]) -> Dataset:
     X, labels = _part(folder, meta, "train")
     X_test, labels_test = _part(folder, meta, "test") if "test" in meta["parts"] else (None, None)
     train = meta["parts"]["train"]
-    y = _targeted(info, "", labels, labels)
     return Dataset(
         name=info.name,
         title=info.title,
         X=X,
-        y=y,
         X_test=X_test,
-        y_test=None if labels_test is None else _targeted(info, " (test)", labels_test, labels),
         labels=labels,
         labels_test=labels_test,
         target=info.target,
@@ -230,15 +246,6 @@ def _part(
 ) -> tuple[NDArray[np.float32], NDArray[Any]]:
     X, stored = open_part(folder, part)
     return X, raw_labels(stored, meta["parts"][part]["texts"])
-
-
-def _targeted(
-    info: DatasetInfo, part: str, labels: NDArray[Any], training: NDArray[Any]
-) -> NDArray[Any]:
-    try:
-        return info.target.apply(labels, training)
-    except ValueError as error:
-        raise DataError(f"dataset {info.name}{part}: {error}") from error
 
 
 def resolve(spec: DatasetSpec) -> DatasetInfo:
