@@ -40,7 +40,8 @@ def test_numbers_are_those_of_plain_python(invent, make, tmp_path):
         values = [
             record["scores"]["auc"]
             for record in records
-            if (record["label"], str(record["at"]["unlabeled"])) == (row["solver"], row["unlabeled"])
+            if (record["label"], str(record["at"]["unlabeled"]))
+            == (row["solver"], row["unlabeled"])
             and record["status"] == "ok"
         ]
         n = int(row["unlabeled"])
