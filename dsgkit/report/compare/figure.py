@@ -81,11 +81,11 @@ def _draw_panel(
             _draw_ratio(axes, x, effect, styles[effect.solver], comparison.paired)
         else:
             _draw_difference(axes, x, measure, effect, styles[effect.solver])
-    swept = comparison.axis is not None
-    axes.set_xticks(range(len(sizes)), [short_count(n) if swept else "" for n in sizes])
+    axis = comparison.axis
+    axes.set_xticks(range(len(sizes)) if axis else [], map(short_count, sizes) if axis else [])
     axes.set_xlim(-0.5, len(sizes) - 0.5)
     axes.grid(visible=False, axis="x")
-    axes.set_xlabel(comparison.axis.title if comparison.axis else "")
+    axes.set_xlabel(axis.title if axis else "")
     axes.set_ylabel("B / A" if is_ratio(measure) else "B − A")
     if is_ratio(measure):
         _set_ratio_axis(axes)
