@@ -54,7 +54,7 @@ class Drawing:
 
 def draw(shown: Sequence[Summary], folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Draw the figures of what is summed up, see `dsgkit.report.draw_figures`."""
-    if not any((one.results.cells["status"] == "ok").any() for one in shown):
+    if not any(one.finished for one in shown):
         folders = ", ".join(str(one.results.folder) for one in shown)
         raise ResultsError(f"{folders}: no fit has finished, so there is nothing to draw")
     return [

@@ -100,22 +100,19 @@ def solver_styles(kinds: Mapping[str, str]) -> dict[str, SolverStyle]:
     kinds : mapping of str to str
         The kind of every solver by its name.
     """
-    free = [*LOOKS, *_mixed()]
-    chosen: dict[str, SolverStyle] = {}
-    # Kinds with a look of their own come first, so that no other solver takes it.
-    for name in sorted(kinds, key=lambda name: (kinds[name] not in OWN, name)):
-        look = next((look for look in _wishes(kinds[name], name) if look in free), free[0])
-        free.remove(look)
-        chosen[name] = look
-    return {name: chosen[name] for name in kinds}
-
-
-def _wishes(kind: str, name: str) -> list[SolverStyle]:
-    """Return the looks that a solver would have, the one it has where it can first."""
-    own = [LOOKS[OWN[kind]]] if kind in OWN else []
+    first: dict[str, str] = {}
+    for name in sorted(kinds):
+        if kinds[name] in OWN:
+            first.setdefault(kinds[name], name)
+    chosen = {name: LOOKS[OWN[kind]] for kind, name in first.items()}
+    free = [look for look in (*LOOKS, *_mixed()) if look not in chosen.values()]
     shared = LOOKS[len(OWN) :]
-    first = zlib.crc32(f"{kind} {name}".encode()) % len(shared)
-    return [*own, *shared[first:], *shared[:first]]
+    for name in sorted(kinds.keys() - chosen.keys()):
+        place = zlib.crc32(f"{kinds[name]} {name}".encode()) % len(shared)
+        wishes = (*shared[place:], *shared[:place], *free)
+        chosen[name] = next(look for look in wishes if look in free)
+        free.remove(chosen[name])
+    return chosen
 
 
 def _mixed() -> Iterator[SolverStyle]:

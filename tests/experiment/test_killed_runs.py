@@ -14,7 +14,9 @@ import pytest
 from matplotlib.text import Text
 
 from dsgkit.experiment.results import load_results
-from dsgkit.report.figures import time_curve
+from dsgkit.report.curves import curve
+from dsgkit.report.summary import summarise
+from dsgkit.tasks.measures import TIME
 from tests.experiment.runs import (
     all_gone,
     behaving,
@@ -306,7 +308,9 @@ def test_three_cells_end_badly_among_twenty(tmp_path):
     assert "23 cells computed, 0 reused" in out
     for name in ("auc_boxplot", "time_curve"):
         assert (results / "figures" / f"{name}.pdf").stat().st_size > 1000
-    told = {text.get_text() for text in time_curve([load_results(results)]).findobj(Text)}
+    told = {
+        text.get_text() for text in curve(summarise([load_results(results)]), TIME).findobj(Text)
+    }
     assert {"crashed", "timeout", "memory"} <= told
     table = (results / "tables" / "auc_table.md").read_text()
     assert all(word in table for word in ("crashed", "timeout", "out of memory"))
