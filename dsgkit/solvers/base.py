@@ -299,4 +299,5 @@ class SemiSupervisedClassifier(SemiSupervisedEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row; a value of at least 0 is taken for positive."""
-        return self.classes_[(self.decision_function(X) >= 0).astype(int)]
+        positive = self.decision_function(X) >= 0
+        return self.classes_[positive.astype(int)]
