@@ -101,6 +101,7 @@ def test_help_needs_no_heavy_import():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 def test_run_writes_all_that_is_drawn_again_without_computing(dsg, toy, monkeypatch):
     code, out, err = dsg("run", "toy.yaml")
     assert code == 0, err
