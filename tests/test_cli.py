@@ -101,6 +101,7 @@ def test_help_needs_no_heavy_import():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
 def test_run_writes_all_that_is_drawn_again_without_computing(dsg, toy, monkeypatch):
     code, out, err = dsg("run", "toy.yaml")
     assert code == 0, err
@@ -123,6 +124,7 @@ def test_run_writes_all_that_is_drawn_again_without_computing(dsg, toy, monkeypa
     assert {p: p.read_bytes() for p in before} == before
 
 
+@pytest.mark.slow
 def test_several_results_side_by_side(dsg, toy, finished):
     both = ("results/toy", "other/toy")
     code, out, _ = dsg("table", *both, "--out", "together")
@@ -135,6 +137,7 @@ def test_several_results_side_by_side(dsg, toy, finished):
     assert "--out" in err
 
 
+@pytest.mark.slow
 def test_two_results_compared(dsg, toy, finished):
     code, out, err = dsg("compare", "results/toy", "other/toy", "--out", "diff")
     assert (code, err) == (0, "")
@@ -178,6 +181,7 @@ def test_names_that_cannot_be_made(dsg, toy, finished):
         one_error_line(outcome, str(folder), f"no finished fit has a value for {name}")
 
 
+@pytest.mark.slow
 def test_a_page_on_one_and_on_several_results(dsg, toy, finished):
     code, out, err = dsg("report", "results/toy")
     assert (code, out, err) == (0, "results/toy/report.html\n", "")
@@ -197,6 +201,7 @@ def test_a_page_on_one_and_on_several_results(dsg, toy, finished):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_resume_fresh_and_profiles(dsg, toy):
     toy.write_text(toy.read_text() + "profiles: {short: {protocol: {trials: 1}}}\n")
     assert "24 cells computed, 0 reused" in dsg(*BARE)[1]
@@ -307,6 +312,7 @@ def test_a_results_folder_that_cannot_be_written(dsg, toy):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_one_config_that_cannot_run_does_not_stop_the_others(dsg, toy):
     (toy.parent / "gone.yaml").write_text(toy.read_text().replace("toy.csv", "gone.csv"))
     code, out, err = dsg("run", "gone.yaml", "toy.yaml")
@@ -325,6 +331,7 @@ def test_fail_fast_is_for_all_configs(dsg, toy):
     assert "gone.csv" in err
 
 
+@pytest.mark.slow
 def test_one_page_on_all_that_could_run(dsg, toy):
     (toy.parent / "gone.yaml").write_text(toy.read_text().replace("toy.csv", "gone.csv"))
     code, out, _ = dsg("run", "gone.yaml", "toy.yaml", "--report", "all.html")
@@ -337,6 +344,7 @@ def test_one_page_on_all_that_could_run(dsg, toy):
     assert not (toy.parent / "none.html").exists()
 
 
+@pytest.mark.slow
 def test_status_of_runs(dsg, toy, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(SAMULT, "fit", lambda *_: 1 / 0)
