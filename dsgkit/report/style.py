@@ -52,6 +52,13 @@ OWN = {
 }
 """The places in `LOOKS` of kinds that are often drawn together; others share the places behind."""
 
+TICKS = {
+    "labelsize": 7.5,
+    "major.width": 0.6,
+    "minor.width": 0.4,
+    "major.size": 3,
+    "minor.size": 1.8,
+}
 RC = {
     "font.family": "serif",
     "font.serif": ["STIXGeneral"],
@@ -59,8 +66,7 @@ RC = {
     "font.size": 8,
     "axes.titlesize": 9,
     "axes.labelsize": 8.5,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5,
+    **{f"{axis}tick.{name}": size for axis in "xy" for name, size in TICKS.items()},
     "legend.fontsize": 8,
     "legend.frameon": False,
     "legend.handlelength": 2.8,
@@ -72,14 +78,6 @@ RC = {
     "axes.spines.right": False,
     "grid.color": "0.88",
     "grid.linewidth": 0.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
-    "xtick.major.size": 3,
-    "ytick.major.size": 3,
-    "xtick.minor.size": 1.8,
-    "ytick.minor.size": 1.8,
     "lines.linewidth": 1.2,
     "lines.markersize": 4,
     "hatch.linewidth": 0.5,

@@ -279,6 +279,9 @@ def test_only_what_is_asked_for_is_drawn(invent, make, tmp_path):
     assert not (tmp_path / "figures").exists()
     with pytest.raises(ResultsError, match="there is no figure 'error_boxplot'"):
         draw_figures([results], tmp_path, ["error_boxplot"])
+    for name in ("auc_test_boxplot", "auc_test_curve"):
+        with pytest.raises(ResultsError, match=f"no finished fit has a value for {name}"):
+            draw_figures([results], tmp_path, [name])
 
 
 def test_nothing_finished_is_nothing_to_draw(invent, make, tmp_path):

@@ -126,8 +126,8 @@ def _draw_marker(axes: Axes, x: float, y: float, effect: Effect, style: SolverSt
 
 def _set_ratio_axis(axes: Axes) -> None:
     """Set a log scale, which has halves and doubles as far from 1, from a half to 2 at least."""
+    low, high = axes.dataLim.intervaly
+    low, high = min(0.9 * low, 0.5), max(1.1 * high, 2.0)
     axes.set_yscale("log")
-    low, high = axes.get_ylim()
-    low, high = min(low, 0.5), max(high, 2.0)
     axes.set_ylim(low, high)
     set_log_ticks(axes.yaxis, high / low, "{:g}".format)
