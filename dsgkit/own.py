@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import re
@@ -110,6 +111,7 @@ def version_of(cls: Any) -> int | str:
     return version
 
 
+@functools.cache  # of the class: its source is read when it is imported, not when edited later
 def _source_hash(cls: Any) -> str:
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
     if file is None:

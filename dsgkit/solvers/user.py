@@ -62,7 +62,6 @@ def _described(import_path: str, solver: Any) -> SolverInfo:
     return SolverInfo(import_path, solver.__name__, import_path)
 
 
-@functools.cache  # of the class: its source is read when it is imported, not when edited later
 def version(solver: type) -> int | str:
     """Return what a class states as its version, or a hash of its file."""
     return version_of(solver)
