@@ -112,6 +112,7 @@ def version_of(cls: Any) -> int | str:
     return version
 
 
+@functools.cache  # of the class: its source is read when it is imported, not when edited later
 def _source_hash(cls: Any) -> str:
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
     if file is None:

@@ -22,14 +22,13 @@ TOY_CONFIG = {
         "scale": [0, 1],
         "trials": 2,
         "folds": 3,
-        "metric": "auc",
     },
     "sweep": {"unlabeled": [40, "all"]},
     "solvers": {
         "qsg_s2auc": {
             "params": {"batch_size": 16, "n_features": 8, "n_iterations": 20},
             "grid": {"lam": [0.25, 1.0], "sigma": [0.5, 2.0], "gamma": [0.0, 0.5]},
-            "search_unlabeled": 50,
+            "search_at": {"unlabeled": 50},
         },
         "samult": {"grid": {"lam": [0.25, 1.0], "sigma": [1.0], "gamma": [0.5]}},
         "pnu_auc": {

@@ -145,13 +145,13 @@ def _info(kind: str) -> catalogue.SolverInfo:
 
 
 def _stages(solver: Mapping[str, Any], values: _Values) -> Iterator[Stage]:
-    if "grid" in solver:
-        if "search" in solver:
+    if solver.get("grid") is not None:
+        if solver.get("search") is not None:
             raise problem("is short for a search of one stage, but there is `search` too", "grid")
         yield _stage(solver, values, solver.get("params", {}))
         return
     with _at("search"):
-        stages = solver.get("search", [])
+        stages = solver.get("search") or []
         if not isinstance(stages, list):
             raise problem(f"must be a list of stages, got {shown(stages)}")
         for i, stage in enumerate(stages):

@@ -7,7 +7,7 @@ from typing import cast
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all
-from dsgkit.own import is_import_path
+from dsgkit.own import is_import_path, version_of
 from dsgkit.tasks.base import Task
 
 TASKS = {
@@ -36,9 +36,4 @@ def get(kind: str) -> Task:
 
 def version(kind: str) -> int | str:
     """Return what is part of every cell's identity, so that a changed task runs its cells again."""
-    task = get(kind)
-    if not is_import_path(kind):
-        return task.version
-    from dsgkit.tasks.user import version
-
-    return version(task)
+    return version_of(type(get(kind)))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, cast
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all, shown
-from dsgkit.own import find_own, version_of
+from dsgkit.own import find_own
 from dsgkit.tasks.base import Axis, ProtocolSpec, Task
 from dsgkit.tasks.measures import STANDARD, Measure, outputs_of
 
@@ -26,16 +25,6 @@ def load(import_path: str) -> Task:
     task = find_own(import_path, "task", _is_task, _EXAMPLE)
     _check(task, import_path)
     return cast(Task, task)
-
-
-@functools.cache  # of the class: its source is read when it is imported, not when edited later
-def _version(cls: type) -> int | str:
-    return version_of(cls)
-
-
-def version(task: Task) -> int | str:
-    """Return the ``version`` of a task's class, or else a hash of the file that defines it."""
-    return _version(type(task))
 
 
 def _is_task(found: Any) -> bool:

@@ -10,6 +10,7 @@ dataset: {name: digits}
 solvers:
   samult:
     grid: {lam: 2^-3..2^3, sigma: 1}
+protocol: {kind: semi_supervised_auc}
 """
 
 
@@ -29,11 +30,12 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def message(folder):
-    """A function that returns the one line that is wrong with a config's text."""
+    """A function that returns the one line that is wrong with a config's text of some task."""
 
-    def of(text, **options):
+    def of(text, *, overrides=(), kind="semi_supervised_auc", **options):
+        stated = [f"protocol.kind={kind}"] if kind else []
         with pytest.raises(ConfigError) as error:
-            load_experiment(folder(text), **options)
+            load_experiment(folder(text), overrides=[*stated, *overrides], **options)
         assert "\n" not in str(error.value)
         return str(error.value)
 

@@ -1,13 +1,12 @@
 """Every kind of mistake in a config: its exact line, key and advice."""
 
-import sys
-
 import pytest
 
 from dsgkit.config import load_experiment
-from tests.config.conftest import MINIMAL
+from tests.config import conftest
 
 HEAD = "dataset: {name: digits}\n"
+MINIMAL = conftest.MINIMAL.removesuffix("protocol: {kind: semi_supervised_auc}\n")
 HUGE = "9" * 400
 TOO_LARGE = f"must be <= {2**63 - 1}, got {'9' * 57}..."
 SCALE = "must be two increasing numbers, such as [0, 1]"
@@ -62,10 +61,6 @@ def with_solver(lines):
             MINIMAL + "protocol:\n  trials:\n",
             "c.yaml:6: protocol.trials: must be a whole number, got null",
         ),
-        (
-            MINIMAL + "protocol: 3\n",
-            "c.yaml:5: protocol: must be a mapping of keys to values, got 3",
-        ),
         (MINIMAL + "outputs: auc_table\n", "c.yaml:5: outputs: must be a list, got 'auc_table'"),
         (
             "dataset: {name: 3}\n" + TAIL,
@@ -115,17 +110,16 @@ def with_solver(lines):
             f"c.yaml:5: seed: must be <= {2**64 - 1}, got {'9' * 57}...",
         ),
         (
-            with_solver(["grid: {sigma: 1}", f"search_unlabeled: {HUGE}"]),
-            f"c.yaml:5: solvers.samult.search_unlabeled: {TOO_LARGE}",
+            with_solver(["grid: {sigma: 1}", f"search_at: {{unlabeled: {HUGE}}}"]),
+            f"c.yaml:5: solvers.samult.search_at.unlabeled: {TOO_LARGE}",
         ),
         (
-            with_solver(["grid: {sigma: 1}", f"max_unlabeled: {HUGE}"]),
-            f"c.yaml:5: solvers.samult.max_unlabeled: {TOO_LARGE}",
+            with_solver(["grid: {sigma: 1}", f"at_most: {{unlabeled: {HUGE}}}"]),
+            f"c.yaml:5: solvers.samult.at_most.unlabeled: {TOO_LARGE}",
         ),
         (
             with_solver([f"grid: {{sigma: [{HUGE}]}}"]),
-            f"c.yaml:4: solvers.samult.grid.sigma.0: must be <= {sys.float_info.max}, "
-            f"got {'9' * 57}...",
+            f"c.yaml:4: solvers.samult.grid.sigma.0: must be a number > 0, got {'9' * 57}...",
         ),
         (
             with_solver([f"grid: {{sigma: -{HUGE}}}"]),
@@ -135,32 +129,6 @@ def with_solver(lines):
             with_solver([f"params: {{sigma: 1, gamma: {HUGE}}}"]),
             "c.yaml:4: solvers.samult.params.gamma: must be a number between 0 and 1, "
             f"got {'9' * 57}...",
-        ),
-        *(
-            (
-                HEAD + f"solvers: {{qsg_s2auc: {{params: {{sigma: 1, {name}: {HUGE}}}}}}}\n",
-                f"c.yaml:2: solvers.qsg_s2auc.params.{name}: {TOO_LARGE}",
-            )
-            for name in ("batch_size", "n_features", "n_iterations", "random_state")
-        ),
-        (
-            HEAD + f"solvers: {{qsg_s2auc: {{params: {{sigma: 1, random_state: {2**63}}}}}}}\n",
-            f"c.yaml:2: solvers.qsg_s2auc.params.random_state: must be <= {2**63 - 1}, got {2**63}",
-        ),
-        (
-            HEAD + "solvers: {qsg_s2auc: {params: {sigma: 1, random_state: -1}}}\n",
-            "c.yaml:2: solvers.qsg_s2auc.params.random_state: must be a whole number >= 0, got -1",
-        ),
-        *(
-            (
-                HEAD + f"solvers: {{bls3vm: {{params: {{balance: {value}}}}}}}\n",
-                f"c.yaml:2: solvers.bls3vm.params.balance: must be true or false, got {shown}",
-            )
-            for value, shown in [("1", "1"), ("'yes'", "'yes'"), ("null", "null")]
-        ),
-        (
-            HEAD + "solvers: {bls3vm: {params: {ramp_s: 0.5}}}\n",
-            "c.yaml:2: solvers.bls3vm.params.ramp_s: must be a number > -1 and <= 0, got 0.5",
         ),
         (
             HEAD + "solvers: {qsg_s2auc: {params: {sigma: 1, batch_size: 1e300}}}\n",
@@ -194,8 +162,12 @@ def with_solver(lines):
             "c.yaml:7: protocol.labeled: 4 rows cannot be cut into 5 folds",
         ),
         (
-            MINIMAL + "protocol: {metric: acc}\n",
-            "c.yaml:5: protocol.metric: must be 'auc' or 'error', got 'acc'",
+            MINIMAL + "sweep: {labeled: [500]}\n",
+            "c.yaml:5: sweep.labeled: unknown key 'labeled' (did you mean 'unlabeled'?)",
+        ),
+        (
+            MINIMAL + "sweep: {unlabeled: 500}\n",
+            "c.yaml:5: sweep.unlabeled: must be a list, got 500",
         ),
         (
             MINIMAL + "sweep:\n  unlabeled:\n  - 500\n  - 200\n",
@@ -219,7 +191,7 @@ def with_solver(lines):
         ),
         (
             MINIMAL + "sweep: {unlabeled: []}\n",
-            "c.yaml:5: sweep.unlabeled: must hold at least one number of rows, or all",
+            "c.yaml:5: sweep.unlabeled: must hold at least one size, or all",
         ),
         # solvers
         (HEAD + "solvers: {}\n", "c.yaml:2: solvers: must hold at least one solver"),
@@ -315,33 +287,25 @@ def with_solver(lines):
         (
             HEAD + "solvers: {pnu_auc: {params: {sigma: 1, prior: 1}}}\n",
             "c.yaml:2: solvers.pnu_auc.params.prior: must be a number strictly between 0 and 1 or "
-            "'class_proportion' or 'penl1', got 1",
+            "'penl1', got 1",
         ),
         (
             HEAD + "solvers: {pnu_auc: {grid: {sigma: 1, eta: [-1.5]}}}\n",
             "c.yaml:2: solvers.pnu_auc.grid.eta.0: must be a number between -1 and 1, got -1.5",
         ),
         (
-            with_solver(["grid: {sigma: 1}", "search_unlabeled: most"]),
-            "c.yaml:5: solvers.samult.search_unlabeled: must be a whole number >= 1 or 'all', "
+            with_solver(["grid: {sigma: 1}", "search_at: {unlabeled: most}"]),
+            "c.yaml:5: solvers.samult.search_at.unlabeled: must be a whole number >= 1 or 'all', "
             "got 'most'",
         ),
         (
-            with_solver(["grid: {sigma: 1}", "max_unlabeled: 0"]),
-            "c.yaml:5: solvers.samult.max_unlabeled: must be >= 1, got 0",
+            with_solver(["grid: {sigma: 1}", "at_most: {unlabeled: 0}"]),
+            "c.yaml:5: solvers.samult.at_most.unlabeled: must be a whole number >= 1, got 0",
         ),
         # two searches, and what goes with a metric
         (
-            MINIMAL + "protocol: {kind: semi_supervised_error}\n",
-            "c.yaml:3: solvers.samult: samult is for the metric auc, not error",
-        ),
-        (
-            MINIMAL + "protocol: {kind: semi_supervised_error, metric: auc}\n",
-            "c.yaml:5: protocol.metric: semi_supervised_error goes with the metric error",
-        ),
-        (
-            MINIMAL + "outputs: [error_table]\n",
-            "c.yaml:5: outputs.0: error_table is for the metric error, not auc",
+            MINIMAL + "outputs: [balance_table]\n",
+            "c.yaml:5: outputs.0: unknown output 'balance_table' (did you mean 'auc_table'?)",
         ),
         # outputs and name
         (
@@ -431,7 +395,7 @@ def test_a_number_too_long_to_print_is_shortened(message, number):
 
 @pytest.mark.parametrize("seed", [0, 2**63, 2**64 - 1])
 def test_seeds_of_64_bits_are_accepted(folder, seed):
-    assert load_experiment(folder(MINIMAL + f"seed: {seed}\n")).seed == seed
+    assert load_experiment(folder(conftest.MINIMAL + f"seed: {seed}\n")).seed == seed
 
 
 @pytest.mark.parametrize(
@@ -501,3 +465,117 @@ def test_a_circle_of_bases_is_named(folder, message):
     assert message(MINIMAL + "extends: base/b.yaml\n") == (
         "base/b.yaml:1: extends: leads in a circle: c.yaml -> b.yaml -> c.yaml"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("protocol: 3\n", "c.yaml:5: protocol: must be a mapping of keys to values, got 3"),
+        ("", "c.yaml:1: missing key 'protocol'"),
+        (
+            "protocol: {trials: 3}\n",
+            "c.yaml:5: protocol: missing key 'kind'; known: semi_supervised_auc, "
+            "semi_supervised_svm",
+        ),
+        (
+            "protocol: {kind: semi_supervised_error}\n",
+            "c.yaml:5: protocol.kind: unknown task 'semi_supervised_error' (did you mean "
+            "'semi_supervised_svm'?)",
+        ),
+        (
+            "protocol: {kind: semi_supervised_svm}\n",
+            "c.yaml:3: solvers.samult: samult is for semi_supervised_auc, not semi_supervised_svm",
+        ),
+        (
+            "protocol: {kind: 'nowhere:TASK'}\n",
+            "c.yaml:5: protocol.kind: module 'nowhere' is neither on sys.path nor in ",
+        ),
+    ],
+)
+def test_a_config_names_its_task(message, text, expected):
+    assert message(MINIMAL + text, kind=None).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (
+            ["search: {grid: {sigma: 1}}"],
+            "c.yaml:4: solvers.samult.search: must be a list of stages, got {'grid': {'sigma': 1}}",
+        ),
+        (
+            ["search:", "- grid: {sigma: [1, 2]}", "- gird: {lam: [1, 2]}"],
+            "c.yaml:6: solvers.samult.search.1.gird: unknown key 'gird' (did you mean 'grid'?)",
+        ),
+        (
+            ["search:", "- grid: {sigma: [1, 2]}", "- 3"],
+            "c.yaml:6: solvers.samult.search.1: must be a mapping of keys to values, got 3",
+        ),
+        (
+            ["search:", "- grid: {sigma: [1, 2]}", "- grid: {lam: [1, 0]}"],
+            "c.yaml:6: solvers.samult.search.1.grid.lam.1: must be a number > 0, got 0",
+        ),
+        (
+            ["search:", "- grid: {sigma: 1}", "- grid: {lam: [1, 2]}"],
+            "c.yaml:5: solvers.samult.search.0: leaves nothing to choose",
+        ),
+        (
+            ["params: {sigma: 1}", "search:", "- grid: {sigma: [1, 2]}"],
+            "c.yaml:6: solvers.samult.search.0.grid.sigma: 'sigma' is in params too; keep one of "
+            "them",
+        ),
+        (
+            ["grid: {sigma: 1}", "search: []"],
+            "c.yaml:4: solvers.samult.grid: is short for a search of one stage, but there is "
+            "`search` too",
+        ),
+        (
+            ["grid: 3"],
+            "c.yaml:4: solvers.samult.grid: must be a mapping of keys to values, got 3",
+        ),
+        (
+            ["params: 3"],
+            "c.yaml:4: solvers.samult.params: must be a mapping of keys to values, got 3",
+        ),
+        (
+            ["at_most: {unlabelled: 3}"],
+            "c.yaml:4: solvers.samult.at_most.unlabelled: unknown key 'unlabelled' (did you mean "
+            "'unlabeled'?)",
+        ),
+        (
+            ["at_most: {unlabeled: all}"],
+            "c.yaml:4: solvers.samult.at_most.unlabeled: must be a whole number >= 1, got 'all'",
+        ),
+        (
+            ["search_at: 3"],
+            "c.yaml:4: solvers.samult.search_at: must be a mapping of keys to values, got 3",
+        ),
+    ],
+)
+def test_searches_and_sizes(message, lines, expected):
+    assert message(with_solver(lines)) == expected
+
+
+@pytest.mark.parametrize(
+    ("param", "expected"),
+    [
+        ("balance: 1", "balance: must be true or false, got 1"),
+        ("balance: 'yes'", "balance: must be true or false, got 'yes'"),
+        ("balance: null", "balance: must be true or false, got null"),
+        ("ramp_s: 0.5", "ramp_s: must be a number > -1 and <= 0, got 0.5"),
+        ("C_star: -1", "C_star: must be a number >= 0 or null, got -1"),
+    ],
+)
+def test_values_of_classifiers(message, param, expected):
+    found = message(
+        f"{HEAD}solvers: {{bls3vm: {{params: {{{param}}}}}}}\n", kind="semi_supervised_svm"
+    )
+    assert found == f"c.yaml:2: solvers.bls3vm.params.{expected}"
+
+
+@pytest.mark.parametrize("name", ["batch_size", "n_features", "n_iterations", "random_state"])
+@pytest.mark.parametrize("value", [HUGE, "-1"])
+def test_whole_numbers_that_no_machine_holds_are_told_in_a_short_line(message, name, value):
+    found = message(HEAD + f"solvers: {{qsg_s2auc: {{params: {{sigma: 1, {name}: {value}}}}}}}\n")
+    assert found.startswith(f"c.yaml:2: solvers.qsg_s2auc.params.{name}: must be ")
+    assert found.endswith(f"got {value if len(value) < 60 else value[:57] + '...'}")

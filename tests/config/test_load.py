@@ -9,16 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dsgkit.config import Experiment, SolverSpec, list_configs, load_experiment
-from dsgkit.config.parameters import RULES
+from dsgkit.config import Experiment, SolverSpec, Stage, SweepSpec, list_configs, load_experiment
 from dsgkit.errors import ConfigError
-from dsgkit.solvers.catalogue import SOLVERS
 from tests.config.conftest import MINIMAL
 
 BASE = """\
 name: of the base
 dataset: {name: digits}
-protocol: {trials: 7, labeled: 50}
+protocol: {kind: semi_supervised_auc, trials: 7, labeled: 50}
 solvers:
   samult: {grid: {lam: [1, 2], sigma: 1}}
   rff_s2auc: {params: {n_features: 10}, grid: {sigma: 1}}
@@ -28,7 +26,7 @@ profiles:
 """
 
 
-AUC_OUTPUTS = ["auc_table", "auc_boxplot", "time_table", "time_curve"]
+AUC_OUTPUTS = ["auc_table", "time_table", "auc_boxplot", "time_curve"]
 
 
 def test_a_minimal_config_gets_the_papers_defaults(folder):
@@ -38,18 +36,19 @@ def test_a_minimal_config_gets_the_papers_defaults(folder):
     protocol = experiment.protocol
     assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
     assert protocol.scale == (0.0, 1.0)
-    assert experiment.sweep.unlabeled == ["all"]
+    assert experiment.sweep == SweepSpec(axis="unlabeled", sizes=("all",))
     assert experiment.outputs == AUC_OUTPUTS
     assert experiment.solvers["samult"] == SolverSpec(
         kind="samult",
         label="SAMULT",
-        grid={"lam": [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0], "sigma": [1.0]},
+        search=(Stage(grid={"lam": [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0], "sigma": [1.0]}),),
     )
 
 
 def test_numbers_are_stored_as_the_solver_takes_them(folder):
     text = (
-        "dataset: {name: digits}\nsolvers:\n  qsg_s2auc:\n"
+        "dataset: {name: digits}\nprotocol: {kind: semi_supervised_auc}\n"
+        "solvers:\n  qsg_s2auc:\n"
         "    params: {lam: 2^-3, sigma: 1, batch_size: 2^5, n_features: 64.0, t0: stable}\n"
         "    grid: {gamma: [0, 1]}\n"
     )
@@ -62,12 +61,12 @@ def test_numbers_are_stored_as_the_solver_takes_them(folder):
         ("n_features", 64, int),
         ("t0", "stable", str),
     ]
-    assert [type(value) for value in spec.grid["gamma"]] == [float, float]
+    assert [type(value) for value in spec.grids[0]["gamma"]] == [float, float]
 
 
 def test_a_solver_may_be_listed_twice_under_two_keys(folder):
-    text = MINIMAL + "  narrow: {kind: samult, params: {sigma: 9}}\n"
-    solvers = load_experiment(folder(text)).solvers
+    narrow = "solvers.narrow={kind: samult, params: {sigma: 9}}"
+    solvers = load_experiment(folder(MINIMAL), overrides=[narrow]).solvers
     assert [(s.kind, s.label) for s in solvers.values()] == [
         ("samult", "SAMULT"),
         ("samult", "SAMULT (narrow)"),
@@ -84,7 +83,7 @@ def test_a_file_is_laid_over_its_base(folder):
     assert experiment.name == "c"
     assert (experiment.protocol.trials, experiment.protocol.labeled) == (7, 60)
     assert list(experiment.solvers) == ["samult"]
-    assert experiment.solvers["samult"].grid == {"lam": [3.0], "sigma": [1.0]}
+    assert experiment.solvers["samult"].grids == ({"lam": [3.0], "sigma": [1.0]},)
 
 
 def test_a_chain_of_bases_reads_each_relative_to_its_file(folder):
@@ -99,7 +98,7 @@ def test_a_removed_solver_can_be_defined_anew(folder):
     folder(BASE, "b.yaml")
     folder("extends: b.yaml\nsolvers: {samult: null}\n", "m.yaml")
     text = "extends: m.yaml\nsolvers: {samult: {params: {sigma: 5}}}\n"
-    assert load_experiment(folder(text)).solvers["samult"].grid == {}
+    assert load_experiment(folder(text)).solvers["samult"].grids == ()
 
 
 def test_profiles_of_base_and_file_are_merged_and_laid_over_both(folder):
@@ -113,7 +112,7 @@ def test_profiles_of_base_and_file_are_merged_and_laid_over_both(folder):
     quick = load_experiment(path, profile="quick")
     assert quick.name == "c-quick"
     assert (quick.protocol.trials, quick.protocol.folds, quick.seed) == (2, 3, 2)
-    assert quick.sweep.unlabeled == [9]
+    assert quick.sweep.sizes == (9,)
     assert [load_experiment(path, profile=p).seed for p in ("wide", "own")] == [4, 5]
 
 
@@ -126,17 +125,17 @@ def test_overrides_come_last_and_in_order(folder):
             "protocol.trials=3",
             "protocol.trials=4",
             "solvers.samult.grid.lam=2^0..2^2",
-            "solvers.samult.search_unlabeled=100",
+            "solvers.samult.search_at.unlabeled=100",
             "solvers.rff_s2auc={params: {sigma: 1e-1}}",
             "sweep.unlabeled=[5, all]",
         ],
     )
     assert experiment.name == "c-quick"
     assert experiment.protocol.trials == 4
-    assert experiment.solvers["samult"].grid["lam"] == [1.0, 2.0, 4.0]
-    assert experiment.solvers["samult"].search_unlabeled == 100
+    assert experiment.solvers["samult"].grids[0]["lam"] == [1.0, 2.0, 4.0]
+    assert experiment.solvers["samult"].search_at == {"unlabeled": 100}
     assert experiment.solvers["rff_s2auc"].params == {"sigma": 0.1}
-    assert experiment.sweep.unlabeled == [5, "all"]
+    assert experiment.sweep.sizes == (5, "all")
 
 
 def test_an_override_may_hold_equals_signs_and_remove_a_solver(folder):
@@ -150,7 +149,7 @@ def test_an_override_may_hold_equals_signs_and_remove_a_solver(folder):
 
 
 def test_local_files_are_looked_for_beside_the_file_that_names_them(folder, tmp_path):
-    solver = "solvers: {samult: {params: {sigma: 1}}}\n"
+    solver = "solvers: {samult: {params: {sigma: 1}}}\nprotocol: {kind: semi_supervised_auc}\n"
     folder(
         "dataset: {path: d/rows.csv, loader: delimited, positive: [1, a]}\n" + solver, "b/b.yaml"
     )
@@ -182,6 +181,7 @@ def test_what_is_written_loads_as_an_equal_experiment(
         name=name,
         seed=seed,
         dataset={"path": os.path.normpath(f"/{path}"), "loader": "delimited", "delimiter": "\t"},
+        protocol={"kind": "semi_supervised_auc"},
         sweep={"unlabeled": sorted(sizes) + ["all"] * everything},
         solvers={
             "samult": {"label": labels[0], "grid": {"lam": lams, "sigma": "2^-3..2^3"}},
@@ -193,39 +193,41 @@ def test_what_is_written_loads_as_an_equal_experiment(
     assert load_experiment(file) == experiment
 
 
-def test_every_parameter_of_the_solvers_has_a_rule():
-    assert {name for info in SOLVERS.values() for name in info.params} == set(RULES)
+def test_words_of_the_task_stand_for_numbers_in_params_and_grids(folder):
+    spec = load_experiment(
+        folder(MINIMAL),
+        overrides=["solvers.samult.grid={lam: [1, class_proportion], sigma: class_proportion}"],
+    ).solvers["samult"]
+    assert spec.grids == ({"lam": [1.0, "class_proportion"], "sigma": ["class_proportion"]},)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_the_defaults_of_the_solvers_obey_the_rules(solver):
-    defaults = SOLVERS[solver].load()().get_params()
-    parsed = {name: RULES[name].parse(value) for name, value in defaults.items()}
-    assert parsed == defaults
+def test_a_grid_is_short_for_a_search_of_one_stage(folder):
+    stages = "solvers.samult={grid: null, search: [{grid: {lam: 2^-3..2^3, sigma: [1]}}]}"
+    spelt = load_experiment(folder(MINIMAL), overrides=[stages])
+    assert spelt == load_experiment("c.yaml")
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "text"),
-    [
-        ("step", 0, "must be a number > 0 and <= 1, got 0"),
-        ("step", 1.5, "must be a number > 0 and <= 1, got 1.5"),
-        ("ramp_s", -1, "must be a number > -1 and <= 0, got -1"),
-        ("loss", "hinge", "must be 'shg' or 'sshg' or 'ramp' or 'da', got 'hinge'"),
-        ("loss", 3, "must be 'shg' or 'sshg' or 'ramp' or 'da', got 3"),
-        ("C", 0, "must be a number > 0, got 0"),
-        ("C_star", -1, "must be a number >= 0 or null, got -1"),
-    ],
-)
-def test_a_rule_says_what_it_accepts(name, value, text):
-    with pytest.raises(ValueError) as caught:
-        RULES[name].parse(value)
-    assert str(caught.value) == text
+def test_stages_come_one_after_the_other_and_may_start_from_fixed_values(folder):
+    stages = "search: [{grid: {sigma: [1, 2]}}, {grid: {lam: [1, 2]}}, {grid: {sigma: [3, 4]}}]"
+    samult = f"solvers.samult={{params: {{lam: 0.5}}, grid: null, {stages}}}"
+    spec = load_experiment(folder(MINIMAL), overrides=[samult]).solvers["samult"]
+    assert spec.grids == ({"sigma": [1.0, 2.0]}, {"lam": [1.0, 2.0]}, {"sigma": [3.0, 4.0]})
+    assert spec.params == {"lam": 0.5}
 
 
-def test_a_rule_accepts_its_closed_end_and_its_words():
-    assert [RULES["step"].parse("10^-3"), RULES["step"].parse(1)] == [0.001, 1.0]
-    assert (RULES["ramp_s"].parse(0), RULES["loss"].parse("da")) == (0.0, "da")
-    assert RULES["C_star"].parse(None) is None
+def test_what_the_task_says_is_part_of_an_experiment(folder):
+    experiment = load_experiment(folder(MINIMAL))
+    task = experiment.describe()
+    assert task.kind == "semi_supervised_auc"
+    assert task.axis == experiment.axis
+    assert task.axis.noun == "unlabelled"
+    assert task.setting == "200 labelled rows"
+    assert [measure.name for measure in task.measures] == [
+        "auc",
+        "test_auc",
+        "fit_seconds",
+        "peak_memory",
+    ]
 
 
 def test_listing_shows_what_can_and_what_cannot_be_used(folder, tmp_path):
@@ -257,7 +259,7 @@ def test_importing_and_listing_loads_nothing_heavy():
 
 def test_a_removed_solver_stays_removed_in_a_profile_of_the_base(tmp_path):
     (tmp_path / "base.yaml").write_text(
-        "dataset: {name: digits}\n"
+        "dataset: {name: digits}\nprotocol: {kind: semi_supervised_auc}\n"
         "solvers: {samult: {grid: {lam: [1, 2]}}, qsg_s2auc: {}}\n"
         "profiles: {quick: {solvers: {samult: {grid: {lam: [1]}}}}}\n"
     )

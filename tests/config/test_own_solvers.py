@@ -27,7 +27,8 @@ def module(own_modules):
 
 
 def config(*solvers):
-    return HEAD + "".join(f"  {solver}\n" for solver in solvers)
+    own = "".join(f"  {solver}\n" for solver in solvers)
+    return f"{HEAD}{own}protocol: {{kind: semi_supervised_auc}}\n"
 
 
 @pytest.mark.parametrize(
@@ -76,9 +77,9 @@ def test_the_rules_of_the_packages_own_parameters_do_not_count(folder):
     )
     spec = load_experiment(folder(text)).solvers["mine"]
     assert spec.params == {"t0": "slow", "prior": False}
-    assert spec.grid == {"lam": [-1.0, 0.125, None], "gamma": [32, 0.5, "auto"]}
-    assert [type(value) for value in spec.grid["lam"][:2]] == [float, float]
-    assert type(spec.grid["gamma"][0]) is int
+    assert spec.grids[0] == {"lam": [-1.0, 0.125, None], "gamma": [32, 0.5, "auto"]}
+    assert [type(value) for value in spec.grids[0]["lam"][:2]] == [float, float]
+    assert type(spec.grids[0]["gamma"][0]) is int
 
 
 @pytest.mark.parametrize(
@@ -103,6 +104,7 @@ def test_stored_configs_are_read_without_the_class(folder, own_modules, tmp_path
     assert load_experiment("c.yaml") == experiment
     (tmp_path / "my.py").unlink()
     own_modules("other", "")  # forgets the class
-    assert load_experiment("c.yaml", stored=True) == experiment
+    stored = load_experiment("c.yaml", stored=True)
+    assert stored.model_dump(mode="json") == experiment.model_dump(mode="json")
     with pytest.raises(ConfigError, match="module 'my' is neither"):
         load_experiment("c.yaml")

@@ -39,9 +39,10 @@ def test_every_config_is_short_described_and_compares_all_solvers(summary):
     info = DATASETS[summary.dataset]
     rows = f"{info.n_rows:,}"
     assert rows in summary.description
-    metric = load_experiment(summary.path).protocol.metric
-    assert summary.solvers == tuple(k for k, solver in SOLVERS.items() if metric in solver.metrics)
-    assert set(summary.profiles) == ({"quick", "wide"} if metric == "auc" else {"quick"})
+    kind = load_experiment(summary.path).protocol.kind
+    assert summary.solvers == tuple(k for k, solver in SOLVERS.items() if kind in solver.tasks)
+    ranking = kind == "semi_supervised_auc"
+    assert set(summary.profiles) == ({"quick", "wide"} if ranking else {"quick"})
 
 
 @pytest.mark.parametrize("name", PAPER)
@@ -52,16 +53,23 @@ def test_the_default_is_the_papers_setting(name):
     assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
     assert protocol.scale == (0.0, 1.0)
     assert experiment.outputs == ["auc_table", "time_table", "auc_boxplot", "time_curve"]
-    assert experiment.sweep.unlabeled[-1] == "all"
+    assert experiment.sweep.sizes[-1] == "all"
     for key, solver in experiment.solvers.items():
-        assert solver.grid["lam"] == solver.grid["sigma"] == POWERS
+        (grid,) = solver.grids
+        assert grid["lam"] == grid["sigma"] == POWERS
         if key == "pnu_auc":
-            assert solver.grid["eta"] == [-t for t in TENTHS[:0:-1]] + TENTHS
+            assert grid["eta"] == [-t for t in TENTHS[:0:-1]] + TENTHS
             assert solver.params == {"prior": "class_proportion", "n_centers": None}
         else:
-            assert solver.grid["gamma"] == TENTHS
+            assert grid["gamma"] == TENTHS
     qsg = experiment.solvers["qsg_s2auc"].params
-    assert qsg == {"batch_size": 256, "n_features": 256, "theta_lam": 1.5}
+    assert qsg == {
+        "batch_size": 256,
+        "n_features": 256,
+        "n_iterations": None,
+        "theta_lam": 1.5,
+        "t0": 0.0,
+    }
 
 
 @pytest.mark.parametrize("name", S3VM)
@@ -69,14 +77,15 @@ def test_the_default_is_the_setting_of_the_second_paper(name):
     experiment = load_experiment(CONFIGS / f"{name}_s3vm.yaml")
     assert experiment.dataset.name == name
     protocol = experiment.protocol
-    assert protocol.kind == "semi_supervised_error"
+    assert protocol.kind == "semi_supervised_svm"
     assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
-    assert experiment.sweep.unlabeled[-1] == "all"
+    assert experiment.sweep.sizes[-1] == "all"
     for solver in experiment.solvers.values():
-        assert solver.grid["C"] == solver.grid["sigma"] == TENS
+        assert solver.grids[0]["C"] == solver.grids[0]["sigma"] == TENS
+        assert solver.params["C_star"] is None
     tsgs = experiment.solvers["tsgs3vm"]
     assert tsgs.params["batch_size"] == 256
-    assert tsgs.then == {"step": TENS[:4]}
+    assert tsgs.grids[1] == {"step": TENS[:4]}
 
 
 def test_samples_are_never_called_by_the_official_name():
@@ -88,7 +97,7 @@ def test_samples_are_never_called_by_the_official_name():
 def test_the_wide_profile_reaches_smaller_lam_for_every_solver():
     solvers = load_experiment(CONFIGS / "codrna_s2auc.yaml", profile="wide").solvers
     for solver in solvers.values():
-        assert solver.grid["lam"] == [2.0**k for k in range(-14, 3, 2)]
-        assert solver.grid["sigma"] == [2.0**k for k in range(-3, 6, 2)]
+        assert solver.grids[0]["lam"] == [2.0**k for k in range(-14, 3, 2)]
+        assert solver.grids[0]["sigma"] == [2.0**k for k in range(-3, 6, 2)]
     assert solvers["qsg_s2auc"].params["t0"] == "stable"
     assert solvers["qsg_s2auc"].params["theta_lam"] == 1.5

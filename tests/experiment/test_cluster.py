@@ -144,7 +144,7 @@ def only(solver):
 
 
 def tables(folder):
-    columns = ["solver", "trial", "n_unlabeled", "auc", "params", "status"]
+    columns = ["solver", "trial", "size", "auc", "params", "status"]
     results = load_results(folder)
     return results.cells[columns].to_dict("records"), results.search["fold_scores"].tolist()
 

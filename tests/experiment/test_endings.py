@@ -1,6 +1,9 @@
 """What is said of cells without a result."""
 
 from dsgkit.experiment.endings import MOST_LINES, cells, describe_endings
+from dsgkit.tasks.base import Axis
+
+AXIS = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
 
 
 def ended(status, message, *, label="A", kind="fit", trial=0, n=100, **more):
@@ -8,7 +11,7 @@ def ended(status, message, *, label="A", kind="fit", trial=0, n=100, **more):
         "label": label,
         "kind": kind,
         "trial": trial,
-        "n_unlabeled": n,
+        "at": {"unlabeled": n},
         "status": status,
         "message": message,
         **more,
@@ -20,7 +23,7 @@ def test_cells_in_words():
 
 
 def test_nothing_is_said_of_nothing():
-    assert describe_endings([]) == ""
+    assert describe_endings([], AXIS) == ""
 
 
 def test_what_ended_in_the_same_way_is_one_line():
@@ -32,7 +35,7 @@ def test_what_ended_in_the_same_way_is_one_line():
     records += [ended("crashed", "worker process killed by SIGSEGV", label="B", trial=4)]
     records += [ended("timeout", "stopped after 5 s", kind="search", trial=1)]
     records += [ended("out_of_memory", "out of memory limit: needs 9.0 GiB, limit 1.0 GiB")]
-    assert describe_endings(records).splitlines() == [
+    assert describe_endings(records, AXIS).splitlines() == [
         "7 cells failed:",
         "  A fit, trials 1..3, 100..2,000 unlabelled (6 cells): ValueError: no (mine.py:3)",
         "  B fit, trial 5, 100 unlabelled: crashed: worker process killed by SIGSEGV",
@@ -44,10 +47,10 @@ def test_what_ended_in_the_same_way_is_one_line():
 
 def test_a_long_story_is_one_line_and_a_traceback_is_for_who_asks():
     record = ended("failed", "E: first\nsecond", traceback="Traceback\n  line\nE: first")
-    assert describe_endings([record]).splitlines()[1:] == [
+    assert describe_endings([record], AXIS).splitlines()[1:] == [
         "  A fit, trial 1, 100 unlabelled: E: first"
     ]
-    assert describe_endings([record, record], tracebacks=True).splitlines()[2:] == [
+    assert describe_endings([record, record], AXIS, tracebacks=True).splitlines()[2:] == [
         "    Traceback",
         "      line",
         "    E: first",
@@ -56,10 +59,15 @@ def test_a_long_story_is_one_line_and_a_traceback_is_for_who_asks():
 
 def test_very_many_causes_are_counted():
     records = [ended("failed", f"E: {'x' * number}") for number in range(MOST_LINES + 3)]
-    lines = describe_endings(records).splitlines()
+    lines = describe_endings(records, AXIS).splitlines()
     assert len(lines) == 1 + MOST_LINES + 1
     assert lines[-1] == "  and 3 more causes"
 
 
 def test_a_cause_without_words_is_its_status():
-    assert describe_endings([ended("failed", "")]).endswith("unlabelled: failed")
+    assert describe_endings([ended("failed", "")], AXIS).endswith("unlabelled: failed")
+
+
+def test_without_a_swept_size_only_trials_are_told():
+    records = [ended("failed", "no", trial=t) | {"at": {}} for t in range(2)]
+    assert describe_endings(records, None).splitlines()[1] == "  A fit, trials 1..2 (2 cells): no"

@@ -39,7 +39,7 @@ QSG = {
     "kind": "qsg_s2auc",
     "params": {"batch_size": 16, "n_features": 8, "n_iterations": 20},
     "grid": {"lam": [0.25, 1.0], "sigma": [0.5, 2.0], "gamma": [0.0, 0.5]},
-    "search_unlabeled": 50,
+    "search_at": {"unlabeled": 50},
 }
 SAMULT = {"kind": "samult", "grid": {"lam": [0.25, 1.0], "sigma": [1.0], "gamma": [0.5]}}
 LAM = {"lam": [0.0, 0.5, 1.0, 2.0]}
@@ -50,8 +50,12 @@ def small(folder):
     solvers = {
         "qsg": QSG,
         "samult": SAMULT,
-        "slow": {**behaving("slow", LAM), "search_unlabeled": 50, "max_unlabeled": 100},
-        "well": {**behaving("well", LAM), "search_unlabeled": 50},
+        "slow": {
+            **behaving("slow", LAM),
+            "search_at": {"unlabeled": 50},
+            "at_most": {"unlabeled": 100},
+        },
+        "well": {**behaving("well", LAM), "search_at": {"unlabeled": 50}},
     }
     write_config(folder, solvers, sizes=(40, 90), trials=2)
     return folder
@@ -287,7 +291,10 @@ LIMITS = ("--timeout", "4", "--memory-limit", "700MB")
 def test_three_cells_end_badly_among_twenty(tmp_path):
     """One crashes, one hangs, one takes memory without end: each is told, the others are there."""
     bad = {way: behaving(way, at=90) for way in ("segfault", "sleep", "grow")}
-    good = {"well": behaving("well"), "fewer": {**behaving("well", lam=2.0), "max_unlabeled": 80}}
+    good = {
+        "well": behaving("well"),
+        "fewer": {**behaving("well", lam=2.0), "at_most": {"unlabeled": 80}},
+    }
     outputs = ("auc_table", "time_table", "auc_boxplot", "time_curve")
     write_config(tmp_path, {**good, **bad}, sizes=(70, 75, 80, 85, 90), outputs=outputs)
     results = tmp_path / "results" / "small"

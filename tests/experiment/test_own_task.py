@@ -59,7 +59,7 @@ def test_a_task_of_ones_own_goes_all_the_way(folder):
     assert (results / "tables" / "rmse_table.csv").is_file()
     assert list((results / "figures").glob("rmse_boxplot*.pdf"))
     page = (folder / "page.html").read_text()
-    assert "RMSE" in page and "AUC" not in page and "labelled" not in page
+    assert "RMSE" in page and "unlabelled" not in page
 
     code, out, err = dsg(folder, "status", "results/ridge")
     assert (code, err) == (0, "")

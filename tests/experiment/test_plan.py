@@ -1,15 +1,15 @@
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
-from dsgkit import SAMULT
+from dsgkit import QSGS2AUC, SAMULT
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError, DataError
-from dsgkit.experiment.plan import Cell, make_plan, sweep_sizes
-from dsgkit.solvers import catalogue
+from dsgkit.experiment.plan import Cell, cell_key, make_plan, sweep_points
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def plan(experiment):
 
 
 def cells(plan, solver, kind):
-    return [task.cell for task in plan if (task.cell.solver, task.cell.kind) == (solver, kind)]
+    return [cell for cell in plan if (cell.solver, cell.kind) == (solver, kind)]
 
 
 def test_a_search_has_one_cell_per_sigma_and_trial(plan):
@@ -34,7 +34,7 @@ def test_a_search_has_one_cell_per_sigma_and_trial(plan):
         expected = product([0.25, 1.0], [0.5, 2.0], [0.0, 0.5])
         assert sorted((p["lam"], p["sigma"], p["gamma"]) for p in points) == sorted(expected)
     assert all(len({p["sigma"] for p in cell.points}) == 1 for cell in searches)
-    assert {cell.n_unlabeled for cell in searches} == {50}
+    assert {cell.at["unlabeled"] for cell in searches} == {50}
 
 
 def test_no_search_where_there_is_nothing_to_choose(plan):
@@ -45,7 +45,7 @@ def test_no_search_where_there_is_nothing_to_choose(plan):
 def test_a_fit_for_every_sweep_point_and_trial(plan):
     for solver in ("qsg_s2auc", "samult", "pnu_auc", "rff_s2auc"):
         fits = cells(plan, solver, "fit")
-        assert sorted((c.trial, c.n_unlabeled) for c in fits) == [
+        assert sorted((c.trial, c.at["unlabeled"]) for c in fits) == [
             (0, 40),
             (0, 120),
             (1, 40),
@@ -55,19 +55,19 @@ def test_a_fit_for_every_sweep_point_and_trial(plan):
 
 def test_searches_come_before_their_fits(plan):
     for trial, solver in product(range(2), ("qsg_s2auc", "samult")):
-        kinds = [t.cell.kind for t in plan if (t.cell.trial, t.cell.solver) == (trial, solver)]
+        kinds = [c.kind for c in plan if (c.trial, c.solver) == (trial, solver)]
         assert kinds == sorted(kinds, reverse=True)
 
 
 def test_keys_are_distinct_and_estimates_positive(plan):
-    assert len({task.key for task in plan}) == len(plan)
-    assert all(task.flops > 0 and task.memory > 0 for task in plan)
+    assert len({cell.key for cell in plan}) == len(plan)
+    assert all(cell.flops > 0 and cell.work.memory > 0 for cell in plan)
 
 
 def test_a_solver_without_a_fit_needs_no_search(toy):
-    experiment = load_experiment(toy, overrides=["solvers.samult.max_unlabeled=39"])
+    experiment = load_experiment(toy, overrides=["solvers.samult.at_most.unlabeled=39"])
     plan = make_plan(experiment, load_dataset(experiment.dataset))
-    assert {task.cell.solver for task in plan} == {"qsg_s2auc", "pnu_auc", "rff_s2auc"}
+    assert {cell.solver for cell in plan} == {"qsg_s2auc", "pnu_auc", "rff_s2auc"}
 
 
 def test_a_share_holds_what_one_pass_can_train(toy):
@@ -82,8 +82,8 @@ def test_a_share_holds_what_one_pass_can_train(toy):
 def test_the_order_of_the_grid_does_not_matter(toy, plan):
     overrides = ["solvers.qsg_s2auc.grid={gamma: [0.5, 0.0], sigma: [2.0, 0.5], lam: [1.0, 0.25]}"]
     other = load_experiment(toy, overrides=overrides)
-    keys = [task.key for task in make_plan(other, load_dataset(other.dataset))]
-    assert keys == [task.key for task in plan]
+    keys = [cell.key for cell in make_plan(other, load_dataset(other.dataset))]
+    assert keys == [cell.key for cell in plan]
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,24 @@ def test_too_few_rows_are_told(toy, override, text):
         make_plan(experiment, load_dataset(experiment.dataset))
 
 
+SIZES = (120, 30, 40)
+
+
 def test_sweep_points_beyond_the_data_are_left_out(experiment):
-    assert sweep_sizes(experiment, 120) == [40, 120]
-    assert sweep_sizes(experiment, 30) == [30]
-    assert sweep_sizes(experiment, 40) == [40]
+    found = {
+        n: [at["unlabeled"] for at in sweep_points(experiment, {"unlabeled": n})] for n in SIZES
+    }
+    assert found == {120: [40, 120], 30: [30], 40: [40]}
 
 
 POINTS = ({"lam": 1.0, "sigma": 1.0}, {"lam": 2.0, "sigma": 1.0})
-CELL = Cell("fit", "qsg_s2auc", 0, 40, POINTS)
+AT = {"unlabeled": 40}
+CELL = Cell("fit", "qsg_s2auc", 0, AT, (POINTS,), {"unlabeled": 50})
+DATA = SimpleNamespace(content_hash="data")
+
+
+def key(cell, experiment, data=DATA):
+    return cell_key(cell, experiment, data)
 
 
 @pytest.mark.parametrize(
@@ -118,14 +128,16 @@ CELL = Cell("fit", "qsg_s2auc", 0, 40, POINTS)
 )
 def test_what_determines_a_result_is_in_its_key(toy, experiment, override):
     changed = load_experiment(toy, overrides=[override])
-    assert CELL.key(changed, "data") != CELL.key(experiment, "data")
+    assert key(CELL, changed) != key(CELL, experiment)
 
 
 def test_all_rows_and_their_number_are_the_same_search(toy):
     keys = [
-        [task.key for task in make_plan(changed, load_dataset(changed.dataset))]
+        [cell.key for cell in make_plan(changed, load_dataset(changed.dataset))]
         for size in ("all", "120", "1000")
-        for changed in [load_experiment(toy, overrides=[f"solvers.samult.search_unlabeled={size}"])]
+        for changed in [
+            load_experiment(toy, overrides=[f"solvers.samult.search_at.unlabeled={size}"])
+        ]
     ]
     assert keys[0] == keys[1] == keys[2]
 
@@ -142,46 +154,51 @@ def test_all_rows_and_their_number_are_the_same_search(toy):
 )
 def test_what_does_not_is_not(toy, experiment, override):
     changed = load_experiment(toy, overrides=[override])
-    assert CELL.key(changed, "data") == CELL.key(experiment, "data")
+    assert key(CELL, changed) == key(CELL, experiment)
+
+
+PLAIN = Cell("fit", "samult", 0, AT, (({},),), AT)
 
 
 def test_a_changed_default_changes_the_key(experiment, monkeypatch):
-    before = CELL.key(experiment, "data"), Cell("fit", "samult", 0, 40, ({},)).key(experiment, "d")
+    before = key(CELL, experiment), key(PLAIN, experiment)
     monkeypatch.setattr(SAMULT.__init__, "__defaults__", (99.0, 1.0, 0.5))
-    after = CELL.key(experiment, "data"), Cell("fit", "samult", 0, 40, ({},)).key(experiment, "d")
+    after = key(CELL, experiment), key(PLAIN, experiment)
     assert before[0] == after[0]
     assert before[1] != after[1]
 
 
 def test_folds_are_not_part_of_a_fit_without_search(toy, experiment):
-    fixed = Cell("fit", "rff_s2auc", 0, 40, ({},))
+    fixed = Cell("fit", "rff_s2auc", 0, AT, (({},),), AT)
     changed = load_experiment(toy, overrides=["protocol.folds=4"])
-    assert fixed.key(changed, "data") == fixed.key(experiment, "data")
+    assert key(fixed, changed) == key(fixed, experiment)
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        Cell("search", "qsg_s2auc", 0, 40, CELL.points),
-        Cell("fit", "samult", 0, 40, CELL.points),
-        Cell("fit", "qsg_s2auc", 1, 40, CELL.points),
-        Cell("fit", "qsg_s2auc", 0, 41, CELL.points),
-        Cell("fit", "qsg_s2auc", 0, 40, POINTS[:1]),
-        Cell("fit", "qsg_s2auc", 0, 40, POINTS, 51),
+        replace(CELL, kind="search"),
+        replace(CELL, solver="samult"),
+        replace(CELL, trial=1),
+        replace(CELL, at={"unlabeled": 41}),
+        replace(CELL, stages=(POINTS[:1],)),
+        replace(CELL, stages=(POINTS[:1], POINTS[1:])),
+        replace(CELL, search_at={"unlabeled": 51}),
     ],
 )
 def test_different_cells_have_different_keys(experiment, other):
-    assert other.key(experiment, "data") != CELL.key(experiment, "data")
-    assert CELL.key(experiment, "data") != CELL.key(experiment, "other data")
-    assert Cell(**CELL.__dict__).key(experiment, "data") == CELL.key(experiment, "data")
+    assert key(other, experiment) != key(CELL, experiment)
+    assert key(CELL, experiment) != key(
+        CELL, experiment, SimpleNamespace(content_hash="other data")
+    )
+    assert key(replace(CELL, needs=("a",), key="b"), experiment) == key(CELL, experiment)
 
 
 def test_a_new_version_of_a_solver_changes_its_keys_alone(experiment, monkeypatch):
-    other = Cell("fit", "samult", 0, 40, CELL.points)
-    before = CELL.key(experiment, "data"), other.key(experiment, "data")
-    newer = replace(catalogue.SOLVERS["qsg_s2auc"], version=2)
-    monkeypatch.setitem(catalogue.SOLVERS, "qsg_s2auc", newer)
-    after = CELL.key(experiment, "data"), other.key(experiment, "data")
+    other = replace(CELL, solver="samult")
+    before = key(CELL, experiment), key(other, experiment)
+    monkeypatch.setattr(QSGS2AUC, "version", "newer", raising=False)
+    after = key(CELL, experiment), key(other, experiment)
     assert before[0] != after[0]
     assert before[1] == after[1]
 
@@ -217,12 +234,14 @@ def own_plan(toy, own_modules):
 
 
 def keys(plan):
-    return {task.key for task in plan}
+    return {cell.key for cell in plan}
 
 
 def test_a_class_of_ones_own_is_planned(own_plan):
     assert len(cells(own_plan(), "mine", "search")) == 2 * 4
-    batched = OWN.replace("def __init__", 'batched = ("lam",)\n    def __init__')
+    batched = "from typing import Annotated\nfrom dsgkit.solvers.parameters import PER_MODEL\n" + (
+        OWN.replace("    def __init__", "    lam: Annotated[float, PER_MODEL]\n    def __init__")
+    )
     searches = cells(own_plan(batched), "mine", "search")
     assert len(searches) == 2 * 2
     assert all(len({point["width"] for point in cell.points}) == 1 for cell in searches)
@@ -262,9 +281,7 @@ def test_with_a_version_of_its_own_edits_do_not_count(own_plan):
 
 
 def test_a_class_that_cannot_be_planned_is_told_with_its_line(own_plan):
-    text = OWN.replace(
-        "def fit", "def flops(self, *sizes, n_models=1):\n        1 / 0\n    def fit"
-    )
+    text = OWN.replace("def fit", "def cost(self, n_inputs, **counts):\n        1 / 0\n    def fit")
     with pytest.raises(ConfigError) as error:
         own_plan(text)
     assert (
@@ -276,25 +293,25 @@ def two_searches(toy, *overrides):
     return load_experiment(
         toy,
         overrides=[
-            "solvers.twice={kind: samult, grid: {lam: [0.25, 1.0], sigma: [0.5, 1.0]}, "
-            "then: {gamma: [0.0, 0.5]}}",
+            "solvers.twice={kind: samult, search: [{grid: {lam: [0.25, 1.0], "
+            "sigma: [0.5, 1.0]}}, {grid: {gamma: [0.0, 0.5]}}]}",
             *overrides,
         ],
     )
 
 
-def tasks_of(experiment, solver="twice", trial=0):
+def cells_of(experiment, solver="twice", trial=0):
     plan = make_plan(experiment, load_dataset(experiment.dataset))
-    return [t for t in plan if (t.cell.solver, t.cell.trial) == (solver, trial)]
+    return [cell for cell in plan if (cell.solver, cell.trial) == (solver, trial)]
 
 
 def test_a_second_search_waits_for_the_first_and_fits_for_the_second(toy):
-    first, other, second, *fits = tasks_of(two_searches(toy))
-    assert [task.cell.kind for task in (first, other, second)] == ["search"] * 3
+    first, other, second, *fits = cells_of(two_searches(toy))
+    assert [cell.kind for cell in (first, other, second)] == ["search"] * 3
     assert first.needs == other.needs == ()
     assert second.needs == (first.key, other.key)
-    assert second.cell.points == ({"gamma": 0.0}, {"gamma": 0.5})
-    assert second.cell.earlier == (
+    assert second.points == ({"gamma": 0.0}, {"gamma": 0.5})
+    assert second.stages[0] == (
         {"lam": 0.25, "sigma": 0.5},
         {"lam": 0.25, "sigma": 1.0},
         {"lam": 1.0, "sigma": 0.5},
@@ -305,19 +322,55 @@ def test_a_second_search_waits_for_the_first_and_fits_for_the_second(toy):
 
 
 def test_both_searches_are_in_the_keys_of_what_follows(toy):
-    before = [task.key for task in tasks_of(two_searches(toy))]
-    change = "solvers.twice.grid={lam: [0.25, 2.0], sigma: [0.5, 1.0]}"
-    after = [task.key for task in tasks_of(two_searches(toy, change))]
+    before = [cell.key for cell in cells_of(two_searches(toy))]
+    stages = "solvers.twice.search=[{{grid: {}}}, {{grid: {}}}]".format
+    change = stages("{lam: [0.25, 2.0], sigma: [0.5, 1.0]}", "{gamma: [0.0, 0.5]}")
+    after = [cell.key for cell in cells_of(two_searches(toy, change))]
     assert not set(before) & set(after)
-    change = "solvers.twice.then={gamma: [0.0, 1.0]}"
-    after = [task.key for task in tasks_of(two_searches(toy, change))]
+    change = stages("{lam: [0.25, 1.0], sigma: [0.5, 1.0]}", "{gamma: [0.0, 1.0]}")
+    after = [cell.key for cell in cells_of(two_searches(toy, change))]
     assert before[:2] == after[:2]
     assert not set(before[2:]) & set(after)
     change = "solvers.twice.params.max_memory=9"  # of no first search's points
-    assert not set(before) & {task.key for task in tasks_of(two_searches(toy, change))}
+    assert not set(before) & {cell.key for cell in cells_of(two_searches(toy, change))}
 
 
 def test_one_search_is_planned_as_before(toy, experiment):
-    search, *fits = tasks_of(experiment, "samult")
+    search, *fits = cells_of(experiment, "samult")
     assert search.needs == ()
-    assert all(fit.needs == (search.key,) and fit.cell.earlier == () for fit in fits)
+    assert all(fit.needs == (search.key,) and len(fit.stages) == 1 for fit in fits)
+
+
+def test_what_a_later_stage_searches_has_a_part_in_the_first_by_its_value_until_then(toy):
+    """And so in all that follows: another first step may choose other parameters."""
+    before = {cell.key for cell in cells_of(two_searches(toy))}
+    changed = two_searches(toy, "solvers.twice.params.gamma=0.3")
+    assert not before & {cell.key for cell in cells_of(changed)}
+
+
+def test_a_third_stage_waits_for_the_second(toy):
+    experiment = load_experiment(
+        toy,
+        overrides=[
+            "solvers.twice={kind: samult, search: [{grid: {lam: [0.25, 1.0]}}, "
+            "{grid: {gamma: [0.0, 0.5]}}, {grid: {lam: [0.5, 2.0]}}]}"
+        ],
+    )
+    first, second, third, *fits = cells_of(experiment)
+    assert (first.needs, second.needs, third.needs) == ((), (first.key,), (second.key,))
+    assert third.stages == (
+        ({"lam": 0.25}, {"lam": 1.0}),
+        ({"gamma": 0.0}, {"gamma": 0.5}),
+        ({"lam": 0.5}, {"lam": 2.0}),
+    )
+    assert [fit.needs for fit in fits] == [(third.key,)] * 2
+
+
+def test_the_folds_have_a_part_in_a_share_of_one_point(toy):
+    """Whatever the number of its points, a share is scored on them."""
+    grid = "solvers.samult.grid={sigma: [0.5, 1.0]}"
+    shares = [
+        {cell.key for cell in cells_of(load_experiment(toy, overrides=[grid, more]), "samult")}
+        for more in ("protocol.folds=3", "protocol.folds=4")
+    ]
+    assert not shares[0] & shares[1]

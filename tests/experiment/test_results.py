@@ -5,32 +5,31 @@ import math
 
 import pytest
 
-from dsgkit.config.schema import Experiment
+from dsgkit.config import Experiment
 from dsgkit.errors import ConfigError, ResultsError
 from dsgkit.experiment.results import load_results
 
 EXPERIMENT = Experiment(
     name="digits_s2auc",
     dataset={"name": "digits"},
-    protocol={"trials": 2},
+    protocol={"kind": "semi_supervised_auc", "trials": 2},
     solvers={"qsg_s2auc": {"params": {"sigma": 1.0}}, "samult": {"params": {"sigma": 1.0}}},
 )
 
 
-def fit(key, **fields):
+def fit(key, auc=0.75, **fields):
     return {
         "key": key,
         "kind": "fit",
         "solver": "qsg_s2auc",
         "label": "QSG-S2AUC",
         "trial": 0,
-        "n_unlabeled": 100,
+        "at": {"unlabeled": 100},
         "status": "ok",
         "message": "",
         "params": {"lam": 0.5},
         "full": True,
-        "auc": 0.75,
-        "test_auc": None,
+        "scores": {"auc": auc, "test_auc": None},
         "times": {"load": 1.0, "fit": 2.5},
         "peak_memory": 1024,
     } | fields
@@ -40,6 +39,7 @@ def fit(key, **fields):
 def folder(tmp_path):
     (tmp_path / "config.yaml").write_text(EXPERIMENT.to_yaml())
     (tmp_path / "environment.json").write_text('{"threads": 2}')
+    (tmp_path / "task.json").write_text(EXPERIMENT.describe().model_dump_json())
     return tmp_path
 
 
@@ -52,12 +52,14 @@ def test_reads_what_a_run_wrote(folder):
     search = fit("s", kind="search", times={"search": 3.0}, points=[{"lam": 1}], fold_scores=[[1]])
     write(folder, fit("a"), search)
     results = load_results(folder)
-    assert results.experiment == EXPERIMENT
+    assert results.experiment.model_dump(mode="json") == EXPERIMENT.model_dump(mode="json")
+    assert results.task == EXPERIMENT.describe()
+    assert results.trials == 2
     assert results.environment == {"threads": 2}
     assert results.dataset == "digits"
     assert results.solvers == ["qsg_s2auc", "samult"]
     (row,) = results.cells.to_dict("records")
-    assert row["auc"] == 0.75
+    assert (row["auc"], row["size"]) == (0.75, 100)
     assert row["fit_seconds"] == 2.5
     assert row["peak_memory"] == 1024
     assert row["params"] == {"lam": 0.5}
@@ -80,7 +82,7 @@ def test_labels_are_those_of_the_config_and_recorded_ones_for_solvers_not_in_it(
 
 def test_a_failed_fit_has_no_numbers(folder):
     failed = fit("a", status="indefinite", message="saddle")
-    for name in ("auc", "test_auc", "full", "params", "times"):
+    for name in ("scores", "full", "params", "times"):
         del failed[name]
     write(folder, failed)
     (row,) = load_results(folder).cells.to_dict("records")
@@ -113,7 +115,7 @@ def test_what_a_record_is_of_is_for_the_plan_to_say(folder):
 
 def test_one_record_of_two_entries_bears_the_label_of_each(folder):
     write(folder, fit("a", label="recorded"), fit("b", solver="gone", label="recorded"))
-    entry = {"kind": "fit", "trial": 0, "n_unlabeled": 100}
+    entry = {"kind": "fit", "trial": 0, "at": {"unlabeled": 100}}
     plan = [
         entry | {"key": "a", "solver": "qsg_s2auc"},
         entry | {"key": "a", "solver": "samult"},
@@ -197,3 +199,23 @@ def test_the_environments_are_those_that_the_records_name(folder):
         "two": {"name": "two"},
         "lost": {},
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [(None, "missing"), ("{}", "not of this"), ("[", "can")]
+)
+def test_a_folder_without_its_task_is_told_in_one_line(folder, text, words):
+    (folder / "task.json").unlink()
+    if text is not None:
+        (folder / "task.json").write_text(text)
+    with pytest.raises(ResultsError, match=r"task\.json: .*run the experiment again") as caught:
+        load_results(folder)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_neither_solvers_nor_tasks_are_imported_for_reading(folder, monkeypatch):
+    text = EXPERIMENT.to_yaml().replace("kind: semi_supervised_auc", "kind: 'gone:TASK'")
+    (folder / "config.yaml").write_text(text.replace("kind: samult", "kind: 'gone:Solver'"))
+    write(folder, fit("a"))
+    assert load_results(folder).cells["auc"].tolist() == [0.75]

@@ -46,22 +46,6 @@ def without_measurements(record):
     }
 
 
-def test_nothing_is_planned_again_where_nothing_is_left(toy, monkeypatch):
-    first, folder = run(toy)
-    with monkeypatch.context() as patch:
-        patch.setattr("dsgkit.experiment.runner.make_plan", None)
-        again, _ = run(toy)
-        assert (again.computed, again.reused, again.ended) == (0, first.computed, [])
-        with pytest.raises(TypeError):  # planned again
-            run(toy, overrides=["seed=1"])
-        patch.setattr("dsgkit.experiment.runner.sources_hash", lambda: "edited")
-        with pytest.raises(TypeError):
-            run(toy)
-    (folder / "cells.jsonl").write_text("")
-    again, _ = run(toy)
-    assert again.computed == first.computed
-
-
 def test_a_whole_experiment(toy):
     outcome, folder = run(toy)
     stored = records(folder)
@@ -71,7 +55,7 @@ def test_a_whole_experiment(toy):
     assert len(results.cells) == 4 * 2 * 2
     assert len(results.search) == 2 * (2 + 1 + 1)
     assert results.cells["auc"].between(0.6, 1).all()
-    assert results.cells["full"].tolist() == [n == 120 for n in results.cells["n_unlabeled"]]
+    assert results.cells["full"].tolist() == [n == 120 for n in results.cells["size"]]
     assert list(results.environments.values()) == [results.environment]
     assert results.environment["dsgkit"]
     assert results.data == load_dataset(results.experiment.dataset).describe()
@@ -89,19 +73,22 @@ def test_a_fit_is_the_chosen_estimator_on_the_split(toy):
     bench = Bench(experiment, load_dataset(experiment.dataset))
     mine = [r for r in records(folder) if r["solver"] == "samult" and r["trial"] == 1]
     search = next(r for r in mine if r["kind"] == "search")
-    point, _ = best_point(search["points"], search["fold_scores"])
-    split = bench.split(1)
+    sides = {"lam": "larger", "sigma": "smaller"}
+    point, _ = best_point(search["points"], search["fold_scores"], better="higher", smoother=sides)
+    split = bench.trial(1).split
     for fit in (r for r in mine if r["kind"] == "fit"):
         assert fit["params"] == point
-        model = SAMULT(**point).fit(split.X[:], split.y, split.X_unlabeled[: fit["n_unlabeled"]])
+        model = SAMULT(**point).fit(
+            split.X[:], split.y, split.X_unlabeled[: fit["at"]["unlabeled"]]
+        )
         expected = roc_auc_score(split.y_unlabeled, model.decision_function(split.X_unlabeled))
-        assert fit["auc"] == pytest.approx(expected, abs=1e-12)
+        assert fit["scores"]["auc"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_search_scores_each_point_on_rows_its_model_did_not_see(toy):
     _, folder = run(toy)
     experiment = load_experiment(toy)
-    split = Bench(experiment, load_dataset(experiment.dataset)).split(0)
+    split = Bench(experiment, load_dataset(experiment.dataset)).trial(0).split
     search = next(
         r
         for r in records(folder)
@@ -155,10 +142,10 @@ def test_a_fit_beyond_the_memory_limit_is_a_named_status(toy):
 
 
 def test_a_failed_search_leaves_no_fit_untold(toy, monkeypatch):
-    def refuse(self, *args):
+    def refuse(self, points, **training):
         raise FitError("no way")
 
-    monkeypatch.setattr(SAMULT, "cv_decision_function", refuse)
+    monkeypatch.setattr(SAMULT, "fit_points", refuse)
     outcome, folder = run(toy)
     fits = [r for r in records(folder) if r["solver"] == "samult" and r["kind"] == "fit"]
     assert len(fits) == 4
@@ -174,7 +161,7 @@ def test_two_entries_for_the_same_work_are_computed_once(toy):
     outcome, folder = run(toy, overrides=overrides)
     assert (outcome.computed, len(records(folder))) == (24, 24)
     results = load_results(folder)
-    columns = ["trial", "n_unlabeled", "auc"]
+    columns = ["trial", "size", "auc"]
     both = [results.cells[results.cells["solver"] == s][columns] for s in ("samult", "again")]
     assert len(both[0]) == 4
     assert both[0].reset_index(drop=True).equals(both[1].reset_index(drop=True))
@@ -197,7 +184,7 @@ class CentroidDifference(PairwiseAUCEstimator):
 
 def test_a_solver_of_ones_own_needs_an_estimator_and_an_entry(toy, monkeypatch):
     path = f"{CentroidDifference.__module__}:CentroidDifference"
-    info = SolverInfo("centroids", "Centroids", path, ("lam",), (), "here")
+    info = SolverInfo("centroids", "Centroids", path, "here")
     monkeypatch.setitem(SOLVERS, "centroids", info)
     outcome, folder = run(toy, overrides=["solvers.centroids={grid: {lam: [1.0, 2.0]}}"])
     assert outcome.failures == []
@@ -238,9 +225,10 @@ def test_progress_is_reported_inside_of_cells(toy):
 
     experiment = load_experiment(toy)
     bench = Bench(experiment, load_dataset(experiment.dataset))
-    task = next(t for t in make_plan(experiment, bench.dataset) if t.cell.solver == "qsg_s2auc")
-    job = Job(experiment, bench.dataset.content_hash, 1, task, {}, Limits())
-    with RunProgress(task.flops, 1, shown=False) as progress:
+    cell = next(c for c in make_plan(experiment, bench.dataset) if c.solver == "qsg_s2auc")
+    version = SOLVERS["qsg_s2auc"].version
+    job = Job(experiment, bench.dataset.content_hash, version, cell, {}, Limits())
+    with RunProgress(cell.flops, 1, shown=False) as progress:
         progress._bar = Bar()
         progress._bar.stop = lambda: None
         with listening(lambda fraction: progress.advance(job, fraction)):
@@ -249,7 +237,7 @@ def test_progress_is_reported_inside_of_cells(toy):
     done = Bar.seen
     assert len(done) >= 20
     assert done == sorted(done)
-    assert done[-1] == task.flops
+    assert done[-1] == cell.flops
 
 
 def test_nothing_is_written_for_data_that_cannot_be_used(toy):
@@ -281,7 +269,7 @@ def test_failures_are_not_taken_over_from_other_folders(toy, monkeypatch):
 
 def test_fail_fast_stops_at_the_first_failure(toy, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(SAMULT, "cv_decision_function", lambda *_: 1 / 0)
+        patch.setattr(SAMULT, "fit_points", lambda *_, **__: 1 / 0)
         outcome, folder = run(toy, fail_fast=True)
     stored = records(folder)
     assert stored[-1]["status"] == "failed"
@@ -305,7 +293,7 @@ def test_a_corrupted_record_is_told_and_its_cell_runs_again(toy):
     first, folder = run(toy)
     before = records(folder)
     lines = (folder / "cells.jsonl").read_bytes().splitlines(keepends=True)
-    lines[3] = lines[3].replace(b'"n_labeled": 30', b'"n_labeled": 31')
+    lines[3] = lines[3].replace(b'"trial": 0', b'"trial": 1')
     lines[7] = lines[7][:40] + b"\n"
     (folder / "cells.jsonl").write_bytes(b"".join(lines))
     again, _ = run(toy)
@@ -397,10 +385,10 @@ def test_a_classifier_is_searched_twice_and_judged_by_its_error(toy, own_modules
     others = [f"solvers.{name}=null" for name in ("qsg_s2auc", "samult", "pnu_auc", "rff_s2auc")]
     overrides = [
         *others,
-        "protocol={kind: semi_supervised_error, metric: error}",
+        "protocol.kind=semi_supervised_svm",
         "outputs=[error_table, error_boxplot, balance_table, time_table, time_curve]",
-        'solvers.mine={kind: "centroid:Centroid", grid: {C: [1.0, 2.0]}, '
-        "then: {shift: [-9.0, 0.0, 9.0]}}",
+        'solvers.mine={kind: "centroid:Centroid", '
+        "search: [{grid: {C: [1.0, 2.0]}}, {grid: {shift: [-9.0, 0.0, 9.0]}}]}",
     ]
     outcome, folder = run(toy, overrides=overrides)
     assert outcome.failures == []
@@ -409,7 +397,7 @@ def test_a_classifier_is_searched_twice_and_judged_by_its_error(toy, own_modules
     assert all(params == {"C": 1.0, "shift": 0.0} for params in results.cells["params"])
     assert results.cells["error"].between(0, 0.4).all()
     assert results.cells["positive"].between(0.2, 0.8).all()
-    assert results.cells["auc"].isna().all()
+    assert "auc" not in results.cells
     paths = {path.name for path in write_report([results], folder)}
     assert paths >= {"error_table.csv", "balance_table.md", "error_boxplot.pdf", "time_curve.png"}
     assert "auc_table.csv" not in paths

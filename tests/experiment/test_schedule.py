@@ -6,20 +6,20 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsgkit.experiment.plan import Cell, Task
+from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.schedule import Schedule
 
 
-def task(kind, solver, trial, number, needs=()):
+def cell(kind, solver, trial, number, needs=()):
     name = f"{kind}-{solver}-{trial}-{number}"
-    return Task(Cell(kind, solver, trial, 10 + number, ({},)), name, 1.0, 0.0, 0, tuple(needs))
+    return Cell(kind, solver, trial, {"rows": 10 + number}, (({},),), {}, name, needs=tuple(needs))
 
 
-def tasks(solver, trial, searches, fits):
+def cells_of(solver, trial, searches, fits):
     """Return searches, and fits that need them all."""
-    found = [task("search", solver, trial, number) for number in range(searches)]
+    found = [cell("search", solver, trial, number) for number in range(searches)]
     needs = [search.key for search in found]
-    return [*found, *(task("fit", solver, trial, number, needs) for number in range(fits))]
+    return [*found, *(cell("fit", solver, trial, number, needs) for number in range(fits))]
 
 
 plans = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=3).flatmap(
@@ -27,7 +27,7 @@ plans = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, ma
         lambda trials: [
             one
             for trial, (solver, (searches, fits)) in product(range(trials), enumerate(counts))
-            for one in tasks(f"s{solver}", trial, searches, fits)
+            for one in cells_of(f"s{solver}", trial, searches, fits)
         ]
     )
 )
@@ -50,14 +50,14 @@ def test_every_cell_that_is_left_starts_once_and_after_its_searches(plan, seed):
         ended = running.pop(rng.randrange(len(running)))
         schedule.finish(ended.key)
         done.add(ended.key)
-    expected = sorted(t.key for t in schedule.tasks)
+    expected = sorted(t.key for t in schedule.cells)
     assert sorted(t.key for t in started) == expected
     assert len(done) == len(plan)
 
 
 def test_trial_by_trial_searches_first():
     plan = [
-        task(kind, solver, trial, 0)
+        cell(kind, solver, trial, 0)
         for trial in (0, 1)
         for solver in "ab"
         for kind in ("search", "fit")
@@ -74,15 +74,15 @@ def test_trial_by_trial_searches_first():
 
 
 def test_a_cell_that_stands_twice_in_the_plan_is_run_once():
-    plan = [task("search", "a", 0, 0), task("fit", "a", 0, 1), task("fit", "a", 0, 1)]
+    plan = [cell("search", "a", 0, 0), cell("fit", "a", 0, 1), cell("fit", "a", 0, 1)]
     schedule = Schedule(plan, lambda _: False)
-    assert [t.key for t in schedule.tasks] == ["search-a-0-0", "fit-a-0-1"]
+    assert [t.key for t in schedule.cells] == ["search-a-0-0", "fit-a-0-1"]
 
 
 def test_a_large_plan_is_quick():
     """Linear in its cells, where looking for the next one each time would be quadratic."""
     plan = [
-        task(kind, "s", trial, number)
+        cell(kind, "s", trial, number)
         for trial in range(500)
         for kind, count in (("search", 20), ("fit", 20))
         for number in range(count)

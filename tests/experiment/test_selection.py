@@ -1,30 +1,18 @@
-import numpy as np
 import pytest
 
 from dsgkit.errors import FitError
+from dsgkit.experiment import selection
 from dsgkit.experiment.plan import Cell
-from dsgkit.experiment.runner import choose
-from dsgkit.experiment.selection import best_point, fold_scores
+
+SIDES = {"lam": "larger", "sigma": "smaller"}
 
 
-def test_scores_are_the_share_of_ordered_pairs_in_each_fold():
-    rng = np.random.default_rng(0)
-    y = rng.choice([-1, 1], 30)
-    values = rng.integers(0, 6, (4, 30)).astype(float)  # with ties
-    folds = np.array_split(rng.permutation(30), 3)
-    scores = fold_scores(values, y, folds)
-    for row, got in zip(values, scores, strict=True):
-        for fold, score in zip(folds, got, strict=True):
-            p, n = row[fold][y[fold] == 1], row[fold][y[fold] == -1]
-            wins = [(a > b) + 0.5 * (a == b) for a in p for b in n]
-            assert score == pytest.approx(np.mean(wins))
+def best_point(points, scores, better="higher"):
+    return selection.best_point(points, scores, better=better, smoother=SIDES)
 
 
-def test_a_fold_of_one_class_and_a_point_without_solution_have_no_score():
-    y = np.array([1, 1, 1, -1])
-    folds = [np.array([0, 1]), np.array([2, 3])]
-    values = np.array([[1.0, 2, 3, 0], [1.0, 2, np.nan, np.nan]])
-    assert fold_scores(values, y, folds) == [[None, 1.0], [None, None]]
+def choose(cell, searches):
+    return selection.choose(cell, searches, better="higher", smoother=SIDES)
 
 
 def test_the_best_mean_wins():
@@ -52,7 +40,25 @@ def test_ties_go_to_the_smoother_function_whatever_the_order():
         assert chosen[0] == {"lam": 2.0, "sigma": 0.5}
 
 
-FIT = Cell("fit", "samult", 0, 10, ({"lam": 1.0}, {"lam": 2.0}))
+FIT = Cell("fit", "samult", 0, {}, (({"lam": 1.0}, {"lam": 2.0}),), {})
+
+
+def test_the_lowest_mean_wins_where_lower_is_better():
+    points = [{"lam": i} for i in range(3)]
+    scores = [[0.4, 0.2], [0.1, 0.3], [0.9, 0.9]]
+    assert best_point(points, scores, "lower") == ({"lam": 1}, pytest.approx(0.2))
+
+
+def test_parameters_that_say_nothing_of_smoothness_do_not_decide():
+    points = [{"gamma": 0.1}, {"gamma": 0.9}, {"lam": "some word", "gamma": 0.0}]
+    assert best_point(points, [[0.5], [0.5], [0.5]])[0] == {"gamma": 0.1}
+
+
+def test_what_earlier_stages_chose_stays():
+    share = search([{"gamma": 0.0}, {"gamma": 1.0}], [[0.1], [0.2]]) | {"params": {"lam": 7.0}}
+    assert choose(FIT, [share]) == {"lam": 7.0, "gamma": 1.0}
+    later = search([{"lam": 1.0}], [[0.1]]) | {"params": {"lam": 7.0}}
+    assert choose(FIT, [later]) == {"lam": 1.0}
 
 
 def search(points, scores, status="ok", message=""):
@@ -68,7 +74,7 @@ def test_the_choice_is_over_all_shares():
 
 
 def test_a_grid_of_one_point_needs_no_search():
-    assert choose(Cell("fit", "samult", 0, 10, ({},)), []) == {}
+    assert choose(Cell("fit", "samult", 0, {}, (({},),), {}), []) == {}
 
 
 def test_a_share_without_result_passes_on_its_status():

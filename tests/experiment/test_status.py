@@ -7,9 +7,10 @@ import pytest
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.status import describe_status, duration, read_status
 from dsgkit.experiment.store import Store
+from dsgkit.tasks.base import Axis, Description
 
 PLAN = [
-    {"key": f"{kind}{n}", "kind": kind, "solver": solver, "trial": 0, "n_unlabeled": n, "flops": n}
+    {"key": f"{kind}{n}", "kind": kind, "solver": solver, "trial": 0, "at": {"rows": n}, "flops": n}
     for kind, solver, sizes in (
         ("search", "fast", (10,)),
         ("fit", "fast", (20, 30, 40)),
@@ -28,6 +29,9 @@ def record(entry, status="ok", seconds=None, **more):
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "plan.json").write_text(json.dumps(PLAN))
+    axis = Axis(name="rows", title="Rows", noun="rows")
+    task = Description(kind="sorting", axis=axis, measures=())
+    (tmp_path / "task.json").write_text(task.model_dump_json())
     return tmp_path
 
 
@@ -108,9 +112,9 @@ def test_unreadable_lines_are_counted(folder):
         b"[1]",
         b"[[]]",
         b'[{"key": 1}]',
-        b'[{"key": ["a"], "kind": "fit", "solver": "s", "trial": 0, "n_unlabeled": 1, "flops": 1}]',
+        b'[{"key": ["a"], "kind": "fit", "solver": "s", "trial": 0, "at": {"rows": 1}, "flops": 1}]',
         b'[{"key": "a"}]',
-        b'[{"key": "a", "kind": "fit", "solver": "s", "trial": 0, "n_unlabeled": 1, "flops": "x"}]',
+        b'[{"key": "a", "kind": "fit", "solver": "s", "trial": 0, "at": {"rows": 1}, "flops": "x"}]',
     ],
 )
 def test_a_folder_of_nonsense_is_one_line(tmp_path, plan):
@@ -132,7 +136,7 @@ def test_a_folder_in_the_place_of_a_file_is_one_line(folder, name):
 
 @pytest.mark.parametrize(
     "change",
-    [{"key": ["a"]}, {"trial": "x"}, {"n_unlabeled": None}, {"status": 3}],
+    [{"key": ["a"]}, {"trial": "x"}, {"at": None}, {"at": {"rows": "1"}}, {"status": 3}],
 )
 def test_a_record_of_nonsense_is_no_record(folder, change):
     """Somebody may have written it, without a checksum."""

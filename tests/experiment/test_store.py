@@ -25,7 +25,7 @@ def record(key, status="ok", **more):
         "kind": "fit",
         "solver": "s",
         "trial": 0,
-        "n_unlabeled": 10,
+        "at": {"rows": 10},
         "status": status,
     }
 

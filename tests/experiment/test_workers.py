@@ -66,18 +66,18 @@ def jobs_of(folder, solvers, *, processes=1, kind="search", **config):
     experiment = load_experiment(write_config(folder, solvers, **config))
     dataset = load_dataset(experiment.dataset)
     return {
-        task.cell.solver: Job(
+        cell.solver: Job(
             experiment,
             dataset.content_hash,
-            solver_info(experiment, task.cell.solver).version,
-            task,
-            {} if kind == "search" else task.cell.points[0],
+            solver_info(experiment, cell.solver).version,
+            cell,
+            {} if kind == "search" else cell.points[0],
             Limits(),
             threads=2,
             processes=processes,
         )
-        for task in make_plan(experiment, dataset)
-        if task.cell.kind == kind
+        for cell in make_plan(experiment, dataset)
+        if cell.kind == kind
     }
 
 
@@ -86,7 +86,7 @@ def limited(job, **limits):
 
 
 def search(way, **params):
-    return {**behaving(way, GRID, **params), "search_unlabeled": 80}
+    return {**behaving(way, GRID, **params), "search_at": {"unlabeled": 80}}
 
 
 def run_all(workers, jobs):
@@ -96,12 +96,12 @@ def run_all(workers, jobs):
         while left and workers.accepts(left[0]):
             workers.submit(left.pop(0))
         for job, record in workers.wait():
-            records[job.task.cell.solver] = record
+            records[job.cell.solver] = record
     return records
 
 
 def run_one(workers, job):
-    return run_all(workers, [job])[job.task.cell.solver]
+    return run_all(workers, [job])[job.cell.solver]
 
 
 def test_a_cell_ends_as_it_is_named_and_others_go_on(folder):
@@ -115,7 +115,7 @@ def test_a_cell_ends_as_it_is_named_and_others_go_on(folder):
         processes = descendants(os.getpid())
     assert {way: (records[way]["status"], records[way]["message"]) for way in ENDS} == ENDS
     assert {way: record["key"] for way, record in records.items()} == {
-        way: job.task.key for way, job in jobs.items()
+        way: job.cell.key for way, job in jobs.items()
     }
     assert records["also_well"]["fold_scores"] == records["well"]["fold_scores"]
     assert "in die" in records["segfault"]["traceback"]  # Python's stack at the signal
@@ -206,7 +206,7 @@ def test_workers_killed_at_random_moments_cost_the_cells_they_are_at(folder):
 
 
 def test_threads_are_the_share_of_the_cores(folder):
-    counting = {"kind": BEHAVING.replace("Behaving", "Counting"), "search_unlabeled": 80}
+    counting = {"kind": BEHAVING.replace("Behaving", "Counting"), "search_at": {"unlabeled": 80}}
     parts = {"search": {**counting, "grid": GRID}, "fit": counting}
     with LocalWorkers(1) as workers:
         for kind, processes, expected in (
@@ -268,7 +268,10 @@ def test_a_worker_that_stops_while_it_sends_holds_up_nobody(folder, limits):
 def test_a_worker_that_cannot_start_costs_its_job_once(folder, monkeypatch):
     """Also where the job is too large for the pipe to hold while nobody reads it."""
     monkeypatch.setattr(workers_module, "_WORKER", "raise SystemExit(7)")
-    wide = {**behaving("well", {"lam": [k / 7 for k in range(30_000)]}), "search_unlabeled": 80}
+    wide = {
+        **behaving("well", {"lam": [k / 7 for k in range(30_000)]}),
+        "search_at": {"unlabeled": 80},
+    }
     (job,) = jobs_of(folder, {"wide": wide}, kind="fit", sizes=(80,)).values()
     (small,) = jobs_of(folder, {"small": search("well")}).values()
     with LocalWorkers(1) as workers:

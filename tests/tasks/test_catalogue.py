@@ -1,0 +1,83 @@
+"""Tasks by name, and those of a user's own: what is found and what is refused."""
+
+import hashlib
+
+import pytest
+
+from dsgkit.errors import ConfigError
+from dsgkit.tasks.catalogue import TASKS, get, version
+
+OWN = """
+from dsgkit.tasks.base import ProtocolSpec
+from dsgkit.tasks.measures import Measure
+
+class Sorting:
+    Spec = ProtocolSpec
+    axes = ()
+    measures = (
+        Measure(name="swaps", title="Swaps", word="swaps", better="lower", output="swaps", file="s"),
+    )
+    chooses = "swaps"
+    outputs = ("swaps_table",)
+    words = ()
+
+    def trial(self, dataset, spec, seed):
+        pass
+
+SORTING = Sorting()
+"""
+
+
+@pytest.mark.parametrize("kind", TASKS)
+def test_every_task_goes_by_its_kind(kind):
+    assert get(kind).kind == kind
+    assert version(kind) == 1
+
+
+def test_a_task_of_ones_own_is_found_with_the_version_of_its_file(own_modules, tmp_path):
+    own_modules("my", OWN)
+    assert get("my:SORTING").chooses == "swaps"
+    assert (
+        version("my:SORTING") == hashlib.sha256((tmp_path / "my.py").read_bytes()).hexdigest()[:16]
+    )
+    own_modules("my", OWN.replace("words = ()", "words, version = (), 3"))
+    assert version("my:SORTING") == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "expected"),
+    [
+        ("semi_supervised_auk", None, "unknown task 'semi_supervised_auk' (did you mean 'semi_sup"),
+        ("my:", None, "'my:' is not an import path, such as my_module:MY_TASK"),
+        ("my:SORTIN", None, "my.py has no task 'SORTIN' (did you mean 'SORTING'?)"),
+        ("my:Sorting", None, "'Sorting' in my.py is not a task but a class"),
+        ("my:SORTING", ("axes = ()", ""), "my:SORTING lacks axes; see dsgkit.tasks.base.Task"),
+        (
+            "my:SORTING",
+            ("Spec = ProtocolSpec", "Spec = 3"),
+            "my:SORTING.Spec must be a class derived",
+        ),
+        (
+            "my:SORTING",
+            ("axes = ()", "axes = ['x']"),
+            "my:SORTING.axes must be a tuple of Axis, got",
+        ),
+        (
+            "my:SORTING",
+            ('chooses = "swaps"', 'chooses = "swap"'),
+            "my:SORTING.chooses: no measure 'swap' with a better side (did you mean 'swaps'?)",
+        ),
+        (
+            "my:SORTING",
+            ("swaps_table", "swaps_tables"),
+            "my:SORTING.outputs: no 'swaps_tables' (did you mean 'swaps_table'?)",
+        ),
+        ("my:SORTING", ("axes = ()", "axes = 1 / 0"), "importing 'my' raises ZeroDivisionError: "),
+    ],
+)
+def test_what_is_refused(own_modules, kind, change, expected):
+    own_modules("my", OWN.replace(*change) if change else OWN)
+    with pytest.raises(ConfigError) as error:
+        get(kind)
+    assert "\n" not in str(error.value)
+    assert str(error.value).startswith(expected)
