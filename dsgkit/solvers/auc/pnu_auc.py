@@ -91,7 +91,7 @@ class PNUAUC(ClosedFormEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 1.0,
+        sigma: float = 0.25,
         eta: float = 0.0,
         *,
         prior: float | Literal["penl1"] = "penl1",

@@ -110,14 +110,14 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 1.0,
+        sigma: float = 0.25,
         gamma: float = 0.5,
         *,
         batch_size: int = 256,
         n_features: int = 256,
         n_iterations: int | None = None,
         theta_lam: float = 1.5,
-        t0: float | Literal["stable"] = 0.0,
+        t0: float | Literal["stable"] = "stable",
         random_state: int = 0,
         unlabeled_label: int | float | str = -1,
     ) -> None:

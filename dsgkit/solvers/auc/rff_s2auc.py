@@ -77,7 +77,7 @@ class RFFS2AUC(ClosedFormEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 1.0,
+        sigma: float = 0.25,
         gamma: float = 0.5,
         *,
         n_features: int = 1000,

@@ -67,7 +67,7 @@ class SAMULT(ClosedFormEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 1.0,
+        sigma: float = 0.25,
         gamma: float = 0.5,
         *,
         max_memory: float | None = None,
