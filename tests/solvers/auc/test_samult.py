@@ -229,7 +229,7 @@ def test_a_regulariser_below_rounding_is_a_failed_fit():
 
 def test_rows_that_do_not_fit_together_are_refused():
     X, y, U = problem()
-    with pytest.raises(DataError, match="X_unlabeled has 2 features, .* expecting 3"):
+    with pytest.raises(DataError, match=r"X_unlabeled has 2 features, .* expecting 3"):
         SAMULT().fit(X, y, U[:, :2])
     with pytest.raises(DataError, match="15 labels, 16 rows"):
         SAMULT().fit(X, y[1:], U)
@@ -237,7 +237,7 @@ def test_rows_that_do_not_fit_together_are_refused():
         SAMULT().fit(X, y, U[:0])
     with pytest.raises(DataError, match="exactly two classes, got 1"):
         SAMULT().fit(X, np.ones(16), U)
-    with pytest.raises(DataError, match="X has 2 features, .* expecting 3"):
+    with pytest.raises(DataError, match=r"X has 2 features, .* expecting 3"):
         SAMULT().fit(X, y, U).decision_function(U[:, :2])
     with pytest.raises(DataError, match="both classes outside of every fold"):
         SAMULT().fit_points([{}], folds=[np.flatnonzero(y > 0)], X=X, y=y, X_unlabeled=U)
