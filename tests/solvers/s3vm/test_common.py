@@ -166,9 +166,8 @@ def test_many_points_can_be_evaluated_on_rows_of_any_kind(quick):
     X, y, U = problem()
     models = quick.fit_points([{"C": 1.0}, {"C": 5.0}], X=X, y=y, X_unlabeled=U)
     expected = models.decision_function(U)
-    np.testing.assert_array_equal(models.decision_function(U.astype(np.float64).tolist()), expected)
-    np.testing.assert_array_equal(models.decision_function(sparse.csr_matrix(U)), expected)
-    np.testing.assert_array_equal(models.decision_function(pd.DataFrame(U).iloc[:7]), expected[:7])
+    for rows in (U.astype(np.float64).tolist(), sparse.csr_matrix(U), pd.DataFrame(U)):
+        np.testing.assert_allclose(models.decision_function(rows), expected, rtol=1e-9)
     with pytest.raises(DataError, match="X has 2 features"):
         models.decision_function(U[:, :2])
 
