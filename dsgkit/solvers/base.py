@@ -40,7 +40,7 @@ class PointModels:
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the values of each at the rows of ``X``, shape (n, n_points); NaN without one."""
-        missing = np.full(len(X), np.nan)
+        missing = np.full(X.shape[0] if hasattr(X, "shape") else len(X), np.nan)
         columns = [
             missing if model is None else model.decision_function(X) for model in self._models
         ]
