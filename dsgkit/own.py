@@ -93,7 +93,6 @@ def _a(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
-@functools.cache  # of the class: its source is read when it is imported, not when edited later
 def version_of(cls: Any) -> int | str:
     """Return the class attribute ``version`` or else a hash of the file that defines a class.
 
