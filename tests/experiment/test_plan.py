@@ -96,9 +96,6 @@ def test_too_few_rows_are_told(toy, override, text):
         make_plan(experiment, load_dataset(experiment.dataset))
 
 
-SIZES = (120, 30, 40)
-
-
 def test_sweep_points_beyond_the_data_are_left_out(experiment):
     found = {
         n: [at["unlabeled"] for at in sweep_points(experiment, {"unlabeled": n})] for n in SIZES

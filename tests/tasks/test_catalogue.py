@@ -15,7 +15,7 @@ class Sorting:
     Spec = ProtocolSpec
     axes = ()
     measures = (
-        Measure(name="swaps", title="Swaps", word="swaps", better="lower", output="swaps", file="s"),
+        Measure(name="swaps", title="Swaps", word="swaps", better="lower", output="swaps", file=""),
     )
     chooses = "swaps"
     outputs = ("swaps_table",)
