@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install quickstart reproduce-all test lint format bench clean
+TEST := $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+
+.PHONY: help install quickstart reproduce-all test test-fast lint format bench clean
 
 help:
 	@echo "make quickstart       set up, run the first paper's experiment on the digits, draw its figures"
 	@echo "make reproduce-all    run every config, or go on with it, and write a page on all of them;"
 	@echo "                      with PROFILE=quick in minutes each"
 	@echo "make test             set up, check format, lint and types, run all tests"
+	@echo "make test-fast        the same without the tests that take seconds each"
 	@echo "make format           format the code"
 	@echo "make bench            measure the engine against the author-style loop and the hardware"
 
@@ -29,7 +32,10 @@ reproduce-all: install
 		--report results/report$(PROFILE:%=-%).html
 
 test: lint
-	$(BIN)/python -m pytest
+	$(TEST)
+
+test-fast: lint
+	$(TEST) -m "not slow"
 
 lint: install
 	$(BIN)/ruff format --check .

@@ -50,7 +50,7 @@ def _debug_option(command: Any) -> Any:
 
 
 def _dataset_names(_context: object, _parameter: object, incomplete: str) -> list[str]:
-    from dsgkit.data.registry import DATASETS
+    from dsgkit.data.catalogue import DATASETS
 
     return [name for name in DATASETS if name.startswith(incomplete)]
 
@@ -335,7 +335,7 @@ def configs(folder: Path) -> None:
 @list_.command()
 def kernels() -> None:
     """List the kernels."""
-    from dsgkit.features import KERNELS
+    from dsgkit.kernels import KERNELS
 
     _print_columns([(kernel.name, kernel.formula) for kernel in KERNELS.values()])
 
@@ -377,7 +377,7 @@ def prepare(name: str) -> None:
     from dsgkit.data import commands
 
     dataset = commands.prepare(name)
-    click.echo(f"{name}: {len(dataset.y):,} rows, {dataset.n_features} features, ready")
+    click.echo(f"{name}: {len(dataset.X):,} rows, {dataset.n_features} features, ready")
 
 
 @data.command()

@@ -42,3 +42,61 @@ def part(low: float, high: float) -> Iterator[None]:
     with listening(lambda fraction: outer(low + fraction * (high - low))):
         yield
     report(high)
+
+
+class Bar:
+    """A progress bar on a terminal, gone when it ends; nothing anywhere else.
+
+    Its attribute ``total`` and the methods ``update``, ``reset`` and ``close`` are those that pooch
+    asks of a progress bar.
+
+    Parameters
+    ----------
+    title : str
+        What goes on.
+    total : float, optional
+        The work, if it is known beforehand.
+    """
+
+    def __init__(self, title: str, total: float | None = None) -> None:
+        # Imported here because solvers import this module, and few need a bar.
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.progress import Progress
+
+        console = Console(stderr=True)
+        self._bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task(escape(title), total=total)
+
+    def __enter__(self) -> Bar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def total(self) -> float | None:
+        """The work, None while it is not known."""
+        return self._bar.tasks[0].total
+
+    @total.setter
+    def total(self, total: float) -> None:
+        # whoever learns the work anew starts anew: a download that is tried again
+        self._bar.update(self._task, total=total, completed=0)
+
+    def show(self, done: float) -> None:
+        """Show how much of the work is done."""
+        self._bar.update(self._task, completed=done)
+
+    def update(self, done: float) -> None:
+        """Count some more work as done."""
+        self._bar.advance(self._task, done)
+
+    def reset(self) -> None:
+        """Count no work as done."""
+        self._bar.reset(self._task)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._bar.stop()

@@ -21,6 +21,7 @@ from dsgkit.config import load_experiment
 from dsgkit.config.schema import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.experiment.plan import make_plan
+from dsgkit.tasks.semi_supervised import SemiSupervisedSpec
 from dsgkit.tasks.splits import SemiSupervisedSplit, semi_supervised_split
 
 Sizes = tuple[int, int, int, int]
@@ -29,14 +30,20 @@ Sizes = tuple[int, int, int, int]
 def models_by_size(experiment: Experiment, dataset: Dataset) -> Counter[Sizes]:
     """Return how many models the plan trains, by unlabelled rows, T, b and m."""
     models: Counter[Sizes] = Counter()
-    for task in make_plan(experiment, dataset):
-        cell, spec = task.cell, experiment.solvers[task.cell.solver]
+    folds = _protocol(experiment).folds
+    for cell in make_plan(experiment, dataset):
+        spec = experiment.solvers[cell.solver]
         if spec.kind == "qsg_s2auc":
-            count = len(cell.points) * experiment.protocol.folds if cell.kind == "search" else 1
+            count = len(cell.points) * folds if cell.kind == "search" else 1
             estimator = QSGS2AUC(**{**cell.points[0], **spec.params})
-            n, T = cell.n_unlabeled, estimator._iterations(cell.n_unlabeled)
+            n, T = cell.at["unlabeled"], estimator._iterations(cell.at["unlabeled"])
             models[n, T, estimator.batch_size, estimator.n_features] += count
     return models
+
+
+def _protocol(experiment: Experiment) -> SemiSupervisedSpec:
+    assert isinstance(experiment.protocol, SemiSupervisedSpec)
+    return experiment.protocol
 
 
 def loop_seconds(split: SemiSupervisedSplit, sizes: Sizes) -> float:
@@ -55,7 +62,7 @@ def main(config: Path, sample: int) -> None:
     keep_freed_memory()
     experiment = load_experiment(config)
     dataset = load_dataset(experiment.dataset)
-    protocol = experiment.protocol
+    protocol = _protocol(experiment)
     split = semi_supervised_split(
         dataset, labeled=protocol.labeled, folds=protocol.folds, seed=0, scale=protocol.scale
     )

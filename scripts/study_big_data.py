@@ -17,11 +17,10 @@ from typing import Any
 import click
 import make_big_data
 import numpy as np
-from tqdm import tqdm
 
 from dsgkit import QSGS2AUC
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
-from dsgkit.progress import listening
+from dsgkit.progress import Bar, listening
 from dsgkit.tasks.metrics import auc
 
 N_LABELED = 200
@@ -44,8 +43,7 @@ def measure(folder: Path, iterations: int) -> dict[str, Any]:
         model.fit(rows, labels, X[rest])
     training_memory = peak_memory()
     reset_peak_memory()
-    bar = tqdm(total=1.0, desc=folder.name, leave=False, disable=None)
-    with clock.phase("predict"), bar, listening(lambda done: bar.update(done - bar.n)):
+    with clock.phase("predict"), Bar(folder.name, 1.0) as bar, listening(bar.show):
         values = model.decision_function(X[rest])
     prediction_memory = peak_memory()
     n, features = len(X), model.n_features * iterations

@@ -20,12 +20,11 @@ import click
 import make_big_data
 import numpy as np
 from hardware_limit import product_seconds, sincos_seconds
-from tqdm import tqdm
 
 from dsgkit import TSGS3VM
 from dsgkit.engine.sizes import remembered
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
-from dsgkit.progress import listening
+from dsgkit.progress import Bar, listening
 
 N_LABELED = 200
 N_TESTED = 20_000
@@ -59,8 +58,7 @@ def measure(folder: Path, **params: Any) -> dict[str, Any]:
     limits = [limit_seconds(X.shape[1], m)]
     clock, cpu = Clock(), time.process_time()
     reset_peak_memory()  # what compiling took does not count
-    bar = tqdm(total=1.0, desc=folder.name, leave=False, disable=None)
-    with clock.phase("fit"), bar, listening(lambda done: bar.update(done - bar.n)):
+    with clock.phase("fit"), Bar(folder.name, 1.0) as bar, listening(bar.show):
         model.fit(rows, labels, rest)
     cpu, memory = time.process_time() - cpu, peak_memory()
     limits.append(limit_seconds(X.shape[1], m))

@@ -15,8 +15,9 @@ import numpy as np
 
 from dsgkit import QSGS2AUC, SAMULT
 from dsgkit.config import DatasetSpec
-from dsgkit.data import load_dataset, semi_supervised_split
+from dsgkit.data import load_dataset
 from dsgkit.tasks.metrics import auc
+from dsgkit.tasks.splits import semi_supervised_split
 
 LAM = (2.0**-3, 1.0, 2.0**3)
 SIGMA = (2.0**-3, 1.0, 2.0**3)

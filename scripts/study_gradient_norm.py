@@ -102,7 +102,7 @@ def s3vm_problem(loss: str, n_iterations: int, seed: int) -> Problem:
             Source(1, in_passes=True),
         ],
         objective=S3VMObjective(*weights, float(labels.mean()), [loss], np.zeros(1)),
-        step=ConstantStep(np.array([THETA / n_iterations**0.75])),
+        step=ConstantStep(np.array([THETA / n_iterations**0.75]), lam=np.ones(1)),
         features=FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed),
         n_iterations=n_iterations,
         batch_size=BATCH,
@@ -150,7 +150,7 @@ def follow(problem: Problem) -> Run:
     recorder = Recorder(problem.objective, [])
     model = train(replace(problem, objective=recorder))
     X = np.vstack(problem.tables)
-    K = gaussian_gram(X, X, problem.features.sigma)
+    K = gaussian_gram(X, X, SIGMA)
     rows = row_numbers(problem)
     beta, h = np.zeros(len(X)), np.zeros(len(X))
     gradients = np.empty(problem.n_iterations + 1)

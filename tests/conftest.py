@@ -1,5 +1,8 @@
 import importlib
+import os
+import signal
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -40,34 +43,66 @@ TOY_CONFIG = {
 }
 
 
-@pytest.fixture
-def toy(tmp_path, monkeypatch):
-    """A folder with a small dataset and a config of all four solvers; returns the config's path."""
-    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("DSGKIT_OFFLINE", "1")
-    monkeypatch.delenv("DSGKIT_DATA", raising=False)
+@pytest.fixture(scope="session", autouse=True)
+def interrupts():
+    """Have Ctrl-C work in all processes of tests; a shell's background job would ignore it."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def share_of_the_cores():
+    """Compute with this process's share of the threads where tests run in several processes."""
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+    if processes > 1:
+        from dsgkit.threads import available_threads, set_threads
+
+        share = max(1, available_threads() // processes)
+        set_threads(share, share)
+
+
+def write_toy(folder):
+    """Write a small dataset and a config of all four solvers; returns the config's path."""
     rng = np.random.default_rng(0)
     X = rng.random((150, 3))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=150) > 0.5, 1, -1)
-    np.savetxt(tmp_path / "toy.csv", np.column_stack([X, y]), delimiter=",", fmt="%.5f")
-    (tmp_path / "toy.yaml").write_text(yaml.safe_dump(TOY_CONFIG))
-    return tmp_path / "toy.yaml"
+    np.savetxt(folder / "toy.csv", np.column_stack([X, y]), delimiter=",", fmt="%.5f")
+    (folder / "toy.yaml").write_text(yaml.safe_dump(TOY_CONFIG))
+    return folder / "toy.yaml"
 
 
 @pytest.fixture
-def in_process(monkeypatch):
+def toy(tmp_path, monkeypatch):
+    """The config that `write_toy` writes, in an environment of its own."""
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DSGKIT_OFFLINE", "1")
+    monkeypatch.delenv("DSGKIT_DATA", raising=False)
+    return write_toy(tmp_path)
+
+
+@contextmanager
+def cells_in_this_process():
     """Run cells in this process: quicker, and what a test patches is seen."""
     from dsgkit.experiment import cells
     from dsgkit.experiment.runner import Options
     from dsgkit.memory import constrain_memory
-    from dsgkit.threads import available_threads, set_threads
+    from dsgkit.threads import set_threads, thread_counts
     from tests.experiment.in_process import InProcess
 
-    monkeypatch.setattr(Options, "executor", lambda *_: InProcess())
-    monkeypatch.setattr(cells, "_bench", None)
-    yield
-    set_threads(available_threads(), available_threads())
+    before = thread_counts()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Options, "executor", lambda *_: InProcess())
+        patch.setattr(cells, "_bench", None)
+        yield
+    set_threads(*before)
     constrain_memory(1, None)
+
+
+@pytest.fixture
+def in_process():
+    """Run cells in this process, in one test."""
+    with cells_in_this_process():
+        yield
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,8 +12,14 @@ from pathlib import Path
 import pytest
 
 from dsgkit import cli
+from dsgkit.config import load_experiment
+from dsgkit.experiment.runner import run_experiment
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.catalogue import SOLVERS
+from tests.conftest import cells_in_this_process, write_toy
+
+BARE = ("run", "toy.yaml", "--set", "outputs=[]")
+"""A run that draws nothing."""
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -39,6 +46,26 @@ def dsg(monkeypatch, capsys, toy, in_process, signals):
         return stop.value.code, out, err
 
     return run
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with what two runs of the toy's config, of different seeds, leave."""
+    folder = tmp_path_factory.mktemp("made")
+    config = write_toy(folder)
+    with cells_in_this_process(), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DSGKIT_CACHE", str(folder / "cache"))
+        for seed, name in enumerate(("results", "other")):
+            experiment = load_experiment(config, overrides=[f"seed={seed}"])
+            assert run_experiment(experiment, folder / name / "toy").failures == []
+    return folder
+
+
+@pytest.fixture
+def finished(toy, made):
+    """The results of two runs of the toy's config in its folder."""
+    for name in ("results", "other"):
+        shutil.copytree(made / name, toy.parent / name)
 
 
 def one_error_line(outcome, *texts):
@@ -74,7 +101,8 @@ def test_help_needs_no_heavy_import():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_run_writes_everything(dsg, toy):
+@pytest.mark.slow
+def test_run_writes_all_that_is_drawn_again_without_computing(dsg, toy, monkeypatch):
     code, out, err = dsg("run", "toy.yaml")
     assert code == 0, err
     folder = toy.parent / "results" / "toy"
@@ -85,11 +113,6 @@ def test_run_writes_everything(dsg, toy):
     assert "QSG-S2AUC" in out
     assert "24 cells computed, 0 reused" in out
     assert err == ""
-
-
-def test_tables_and_figures_are_drawn_again_without_computing(dsg, toy, monkeypatch):
-    dsg("run", "toy.yaml")
-    folder = toy.parent / "results" / "toy"
     before = {
         p: p.read_bytes() for part in ("tables", "figures") for p in (folder / part).iterdir()
     }
@@ -101,9 +124,8 @@ def test_tables_and_figures_are_drawn_again_without_computing(dsg, toy, monkeypa
     assert {p: p.read_bytes() for p in before} == before
 
 
-def test_several_results_side_by_side(dsg, toy):
-    dsg("run", "toy.yaml")
-    dsg("run", "toy.yaml", "--set", "seed=1", "--out", "other")
+@pytest.mark.slow
+def test_several_results_side_by_side(dsg, toy, finished):
     both = ("results/toy", "other/toy")
     code, out, _ = dsg("table", *both, "--out", "together")
     assert code == 0
@@ -115,9 +137,8 @@ def test_several_results_side_by_side(dsg, toy):
     assert "--out" in err
 
 
-def test_two_results_compared(dsg, toy):
-    dsg("run", "toy.yaml")
-    dsg("run", "toy.yaml", "--set", "seed=1", "--out", "other")
+@pytest.mark.slow
+def test_two_results_compared(dsg, toy, finished):
     code, out, err = dsg("compare", "results/toy", "other/toy", "--out", "diff")
     assert (code, err) == (0, "")
     assert out.startswith("AUC: ")
@@ -128,13 +149,13 @@ def test_two_results_compared(dsg, toy):
     assert code == 0
     assert out.startswith("All 16 common results are identical; training time: identical.")
     one_error_line(dsg("compare", "results/toy", "nowhere"), "nowhere", "config.yaml")
-    dsg("run", "toy.yaml", "--set", "sweep.unlabeled=[50]", "--out", "sizes")
+    dsg(*BARE, "--set", "sweep.unlabeled=[50]", "--out", "sizes")
     one_error_line(dsg("compare", "results/toy", "sizes/toy"), "no fit is in both")
     one_error_line(dsg("compare", "results/toy", "other/toy", "--out", "toy.csv/diff"), "toy.csv")
 
 
 def test_only_what_is_named_is_made(dsg, toy):
-    dsg("run", "toy.yaml", "--set", "outputs=[]")
+    dsg(*BARE)
     folder = toy.parent / "results" / "toy"
     assert not (folder / "figures").exists()
     code, out, _ = dsg("plot", folder, "--only", "time_curve")
@@ -150,20 +171,18 @@ def test_only_what_is_named_is_made(dsg, toy):
     assert written == {f"{name}.{suffix}" for name in names for suffix in ("csv", "md", "tex")}
 
 
-def test_names_that_cannot_be_made(dsg, toy):
-    dsg("run", "toy.yaml")
+def test_names_that_cannot_be_made(dsg, toy, finished):
     folder = toy.parent / "results" / "toy"
     one_error_line(dsg("plot", folder, "--only", "time_curv"), "did you mean 'time_curve'")
-    one_error_line(dsg("plot", folder, "--only", "pie"), "known: time_curve, auc_boxplot")
+    one_error_line(dsg("plot", folder, "--only", "pie"), "known: auc_boxplot")
     one_error_line(dsg("table", folder, "--only", "auc_tabel"), "did you mean 'auc_table'")
     for command, name in (("plot", "auc_test_boxplot"), ("table", "auc_test_table")):
         outcome = dsg(command, folder, "--only", name)
         one_error_line(outcome, str(folder), f"no finished fit has a value for {name}")
 
 
-def test_a_page_on_one_and_on_several_results(dsg, toy):
-    dsg("run", "toy.yaml")
-    dsg("run", "toy.yaml", "--set", "seed=1", "--out", "other")
+@pytest.mark.slow
+def test_a_page_on_one_and_on_several_results(dsg, toy, finished):
     code, out, err = dsg("report", "results/toy")
     assert (code, out, err) == (0, "results/toy/report.html\n", "")
     page = (toy.parent / "results/toy/report.html").read_text()
@@ -182,12 +201,13 @@ def test_a_page_on_one_and_on_several_results(dsg, toy):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_resume_fresh_and_profiles(dsg, toy):
     toy.write_text(toy.read_text() + "profiles: {short: {protocol: {trials: 1}}}\n")
-    assert "24 cells computed, 0 reused" in dsg("run", "toy.yaml")[1]
-    assert "0 cells computed, 24 reused" in dsg("run", "toy.yaml")[1]
-    assert "24 cells computed, 0 reused" in dsg("run", "toy.yaml", "--fresh")[1]
-    out = dsg("run", "toy.yaml", "--profile", "short")[1]
+    assert "24 cells computed, 0 reused" in dsg(*BARE)[1]
+    assert "0 cells computed, 24 reused" in dsg(*BARE)[1]
+    assert "24 cells computed, 0 reused" in dsg(*BARE, "--fresh")[1]
+    out = dsg(*BARE, "--profile", "short")[1]
     assert "0 cells computed, 12 reused" in out
     assert (toy.parent / "results" / "toy-short" / "cells.jsonl").exists()
 
@@ -292,6 +312,7 @@ def test_a_results_folder_that_cannot_be_written(dsg, toy):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_one_config_that_cannot_run_does_not_stop_the_others(dsg, toy):
     (toy.parent / "gone.yaml").write_text(toy.read_text().replace("toy.csv", "gone.csv"))
     code, out, err = dsg("run", "gone.yaml", "toy.yaml")
@@ -310,6 +331,7 @@ def test_fail_fast_is_for_all_configs(dsg, toy):
     assert "gone.csv" in err
 
 
+@pytest.mark.slow
 def test_one_page_on_all_that_could_run(dsg, toy):
     (toy.parent / "gone.yaml").write_text(toy.read_text().replace("toy.csv", "gone.csv"))
     code, out, _ = dsg("run", "gone.yaml", "toy.yaml", "--report", "all.html")
@@ -322,10 +344,11 @@ def test_one_page_on_all_that_could_run(dsg, toy):
     assert not (toy.parent / "none.html").exists()
 
 
+@pytest.mark.slow
 def test_status_of_runs(dsg, toy, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(SAMULT, "fit", lambda *_: 1 / 0)
-        dsg("run", "toy.yaml")
+        dsg(*BARE)
     code, out, _ = dsg("status", "results/toy")
     assert code == 0
     assert "results/toy: 20 of 24 cells have a result; not running" in out
@@ -333,7 +356,7 @@ def test_status_of_runs(dsg, toy, monkeypatch):
     assert "ZeroDivisionError" in out
     assert "Traceback" not in out
     assert "Traceback" in dsg("status", "results/toy", "-v")[1]
-    dsg("run", "toy.yaml")
+    dsg(*BARE)
     assert "24 of 24 cells have a result; finished" in dsg("status", "results/toy")[1]
     one_error_line(dsg("status", "nowhere"), "nowhere", "not a results folder")
 

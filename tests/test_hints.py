@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from dsgkit.data.registry import get as get_dataset
+from dsgkit.data.catalogue import get as get_dataset
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.hints import did_you_mean, nearest_or_all, shown
 from dsgkit.solvers.catalogue import SOLVERS

@@ -1,4 +1,6 @@
-from dsgkit.progress import listening, part, report
+import pytest
+
+from dsgkit.progress import Bar, listening, part, report
 
 
 def test_parts_of_parts_add_up_to_the_whole():
@@ -22,3 +24,27 @@ def test_without_a_listener_nothing_happens():
         pass
     report(0.3)
     assert seen == []
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_bar_shows_on_a_terminal_alone(monkeypatch, capsys, terminal):
+    monkeypatch.setenv("TTY_COMPATIBLE", "1" if terminal else "0")
+    with Bar("rows [3]", 4) as bar:
+        bar.update(1)
+        bar.show(2)
+    shown = capsys.readouterr()
+    assert ("rows [3]" in shown.err) is terminal
+    assert ("50%" in shown.err) is terminal
+    assert shown.out == "" and (terminal or shown.err == "")
+
+
+def test_a_bar_does_as_a_download_asks():
+    bar = Bar("download")
+    assert bar.total is None
+    with bar:
+        bar.total = 100
+        bar.update(30)
+        bar.reset()
+        bar.update(100)
+        bar.close()
+    assert bar.total == 100

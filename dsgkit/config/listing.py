@@ -18,7 +18,7 @@ class ConfigSummary(NamedTuple):
         File name without its ending.
     path : Path
     dataset : str
-        Name in the registry, or path of a local file.
+        Name in the catalogue, or path of a local file.
     solvers, profiles : tuple of str
     description : str
         The comment in the first line, or what is wrong with the file.

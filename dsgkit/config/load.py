@@ -12,6 +12,7 @@ from dsgkit.config.merge import merge, subdocument, without
 from dsgkit.config.problems import config_error
 from dsgkit.config.schema import DatasetSpec, Experiment, known_keys
 from dsgkit.config.yaml_loader import Document, Key, Mark, parse_override, read_document
+from dsgkit.data import catalogue
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.hints import did_you_mean
 
@@ -184,14 +185,11 @@ def _validated(document: Document, stored: bool) -> Experiment:
 
 
 def _check_name(dataset: DatasetSpec, document: Document) -> None:
-    # Imported here because the registry's package brings in numpy.
-    from dsgkit.data import registry
-
     if dataset.path is None:
         try:
-            registry.get(str(dataset.name))
+            catalogue.get(str(dataset.name))
         except DataError as error:
             raise document.error(("dataset", "name"), str(error)) from None
-    elif dataset.name in registry.DATASETS:
+    elif dataset.name in catalogue.DATASETS:
         text = f"{dataset.name!r} is a registered dataset; call the file by another name"
         raise document.error(("dataset", "name"), text)

@@ -42,12 +42,12 @@ Column = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 
 
 class DatasetSpec(Spec):
-    """Either a dataset of the registry, by ``name`` alone, or a local file, by ``path``.
+    """Either a dataset of the catalogue, by ``name``, or a local file, by ``path``.
 
     Attributes
     ----------
     name : str, optional
-        A name of `dsgkit.data.registry`; with a path, what tables call the file.
+        A name of `dsgkit.data.catalogue`; with a path, what tables call the file.
     path : str, optional
         A file; a relative one is looked for beside the config.
     loader : {"libsvm", "delimited"}, optional
@@ -55,7 +55,8 @@ class DatasetSpec(Spec):
     test_path : str, optional
         A file of test rows in the same format.
     positive : list, optional
-        The labels that are +1; all others are -1.
+        The labels that are +1; all others are -1. By default what the catalogue says, and for a
+        file the larger of two.
     n_features : int, optional
         Columns of a LIBSVM file, where the file itself may not show them all.
     delimiter : str, optional
@@ -91,7 +92,7 @@ class DatasetSpec(Spec):
         if self.path is None and self.name is None:
             raise problem("needs the name of a known dataset or the path of a file")
         if self.path is None:
-            self._only({"name"}, "comes with the named dataset; leave it out")
+            self._only({"name", "positive"}, "comes with the named dataset; leave it out")
         elif self.loader is None:
             raise problem("a path needs its loader: libsvm or delimited", "loader")
         elif self.loader == "libsvm":

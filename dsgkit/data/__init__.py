@@ -1,16 +1,20 @@
-"""Datasets: the registry, looking up and downloading, parsing, memory maps and protocols."""
+"""Datasets: the catalogue, looking up and downloading, parsing, memory maps and targets.
 
-from dsgkit.data.datasets import Dataset, load_dataset
-from dsgkit.data.registry import DATASETS, DatasetInfo
-from dsgkit.data.rows import Rows
-from dsgkit.tasks.splits import SemiSupervisedSplit, semi_supervised_split
+What reads data is imported when first used, so that checks of configs, which ask the catalogue
+alone, need no arrays.
+"""
 
-__all__ = [
-    "DATASETS",
-    "Dataset",
-    "DatasetInfo",
-    "Rows",
-    "SemiSupervisedSplit",
-    "load_dataset",
-    "semi_supervised_split",
-]
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Dataset", "load_dataset"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import an exported name from its module (PEP 562)."""
+    if name in __all__:
+        from dsgkit.data import datasets
+
+        return getattr(datasets, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
 from dsgkit.data.datasets import Dataset, obtain, open_dataset
-from dsgkit.data.locate import find, missing
-from dsgkit.data.prepare import is_current, open_part, prepared_folder, read_meta
-from dsgkit.data.registry import DATASETS, DataFile, DatasetInfo, get
-from dsgkit.data.streams import checksum
+from dsgkit.data.find import find, missing
+from dsgkit.data.lines import checksum
+from dsgkit.data.prepare import (
+    Statistics,
+    is_current,
+    open_part,
+    prepared_folder,
+    raw_labels,
+    read_meta,
+)
+from dsgkit.data.targets import label_text
 from dsgkit.errors import DataError
 
 _BLOCK_ROWS = 2**16
+_MOST_CLASSES = 30
+"""Different labels up to which each is counted."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,7 @@ def info(name: str) -> list[tuple[str, str]]:
         ("name", dataset.name),
         ("title", dataset.title),
         ("rows x features", _shape(dataset)),
-        ("labels", dataset.labels),
+        ("target", dataset.target.words),
         ("homepage", dataset.homepage),
         ("licence", dataset.licence),
         ("citation", dataset.citation),
@@ -100,15 +109,21 @@ def _prepared_pairs(dataset: DatasetInfo) -> list[tuple[str, str]]:
     meta = read_meta(folder)
     if meta is None:
         return [("prepared", "not yet")]
-    counts = [
-        (f"{part} rows", f"{p['n_rows']:,} ({_counts(p['label_counts'])})")
-        for part, p in meta["parts"].items()
+    parts = [
+        (f"{part} labels", _label_counts(raw_labels(open_part(folder, part)[1], recorded["texts"])))
+        for part, recorded in meta["parts"].items()
     ]
-    return [("prepared", str(folder)), *counts, ("content hash", meta["content_hash"])]
+    return [("prepared", str(folder)), *parts, ("content hash", meta["content_hash"])]
 
 
-def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{label}: {count:,}" for label, count in counts.items())
+def _label_counts(labels: NDArray[Any]) -> str:
+    """Return how many labels there are of each kind, or between which numbers they lie."""
+    values, counts = np.unique(labels, return_counts=True)
+    if len(values) > _MOST_CLASSES:
+        ends = f"from {label_text(values[0])} to {label_text(values[-1])}"
+        return f"{len(labels):,}, of {len(values):,} kinds {ends}"
+    pairs = zip(values, counts, strict=True)
+    return f"{len(labels):,} (" + ", ".join(f"{label_text(v)}: {n:,}" for v, n in pairs) + ")"
 
 
 def verify(name: str) -> list[Check]:
@@ -163,29 +178,14 @@ def _check_prepared(dataset: DatasetInfo) -> list[Check]:
 def _check_part(folder: Path, part: str, recorded: dict[str, Any]) -> Check:
     """Compare the stored rows and labels with the statistics recorded when they were written."""
     try:
-        X, y = open_part(folder, part)
+        X, stored = open_part(folder, part)
     except DataError as error:
         return Check(f"prepared {part}", False, str(error))
-    wrong = [key for key, value in _statistics(X, y).items() if value != recorded[key]]
+    statistics = Statistics(X.shape[1])
+    for start in range(0, len(X), _BLOCK_ROWS):
+        statistics.add(np.ascontiguousarray(X[start : start + _BLOCK_ROWS]))
+    found = statistics.finish(stored, recorded["texts"])
+    wrong = [key for key, value in found.items() if value != recorded[key]]
     shape = f"{X.shape[0]:,} x {X.shape[1]:,} in {folder}"
     detail = f"differs from the record: {', '.join(wrong)}" if wrong else "as recorded"
     return Check(f"prepared {part}", not wrong, f"{shape}: {detail}")
-
-
-def _statistics(X: NDArray[np.float32], y: NDArray[np.int8]) -> dict[str, Any]:
-    minimum, maximum = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
-    sha256 = hashlib.sha256()
-    for start in range(0, len(X), _BLOCK_ROWS):
-        block = np.ascontiguousarray(X[start : start + _BLOCK_ROWS])
-        sha256.update(block.data)
-        np.minimum(minimum, block.min(axis=0), out=minimum)
-        np.maximum(maximum, block.max(axis=0), out=maximum)
-    sha256.update(y.data)
-    positives = int(np.count_nonzero(y == 1))
-    return {
-        "n_rows": len(X),
-        "label_counts": {"+1": positives, "-1": len(y) - positives},
-        "minimum": minimum.tolist(),
-        "maximum": maximum.tolist(),
-        "content_hash": sha256.hexdigest(),
-    }

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import functools
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.locate import Source, find
-from dsgkit.data.prepare import is_current, open_part, prepare, prepared_folder, read_meta
-from dsgkit.data.registry import DATASETS, DataFile, DatasetInfo, Label, get
+from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
+from dsgkit.data.find import FoundFile, find
+from dsgkit.data.prepare import (
+    is_current,
+    open_part,
+    prepare,
+    prepared_folder,
+    raw_labels,
+    read_meta,
+)
+from dsgkit.data.targets import Binary, Target, are_numbers
 from dsgkit.errors import DataError
 
 
@@ -28,7 +36,8 @@ class DatasetSpec(Protocol):
     path, test_path : str or None
         Files of one's own.
     positive : sequence of labels or None
-        Labels that are +1, the rest being -1; None for the larger of two.
+        Labels that are +1, the rest being -1; None for the target of the catalogue, and for the
+        larger of two in a file of one's own.
     n_features : int or None
         Number of features; None to find out.
     delimiter : str or None
@@ -56,25 +65,30 @@ class Dataset:
 
     Attributes
     ----------
-    name : str
-        Its name.
+    name, title : str
+        Its name in configs, and for people.
     X : memmap of float32, shape (n, d)
         All training rows, unscaled.
-    y : ndarray of int8, shape (n,)
-        Their labels, -1 or +1.
-    X_test, y_test : like X and y, or None
+    X_test : like X, or None
         The official test split, where there is one.
+    labels : ndarray of float64 (a memmap) or of text, shape (n,)
+        The labels of the training rows as the file has them.
+    labels_test : like labels, or None
+    target : Target
+        What makes ``y`` of ``labels``.
     minimum, maximum : ndarray of float64, shape (d,)
         Of each column, over all training rows.
     content_hash : str
-        Of the rows and labels.
+        Of the rows and the labels as the files have them, whatever the target.
     """
 
     name: str
+    title: str
     X: NDArray[np.float32]
-    y: NDArray[np.int8]
     X_test: NDArray[np.float32] | None
-    y_test: NDArray[np.int8] | None
+    labels: NDArray[Any]
+    labels_test: NDArray[Any] | None
+    target: Target
     minimum: NDArray[np.float64]
     maximum: NDArray[np.float64]
     content_hash: str
@@ -84,13 +98,42 @@ class Dataset:
         """Number of columns."""
         return self.X.shape[1]
 
+    @functools.cached_property
+    def y(self) -> NDArray[Any]:
+        """Labels of the training rows as the target makes them: -1 or +1 of a `Binary` one.
+
+        Raises
+        ------
+        DataError
+            When the labels do not suit the target.
+        """
+        return self._targeted(self.labels, "")
+
+    @functools.cached_property
+    def y_test(self) -> NDArray[Any] | None:
+        """Labels of the test rows, likewise."""
+        return None if self.labels_test is None else self._targeted(self.labels_test, " (test)")
+
+    def _targeted(self, labels: NDArray[Any], part: str) -> NDArray[Any]:
+        try:
+            return self.target.apply(labels, self.labels)
+        except ValueError as error:
+            raise DataError(f"dataset {self.name}{part}: {error}") from error
+
+    @property
+    def identity(self) -> list[Any]:
+        """What results depend on, ready for JSON: the content and the target."""
+        return [self.content_hash, *self.target.identity()]
+
     def describe(self) -> dict[str, Any]:
-        """Return what identifies the rows and how many there are, ready for JSON."""
+        """Return what reports say of it, ready for JSON: they may outlive the catalogue's entry."""
         return {
             "name": self.name,
+            "title": self.title,
             "content_hash": self.content_hash,
-            "n_rows": len(self.y),
-            "n_test_rows": 0 if self.y_test is None else len(self.y_test),
+            "target": self.target.words,
+            "n_rows": len(self.X),
+            "n_test_rows": 0 if self.X_test is None else len(self.X_test),
             "n_features": self.n_features,
         }
 
@@ -160,7 +203,7 @@ def open_dataset(info: DatasetInfo) -> Dataset:
         prepare(info, obtain(info))
         meta = read_meta(folder)
     assert meta is not None
-    return _open(folder, meta)
+    return _open(info, folder, meta)
 
 
 def _outdated(meta: dict[str, Any], info: DatasetInfo) -> bool:
@@ -169,31 +212,40 @@ def _outdated(meta: dict[str, Any], info: DatasetInfo) -> bool:
     return len(sources) == len(found) and not is_current(meta, sources)
 
 
-def obtain(info: DatasetInfo) -> list[Source]:
+def obtain(info: DatasetInfo) -> list[FoundFile]:
     """Return the files of a dataset, downloading what is missing."""
     return [find(info, file) or _download(info, file) for file in info.files]
 
 
-def _download(info: DatasetInfo, file: DataFile) -> Source:
+def _download(info: DatasetInfo, file: DataFile) -> FoundFile:
     from dsgkit.data.fetch import download
 
     return download(info, file)
 
 
-def _open(folder: Path, meta: dict[str, Any]) -> Dataset:
+def _open(info: DatasetInfo, folder: Path, meta: dict[str, Any]) -> Dataset:
+    X, labels = _part(folder, meta, "train")
+    X_test, labels_test = _part(folder, meta, "test") if "test" in meta["parts"] else (None, None)
     train = meta["parts"]["train"]
-    X, y = open_part(folder, "train")
-    X_test, y_test = open_part(folder, "test") if "test" in meta["parts"] else (None, None)
     return Dataset(
-        name=meta["name"],
+        name=info.name,
+        title=info.title,
         X=X,
-        y=y,
         X_test=X_test,
-        y_test=y_test,
+        labels=labels,
+        labels_test=labels_test,
+        target=info.target,
         minimum=np.array(train["minimum"]),
         maximum=np.array(train["maximum"]),
         content_hash=meta["content_hash"],
     )
+
+
+def _part(
+    folder: Path, meta: dict[str, Any], part: str
+) -> tuple[NDArray[np.float32], NDArray[Any]]:
+    X, stored = open_part(folder, part)
+    return X, raw_labels(stored, meta["parts"][part]["texts"])
 
 
 def resolve(spec: DatasetSpec) -> DatasetInfo:
@@ -215,10 +267,10 @@ def _registered(spec: DatasetSpec) -> DatasetInfo:
         raise DataError(
             f"dataset {info.name} is read by loader {info.loader!r}, not {spec.loader!r}"
         )
-    for key in ("test_path", "positive", "n_features", "delimiter"):
+    for key in ("test_path", "n_features", "delimiter"):
         if getattr(spec, key) is not None:
             raise DataError(f"dataset {info.name} is registered: `{key}` is for files by `path`")
-    return info
+    return info if spec.positive is None else replace(info, target=Binary(tuple(spec.positive)))
 
 
 def _local(spec: DatasetSpec) -> DatasetInfo:
@@ -235,15 +287,11 @@ def _local(spec: DatasetSpec) -> DatasetInfo:
         title=path.name,
         loader=spec.loader,
         files=tuple(files),
-        n_rows=None,
         n_features=spec.n_features,
-        positive=_labels(spec.positive),
+        target=Binary(None if spec.positive is None else tuple(spec.positive)),
         delimiter=spec.delimiter,
         header=spec.header,
         label_column=spec.label_column,
+        text_labels=not are_numbers(spec.positive or ()),
         local=True,
     )
-
-
-def _labels(labels: Sequence[Label] | None) -> tuple[Label, ...] | None:
-    return None if labels is None else tuple(labels)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.checks import number_problem
+from dsgkit.data.lines import number_problem
 
 # pandas takes a column of these for numbers
 _TRUTH_VALUES = (b"rue", b"RUE", b"alse", b"ALSE")
 
 
 @dataclass(frozen=True)
-class Layout:
+class Columns:
     """How the columns of a delimited file are laid out.
 
     Attributes
@@ -58,14 +58,14 @@ def split(line: bytes, delimiter: str | None) -> list[str]:
     return [field.strip() for field in next(csv.reader([text], delimiter=delimiter))]
 
 
-def parse(data: bytes, layout: Layout) -> tuple[NDArray[np.float32], NDArray[Any] | None]:
+def parse(data: bytes, columns: Columns) -> tuple[NDArray[np.float32], NDArray[Any] | None]:
     """Parse whole lines without a header; blank lines are skipped.
 
     Parameters
     ----------
     data : bytes
         The lines.
-    layout : Layout
+    columns : Columns
         How to read them.
 
     Returns
@@ -80,20 +80,18 @@ def parse(data: bytes, layout: Layout) -> tuple[NDArray[np.float32], NDArray[Any
         For anything wrong; `problem` says what, line by line.
     """
     if not data.strip():
-        none = np.empty(0, str if layout.text_labels else np.float64)
-        empty = np.empty((0, layout.n_features), np.float32)
-        return empty, None if layout.label_column is None else none
-    if not layout.text_labels and any(word in data for word in _TRUTH_VALUES):
+        none = np.empty(0, str if columns.text_labels else np.float64)
+        empty = np.empty((0, columns.n_features), np.float32)
+        return empty, None if columns.label_column is None else none
+    if not columns.text_labels and any(word in data for word in _TRUTH_VALUES):
         raise ValueError("a field is not a number")
-    table = _read_table(data, layout)
-    if table.shape[1] != layout.n_columns:
+    table = _read_table(data, columns)
+    if table.shape[1] != columns.n_columns:
         raise ValueError("wrong number of columns")
     labels = None
-    if layout.label_column is not None:
-        column = table.pop(layout.label_column)
-        if column.isna().any():
-            raise ValueError("a label is missing")
-        labels = np.char.strip(column.to_numpy(str)) if layout.text_labels else column.to_numpy()
+    if columns.label_column is not None:
+        column = table.pop(columns.label_column)
+        labels = np.char.strip(column.to_numpy(str)) if columns.text_labels else column.to_numpy()
     with np.errstate(over="ignore"):
         X = table.to_numpy(np.float64).astype(np.float32)
     if not np.isfinite(X).all():
@@ -101,41 +99,39 @@ def parse(data: bytes, layout: Layout) -> tuple[NDArray[np.float32], NDArray[Any
     return X, labels
 
 
-def _read_table(data: bytes, layout: Layout) -> Any:
+def _read_table(data: bytes, columns: Columns) -> Any:
     import pandas as pd
 
-    kinds: dict[int, Any] = dict.fromkeys(range(layout.n_columns), np.float64)
-    if layout.text_labels and layout.label_column is not None:
-        kinds[layout.label_column] = str
+    kinds: dict[int, Any] = dict.fromkeys(range(columns.n_columns), np.float64)
+    if columns.text_labels and columns.label_column is not None:
+        kinds[columns.label_column] = str
     return pd.read_csv(
         BytesIO(data),
         header=None,
-        sep=r"\s+" if layout.delimiter is None else layout.delimiter,
-        skipinitialspace=layout.delimiter is not None,
+        sep=r"\s+" if columns.delimiter is None else columns.delimiter,
+        skipinitialspace=columns.delimiter is not None,
         engine="c",
         dtype=kinds,
         keep_default_na=False,
     )
 
 
-def problem(line: bytes, layout: Layout) -> tuple[str | None, str | None]:
+def problem(line: bytes, columns: Columns) -> str | None:
     """Find what is wrong with one line, slowly and precisely.
 
     Returns
     -------
-    problem : str or None
+    str or None
         What is wrong, None if nothing is.
-    label : str or None
-        The label of a faultless line; None for a line without one.
     """
-    fields = split(line, layout.delimiter)
+    fields = split(line, columns.delimiter)
     if not fields:
-        return None, None
-    if len(fields) != layout.n_columns:
-        return f"{len(fields)} columns instead of {layout.n_columns}", None
+        return None
+    if len(fields) != columns.n_columns:
+        return f"{len(fields)} columns instead of {columns.n_columns}"
     for column, field in enumerate(fields):
-        if layout.text_labels and column == layout.label_column:
+        if columns.text_labels and column == columns.label_column:
             continue
         if trouble := number_problem(field):
-            return f"column {column + 1}: {trouble}", None
-    return None, None if layout.label_column is None else fields[layout.label_column]
+            return f"column {column + 1}: {trouble}"
+    return None

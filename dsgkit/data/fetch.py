@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
-from dsgkit.data.locate import Source, download_folder, missing
-from dsgkit.data.registry import DataFile, DatasetInfo
-from dsgkit.data.streams import check_sha256, checksum
+from dsgkit.data.catalogue import DataFile, DatasetInfo
+from dsgkit.data.find import FoundFile, download_folder, missing
+from dsgkit.data.lines import check_sha256, checksum
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.files import remove_abandoned
+from dsgkit.progress import Bar
 
 RETRIES = 3
 """Further attempts after a failed one, after 1, 2 and 3 seconds."""
@@ -24,7 +24,7 @@ def offline() -> bool:
     return os.environ.get("DSGKIT_OFFLINE", "") not in ("", "0")
 
 
-def download(info: DatasetInfo, file: DataFile) -> Source:
+def download(info: DatasetInfo, file: DataFile) -> FoundFile:
     """Download a file into the cache and check it.
 
     Parameters
@@ -36,7 +36,7 @@ def download(info: DatasetInfo, file: DataFile) -> Source:
 
     Returns
     -------
-    Source
+    FoundFile
 
     Raises
     ------
@@ -75,20 +75,21 @@ def _retrieve(info: DatasetInfo, file: DataFile, incoming: Path) -> Path:
         urls={file.name: file.url},
         retry_if_failed=RETRIES,
     )
-    get = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), chunk_size=2**20)
     try:
-        return Path(manager.fetch(file.name, downloader=get))
+        with Bar(file.name) as bar:
+            get = pooch.HTTPDownloader(progressbar=bar, chunk_size=2**20)
+            return Path(manager.fetch(file.name, downloader=get))
     except requests.exceptions.RequestException as error:
         answer = getattr(error.response, "status_code", None)
         reason = f"the server answers {answer}" if answer else type(error).__name__
         raise MissingDataError(f"{missing(info, file)} (download failed: {reason})") from error
 
 
-def _checked(path: Path, file: DataFile, folder: Path) -> Source:
+def _checked(path: Path, file: DataFile, folder: Path) -> FoundFile:
     """Move a file into the cache if it can be read to its end and its checksum is right."""
-    source = Source(file, path)
+    source = FoundFile(file, path)
     try:
         check_sha256(source, checksum(source))
     except DataError as error:
         raise DataError(f"download of {file.url} failed: {error}") from error
-    return Source(file, path.replace(folder / file.name))
+    return FoundFile(file, path.replace(folder / file.name))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.checks import number_problem
+from dsgkit.data.lines import number_problem
 
 _INDEX = re.compile(rb"(\d+):")
 _COMMENT = re.compile(rb"#[^\n]*")
@@ -51,28 +51,26 @@ def largest_index(data: bytes) -> int:
     return max(map(int, _INDEX.findall(text)), default=0)
 
 
-def problem(line: bytes, n_features: int) -> tuple[str | None, str | None]:
+def problem(line: bytes, n_features: int) -> str | None:
     """Find what is wrong with one line, slowly and precisely.
 
     Returns
     -------
-    problem : str or None
+    str or None
         What is wrong, None if nothing is.
-    label : str or None
-        The label of a faultless line; None for a line without a row.
     """
     tokens = line.decode(errors="replace").partition("#")[0].split()
     if not tokens:
-        return None, None
+        return None
     label, *features = tokens
     if trouble := number_problem(label):
-        return f"label {trouble}", None
+        return f"label {trouble}"
     previous = 0
     for token in features:
         if trouble := _feature_problem(token, previous, n_features):
-            return trouble, None
+            return trouble
         previous = int(token.partition(":")[0])
-    return None, label
+    return None
 
 
 def _feature_problem(token: str, previous: int, n_features: int) -> str | None:

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.labels import LabelMap
-from dsgkit.data.locate import Source, cache_folder
+from dsgkit.data.catalogue import DatasetInfo
+from dsgkit.data.find import FoundFile, cache_folder
 from dsgkit.data.reading import Block, count_features, read_blocks, read_labels
-from dsgkit.data.registry import DatasetInfo
 from dsgkit.errors import DataError
 from dsgkit.files import remove_abandoned, sync_folder
+from dsgkit.progress import Bar
 
-VERSION = 1
+VERSION = 2
 """Version of the prepared form; another one is prepared anew."""
 
 PARTS = {"train": ("X.npy", "y.npy"), "test": ("X_test.npy", "y_test.npy")}
@@ -37,12 +37,12 @@ MOST_FEATURES = 2**20
 def prepared_folder(info: DatasetInfo) -> Path:
     """Return where the prepared form of a dataset lies.
 
-    The name holds a hash of all that decides the content, besides the content of the files.
+    The name holds a hash of all that decides the content, besides the content of the files. The
+    target is not part of it: labels are kept as they are in the file.
     """
     files = [(f.name, f.part, f.n_rows, f.member) for f in info.files]
-    reading = (info.loader, info.delimiter, info.header, info.label_column)
-    shape = (info.n_rows, info.n_features, info.positive, info.negative)
-    text = json.dumps([VERSION, info.name, files, *reading, *shape])
+    reading = (info.loader, info.delimiter, info.header, info.label_column, info.text_labels)
+    text = json.dumps([VERSION, info.name, files, *reading, info.n_rows, info.n_features])
     digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
     plain = re.sub(r"[^\w.-]", "_", info.name)[:64]
     return cache_folder() / "prepared" / f"{plain}-{digest}"
@@ -56,36 +56,41 @@ def read_meta(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def is_current(meta: dict[str, Any], sources: Sequence[Source]) -> bool:
+def is_current(meta: dict[str, Any], sources: Sequence[FoundFile]) -> bool:
     """Tell whether the prepared form was made of these very files (by path, size and time)."""
     return meta["sources"] == [source.identity() for source in sources]
 
 
-def open_part(folder: Path, part: str) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """Return the rows of a prepared part as a memory map, and its labels.
+def open_part(folder: Path, part: str) -> tuple[NDArray[np.float32], NDArray[Any]]:
+    """Return the rows and the stored labels of a prepared part as memory maps.
 
     Raises
     ------
     DataError
         When the prepared files are damaged.
     """
-    rows, labels = PARTS[part]
     try:
-        return np.load(folder / rows, mmap_mode="r"), np.load(folder / labels)
+        X, stored = (np.load(folder / name, mmap_mode="r") for name in PARTS[part])
     except (OSError, ValueError) as error:
         raise DataError(
             f"{folder}: the prepared data cannot be opened ({error}); remove the folder"
         ) from error
+    return X, stored
 
 
-def prepare(info: DatasetInfo, sources: Sequence[Source]) -> Path:
+def raw_labels(stored: NDArray[Any], texts: Sequence[str] | None) -> NDArray[Any]:
+    """Return the labels of the file: stored are the numbers themselves, or places in `texts`."""
+    return stored if texts is None else np.array(texts)[stored]
+
+
+def prepare(info: DatasetInfo, sources: Sequence[FoundFile]) -> Path:
     """Parse the files of a dataset into its prepared folder.
 
     Parameters
     ----------
     info : DatasetInfo
         What to read.
-    sources : sequence of Source
+    sources : sequence of FoundFile
         Its files, in the order of ``info.files``; none for a bundled dataset.
 
     Returns
@@ -124,7 +129,7 @@ def _writing(parent: Path) -> Iterator[Path]:
         ) from error
 
 
-def _write(info: DatasetInfo, sources: Sequence[Source], folder: Path) -> dict[str, Any]:
+def _write(info: DatasetInfo, sources: Sequence[FoundFile], folder: Path) -> dict[str, Any]:
     if info.n_features is None:
         info = replace(info, n_features=count_features(list(sources), info))
     if not info.n_features:
@@ -134,13 +139,12 @@ def _write(info: DatasetInfo, sources: Sequence[Source], folder: Path) -> dict[s
             f"{sources[0].label}: {info.n_features:,} features; rows are kept dense, with at most "
             f"{MOST_FEATURES:,}"
         )
-    labels = LabelMap(info.positive, info.negative)
     parts = {}
     for part in {file.part: 0 for file in info.files if file.part in PARTS} or ["train"]:
         with _Matrix(folder, part, info.n_features) as matrix:
-            for block in _blocks(info, sources, part, labels):
+            for block in _blocks(info, sources, part):
                 matrix.append(block)
-            parts[part] = matrix.finish(labels, info)
+            parts[part] = matrix.finish()
     digests = "".join(part["content_hash"] for part in parts.values())
     return {
         "version": VERSION,
@@ -152,63 +156,88 @@ def _write(info: DatasetInfo, sources: Sequence[Source], folder: Path) -> dict[s
     }
 
 
-def _blocks(
-    info: DatasetInfo, sources: Sequence[Source], part: str, labels: LabelMap
-) -> Iterator[Block]:
+def _blocks(info: DatasetInfo, sources: Sequence[FoundFile], part: str) -> Iterator[Block]:
     """Yield the blocks of one part of a dataset, with a progress bar on a terminal."""
-    from tqdm import tqdm
-
-    total = _expected_rows(info, part)
-    title = f"{info.name} ({part})"
-    with tqdm(desc=title, total=total, unit=" rows", disable=None, leave=False) as progress:
-        for X, y in _raw_blocks(info, sources, part, labels):
-            yield X, y
-            progress.update(len(X))
+    with Bar(f"{info.name} ({part})", _expected_rows(info, part)) as bar:
+        for X, labels in _raw_blocks(info, sources, part):
+            yield X, labels
+            bar.update(len(X))
 
 
 def _expected_rows(info: DatasetInfo, part: str) -> int | None:
-    """Return the rows that the registry expects in a part, None if it does not know."""
+    """Return the rows that the catalogue expects in a part, None if it does not know."""
     counts = [file.n_rows for file in info.files if file.part == part] or [info.n_rows]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
 
 
-def _raw_blocks(
-    info: DatasetInfo, sources: Sequence[Source], part: str, labels: LabelMap
-) -> Iterator[Block]:
-    if info.read_bundled is not None:
-        if part == "train":
-            X, positive = info.read_bundled()
-            yield np.asarray(X, np.float32), np.where(positive, 1, -1).astype(np.int8)
+def _raw_blocks(info: DatasetInfo, sources: Sequence[FoundFile], part: str) -> Iterator[Block]:
+    if info.function is not None:
+        import sklearn.datasets
+
+        yield getattr(sklearn.datasets, info.function)(return_X_y=True)
         return
-    apart = [read_labels(s, info, labels) for s in sources if s.file.part == f"{part}_labels"]
+    apart = [read_labels(s, info) for s in sources if s.file.part == f"{part}_labels"]
     blocks = (s for s in sources if s.file.part == part)
-    rows = (block for source in blocks for block in read_blocks(source, info, labels))
+    rows = (block for source in blocks for block in read_blocks(source, info))
     yield from _joined(rows, np.concatenate(apart)) if apart else rows
 
 
-def _joined(blocks: Iterator[Block], y: NDArray[np.int8]) -> Iterator[Block]:
+def _joined(blocks: Iterator[Block], labels: NDArray[Any]) -> Iterator[Block]:
     """Put labels from a file of their own beside the rows."""
     start = 0
     for X, _ in blocks:
         stop = start + len(X)
-        yield X, y[start:stop]
+        yield X, labels[start:stop]
         start = stop
+
+
+class Statistics:
+    """What is recorded of a part while its rows go by: extremes, numbers and a hash.
+
+    Parameters
+    ----------
+    n_features : int
+    """
+
+    def __init__(self, n_features: int) -> None:
+        self.n_rows = 0
+        self.minimum = np.full(n_features, np.inf)
+        self.maximum = np.full(n_features, -np.inf)
+        self.sha256 = hashlib.sha256()
+
+    def add(self, X: NDArray[np.float32]) -> None:
+        """Take in some rows, C-contiguous and at least one."""
+        self.n_rows += len(X)
+        self.sha256.update(X.data)
+        np.minimum(self.minimum, X.min(axis=0), out=self.minimum)
+        np.maximum(self.maximum, X.max(axis=0), out=self.maximum)
+
+    def finish(self, stored: NDArray[Any], texts: Sequence[str] | None) -> dict[str, Any]:
+        """Take in the labels, and return everything ready for JSON."""
+        self.sha256.update(np.ascontiguousarray(stored).data)
+        if texts is not None:
+            self.sha256.update(json.dumps(texts).encode())
+        return {
+            "n_rows": self.n_rows,
+            "minimum": self.minimum.tolist(),
+            "maximum": self.maximum.tolist(),
+            "texts": texts,
+            "content_hash": self.sha256.hexdigest(),
+        }
 
 
 class _Matrix:
     """A matrix that is written block by block while its statistics are taken."""
 
     def __init__(self, folder: Path, part: str, n_features: int) -> None:
-        self.folder, self.part = folder, part
-        self.n_rows, self.n_features = 0, n_features
-        self.codes: list[NDArray[np.int8]] = []
-        self.minimum = np.full(n_features, np.inf)
-        self.maximum = np.full(n_features, -np.inf)
-        self.sha256 = hashlib.sha256()
+        self.rows_path, self.labels_path = (folder / name for name in PARTS[part])
+        self.n_features = n_features
+        self.labels = _Labels()
+        self.statistics = Statistics(n_features)
 
     def __enter__(self) -> _Matrix:
-        self.file = (self.folder / PARTS[self.part][0]).open("wb")
+        self.file = self.rows_path.open("wb")
         self._write_header()
         return self
 
@@ -217,50 +246,54 @@ class _Matrix:
 
     def _write_header(self) -> None:
         # numpy pads the header so that the same bytes hold any number of rows
-        header = {"descr": "<f4", "fortran_order": False, "shape": (self.n_rows, self.n_features)}
+        shape = (self.statistics.n_rows, self.n_features)
+        header = {"descr": "<f4", "fortran_order": False, "shape": shape}
         self.file.seek(0)
         np.lib.format.write_array_header_1_0(self.file, header)
 
     def append(self, block: Block) -> None:
-        X, y = np.ascontiguousarray(block[0], "<f4"), block[1]
+        X, labels = np.ascontiguousarray(block[0], "<f4"), block[1]
         if not len(X):
             return
-        assert y is not None
-        self.codes.append(y)
+        assert labels is not None
+        self.labels.append(labels)
         self.file.write(X.data)
-        self.sha256.update(X.data)
-        self.n_rows += len(X)
-        np.minimum(self.minimum, X.min(axis=0), out=self.minimum)
-        np.maximum(self.maximum, X.max(axis=0), out=self.maximum)
+        self.statistics.add(X)
 
-    def finish(self, labels: LabelMap, info: DatasetInfo) -> dict[str, Any]:
+    def finish(self) -> dict[str, Any]:
         """Complete the matrix, write the labels beside it, and return the statistics."""
         self._write_header()
         _sync(self.file)
-        y = labels.finish(np.concatenate(self.codes))
-        with (self.folder / PARTS[self.part][1]).open("wb") as file:
-            np.save(file, y)
+        stored, texts = self.labels.finish()
+        with self.labels_path.open("wb") as file:
+            np.save(file, stored)
             _sync(file)
-        self.sha256.update(y.data)
-        return {
-            "n_rows": self.n_rows,
-            "label_counts": _counted(y, info, self.part),
-            "minimum": self.minimum.tolist(),
-            "maximum": self.maximum.tolist(),
-            "content_hash": self.sha256.hexdigest(),
-        }
+        return self.statistics.finish(stored, texts)
 
 
-def _counted(y: NDArray[np.int8], info: DatasetInfo, part: str) -> dict[str, int]:
-    positives = int(np.count_nonzero(y == 1))
-    if positives in (0, len(y)):
-        one = "+1" if positives else "-1"
-        test = " of the test file" if part == "test" else ""
-        raise DataError(
-            f"dataset {info.name}: all {len(y):,} labels{test} are of one class ({one}; "
-            f"{info.labels}); two are needed"
-        )
-    return {"+1": positives, "-1": len(y) - positives}
+class _Labels:
+    """The labels of a part: numbers as float64, texts as places in the sorted list of them."""
+
+    def __init__(self) -> None:
+        self._blocks: list[NDArray[Any]] = []
+        self._places: dict[str, int] = {}
+
+    def append(self, labels: NDArray[Any]) -> None:
+        if labels.dtype.kind == "U":
+            values, inverse = np.unique(labels, return_inverse=True)
+            places = [self._places.setdefault(text, len(self._places)) for text in values.tolist()]
+            labels = np.array(places, "<i4")[inverse]
+        self._blocks.append(labels)
+
+    def finish(self) -> tuple[NDArray[Any], list[str] | None]:
+        """Return what is stored, and the texts if labels are text."""
+        stored = np.concatenate(self._blocks)
+        if not self._places:
+            return stored.astype("<f8", copy=False), None
+        texts = sorted(self._places)
+        moved = np.empty(len(texts), "<i4")
+        moved[[self._places[text] for text in texts]] = np.arange(len(texts))
+        return moved[stored], texts
 
 
 def _sync(file: Any) -> None:

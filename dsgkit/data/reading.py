@@ -11,36 +11,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data import delimited, libsvm
-from dsgkit.data.labels import LabelMap
-from dsgkit.data.locate import Source
-from dsgkit.data.registry import DatasetInfo
-from dsgkit.data.streams import Chunk, LineReader, check_sha256
+from dsgkit.data.catalogue import DatasetInfo
+from dsgkit.data.find import FoundFile
+from dsgkit.data.lines import Chunk, LineReader, check_sha256
 from dsgkit.errors import DataError
 
-Block = tuple[NDArray[np.float32], NDArray[np.int8] | None]
+Block = tuple[NDArray[np.float32], NDArray[Any] | None]
 Parser = Callable[[bytes], tuple[Any, NDArray[Any] | None]]
-Problem = Callable[[bytes], tuple[str | None, str | None]]
+Problem = Callable[[bytes], str | None]
 
 BLOCK_VALUES = 2**23
 """Values of the dense blocks that sparse rows are spread into."""
 
 
-def read_blocks(source: Source, info: DatasetInfo, labels: LabelMap) -> Iterator[Block]:
+def read_blocks(source: FoundFile, info: DatasetInfo) -> Iterator[Block]:
     """Read one file as blocks of rows.
 
     Parameters
     ----------
-    source : Source
+    source : FoundFile
         The file.
     info : DatasetInfo
         How to read it; ``n_features`` must be known.
-    labels : LabelMap
-        Codes the labels.
 
     Yields
     ------
     X : ndarray of float32, shape (n_block, n_features)
-    y : ndarray of int8, shape (n_block,), or None in a file without labels
+    labels : ndarray of float64 or of text, shape (n_block,), or None in a file without labels
 
     Raises
     ------
@@ -49,28 +46,33 @@ def read_blocks(source: Source, info: DatasetInfo, labels: LabelMap) -> Iterator
         and a wrong checksum.
     """
     reader = LineReader(source)
-    parse, problem, chunks = _format(source, info, labels, iter(reader))
+    parse, problem, chunks = _format(source, info, iter(reader))
     n_rows = 0
     for chunk in chunks:
         try:
-            X, raw = parse(chunk.data)
-            y = None if raw is None else labels.encode(raw)
+            X, labels = _parsed(parse, chunk)
         except (ValueError, OverflowError) as error:
-            raise _located(source, chunk, problem, labels, error) from error
+            raise _located(source, chunk, problem, error) from error
         n_rows += X.shape[0]
-        yield from _dense(X, y)
+        yield from _dense(X, labels)
     _check_rows(source, n_rows)
     check_sha256(source, reader.sha256.hexdigest())
 
 
-def read_labels(source: Source, info: DatasetInfo, labels: LabelMap) -> NDArray[np.int8]:
+def _parsed(parse: Parser, chunk: Chunk) -> tuple[Any, NDArray[Any] | None]:
+    X, labels = parse(chunk.data)
+    if labels is not None and labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("a label is not finite")
+    return X, labels
+
+
+def read_labels(source: FoundFile, info: DatasetInfo) -> NDArray[Any]:
     """Read a file that holds one label a line."""
     alone = replace(info, n_features=0, label_column=0, loader="delimited", header=False)
-    blocks = [y for _, y in read_blocks(source, alone, labels) if y is not None]
-    return np.concatenate(blocks)
+    return np.concatenate([y for _, y in read_blocks(source, alone) if y is not None])
 
 
-def count_features(sources: list[Source], info: DatasetInfo) -> int:
+def count_features(sources: list[FoundFile], info: DatasetInfo) -> int:
     """Find the number of features of files that are not known beforehand.
 
     The largest index in LIBSVM files (all of them are read once), the columns of the first row
@@ -84,7 +86,7 @@ def count_features(sources: list[Source], info: DatasetInfo) -> int:
 
 
 def _format(
-    source: Source, info: DatasetInfo, labels: LabelMap, chunks: Iterator[Chunk]
+    source: FoundFile, info: DatasetInfo, chunks: Iterator[Chunk]
 ) -> tuple[Parser, Problem, Iterator[Chunk]]:
     """Return the parser of a file, its slow twin that explains errors, and the lines to parse."""
     assert info.n_features is not None
@@ -96,28 +98,28 @@ def _format(
             chunks,
         )
     chunks, first = _skip_header(chunks, info.header)
-    layout = _layout(source, info, labels, first)
+    columns = _columns(source, info, first)
     return (
-        lambda data: delimited.parse(data, layout),
-        lambda line: delimited.problem(line, layout),
+        lambda data: delimited.parse(data, columns),
+        lambda line: delimited.problem(line, columns),
         chunks,
     )
 
 
-def _layout(source: Source, info: DatasetInfo, labels: LabelMap, first: bytes) -> delimited.Layout:
+def _columns(source: FoundFile, info: DatasetInfo, first: bytes) -> delimited.Columns:
     assert info.n_features is not None
     delimiter = _delimiter(info, first)
     if _labels_apart(source, info):
-        return delimited.Layout(info.n_features, delimiter, None)
+        return delimited.Columns(info.n_features, delimiter, None)
     n_columns = info.n_features + 1
     if not -n_columns <= info.label_column < n_columns:
         raise DataError(
             f"{source.label}: label_column {info.label_column} of a file with {n_columns} columns"
         )
-    return delimited.Layout(n_columns, delimiter, info.label_column % n_columns, labels.text)
+    return delimited.Columns(n_columns, delimiter, info.label_column % n_columns, info.text_labels)
 
 
-def _labels_apart(source: Source, info: DatasetInfo) -> bool:
+def _labels_apart(source: FoundFile, info: DatasetInfo) -> bool:
     return any(file.part == f"{source.file.part}_labels" for file in info.files)
 
 
@@ -143,40 +145,27 @@ def _drop_line(chunk: Chunk) -> Chunk:
     return Chunk(chunk.data[end:], chunk.first_line + chunk.data.count(b"\n", 0, end))
 
 
-def _dense(X: Any, y: NDArray[np.int8] | None) -> Iterator[Block]:
+def _dense(X: Any, labels: NDArray[Any] | None) -> Iterator[Block]:
     """Yield dense blocks of bounded size from dense or sparse rows."""
     if isinstance(X, np.ndarray):
-        yield X, y
+        yield X, labels
         return
     step = max(1, BLOCK_VALUES // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
         rows = slice(start, start + step)
-        yield X[rows].toarray(), None if y is None else y[rows]
+        yield X[rows].toarray(), None if labels is None else labels[rows]
 
 
-def _located(
-    source: Source, chunk: Chunk, problem: Problem, labels: LabelMap, error: Exception
-) -> DataError:
+def _located(source: FoundFile, chunk: Chunk, problem: Problem, error: Exception) -> DataError:
     """Return the error of the first bad line of a chunk that did not parse."""
     for number, line in enumerate(chunk.data.split(b"\n"), chunk.first_line):
-        trouble, label = problem(line)
-        if label is not None:
-            trouble = _label_problem(label, labels)
-        if trouble:
+        if trouble := problem(line):
             return DataError(f"{source.label}:{number}: {trouble}")
     # the fast parser and its slow twin disagree: better its own words than none
     return DataError(f"{source.label}: from line {chunk.first_line} on: {error}")
 
 
-def _label_problem(label: str, labels: LabelMap) -> str | None:
-    try:
-        labels.encode(np.array([label if labels.text else float(label)]))
-    except ValueError as error:
-        return str(error)
-    return None
-
-
-def _check_rows(source: Source, n_rows: int) -> None:
+def _check_rows(source: FoundFile, n_rows: int) -> None:
     expected = source.file.n_rows
     if n_rows == 0:
         raise DataError(f"{source.label}: the file holds no rows")

@@ -1,5 +1,6 @@
 """The doubly stochastic gradient engine."""
 
+from dsgkit.engine.costs import TableSize, training_cost
 from dsgkit.engine.model import DSGModel, load_model
 from dsgkit.engine.problem import Problem, Source
 from dsgkit.engine.steps import ConstantStep, DecreasingStep, StepRule
@@ -12,8 +13,10 @@ __all__ = [
     "Problem",
     "Source",
     "StepRule",
+    "TableSize",
     "load_model",
     "train",
     "train_in_passes",
     "train_values",
+    "training_cost",
 ]

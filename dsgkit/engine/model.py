@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.engine.sizes import blocks_at_once, rows_at_once
+from dsgkit.engine.sizes import rows_at_once
 from dsgkit.errors import DataError
-from dsgkit.features.fourier import KERNELS, FourierFeatures
-from dsgkit.features.tiles import add_blocks
+from dsgkit.features import FeatureBlocks, load_features
 from dsgkit.files import write_atomically
 from dsgkit.mapped import read_rows
 from dsgkit.progress import report
@@ -23,50 +22,25 @@ FORMAT_VERSION = 2
 """Version of the model file."""
 
 
-def add_to(
-    values: NDArray[np.float32],
-    X: NDArray[np.float32],
-    features: FourierFeatures,
-    coefficients: NDArray[np.float32],
-    first: int = 0,
-) -> None:
-    """Add a run of blocks at the rows of ``X`` to ``values``, in place.
-
-    Parameters
-    ----------
-    values : ndarray of float32, shape (n, G)
-    X : ndarray of float32, shape (n, n_inputs)
-    features : FourierFeatures
-    coefficients : ndarray of float32, shape (n_blocks, 2 * n_frequencies, G)
-    first : int
-        Number of the first of the blocks.
-    """
-    n_inputs = X.shape[1]
-    length = blocks_at_once(n_inputs, features.n_frequencies, values.shape[1])
-    for start in range(0, len(coefficients), length):
-        part = coefficients[start : start + length]
-        add_blocks(X, features.half_turns(first + start, len(part), n_inputs), part, values)
-
-
 @dataclass(frozen=True)
 class DSGModel:
-    """Functions ``f_g(x) = sum_t <coefficients[t, :, g], [cos W_t'x, sin W_t'x]>``.
+    """Functions ``f_g(x) = sum_t <coefficients[t, :, g], psi_t(x)>``.
 
-    ``W_t`` is block ``first_block + t`` of the features.
+    ``psi_t(x)`` is block ``first_block + t`` of the features, without their normaliser.
 
     Attributes
     ----------
-    features : FourierFeatures
-        Kernel and seed from which every block of frequencies is made again.
-    coefficients : ndarray of float32, shape (n_blocks, 2 * n_frequencies, G)
-        The factor ``sqrt(1/m)`` of the features is part of them.
+    features : FeatureBlocks
+        Kernel and seed from which every block is made again.
+    coefficients : ndarray of float32, shape (n_blocks, width, G)
+        The normaliser of the features is part of them; see `dsgkit.features.blocks`.
     n_inputs : int
         Columns of the rows the models were trained on.
     first_block : int
         Number of the first block; training has forgotten those before it.
     """
 
-    features: FourierFeatures
+    features: FeatureBlocks
     coefficients: NDArray[np.float32]
     n_inputs: int
     first_block: int = 0
@@ -96,7 +70,7 @@ class DSGModel:
             for start in range(0, n, length):
                 block = slice(start, min(start + length, n))
                 rows = read_rows(X, block)
-                add_to(values[block], rows, self.features, self.coefficients, self.first_block)
+                self.features.add(rows, self.first_block, self.coefficients, values[block])
                 report(block.stop / n)
         return values
 
@@ -111,9 +85,7 @@ class DSGModel:
         entries: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
             "stream_version": STREAM_VERSION,
-            "kernel": self.features.kernel,
-            "sigma": self.features.sigma,
-            "seed": np.uint64(self.features.seed),
+            **self.features.entries(),
             "n_inputs": self.n_inputs,
             "first_block": self.first_block,
             "coefficients": self.coefficients,
@@ -139,17 +111,17 @@ def load_model(path: str | Path) -> DSGModel:
                 f"format {FORMAT_VERSION}, stream {STREAM_VERSION}: use the release that wrote it"
             )
         coefficients = entries["coefficients"]
-        features = FourierFeatures(
-            kernel=str(entries["kernel"]),
-            sigma=float(entries["sigma"]),
-            n_frequencies=coefficients.shape[1] // 2,
-            seed=int(entries["seed"]),
-        )
+        features = _features(path, entries, coefficients.shape[1])
         n_inputs, first_block = int(entries["n_inputs"]), int(entries["first_block"])
     except FileNotFoundError:
         raise DataError(f"{path}: no such model file") from None
     except (KeyError, ValueError, OSError, EOFError) as error:
         raise DataError(f"{path}: not a dsgkit model file ({error})") from None
-    if features.kernel not in KERNELS:
-        raise DataError(f"{path}: unknown kernel {features.kernel!r}; known: {', '.join(KERNELS)}")
     return DSGModel(features, coefficients, n_inputs, first_block)
+
+
+def _features(path: str | Path, entries: dict[str, Any], width: int) -> FeatureBlocks:
+    try:
+        return load_features(entries, width)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None

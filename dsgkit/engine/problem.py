@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dsgkit.engine import sizes
 from dsgkit.engine.steps import StepRule
-from dsgkit.features.fourier import FourierFeatures
+from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.objectives import Objective
 from dsgkit.random.draws import draw_in_passes, draw_with_replacement
 
@@ -67,7 +67,7 @@ class Problem:
         One per batch that the objective takes.
     objective : Objective
     step : StepRule
-    features : FourierFeatures
+    features : FeatureBlocks
         Its seed also determines the draws.
     n_iterations, batch_size : int
     group : ndarray of int, shape (G,)
@@ -78,7 +78,7 @@ class Problem:
     sources: Sequence[Source]
     objective: Objective
     step: StepRule
-    features: FourierFeatures
+    features: FeatureBlocks
     n_iterations: int
     batch_size: int
     group: NDArray[np.int64]
@@ -134,7 +134,7 @@ class Problem:
         kept = [self.resident(k) for k in range(len(self.tables))]
         n_resident = sum(t.shape[0] for t, r in zip(self.tables, kept, strict=True) if r)
         n_iterations = self.n_iterations if keep_blocks or not all(kept) else 0
-        return sizes.model_bytes(n_iterations, 2 * self.features.n_frequencies, n_resident)
+        return sizes.model_bytes(n_iterations, self.features.width, n_resident)
 
     def take(self, models: slice) -> Problem:
         """Return the problem of some of the models."""

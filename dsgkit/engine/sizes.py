@@ -1,6 +1,6 @@
 """How much the engine holds and does at once: every budget and the rules that follow from it.
 
-The sizes of tiles, which follow from the cache, are in `dsgkit.features.tiles`.
+How features are made within the caches is theirs to say: see `dsgkit.features`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,12 @@ import math
 ROWS_AT_ONCE = 8192
 """Rows that are evaluated together on all blocks.
 
-A block of frequencies is made once for all of them. Making one takes about as long as using it for
-60 rows: with 8192, some 1% of the work.
+A block of features is drawn once for all of them. Drawing one of frequencies takes about as long as
+using it for 60 rows: with 8192, some 1% of the work.
 """
 
 ROW_BYTES = 2**26
 """Bytes of rows and values above which fewer rows are evaluated together."""
-
-BLOCK_BYTES = 2**22
-"""Bytes of frequencies and coefficients that rows meet in one call.
-
-Many blocks to a call, but few enough that all tiles of rows find them in the last-level cache.
-"""
 
 TABLE_BYTES = 2**30
 """Bytes of rows above which a table is streamed, whatever it costs in time."""
@@ -42,11 +36,6 @@ def rows_at_once(n_inputs: int, n_models: int) -> int:
     return max(1, min(ROWS_AT_ONCE, ROW_BYTES // (4 * (n_inputs + n_models))))
 
 
-def blocks_at_once(n_inputs: int, n_frequencies: int, n_models: int) -> int:
-    """Return how many blocks are added in one call, within `BLOCK_BYTES`."""
-    return max(1, BLOCK_BYTES // (4 * n_frequencies * (n_inputs + 2 * n_models)))
-
-
 def kept_resident(n_rows: int, n_inputs: int, n_drawn: int, n_iterations: int) -> bool:
     """Return whether it is cheaper to keep a table's values than to evaluate its draws.
 
@@ -64,7 +53,7 @@ def kept_resident(n_rows: int, n_inputs: int, n_drawn: int, n_iterations: int) -
     return 4 * n_rows * n_inputs <= TABLE_BYTES and 2 * n_rows <= n_drawn * n_iterations
 
 
-def model_bytes(n_iterations: int, n_features: int, n_resident: int) -> int:
+def model_bytes(n_iterations: int, width: int, n_resident: int) -> int:
     """Return the bytes that one model takes in training.
 
     Parameters
@@ -77,7 +66,7 @@ def model_bytes(n_iterations: int, n_features: int, n_resident: int) -> int:
         Rows whose values are kept up to date. These and the values of a panel are there twice
         while the next panel takes them over.
     """
-    return 4 * n_features * n_iterations + 8 * n_iterations + 8 * (n_resident + ROWS_AT_ONCE)
+    return 4 * width * n_iterations + 8 * n_iterations + 8 * (n_resident + ROWS_AT_ONCE)
 
 
 def models_at_once(bytes_per_model: int) -> int:

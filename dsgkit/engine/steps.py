@@ -10,7 +10,19 @@ from numpy.typing import NDArray
 
 
 class StepRule(Protocol):
-    """The steps of G models that are trained together."""
+    """The steps of G models that are trained together.
+
+    Every rule has the weight of its models' regulariser ``lam/2 ||f||^2``, so that it serves any
+    objective.
+
+    Attributes
+    ----------
+    lam : ndarray of shape (G,)
+        Regularisation.
+    """
+
+    @property
+    def lam(self) -> NDArray[np.float64]: ...  # noqa: D102
 
     def __call__(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return ``(eta_t, 1 - eta_t * lam)``, each of shape (G,), at the 1-based iteration t."""
@@ -52,20 +64,23 @@ class DecreasingStep:
 
 @dataclass(frozen=True)
 class ConstantStep:
-    """The same step at every iteration, with a regulariser of weight 1 (TSGS3VM).
+    """The same step at every iteration.
 
     Attributes
     ----------
     eta : ndarray of shape (G,)
-        In (0, 1]; a step of 1 leaves nothing of earlier blocks.
+        Above 0; where ``eta * lam`` is 1 a step leaves nothing of earlier blocks.
+    lam : ndarray of shape (G,)
+        Regularisation; 1 for TSGS3VM.
     """
 
     eta: NDArray[np.float64]
+    lam: NDArray[np.float64]
 
     def __call__(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the steps and the decays of iteration t."""
-        return self.eta, 1.0 - self.eta
+        return self.eta, 1.0 - self.eta * self.lam
 
     def take(self, models: slice) -> ConstantStep:
         """Return the rule of some of the models."""
-        return ConstantStep(self.eta[models])
+        return ConstantStep(self.eta[models], self.lam[models])

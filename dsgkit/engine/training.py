@@ -8,9 +8,9 @@ models that share the draws are trained together, and each feature serves all of
   exactly 0 everything before t is forgotten and the model starts again.
 - Rows of a *resident* table have their values kept up to date by one block per iteration. Rows of
   a *streamed* table are drawn about once: the rows of the next panel of iterations are known in
-  advance and are evaluated on all earlier blocks together, so that each block of frequencies is
-  made once per panel; inside the panel every new block is added to the rows still to come.
-- Blocks that have decayed to next to nothing of the function are dropped (`Blocks.forget`).
+  advance and are evaluated on all earlier blocks together, so that each block of features is drawn
+  once per panel; inside the panel every new block is added to the rows still to come.
+- Blocks that have decayed to next to nothing of the function are dropped (`Coefficients.forget`).
 
 Algorithm 1 of Shi et al. (IJCAI 2019) and its relatives are this loop with their own sources,
 objective and step rule.
@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit._jit import fast
-from dsgkit.engine.blocks import Blocks
-from dsgkit.engine.model import DSGModel, add_to
+from dsgkit.engine.checkpoints import Checkpoints, Observer
+from dsgkit.engine.coefficients import Coefficients
+from dsgkit.engine.model import DSGModel
 from dsgkit.engine.problem import Problem, Source
-from dsgkit.engine.sizes import blocks_at_once, models_at_once, rows_at_once
-from dsgkit.features.fourier import FourierFeatures
-from dsgkit.features.tiles import add_blocks, correlate
+from dsgkit.engine.sizes import models_at_once, rows_at_once
+from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.mapped import read_rows
 from dsgkit.progress import part, report
 from dsgkit.threads import single_blas_thread
@@ -40,20 +40,32 @@ Result = TypeVar("Result")
 _SMALLEST_SCALE, _LARGEST_SCALE = 1e-12, 1e12
 
 
-def train(problem: Problem) -> DSGModel:
+def train(problem: Problem, *, at: Sequence[int] = (), observe: Observer | None = None) -> DSGModel:
     """Train all models of a problem in one pass. One training at a time in a process.
 
     Parameters
     ----------
     problem : Problem
+    at : sequence of int
+        Iterations, counted from 1 and ascending, after which ``observe`` is called.
+    observe : callable, optional
+        ``observe(t, seconds, model)`` is given the number of iterations made, the seconds that
+        training has taken for them, and a model of its own. What it takes itself, and what making
+        the model takes, is not in the seconds. Training goes on as if it had not been called.
 
     Returns
     -------
     DSGModel
         Models that diverged hold coefficients that are not finite; they do not affect others.
+
+    Raises
+    ------
+    ValueError
+        If ``at`` does not ascend within the iterations, or if nothing observes them.
     """
+    checkpoints = Checkpoints(at, observe, problem.n_iterations)
     with single_blas_thread(), np.errstate(all="ignore"):
-        return _Training(problem, keep_blocks=True).run().model()
+        return _Training(problem, keep_blocks=True, checkpoints=checkpoints).run().model()
 
 
 def train_in_passes(problem: Problem) -> list[DSGModel]:
@@ -206,11 +218,11 @@ class _Panel:
             table.move_to(self._X[start : start + len(table.X)], self._F[start:])
             start += len(table.X)
 
-    def add(self, blocks: Blocks, features: FourierFeatures) -> None:
+    def add(self, past: Coefficients, features: FeatureBlocks) -> None:
         """Add all blocks so far to the values of the streamed rows."""
         rows = slice(0, self.n_streamed)
-        for first, coefficients in blocks.kept():
-            add_to(self._F[rows], self._X[rows], features, coefficients, first)
+        for first, coefficients in past.kept():
+            features.add(self._X[rows], first, coefficients, self._F[rows])
 
     def now(self, place: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the streamed rows of an iteration and their values."""
@@ -224,10 +236,14 @@ class _Panel:
 
 
 class _Training:
-    """State of one run: blocks, scales and resident values."""
+    """State of one run: coefficients, scales and resident values."""
 
-    def __init__(self, problem: Problem, *, keep_blocks: bool) -> None:
+    def __init__(
+        self, problem: Problem, *, keep_blocks: bool, checkpoints: Checkpoints | None = None
+    ) -> None:
         p = self.p = problem
+        self.checkpoints = checkpoints
+        self.blocks = p.features.in_order(p.n_inputs, p.n_iterations)
         self.scale = np.ones(p.n_models)
         self.bounds = [self._model_bounds(source) for source in p.sources]
         self.resident = {
@@ -236,13 +252,9 @@ class _Training:
             if p.resident(k)
         }
         self.streamed = [s for s, x in enumerate(p.sources) if x.table not in self.resident]
-        self.blocks = (
-            Blocks(2 * p.features.n_frequencies, p.n_models)
-            if keep_blocks or self.streamed
-            else None
+        self.past = (
+            Coefficients(p.features.width, p.n_models) if keep_blocks or self.streamed else None
         )
-        self._frequencies = np.empty((0, 0, 0), np.float32)
-        self._first_frequencies = 0
 
     def _most_drawn(self, table: int) -> int:
         """Return a bound on the different rows that an iteration draws from a table."""
@@ -264,12 +276,11 @@ class _Training:
         return self
 
     def model(self) -> DSGModel:
-        """Return the models; ends the run."""
-        assert self.blocks is not None
-        self.blocks.forget()
-        coefficients = np.concatenate([part for _, part in self.blocks.kept()])
+        """Return the models as they are after the iterations so far."""
+        assert self.past is not None
+        first, coefficients = self.past.needed()
         coefficients *= self.scale.astype(np.float32)
-        return DSGModel(self.p.features, coefficients, self.p.n_inputs, self.blocks.first)
+        return DSGModel(self.p.features, coefficients, self.p.n_inputs, first)
 
     def values(self) -> dict[int, NDArray[np.float32]]:
         """Return the values of resident rows by table."""
@@ -278,13 +289,15 @@ class _Training:
     def _run_panel(self, first: int, last: int) -> None:
         p = self.p
         panel = _Panel(p, self.streamed, list(self.resident.values()), first, last)
-        if self.blocks is not None and first > 0:
-            self.blocks.forget()
+        if self.past is not None and first > 0:
+            self.past.forget()
             if self.streamed:
-                panel.add(self.blocks, p.features)
+                panel.add(self.past, p.features)
         for t in range(first, last):
             self._iterate(t, t - first, panel)
             report(self._work(t + 1) / self._work(p.n_iterations))
+            if self.checkpoints is not None:
+                self.checkpoints.after(t + 1, self.model)
 
     def _work(self, t: int) -> float:
         """Return what t iterations cost, in any unit: streamed rows meet every earlier block."""
@@ -294,25 +307,14 @@ class _Training:
         p = self.p
         rows = [draws[place] for draws in panel.draws]
         c = p.objective.coefficients(self._values(rows, panel.now(place)[1]))
-        W = self._half_turns(t)
-        gradient = self._gradient(W, rows, c, panel.now(place)[0])
+        X_drawn, C = self._expansion(rows, c, panel.now(place)[0])
         eta, decay = p.step(t + 1)
         X, F = panel.later(place)
         self._decay(decay, F)
-        A = gradient * (-eta / (p.features.n_frequencies * self.scale)).astype(np.float32)
-        if self.blocks is not None:
-            self.blocks.append(A)
-        add_blocks(X, W[None], A[None], F)
-
-    def _half_turns(self, t: int) -> NDArray[np.float32]:
-        """Return the frequencies of block t; they are made for many iterations at a time."""
-        p = self.p
-        if t - self._first_frequencies >= len(self._frequencies):
-            m = p.features.n_frequencies
-            count = min(blocks_at_once(p.n_inputs, m, 0), p.n_iterations - t)
-            self._frequencies = p.features.half_turns(t, count, p.n_inputs)
-            self._first_frequencies = t
-        return self._frequencies[t - self._first_frequencies]
+        A = self.blocks.correlate(X_drawn, t, C, -eta / self.scale)
+        if self.past is not None:
+            self.past.append(A)
+        self.blocks.add(X, t, A[None], F)
 
     def _values(
         self, rows: list[NDArray[np.int64]], streamed: NDArray[np.float32]
@@ -327,14 +329,16 @@ class _Training:
             for s, source in enumerate(p.sources)
         ]
 
-    def _gradient(
+    def _expansion(
         self,
-        W: NDArray[np.float32],
         rows: list[NDArray[np.int64]],
         c: list[NDArray[np.float32]],
         streamed: NDArray[np.float32],
-    ) -> NDArray[np.float32]:
-        """Return ``sum_i phi(x_i) c_i`` over the drawn rows of all sources, shape (2m, G)."""
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the functional gradient of the batch: x and C of ``sum_i C[i] k(x_i, .)``.
+
+        A resident row that was drawn several times is one row; C has shape (n, G).
+        """
         parts = []
         if self.streamed:
             parts.append((streamed, np.vstack([c[s] for s in self.streamed])))
@@ -343,7 +347,7 @@ class _Training:
                 self.resident[source.table].collect(rows[s], self.bounds[s], c[s])
         parts += [table.collected() for table in self.resident.values()]
         X, C = (np.vstack(arrays) for arrays in zip(*parts, strict=True))
-        return correlate(X, W, C)
+        return X, C
 
     def _decay(self, decay: NDArray[np.float64], F: NDArray[np.float32]) -> None:
         """Shrink everything so far by one factor per model.
@@ -358,6 +362,6 @@ class _Training:
             return
         factor = self.scale[out].astype(np.float32)
         F[:, out] = np.where(factor == 0, 0, F[:, out] * factor)
-        if self.blocks is not None:
-            self.blocks.multiply(out, factor)
+        if self.past is not None:
+            self.past.multiply(out, factor)
         self.scale[out] = 1.0

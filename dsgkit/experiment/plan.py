@@ -231,7 +231,7 @@ def cell_key(cell: Cell, experiment: Experiment, dataset: Dataset) -> str:
     identity: dict[str, Any] = {
         "versions": [IDENTITY_VERSION, STREAM_VERSION],
         "kind": cell.kind,
-        "dataset": dataset.content_hash,
+        "dataset": dataset.identity,
         "task": tasks.version(protocol.kind),
         "protocol": settings,
         "seed": experiment.seed,

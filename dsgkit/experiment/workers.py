@@ -1,31 +1,35 @@
 """Worker processes that run cells under supervision.
 
-Each worker has a pipe of its own: one that is killed, at whatever moment, costs the cell that it
-was at and nothing else. (Where workers share a queue, one that dies with its lock held takes the
-others with it.)
+Each worker has a connection of its own, at which the process in charge never waits: one that is
+killed, stopped or hangs, at whatever moment, costs the cell that it was at and nothing else. (Where
+workers share a queue, one that dies with its lock held takes the others with it.)
 
 A worker leads a process group, so that what a solver starts is killed with it, and Ctrl-C in a
-terminal does not reach it: that is for the process in charge. Should the process in charge be
-killed, a guard in the group notices and kills the group.
+terminal does not reach it: that is for the process in charge. What a solver starts in another group
+is known by a mark in its environment, also when its parents are gone. Should the process in charge
+be killed, a guard in the group notices and kills them all.
 """
 
 from __future__ import annotations
 
 import faulthandler
 import os
+import selectors
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection, wait
+from io import BufferedRWPair
 
 import psutil
 
 from dsgkit.experiment.cells import ended_record, run_job
+from dsgkit.experiment.channel import Channel, read_message, write_message
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.store import Record
 from dsgkit.progress import listening
@@ -40,8 +44,8 @@ CHECK_SECONDS = 0.05
 """How often time and memory are looked at, where there is a limit."""
 
 _LIFE_SECONDS = 1.0
-"""How often it is looked at whether a worker lives: mostly its pipe tells, at once, but a process
-that a solver forked can hold the pipe open."""
+"""How often it is looked at whether a worker lives: mostly its connection tells, at once, but a
+process that a solver forked can hold that open."""
 
 _END_SECONDS = 10.0
 _PROGRESS_SECONDS = 0.1
@@ -50,8 +54,18 @@ _WORKER = (
     "import sys; sys.path[:] = sys.argv[3:]; "
     "from dsgkit.experiment.workers import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
 )
-_GUARD = ("/bin/sh", "-c", "read -r _; kill -KILL 0", "dsg-guard")
-"""Waits for the end of its input, which only the process in charge holds, to kill its group."""
+_MARK = "DSGKIT_WORKER"
+"""Variable in the environment of a worker, and so of all that it starts, that is its own."""
+
+_GUARD = """
+read -r _
+while pids=$(grep -lsF "$1" /proc/[0-9]*/environ | cut -d / -f 3) && [ "$pids" ]; do
+    kill -KILL $pids
+done
+kill -KILL 0
+"""
+"""Waits for the end of its input, which only the process in charge holds, to kill what has the mark
+``$1`` (where there is /proc to find it), and its own group."""
 
 Listener = Callable[[Job, float], object]
 
@@ -102,7 +116,10 @@ class LocalWorkers:
         while self._busy and not ended:
             limited = any(worker.limited for worker in self._busy)
             seconds = CHECK_SECONDS if limited else _LIFE_SECONDS
-            wait([worker.connection for worker in self._busy], seconds)
+            with selectors.DefaultSelector() as selector:
+                for worker in self._busy:
+                    worker.channel.register(selector)
+                selector.select(seconds)
             for worker in list(self._busy):
                 record = worker.outcome(self._on_progress)
                 if record is not None:
@@ -131,23 +148,26 @@ class LocalWorkers:
 
 
 class _Worker:
-    """One process, the pipe to it, and the job it is at."""
+    """One process, the connection to it, and the job it is at."""
 
     job: Job
 
     def __init__(self) -> None:
-        self.connection, theirs = Pipe()
+        ours, theirs = socket.socketpair()
+        self.channel = Channel(ours)
         self._trace = tempfile.TemporaryFile()  # noqa: SIM115  open as long as the worker
+        self._mark = uuid.uuid4().hex
         given = theirs.fileno(), self._trace.fileno()
         self._process = subprocess.Popen(
             [sys.executable, "-c", _WORKER, *map(str, given), *sys.path],
             stdin=subprocess.DEVNULL,
+            env=os.environ | {_MARK: self._mark},
             pass_fds=given,
             process_group=0,
         )
         theirs.close()
         self._guard = subprocess.Popen(
-            _GUARD,
+            ["/bin/sh", "-c", _GUARD, "dsg-guard", f"{_MARK}={self._mark}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -157,12 +177,12 @@ class _Worker:
         self._deadline: float | None = None
 
     def start(self, job: Job) -> bool:
-        """Hand over a job; return whether the process was there to take it."""
+        """Hand over a job; return whether the process is there to take it."""
         self.job = job
         timeout = job.limits.timeout
         self._deadline = None if timeout is None else time.monotonic() + timeout + LOADING
         try:
-            self.connection.send(job)
+            self.channel.send(job)
         except OSError:
             return False
         return self._process.poll() is None
@@ -176,17 +196,17 @@ class _Worker:
         """Return the job's record if it has ended, or does now because it met a limit."""
         gone = self._process.poll() is not None  # first: what it has sent before counts
         try:
-            while self.connection.poll():
-                what, content = self.connection.recv()
-                if what == "ended":
-                    return content
-                if what == "reached" and self.job.limits.timeout is not None:
-                    more = COMPILING if content == "loaded" else 0.0
-                    self._deadline = time.monotonic() + self.job.limits.timeout + more
-                if what == "progress":
-                    on_progress(self.job, content)
+            gone = not self.channel.exchange() and gone
         except (EOFError, OSError):
-            return self._died()
+            gone = True
+        for what, content in self.channel.messages():
+            if what == "ended":
+                return content
+            if what == "reached" and self.job.limits.timeout is not None:
+                more = COMPILING if content == "loaded" else 0.0
+                self._deadline = time.monotonic() + self.job.limits.timeout + more
+            if what == "progress":
+                on_progress(self.job, content)
         return self._died() if gone else self._stopped_at_limit()
 
     def _died(self) -> Record:
@@ -214,18 +234,36 @@ class _Worker:
         return None
 
     def kill(self) -> None:
-        """End the process with those that it has started, and wait for that."""
+        """End the process with all that it has started, and wait for that."""
         self.usable = False
-        self.connection.close()
+        self.channel.close()
         self.signal()
+        _kill_marked(self._mark)
         self._process.wait()
         self._guard.communicate()
         self._trace.close()
 
     def signal(self) -> None:
-        """Kill the process with those that it has started."""
+        """Kill the process with those that it has started in its group."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _kill_marked(mark: str) -> None:
+    """Kill the processes that have a mark in their environment, and what they start meanwhile."""
+    killed: set[psutil.Process] = set()
+    while found := {process for process in psutil.process_iter() if _has(process, mark)} - killed:
+        for process in found:
+            with suppress(psutil.Error):
+                process.kill()
+        killed |= found
+
+
+def _has(process: psutil.Process, mark: str) -> bool:
+    try:
+        return bool(process.environ().get(_MARK) == mark)
+    except (psutil.Error, OSError):  # gone, or another user's
+        return False
 
 
 def _cause(exit_code: int | None) -> str:
@@ -249,37 +287,37 @@ def _private_memory(pid: int) -> int:
 
 
 def serve(connection: int, trace: int) -> None:
-    """Run the jobs that come through a pipe, until it is closed; the life of a worker.
+    """Run the jobs that come through a connection, until it is closed; the life of a worker.
 
     Parameters
     ----------
     connection, trace : int
-        Descriptors of the pipe, and of a file for Python's stack at a fatal signal.
+        Descriptors of a socket, and of a file for Python's stack at a fatal signal.
     """
     for descriptor in (connection, trace):
         os.set_inheritable(descriptor, False)  # they are not for what a solver starts
     faulthandler.enable(trace)
-    pipe = Connection(connection)
+    stream = socket.socket(fileno=connection).makefile("rwb")
     with suppress(EOFError):
         while True:
-            _run(pipe.recv(), pipe)
+            _run(read_message(stream), stream)
 
 
-def _run(job: Job, connection: Connection) -> None:
-    with listening(_Reporter(connection)):
-        record = run_job(job, reached=lambda stage: connection.send(("reached", stage)))
-    connection.send(("ended", record))
+def _run(job: Job, stream: BufferedRWPair) -> None:
+    with listening(_Reporter(stream)):
+        record = run_job(job, reached=lambda stage: write_message(stream, ("reached", stage)))
+    write_message(stream, ("ended", record))
 
 
 class _Reporter:
     """Passes progress on, now and then."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, stream: BufferedRWPair) -> None:
+        self._stream = stream
         self._next = 0.0
 
     def __call__(self, fraction: float) -> None:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _PROGRESS_SECONDS
-            self._connection.send(("progress", fraction))
+            write_message(self._stream, ("progress", fraction))

@@ -1,5 +1,7 @@
-"""Random features: the counter-based stream, the kernels' laws and the compiled tile kernels."""
+"""Random features: what the engine needs of them, their kinds and the compiled tile kernels."""
 
-from dsgkit.features.fourier import KERNELS, FourierFeatures
+from dsgkit.features.blocks import BlockSums, FeatureBlocks
+from dsgkit.features.catalogue import load_features
+from dsgkit.features.fourier import FourierFeatures
 
-__all__ = ["KERNELS", "FourierFeatures"]
+__all__ = ["BlockSums", "FeatureBlocks", "FourierFeatures", "load_features"]

@@ -7,57 +7,39 @@ Recht 2007), so ``phi(x) = sqrt(1/m) [cos(w_1.x) .. cos(w_m.x), sin(w_1.x) .. si
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.features.tiles import cos_sin
+from dsgkit.costs import FUNCTION_FLOPS
+from dsgkit.features.tiles import add_blocks, correlate, cos_sin
+from dsgkit.kernels import KERNELS
 from dsgkit.mapped import read_rows
 from dsgkit.random.stream import normal_blocks
 from dsgkit.threads import single_blas_thread
 
+BLOCK_BYTES = 2**22
+"""Bytes of frequencies and coefficients that rows meet in one call.
 
-def gaussian_frequencies(
-    seed: int, first: int, count: int, n_inputs: int, n_frequencies: int, sigma: float
-) -> NDArray[np.float32]:
-    """Return blocks of N(0, 2 sigma I) frequencies, those of ``exp(-sigma ||x - x'||^2)``."""
-    normals = normal_blocks(seed, first, count, n_inputs, n_frequencies)
-    normals *= np.float32(np.sqrt(2 * sigma))
-    return normals
+Many blocks to a call, but few enough that all tiles of rows find them in the last-level cache.
+"""
 
 
-@dataclass(frozen=True)
-class ShiftInvariantKernel:
-    """A kernel and the law of the frequencies that belongs to it.
-
-    Attributes
-    ----------
-    name, formula : str
-    frequencies : callable
-        ``(seed, first, count, n_inputs, n_frequencies, sigma)`` to ``count`` blocks of
-        frequencies in radians, a new array of float32 of shape (count, n_inputs, n_frequencies).
-    """
-
-    name: str
-    formula: str
-    frequencies: Callable[[int, int, int, int, int, float], NDArray[np.float32]]
-
-
-KERNELS = {
-    kernel.name: kernel
-    for kernel in (
-        ShiftInvariantKernel("gaussian", "exp(-sigma ||x - x'||^2)", gaussian_frequencies),
-    )
-}
-"""The kernels that features can be drawn for, by name."""
+def blocks_at_once(n_inputs: int, n_frequencies: int, n_models: int) -> int:
+    """Return how many blocks are added in one call, within `BLOCK_BYTES`."""
+    return max(1, BLOCK_BYTES // (4 * n_frequencies * (n_inputs + 2 * n_models)))
 
 
 @dataclass(frozen=True)
 class FourierFeatures:
     """The blocks of random Fourier features that a kernel, its parameter and a seed stand for.
+
+    The `FeatureBlocks` of kernels with a law of frequencies: ``psi(x)`` are the bare cosines and
+    sines.
 
     Parameters
     ----------
@@ -76,6 +58,29 @@ class FourierFeatures:
     n_frequencies: int
     seed: int
 
+    @classmethod
+    def from_entries(cls, entries: Mapping[str, Any], width: int) -> FourierFeatures:
+        """Return the features whose `entries` these are, with ``width`` features to a block."""
+        return cls(
+            kernel=str(entries["kernel"]),
+            sigma=float(entries["sigma"]),
+            n_frequencies=width // 2,
+            seed=int(entries["seed"]),
+        )
+
+    def entries(self) -> dict[str, Any]:
+        """Return what a model file says of the features."""
+        return {"kernel": self.kernel, "sigma": self.sigma, "seed": np.uint64(self.seed)}
+
+    @property
+    def width(self) -> int:
+        """Features of a block: a cosine and a sine for each frequency."""
+        return 2 * self.n_frequencies
+
+    def row_flops(self, n_inputs: int) -> float:
+        """Return the operations of a block's projections, cosines and sines at one row."""
+        return self.n_frequencies * (2 * n_inputs + FUNCTION_FLOPS)
+
     def frequencies(self, first: int, count: int, n_inputs: int) -> NDArray[np.float32]:
         """Return the frequencies w of blocks ``first`` to ``first + count``.
 
@@ -84,13 +89,43 @@ class FourierFeatures:
         ndarray of float32, shape (count, n_inputs, n_frequencies)
         """
         law = KERNELS[self.kernel].frequencies
-        return law(self.seed, first, count, n_inputs, self.n_frequencies, self.sigma)
+        assert law is not None
+        normals = partial(normal_blocks, self.seed, first, count, n_columns=self.n_frequencies)
+        return law(normals, n_inputs, self.sigma)
 
     def half_turns(self, first: int, count: int, n_inputs: int) -> NDArray[np.float32]:
         """Return ``frequencies / pi``, as the compiled kernels take them."""
         W = self.frequencies(first, count, n_inputs)
         W *= np.float32(1 / np.pi)
         return W
+
+    def in_order(self, n_inputs: int, n_blocks: int) -> _InOrder:
+        """Return the sums for a run through the blocks; they are drawn many at a time."""
+        return _InOrder(self, n_inputs, n_blocks)
+
+    def add(
+        self,
+        X: NDArray[np.float32],
+        first: int,
+        coefficients: NDArray[np.float32],
+        values: NDArray[np.float32],
+    ) -> None:
+        """Add a run of blocks at the rows of ``X`` to ``values``; see `BlockSums`."""
+        n_inputs = X.shape[1]
+        length = blocks_at_once(n_inputs, self.n_frequencies, values.shape[1])
+        for start in range(0, len(coefficients), length):
+            part = coefficients[start : start + length]
+            add_blocks(X, self.half_turns(first + start, len(part), n_inputs), part, values)
+
+    def correlate(
+        self,
+        X: NDArray[np.float32],
+        block: int,
+        C: NDArray[np.float32],
+        factor: NDArray[np.float64],
+    ) -> NDArray[np.float32]:
+        """Return the coefficients of an expansion at rows by a block; see `BlockSums`."""
+        return self._correlate(X, self.half_turns(block, 1, X.shape[1])[0], C, factor)
 
     def transform(self, X: Any, block: int) -> NDArray[np.float32]:
         """Return the features of a block at the rows of ``X``.
@@ -109,3 +144,52 @@ class FourierFeatures:
             features = cos_sin(X, self.half_turns(block, 1, X.shape[1])[0])
         features *= np.float32(np.sqrt(1 / self.n_frequencies))
         return features
+
+    def _correlate(
+        self,
+        X: NDArray[np.float32],
+        W: NDArray[np.float32],
+        C: NDArray[np.float32],
+        factor: NDArray[np.float64],
+    ) -> NDArray[np.float32]:
+        out = correlate(X, W, C)
+        out *= (factor / self.n_frequencies).astype(np.float32)
+        return out
+
+
+class _InOrder:
+    """The sums of Fourier features whose frequencies are drawn for many coming blocks at a time."""
+
+    def __init__(self, features: FourierFeatures, n_inputs: int, n_blocks: int) -> None:
+        self._features = features
+        self._n_inputs = n_inputs
+        self._n_blocks = n_blocks
+        self._first = 0
+        self._half_turns = np.empty((0, n_inputs, features.n_frequencies), np.float32)
+
+    def add(
+        self,
+        X: NDArray[np.float32],
+        first: int,
+        coefficients: NDArray[np.float32],
+        values: NDArray[np.float32],
+    ) -> None:
+        add_blocks(X, self._block(first)[None], coefficients, values)
+
+    def correlate(
+        self,
+        X: NDArray[np.float32],
+        block: int,
+        C: NDArray[np.float32],
+        factor: NDArray[np.float64],
+    ) -> NDArray[np.float32]:
+        return self._features._correlate(X, self._block(block), C, factor)
+
+    def _block(self, t: int) -> NDArray[np.float32]:
+        """Return the frequencies of block t, in half turns."""
+        if t - self._first >= len(self._half_turns):
+            length = blocks_at_once(self._n_inputs, self._features.n_frequencies, 0)
+            count = min(length, self._n_blocks - t)
+            self._half_turns = self._features.half_turns(t, count, self._n_inputs)
+            self._first = t
+        return self._half_turns[t - self._first]

@@ -1,4 +1,4 @@
-"""The exact Gaussian kernel: Gram matrices in float64 by matrix products, block by block."""
+"""The Gaussian kernel: exact values by float64 matrix products, and the law of its frequencies."""
 
 from __future__ import annotations
 
@@ -8,10 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.errors import DataError
+from dsgkit.kernels.base import Kernel, Normals
 
 BLOCK_ENTRIES = 2**18
 """Kernel values of a block, within 64 to 128 rows: exponents become values while in cache."""
+
+CANCELLING = 2.0**16
+"""Squared norm times sigma above which rows are seen from one of them rather than the origin.
+
+Exponents are differences of such numbers: up to here they are within some 2^-35 of the exact ones.
+Beyond, a common offset of the rows costs nothing; where their spread alone is that large, nearly
+all kernel values are 0.
+"""
 
 
 def row_blocks(n_rows: int, size: int) -> Iterator[slice]:
@@ -24,25 +34,42 @@ def _block_rows(n_columns: int) -> int:
     return min(max(64, BLOCK_ENTRIES // max(1, n_columns)), 128)
 
 
-def _with_norms(rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return rows in float64 and their squared norms."""
+def _with_norms(rows: Any, centre: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return rows in float64 as seen from ``centre``, None for the origin; and squared norms."""
     rows = np.asarray(rows, np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
+        if centre is not None:
+            rows = rows - centre
         norms = np.einsum("ij,ij->i", rows, rows)
     if not np.isfinite(norms).all():
         raise DataError("features hold NaN or infinite values; remove or replace those rows")
     return rows, norms
 
 
-def _left(rows: Any, sigma: float) -> NDArray[np.float64]:
-    """Return the factor that times `_right` is ``-sigma ||a - b||^2``."""
-    rows, norms = _with_norms(rows)
-    return np.column_stack([2 * sigma * rows, -sigma * norms, np.full(len(rows), -sigma)])
+class _Exponents:
+    """``-sigma ||a - b||^2`` for all b of some rows, as products of two factors.
 
+    Parameters
+    ----------
+    B : rows of shape (n_b, n_inputs)
+    sigma : float
+    """
 
-def _right(rows: Any) -> NDArray[np.float64]:
-    rows, norms = _with_norms(rows)
-    return np.column_stack([rows, np.ones(len(rows)), norms])
+    def __init__(self, B: Any, sigma: float) -> None:
+        self._sigma = sigma
+        self._centre = None
+        rows, norms = _with_norms(B, None)
+        if sigma * norms.max(initial=0) > CANCELLING:
+            self._centre = rows[0].copy()
+            rows, norms = _with_norms(rows, self._centre)
+        self._right = np.column_stack([rows, np.ones(len(rows)), norms])
+
+    def write(self, A: Any, out: NDArray[np.float64]) -> None:
+        """Write the exponents of the rows of ``A`` with the first columns of ``out``."""
+        rows, norms = _with_norms(A, self._centre)
+        sigma = self._sigma
+        left = np.column_stack([2 * sigma * rows, -sigma * norms, np.full(len(rows), -sigma)])
+        np.matmul(left, self._right[: out.shape[1]].T, out=out)
 
 
 def _exponentiate(exponents: NDArray[np.float64]) -> None:
@@ -77,12 +104,12 @@ def gaussian_gram(
     """
     if out is None:
         out = np.empty((len(A), len(B)))
-    right = _right(B)
+    exponents = _Exponents(B, sigma)
     for block in row_blocks(len(A), _block_rows(len(B))):
         # of a symmetric matrix the part up to the diagonal block is computed, the rest mirrored
         stop = block.stop if A is B else len(B)
         part = out[block, :stop]
-        np.matmul(_left(A[block], sigma), right[:stop].T, out=part)
+        exponents.write(A[block], part)
         _exponentiate(part)
         if A is B:
             _mirror(out, block)
@@ -114,11 +141,11 @@ def gaussian_expansion(
     ndarray of float64, shape (n,)
     """
     values = np.empty(len(X))
-    right = _right(centers)
+    exponents = _Exponents(centers, sigma)
     buffer = np.empty((_block_rows(len(centers)), len(centers)))
     for block in row_blocks(len(X), len(buffer)):
         part = buffer[: block.stop - block.start]
-        np.matmul(_left(X[block], sigma), right.T, out=part)
+        exponents.write(X[block], part)
         _exponentiate(part)
         values[block] = part @ coefficients
     return values
@@ -128,3 +155,24 @@ def expansion_memory(n_centers: int, n_inputs: int) -> int:
     """Return the bytes that `gaussian_expansion` allocates, beyond its result."""
     n_columns, n_rows = n_inputs + 2, _block_rows(n_centers)
     return 8 * (n_rows * n_centers + n_columns * (n_centers + 2 * n_rows))
+
+
+def expansion_flops(n_centers: float, n_inputs: int) -> float:
+    """Return the operations of `gaussian_expansion` at one row, as `Cost` counts them."""
+    return n_centers * (4.0 * n_inputs + 2 * FUNCTION_FLOPS + 4)
+
+
+def gaussian_frequencies(normals: Normals, n_inputs: int, sigma: float) -> NDArray[np.float32]:
+    """Return frequencies of the law N(0, 2 sigma I), that of ``exp(-sigma ||x - x'||^2)``."""
+    W = normals(n_inputs)
+    W *= np.float32(np.sqrt(2 * sigma))
+    return W
+
+
+GAUSSIAN = Kernel(
+    name="gaussian",
+    formula="exp(-sigma ||x - x'||^2)",
+    gram=gaussian_gram,
+    expansion=gaussian_expansion,
+    frequencies=gaussian_frequencies,
+)

@@ -51,7 +51,7 @@ def write_report(results: Sequence[Results], folder: Path) -> list[Path]:
     check_recorded(results)
     shown = summarise(results)
     paths = write_summaries(shown, folder)
-    if any((one.cells["status"] == "ok").any() for one in results):
+    if any(one.finished for one in shown):
         from dsgkit.report.figures import draw
 
         paths += draw(shown, folder)

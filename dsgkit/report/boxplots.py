@@ -35,15 +35,12 @@ def boxplot(shown: Sequence[Summary], measure: Measure) -> Figure:
     named = len(shown) == 1 and _names_fit(list(solvers))
     axis = all_axes(shown)
     with mpl.rc_context(RC):
-        width = panels.figure_width(len(shown))
-        rows = 0 if named else panels.legend_rows(list(solvers), width)
-        figure, axes = panels.new_figure([one.title for one in shown], rows)
+        handles = [] if named else [Patch(**_face(styles[name]), label=name) for name in solvers]
+        figure, axes = panels.new_figure([one.title for one in shown], handles)
         for panel, one in zip(axes, shown, strict=True):
             _draw_panel(panel, one, measure, styles, named)
         x_label = f"$n$: {lowered(axis)}" if named and axis else axis
         panels.label_axes(axes, x_label, panels.measure_label(measure))
-        if not named:
-            panels.add_legend(figure, [_handle(styles[name], name) for name in solvers])
     return figure
 
 
@@ -66,14 +63,13 @@ def _draw_panel(
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     else:
         axes.set_yticks([])
-    below = _remarks if named else _short_size
-    axes.set_xticks(
-        range(len(entries)), [below(entry, summary.axis is not None) for entry in entries]
-    )
+    texts = [_below(entry, named, swept=summary.axis is not None) for entry in entries]
+    axes.set_xticks(range(len(entries)), texts)
 
 
 def _draw_box(axes: Axes, place: int, values: Sequence[float], style: SolverStyle) -> None:
     """Draw one box with a dot for each trial."""
+    line = {"color": style.color, "linewidth": 0.9}
     axes.boxplot(
         [list(values)],
         positions=[place],
@@ -83,46 +79,26 @@ def _draw_box(axes: Axes, place: int, values: Sequence[float], style: SolverStyl
         manage_ticks=False,
         boxprops=_face(style),
         medianprops={"color": "black", "linewidth": 1.3},
-        whiskerprops={"color": style.color, "linewidth": 0.9},
-        capprops={"color": style.color, "linewidth": 0.9},
+        whiskerprops=line,
+        capprops=line,
     )
-    axes.plot(
-        [place] * len(values),
-        values,
-        linestyle="none",
-        marker="o",
-        markersize=2.2,
-        markerfacecolor="black",
-        markeredgecolor="white",
-        markeredgewidth=0.3,
-        zorder=3,
-    )
+    dots: dict[str, Any] = {"marker": "o", "markersize": 2.2, "markeredgewidth": 0.3, "zorder": 3}
+    colors: dict[str, Any] = {"markerfacecolor": "black", "markeredgecolor": "white"}
+    axes.plot([place] * len(values), values, linestyle="none", **dots, **colors)
 
 
 def _face(style: SolverStyle) -> dict[str, Any]:
     """Return the look of a box: light enough for the dots, hatched for greyscale."""
     light = tuple(0.35 * part + 0.65 for part in to_rgb(style.color))
-    return {
-        "facecolor": light,
-        "edgecolor": style.color,
-        "hatch": style.hatch,
-        "linewidth": 0.9,
-    }
+    look = {"facecolor": light, "edgecolor": style.color, "hatch": style.hatch}
+    return {**look, "linewidth": 0.9}
 
 
 def _draw_status(axes: Axes, place: int, entry: Entry) -> None:
     """Say in a box's place why there is none."""
     needs = "" if entry.needed is None else f"\nneeds {memory_text(entry.needed)}"
-    axes.text(
-        place,
-        0.5,
-        entry.status + needs,
-        transform=axes.get_xaxis_transform(),
-        rotation=90,
-        ha="center",
-        va="center",
-        fontsize=STATUS_FONT,
-    )
+    look: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "center", "fontsize": STATUS_FONT}
+    axes.text(place, 0.5, entry.status + needs, transform=axes.get_xaxis_transform(), **look)
 
 
 def _names_fit(names: Sequence[str]) -> bool:
@@ -131,17 +107,11 @@ def _names_fit(names: Sequence[str]) -> bool:
     return max(map(len, names)) * LETTER_WIDTH <= slot
 
 
-def _remarks(entry: Entry, swept: bool) -> str:
-    """Return the name below a box with its size, and its number of trials where some miss."""
-    size = f"$n$ = {entry.size.n:,}" if swept and entry.values else ""
+def _below(entry: Entry, named: bool, *, swept: bool) -> str:
+    """Return what stands below a box: its size, after its name all that is to be said."""
+    n = entry.size.n
+    if not named:
+        return short_count(n) if swept and entry.values else ""
+    size = f"$n$ = {n:,}" if swept and entry.values else ""
     trials = f"{entry.partial} trials" if entry.partial else ""
     return "\n".join([entry.solver, *filter(None, [size, trials])])
-
-
-def _short_size(entry: Entry, swept: bool) -> str:
-    return short_count(entry.size.n) if swept and entry.values else ""
-
-
-def _handle(style: SolverStyle, label: str) -> Patch:
-    """Return a solver's entry in the legend."""
-    return Patch(**_face(style), label=label)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from statistics import median
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -36,13 +37,12 @@ def curve(shown: Sequence[Summary], measure: Measure) -> Figure:
     solvers = all_solvers(shown)
     styles = solver_styles(solvers)
     with mpl.rc_context(RC):
-        rows = panels.legend_rows(list(solvers), panels.figure_width(len(shown)))
-        figure, axes = panels.new_figure([one.title for one in shown], rows)
+        handles = [_handle(styles[name], name) for name in solvers]
+        figure, axes = panels.new_figure([one.title for one in shown], handles)
         ends = [
             _draw_panel(panel, one, measure, styles) for panel, one in zip(axes, shown, strict=True)
         ]
         panels.label_axes(axes, all_axes(shown), panels.measure_label(measure))
-        panels.add_legend(figure, [_handle(styles[name], name) for name in solvers])
         # Texts keep clear of what is drawn, so that must have its final place.
         figure.draw_without_rendering()
         for panel, labelled in zip(axes, ends, strict=True):
@@ -68,15 +68,8 @@ def _draw_panel(
         elif failed:
             absent.append(f"{solver}: {_reason(failed, ' ')}")
     _set_axes(axes, measure, list(drawn.values()), headroom=NOTE_ROOM * len(absent))
-    axes.text(
-        0.03,
-        0.98,
-        "\n".join(absent),
-        transform=axes.transAxes,
-        va="top",
-        fontsize=END_FONT,
-        linespacing=1.0,
-    )
+    look: dict[str, Any] = {"va": "top", "fontsize": END_FONT, "linespacing": 1.0}
+    axes.text(0.03, 0.98, "\n".join(absent), transform=axes.transAxes, **look)
     return ends
 
 

@@ -12,7 +12,7 @@ from dsgkit.errors import ResultsError
 from dsgkit.report.boxplots import boxplot
 from dsgkit.report.curves import curve
 from dsgkit.report.panels import save
-from dsgkit.report.summary import Summary, all_axes, all_measures, all_outputs, different, lowered
+from dsgkit.report.summary import Summary, all_axes, all_outputs, different, lowered
 from dsgkit.report.tables import check_names, nothing_to_show
 from dsgkit.tasks.measures import Measure
 
@@ -54,7 +54,7 @@ class Drawing:
 
 def draw(shown: Sequence[Summary], folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Draw the figures of what is summed up, see `dsgkit.report.draw_figures`."""
-    if not any((one.results.cells["status"] == "ok").any() for one in shown):
+    if not any(one.finished for one in shown):
         folders = ", ".join(str(one.results.folder) for one in shown)
         raise ResultsError(f"{folders}: no fit has finished, so there is nothing to draw")
     return [
@@ -86,11 +86,12 @@ def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[D
 
 def drawings(shown: Sequence[Summary]) -> list[Drawing]:
     """Return every figure that there can be: a boxplot of each score, curves of all but bytes."""
-    measures = all_measures(shown)
+    measures = dict.fromkeys(measure for one in shown for measure in one.results.task.measures)
     panels = {measure: [one for one in shown if one.shows(measure)] for measure in measures}
-    swept = {m: [one for one in panels[m] if one.axis is not None] for m in measures}
+    swept = {measure: [one for one in panels[measure] if one.axis] for measure in measures}
+    axes = any(one.axis for one in shown)
     boxed = [measure for measure in measures if measure.better and not measure.unit]
-    curved = [measure for measure in measures if swept[measure] and measure.unit != "bytes"]
+    curved = [measure for measure in measures if axes and measure.unit != "bytes"]
     return [
         Drawing(
             name, f"{one.output}_boxplot", one, panels[one], _box_caption(one, panels[one]), boxplot

@@ -28,47 +28,34 @@ SVG_PATH = re.compile(r'(?<= d=")[^"]*')
 LONG_NUMBER = re.compile(r"\d+\.\d{3,}")
 
 
-def new_figure(titles: Sequence[str], legend_rows: int) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its panels: one column wide for one dataset, else as wide as a page."""
-    count = len(titles)
-    columns = min(count, COLUMNS)
-    rows = -(-count // COLUMNS)
-    height = SINGLE_HEIGHT if count == 1 else 0.3 + rows * PANEL_HEIGHT
-    size = (figure_width(count), height + legend_rows * LEGEND_ROW)
-    figure = Figure(figsize=size, dpi=DPI, layout="constrained")
+def new_figure(titles: Sequence[str], handles: Sequence[Artist]) -> tuple[Figure, list[Axes]]:
+    """Return a figure and its panels, with one legend for all of them below, if it has entries.
+
+    It is one column wide for one panel, else as wide as a page.
+    """
+    columns, rows = min(len(titles), COLUMNS), -(-len(titles) // COLUMNS)
+    single = len(titles) == 1
+    width = COLUMN_WIDTH if single else PAGE_WIDTH
+    height = SINGLE_HEIGHT if single else 0.3 + rows * PANEL_HEIGHT
+    labels = [str(handle.get_label()) for handle in handles]
+    legend_rows = 0
+    if labels:
+        entry = LEGEND_ENTRY + LEGEND_LETTER * max(map(len, labels))
+        legend_rows = -(-len(labels) // max(1, int(width / entry)))
+    figure = Figure(
+        figsize=(width, height + legend_rows * LEGEND_ROW), dpi=DPI, layout="constrained"
+    )
     FigureCanvasAgg(figure)
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for unused in axes[count:]:
+    for unused in axes[len(titles) :]:
         figure.delaxes(unused)
     for panel, title in zip(axes, titles, strict=False):
         panel.set_title(title)
-    return figure, axes[:count]
-
-
-def figure_width(count: int) -> float:
-    """Return the width in inches of a figure of so many panels."""
-    return COLUMN_WIDTH if count == 1 else PAGE_WIDTH
-
-
-def legend_columns(labels: Sequence[str], width: float) -> int:
-    """Return how many legend entries fit side by side."""
-    entry = LEGEND_ENTRY + LEGEND_LETTER * max(map(len, labels))
-    fitting = max(1, int(width / entry))
-    rows = -(-len(labels) // fitting)
-    # As even rows as possible: 2 + 2 rather than 3 + 1.
-    return -(-len(labels) // rows)
-
-
-def legend_rows(labels: Sequence[str], width: float) -> int:
-    """Return how many rows a legend has."""
-    return -(-len(labels) // legend_columns(labels, width))
-
-
-def add_legend(figure: Figure, handles: Sequence[Artist]) -> None:
-    """Add one legend for all panels below them."""
-    labels = [str(handle.get_label()) for handle in handles]
-    columns = legend_columns(labels, figure.get_figwidth())
-    figure.legend(handles=list(handles), loc="outside lower center", ncols=columns)
+    if labels:
+        # As even rows as possible: 2 + 2 rather than 3 + 1.
+        even = -(-len(labels) // legend_rows)
+        figure.legend(handles=list(handles), loc="outside lower center", ncols=even)
+    return figure, axes[: len(titles)]
 
 
 def measure_label(measure: Measure) -> str:

@@ -52,6 +52,13 @@ OWN = {
 }
 """The places in `LOOKS` of kinds that are often drawn together; others share the places behind."""
 
+TICKS = {
+    "labelsize": 7.5,
+    "major.width": 0.6,
+    "minor.width": 0.4,
+    "major.size": 3,
+    "minor.size": 1.8,
+}
 RC = {
     "font.family": "serif",
     "font.serif": ["STIXGeneral"],
@@ -59,8 +66,7 @@ RC = {
     "font.size": 8,
     "axes.titlesize": 9,
     "axes.labelsize": 8.5,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5,
+    **{f"{axis}tick.{name}": size for axis in "xy" for name, size in TICKS.items()},
     "legend.fontsize": 8,
     "legend.frameon": False,
     "legend.handlelength": 2.8,
@@ -72,14 +78,6 @@ RC = {
     "axes.spines.right": False,
     "grid.color": "0.88",
     "grid.linewidth": 0.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
-    "xtick.major.size": 3,
-    "ytick.major.size": 3,
-    "xtick.minor.size": 1.8,
-    "ytick.minor.size": 1.8,
     "lines.linewidth": 1.2,
     "lines.markersize": 4,
     "hatch.linewidth": 0.5,
@@ -100,22 +98,19 @@ def solver_styles(kinds: Mapping[str, str]) -> dict[str, SolverStyle]:
     kinds : mapping of str to str
         The kind of every solver by its name.
     """
-    free = [*LOOKS, *_mixed()]
-    chosen: dict[str, SolverStyle] = {}
-    # Kinds with a look of their own come first, so that no other solver takes it.
-    for name in sorted(kinds, key=lambda name: (kinds[name] not in OWN, name)):
-        look = next((look for look in _wishes(kinds[name], name) if look in free), free[0])
-        free.remove(look)
-        chosen[name] = look
-    return {name: chosen[name] for name in kinds}
-
-
-def _wishes(kind: str, name: str) -> list[SolverStyle]:
-    """Return the looks that a solver would have, the one it has where it can first."""
-    own = [LOOKS[OWN[kind]]] if kind in OWN else []
+    first: dict[str, str] = {}
+    for name in sorted(kinds):
+        if kinds[name] in OWN:
+            first.setdefault(kinds[name], name)
+    chosen = {name: LOOKS[OWN[kind]] for kind, name in first.items()}
+    free = [look for look in (*LOOKS, *_mixed()) if look not in chosen.values()]
     shared = LOOKS[len(OWN) :]
-    first = zlib.crc32(f"{kind} {name}".encode()) % len(shared)
-    return [*own, *shared[first:], *shared[:first]]
+    for name in sorted(kinds.keys() - chosen.keys()):
+        place = zlib.crc32(f"{kinds[name]} {name}".encode()) % len(shared)
+        wishes = (*shared[place:], *shared[:place], *free)
+        chosen[name] = next(look for look in wishes if look in free)
+        free.remove(chosen[name])
+    return chosen
 
 
 def _mixed() -> Iterator[SolverStyle]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -109,6 +109,15 @@ class Summary:
     def axis(self) -> Axis | None:
         """What is swept."""
         return self.results.task.axis
+
+    @property
+    def finished(self) -> bool:
+        """Whether any fit finished."""
+        return bool((self.results.cells["status"] == "ok").any())
+
+    def name_of(self, record: Mapping[str, Any]) -> str:
+        """Return what the solver of a record is called."""
+        return self.names.get(record["solver"]) or record.get("label") or record["solver"]
 
     def has(self, measure: Measure) -> bool:
         """Whether any fit finished with a value."""

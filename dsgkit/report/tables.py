@@ -172,8 +172,8 @@ def tables_of(summary: Summary, wanted: Sequence[str]) -> list[Table]:
     for name in wanted:
         if measures := _measures(summary, name):
             layouts = [_by_size(summary, measure) for measure in measures]
-            entries = summary.entries(measures[0]).values()
-            tables.append(Table(name, layouts, _tidy(_rows(summary, measures, entries))))
+            shown = (summary, measures, summary.entries(measures[0]).values())
+            tables.append(Table(name, layouts, _tidy([shown])))
     return [*tables, params_table(summary)]
 
 
@@ -182,16 +182,11 @@ def overview_tables(shown: Sequence[Summary], wanted: Sequence[str]) -> list[Tab
     tables = []
     for name in wanted:
         measured = [(one, _measures(one, name)) for one in shown]
-        rows = [
-            row
-            for one, measures in measured
-            if measures
-            for row in _rows(one, measures, one.largest(measures[0]).values())
-        ]
-        different = dict.fromkeys(measure for _, measures in measured for measure in measures)
-        layouts = [_by_dataset([one for one in shown if one.shows(m)], m) for m in different]
-        if layouts:
-            tables.append(Table(name, layouts, _tidy(rows)))
+        parts = [(one, found, one.largest(found[0]).values()) for one, found in measured if found]
+        measures = dict.fromkeys(measure for _, found in measured for measure in found)
+        layouts = [_by_dataset([one for one in shown if one.shows(m)], m) for m in measures]
+        if parts:
+            tables.append(Table(name, layouts, _tidy(parts)))
     return tables
 
 
@@ -304,35 +299,39 @@ def _partial_notes(entries: Iterable[Entry], *, swept: bool) -> list[str]:
     return [f"(k/n): only k of n trials finished. The others: {'; '.join(others)}."]
 
 
-def _rows(
-    summary: Summary, measures: Sequence[Measure], entries: Iterable[Entry]
-) -> Iterator[dict[str, Any]]:
-    """Return entries as tidy data, with a further column for every further measure."""
-    for entry in entries:
-        size = {} if summary.axis is None else {summary.axis.name: entry.size.n}
-        row = {
-            "dataset": summary.title,
-            "solver": entry.solver,
-            **size,
-            "mean": entry.mean,
-            "std": entry.std,
-            "trials": len(entry.values),
-            "status": entry.status,
-            "needed_bytes": entry.needed,
-        }
-        for measure in measures[1:]:
-            beside = summary.entries(measure)[entry.solver, entry.size]
-            if measure.unit == "bytes":
-                row[f"{measure.name}_bytes"] = max(beside.values, default=None)
-            else:
-                row[measure.name] = beside.mean
-        yield row
+def _tidy(parts: Sequence[tuple[Summary, Sequence[Measure], Iterable[Entry]]]) -> pd.DataFrame:
+    """Return entries of the first measure as tidy data, with a column for every further one."""
+    frame = pd.DataFrame(
+        [
+            _row(summary, entry, measures[1:])
+            for summary, measures, entries in parts
+            for entry in entries
+        ]
+    )
+    axes = {summary.axis.name for summary, _, _ in parts if summary.axis}
+    # Whole numbers, also where some are missing.
+    whole = [name for name in frame if name.endswith("_bytes") or name in axes]
+    return frame.astype(dict.fromkeys(whole, "Int64"))
 
 
-def _tidy(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """Return rows as a table; bytes are whole numbers, also where some are missing."""
-    frame = pd.DataFrame(list(rows))
-    return frame.astype({name: "Int64" for name in frame if name.endswith("_bytes")})
+def _row(summary: Summary, entry: Entry, further: Sequence[Measure]) -> dict[str, Any]:
+    row = {
+        "dataset": summary.title,
+        "solver": entry.solver,
+        **({summary.axis.name: entry.size.n} if summary.axis else {}),
+        "mean": entry.mean,
+        "std": entry.std,
+        "trials": len(entry.values),
+        "status": entry.status,
+        "needed_bytes": entry.needed,
+    }
+    for measure in further:
+        beside = summary.entries(measure)[entry.solver, entry.size]
+        if measure.unit == "bytes":
+            row[f"{measure.name}_bytes"] = max(beside.values, default=None)
+        else:
+            row[measure.name] = beside.mean
+    return row
 
 
 def params_table(summary: Summary) -> Table:

@@ -1,176 +1,29 @@
-"""What the estimators of semi-supervised learning share."""
+"""What estimators share: parameters, costs, memory, several models at once; families of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.memory import memory_limit
-from dsgkit.solvers.inputs import check_above_zero
+from dsgkit.solvers.inputs import SparseRows, as_labels, as_rows, check_finite, take, two_classes
+from dsgkit.solvers.parameters import POSITIVE, check_parameters
 
-FUNCTION_FLOPS = 20.0
-"""What an exponential, or a cosine and sine together, count as in ``flops``."""
-
-
-def expansion_flops(n_rows: float, n_centers: float, n_inputs: int) -> float:
-    """Return the operations of a Gaussian kernel expansion, as the base class counts them."""
-    return n_rows * n_centers * (4.0 * n_inputs + 2 * FUNCTION_FLOPS + 4)
+Points = Sequence[Mapping[str, Any]]
+Folds = Sequence[NDArray[np.integer]]
 
 
-def encode_labels(y: Any) -> NDArray[np.bool_]:
-    """Return which rows are positive: those with the larger of exactly two labels.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_labeled,)
-
-    Raises
-    ------
-    DataError
-        If ``y`` is not one-dimensional or does not hold exactly two different labels.
-    """
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise DataError(f"labels must be one-dimensional, got shape {labels.shape}")
-    classes = np.unique(labels)
-    if len(classes) != 2:
-        raise DataError(
-            f"labels must hold exactly two classes, got {len(classes)}: {classes[:5].tolist()}"
-        )
-    return labels == classes[1]
-
-
-def training_rows(held_out: NDArray[np.integer], n_labeled: int) -> NDArray[np.int64]:
-    """Return the labelled rows outside of a fold, in order."""
-    return np.setdiff1d(np.arange(n_labeled), held_out)
-
-
-class SemiSupervisedEstimator(BaseEstimator):
-    """Base of the estimators that learn from labelled and unlabelled rows."""
-
-    version: ClassVar[int | str | None] = None
-    max_memory: float | None = None
-
-    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> SemiSupervisedEstimator:
-        """Fit the model; see the subclasses."""
-        raise NotImplementedError
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the values of the fitted function at the rows of ``X``."""
-        raise NotImplementedError
-
-    def cost(self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int) -> Cost:
-        """Return what a fit of this size takes, as predicted before it starts."""
-        size = n_labeled, n_unlabeled, n_inputs
-        return Cost(
-            self.flops(*size, n_models=n_models),
-            self.memory_needed(*size, n_models=n_models),
-            self.predict_flops(1, *size),
-        )
-
-    def memory_needed(
-        self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
-    ) -> int:
-        """Return the bytes that a fit of this size allocates, as predicted before it starts.
-
-        This, `flops` and `predict_flops` serve plans and progress bars. A solver that does not
-        say counts as small.
-
-        Parameters
-        ----------
-        n_labeled, n_unlabeled, n_inputs : int
-        n_models : int
-            1 for a fit; more for that many models of one `fit_points`.
-        """
-        return 0
-
-    def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
-        """Return about how many floating-point operations a fit takes (as `memory_needed`).
-
-        All solvers count in operations of a float32 matrix product, which takes ``2 n k m``: the
-        count over its speed is a time. A double-precision operation counts twice; an exponential,
-        or a sine with its cosine, counts as `FUNCTION_FLOPS` operations of its precision.
-        """
-        return 1.0
-
-    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations of `decision_function` on ``n_rows`` rows.
-
-        The other parameters are the size of the fit before it.
-        """
-        return 0.0
-
-    def _memory_limit(self) -> int:
-        """Return the bytes that a fit may take: ``max_memory`` (GiB), or what is available."""
-        if self.max_memory is None:
-            return memory_limit()
-        check_above_zero(max_memory=self.max_memory)
-        return int(self.max_memory * 2**30)
-
-    def _check_memory(self, needed: int) -> None:
-        """Raise `MemoryLimitError` if ``needed`` bytes are above the limit."""
-        limit = self._memory_limit()
-        if needed > limit:
-            raise MemoryLimitError(needed, limit)
-
-
-class PairwiseAUCEstimator(SemiSupervisedEstimator):
-    """Base of the estimators that learn a ranking.
-
-    Subclasses implement ``fit`` and ``decision_function``; those that can train a whole grid at
-    once also override ``fit_points``.
-    """
-
-    tasks: ClassVar[tuple[str, ...]] = ("semi_supervised_auc",)
-
-    def fit_points(
-        self,
-        points: Sequence[Mapping[str, Any]],
-        *,
-        folds: Sequence[NDArray[np.integer]],
-        X: Any,
-        y: Any,
-        X_unlabeled: Any,
-    ) -> NDArray[np.float64]:
-        """Return out-of-fold values of the labelled rows for many parameter settings.
-
-        Parameters
-        ----------
-        X : rows of shape (n_labeled, n_inputs)
-        y : array-like of shape (n_labeled,)
-        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
-            Used in every fold.
-        folds : sequence of int arrays
-            The held-out positions of each fold.
-        points : sequence of dict
-            Parameter settings, laid over this estimator's own.
-
-        Returns
-        -------
-        ndarray of shape (len(points), n_labeled)
-            Entry ``[g, i]`` is the value at row i of the model with ``points[g]`` trained without
-            the fold that holds i; NaN where that model has no solution.
-        """
-        y = np.asarray(y)
-        values = np.full((len(points), len(y)), np.nan)
-        for row, point in zip(values, points, strict=True):
-            for held_out in folds:
-                train = training_rows(held_out, len(y))
-                model = clone(self).set_params(**point)
-                try:
-                    model.fit(X[train], y[train], X_unlabeled)
-                except MemoryLimitError:
-                    raise
-                except FitError:
-                    continue
-                row[held_out] = model.decision_function(X[held_out])
-        return values
+def training_rows(held_out: NDArray[np.integer], n_rows: int) -> NDArray[np.int64]:
+    """Return the rows outside of a fold, in order."""
+    return np.setdiff1d(np.arange(n_rows), held_out)
 
 
 class PointModels:
@@ -187,48 +40,264 @@ class PointModels:
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the values of each at the rows of ``X``, shape (n, n_points); NaN without one."""
-        missing = np.full(len(X), np.nan)
+        missing = np.full(X.shape[0] if hasattr(X, "shape") else len(X), np.nan)
         columns = [
             missing if model is None else model.decision_function(X) for model in self._models
         ]
         return np.column_stack(columns)
 
 
-class SemiSupervisedClassifier(SemiSupervisedEstimator):
-    """Base of the estimators that learn a classifier: the class is the sign of the value.
+class Estimator(BaseEstimator):
+    """Base of all estimators.
 
-    Subclasses implement ``fit`` and ``decision_function``; those that can train several settings at
-    once also override ``fit_points``.
+    Subclasses annotate their parameters (`dsgkit.solvers.parameters`) and implement ``fit``, each
+    family with its own named arrays, and ``decision_function``. Those that can train several
+    settings at once also override `fit_points`.
+
+    Attributes
+    ----------
+    tasks : tuple of str
+        Kinds of the tasks that it is for.
+    version : int or str
+        Part of the identity of every result: raised when a change makes results differ, so that
+        they are computed again.
     """
 
-    tasks: ClassVar[tuple[str, ...]] = ("semi_supervised_svm",)
+    tasks: ClassVar[tuple[str, ...]] = ()
+    max_memory: Annotated[float | None, POSITIVE] = None
 
-    def fit_points(
-        self, points: Sequence[Mapping[str, Any]], *, X: Any, y: Any, X_unlabeled: Any
-    ) -> PointModels:
+    def fit(self, *args: Any, **training: Any) -> Self:
+        """Fit the model; see the subclasses."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of the fitted function at the rows of ``X``."""
+        raise NotImplementedError
+
+    def cost(self, n_inputs: int, *, n_models: int = 1, **counts: int) -> Cost:
+        """Return about what a fit takes, for plans and progress bars.
+
+        Parameters
+        ----------
+        n_inputs : int
+            Columns of the rows.
+        n_models : int
+            1 for a fit; for `fit_points`, the number of points, times that of folds.
+        **counts : int
+            Numbers of rows, such as ``n_labeled`` and ``n_unlabeled``.
+        """
+        return Cost()
+
+    def fit_points(self, points: Points, *, folds: Folds | None = None, **training: Any) -> Any:
         """Fit a model for each of many parameter settings.
 
         Parameters
         ----------
-        X : rows of shape (n_labeled, n_inputs)
-        y : array-like of shape (n_labeled,)
-        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
         points : sequence of dict
-            Parameter settings, laid over this estimator's own.
+            Settings, laid over this estimator's own parameters.
+        folds : sequence of int arrays, optional
+            Positions of ``X`` and ``y`` that are held out, fold by fold.
+        **training : arrays
+            What `fit` takes.
 
         Returns
         -------
-        PointModels
-            Anything with its ``decision_function``.
+        PointModels, or ndarray of shape (n_points, n_rows)
+            Without folds, models with a ``decision_function`` of a column per point. With folds,
+            out-of-fold values: entry ``[g, i]`` is the value at row i of the model with
+            ``points[g]`` trained without the fold that holds i; NaN where it has no solution.
         """
-        models: list[Any] = []
-        for point in points:
-            model = clone(self).set_params(**point)
-            try:
-                model.fit(X, y, X_unlabeled)
-            except MemoryLimitError:
-                raise
-            except FitError:
-                model = None
-            models.append(model)
-        return PointModels(models)
+        if folds is None:
+            return PointModels([self._fitted(point, training) for point in points])
+        X, y = training["X"], np.asarray(training["y"])
+        values = np.full((len(points), len(y)), np.nan)
+        for held_out in folds:
+            rows = training_rows(held_out, len(y))
+            part = {**training, "X": X[rows], "y": y[rows]}
+            models = self.fit_points(points, **part)
+            values[:, held_out] = models.decision_function(X[held_out]).T
+        return values
+
+    def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:
+        """Return the model of a setting; None if it has no solution."""
+        try:
+            return clone(self).set_params(**point).fit(**training)
+        except MemoryLimitError:
+            raise
+        except FitError:
+            return None
+
+    def _check_params(self) -> None:
+        """Raise `DataError` for a parameter value that is out of range."""
+        check_parameters(self)
+
+    def _memory_limit(self) -> int:
+        """Return the bytes that a fit may take: ``max_memory`` (GiB), or what is available."""
+        return memory_limit() if self.max_memory is None else int(self.max_memory * 2**30)
+
+    def _check_memory(self, cost: Cost) -> None:
+        """Raise `MemoryLimitError` if a cost is above the limit."""
+        limit = self._memory_limit()
+        if cost.memory > limit:
+            raise MemoryLimitError(cost.memory, limit)
+
+
+class SemiSupervisedEstimator(ClassifierMixin, Estimator):
+    """Base of the estimators that learn from labelled and unlabelled rows of two classes.
+
+    A subclass of the package implements `_fit` and `_values`; one of a user's own may override
+    ``fit(X, y, X_unlabeled)`` and ``decision_function(X)`` instead.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The labels, the larger and positive one last.
+    n_features_in_ : int
+        Columns of the training rows.
+    """
+
+    unlabeled_label: int | float | str = -1
+    _solution: ClassVar[str] = "coef_"
+    """The attribute that only a fitted model has."""
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : rows of shape (n_labeled, n_inputs)
+            Array, data frame, list, sparse matrix, memory map or any object with ``shape``, a
+            length and indexing by rows.
+        y : array-like of shape (n_labeled,)
+            Labels of two classes; the larger one is positive. Without ``X_unlabeled``, rows with
+            the label ``unlabeled_label`` are the unlabelled ones; if there are none, the labelled
+            rows serve as those too.
+        X_unlabeled : rows of shape (n_unlabeled, n_inputs), optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If a parameter is out of range or the rows or labels cannot be used. In unlabelled rows,
+            which may be many and on disk, NaN, infinite and too large values may be looked for only
+            if training ends in values that are not finite.
+        MemoryLimitError
+            If the fit needs more memory than ``max_memory`` or than there is, before anything is
+            allocated.
+        FitError
+            If there is no solution, or none that can be computed.
+        """
+        self._check_params()
+        X, positive, X_unlabeled = self._inputs(X, y, X_unlabeled)
+        self._fit(X, positive, X_unlabeled)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of the fitted function at the rows of ``X``, shape (n,).
+
+        Raises
+        ------
+        DataError
+            If the rows cannot be used.
+        """
+        check_is_fitted(self, self._solution)
+        X = as_rows(self, X, reset=False)
+        values = self._values(X)
+        if not np.isfinite(values).all():
+            check_finite(X)
+        return values
+
+    def fit_points(  # type: ignore[override]  # of its arrays by name
+        self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
+    ) -> Any:
+        """Fit a model for each of many parameter settings; see `Estimator.fit_points`."""
+        if folds is not None:
+            X = as_rows(clone(self), X, reset=True)  # which can be taken by their numbers
+        return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
+
+    def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+        """Compute the fitted attributes from what `fit` has checked."""
+        raise NotImplementedError
+
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of the fitted function at rows that have been checked."""
+        raise NotImplementedError
+
+    def _inputs(self, X: Any, y: Any, X_unlabeled: Any) -> tuple[Any, NDArray[np.bool_], Any]:
+        """Return labelled rows, which of them are positive, and unlabelled rows, all checked.
+
+        Sets ``classes_`` and ``n_features_in_``: `fit_points` calls it on a clone.
+        """
+        X = as_rows(self, X, reset=True)
+        labels = as_labels(y, len(X))
+        hint = ""
+        if X_unlabeled is None:
+            apart = labels == self.unlabeled_label
+            if apart.any():
+                hint = f"; rows labelled {self.unlabeled_label} count as unlabelled"
+                X_unlabeled = take(X, apart)
+                X, labels = take(X, ~apart), labels[~apart]
+            else:
+                X_unlabeled = X
+        else:
+            X_unlabeled = as_rows(self, X_unlabeled, reset=False, name="X_unlabeled")
+            if not len(X_unlabeled):
+                raise DataError("X_unlabeled must hold at least one row")
+        classes = two_classes(labels, hint)
+        check_finite(X)
+        self.classes_ = classes
+        return X, labels == classes[1], X_unlabeled
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+class PairwiseAUCEstimator(SemiSupervisedEstimator):
+    """Base of the estimators that learn a ranking."""
+
+    tasks = ("semi_supervised_auc",)
+    _labeled: tuple[Any, NDArray[np.bool_]]
+
+    def _inputs(self, X: Any, y: Any, X_unlabeled: Any) -> tuple[Any, NDArray[np.bool_], Any]:
+        X, positive, X_unlabeled = super()._inputs(X, y, X_unlabeled)
+        # sparse rows stay so until they are used
+        self._labeled = (X if isinstance(X, SparseRows) else X[:]), positive
+        return X, positive, X_unlabeled
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class whose labelled rows have the nearer mean value.
+
+        A ranking has no threshold of its own: a constant added to the function changes no pair.
+        """
+        values = self.decision_function(X)
+        rows, positive = self._labeled
+        labeled = self._values(rows)
+        threshold = (labeled[positive].mean() + labeled[~positive].mean()) / 2
+        return self.classes_[(values >= threshold).astype(int)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the area under the ROC curve at the rows of ``X``."""
+        from sklearn.metrics import roc_auc_score
+
+        values = self.decision_function(X)
+        return float(roc_auc_score(y == self.classes_[1], values, sample_weight=sample_weight))
+
+
+class SemiSupervisedClassifier(SemiSupervisedEstimator):
+    """Base of the estimators that learn a classifier: the class is the sign of the value."""
+
+    tasks = ("semi_supervised_svm",)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row; a value of at least 0 is taken for positive."""
+        positive = self.decision_function(X) >= 0
+        return self.classes_[positive.astype(int)]

@@ -1,75 +1,122 @@
-"""Names, parameters and import paths of the solvers, without importing any of them."""
+"""The solvers by name, without importing any of them."""
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all
-from dsgkit.own import is_import_path
-from dsgkit.solvers.info import SolverInfo
+from dsgkit.own import is_import_path, version_of
+
+
+@dataclass(frozen=True)
+class SolverInfo:
+    """A solver: its names, and what its class says of it.
+
+    Everything but the names comes from the class, and imports it.
+
+    Attributes
+    ----------
+    name : str
+        The name used in configs.
+    label : str
+        The name printed in tables and figures.
+    import_path : str
+        ``module:class`` of the estimator.
+    reference : str
+        Where the method was published.
+    """
+
+    name: str
+    label: str
+    import_path: str
+    reference: str = ""
+
+    def load(self) -> Any:
+        """Import and return the estimator class."""
+        module, _, attribute = self.import_path.partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What is declared of every parameter, by name."""
+        from dsgkit.solvers.parameters import parameters
+
+        return parameters(self.load())
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """Names of the parameters, in the constructor's order."""
+        return tuple(self.parameters)
+
+    @property
+    def batched(self) -> tuple[str, ...]:
+        """Parameters that models of one pass may differ in: a grid is cut along all others."""
+        return tuple(name for name, p in self.parameters.items() if p.per_model)
+
+    @property
+    def smoother(self) -> Mapping[str, str]:
+        """Parameters whose ``larger`` or ``smaller`` values make the smoother function."""
+        return {name: p.smoother for name, p in self.parameters.items() if p.smoother}
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Kinds of the tasks that it is for."""
+        return tuple(self.load().tasks)
+
+    @property
+    def version(self) -> int | str:
+        """Part of the identity of every result."""
+        return version_of(self.load())
+
+
+_AUC, _S3VM = "dsgkit.solvers.auc", "dsgkit.solvers.s3vm"
 
 SOLVERS = {
     info.name: info
     for info in (
         SolverInfo(
-            "qsg_s2auc",
-            "QSG-S2AUC",
-            "dsgkit.solvers.auc.qsg_s2auc:QSGS2AUC",
-            "Shi et al., IJCAI 2019",
+            "qsg_s2auc", "QSG-S2AUC", f"{_AUC}.qsg_s2auc:QSGS2AUC", "Shi et al., IJCAI 2019"
         ),
-        SolverInfo(
-            "samult",
-            "SAMULT",
-            "dsgkit.solvers.auc.samult:SAMULT",
-            "Xie & Li, AAAI 2018",
-        ),
+        SolverInfo("samult", "SAMULT", f"{_AUC}.samult:SAMULT", "Xie & Li, AAAI 2018"),
         SolverInfo(
             "pnu_auc",
             "PNU-AUC",
-            "dsgkit.solvers.auc.pnu_auc:PNUAUC",
+            f"{_AUC}.pnu_auc:PNUAUC",
             "Sakai, Niu & Sugiyama, Machine Learning 2018",
         ),
         SolverInfo(
             "rff_s2auc",
             "RFF-S2AUC",
-            "dsgkit.solvers.auc.rff_s2auc:RFFS2AUC",
+            f"{_AUC}.rff_s2auc:RFFS2AUC",
             "the objective of QSG-S2AUC on fixed random features (Rahimi & Recht 2007)",
         ),
-        SolverInfo(
-            "tsgs3vm",
-            "TSGS3VM",
-            "dsgkit.solvers.s3vm.tsgs3vm:TSGS3VM",
-            "Geng et al., IJCAI 2019",
-        ),
+        SolverInfo("tsgs3vm", "TSGS3VM", f"{_S3VM}.tsgs3vm:TSGS3VM", "Geng et al., IJCAI 2019"),
         SolverInfo(
             "frs3vm",
             "FRS3VM",
-            "dsgkit.solvers.s3vm.frs3vm:FRS3VM",
+            f"{_S3VM}.frs3vm:FRS3VM",
             "the objective of TSGS3VM on fixed random features, by stochastic gradients",
         ),
         SolverInfo(
             "bgs3vm",
             "BGS3VM",
-            "dsgkit.solvers.s3vm.bgs3vm:BGS3VM",
+            f"{_S3VM}.bgs3vm:BGS3VM",
             "Le et al., UAI 2016, with the objective of Geng et al., IJCAI 2019",
         ),
+        SolverInfo("bls3vm", "BLS3VM", f"{_S3VM}.bls3vm:BLS3VM", "Collobert et al., JMLR 2006"),
         SolverInfo(
-            "bls3vm",
-            "BLS3VM",
-            "dsgkit.solvers.s3vm.bls3vm:BLS3VM",
-            "Collobert et al., JMLR 2006",
-        ),
-        SolverInfo(
-            "s3vm_light",
-            "S3VMlight",
-            "dsgkit.solvers.s3vm.s3vm_light:S3VMLight",
-            "Joachims, ICML 1999",
+            "s3vm_light", "S3VMlight", f"{_S3VM}.s3vm_light:S3VMLight", "Joachims, ICML 1999"
         ),
     )
 }
 
 
 def get(kind: str) -> SolverInfo:
-    """Return the solver called ``kind``, or the class of one's own at an import path.
+    """Return the solver called ``kind``, or the class of a user's own at an import path.
 
     Raises
     ------

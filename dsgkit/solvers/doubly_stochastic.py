@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,51 +12,42 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.engine import DSGModel
 from dsgkit.errors import DataError
-from dsgkit.solvers.inputs import check_columns
+from dsgkit.solvers.base import Points, SemiSupervisedEstimator
+from dsgkit.solvers.parameters import parameters
 
 
-class DoublyStochasticEstimator:
+class DoublyStochasticEstimator(SemiSupervisedEstimator):
     """Values and files of a fitted model, and the settings that one pass can train together.
 
-    A subclass is also one of the base classes in `dsgkit.solvers.base`.
+    A subclass names this base before the one of its family.
 
     Attributes
     ----------
     model_ : DSGModel
-    n_features_in_ : int
-        Columns of the training rows.
     """
 
+    _solution: ClassVar[str] = "model_"
     model_: DSGModel
-    n_features_in_: int
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the function values at the rows of ``X``, shape (n,); any number of rows."""
-        check_is_fitted(self, "model_")
-        check_columns(X, self.n_features_in_)
+    def _values(self, X: Any) -> NDArray[np.float64]:
         return self.model_.decision_function(X)[:, 0].astype(np.float64)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a ``.npz`` file; `dsgkit.load_model` reads it."""
-        check_is_fitted(self, "model_")
+        check_is_fitted(self, self._solution)
         self.model_.save(path)
 
-    def _check_params(self) -> None:
-        """Raise `DataError` for a parameter value that cannot be used."""
-        raise NotImplementedError
-
-    def _settings(
-        self, points: Sequence[Mapping[str, Any]], per_model: Sequence[str]
-    ) -> list[Self]:
+    def _settings(self, points: Points) -> list[Self]:
         """Return an estimator for each point, its parameters checked.
 
-        Only in those of ``per_model`` may the points of one pass differ.
+        The points of one pass may differ only in parameters that are declared per model.
         """
         settings = [clone(self).set_params(**point) for point in points]
         for setting in settings:
             setting._check_params()
-        params = [setting.get_params() for setting in settings]
-        shared = [name for name in params[0] if name not in per_model]
-        if any(p[name] != params[0][name] for p in params for name in shared):
+        solver: Any = type(self)
+        shared = [name for name, p in parameters(solver).items() if not p.per_model]
+        values = [[getattr(setting, name) for name in shared] for setting in settings]
+        if any(other != values[0] for other in values):
             raise DataError(f"points of one pass must agree in {', '.join(shared)}")
         return settings

@@ -1,13 +1,16 @@
-"""Checks of what users hand to the estimators, each with a text of one line."""
+"""What users hand to the estimators: arrays, frames, lists, sparse and lazy rows, and labels."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from numbers import Integral, Real
+import re
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from dsgkit.errors import DataError
 from dsgkit.kernels.gaussian import row_blocks
@@ -22,65 +25,138 @@ PROJECTION_SPREAD = 6.0
 """Standard deviations that a random projection is taken to stay within: of 10^9 two do not."""
 
 
-def check_above_zero(**values: Any) -> None:
-    """Raise `DataError` unless every value is a finite number above 0."""
-    for name, value in values.items():
-        if not (isinstance(value, Real) and 0 < float(value) < math.inf):
-            raise DataError(f"{name} must be a number above 0, got {value!r}")
+class SparseRows:
+    """Rows of a sparse matrix, made dense where they are read.
+
+    Parameters
+    ----------
+    matrix : sparse matrix or array of shape (n, n_inputs)
+    """
+
+    ndim = 2
+
+    def __init__(self, matrix: Any) -> None:
+        self._matrix = sparse.csr_array(matrix)
+        self.shape = self._matrix.shape
+        self.dtype = self._matrix.dtype
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, key: slice | NDArray[np.integer]) -> NDArray[Any]:
+        return self._matrix[key].toarray()
+
+    def take(self, key: NDArray[Any]) -> SparseRows:
+        """Return some of the rows, still sparse."""
+        return SparseRows(self._matrix[key])
 
 
-def check_between(low: float, high: float, **values: Any) -> None:
-    """Raise `DataError` unless every value is a number in ``low..high``."""
-    for name, value in values.items():
-        if not (isinstance(value, Real) and low <= float(value) <= high):
-            raise DataError(f"{name} must be a number in {low:g}..{high:g}, got {value!r}")
+def take(X: Any, mask: NDArray[np.bool_]) -> Any:
+    """Return the rows of a mask; of lazy rows, without reading them where they can do that."""
+    lazily = getattr(X, "take", None) if not isinstance(X, np.ndarray) else None
+    return lazily(np.flatnonzero(mask)) if lazily else X[mask]
 
 
-def check_count(low: int, **values: Any) -> None:
-    """Raise `DataError` unless every value is an integer of at least ``low``."""
-    for name, value in values.items():
-        if not (isinstance(value, Integral) and int(value) >= low):
-            raise DataError(f"{name} must be an integer of at least {low}, got {value!r}")
+def as_rows(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> Any:
+    """Return rows as solvers read them: anything with ``shape``, a length and indexing by rows.
+
+    Arrays, memory maps and lazy rows stay as they are; data frames and lists become arrays, sparse
+    matrices are made dense where they are read.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Keeps the number, and the names, of the columns, or has them compared.
+    X : array-like, sparse matrix or lazy rows, of shape (n, n_inputs)
+    reset : bool
+        Whether the columns are kept, as in a fit, rather than compared.
+    name : str
+        In messages.
+
+    Raises
+    ------
+    DataError
+        If these are no rows, or not as many columns as in the fit.
+    TypeError
+        If they hold what is no number.
+    """
+    try:
+        rows = X if _lazy(X) else _checked(estimator, X, name)
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    except ValueError as error:
+        text = re.sub(r"^X(?= )", name, " ".join(str(error).split()))
+        raise DataError(text) from None
+    return SparseRows(rows) if sparse.issparse(rows) else rows
 
 
-def check_switch(**values: Any) -> None:
-    """Raise `DataError` unless every value is True or False."""
-    for name, value in values.items():
-        if not isinstance(value, bool | np.bool_):
-            raise DataError(f"{name} must be True or False, got {value!r}")
+def _checked(estimator: Any, X: Any, name: str) -> Any:
+    """Return a frame, a list or an array as an array; a sparse matrix stays sparse."""
+    rows = check_array(
+        X,
+        accept_sparse=("csr", "csc", "coo"),
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        input_name=name,
+        estimator=estimator,
+    )
+    if not rows.shape[0]:
+        raise ValueError(f"{name} must hold at least one row: 0 sample(s) found")
+    return rows
 
 
-def check_one_of(names: Iterable[str], **values: Any) -> None:
-    """Raise `DataError` unless every value is one of some names."""
-    known = list(names)
-    for name, value in values.items():
-        if value not in known:
-            raise DataError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+def _lazy(X: Any) -> bool:
+    """Tell whether these are rows on disk, or otherwise not to be copied or looked through."""
+    if isinstance(X, np.ndarray):
+        return isinstance(X, np.memmap) and X.ndim == 2
+    rows = getattr(X, "ndim", None) == 2 and hasattr(X, "__len__") and hasattr(X, "__getitem__")
+    return rows and not (sparse.issparse(X) or hasattr(X, "iloc") or hasattr(X, "columns"))
 
 
-def check_seed(random_state: Any) -> None:
-    """Raise `DataError` unless the seed is an integer of 64 bits."""
-    if not (isinstance(random_state, Integral) and 0 <= int(random_state) < 2**64):
-        raise DataError(f"random_state must be an integer in 0..2^64-1, got {random_state!r}")
+def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
+    """Return the labels of some rows as an array of one dimension.
+
+    Raises
+    ------
+    DataError
+        If these are no class labels, or not as many as rows.
+    """
+    if y is None:
+        raise DataError("this estimator requires y to be passed, but the target y is None")
+    try:
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+    except (ValueError, TypeError) as error:
+        raise DataError(" ".join(str(error).split())) from None
+    if len(labels) != n_rows:
+        raise DataError(
+            f"y must hold one label per row of X: {len(labels)} labels, {n_rows} rows "
+            "(inconsistent numbers of samples)"
+        )
+    return labels
 
 
-def check_columns(X: Any, n_inputs: int | None = None, name: str = "X") -> None:
-    """Raise `DataError` unless ``X`` is an array of two dimensions with ``n_inputs`` columns."""
-    shape = tuple(getattr(X, "shape", ()))
-    if len(shape) != 2 or n_inputs not in (None, shape[1]):
-        columns = "n_inputs" if n_inputs is None else n_inputs
-        got = shape if hasattr(X, "shape") else type(X).__name__
-        raise DataError(f"{name} must have shape (n, {columns}), got {got}")
+def two_classes(labels: NDArray[Any], hint: str = "") -> NDArray[Any]:
+    """Return the two different labels, the larger and positive one last.
+
+    Raises
+    ------
+    DataError
+        If there are not exactly two.
+    """
+    classes = np.unique(labels)
+    if len(classes) != 2:
+        raise DataError(
+            "Only binary classification is supported: labels must hold exactly two classes, got "
+            f"{len(classes)} class{'es' * (len(classes) != 1)}: {classes[:5].tolist()}{hint}"
+        )
+    return classes
 
 
-def check_training_rows(X: Any, y: Any, X_unlabeled: Any) -> None:
-    """Raise `DataError` unless labelled rows, labels and unlabelled rows fit together."""
-    check_columns(X)
-    check_columns(X_unlabeled, X.shape[1], "X_unlabeled")
-    if len(y) != len(X):
-        raise DataError(f"y must hold one label per row of X: {len(y)} labels, {len(X)} rows")
-    if not len(X_unlabeled):
-        raise DataError("X_unlabeled must hold at least one row")
+def check_finite(rows: Any) -> None:
+    """Raise `DataError` for rows with NaN or infinite values; reads them block by block."""
+    for block in row_blocks(len(rows), BLOCK_ROWS):
+        if not np.isfinite(np.asarray(rows[block])).all():
+            raise DataError("features hold NaN or infinite values; remove or replace those rows")
 
 
 def check_projections(rows: Any, sigma: float) -> None:

@@ -1,4 +1,4 @@
-"""Solvers of one's own: classes outside of the package, named by their import path."""
+"""Solvers of a user's own: classes outside of the package, named by their import path."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from dsgkit.hints import shown
 from dsgkit.origin import one_line
 from dsgkit.own import find_own, version_of
 from dsgkit.solvers.base import (
+    Estimator,
     PairwiseAUCEstimator,
     SemiSupervisedClassifier,
     SemiSupervisedEstimator,
 )
-from dsgkit.solvers.info import SolverInfo
+from dsgkit.solvers.catalogue import SolverInfo
 
 _EXAMPLE = "my_module:MySolver"
 _BASES = " or ".join(
     f"{base.__module__}.{base.__name__}"
     for base in (PairwiseAUCEstimator, SemiSupervisedClassifier)
 )
-_WRITTEN = ("fit",)
+_WRITTEN = {"fit": "_fit"}
+"""What a class has to write, by itself or through the hook that its base class calls."""
+
 _INHERITED = ("cost", "fit_points", "get_params")
 
 
@@ -39,8 +42,8 @@ def describe(import_path: str) -> SolverInfo:
     Returns
     -------
     SolverInfo
-        With the class attribute ``batched`` (by default none), and as version the class attribute
-        ``version`` or else a hash of the file that defines the class, as it was when imported.
+        Its version is the class attribute ``version``, or else a hash of the file that defines the
+        class, as it was when imported.
 
     Raises
     ------
@@ -54,33 +57,32 @@ def _is_class(found: Any) -> bool:
     return isinstance(found, type)
 
 
-@functools.cache  # of the class: its source is read when it is imported, not when edited later
+@functools.cache
 def _described(import_path: str, solver: Any) -> SolverInfo:
     _check_methods(solver)
     _check_defaults(solver)
-    version(solver)
+    version_of(solver)
     return SolverInfo(import_path, solver.__name__, import_path)
-
-
-def version(solver: type) -> int | str:
-    """Return what a class states as its version, or a hash of its file."""
-    return version_of(solver)
 
 
 def _check_methods(solver: type) -> None:
     """Refuse a class that lacks what the runner calls."""
-    missing = [
-        name
-        for name in (*_WRITTEN, *_INHERITED)
-        if not callable(getattr(solver, name, None))
-        or (name in _WRITTEN and getattr(solver, name) is getattr(SemiSupervisedEstimator, name))
-    ]
+    missing = [name for name in _WRITTEN if not _writes(solver, name)]
+    missing += [name for name in _INHERITED if not callable(getattr(solver, name, None))]
     if not getattr(solver, "tasks", ()):
         missing.append("tasks")
     if missing:
         inherit = f"; derive it from {_BASES}, which have all but {_and(_WRITTEN)}"
         hint = inherit if set(missing) - set(_WRITTEN) else ""
         raise ConfigError(f"{solver.__name__} lacks {_and(missing)}{hint}")
+
+
+def _writes(solver: type, name: str) -> bool:
+    """Tell whether a class has a method of its own, or the hook that a base's method calls."""
+    method, hook = getattr(solver, name, None), _WRITTEN[name]
+    if method is getattr(SemiSupervisedEstimator, name):
+        return getattr(solver, hook) is not getattr(SemiSupervisedEstimator, hook)
+    return callable(method) and method is not getattr(Estimator, name)
 
 
 def _and(names: Iterable[str]) -> str:

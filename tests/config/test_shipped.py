@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dsgkit.config import list_configs, load_experiment
-from dsgkit.data.registry import DATASETS
+from dsgkit.data.catalogue import DATASETS
 from dsgkit.solvers.catalogue import SOLVERS
 
 CONFIGS = Path(__file__).parents[2] / "configs"

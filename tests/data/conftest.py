@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dsgkit.data.datasets import Dataset
+from dsgkit.data.targets import Binary
 
 REAL_DATA = os.environ.get("DSGKIT_DATA")
 COMPRESS = {"": bytes, ".xz": lzma.compress, ".bz2": bz2.compress, ".gz": gzip.compress}
@@ -38,13 +39,17 @@ def make_spec(**settings):
 
 
 def make_dataset(X, y, X_test=None, y_test=None):
-    X = np.asarray(X, np.float32)
+    X, y = np.asarray(X, np.float32), np.asarray(y, np.int8)
     return Dataset(
         name="made",
+        title="Made",
         X=X,
-        y=np.asarray(y, np.int8),
+        y=y,
         X_test=X_test,
         y_test=y_test,
+        labels=y,
+        labels_test=y_test,
+        target=Binary(),
         minimum=X.min(axis=0).astype(float),
         maximum=X.max(axis=0).astype(float),
         content_hash="",

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from dsgkit.data import commands
+from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo
 from dsgkit.data.prepare import prepared_folder
-from dsgkit.data.registry import DATASETS, DataFile, DatasetInfo
+from dsgkit.data.targets import Binary
 from dsgkit.errors import DataError, MissingDataError
 
 TEXT = b"1,2,0\n3,4,1\n5,6,1\n"
@@ -18,7 +19,9 @@ def made(monkeypatch, tmp_path):
     (tmp_path / "data/made/made.csv").write_bytes(TEXT)
     monkeypatch.setenv("DSGKIT_DATA", str(tmp_path / "data"))
     file = DataFile("made.csv", n_rows=3, sha256=hashlib.sha256(TEXT).hexdigest())
-    info = DatasetInfo("made", "Made", "delimited", (file,), 3, 2, (1,), (0,), folder="made")
+    info = DatasetInfo(
+        "made", "Made", "delimited", (file,), Binary((1,), (0,)), 3, 2, folder="made"
+    )
     monkeypatch.setitem(DATASETS, "made", info)
     return info
 
@@ -42,7 +45,7 @@ def test_fetching_what_is_there_names_it(made, tmp_path):
 @pytest.mark.parametrize("name", DATASETS)
 def test_information_is_in_single_lines(name):
     pairs = dict(commands.info(name))
-    assert {"name", "rows x features", "labels", "homepage", "licence", "citation"} <= set(pairs)
+    assert {"name", "rows x features", "target", "homepage", "licence", "citation"} <= set(pairs)
     assert all(text and "\n" not in text for text in pairs.values())
 
 
@@ -50,8 +53,18 @@ def test_information_after_preparing(made):
     assert dict(commands.info("made"))["prepared"] == "not yet"
     commands.prepare("made")
     pairs = dict(commands.info("made"))
-    assert pairs["train rows"] == "3 (+1: 2, -1: 1)"
+    assert pairs["train labels"] == "3 (0: 1, 1: 2)"
+    assert pairs["target"] == "1 is +1, 0 -1"
     assert pairs["prepared"] == str(prepared_folder(made))
+
+
+def test_many_different_labels_are_not_listed_one_by_one(made, tmp_path):
+    text = "".join(f"1,2,{i / 2}\n" for i in range(-3, 37))
+    (tmp_path / "data/made/made.csv").write_text(text)
+    file = DataFile("made.csv", n_rows=40)
+    DATASETS["made"] = replace(made, files=(file,), n_rows=40, target=Binary((5,)))
+    commands.prepare("made")
+    assert dict(commands.info("made"))["train labels"] == "40, of 40 kinds from -1.5 to 18"
 
 
 def findings(name="made"):

@@ -12,8 +12,8 @@ import pooch.core
 import pytest
 
 from dsgkit.data import fetch
+from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.datasets import obtain, open_dataset
-from dsgkit.data.registry import DataFile, DatasetInfo
 from dsgkit.errors import DataError, MissingDataError
 
 # requests leaves the socket of a broken transfer to the garbage collector
@@ -67,7 +67,7 @@ def server(monkeypatch):
 def made(server):
     url = f"http://127.0.0.1:{server.server_port}/made.xz"
     file = DataFile("made.xz", n_rows=2000, sha256=SHA256, url=url)
-    return DatasetInfo("made", "", "libsvm", (file,), 2000, 1, (1,), (-1,), folder="made")
+    return DatasetInfo("made", "", "libsvm", (file,), n_rows=2000, n_features=1, folder="made")
 
 
 def cached(tmp_path):

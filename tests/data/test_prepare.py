@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 
+from dsgkit.config import DatasetSpec
+from dsgkit.data import lines
 from dsgkit.data import prepare as preparing
+from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import load_dataset, obtain, open_dataset, resolve
-from dsgkit.data.labels import LabelMap
-from dsgkit.data.registry import get
+from dsgkit.data.targets import Binary
 from dsgkit.errors import DataError
 from tests.data.conftest import make_spec
 
@@ -47,7 +49,6 @@ def test_statistics_are_of_all_training_rows(spec, tmp_path):
     meta = json.loads((tmp_path / "cache/prepared" / name / "meta.json").read_text())
     train = meta["parts"]["train"]
     assert (train["minimum"], train["maximum"]) == ([0, -4], [2.5, 3])
-    assert train["label_counts"] == {"+1": 2, "-1": 1}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_the_progress_of_parsing_has_the_registered_total(monkeypatch, name, par
     totals, steps = [], []
 
     class Bar:
-        def __init__(self, total, **_):
+        def __init__(self, title, total):
             totals.append(total)
 
         def __enter__(self):
@@ -77,9 +78,9 @@ def test_the_progress_of_parsing_has_the_registered_total(monkeypatch, name, par
             steps.append(n)
 
     block = (np.zeros((3, 2)), np.ones(3))
-    monkeypatch.setattr("tqdm.tqdm", Bar)
+    monkeypatch.setattr(preparing, "Bar", Bar)
     monkeypatch.setattr(preparing, "_raw_blocks", lambda *_: iter([block, block]))
-    blocks = list(preparing._blocks(get(name), [], part, LabelMap((1,))))
+    blocks = list(preparing._blocks(get(name), [], part))
     assert len(blocks) == 2
     assert (totals, steps) == ([expected], [3, 3])
 
@@ -138,7 +139,7 @@ def test_the_content_hash_is_of_content_alone(spec, tmp_path):
     assert load_dataset(spec).content_hash != one
 
 
-@pytest.mark.parametrize("step", ["_write_meta", "_counted", "_publish"])
+@pytest.mark.parametrize("step", ["_write_meta", "_sync", "_publish"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_an_interruption_leaves_nothing(spec, tmp_path, monkeypatch, step, error):
     with monkeypatch.context() as patch:
@@ -255,7 +256,7 @@ def test_opening_needs_no_parser(spec, tmp_path):
     load_dataset(spec)
     program = (
         "import sys\nfrom types import SimpleNamespace\n"
-        "from dsgkit.data import load_dataset, semi_supervised_split\n"
+        "from dsgkit.data import load_dataset\nimport dsgkit.tasks.splits\n"
         f"load_dataset(SimpleNamespace(**{vars(spec)!r}))\n"
         "print(sorted({'sklearn', 'pandas', 'scipy', 'pooch', 'requests'} & set(sys.modules)))\n"
     )
@@ -274,3 +275,88 @@ def test_bundled_datasets():
     np.testing.assert_array_equal(dataset.X, bunch.data.astype(np.float32))
     np.testing.assert_array_equal(dataset.y == 1, malignant)
     assert dataset.X_test is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "raw", "stored", "texts"),
+    [
+        ("1.5 -2 1e9", [1.5, -2, 1e9], np.float64, None),
+        ("no yes no", ["no", "yes", "no"], np.int32, ["no", "yes"]),
+        ("b 1 a", ["b", "1", "a"], np.int32, ["1", "a", "b"]),
+    ],
+)
+@pytest.mark.parametrize("n_bytes", [1, 1000])
+def test_labels_are_kept_as_in_the_file(tmp_path, monkeypatch, labels, raw, stored, texts, n_bytes):
+    monkeypatch.setattr(lines, "CHUNK_BYTES", n_bytes)
+    path = tmp_path / "rows.csv"
+    path.write_text("".join(f"{i},{label}\n" for i, label in enumerate(labels.split())))
+    named = [raw[0]]
+    spec = make_spec(path=str(path), test_path=str(path), loader="delimited", positive=named)
+    dataset = load_dataset(spec)
+    for found in (dataset.labels, dataset.labels_test):
+        assert found.tolist() == raw
+    assert dataset.y.tolist() == [1 if label == raw[0] else -1 for label in raw]
+    assert dataset.target == Binary(tuple(named))
+    folder = preparing.prepared_folder(resolve(spec))
+    assert np.load(folder / "y.npy").dtype == stored
+    assert preparing.read_meta(folder)["parts"]["test"]["texts"] == texts
+
+
+@pytest.mark.parametrize("labels", ["1 2 3", "one two three"])
+def test_one_prepared_copy_serves_every_target(tmp_path, monkeypatch, labels):
+    path = tmp_path / "rows.csv"
+    path.write_text("".join(f"{i},{label}\n" for i, label in enumerate(labels.split())))
+    calls = count_preparations(monkeypatch)
+    opened = [
+        load_dataset(make_spec(path=str(path), loader="delimited", positive=[label]))
+        for label in labels.split()
+    ]
+    assert calls == [1] and len(prepared(tmp_path)) == 1
+    assert [one.y.tolist() for one in opened] == [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]
+    assert len({one.content_hash for one in opened}) == 1
+    assert len({json.dumps(one.identity) for one in opened}) == 3
+    assert {one.identity[0] for one in opened} == {opened[0].content_hash}
+
+
+def test_the_content_hash_is_of_labels_too(spec, tmp_path):
+    spec.test_path = None
+    before = load_dataset(spec)
+    (tmp_path / "data").write_text(TEXT.replace("-1", "-2"))
+    after = load_dataset(spec)
+    assert before.y.tolist() == after.y.tolist()
+    assert before.content_hash != after.content_hash
+
+
+def test_a_test_file_of_one_class_is_named(spec, tmp_path):
+    (tmp_path / "test").write_text("1 1:9\n1 2:1\n")
+    with pytest.raises(DataError, match=r"dataset data \(test\): all 2 labels are of one class"):
+        load_dataset(spec)
+
+
+def test_a_third_label_is_named_with_its_dataset(spec, tmp_path):
+    (tmp_path / "test").write_text("1 1:9\n-1 2:1\n3 1:1\n")
+    with pytest.raises(DataError, match=r"dataset data \(test\): row 3: 3 is a third label after"):
+        load_dataset(spec)
+
+
+def test_a_registered_dataset_with_another_target():
+    _, digit = load_digits(return_X_y=True)
+    dataset = load_dataset(DatasetSpec(name="digits", positive=[7]))
+    np.testing.assert_array_equal(dataset.labels, digit)
+    np.testing.assert_array_equal(dataset.y, np.where(digit == 7, 1, -1))
+    assert dataset.describe()["target"] == "7 is +1, the rest -1"
+
+
+def test_what_a_results_folder_keeps_of_a_dataset(spec):
+    dataset = load_dataset(spec)
+    described = dataset.describe()
+    assert json.loads(json.dumps(described)) == {
+        "name": "data",
+        "title": "data",
+        "content_hash": dataset.content_hash,
+        "target": "the larger label is +1, the smaller -1",
+        "n_rows": 3,
+        "n_test_rows": 2,
+        "n_features": 2,
+    }
+    assert dataset.identity == [dataset.content_hash, "binary", None, None]

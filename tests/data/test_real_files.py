@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dsgkit.data import commands
+from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import load_dataset
-from dsgkit.data.locate import find
-from dsgkit.data.registry import get
+from dsgkit.data.find import find
 from dsgkit.tasks.splits import semi_supervised_split
 from tests.data.conftest import make_spec
 

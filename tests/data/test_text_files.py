@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.datasets import dump_svmlight_file
 
-from dsgkit.data import streams
+from dsgkit.data import lines
+from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.datasets import load_dataset
-from dsgkit.data.labels import LabelMap
-from dsgkit.data.locate import Source
+from dsgkit.data.find import FoundFile
 from dsgkit.data.reading import read_blocks
-from dsgkit.data.registry import DataFile, DatasetInfo
 from dsgkit.errors import DataError
 from tests.data.conftest import COMPRESS, make_spec
 
@@ -47,7 +46,7 @@ def test_libsvm_in_every_container(tmp_path, suffix, ending):
 
 @pytest.mark.parametrize("n_bytes", [1, 3, 16, 1000])
 def test_chunks_may_end_anywhere(tmp_path, monkeypatch, n_bytes):
-    monkeypatch.setattr(streams, "CHUNK_BYTES", n_bytes)
+    monkeypatch.setattr(lines, "CHUNK_BYTES", n_bytes)
     check(load(tmp_path, LIBSVM[:-1], "libsvm"), LIBSVM_X, Y)
     table = b"a,b,l\n\n1,2,0\n3,4,1"
     dataset = load(tmp_path, table, "delimited", "table.csv", header=True)
@@ -137,7 +136,6 @@ LINES = [
     ("libsvm", b"1 1:2\n-1 2:-inf\n", 2, "feature 2: '-inf' is not finite"),
     ("libsvm", b"1 1:2\n-1 1:1e39\n", 2, "feature 1: '1e39' is too large for float32"),
     ("libsvm", b"one 1:2\n-1 1:1\n", 1, "label 'one' is not a number"),
-    ("libsvm", b"1 1:2\n-1 1:1\n3 1:1\n", 3, "3 is a third label after 1 and -1"),
     ("libsvm", b"nan 1:2\n-1 1:1\n", 1, "label 'nan' is not finite"),
     ("delimited", b"1,2,0\n1,2\n", 2, "2 columns instead of 3"),
     ("delimited", b"1,2,0\n1,2,3,1\n", 2, "4 columns instead of 3"),
@@ -148,7 +146,6 @@ LINES = [
     ("delimited", b"1,2,0\n1,nan,1\n", 2, "column 2: 'nan' is not finite"),
     ("delimited", b"1,2,0\n-inf,1,1\n", 2, "column 1: '-inf' is not finite"),
     ("delimited", b"1,2,0\n1e39,1,1\n", 2, "column 1: '1e39' is too large for float32"),
-    ("delimited", b"1,2,0\n1,2,1\n1,2,2\n", 3, "2 is a third label after 0 and 1"),
     ("delimited", b"1 2 0\n1 2 label\n", 2, "column 3: 'label' is not a number"),
 ]
 
@@ -156,7 +153,7 @@ LINES = [
 @pytest.mark.parametrize("n_bytes", [7, 2**20])
 @pytest.mark.parametrize(("loader", "content", "line", "text"), LINES)
 def test_a_bad_line_is_found(tmp_path, monkeypatch, loader, content, line, text, n_bytes):
-    monkeypatch.setattr(streams, "CHUNK_BYTES", n_bytes)
+    monkeypatch.setattr(lines, "CHUNK_BYTES", n_bytes)
     with pytest.raises(DataError) as caught:
         load(tmp_path, content, loader)
     message = str(caught.value)
@@ -213,16 +210,16 @@ def test_damaged_containers(tmp_path, suffix, damage):
     (tmp_path / name).write_bytes(content)
     file = DataFile(name, member="data" if suffix == ".zip" else None)
     with pytest.raises(DataError, match=f"{name}.*cannot be read"):
-        streams.checksum(Source(file, tmp_path / name))
+        lines.checksum(FoundFile(file, tmp_path / name))
 
 
 def info(**settings):
     defaults = {"name": "made", "title": "", "loader": "delimited", "files": (), "n_rows": None}
-    return DatasetInfo(**(defaults | {"n_features": 2, "positive": None} | settings))
+    return DatasetInfo(**(defaults | {"n_features": 2} | settings))
 
 
 def read(source, dataset):
-    return list(read_blocks(source, dataset, LabelMap(None)))
+    return list(read_blocks(source, dataset))
 
 
 def test_a_zip_member_is_found_in_its_folder(tmp_path):
@@ -230,16 +227,16 @@ def test_a_zip_member_is_found_in_its_folder(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("__MACOSX/train.csv", "junk")
         archive.writestr("folder/train.csv", "1,2,0\n3,4,1\n")
-    (block,) = read(Source(DataFile("made.zip", member="train.csv"), path), info())
+    (block,) = read(FoundFile(DataFile("made.zip", member="train.csv"), path), info())
     np.testing.assert_array_equal(block[0], [[1, 2], [3, 4]])
     with pytest.raises(DataError, match=r"the archive holds no file other\.csv"):
-        read(Source(DataFile("made.zip", member="other.csv"), path), info())
+        read(FoundFile(DataFile("made.zip", member="other.csv"), path), info())
 
 
 def test_the_number_of_rows_is_checked(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"1,2,0\n3,4,1\n")
     with pytest.raises(DataError, match=r"2 rows, but 3 are expected"):
-        read(Source(DataFile("a.csv", n_rows=3), tmp_path / "a.csv"), info())
+        read(FoundFile(DataFile("a.csv", n_rows=3), tmp_path / "a.csv"), info())
 
 
 def test_the_checksum_is_of_the_uncompressed_content(tmp_path):
@@ -250,15 +247,15 @@ def test_the_checksum_is_of_the_uncompressed_content(tmp_path):
     for suffix, compress in COMPRESS.items():
         path = tmp_path / f"a.csv{suffix}"
         path.write_bytes(compress(content))
-        assert len(read(Source(DataFile("a.csv", sha256=right), path), info())) == 1
+        assert len(read(FoundFile(DataFile("a.csv", sha256=right), path), info())) == 1
         with pytest.raises(DataError, match=f"{right}, but {'0' * 64} is registered"):
-            read(Source(DataFile("a.csv", sha256="0" * 64), path), info())
+            read(FoundFile(DataFile("a.csv", sha256="0" * 64), path), info())
 
 
 def test_sparse_rows_are_spread_in_bounded_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr("dsgkit.data.reading.BLOCK_VALUES", 6)
     (tmp_path / "a").write_bytes(LIBSVM)
-    source = Source(DataFile("a"), tmp_path / "a")
+    source = FoundFile(DataFile("a"), tmp_path / "a")
     blocks = read(source, info(loader="libsvm", n_features=3))
     assert [len(X) for X, _ in blocks] == [2, 2]
     np.testing.assert_array_equal(np.vstack([X for X, _ in blocks]), np.float32(LIBSVM_X))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsgkit import QSGS2AUC
-from dsgkit.engine import ConstantStep, Problem, Source, blocks, sizes, train, training
+from dsgkit.engine import ConstantStep, Problem, Source, coefficients, sizes, train, training
 from dsgkit.engine.sizes import FORGOTTEN
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FourierFeatures, tiles
@@ -126,7 +126,7 @@ def constant_step_problem(etas, T=300, n_unlabeled=6000):
         tables=[X, XU],
         sources=[Source(0, pools[0]), Source(0, pools[1]), Source(1, in_passes=True)],
         objective=PNUAUCObjective(np.full(len(etas), 0.5)),
-        step=ConstantStep(np.array(etas)),
+        step=ConstantStep(np.array(etas), np.ones(len(etas))),
         features=FourierFeatures("gaussian", 1.0, 6, 3),
         n_iterations=T,
         batch_size=20,
@@ -161,6 +161,19 @@ def test_forgotten_blocks_are_dropped_and_the_model_is_the_same(eta, monkeypatch
     )
 
 
+@pytest.mark.parametrize("lam", [0.0, 0.25, 4.0])
+def test_a_constant_step_shrinks_by_its_regularisation(lam):
+    constant = constant_step_problem([0.1, 0.1], T=60)
+    constant = replace(constant, step=ConstantStep(np.full(2, 0.1), np.array([1.0, lam])))
+    X, XU = constant.tables
+    positive = np.arange(30) % 3 == 0
+    sizes_ = {"sigma": 1.0, "gamma": 0.5, "T": 60, "b": 20, "m": 6, "seed": 3}
+    step = lambda t: (0.1, 1 - 0.1 * lam)  # noqa: E731
+    alphas = reference.s2auc(X, positive, XU, step=step, **sizes_)
+    values = train(constant).decision_function(XU[:200])[:, 1]
+    assert close(values, reference.predict(XU[:200], alphas, 3, 6, 1.0))
+
+
 def test_a_block_is_kept_until_the_slowest_model_forgets_it():
     model = train(constant_step_problem([1.0, 0.05, 0.2]))
     alone = train(constant_step_problem([0.05]))
@@ -173,7 +186,7 @@ def test_a_block_is_kept_until_the_slowest_model_forgets_it():
 def test_what_is_forgotten_stays_below_the_stated_bound(monkeypatch):
     constant = constant_step_problem([0.12])
     with monkeypatch.context() as patch:
-        patch.setattr(blocks, "FORGOTTEN", -1.0)
+        patch.setattr(coefficients, "FORGOTTEN", -1.0)
         everything = train(constant).coefficients.astype(np.float64)
     first = train(constant).first_block
     assert 0 < first < len(everything)

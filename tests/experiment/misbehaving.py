@@ -1,10 +1,13 @@
 """A solver that behaves as its parameter says; workers import it like any solver of one's own."""
 
+import fcntl
 import os
 import re
 import signal
 import subprocess
 import sys
+import termios
+import threading
 import time
 from pathlib import Path
 
@@ -52,6 +55,30 @@ def employ():
         Path("employed.tmp").write_text(str(program.pid))
         Path("employed.tmp").replace("employed.pid")
         program.wait()
+
+
+def flee():
+    """Leave behind a process in a session of its own, whose parent is gone."""
+    if os.fork() == 0:
+        os.setsid()
+        fork_a_sleeper("fled")
+        os._exit(0)
+    os.wait()
+    wait_for_file("fled.pid")
+
+
+def stop_while_sending():
+    """Fail with a message larger than the connection holds, and stop in the middle of it."""
+    connection = int(sys.argv[1])  # a worker is started with it
+
+    def stop():
+        on_its_way = bytearray(4)
+        while int.from_bytes(on_its_way, sys.byteorder) < 10_000:
+            fcntl.ioctl(connection, termios.TIOCOUTQ, on_its_way)
+        die(signal.SIGSTOP)
+
+    threading.Thread(target=stop, daemon=True).start()
+    raise RuntimeError("x" * 4 * MIB)
 
 
 def wait_for_file(name):
@@ -107,6 +134,10 @@ WAYS = {
     "grow": grow,
     "abandon": abandon,
     "employ": employ,
+    "flee": flee,
+    "flee_and_sleep": lambda: (flee(), time.sleep(FOREVER)),
+    "flee_and_crash": lambda: (flee(), die(signal.SIGSEGV)),
+    "stop_while_sending": stop_while_sending,
     "close": close_everything,
     "announce": lambda: announce("announced"),
     "refuse": refuse,

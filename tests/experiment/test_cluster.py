@@ -10,7 +10,6 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from dsgkit.config import load_experiment
@@ -18,8 +17,11 @@ from dsgkit.experiment.cluster import Cluster, ClusterError
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
+from tests.experiment.runs import alive, workers_of
 
 pytest.importorskip("distributed")
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]  # which has one scheduler
 
 SOLVERS = """
 import os, signal, time
@@ -221,13 +223,8 @@ def test_an_interrupted_run_leaves_nothing_running(
     slow = experiment(*only("Slow"), "protocol.trials=1", "sweep.unlabeled=[all]")
     with pytest.raises(KeyboardInterrupt):
         run_experiment(slow, tmp_path / "interrupted", Options(scheduler=address))
-    worker = psutil.Process(int(mark.read_text()))
-
-    def cells_of(process):
-        children = process.children(recursive=True)
-        return [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
-
-    until(lambda: not any("spawn_main" in " ".join(c.cmdline()) for c in cells_of(worker)))
+    worker = int(mark.read_text())
+    until(lambda: not any(map(alive, workers_of(worker))))
 
 
 def test_a_scheduler_that_is_not_there_is_one_line(experiment, tmp_path, monkeypatch):

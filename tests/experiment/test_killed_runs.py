@@ -14,7 +14,9 @@ import pytest
 from matplotlib.text import Text
 
 from dsgkit.experiment.results import load_results
-from dsgkit.report.figures import time_curve
+from dsgkit.report.curves import curve
+from dsgkit.report.summary import summarise
+from dsgkit.tasks.measures import TIME
 from tests.experiment.runs import (
     all_gone,
     behaving,
@@ -29,6 +31,8 @@ from tests.experiment.runs import (
     workers_of,
     write_config,
 )
+
+pytestmark = pytest.mark.slow
 
 RUN = ("run", "small.yaml", "--jobs", "2")
 QSG = {
@@ -103,7 +107,7 @@ def test_killed_again_and_again_a_run_loses_nothing(tmp_path, whole):
     results = folder / "results" / "small"
     rng = random.Random(1)
     torn = 0
-    for kill in range(10):
+    for kill in range(6):
         process = start(folder, *RUN)
         before = finished(results)
         if kill % 3 == 0:
@@ -117,7 +121,7 @@ def test_killed_again_and_again_a_run_loses_nothing(tmp_path, whole):
         after = finished(results)
         assert after[: len(before)] == before
         assert len(set(after)) == len(after)
-        if kill in (4, 7):
+        if kill in (2, 5):
             torn += 1
             tear(results)
     assert torn == 2
@@ -270,12 +274,13 @@ def test_a_signal_before_there_is_anything_to_keep(tmp_path, number):
     assert err.count("\n") == 1
 
 
-def test_the_programs_of_a_solver_end_with_a_killed_run(tmp_path):
-    write_config(tmp_path, {"employ": behaving("employ")}, sizes=(70,))
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(("way", "left"), [("employ", "employed"), ("flee_and_sleep", "fled")])
+def test_the_programs_of_a_solver_end_with_a_run(tmp_path, way, left, number):
+    write_config(tmp_path, {way: behaving(way)}, sizes=(70,))
     process = start(tmp_path, *RUN)
-    employed = pid_from(tmp_path / "employed.pid")
-    processes = {employed, *descendants(process.pid)}
-    process.kill()
+    processes = {pid_from(tmp_path / f"{left}.pid"), *descendants(process.pid)}
+    process.send_signal(number)
     process.communicate()
     all_gone(processes)
 
@@ -310,7 +315,9 @@ def test_three_cells_end_badly_among_twenty(tmp_path):
     assert "23 cells computed, 0 reused" in out
     for name in ("auc_boxplot", "time_curve"):
         assert (results / "figures" / f"{name}.pdf").stat().st_size > 1000
-    told = {text.get_text() for text in time_curve([load_results(results)]).findobj(Text)}
+    told = {
+        text.get_text() for text in curve(summarise([load_results(results)]), TIME).findobj(Text)
+    }
     assert {"crashed", "timeout", "memory"} <= told
     table = (results / "tables" / "auc_table.md").read_text()
     assert all(word in table for word in ("crashed", "timeout", "out of memory"))

@@ -58,9 +58,8 @@ def test_a_whole_experiment(toy):
     assert results.cells["full"].tolist() == [n == 120 for n in results.cells["size"]]
     assert list(results.environments.values()) == [results.environment]
     assert results.environment["dsgkit"]
-    content = load_dataset(results.experiment.dataset).content_hash
-    sizes = {"n_rows": 150, "n_test_rows": 0, "n_features": 3}
-    assert results.data == {"name": "toy.csv", "content_hash": content} | sizes
+    assert results.data == load_dataset(results.experiment.dataset).describe()
+    assert results.data["n_rows"] == 150
     for r in stored:
         assert all(seconds >= 0 for seconds in r["times"].values())
         assert r["peak_memory"] > 2**20

@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import replace
 
+import psutil
 import pytest
 
 from dsgkit.config import load_experiment
@@ -20,6 +21,7 @@ from dsgkit.experiment.workers import LocalWorkers
 from tests.experiment.misbehaving import MIB
 from tests.experiment.runs import (
     BEHAVING,
+    alive,
     all_gone,
     behaving,
     descendants,
@@ -28,6 +30,8 @@ from tests.experiment.runs import (
     workers_of,
     write_config,
 )
+
+pytestmark = pytest.mark.slow
 
 GRID = {"lam": [0.0, 1.0]}
 
@@ -229,6 +233,36 @@ def test_no_process_is_left_after_an_exception(folder):
         raise KeyError
     assert len(processes) >= 5  # two workers, their guards, and the program
     all_gone(processes)
+
+
+@pytest.mark.parametrize("way", ["flee", "flee_and_sleep", "flee_and_crash"])
+def test_no_process_of_a_session_of_its_own_is_left(folder, way):
+    """Neither after the run, nor where its worker was killed, or died and left it to the system."""
+    (job,) = jobs_of(folder, {way: search(way)}).values()
+    with LocalWorkers(1) as workers:
+        record = run_one(workers, limited(job, timeout=1))
+        fled = pid_from(folder / "fled.pid")
+        if way == "flee":
+            assert alive(fled)
+        else:
+            all_gone([fled])
+    ends = {"flee": "ok", "flee_and_sleep": "timeout", "flee_and_crash": "crashed"}
+    assert record["status"] == ends[way]
+    all_gone([fled])
+
+
+@pytest.mark.parametrize("limits", [{"timeout": 2}, {}])
+def test_a_worker_that_stops_while_it_sends_holds_up_nobody(folder, limits):
+    """It is stopped at its time limit; without one, others end, and all do if the run does."""
+    jobs = jobs_of(folder, {way: search(way) for way in ("stop_while_sending", "well")})
+    with LocalWorkers(2) as workers:
+        workers.submit(limited(jobs["stop_while_sending"], **limits))
+        (pid,) = workers_of(os.getpid())
+        wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
+        workers.submit(jobs["well"])
+        ended = [record for _ in range(1 + len(limits)) for _, record in workers.wait()]
+    assert sorted(record["status"] for record in ended) == ["ok", "timeout"][: len(ended)]
+    all_gone([pid])
 
 
 def test_a_worker_that_cannot_start_costs_its_job_once(folder, monkeypatch):

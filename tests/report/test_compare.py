@@ -2,10 +2,8 @@
 
 import csv
 import itertools
-import json
 import math
 import statistics
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,14 +11,13 @@ from matplotlib.image import imread
 from scipy import stats
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.results import load_results
 from dsgkit.report.compare import compare, comparison_text, write_comparison
-from dsgkit.report.compare.contrasts import holm, paired_contrast, unpaired_contrast
-from dsgkit.report.compare.effects import AUC, TEST_AUC, TIME
+from dsgkit.report.compare.effects import holm, paired_contrast, unpaired_contrast
 from dsgkit.report.compare.figure import comparison_figure
-from dsgkit.report.compare.verdict import verdict
-from dsgkit.report.compare.wording import difference_text, ratio_text, trials_text
-from tests.report.conftest import results_of
+from dsgkit.report.compare.text import verdict
+from dsgkit.report.numbers import difference_text, ranges, ratio_text
+from dsgkit.tasks.measures import TIME
+from tests.report.conftest import AUC, CLASSES, RANKING, TEST_AUC, results_of
 
 MACHINE = {"processor": "old", "threads": 2}
 RNG = np.random.default_rng(0)
@@ -41,16 +38,17 @@ def by_signs(differences):
 def pair(tmp_path):
     """Return a function that makes the results A and B of records, each with what it stores."""
 
-    def make_pair(a, b, **files):
-        made = []
-        for name, (experiment, records) in zip("ab", (a, b), strict=True):
-            folder = tmp_path / name
-            results_of(folder, experiment, records)
-            for file, contents in ({"environment": {"a": MACHINE, "b": MACHINE}} | files).items():
-                content = contents[name]
-                (folder / f"{file}.json").write_text(json.dumps(content))
-            made.append(load_results(folder))
-        return made
+    def make_pair(a, b, *, task=RANKING, data=None, environment=None):
+        return [
+            results_of(
+                tmp_path / name,
+                *side,
+                task,
+                data=(data or {}).get(name),
+                files={"": (environment or {}).get(name, MACHINE)},
+            )
+            for name, side in zip("ab", (a, b), strict=True)
+        ]
 
     return make_pair
 
@@ -76,12 +74,12 @@ def two(invent, pair):
     return make_two
 
 
-def effects_of(comparison, quantity):
-    return dict(comparison.effects).get(quantity, [])
+def effects_of(comparison, measure):
+    return dict(comparison.effects).get(measure, [])
 
 
-def effect_of(comparison, quantity=AUC):
-    (effect,) = effects_of(comparison, quantity)
+def effect_of(comparison, measure=AUC):
+    (effect,) = effects_of(comparison, measure)
     return effect
 
 
@@ -177,15 +175,16 @@ def test_every_solver_and_size_with_the_numbers_of_scipy(invent, pair):
     sides = [invent.typical(experiment, sizes=(500, 5000), seed=s, test=True) for s in (1, 2)]
     comparison = compare(*pair(*((experiment, records) for records in sides)))
     assert comparison.paired
-    for quantity, column in ((AUC, "auc"), (TEST_AUC, "test_auc"), (TIME, None)):
-        effects = effects_of(comparison, quantity)
+    for measure, column in ((AUC, "auc"), (TEST_AUC, "test_auc"), (TIME, None)):
+        effects = effects_of(comparison, measure)
         assert len(effects) == 4 * 2
         for effect in effects:
             a, b = (
                 [
-                    record["times"]["fit"] if column is None else record[column]
+                    record["times"]["fit"] if column is None else record["scores"][column]
                     for record in records
-                    if (record["solver"], record["n_unlabeled"]) == (effect.solver, effect.size.n)
+                    if (record["label"], record["at"]["unlabeled"])
+                    == (effect.solver, effect.size.n)
                 ]
                 for records in sides
             )
@@ -239,9 +238,9 @@ def test_other_splits_are_not_paired_and_the_reason_is_told(invent, pair, change
 
 def test_the_content_of_the_data_decides_whatever_its_name(two):
     values = [0.5, 0.6], [0.6, 0.8]
-    same = {"dataset": {name: {"content_hash": "x"} for name in "ab"}}
+    same = {"data": {name: {"content_hash": "x"} for name in "ab"}}
     assert compare(*two(*values, **same)).paired
-    other = {"dataset": {"a": {"content_hash": "x"}, "b": {"content_hash": "y"}}}
+    other = {"data": {"a": {"content_hash": "x"}, "b": {"content_hash": "y"}}}
     assert compare(*two(*values, **other)).unpaired == ["the rows of codrna differ"]
 
 
@@ -260,7 +259,7 @@ def test_different_data_are_named(invent, pair):
         experiment = invent.experiment(dataset, trials=3, solvers=("samult",))
         sides.append((experiment, [invent.record(experiment, "samult", t, 500) for t in range(3)]))
     hashes = {"a": {"content_hash": "x"}, "b": {"content_hash": "y"}}
-    comparison = compare(*pair(*sides, dataset=hashes))
+    comparison = compare(*pair(*sides, data=hashes))
     assert comparison.unpaired == ["the data are codrna in A and ijcnn1 in B"]
 
 
@@ -314,7 +313,7 @@ def test_no_difference_is_said_with_the_number_of_comparisons(invent, pair):
     a = invent.typical(experiment, sizes=(500, 5000), seed=1)
     rng = np.random.default_rng(3)
     b = [
-        record | {"auc": record["auc"] + 0.01 * rng.normal()}
+        record | {"scores": {"auc": record["scores"]["auc"] + 0.01 * rng.normal()}}
         if record["solver"] != "samult"
         else record
         for record in a
@@ -337,7 +336,7 @@ def test_one_trial_is_no_test(two):
 def test_identical_comparisons_are_not_counted_as_tests(invent, pair):
     experiment = invent.experiment("codrna", trials=1, solvers=("samult", "pnu_auc"))
     records = [invent.record(experiment, solver, 0, 500) for solver in experiment.solvers]
-    changed = [records[0], records[1] | {"auc": 0.5}]
+    changed = [records[0], records[1] | {"scores": {"auc": 0.5}}]
     text = verdict(compare(*pair((experiment, records), (experiment, changed))))
     assert text == (
         "AUC: not tested, for want of trials (1 comparison; 1 more identical); training time: "
@@ -375,19 +374,21 @@ def test_times_of_unknown_machines_are_no_comparison(two):
     assert comparison.timing_problems == ["processor and threads are not stored in both"]
 
 
-def test_every_environment_of_a_folder_counts(invent, pair, tmp_path):
+def test_every_environment_of_a_folder_counts(invent, tmp_path):
     experiment = invent.experiment("codrna", trials=2, solvers=("samult",))
-    names = ("one", "two")
-    records = [invent.record(experiment, "samult", t, 500, environment=names[t]) for t in range(2)]
-    a, b = pair((experiment, records), (experiment, [r | {"environment": "one"} for r in records]))
-    for folder in (a.folder, b.folder):
-        (folder / "environments").mkdir()
-        for name, threads in (("one", 2), ("two", 1)):
-            text = json.dumps(MACHINE | {"threads": threads})
-            (folder / "environments" / f"{name}.json").write_text(text)
-    comparison = compare(load_results(a.folder), load_results(b.folder))
+    files = {name: MACHINE | {"threads": threads} for name, threads in (("one", 2), ("two", 1))}
+    a, b = (
+        results_of(
+            tmp_path / side,
+            experiment,
+            [invent.record(experiment, "samult", t, 500, environment=names[t]) for t in range(2)],
+            files=files,
+        )
+        for side, names in (("a", ("one", "two")), ("b", ("one", "one")))
+    )
+    comparison = compare(a, b)
     assert comparison.timing_problems == ["the number of threads is 2 and 1 in A and 2 in B"]
-    again = compare(load_results(a.folder), load_results(a.folder))
+    again = compare(a, a)
     assert again.environment == []
     assert again.timing_problems == ["the number of threads is 2 and 1 in A and 2 and 1 in B"]
 
@@ -405,11 +406,11 @@ def test_fits_of_one_side_and_statuses_that_differ(invent, pair, tmp_path):
     comparison = compare(*pair((a, in_a), (b, in_b)))
     rows = [(m.solver, [s.n for s in m.sizes], m.trials, m.a, m.b) for m in comparison.mismatches]
     assert rows == [
-        ("qsg_s2auc", [500], (0,), "ok", "out of memory"),
-        ("qsg_s2auc", [500, 2000], (1,), "ok", "not run"),
-        ("qsg_s2auc", [9000], (0, 1, 2), "ok", "not run"),
-        ("samult", [500, 2000, 9000], (0, 1, 2), "ok", "not run"),
-        ("pnu_auc", [500, 2000], (0, 2), "not run", "ok"),
+        ("QSG-S2AUC", [500], (0,), "ok", "out of memory"),
+        ("QSG-S2AUC", [500, 2000], (1,), "ok", "not run"),
+        ("QSG-S2AUC", [9000], (0, 1, 2), "ok", "not run"),
+        ("SAMULT", [500, 2000, 9000], (0, 1, 2), "ok", "not run"),
+        ("PNU-AUC", [500, 2000], (0, 2), "not run", "ok"),
     ]
     write_comparison(comparison, tmp_path / "out")
     stored = read_csv(tmp_path / "out", "compare_status")
@@ -447,8 +448,8 @@ def test_changed_choices_are_counted_by_trial(invent, pair):
 
 def test_a_parameter_fixed_on_one_side_is_compared_with_the_choices(invent, pair):
     a = invent.experiment("codrna", trials=1, solvers=("samult",))
-    spec = a.solvers["samult"].model_copy(update={"grid": {}, "params": {"lam": 0.5}})
-    b = a.model_copy(update={"solvers": {"samult": spec}})
+    spec = invent.solver("samult", params={"lam": 0.5})
+    b = invent.experiment("codrna", trials=1, solvers={"samult": spec})
     sides = [
         (a, [invent.record(a, "samult", 0, 500, params={"lam": 8.0, "sigma": 1.0})]),
         (b, [invent.record(b, "samult", 0, 500, params={})]),
@@ -471,12 +472,12 @@ def test_config_changes_are_readable(invent, pair):
     base = invent.experiment("codrna", trials=2, solvers=("qsg_s2auc", "samult"))
     long = [2.0**i for i in range(-10, 4)]
 
-    def changed(grid, params, **parts):
-        spec = base.solvers["qsg_s2auc"].model_copy(update={"grid": grid, "params": params})
+    def changed(*grids, params=None, **parts):
+        spec = invent.solver("qsg_s2auc", None, *grids, params=params or {})
         return base.model_copy(update={"solvers": base.solvers | {"qsg_s2auc": spec}} | parts)
 
-    a = changed({"lam": long, "sigma": [1.0, 0.5], "gamma": [0.5]}, {"batch_size": 64})
-    b = changed({"lam": [*long[1:], 16.0], "sigma": [0.5, 1.0], "t0": [1.0]}, {}, name="other")
+    a = changed({"lam": long, "sigma": [1.0, 0.5], "gamma": [0.5]}, params={"batch_size": 64})
+    b = changed({"lam": [*long[1:], 16.0], "sigma": [0.5, 1.0]}, {"t0": [1.0]}, name="other")
     b = b.model_copy(update={"solvers": {"qsg_s2auc": b.solvers["qsg_s2auc"]}})
     sides = [(one, [invent.record(one, "qsg_s2auc", 0, 500)]) for one in (a, b)]
     found = {d.key: (d.a, d.b) for d in compare(*pair(*sides)).config}
@@ -484,14 +485,106 @@ def test_config_changes_are_readable(invent, pair):
     assert found == {
         "name": ("codrna_s2auc", "other"),
         f"{solver}.params.batch_size": ("64", "–"),
-        f"{solver}.grid.lam": (
+        f"{solver}.search.1.grid.lam": (
             "0.000976562, 0.00195312, .., 8 (14 values)",
             "0.00195312, 0.00390625, .., 16 (14 values); new: 16; gone: 0.000976562",
         ),
-        f"{solver}.grid.gamma": ("0.5", "–"),
-        f"{solver}.grid.t0": ("–", "1"),
+        f"{solver}.search.1.grid.gamma": ("0.5", "–"),
+        f"{solver}.search.2.grid.t0": ("–", "1"),
         "solvers.samult": ("SAMULT", "–"),
     }
+
+
+def test_a_grid_of_any_stage_is_the_same_in_another_order(invent, pair):
+    sides = []
+    for values in ([1.0, 2.0, 4.0], [4.0, 1.0, 2.0]):
+        solver = invent.solver("samult", None, {"lam": values}, {"t0": values})
+        experiment = invent.experiment("codrna", trials=1, solvers={"samult": solver})
+        sides.append((experiment, [invent.record(experiment, "samult", 0, 500)]))
+    assert compare(*pair(*sides)).config == []
+
+
+# --- whose values these are -----------------------------------------------------------------------
+
+
+def test_solvers_are_matched_by_what_they_are_not_by_their_keys(invent, pair):
+    sides = []
+    for keys in (("one", "two"), ("two", "one")):
+        solvers = {keys[0]: invent.solver("samult"), keys[1]: invent.solver("pnu_auc")}
+        experiment = invent.experiment("codrna", trials=1, solvers=solvers)
+        aucs = dict(zip(keys, (0.25, 0.75), strict=True))
+        records = [invent.record(experiment, key, 0, 500, auc=aucs[key]) for key in keys]
+        sides.append((experiment, records))
+    comparison = compare(*pair(*sides))
+    assert [(e.solver, e.a, e.b) for e in effects_of(comparison, AUC)] == [
+        ("SAMULT", 0.25, 0.25),
+        ("PNU-AUC", 0.75, 0.75),
+    ]
+
+
+def test_another_solver_under_the_same_key_is_not_compared(invent, pair):
+    sides = []
+    for kind in ("samult", "pnu_auc"):
+        solvers = {"exact": invent.solver(kind), "qsg_s2auc": invent.solver("qsg_s2auc")}
+        experiment = invent.experiment("codrna", trials=1, solvers=solvers)
+        records = [invent.record(experiment, key, 0, 500) for key in solvers]
+        sides.append((experiment, records))
+    comparison = compare(*pair(*sides))
+    assert [effect.solver for effect in effects_of(comparison, AUC)] == ["QSG-S2AUC"]
+    assert [(one.solver, one.a, one.b) for one in comparison.mismatches] == [
+        ("SAMULT", "ok", "not run"),
+        ("PNU-AUC", "not run", "ok"),
+    ]
+
+
+def test_errors_are_percents_and_their_files_are_named_by_the_measure(invent, pair, tmp_path):
+    solvers = {"tsgs3vm": invent.solver("tsgs3vm", "TSGS3VM")}
+    experiment = invent.experiment("w8a", trials=3, solvers=solvers, task=CLASSES)
+    errors = [0.05, 0.06, 0.08], [0.06, 0.08, 0.09]
+    sides = [
+        (
+            experiment,
+            [invent.record(experiment, "tsgs3vm", t, 500, error=x) for t, x in enumerate(e)],
+        )
+        for e in errors
+    ]
+    comparison = compare(*pair(*sides, task=CLASSES))
+    paths = write_comparison(comparison, tmp_path / "out")
+    assert {"compare_error", "compare_time"} <= {path.stem for path in paths}
+    (row,) = read_csv(tmp_path / "out", "compare_error")
+    assert float(row["difference"]) == pytest.approx(0.04 / 3)
+    assert row["unlabeled"] == "500"
+    text = comparison_text(comparison, 120)
+    assert "Error on the unlabelled rows in percent: mean over n pairs of trials" in text
+    assert "6.333  7.667  +1.333 [" in text
+    error, _ = comparison_figure(comparison).axes
+    assert error.get_title() == "Error (%)"
+    (marker,) = [line for line in error.get_lines() if line.get_label() == "TSGS3VM"]
+    assert marker.get_ydata()[0] == pytest.approx(4 / 3)
+
+
+def test_a_comparison_without_a_sweep_has_no_sizes(regression, tmp_path):
+    values = {"ridge": [1.5, 2.5, 2.0], "lasso": [3.0, 3.5, math.nan]}
+    a = regression(values, name="a", data={"content_hash": "x"})
+    worse = {solver: [x + 0.5 + 0.01 * t for t, x in enumerate(v)] for solver, v in values.items()}
+    b = regression(worse, name="b", data={"content_hash": "x"})
+    comparison = compare(a, b)
+    assert verdict(comparison).startswith("RMSE: B is higher in 2 (Ridge, Lasso) of 2 comparisons")
+    text = comparison_text(comparison, 120)
+    assert "RMSE on the held-out rows: mean over n pairs of trials.\n" in text
+    header = next(line for line in text.splitlines() if line.startswith("Solver"))
+    assert header.split()[:4] == ["Solver", "n", "A", "B"]
+    write_comparison(comparison, tmp_path / "out")
+    rows = read_csv(tmp_path / "out", "compare_rmse")
+    assert [row["solver"] for row in rows] == ["Ridge", "Lasso"]
+    assert list(rows[0])[:3] == ["solver", "paired", "trials_a"]
+
+
+def test_two_tasks_have_nothing_to_compare(invent, make, regression):
+    experiment = invent.experiment("codrna", trials=1)
+    ranking = make(experiment, invent.typical(experiment, sizes=(500,)))
+    with pytest.raises(ResultsError, match="no fit is in both"):
+        compare(ranking, regression({"ridge": [1.0]}))
 
 
 # --- what is written ----------------------------------------------------------------------------
@@ -538,13 +631,13 @@ def test_the_figure_shows_differences_intervals_and_ratios(typical):
     auc, test_auc, time = comparison_figure(typical).axes
     assert [axes.get_title() for axes in (auc, test_auc, time)] == [
         "AUC",
-        "AUC (test part)",
+        "AUC, official test rows",
         "Training time",
     ]
-    for axes, quantity in ((auc, AUC), (time, TIME)):
-        effects = effects_of(typical, quantity)
-        markers = [line for line in axes.get_lines() if line.get_label() in typical.labels]
-        expected = [e.ratio if quantity is TIME else e.contrast.difference for e in effects]
+    for axes, measure in ((auc, AUC), (time, TIME)):
+        effects = effects_of(typical, measure)
+        markers = [line for line in axes.get_lines() if line.get_label() in typical.solvers]
+        expected = [e.ratio if measure is TIME else e.contrast.difference for e in effects]
         assert [line.get_ydata()[0] for line in markers] == pytest.approx(expected)
         assert [line.get_label() for line in markers] == [effect.solver for effect in effects]
         open_ = [line.get_markerfacecolor() == "white" for line in markers]
@@ -580,13 +673,13 @@ def test_tests_by_ranks_that_can_reject_nothing_are_said_to_be(two):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (difference_text(0.01234, (-0.001, 0.02)), "+0.0123 [-0.0010, 0.0200]"),
-        (difference_text(2e-6, (-1e-6, 5e-6)), "+2.0e-06 [-1.0e-06, 5.0e-06]"),
-        (difference_text(-0.25, None), "-0.2500"),
+        (difference_text(0.01234, (-0.001, 0.02), 4), "+0.0123 [-0.0010, 0.0200]"),
+        (difference_text(2e-6, (-1e-6, 5e-6), 4), "+2.0e-06 [-1.0e-06, 5.0e-06]"),
+        (difference_text(-0.25, None, 4), "-0.2500"),
         (ratio_text(0.0788), "0.079"),
         (ratio_text(0.624), "0.62"),
         (ratio_text(1234.5), "1,234"),
-        (trials_text((0, 1, 2, 4, 6, 7)), "1-3, 5, 7-8"),
+        (ranges((1, 2, 3, 5, 7, 8), "-"), "1-3, 5, 7-8"),
     ],
 )
 def test_how_numbers_are_written(text, expected):
@@ -629,10 +722,13 @@ def test_a_time_of_zero_is_a_microsecond(two):
     assert effect.ratio == pytest.approx(5.5)
 
 
-def test_labels_are_those_of_a(invent, pair):
-    a = invent.experiment("codrna", trials=1, solvers=("mine",), labels={"mine": "In A"})
-    b = invent.experiment("codrna", trials=1, solvers=("mine",), labels={"mine": "In B"})
-    sides = [(one, [invent.record(one, "mine", 0, 500)]) for one in (a, b)]
+def test_a_solver_with_another_label_is_called_by_both(invent, pair):
+    sides = []
+    for label in ("In A", "In B"):
+        solvers = {"mine": invent.solver("samult", label)}
+        experiment = invent.experiment("codrna", trials=1, solvers=solvers)
+        sides.append((experiment, [invent.record(experiment, "mine", 0, 500)]))
     comparison = compare(*pair(*sides))
-    assert comparison.labels == {"mine": "In A"}
-    assert replace(comparison.config[0]).key == "solvers.mine.label"
+    assert comparison.solvers == {"In A → In B": "samult"}
+    assert effect_of(comparison).solver == "In A → In B"
+    assert comparison.config[0].key == "solvers.mine.label"

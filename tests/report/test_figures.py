@@ -12,14 +12,25 @@ from matplotlib.image import imread
 from matplotlib.patches import PathPatch
 
 from dsgkit.errors import ResultsError
-from dsgkit.report import write_report
-from dsgkit.report.figures import FIGURES, draw_figures, time_curve
-from dsgkit.report.style import FIXED, SPARE, solver_styles
+from dsgkit.report import draw_figures, write_report
+from dsgkit.report.figures import drawings
+from dsgkit.report.style import LOOKS, OWN, solver_styles
+from dsgkit.report.summary import summarise
+from tests.report.conftest import CLASSES
 
-OUTPUTS = ("auc_table", "auc_boxplot", "time_table", "time_curve")
+
+def drawn(results, name):
+    """Draw a figure by its name."""
+    (drawing,) = (one for one in drawings(summarise(results)) if one.name == name)
+    return drawing.draw()
 
 
-auc_boxplot, auc_test_boxplot = (drawing.draw for drawing in FIGURES["auc_boxplot"])
+def time_curve(results):
+    return drawn(results, "time_curve")
+
+
+def auc_boxplot(results):
+    return drawn(results, "auc_boxplot")
 
 
 def lines_of(axes):
@@ -48,8 +59,8 @@ def test_curves_join_the_medians(results):
     for solver, last in (("qsg_s2auc", 59_335), ("samult", 5000)):
         fits = results.cells[(results.cells.solver == solver) & (results.cells.status == "ok")]
         expected = {
-            n: statistics.median(fits[fits.n_unlabeled == n]["fit_seconds"])
-            for n in sorted(set(fits["n_unlabeled"]))
+            n: statistics.median(fits[fits["size"] == n]["fit_seconds"])
+            for n in sorted(set(fits["size"]))
         }
         x, y = lines[results.label(solver)].get_data()
         assert dict(zip(x, y, strict=True)) == pytest.approx(expected)
@@ -151,15 +162,15 @@ def test_boxes_hold_the_trials_of_the_largest_finished_size(results):
     assert len(dots) == len(boxes) == 4
     sizes = {"qsg_s2auc": 59_335, "samult": 5000, "pnu_auc": 5000, "rff_s2auc": 59_335}
     for place, (solver, n) in enumerate(sizes.items()):
-        values = cells[(cells.solver == solver) & (cells.n_unlabeled == n)]["auc"].tolist()
+        values = cells[(cells.solver == solver) & (cells["size"] == n)]["auc"].tolist()
         assert list(dots[place].get_xdata()) == [place] * 5
         assert list(dots[place].get_ydata()) == values
         heights = boxes[place].get_path().vertices[:, 1]
         low, _, high = statistics.quantiles(values, n=4, method="inclusive")
         assert (heights.min(), heights.max()) == pytest.approx((low, high))
     names = [label.get_text() for label in axes.get_xticklabels()]
-    assert names[0] == "QSG-S2AUC\n$n_u$ = 59,335"
-    assert names[1] == "SAMULT\n$n_u$ = 5,000"
+    assert names[0] == "QSG-S2AUC\n$n$ = 59,335"
+    assert names[1] == "SAMULT\n$n$ = 5,000"
 
 
 def test_missing_trials_are_said_below_the_box(invent, make):
@@ -168,7 +179,7 @@ def test_missing_trials_are_said_below_the_box(invent, make):
     records.append(invent.failure(experiment, "samult", 2, 500, "indefinite"))
     (axes,) = auc_boxplot([make(experiment, records)]).axes
     (name,) = axes.get_xticklabels()
-    assert name.get_text() == "SAMULT\n$n_u$ = 500\n2/3 trials"
+    assert name.get_text() == "SAMULT\n$n$ = 500\n2/3 trials"
 
 
 def test_the_test_part_has_its_own_boxes(invent, make):
@@ -179,10 +190,10 @@ def test_the_test_part_has_its_own_boxes(invent, make):
         make(without, invent.typical(without)),
     ]
     assert len(auc_boxplot(results).axes) == 2
-    (axes,) = auc_test_boxplot(results).axes
+    (axes,) = drawn(results, "auc_test_boxplot").axes
     dots = next(line for line in axes.get_lines() if line.get_marker() == "o")
     cells = results[0].cells
-    expected = cells[(cells.solver == "qsg_s2auc") & (cells.n_unlabeled == 59_335)]["test_auc"]
+    expected = cells[(cells.solver == "qsg_s2auc") & (cells["size"] == 59_335)]["test_auc"]
     assert list(dots.get_ydata()) == expected.tolist()
 
 
@@ -238,8 +249,8 @@ def test_a_panel_without_a_finished_fit_says_why(invent, make):
 
 
 def test_files_are_written_and_the_same_twice(results, tmp_path):
-    first = draw_figures([results], tmp_path / "a", OUTPUTS)
-    second = draw_figures([results], tmp_path / "b", OUTPUTS)
+    first = draw_figures([results], tmp_path / "a")
+    second = draw_figures([results], tmp_path / "b")
     assert [path.relative_to(tmp_path / "a").as_posix() for path in first] == [
         "figures/auc_boxplot.pdf",
         "figures/auc_boxplot.png",
@@ -261,16 +272,23 @@ def test_files_are_fit_for_print(results, tmp_path):
     assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 50
 
 
-def test_only_what_is_asked_for_is_drawn(results, tmp_path):
-    assert draw_figures([results], tmp_path, ["auc_table"]) == []
+def test_only_what_is_asked_for_is_drawn(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1, outputs=("auc_table",))
+    results = make(experiment, invent.typical(experiment, sizes=(500,)))
+    assert draw_figures([results], tmp_path) == []
     assert not (tmp_path / "figures").exists()
+    with pytest.raises(ResultsError, match="there is no figure 'error_boxplot'"):
+        draw_figures([results], tmp_path, ["error_boxplot"])
+    for name in ("auc_test_boxplot", "auc_test_curve"):
+        with pytest.raises(ResultsError, match=f"no finished fit has a value for {name}"):
+            draw_figures([results], tmp_path, [name])
 
 
 def test_nothing_finished_is_nothing_to_draw(invent, make, tmp_path):
     experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
     results = make(experiment, [invent.failure(experiment, "samult", 0, 500, "failed")])
     with pytest.raises(ResultsError, match="no fit has finished"):
-        draw_figures([results], tmp_path, OUTPUTS)
+        draw_figures([results], tmp_path)
 
 
 def test_a_report_without_a_finished_fit_is_tables_of_statuses(invent, make, tmp_path):
@@ -282,9 +300,7 @@ def test_a_report_without_a_finished_fit_is_tables_of_statuses(invent, make, tmp
 
 
 def test_a_report_has_the_figures_that_the_config_asks_for(invent, make, tmp_path):
-    experiment = invent.experiment("codrna", trials=1).model_copy(
-        update={"outputs": ["auc_boxplot"]}
-    )
+    experiment = invent.experiment("codrna", trials=1, outputs=("auc_boxplot",))
     write_report([make(experiment, invent.typical(experiment))], tmp_path)
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         "auc_boxplot.pdf",
@@ -298,20 +314,100 @@ def test_a_folder_that_cannot_be_written_is_named(results, tmp_path):
         draw_figures([results], tmp_path, ["time_curve"])
 
 
-def test_known_solvers_keep_their_look_whatever_else_is_drawn():
-    styles = solver_styles(["mine", "samult", "yours"])
-    assert styles["samult"] == FIXED["samult"]
-    assert (styles["mine"], styles["yours"]) == SPARE[:2]
+def test_the_look_of_a_solver_is_its_own_whatever_else_is_drawn():
+    kinds = {"SAMULT": "samult", "FRS3VM": "frs3vm", "Mine": "my:Mine", "Yours": "your:Own"}
+    together = solver_styles(kinds)
+    for name, kind in kinds.items():
+        assert solver_styles({name: kind}) == {name: together[name]}
+    assert solver_styles(dict(reversed(kinds.items()))) == together
+    assert together["SAMULT"] == LOOKS[1]
+    assert OWN["qsg_s2auc"] == 0
+
+
+def test_no_two_solvers_share_a_look():
+    kinds = {f"QSG {i}": "qsg_s2auc" for i in range(9)} | {f"Mine {i}": "my:Mine" for i in range(9)}
+    kinds |= {kind.upper(): kind for kind in OWN if kind != "qsg_s2auc"}
+    styles = solver_styles(kinds)
+    assert len(set(styles.values())) == len(kinds)
+    assert styles["QSG 0"] == LOOKS[0]
+    assert all(styles[kind.upper()] == LOOKS[OWN[kind]] for kind in list(OWN)[1:])
 
 
 def test_every_look_differs_in_colour_marker_line_and_hatch():
-    looks = [*FIXED.values(), *SPARE]
-    for one, other in combinations(looks, 2):
+    for one, other in combinations(LOOKS, 2):
         assert not same_color(one.color, other.color)
         assert one.marker != other.marker
         assert one.linestyle != other.linestyle
         assert one.hatch != other.hatch
-    assert all(len(to_rgb(look.color)) == 3 for look in looks)
+    assert all(len(to_rgb(look.color)) == 3 for look in LOOKS)
+
+
+def test_a_key_of_two_solvers_draws_each_under_its_own_name(invent, make):
+    labels = {"one": ("First", "samult"), "two": ("Second", "pnu_auc")}
+    results = []
+    for name, keys in (("codrna", ("one", "two")), ("skin", ("two", "one"))):
+        # the keys change places from folder to folder
+        solvers = {
+            key: invent.solver(labels[meant][1], labels[meant][0])
+            for key, meant in zip(labels, keys, strict=True)
+        }
+        experiment = invent.experiment(name, trials=1, solvers=solvers)
+        times = {"First": 1.0, "Second": 100.0}
+        records = [
+            invent.record(experiment, key, 0, n, times={"fit": times[solver.label]})
+            for key, solver in solvers.items()
+            for n in (500, 900)
+        ]
+        results.append(make(experiment, records))
+    figure = time_curve(results)
+    for axes in figure.axes:
+        found = {name: set(line.get_ydata()) for name, line in lines_of(axes).items()}
+        assert found == {"First": {1.0}, "Second": {100.0}}
+    colors = [{n: line.get_color() for n, line in lines_of(a).items()} for a in figure.axes]
+    assert colors[0] == colors[1]
+
+
+def test_percents_are_drawn_as_percents(invent, make):
+    solvers = {"tsgs3vm": invent.solver("tsgs3vm", "TSGS3VM")}
+    experiment = invent.experiment("w8a", trials=2, solvers=solvers, task=CLASSES)
+    records = [
+        invent.record(experiment, "tsgs3vm", t, n, error=0.05 + 0.01 * t, positive=0.5)
+        for t in range(2)
+        for n in (500, 900)
+    ]
+    results = make(experiment, records, CLASSES)
+    (axes,) = drawn([results], "error_boxplot").axes
+    assert axes.get_ylabel() == "Error (%)"
+    (dots,) = [line for line in axes.get_lines() if line.get_marker() == "o"]
+    assert list(dots.get_ydata()) == pytest.approx([5, 6])
+    (axes,) = drawn([results], "error_curve").axes
+    (line,) = lines_of(axes).values()
+    assert list(line.get_ydata()) == pytest.approx([5.5, 5.5])
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
+    assert axes.get_ylabel() == "Error (%)"
+    low, high = axes.collections[0].get_datalim(axes.transData).intervaly
+    assert (low, high) == pytest.approx((5, 6))
+
+
+def test_a_time_of_zero_is_drawn_as_the_shortest(invent, make):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    records = [
+        invent.record(experiment, "samult", 0, n, times={"fit": seconds})
+        for n, seconds in ((500, 0.0), (900, 1.0))
+    ]
+    (axes,) = time_curve([make(experiment, records)]).axes
+    (line,) = lines_of(axes).values()
+    assert list(line.get_ydata()) == [1e-6, 1.0]
+
+
+def test_without_a_sweep_boxes_have_no_size_and_there_are_no_curves(regression, tmp_path):
+    results = regression({"ridge": [1.5, 2.5, 2.0], "lasso": [3.0, 3.5, 4.0]})
+    assert [one.name for one in drawings(summarise([results]))] == ["rmse_boxplot"]
+    (axes,) = drawn([results], "rmse_boxplot").axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["Ridge", "Lasso"]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("", "RMSE")
+    paths = write_report([results], tmp_path)
+    assert {path.stem for path in paths if path.parent.name == "figures"} == {"rmse_boxplot"}
 
 
 def test_tables_need_no_matplotlib():

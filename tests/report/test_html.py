@@ -8,20 +8,21 @@ import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from statistics import mean
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import yaml
 from matplotlib.image import imread
 
 from dsgkit import cli
-from dsgkit.config import load_experiment
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.results import load_results
 from dsgkit.report.html import page_text, write_page
 from dsgkit.report.tables import write_tables
+from tests.report.conftest import CLASSES, Invented
 
 SIZES = (500, 2000, 30_000)
 HOSTILE = "<script>alert('x')</script> & \"more\""
@@ -84,10 +85,24 @@ class Page(HTMLParser):
         return self.texts["html"][0]
 
 
+CODRNA = {"name": "codrna", "title": "cod-rna", "n_rows": 59_535, "n_features": 8}
+
+
 @pytest.fixture
-def results(invent, make):
-    experiment = invent.experiment("codrna", trials=3)
-    return make(experiment, invent.typical(experiment, sizes=SIZES, test=True))
+def typical(invent, make):
+    """Return a function that makes typical results with what a folder stores besides."""
+
+    def make_typical(**besides):
+        experiment = invent.experiment("codrna", trials=3)
+        records = invent.typical(experiment, sizes=SIZES, test=True)
+        return make(experiment, records, data=CODRNA, **besides)
+
+    return make_typical
+
+
+@pytest.fixture
+def results(typical):
+    return typical()
 
 
 @pytest.fixture
@@ -102,13 +117,12 @@ def read(results, folder="out"):
 
 def planned(results, extra=0):
     """Return the results with a stored plan of their cells and ``extra`` ones not run yet."""
-    entries = [{"key": record["key"]} for record in results.records]
-    entries += [{"key": f"extra-{i}"} for i in range(extra)]
-    (results.folder / "plan.json").write_text(json.dumps(entries))
-    return load_results(results.folder)
+    return replace(results, planned=len(results.records) + extra)
 
 
 def test_it_says_what_was_run(results):
+    known = {"title": "cod-rna", "n_rows": 59_535, "n_features": 8}
+    (results.folder / "dataset.json").write_text(json.dumps(known))
     page = read([planned(results)])
     assert page.texts["title"] == ["codrna_s2auc – dsgkit report"]
     assert page.texts["h1"] == ["codrna_s2auc"]
@@ -127,10 +141,10 @@ def test_it_says_what_was_run(results):
 
 
 def test_a_file_of_ones_own_is_named_with_its_rows(invent, make):
-    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
-    spec = {"name": "mine", "path": "/data/rows.csv", "loader": "delimited"}
-    experiment = experiment.model_validate(experiment.model_dump() | {"dataset": spec})
-    page = read([make(experiment, [invent.record(experiment, "samult", 0, 900, full=True)])])
+    experiment = invent.experiment("mine", trials=1, solvers=("samult",))
+    experiment.dataset.path = "/data/rows.csv"
+    records = [invent.record(experiment, "samult", 0, 900, full=True)]
+    page = read([make(experiment, records, data={"n_rows": 1100})])
     assert "mine: /data/rows.csv, 1,100 rows" in page.texts["dd"]
 
 
@@ -163,7 +177,7 @@ def test_entries_are_sorted_by_what_plain_python_finds(results):
     page = read([results])
     cells = results.cells
     for column, digits in (("auc", 12), ("fit_seconds", 12)):
-        chosen = cells[(cells.solver == "qsg_s2auc") & (cells.n_unlabeled == 2000)][column]
+        chosen = cells[(cells.solver == "qsg_s2auc") & (cells["size"] == 2000)][column]
         expected = mean(chosen.tolist())
         values = [float(a["data-value"]) for a in page.all("td") if "data-value" in a]
         assert round(expected, digits) in [round(value, digits) for value in values]
@@ -206,11 +220,10 @@ def test_names_of_folders_are_quoted_in_commands(invent, make):
     assert all("my runs; rm" in command[2] for command in commands)
 
 
-def test_the_config_on_the_page_loads_as_the_experiment(results, tmp_path):
+def test_the_config_on_the_page_loads_as_the_experiment(results):
     page = read([results])
     (text,) = [text for text in page.texts["pre"] if text.startswith("name:")]
-    (tmp_path / "again.yaml").write_text(text)
-    assert load_experiment(tmp_path / "again.yaml") == results.experiment
+    assert Invented.model_validate(yaml.safe_load(text)) == results.experiment
     assert f"dsg run {results.folder}/config.yaml" in page.texts["pre"]
 
 
@@ -220,9 +233,9 @@ def test_whatever_records_hold_is_text(invent, make):
     experiment = invent.experiment("codrna", trials=1, solvers=solvers, labels=labels)
     parts = {"message": HOSTILE, "traceback": f"Traceback\n{HOSTILE}", "environment": HOSTILE[:9]}
     failed = invent.failure(experiment, "samult", 0, 500, "failed", **parts)
-    results = make(experiment, [invent.record(experiment, "qsg_s2auc", 0, 500), failed])
-    (results.folder / "environment.json").write_text(json.dumps({HOSTILE: HOSTILE}))
-    text = page_text([load_results(results.folder)], results.folder)
+    records = [invent.record(experiment, "qsg_s2auc", 0, 500), failed]
+    results = make(experiment, records, files={"": {HOSTILE: HOSTILE}})
+    text = page_text([results], results.folder, [(HOSTILE, HOSTILE)])
     page = Page(text)
     assert "<script>alert" not in text
     assert len(page.all("script")) == 1
@@ -255,7 +268,7 @@ def test_it_needs_nothing_else(two):
 
 def test_it_is_the_same_twice(two, tmp_path):
     first = write_page(two, tmp_path / "page.html").read_bytes()
-    again = [load_results(one.folder) for one in two]
+    again = [replace(one) for one in two]
     assert write_page(again, tmp_path / "page.html").read_bytes() == first
 
 
@@ -341,10 +354,9 @@ def test_clocks_are_summed_by_solver_and_phase(invent, make):
 
 def test_a_cell_that_stands_for_two_is_clocked_once(invent, make):
     experiment = invent.experiment("codrna", trials=1, solvers=("qsg_s2auc", "samult"))
-    results = make(experiment, [invent.record(experiment, "samult", 0, 500)])
-    entries = [{"key": "samult-0-500", "solver": solver} for solver in experiment.solvers]
-    (results.folder / "plan.json").write_text(json.dumps(entries))
-    page = read([load_results(results.folder)])
+    plan = [{"key": "samult-0-500", "solver": solver} for solver in experiment.solvers]
+    records = [invent.record(experiment, "samult", 0, 500)]
+    page = read([make(experiment, records, plan=plan)])
     assert page.table("Seconds spent")[-1] == ["Total", "1.0", "1.0"]
 
 
@@ -353,35 +365,32 @@ def environment_table(page):
     return {row[0]: row[1:] for row in table}
 
 
-def test_all_environments_are_there_and_their_differences_marked(two):
-    first, second = ({"processor": name, "libraries": {"numpy": "2.4"}} for name in ("X", "Y"))
-    for one, count in zip(two, (5, 0), strict=True):
-        folder = one.folder / "environments"
-        folder.mkdir()
-        for name, content in (("aa", first), ("bb", second)):
-            (folder / f"{name}.json").write_text(json.dumps(content))
-        lines = (one.folder / "cells.jsonl").read_text().splitlines()
+def test_all_environments_are_there_and_their_differences_marked(invent, make):
+    names = {"aa": "X", "bb": "Y"}
+    files = {n: {"processor": p, "libraries": {"numpy": "2.4"}} for n, p in names.items()}
+    results = []
+    for dataset, used in (("codrna", "aabbb"), ("skin", "bb")):
+        experiment = invent.experiment(dataset, trials=5, solvers=("samult",))
         records = [
-            json.loads(line) | {"environment": "aa" if place < count else "bb"}
-            for place, line in enumerate(lines)
+            invent.record(experiment, "samult", trial, 500, environment=2 * letter)
+            for trial, letter in enumerate(used)
         ]
-        (one.folder / "cells.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n")
-    page = read([load_results(one.folder) for one in two])
+        results.append(make(experiment, records, files=files))
+    page = read(results)
     assert environment_table(page) == {
         "": ["aa", "bb"],
         "processor differs": ["X", "Y"],
         "numpy": ["2.4", "2.4"],
-        "cells": ["codrna: 5", "codrna: 31, skin: 8"],
+        "cells": ["codrna: 2", "codrna: 3, skin: 2"],
     }
     assert "computed in 2 environments" in page.text
-    alone = read([load_results(two[1].folder)])
+    alone = read(results[1:])
     assert "computed in" not in alone.text
     assert environment_table(alone)["processor"] == ["Y"]
 
 
-def test_records_without_an_environment_show_that_of_the_last_run(results):
-    (results.folder / "environment.json").write_text('{"python": "3.11", "commit": null}')
-    table = environment_table(read([load_results(results.folder)]))
+def test_records_without_an_environment_show_that_of_the_last_run(typical):
+    table = environment_table(read([typical(files={"": {"python": "3.11", "commit": None}})]))
     assert table[""] == ["not recorded"]
     assert (table["python"], table["commit"]) == (["3.11"], ["unknown"])
 
@@ -450,6 +459,86 @@ def test_a_folder_without_any_fit_has_a_section_only(invent, make, two):
     assert all("ijcnn1" not in image["alt"] for image in page.all("img"))
     assert sum("No fit has finished" in text for text in page.texts["p"]) == 1
     assert "No fit is recorded yet" in read([make(experiment, [])] * 2).text
+
+
+def test_experiments_without_results_are_listed_with_the_reason(results):
+    page = Page(page_text([results], "out", [("mine", "no file")]))
+    assert page.texts["h1"] == ["2 experiments"]
+    assert page.table("What was run")[2] == ["–", "mine not run: no file", *["–"] * 5]
+    assert any(text.endswith("6 out of memory. 1 experiment not run.") for text in page.texts["p"])
+    assert page.all("a")[0]["href"] == "#1-codrna"
+    alone = page_text([], "out", [("mine", "no file"), ("yours", "no rows")])
+    assert_self_contained(alone)
+    assert "No cell is recorded yet. 2 experiments not run." in Page(alone).texts["p"]
+    assert Page(alone).table("What was run")[2][1] == "yours not run: no rows"
+
+
+def test_a_run_lists_experiments_whose_data_are_missing(tmp_path, monkeypatch, capsys):
+    for name in ("mine", "yours"):
+        dataset = {"path": str(tmp_path / f"{name}.csv"), "loader": "delimited"}
+        config = {"dataset": dataset, "solvers": {"samult": {"params": {"lam": 1.0}}}}
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(config))
+    configs = [str(tmp_path / f"{name}.yaml") for name in ("mine", "yours")]
+    page = tmp_path / "page.html"
+    command = ["dsg", "run", *configs, "--out", str(tmp_path / "out"), "--report", str(page)]
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 1
+    errors = [line.removeprefix("Error: ") for line in capsys.readouterr().err.splitlines()]
+    rows = Page(page.read_text()).table("What was run")[1:]
+    assert [row[1] for row in rows] == [
+        f"{name} not run: {error}" for name, error in zip(("mine", "yours"), errors, strict=True)
+    ]
+
+
+def test_choosing_is_described_by_the_task(invent, make):
+    solvers = {"tsgs3vm": invent.solver("tsgs3vm", "TSGS3VM", {"C": [1.0, 2.0]}, {"step": [1, 2]})}
+    experiment = invent.experiment("w8a", trials=1, solvers=solvers, task=CLASSES)
+    page = read([make(experiment, [invent.record(experiment, "tsgs3vm", 0, 500)], CLASSES)])
+    facts = dict(zip(page.texts["dt"], page.texts["dd"], strict=True))
+    assert facts["Hyper-parameters"] == "trained on one of 5 parts, tested on the others, by error"
+    assert "ross-validation" not in page.text
+    (row,) = page.table("Solvers")[1:]
+    assert row[3:] == ["C 1..2 (2); then step 1..2 (2)", "2, then 2", "all"]
+
+
+def test_a_task_that_sweeps_nothing_has_a_page_without_sizes(regression):
+    results = [
+        regression({"ridge": [1.5, 2.5], "lasso": [3.0, float("nan")]}, name=name, dataset=name)
+        for name in ("bikes", "rides")
+    ]
+    alone, both = read(results[:1]), read(results)
+    facts = dict(zip(alone.texts["dt"], alone.texts["dd"], strict=True))
+    assert facts["Protocol"] == "rows in two halves"
+    assert "Hyper-parameters" not in facts
+    assert alone.table("RMSE on the held-out rows, mean") == [
+        ["Solver", "RMSE"],
+        ["Ridge", "2.000 ± 0.707"],
+        ["Lasso", "3.000 (1/2)"],
+    ]
+    assert alone.table("Solvers")[0] == ["Solver", "Kind", "Fixed", "Grid", "Points"]
+    assert len(alone.all("img")) == 1
+    (cells,) = [t["rows"] for t in alone.tables if t["rows"][0][:2] == ["Solver", "Cell"]]
+    assert cells == [["Solver", "Cell", "Trials", "Cells"], ["Lasso", "fit", "2", "1"]]
+    overview = both.tables[1]
+    assert overview["caption"].startswith("RMSE on the held-out rows, mean ± standard deviation")
+    assert [row[1] for row in overview["rows"]] == ["Ridge", "2.000 ± 0.707", "2.000 ± 0.707"]
+
+
+def test_trials_are_summed_up_once_per_measure(two, monkeypatch):
+    from dsgkit.report.summary import Summary
+
+    made = []
+    make_entry = Summary._entry
+
+    def counted(self, name, size, rows, measure):
+        made.append((self.title, name, size, measure.name))
+        return make_entry(self, name, size, rows, measure)
+
+    monkeypatch.setattr(Summary, "_entry", counted)
+    page_text(two, "out")
+    assert len(made) == len(set(made)) > 0
 
 
 def test_a_file_that_cannot_be_written_is_named_in_one_line(results, tmp_path):

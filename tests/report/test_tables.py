@@ -5,12 +5,16 @@ import re
 import statistics
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from dsgkit import report
 from dsgkit.errors import ResultsError
 from dsgkit.report import write_report
 from dsgkit.report.tables import text_table, write_tables
+
+PACKAGE = Path(report.__file__).parent
 
 
 def read_csv(folder, name):
@@ -40,7 +44,8 @@ def test_numbers_are_those_of_plain_python(invent, make, tmp_path):
         values = [
             record["scores"]["auc"]
             for record in records
-            if (record["label"], str(record["at"]["unlabeled"])) == (row["solver"], row["unlabeled"])
+            if (record["label"], str(record["at"]["unlabeled"]))
+            == (row["solver"], row["unlabeled"])
             and record["status"] == "ok"
         ]
         n = int(row["unlabeled"])
@@ -357,3 +362,116 @@ def test_a_folder_that_cannot_be_written_is_named_in_one_line(invent, make, tmp_
     with pytest.raises(ResultsError, match="cannot be written") as caught:
         write_tables([results], blocked)
     assert "\n" not in str(caught.value)
+
+
+def test_no_value_stands_under_the_name_of_another_solver(invent, make, tmp_path):
+    # the two folders have their keys the other way round, and a third has one label twice
+    plans = {
+        "codrna": {"one": ("samult", "SAMULT"), "two": ("pnu_auc", "PNU-AUC")},
+        "skin": {"one": ("pnu_auc", "PNU-AUC"), "two": ("samult", "SAMULT")},
+        "susy": {"one": ("samult", "SAMULT"), "other": ("qsg_s2auc", "QSG")},
+    }
+    aucs = {"samult": 0.25, "pnu_auc": 0.5, "qsg_s2auc": 0.75}
+    results = []
+    for name, plan in plans.items():
+        solvers = {key: invent.solver(kind, label) for key, (kind, label) in plan.items()}
+        experiment = invent.experiment(name, trials=1, solvers=solvers)
+        records = [
+            invent.record(experiment, key, 0, 500, auc=aucs[kind])
+            for key, (kind, _) in plan.items()
+        ]
+        results.append(make(experiment, records))
+    write_tables(results, tmp_path)
+    shown = read_markdown(tmp_path, "auc_table")
+    entries = {
+        name: {solver: entry.strip("*")[:5] for solver, entry in row.items()}
+        for name, row in shown.items()
+    }
+    assert entries == {
+        "codrna": {"SAMULT": "0.250", "PNU-AUC": "0.500", "QSG": "–"},
+        "skin": {"SAMULT": "0.250", "PNU-AUC": "0.500", "QSG": "–"},
+        "susy": {"SAMULT": "0.250", "PNU-AUC": "–", "QSG": "0.750"},
+    }
+
+
+def test_kinds_that_share_a_label_are_named_too(invent, make, tmp_path):
+    results = []
+    for name, kind in (("codrna", "samult"), ("skin", "pnu_auc")):
+        solvers = {"exact": invent.solver(kind, "Exact"), "rff_s2auc": invent.solver("rff_s2auc")}
+        experiment = invent.experiment(name, trials=1, solvers=solvers)
+        records = [invent.record(experiment, key, 0, 500) for key in solvers]
+        results.append(make(experiment, records))
+    write_tables(results, tmp_path)
+    shown = read_markdown(tmp_path, "auc_table")
+    assert list(shown["skin"]) == ["Exact (samult)", "RFF-S2AUC", "Exact (pnu_auc)"]
+    assert shown["skin"]["Exact (samult)"] == "–"
+    write_tables(results[:1], tmp_path)
+    assert list(read_markdown(tmp_path, "auc_table")) == ["Exact", "RFF-S2AUC"]
+
+
+def test_a_table_of_what_sweeps_nothing_has_one_column(regression, tmp_path):
+    values = {"ridge": [1.5, 2.5, 2.0], "lasso": [3.0, 3.5, 4.0]}
+    results = regression(values)
+    paths = write_tables([results], tmp_path)
+    assert {path.stem for path in paths} == {"rmse_table", "time_table", "params_table"}
+    assert read_markdown(tmp_path, "rmse_table") == {
+        "Ridge": {"RMSE": "**2.000 ± 0.500**"},
+        "Lasso": {"RMSE": "3.500 ± 0.500"},
+    }
+    text = (tmp_path / "tables" / "rmse_table.md").read_text()
+    assert text.startswith(
+        "RMSE on the held-out rows, mean ± standard deviation over 3 trials; bikes.\n"
+    )
+    row = read_csv(tmp_path, "rmse_table")[0]
+    columns = ["dataset", "solver", "mean", "std", "trials", "status", "needed_bytes"]
+    assert list(row) == columns
+    assert list(read_csv(tmp_path, "time_table")[0]) == [*columns, "peak_memory_bytes"]
+    assert "Ridge   2.000 ± 0.500*" in text_table([results])
+
+
+def test_results_of_several_tasks_share_the_tables_of_what_both_have(
+    invent, make, regression, tmp_path
+):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    ranking = make(experiment, [invent.record(experiment, "samult", 0, 500)])
+    write_tables([ranking, regression({"ridge": [1.5]})], tmp_path)
+    times = read_markdown(tmp_path, "time_table")
+    assert times == {
+        "codrna": {"SAMULT": "1.00 (500)", "Ridge": "–"},
+        "bikes": {"SAMULT": "–", "Ridge": "**1.00**"},
+    }
+    assert list(read_markdown(tmp_path, "auc_table")) == ["codrna"]
+    assert list(read_markdown(tmp_path, "rmse_table")) == ["bikes"]
+    assert [row["unlabeled"] for row in read_csv(tmp_path, "time_table")] == ["500", ""]
+
+
+def test_parameters_of_every_stage_are_counted(invent, make, tmp_path):
+    solver = invent.solver("samult", None, {"lam": [1.0, 2.0]}, {"gamma": [0.0, 0.5, 1.0]})
+    experiment = invent.experiment("codrna", trials=2, solvers={"samult": solver})
+    records = [
+        invent.record(experiment, "samult", t, 500, params={"lam": 1.0 + t, "gamma": 0.5})
+        for t in range(2)
+    ]
+    write_tables([make(experiment, records)], tmp_path)
+    rows = read_csv(tmp_path, "params_table")
+    assert [(row["parameter"], row["value"], row["count"], row["at_edge"]) for row in rows] == [
+        ("lam", "1", "1", "True"),
+        ("lam", "2", "1", "True"),
+        ("gamma", "0.5", "2", "False"),
+    ]
+
+
+def test_tables_of_another_task_are_unknown(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    results = make(experiment, [invent.record(experiment, "samult", 0, 500)])
+    with pytest.raises(ResultsError, match="there is no table 'error_table'"):
+        write_tables([results], tmp_path, ["error_table"])
+    with pytest.raises(ResultsError, match="no finished fit has a value for auc_test_table"):
+        write_tables([results], tmp_path, ["auc_test_table"])
+
+
+def test_a_report_knows_no_measure_and_reads_no_registry():
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text()
+        assert not re.search(r"\b(auc|rmse|positive|(n_)?unlabell?ed)\b", text, re.I), path
+        assert not re.search(r"dsgkit\.(data|solvers|tasks\.(?!base|measures))", text), path

@@ -65,6 +65,7 @@ def test_the_difference_from_the_exact_solution_is_judged(wrong, code):
     assert ("missed: differences above 0.01 on codrna, ijcnn1" in result.output) == bool(code)
 
 
+@pytest.mark.slow
 def test_a_short_study_of_the_gradient_norm_runs_and_draws(tmp_path):
     main, _ = study("study_gradient_norm")
     figure = tmp_path / "norm.png"

@@ -56,9 +56,9 @@ def test_estimators_of_fourier_features_refuse_large_rows(model):
     with pytest.raises(DataError, match=TOO_LARGE):
         model.fit(large, y, U)
     with pytest.raises(DataError, match=TOO_LARGE):
-        model.cv_decision_function(large, y, U, folds_of(16, 2), [{"lam": 1.0}])
+        model.fit_points([{"lam": 1.0}], folds=folds_of(16, 2), X=large, y=y, X_unlabeled=U)
     with pytest.raises(DataError, match=TOO_LARGE):
-        model.cv_decision_function(large, y, U, folds_of(16, 2), [{"sigma": 2.0}])
+        model.fit_points([{"sigma": 2.0}], folds=folds_of(16, 2), X=large, y=y, X_unlabeled=U)
     model.fit(X, y, U)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -42,19 +42,8 @@ NOT_OF_SPLITS = ("trials", "folds")
 """Settings of a protocol that the rows of a trial do not follow from."""
 
 
-@dataclass(frozen=True)
-class Mismatch:
-    """Trials and sizes of one solver that have one status in A and another one in B.
-
-    Attributes
-    ----------
-    solver : str
-        Its name.
-    sizes : tuple of Size
-    trials : tuple of int
-    a, b : str
-        The statuses in words; ``not run`` where there is no record.
-    """
+class Mismatch(NamedTuple):
+    """Trials and sizes of one solver that have one status in A and another one in B, in words."""
 
     solver: str
     sizes: tuple[Size, ...]
@@ -224,30 +213,24 @@ def _split_differences(a: Results, b: Results) -> list[str]:
 
     Splits follow from the rows, the protocol and the seed alone.
     """
-    return [*_data_differences(a, b), *_setting_differences(a, b)]
+    settings = [_settings(one) for one in (a, b)]
+    names = dict.fromkeys([*settings[0], *settings[1]])
+    values = {name: [side.get(name, ABSENT) for side in settings] for name in names}
+    different = [f"{name} is {x} in A and {y} in B" for name, (x, y) in values.items() if x != y]
+    return [*_data_differences(a, b), *different]
 
 
 def _data_differences(a: Results, b: Results) -> list[str]:
     """Compare the content of the data by its hash, where both folders have stored it."""
     hashes = [one.data.get("content_hash") for one in (a, b)]
-    if all(hashes):
-        if hashes[0] == hashes[1]:
-            return []
+    if all(hashes) and hashes[0] != hashes[1]:
         if a.dataset == b.dataset:
             return [f"the rows of {a.dataset} differ"]
         return [f"the data are {a.dataset} in A and {b.dataset} in B"]
-    # A key is a hash of the data too: a common one settles what an earlier release did not store.
-    if set(a.cells["key"]) & set(b.cells["key"]):
+    # A key is a hash of the data too: a common one settles what is not stored.
+    if all(hashes) or set(a.cells["key"]) & set(b.cells["key"]):
         return []
     return ["what data they are of is not stored in both (run them again: finished cells are kept)"]
-
-
-def _setting_differences(a: Results, b: Results) -> list[str]:
-    """Compare the settings that splits follow from."""
-    settings = [_settings(one) for one in (a, b)]
-    names = dict.fromkeys([*settings[0], *settings[1]])
-    values = {name: [side.get(name, ABSENT) for side in settings] for name in names}
-    return [f"{name} is {x} in A and {y} in B" for name, (x, y) in values.items() if x != y]
 
 
 def _settings(results: Results) -> dict[str, Any]:

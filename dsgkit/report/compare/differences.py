@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dsgkit.experiment.results import Results
 from dsgkit.report.numbers import NONE, grid_edges, value_text
@@ -22,8 +21,7 @@ TIMING = {
 _SHOWN_VALUES = 8
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """A setting that is not the same, under its dotted key, in words."""
 
     key: str
@@ -31,17 +29,10 @@ class Difference:
     b: str
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """What a solver used for a parameter that was searched on at least one side.
 
-    Attributes
-    ----------
-    solver : str
-        Its name.
-    parameter : str
-    a, b : dict of int to str
-        The value of each trial in A and in B, in words.
+    ``a`` and ``b`` are the value of each trial in A and in B, in words.
     """
 
     solver: str

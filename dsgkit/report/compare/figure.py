@@ -39,14 +39,11 @@ def comparison_figure(comparison: Comparison) -> Figure:
     ]
     with mpl.rc_context(RC):
         titles = [_title(measure) for measure, _ in comparison.effects]
-        labels = [str(handle.get_label()) for handle in handles]
-        rows = panels.legend_rows(labels, panels.figure_width(len(titles)))
-        figure, axes = panels.new_figure(titles, rows)
+        figure, axes = panels.new_figure(titles, handles)
         for panel, (measure, effects) in zip(axes, comparison.effects, strict=True):
             _draw_panel(
                 panel, measure, effects, {name: styles[name] for name in solvers}, comparison
             )
-        panels.add_legend(figure, handles)
     return figure
 
 
@@ -84,11 +81,11 @@ def _draw_panel(
             _draw_ratio(axes, x, effect, styles[effect.solver], comparison.paired)
         else:
             _draw_difference(axes, x, measure, effect, styles[effect.solver])
-    swept = comparison.axis is not None
-    axes.set_xticks(range(len(sizes)), [short_count(n) if swept else "" for n in sizes])
+    axis = comparison.axis
+    axes.set_xticks(range(len(sizes)) if axis else [], map(short_count, sizes) if axis else [])
     axes.set_xlim(-0.5, len(sizes) - 0.5)
     axes.grid(visible=False, axis="x")
-    axes.set_xlabel(comparison.axis.title if comparison.axis else "")
+    axes.set_xlabel(axis.title if axis else "")
     axes.set_ylabel("B / A" if is_ratio(measure) else "B − A")
     if is_ratio(measure):
         _set_ratio_axis(axes)
@@ -108,17 +105,15 @@ def _draw_difference(
 def _draw_ratio(axes: Axes, x: float, effect: Effect, style: SolverStyle, paired: bool) -> None:
     """Draw a ratio of medians, and the ratio of every pair of trials."""
     if paired:
-        axes.plot(
-            [x] * len(effect.ratios),
-            effect.ratios,
-            linestyle="none",
-            marker=".",
-            markersize=3.5,
-            markeredgewidth=0,
-            color=style.color,
-            alpha=0.6,
-            zorder=2,
-        )
+        dots: dict[str, Any] = {
+            "marker": ".",
+            "markersize": 3.5,
+            "markeredgewidth": 0,
+            "alpha": 0.6,
+            "zorder": 2,
+        }
+        x_of_pairs = [x] * len(effect.ratios)
+        axes.plot(x_of_pairs, effect.ratios, linestyle="none", color=style.color, **dots)
     _draw_marker(axes, x, effect.ratio, effect, style)
 
 
@@ -131,8 +126,8 @@ def _draw_marker(axes: Axes, x: float, y: float, effect: Effect, style: SolverSt
 
 def _set_ratio_axis(axes: Axes) -> None:
     """Set a log scale, which has halves and doubles as far from 1, from a half to 2 at least."""
+    low, high = axes.dataLim.intervaly
+    low, high = min(0.9 * low, 0.5), max(1.1 * high, 2.0)
     axes.set_yscale("log")
-    low, high = axes.get_ylim()
-    low, high = min(low, 0.5), max(high, 2.0)
     axes.set_ylim(low, high)
     set_log_ticks(axes.yaxis, high / low, "{:g}".format)

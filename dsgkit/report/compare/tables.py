@@ -71,11 +71,11 @@ def effects_layout(
     """
     average, change = ("median", "B / A") if is_ratio(measure) else ("mean", "B - A [95%]")
     rank, n = ("W", "n pairs of trials") if comparison.paired else ("U", "n trials (A+B)")
-    sizes = [] if comparison.axis is None else ["Rows"]
+    sizes = [axis.title.split()[-1].capitalize()] if (axis := comparison.axis) else []
     header = ["Solver", *sizes, "n", "A", "B", change, "p (t)", "Holm", f"p ({rank})", "Holm"]
     shown = len(header) - (0 if ranks else RANK_COLUMNS)
     rows = [_effect_cells(comparison, measure, effect)[:shown] for effect in effects]
-    by = f", by {lowered(comparison.axis.title)}" if comparison.axis else ""
+    by = f", by {lowered(axis.title)}" if axis else ""
     return Layout(
         f"{measure.caption}{UNITS[measure.unit]}: {average} over {n}{by}.",
         header[:shown],
@@ -275,6 +275,6 @@ def _differences_table(name: str, members: Sequence[Difference]) -> Table:
     layout = Layout(
         f"What differs in the {name}.",
         ["Key", "A", "B"],
-        [[Cell(one.key), Cell(one.a), Cell(one.b)] for one in members],
+        [[*map(Cell, one)] for one in members],
     )
-    return Table(f"compare_{name}", [layout], pd.DataFrame([vars(one) for one in members]))
+    return Table(f"compare_{name}", [layout], pd.DataFrame(members))

@@ -112,11 +112,10 @@ def clocks(summary: Summary) -> Clocks | None:
 
 def _sums(summary: Summary) -> dict[str, Counter[str]]:
     """Return the seconds per phase of each solver; a cell that stands for two counts once."""
-    names = summary.names
-    seconds: dict[str, Counter[str]] = {name: Counter() for name in names.values()}
+    seconds: dict[str, Counter[str]] = {name: Counter() for name in summary.solvers}
     for record in {record["key"]: record for record in summary.results.records}.values():
-        name = names.get(record["solver"], record["solver"])
-        seconds.setdefault(name, Counter()).update(record.get("times") or {})
+        spent = seconds.setdefault(summary.name_of(record), Counter())
+        spent.update(record.get("times") or {})
     return {name: spent for name, spent in seconds.items() if spent}
 
 

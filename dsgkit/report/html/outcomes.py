@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dsgkit.experiment.endings import cause
 from dsgkit.experiment.limits import FAILURES, status_words
@@ -35,76 +35,33 @@ class Counts:
     missing: int = 0
 
     @property
-    def finished(self) -> int:
-        """Cells with a value."""
-        return self.statuses["ok"]
-
-    @property
-    def failed(self) -> int:
-        """Cells that went wrong."""
-        return sum(self.statuses[status] for status in FAILURES)
-
-    @property
-    def limited(self) -> int:
-        """Cells that ended at a limit, or without a solution."""
-        return self.statuses.total() - self.finished - self.failed
-
-    @property
-    def left(self) -> int:
-        """Cells without a record."""
-        return self.planned - self.statuses.total()
+    def numbers(self) -> dict[str, int]:
+        """Cells by how they ended; a limit met is a result, and so is the lack of a solution."""
+        finished, recorded = self.statuses["ok"], self.statuses.total()
+        failed = sum(self.statuses[status] for status in FAILURES)
+        return {
+            "Planned": self.planned,
+            "Finished": finished,
+            "Limits met": recorded - finished - failed,
+            "Failed": failed,
+            "Not run": self.planned - recorded,
+        }
 
     @property
     def sentence(self) -> str:
         """All of it in words."""
         missing = f" {counted(self.missing, 'experiment')} not run." if self.missing else ""
-        return self._cells + missing
-
-    @property
-    def _cells(self) -> str:
+        finished, left = self.numbers["Finished"], self.numbers["Not run"]
         if not self.planned:
-            return "No cell is recorded yet."
-        if self.finished == self.planned:
-            return f"All {self.planned:,} cells finished."
-        parts = [f"{self.finished:,} of {self.planned:,} cells finished"]
-        parts += [
-            f"{count:,} {status_words(status)}"
-            for status, count in sorted(self.statuses.items())
-            if status != "ok"
-        ]
-        if self.left:
-            parts.append(f"{self.left:,} not run yet")
-        return f"{', '.join(parts)}."
-
-
-@dataclass(frozen=True)
-class Cause:
-    """Cells that ended without a value for the same reason.
-
-    Attributes
-    ----------
-    status : str
-        In words.
-    message : str
-        Of the first cell.
-    varies : bool
-        Whether the numbers in it differ from cell to cell.
-    count : int
-        Number of cells.
-    solvers : str
-    cells : Layout
-        Which they are.
-    traceback : str
-        Of the first cell, empty if there is none.
-    """
-
-    status: str
-    message: str
-    varies: bool
-    count: int
-    solvers: str
-    cells: Layout
-    traceback: str
+            return f"No cell is recorded yet.{missing}"
+        if finished == self.planned:
+            return f"All {self.planned:,} cells finished.{missing}"
+        ended = sorted((status, n) for status, n in self.statuses.items() if status != "ok")
+        parts = [f"{n:,} {status_words(status)}" for status, n in ended]
+        parts += [f"{left:,} not run yet"] if left else []
+        return (
+            f"{', '.join([f'{finished:,} of {self.planned:,} cells finished', *parts])}.{missing}"
+        )
 
 
 def count_cells(results: Results) -> Counts:
@@ -119,6 +76,22 @@ def total_counts(counts: Iterable[Counts], missing: int) -> Counts:
     counts = list(counts)
     statuses = sum((one.statuses for one in counts), Counter[str]())
     return Counts(sum(one.planned for one in counts), statuses, missing)
+
+
+class Cause(NamedTuple):
+    """Cells that ended without a value for the same reason.
+
+    The message and the traceback are those of the first cell; it ``varies`` where the numbers in
+    it are others in others. ``cells`` says which they are, ``solvers`` of what.
+    """
+
+    status: str
+    message: str
+    varies: bool
+    number: int
+    solvers: str
+    cells: Layout
+    traceback: str
 
 
 def failures(summary: Summary) -> list[Cause]:
@@ -137,52 +110,41 @@ def _causes(summary: Summary, wanted: Callable[[str], bool]) -> list[Cause]:
         if wanted(record["status"]):
             groups.setdefault(cause(record), []).append(record)
     # sorted() keeps the order of the plan among causes of the same size
-    groups_by_size = sorted(groups.values(), key=len, reverse=True)
-    return [_cause(summary, group) for group in groups_by_size]
+    by_size = sorted(groups.values(), key=len, reverse=True)
+    return [_cause(summary, group) for group in by_size]
 
 
 def _cause(summary: Summary, records: Sequence[Record]) -> Cause:
     first = records[0]
+    names = dict.fromkeys(summary.name_of(record) for record in records)
+    messages = _messages(records)
+    words, traceback = status_words(first["status"]), first.get("traceback") or ""
+    cells = _which(summary, records, with_messages=len(messages) > 1)
     return Cause(
-        status=status_words(first["status"]),
-        message=first.get("message") or "",
-        varies=len({record.get("message") for record in records}) > 1,
-        count=len(records),
-        solvers=", ".join(dict.fromkeys(_name(summary, record) for record in records)),
-        cells=_which(summary, records),
-        traceback=first.get("traceback") or "",
+        words, messages[0], len(messages) > 1, len(records), ", ".join(names), cells, traceback
     )
 
 
-def _which(summary: Summary, records: Sequence[Record]) -> Layout:
-    """Return the table of the cells of a cause; with their messages where these differ."""
+def _messages(records: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(record.get("message") or "" for record in records))
+
+
+def _which(summary: Summary, records: Sequence[Record], *, with_messages: bool) -> Layout:
+    """Return the table of the cells of a cause."""
     axis = summary.axis
     groups: dict[tuple[str, str, int], list[Record]] = {}
     for record in records:
         size = 0 if axis is None else record["at"][axis.name]
-        groups.setdefault((_name(summary, record), record["kind"], size), []).append(record)
-    differ = len({record.get("message") for record in records}) > 1
-    rows = [
-        [
-            Cell(name),
-            Cell(kind),
-            *([] if axis is None else [Cell(f"{n:,}", value=n)]),
-            Cell(ranges(record["trial"] + 1 for record in group)),
-            Cell(f"{len(group):,}", value=len(group)),
-            *([Cell(_one_message(group))] if differ else []),
-        ]
-        for (name, kind, n), group in groups.items()
-    ]
-    sizes = [] if axis is None else [axis.title]
-    header = ["Solver", "Cell", *sizes, "Trials", "Cells", *(["Message"] if differ else [])]
-    return Layout("", header, rows)
-
-
-def _one_message(records: Sequence[Record]) -> str:
-    """Return the message of the first record, saying so if others differ."""
-    messages = list(dict.fromkeys(record.get("message") or "" for record in records))
-    return messages[0] + (f" (and {len(messages) - 1} like it)" if len(messages) > 1 else "")
-
-
-def _name(summary: Summary, record: Record) -> str:
-    return summary.names.get(record["solver"]) or record.get("label") or str(record["solver"])
+        groups.setdefault((summary.name_of(record), record["kind"], size), []).append(record)
+    rows = []
+    for (name, kind, n), group in groups.items():
+        first, *others = _messages(group)
+        message = first + (f" (and {len(others)} like it)" if others else "")
+        sizes = [] if axis is None else [Cell(f"{n:,}", value=n)]
+        trials = Cell(ranges(record["trial"] + 1 for record in group))
+        number = Cell(f"{len(group):,}", value=len(group))
+        row = [Cell(name), Cell(kind), *sizes, trials, number, Cell(message)]
+        rows.append(row if with_messages else row[:-1])
+    sizes_name = [] if axis is None else [axis.title]
+    header = ["Solver", "Cell", *sizes_name, "Trials", "Cells", "Message"]
+    return Layout("", header if with_messages else header[:-1], rows)

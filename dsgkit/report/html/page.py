@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -17,33 +16,14 @@ from dsgkit.experiment.results import Results
 from dsgkit.report.formats import Cell, Layout, write_text
 from dsgkit.report.html.machine import describe_environments
 from dsgkit.report.html.outcomes import total_counts
-from dsgkit.report.html.sections import Picture, Section, make_section, pictures
+from dsgkit.report.html.sections import Context, make_section, pictures
 from dsgkit.report.numbers import NONE
 from dsgkit.report.summary import Summary, summarise
 from dsgkit.report.tables import overview_tables, wanted_tables
 
 TEMPLATES = "templates"
-COUNTS = ("Planned", "Finished", "Limits met", "Failed", "Not run")
-
 Missing = Sequence[tuple[str, str]]
 """Names of experiments without a results folder, each with the reason."""
-
-
-@dataclass(frozen=True)
-class Overview:
-    """What compares several results folders.
-
-    Attributes
-    ----------
-    contents : Layout
-        A row per experiment: what was run, and how far it is.
-    tables : list of Layout
-    pictures : list of Picture
-    """
-
-    contents: Layout
-    tables: list[Layout]
-    pictures: list[Picture]
 
 
 def write_page(results: Sequence[Results], path: Path, missing: Missing = ()) -> Path:
@@ -88,10 +68,10 @@ def page_text(results: Sequence[Results], folder: Path, missing: Missing = ()) -
         lstrip_blocks=True,
     )
     script = _asset(environment, "page.js")
-    names = [*(section.name for section in sections), *(name for name, _ in missing)]
+    names = [*(section["name"] for section in sections), *(name for name, _ in missing)]
     return environment.get_template("page.html.jinja").render(
         title=names[0] if len(names) == 1 else f"{len(names)} experiments",
-        counts=total_counts((section.counts for section in sections), len(missing)),
+        counts=total_counts((section["counts"] for section in sections), len(missing)),
         sections=sections,
         overview=_overview(shown, sections, folder, missing) if len(names) > 1 or missing else None,
         environments=describe_environments(shown),
@@ -103,31 +83,30 @@ def page_text(results: Sequence[Results], folder: Path, missing: Missing = ()) -
 
 
 def _overview(
-    shown: Sequence[Summary], sections: Sequence[Section], folder: Path, missing: Missing
-) -> Overview:
-    """Return the overview of several results folders; those without a fit are in its contents."""
+    shown: Sequence[Summary], sections: Sequence[Context], folder: Path, missing: Missing
+) -> Context:
+    """Return what compares several results folders; those without a fit are in its contents."""
     fitted = [one for one in shown if len(one.results.cells)]
     tables = overview_tables(fitted, wanted_tables(fitted))
-    return Overview(
-        _contents(sections, missing),
-        [layout for table in tables for layout in table.layouts],
-        pictures(fitted, folder),
-    )
+    return {
+        "contents": _contents(sections, missing),
+        "tables": [layout for table in tables for layout in table.layouts],
+        "pictures": pictures(fitted, folder),
+    }
 
 
-def _contents(sections: Sequence[Section], missing: Missing) -> Layout:
+def _contents(sections: Sequence[Context], missing: Missing) -> Layout:
     """Return a row per experiment, which links to its section: what was run, and how far."""
+    names = list(total_counts([], 0).numbers)
     rows = []
-    for section in sections:
-        one = section.counts
-        numbers = (one.planned, one.finished, one.limited, one.failed, one.left)
-        counts = [Cell(f"{number:,}", value=number) for number in numbers]
-        rows.append([Cell(section.title, link=f"#{section.anchor}"), Cell(section.name), *counts])
+    for one in sections:
+        counts = [Cell(f"{n:,}", value=n) for n in one["counts"].numbers.values()]
+        rows.append([Cell(one["title"], link=f"#{one['anchor']}"), Cell(one["name"]), *counts])
     for name, reason in missing:
-        rows.append([Cell(NONE), Cell(name, f"not run: {reason}"), *[Cell(NONE)] * len(COUNTS)])
+        rows.append([Cell(NONE), Cell(name, f"not run: {reason}"), *[Cell(NONE)] * len(names)])
     return Layout(
         "What was run, in cells: one share of a hyper-parameter search, or one fit, each.",
-        ["Dataset", "Experiment", *COUNTS],
+        ["Dataset", "Experiment", *names],
         rows,
     )
 

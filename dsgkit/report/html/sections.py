@@ -7,7 +7,6 @@ import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from typing import Any
 from dsgkit.experiment.results import CONFIG, Results
 from dsgkit.report.figures import wanted_figures
 from dsgkit.report.formats import Cell, Layout
-from dsgkit.report.html.machine import Clocks, clocks
-from dsgkit.report.html.outcomes import Cause, Counts, count_cells, failures, limits
+from dsgkit.report.html.machine import clocks
+from dsgkit.report.html.outcomes import count_cells, failures, limits
 from dsgkit.report.numbers import NONE, grid_text, value_text
 from dsgkit.report.panels import svg
 from dsgkit.report.summary import Summary, all_solvers
@@ -25,96 +24,32 @@ from dsgkit.report.tables import tables_of, wanted_tables
 CSS_INCH = 96
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A figure in a page.
-
-    Attributes
-    ----------
-    caption : str
-    alternative : str
-        What it is, for those who cannot see it.
-    source : str
-        The figure as a data URI.
-    width, height : int
-        CSS pixels at the size for print.
-    command : str
-        Redraws it.
-    """
-
-    caption: str
-    alternative: str
-    source: str
-    width: int
-    height: int
-    command: str
+Context = dict[str, Any]
+"""What a template shows, by the names that it uses."""
 
 
-@dataclass(frozen=True)
-class Section:
-    """What a page says of one results folder.
-
-    Attributes
-    ----------
-    anchor : str
-        Where links lead to.
-    title, name : str
-        Of the dataset, and of the experiment.
-    facts : list of (str, str)
-        What was run, as headings and texts.
-    counts : Counts
-    solvers : Layout
-        Solvers with their parameters.
-    tables : list of Layout
-    pictures : list of Picture
-    has_fit : bool
-        Whether any fit finished.
-    failures, limits : list of Cause
-    clocks : Clocks or None
-    config : str
-        The resolved config.
-    command : str
-        Runs it again.
-    """
-
-    anchor: str
-    title: str
-    name: str
-    facts: list[tuple[str, str]]
-    counts: Counts
-    solvers: Layout
-    tables: list[Layout]
-    pictures: list[Picture]
-    has_fit: bool
-    failures: list[Cause]
-    limits: list[Cause]
-    clocks: Clocks | None
-    config: str
-    command: str
-
-
-def make_section(summary: Summary, number: int) -> Section:
+def make_section(summary: Summary, number: int) -> Context:
     """Return the section of a results folder, which is the ``number``-th on the page."""
     results = summary.results
-    return Section(
-        anchor=f"{number}-{re.sub(r'[^A-Za-z0-9_]+', '-', summary.title)}",
-        title=summary.title,
-        name=results.experiment.name,
-        facts=_facts(results),
-        counts=count_cells(results),
-        solvers=_solvers(summary),
-        tables=_tables(summary),
-        pictures=pictures([summary]),
-        has_fit=bool((results.cells["status"] == "ok").any()),
-        failures=failures(summary),
-        limits=limits(summary),
-        clocks=clocks(summary),
-        config=results.experiment.to_yaml(),
-        command=shlex.join(["dsg", "run", str(results.folder / CONFIG)]),
-    )
+    return {
+        "anchor": f"{number}-{re.sub(r'[^A-Za-z0-9_]+', '-', summary.title)}",
+        "title": summary.title,
+        "name": results.experiment.name,
+        "facts": _facts(results),
+        "counts": count_cells(results),
+        "solvers": _solvers(summary),
+        "tables": _tables(summary),
+        "pictures": pictures([summary]),
+        "has_fit": summary.finished,
+        "failures": failures(summary),
+        "limits": limits(summary),
+        "clocks": clocks(summary),
+        "config": results.experiment.to_yaml(),
+        "command": shlex.join(["dsg", "run", str(results.folder / CONFIG)]),
+    }
 
 
-def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Picture]:
+def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Context]:
     """Draw the figures that the experiments ask for, as far as there is something to show.
 
     Parameters
@@ -133,14 +68,14 @@ def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Pictu
         of += f"Solvers: {', '.join(all_solvers(drawing.shown))}. The tables have the numbers."
         source = base64.b64encode(svg(figure).encode()).decode()
         found.append(
-            Picture(
-                caption=drawing.caption,
-                alternative=f"{drawing.caption} {of}",
-                source=f"data:image/svg+xml;base64,{source}",
-                width=width,
-                height=height,
-                command=shlex.join([*command, "--only", drawing.name]),
-            )
+            {
+                "caption": drawing.caption,
+                "alternative": f"{drawing.caption} {of}",
+                "source": f"data:image/svg+xml;base64,{source}",
+                "width": width,
+                "height": height,
+                "command": shlex.join([*command, "--only", drawing.name]),
+            }
         )
     return found
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
+from dsgkit.costs import Cost
+from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk, Response, cv_values, grid_flops
-from dsgkit.solvers.base import PairwiseAUCEstimator, encode_labels, expansion_flops
-from dsgkit.solvers.inputs import check_columns, check_training_rows
+from dsgkit.solvers.base import Folds, PairwiseAUCEstimator, Points
 
 
 class ClosedFormEstimator(PairwiseAUCEstimator):
@@ -32,55 +32,12 @@ class ClosedFormEstimator(PairwiseAUCEstimator):
 
     coef_: NDArray[np.float64]
 
-    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> Self:
-        """Fit the model.
+    def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+        self._check_memory(self.cost(X.shape[1], n_labeled=len(X), n_unlabeled=len(X_unlabeled)))
+        self._solve(X, positive, X_unlabeled)
 
-        Parameters
-        ----------
-        X : rows of shape (n_labeled, n_inputs)
-        y : array-like of shape (n_labeled,)
-            Two labels; the larger is positive.
-        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        DataError
-            If a parameter is out of range or the arrays cannot be used.
-        MemoryLimitError
-            If the fit needs more than ``max_memory``; before anything is allocated.
-        IndefiniteError
-            If the risk has no minimum.
-        FitError
-            If it has one that rounding hides.
-        """
-        self._check_params()
-        check_training_rows(X, y, X_unlabeled)
-        positive = encode_labels(y)
-        self._check_memory(self.memory_needed(len(X), len(X_unlabeled), X.shape[1]))
-        self._fit_checked(X, positive, X_unlabeled)
-        self.n_features_in_ = X.shape[1]
-        return self
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the values of the fitted function at the rows of ``X``, shape (n,)."""
-        check_is_fitted(self, "coef_")
-        check_columns(X, self.n_features_in_)
-        return self._values(X)
-
-    def _fit_checked(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
-        """Compute the fitted attributes from what `fit` has checked."""
-        raise NotImplementedError
-
-    def _values(self, X: Any) -> NDArray[np.float64]:
-        """Return the values of the fitted function at rows that have been checked."""
-        raise NotImplementedError
-
-    def _check_params(self) -> None:
-        """Raise `DataError` for a parameter value that is out of range."""
+    def _solve(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+        """Compute the fitted attributes from what has been checked."""
         raise NotImplementedError
 
     def _feature_params(self) -> Hashable:
@@ -121,60 +78,56 @@ class ClosedFormEstimator(PairwiseAUCEstimator):
         X: Any,
         positive: NDArray[np.bool_],
         X_unlabeled: Any,
-        folds: Sequence[NDArray[np.integer]],
+        folds: Folds,
     ) -> list[list[PairwiseRisk]]:
         """Return the risk of every model in every fold."""
         return [[model._risk()] * len(folds) for model in models]
 
-    def memory_needed(
-        self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
-    ) -> int:
-        """Return the bytes that a fit, or a grid of any size, allocates; see the base class."""
-        memory = self._fit_memory if n_models == 1 else self._grid_memory
-        return memory(n_labeled, n_unlabeled, n_inputs)
-
-    def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
-        """Return about the operations of a fit, or of a grid of models; see the base class."""
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
+    ) -> Cost:
+        """Return what a fit takes, or a grid of models on folds; see the base class."""
+        sizes = n_labeled, n_unlabeled, n_inputs
         n = self._matrix_size(n_labeled, n_unlabeled)
+        double = 2  # costs count in single precision
         solving = n**3 / 3 if n_models == 1 else grid_flops(n, n_labeled, n_models)
-        double = 2  # the base class counts in single precision
-        return double * (self._building_flops(n_labeled, n_unlabeled, n_inputs) + solving)
+        return Cost(
+            flops=double * (self._building_flops(*sizes) + solving),
+            memory=self._fit_memory(*sizes) if n_models == 1 else self._grid_memory(*sizes),
+            flops_per_row=self._row_flops(*sizes),
+        )
 
-    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations of a kernel expansion at all rows; see the base class."""
-        return expansion_flops(n_rows, self._matrix_size(n_labeled, n_unlabeled), n_inputs)
+    def _row_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return the operations of the fitted function at one row."""
+        return expansion_flops(self._matrix_size(n_labeled, n_unlabeled), n_inputs)
 
-    def fit_points(
-        self,
-        points: Sequence[Mapping[str, Any]],
-        *,
-        folds: Sequence[NDArray[np.integer]],
-        X: Any,
-        y: Any,
-        X_unlabeled: Any,
-    ) -> NDArray[np.float64]:
-        """Return out-of-fold values of the labelled rows for many parameter settings.
+    def fit_points(  # type: ignore[override]  # of its arrays by name
+        self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
+    ) -> Any:
+        """Fit a model for each of many settings; for folds, from few factorisations.
 
-        Points that differ only in the penalty and in the weights of the risk are solved from one
-        factorisation; see the base class for parameters and result.
+        As in the base class. With folds, points that differ only in the penalty and in the weights
+        of the risk are solved from one factorisation.
 
         Raises
         ------
         MemoryLimitError
-            If the factorisation needs more than the limit.
+            If a factorisation needs more than the limit.
         """
-        check_training_rows(X, y, X_unlabeled)
-        positive = encode_labels(y)
+        if folds is None or X_unlabeled is None:
+            return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
         models = [clone(self).set_params(**point) for point in points]
         groups: dict[Hashable, list[int]] = {}
         for number, model in enumerate(models):
             model._check_params()
             groups.setdefault(model._feature_params(), []).append(number)
+        X, positive, X_unlabeled = clone(self)._inputs(X, y, X_unlabeled)
         risks = self._risks(models, X, positive, X_unlabeled, folds)
         values = np.empty((len(points), len(positive)))
         for members in groups.values():
             first = models[members[0]]
-            first._check_memory(first._grid_memory(len(X), len(X_unlabeled), X.shape[1]))
+            memory = first._grid_memory(len(X), len(X_unlabeled), X.shape[1])
+            first._check_memory(Cost(memory=memory))
             values[members] = cv_values(
                 first._response(X, X_unlabeled),
                 positive,

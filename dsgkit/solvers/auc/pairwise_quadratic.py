@@ -30,6 +30,9 @@ Array = NDArray[np.float64]
 
 POSITIVE, NEGATIVE, UNLABELED = range(3)
 
+CANCELLING = 2.0**-15
+"""Penalty of a kernel below which a difference of its responses has lost six digits."""
+
 
 @dataclass(frozen=True, eq=False)
 class PairwiseRisk:
@@ -160,11 +163,16 @@ class DualResponse:
         self._gram = gram
         self._spectrum, vectors = _eigh(gram_unlabeled.T)
         self._cross = cross @ vectors
+        self._mean = vectors.mean(axis=0)
 
     def at(self, penalty: float, weight: float) -> Array:
         """Return P for one penalty and one weight."""
         shrink = weight / (penalty + weight * self._spectrum)
-        return (self._gram - (self._cross * shrink) @ self._cross.T) / penalty
+        P = (self._gram - (self._cross * shrink) @ self._cross.T) / penalty
+        if penalty < CANCELLING:
+            # the mean lies in the span of the unlabelled features, where no difference is needed
+            P[-1] = P[:, -1] = self._cross @ (self._mean / (penalty + weight * self._spectrum))
+        return P
 
 
 class PrimalResponse:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from numbers import Real
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.errors import DataError
+from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.kernels.gaussian import expansion_memory, gaussian_expansion, gaussian_gram
 from dsgkit.priors import PenL1Prior
 from dsgkit.random.draws import draw_in_passes
@@ -27,8 +26,7 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
     eigh_memory,
     pnu_risk,
 )
-from dsgkit.solvers.base import FUNCTION_FLOPS, training_rows
-from dsgkit.solvers.inputs import check_above_zero, check_between, check_count, check_seed
+from dsgkit.solvers.base import Folds, training_rows
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, Range, Smoother
 
 Array = NDArray[np.float64]
@@ -80,6 +78,8 @@ class PNUAUC(ClosedFormEstimator):
        learning", Machine Learning 107, 2018.
     """
 
+    version: ClassVar[int] = 1
+
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
     sigma: Annotated[float, POSITIVE, Smoother("smaller")]
     eta: Annotated[float, Range(-1, 1), PER_MODEL]
@@ -91,13 +91,14 @@ class PNUAUC(ClosedFormEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 1.0,
+        sigma: float = 0.25,
         eta: float = 0.0,
         *,
         prior: float | Literal["penl1"] = "penl1",
         n_centers: int | None = None,
         max_memory: float | None = None,
         random_state: int = 0,
+        unlabeled_label: int | float | str = -1,
     ) -> None:
         self.lam = lam
         self.sigma = sigma
@@ -106,8 +107,9 @@ class PNUAUC(ClosedFormEstimator):
         self.n_centers = n_centers
         self.max_memory = max_memory
         self.random_state = random_state
+        self.unlabeled_label = unlabeled_label
 
-    def _fit_checked(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+    def _solve(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         centers = self._draw_centers(X, X_unlabeled)
         prior = self._estimate_prior(X, positive, X_unlabeled)
         moments = self._moments(X, X_unlabeled, centers)
@@ -124,21 +126,9 @@ class PNUAUC(ClosedFormEstimator):
         prior = PenL1Prior().memory_needed(n_unlabeled) if self.prior == "penl1" else 0
         return max(fit, prior, expansion_memory(n_centers, n_inputs))
 
-    def _check_params(self) -> None:
-        check_above_zero(lam=self.lam, sigma=self.sigma)
-        check_between(-1, 1, eta=self.eta)
-        check_seed(self.random_state)
-        if self.n_centers is not None:
-            check_count(1, n_centers=self.n_centers)
-        known = isinstance(self.prior, Real) and 0 < self.prior < 1
-        if not (known or self.prior == "penl1"):
-            raise DataError(
-                f"prior must be a number between 0 and 1 or 'penl1', got {self.prior!r}"
-            )
-
     def _matrix_size(self, n_labeled: int, n_unlabeled: int) -> int:
         n_rows = n_labeled + n_unlabeled
-        return n_rows if self.n_centers is None else min(self.n_centers, n_rows)
+        return n_rows if self.n_centers is None else min(int(self.n_centers), n_rows)
 
     def _building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
         n_centers = self._matrix_size(n_labeled, n_unlabeled)
@@ -151,15 +141,15 @@ class PNUAUC(ClosedFormEstimator):
             parts = [X[:], X_unlabeled[:]]
         else:
             n = len(X) + len(X_unlabeled)
-            seed = derive_seed(self.random_state, "centers")
-            drawn = np.sort(draw_in_passes(seed, 0, 0, 1, min(self.n_centers, n), n)[0])
+            seed = derive_seed(int(self.random_state), "centers")
+            drawn = np.sort(draw_in_passes(seed, 0, 0, 1, min(int(self.n_centers), n), n)[0])
             parts = [X[drawn[drawn < len(X)]], X_unlabeled[drawn[drawn >= len(X)] - len(X)]]
         return np.concatenate(parts).astype(np.float64, copy=False)
 
     def _estimate_prior(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> float:
         if self.prior != "penl1":
             return self.prior
-        estimator = PenL1Prior(random_state=self.random_state)
+        estimator = PenL1Prior(random_state=int(self.random_state))
         return estimator.estimate(X[np.flatnonzero(positive)], X_unlabeled)
 
     def _moments(self, X: Any, X_unlabeled: Any, centers: Array) -> FeatureMoments:
@@ -194,7 +184,7 @@ class PNUAUC(ClosedFormEstimator):
         X: Any,
         positive: NDArray[np.bool_],
         X_unlabeled: Any,
-        folds: Sequence[NDArray[np.integer]],
+        folds: Folds,
     ) -> list[list[PairwiseRisk]]:
         priors: dict[Hashable, list[float]] = {}
         for model in models:

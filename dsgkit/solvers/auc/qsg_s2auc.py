@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from numbers import Real
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from dsgkit.engine import DecreasingStep, Problem, Source, sizes, train, train_values
+from dsgkit.costs import Cost
+from dsgkit.engine import (
+    DecreasingStep,
+    Problem,
+    Source,
+    TableSize,
+    train,
+    train_values,
+    training_cost,
+)
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
-from dsgkit.solvers.base import (
-    FUNCTION_FLOPS,
-    PairwiseAUCEstimator,
-    encode_labels,
-    training_rows,
-)
+from dsgkit.solvers.base import Folds, PairwiseAUCEstimator, Points, training_rows
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
-from dsgkit.solvers.inputs import (
-    check_above_zero,
-    check_between,
-    check_count,
-    check_projections,
-    check_seed,
-    check_training_rows,
-)
+from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.parameters import (
     COUNT,
     NOT_NEGATIVE,
@@ -38,9 +34,6 @@ from dsgkit.solvers.parameters import (
     SHARE,
     Smoother,
 )
-
-_BATCHED = ("lam", "gamma", "theta_lam", "t0")
-"""Parameters in which the models of one pass may differ."""
 
 
 class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
@@ -102,6 +95,8 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
     True
     """
 
+    version: ClassVar[int] = 1
+
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
     sigma: Annotated[float, POSITIVE, Smoother("smaller")]
     gamma: Annotated[float, SHARE, PER_MODEL]
@@ -115,15 +110,16 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 1.0,
+        sigma: float = 0.25,
         gamma: float = 0.5,
         *,
         batch_size: int = 256,
         n_features: int = 256,
         n_iterations: int | None = None,
         theta_lam: float = 1.5,
-        t0: float | Literal["stable"] = 0.0,
+        t0: float | Literal["stable"] = "stable",
         random_state: int = 0,
+        unlabeled_label: int | float | str = -1,
     ) -> None:
         self.lam = lam
         self.sigma = sigma
@@ -134,64 +130,38 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
         self.theta_lam = theta_lam
         self.t0 = t0
         self.random_state = random_state
+        self.unlabeled_label = unlabeled_label
 
-    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> QSGS2AUC:
-        """Train on labelled and unlabelled rows.
-
-        Parameters
-        ----------
-        X : rows of shape (n_labeled, n_inputs)
-        y : array-like of shape (n_labeled,)
-            Two classes; the larger label is the positive one.
-        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
-            Array, memory map or any object with ``shape`` and indexing.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        DataError
-            If a parameter is out of range or the arrays cannot be used. NaN, infinite and too
-            large values are looked for in the labelled rows at once; in the unlabelled rows, which
-            may be many and on disk, only if training ends in values that are not finite.
-        DivergedError
-            If the iterates left the range of floating point numbers.
-        """
-        models, positive = self._checked(X, y, X_unlabeled, [{}])
+    def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+        check_projections(X, self.sigma)
         pools = [np.arange(len(positive))]
-        model = train(_problem(models, X, positive, X_unlabeled, pools))
+        model = train(_problem([self], X, positive, X_unlabeled, pools))
         if not np.isfinite(model.coefficients).all():
             check_projections(X_unlabeled, self.sigma)
             raise DivergedError(
                 f"diverged with lam={self.lam:g}: the first steps are too long; set t0='stable'"
             )
         self.model_ = model
-        self.n_iter_ = models[0]._iterations(len(X_unlabeled))
-        self.n_features_in_ = X.shape[1]
-        return self
+        self.n_iter_ = self._iterations(len(X_unlabeled))
 
-    def fit_points(
-        self,
-        points: Sequence[Mapping[str, Any]],
-        *,
-        folds: Sequence[NDArray[np.integer]],
-        X: Any,
-        y: Any,
-        X_unlabeled: Any,
-    ) -> NDArray[np.float64]:
-        """Return out-of-fold values for many settings, trained in one pass over the features.
+    def fit_points(  # type: ignore[override]  # of its arrays by name
+        self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
+    ) -> Any:
+        """Fit a model for each of many settings; for folds, in one pass over the features.
 
-        As `PairwiseAUCEstimator.fit_points`; ``points`` may set lam, gamma, theta_lam
-        and t0, and must agree in everything else. Errors are those of `fit`, except that a model
-        that diverged is a row of NaN.
+        As in the base class. In one pass, ``points`` may differ in lam, gamma, theta_lam and t0,
+        and must agree in everything else. Errors are those of `fit`, except that a model that
+        diverged is a row of NaN.
         """
-        models, positive = self._checked(X, y, X_unlabeled, points)
-        pools = [training_rows(held_out, len(y)) for held_out in folds]
+        if folds is None or X_unlabeled is None:
+            return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
+        models = self._settings(points)
+        X, positive, X_unlabeled = clone(models[0])._inputs(X, y, X_unlabeled)
+        check_projections(X, models[0].sigma)
+        pools = [training_rows(held_out, len(positive)) for held_out in folds]
         trained = train_values(_problem(models, X, positive, X_unlabeled, pools))[0]
-        final = trained.reshape(len(y), len(folds), len(points))
-        values = np.full((len(points), len(y)), np.nan)
+        final = trained.reshape(len(positive), len(folds), len(points))
+        values = np.full((len(points), len(positive)), np.nan)
         for fold, held_out in enumerate(folds):
             values[:, held_out] = final[held_out, fold].T
         diverged = ~np.isfinite(values[:, np.concatenate(folds)]).all(axis=1)
@@ -200,61 +170,24 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
         values[diverged] = np.nan
         return values
 
-    def memory_needed(
-        self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
-    ) -> int:
-        """Return the bytes of coefficients, values and resident rows (these twice)."""
-        T = self._iterations(n_unlabeled)
-        resident = self._resident(n_unlabeled, n_inputs)
-        n_resident = n_labeled + (n_unlabeled if resident else 0)
-        kept = T if n_models == 1 or not resident else 0
-        per_model = sizes.model_bytes(kept, 2 * self.n_features, n_resident)
-        rows = 8 * n_inputs * (n_resident + sizes.ROWS_AT_ONCE)
-        return rows + per_model * min(n_models, sizes.models_at_once(per_model))
-
-    def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
-        """Return about the operations of training; see the base class."""
-        T = self._iterations(n_unlabeled)
-        resident = self._resident(n_unlabeled, n_inputs)
-        rows = T * (n_labeled + (n_unlabeled if resident else self.batch_size * T / 2))
-        return rows * self.n_features * (2 * n_inputs + FUNCTION_FLOPS + 4 * n_models)
-
-    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations of all blocks of features; see the base class."""
-        features = float(n_rows) * self._iterations(n_unlabeled) * self.n_features
-        return features * (2 * n_inputs + FUNCTION_FLOPS + 4)
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
+    ) -> Cost:
+        """Return what the engine takes for a fit, or for the values of a grid; see the base."""
+        return training_cost(
+            self._features(),
+            n_inputs,
+            [TableSize(n_labeled, in_pools=True, n_sources=2), TableSize(n_unlabeled)],
+            batch_size=int(self.batch_size),
+            n_iterations=self._iterations(n_unlabeled),
+            n_models=n_models,
+            result="model" if n_models == 1 else "values",
+        )
 
     def _iterations(self, n_unlabeled: int) -> int:
         if self.n_iterations is not None:
-            return self.n_iterations
-        return max(200, -(-n_unlabeled // self.batch_size))
-
-    def _resident(self, n_unlabeled: int, n_inputs: int) -> bool:
-        """Return whether the engine keeps the values of the unlabelled rows."""
-        T = self._iterations(n_unlabeled)
-        return sizes.kept_resident(n_unlabeled, n_inputs, self.batch_size, T)
-
-    def _checked(
-        self, X: Any, y: Any, X_unlabeled: Any, points: Sequence[Mapping[str, Any]]
-    ) -> tuple[list[QSGS2AUC], NDArray[np.bool_]]:
-        """Return an estimator for each point and which rows are positive, all of it checked."""
-        models = self._settings(points, _BATCHED)
-        check_training_rows(X, y, X_unlabeled)
-        positive = encode_labels(y)
-        check_projections(X, models[0].sigma)
-        return models, positive
-
-    def _check_params(self) -> None:
-        """Raise `DataError` for a parameter value that cannot be used."""
-        check_above_zero(lam=self.lam, sigma=self.sigma, theta_lam=self.theta_lam)
-        check_between(0, 1, gamma=self.gamma)
-        check_count(1, batch_size=self.batch_size, n_features=self.n_features)
-        if self.n_iterations is not None:
-            check_count(1, n_iterations=self.n_iterations)
-        known = isinstance(self.t0, Real) and 0 <= float(self.t0) < math.inf
-        if not (known or self.t0 == "stable"):
-            raise DataError(f"t0 must be a number of at least 0 or 'stable', got {self.t0!r}")
-        check_seed(self.random_state)
+            return int(self.n_iterations)
+        return max(200, -(-n_unlabeled // int(self.batch_size)))
 
     def _features(self) -> FourierFeatures:
         return FourierFeatures(
@@ -263,9 +196,9 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
 
     def _offset(self) -> float:
         """Return ``t0`` as a number."""
-        if self.t0 != "stable":
-            return float(self.t0)
-        return self.theta_lam / self.lam * PNUAUCObjective.curvature(self.gamma)
+        if self.t0 == "stable":
+            return self.theta_lam / self.lam * PNUAUCObjective.curvature(self.gamma)
+        return float(self.t0)
 
 
 def _problem(
@@ -289,6 +222,6 @@ def _problem(
         step=DecreasingStep(theta_lam, lam, t0),
         features=models[0]._features(),
         n_iterations=models[0]._iterations(len(X_unlabeled)),
-        batch_size=models[0].batch_size,
+        batch_size=int(models[0].batch_size),
         group=np.repeat(np.arange(len(pools)), len(models)),
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.features import FourierFeatures
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
@@ -23,14 +24,7 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
     eigh_memory,
     samult_risk,
 )
-from dsgkit.solvers.base import FUNCTION_FLOPS
-from dsgkit.solvers.inputs import (
-    check_above_zero,
-    check_between,
-    check_count,
-    check_projections,
-    check_seed,
-)
+from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, SHARE, Smoother
 
 BLOCK_ROWS = 8192
@@ -71,6 +65,8 @@ class RFFS2AUC(ClosedFormEstimator):
     .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
     """
 
+    version: ClassVar[int] = 1
+
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
     sigma: Annotated[float, POSITIVE, Smoother("smaller")]
     gamma: Annotated[float, SHARE, PER_MODEL]
@@ -81,12 +77,13 @@ class RFFS2AUC(ClosedFormEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 1.0,
+        sigma: float = 0.25,
         gamma: float = 0.5,
         *,
         n_features: int = 1000,
         max_memory: float | None = None,
         random_state: int = 0,
+        unlabeled_label: int | float | str = -1,
     ) -> None:
         self.lam = lam
         self.sigma = sigma
@@ -94,8 +91,9 @@ class RFFS2AUC(ClosedFormEstimator):
         self.n_features = n_features
         self.max_memory = max_memory
         self.random_state = random_state
+        self.unlabeled_label = unlabeled_label
 
-    def _fit_checked(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+    def _solve(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         moments = self._moments(X, X_unlabeled)
         self.coef_ = solve(moments, positive, self._risk(), self._penalty())
         self.features_ = self._features()
@@ -113,25 +111,21 @@ class RFFS2AUC(ClosedFormEstimator):
         return (8 + 4) * n_columns**2 + max(block, 20 * n_labeled * n_columns)
 
     def _matrix_size(self, n_labeled: int, n_unlabeled: int) -> int:
-        return 2 * self.n_features
+        return 2 * int(self.n_features)
 
     def _building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
         # the features and their products are single precision: half an operation in double
         per_frequency = 2 * self.n_features + n_inputs + FUNCTION_FLOPS / 2
         return (n_labeled + n_unlabeled) * self.n_features * per_frequency
 
-    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations of the features of all rows; see the base class."""
-        return n_rows * self.n_features * (2 * n_inputs + FUNCTION_FLOPS + 8)
-
-    def _check_params(self) -> None:
-        check_above_zero(lam=self.lam, sigma=self.sigma)
-        check_between(0, 1, gamma=self.gamma)
-        check_count(1, n_features=self.n_features)
-        check_seed(self.random_state)
+    def _row_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        features = self._features()
+        return features.row_flops(n_inputs) + 4.0 * features.width
 
     def _features(self) -> FourierFeatures:
-        return FourierFeatures("gaussian", self.sigma, self.n_features, int(self.random_state))
+        return FourierFeatures(
+            "gaussian", float(self.sigma), int(self.n_features), int(self.random_state)
+        )
 
     def _moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
         features = self._features()
@@ -140,7 +134,7 @@ class RFFS2AUC(ClosedFormEstimator):
             lambda rows: _transform(features, rows),
             X,
             X_unlabeled,
-            2 * self.n_features,
+            features.width,
             BLOCK_ROWS,
         )
 
@@ -152,7 +146,11 @@ class RFFS2AUC(ClosedFormEstimator):
 
     def _grid_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         fit = self._fit_memory(n_labeled, n_unlabeled, n_inputs)
-        return max(fit, eigh_memory(2 * self.n_features) + 32 * n_labeled * self.n_features)
+        return max(
+            fit,
+            eigh_memory(self._matrix_size(n_labeled, n_unlabeled))
+            + 32 * n_labeled * self.n_features,
+        )
 
     def _response(self, X: Any, X_unlabeled: Any) -> PrimalResponse:
         return moments_response(self._moments(X, X_unlabeled))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.kernels.gaussian import expansion_memory, gaussian_expansion, gaussian_gram
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import (
@@ -19,8 +20,6 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
     label_weights,
     samult_risk,
 )
-from dsgkit.solvers.base import FUNCTION_FLOPS
-from dsgkit.solvers.inputs import check_above_zero, check_between
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, SHARE, Smoother
 
 Array = NDArray[np.float64]
@@ -51,14 +50,14 @@ class SAMULT(ClosedFormEstimator):
         The rows that the function is expanded on.
     coef_ : ndarray of shape (n,)
         Its coefficients.
-    n_features_in_ : int
-        Columns of the training rows.
 
     References
     ----------
     .. [1] Xie & Li, "Semi-supervised AUC optimization without guessing labels of unlabeled data",
        AAAI 2018.
     """
+
+    version: ClassVar[int] = 1
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
     sigma: Annotated[float, POSITIVE, Smoother("smaller")]
@@ -68,17 +67,19 @@ class SAMULT(ClosedFormEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 1.0,
+        sigma: float = 0.25,
         gamma: float = 0.5,
         *,
         max_memory: float | None = None,
+        unlabeled_label: int | float | str = -1,
     ) -> None:
         self.lam = lam
         self.sigma = sigma
         self.gamma = gamma
         self.max_memory = max_memory
+        self.unlabeled_label = unlabeled_label
 
-    def _fit_checked(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+    def _solve(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         parts, weights = [X[:]], label_weights(positive)
         if self.gamma < 1:
             parts.append(X_unlabeled[:])
@@ -91,10 +92,6 @@ class SAMULT(ClosedFormEstimator):
 
     def _values(self, X: Any) -> Array:
         return gaussian_expansion(X, self.centers_, self.coef_, self.sigma)
-
-    def _check_params(self) -> None:
-        check_above_zero(lam=self.lam, sigma=self.sigma)
-        check_between(0, 1, gamma=self.gamma)
 
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         n = self._matrix_size(n_labeled, n_unlabeled)

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit._jit import fast
-from dsgkit.kernels.gaussian import expansion_memory, gaussian_gram, row_blocks
+from dsgkit.costs import Cost
+from dsgkit.kernels.gaussian import (
+    expansion_flops,
+    expansion_memory,
+    gaussian_gram,
+    row_blocks,
+)
 from dsgkit.progress import report
 from dsgkit.random.draws import draw_in_passes
-from dsgkit.solvers.base import expansion_flops
-from dsgkit.solvers.inputs import check_between, check_count, check_seed
-from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, SEED, SHARE, Smoother
+from dsgkit.solvers.parameters import COUNT, SEED, SHARE
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
 
 LABELED, UNLABELED = 0, 1
@@ -54,17 +58,21 @@ class BGS3VM(KernelS3VM):
     Parameters
     ----------
     C : float
-        Weight of the mean loss of the labelled rows.
+        Weight of the mean hinge loss of the labelled rows, > 0. scikit-learn's `SVC` weighs the
+        sum: its C is ``C / n_l``.
     sigma : float
-        Parameter of the kernel.
+        Kernel parameter, > 0. The default suits features in [0, 1].
     C_star : float or None
-        Weight C* of the mean loss of the unlabelled rows; None is ``C n_labeled / n_unlabeled``.
+        Weight C* of the mean loss of the unlabelled rows, >= 0; None is the paper's
+        ``C n_l / n_u``.
     labeled_budget : int
         Most labelled support vectors.
     unlabeled_budget : float
         Most unlabelled support vectors, as a share of the unlabelled rows in 0..1, rounded up.
     random_state : int
-        Seed of the order of the rows.
+        Seed of the order of the rows, in 0..2^64-1.
+    unlabeled_label : int, float or str
+        What `fit` without ``X_unlabeled`` takes for "has no label".
 
     Attributes
     ----------
@@ -77,6 +85,8 @@ class BGS3VM(KernelS3VM):
         Labelled and unlabelled support vectors.
     n_iter_ : int
         Steps.
+    classes_ : ndarray of shape (2,)
+        The labels, the larger and positive one last.
     n_features_in_ : int
         Columns of the training rows.
 
@@ -88,33 +98,31 @@ class BGS3VM(KernelS3VM):
     Examples
     --------
     >>> import numpy as np
+    >>> from dsgkit import BGS3VM
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(1100, 2)) + np.repeat([[2, 0], [-2, 0]], 550, axis=0)
     >>> y = np.repeat([1, -1], 550)
     >>> labeled = np.arange(0, 1100, 11)
     >>> unlabeled = np.setdiff1d(np.arange(1100), labeled)
-    >>> model = BGS3VM(C=10.0, sigma=0.5).fit(X[labeled], y[labeled], X[unlabeled])
-    >>> values = model.decision_function(X[unlabeled])
-    >>> bool(np.mean(np.sign(values) == y[unlabeled]) > 0.95)
+    >>> model = BGS3VM(sigma=0.5).fit(X[labeled], y[labeled], X[unlabeled])
+    >>> model.score(X[unlabeled], y[unlabeled]) > 0.95
     True
     """
 
-    C: Annotated[float, POSITIVE, Smoother("smaller")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
-    C_star: Annotated[float | None, NOT_NEGATIVE]
     labeled_budget: Annotated[int, COUNT]
     unlabeled_budget: Annotated[float, SHARE]
     random_state: Annotated[int, SEED]
 
     def __init__(
         self,
-        C: float = 1.0,
-        sigma: float = 1.0,
+        C: float = 100.0,
+        sigma: float = 0.3,
         *,
         C_star: float | None = None,
         labeled_budget: int = 100,
         unlabeled_budget: float = 0.2,
         random_state: int = 0,
+        unlabeled_label: int | float | str = -1,
     ) -> None:
         self.C = C
         self.sigma = sigma
@@ -122,11 +130,25 @@ class BGS3VM(KernelS3VM):
         self.labeled_budget = labeled_budget
         self.unlabeled_budget = unlabeled_budget
         self.random_state = random_state
+        self.unlabeled_label = unlabeled_label
 
-    def memory_needed(
-        self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
-    ) -> int:
-        """Return the bytes of a panel and of the support vectors; see the base class."""
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
+    ) -> Cost:
+        """Return what a panel and the support vectors take, all budgets used; see the base."""
+        n_support = sum(self._budgets(n_labeled, n_unlabeled))
+        n_steps = max(n_labeled, n_unlabeled)
+        n_rows = n_steps * (1 + min(1, n_labeled / _panel_steps(n_support)))
+        row = expansion_flops(n_support, n_inputs)
+        search = 8.0 * n_steps * n_support  # for the smallest coefficient
+        return Cost(
+            flops=n_models * (n_rows * row + search),
+            memory=self._memory(n_labeled, n_unlabeled, n_inputs),
+            flops_per_row=row,
+        )
+
+    def _memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        """Return the bytes of a panel and of the support vectors."""
         budgets = self._budgets(n_labeled, n_unlabeled)
         n_steps = _panel_steps(sum(budgets))
         n_rows = n_candidates = 0
@@ -138,29 +160,12 @@ class BGS3VM(KernelS3VM):
         support = 8 * n_candidates * (3 * n_inputs + 8)
         return max(panel + support, expansion_memory(sum(budgets), n_inputs))
 
-    def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
-        """Return about the operations with all budgets exhausted; see the base class."""
-        n_support = sum(self._budgets(n_labeled, n_unlabeled))
-        n_steps = max(n_labeled, n_unlabeled)
-        n_rows = n_steps * (1 + min(1, n_labeled / _panel_steps(n_support)))
-        search = 8.0 * n_steps * n_support  # for the smallest coefficient
-        return n_models * (expansion_flops(n_rows, n_support, n_inputs) + search)
-
-    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations with all budgets exhausted; see the base class."""
-        return expansion_flops(n_rows, sum(self._budgets(n_labeled, n_unlabeled)), n_inputs)
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        check_count(1, labeled_budget=self.labeled_budget)
-        check_between(0, 1, unlabeled_budget=self.unlabeled_budget)
-        check_seed(self.random_state)
-
     def _budgets(self, n_labeled: int, n_unlabeled: int) -> tuple[int, int]:
-        """Return the most support vectors of each source."""
-        return min(self.labeled_budget, n_labeled), math.ceil(self.unlabeled_budget * n_unlabeled)
+        """Return the most support vectors of each source; none of one that does not count."""
+        share = 0.0 if self.C_star == 0 else self.unlabeled_budget
+        return min(int(self.labeled_budget), n_labeled), math.ceil(share * n_unlabeled)
 
-    def _fit_checked(self, X: Any, y: Array, X_unlabeled: Any) -> None:
+    def _solve(self, X: Any, y: Array, X_unlabeled: Any) -> None:
         n_labeled, n_unlabeled = len(X), len(X_unlabeled)
         n_steps = max(n_labeled, n_unlabeled)
         budgets = self._budgets(n_labeled, n_unlabeled)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from contextlib import suppress
+from copy import copy
 from typing import Annotated, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dsgkit.costs import Cost
 from dsgkit.errors import FitError
 from dsgkit.kernels.columns import (
     FEWEST_COLUMNS,
@@ -17,16 +20,16 @@ from dsgkit.kernels.columns import (
     columns_within,
     gaussian_columns,
 )
-from dsgkit.kernels.gaussian import expansion_memory
-from dsgkit.solvers.base import PointModels, encode_labels, expansion_flops
-from dsgkit.solvers.inputs import (
-    check_above_zero,
-    check_between,
-    check_count,
-    check_switch,
-    check_training_rows,
+from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.solvers.base import Folds, PointModels, Points
+from dsgkit.solvers.parameters import (
+    COUNT,
+    NOT_NEGATIVE,
+    PER_MODEL,
+    POSITIVE,
+    Range,
+    Smoother,
 )
-from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, Range, Smoother
 from dsgkit.solvers.s3vm.concave_convex import RampObjective, minimise
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
 
@@ -34,7 +37,7 @@ WORKING_ARRAYS = 30
 """Numbers per row that a fit holds beside points and columns."""
 
 _ENTRY_FLOPS = 300.0
-"""What a kernel value and its place in memory count as in ``flops``, beside 6 for each input."""
+"""What a kernel value and its place in memory count as in costs, beside 6 for each input."""
 
 _STEP_FLOPS = 350.0
 """What a step counts as there for each row: memory, not arithmetic, is what takes the time."""
@@ -69,13 +72,13 @@ class BLS3VM(KernelS3VM):
     Parameters
     ----------
     C : float
-        Weight of the mean loss of the labelled rows. In the notation of UniverSVM, which weighs
-        the sum, ``C / n_l``.
+        Weight of the mean hinge loss of the labelled rows, > 0. UniverSVM and scikit-learn's `SVC`
+        weigh the sum: their C is ``C / n_l``.
     sigma : float
-        Parameter of the kernel.
+        Kernel parameter, > 0. The default suits features in [0, 1].
     C_star : float or None
-        Weight of the mean loss of the unlabelled rows (``C* / n_u`` in UniverSVM's notation); None
-        is ``C n_l / n_u``.
+        Weight of the mean loss of the unlabelled rows, >= 0 (``C* / n_u`` in UniverSVM's notation);
+        None is the paper's ``C n_l / n_u``.
     ramp_s : float
         Where the ramp of the unlabelled loss ends, s, above -1 and up to 0: rows with ``|f| < -s``
         are not pushed to a side. (At -1 the loss is constant.)
@@ -87,6 +90,8 @@ class BLS3VM(KernelS3VM):
         Violation of the optimality conditions, in units of f, at which a convex problem is solved.
     max_memory : float or None
         Limit in GiB; None is 80% of the memory that is available.
+    unlabeled_label : int, float or str
+        What `fit` without ``X_unlabeled`` takes for "has no label".
 
     Attributes
     ----------
@@ -102,6 +107,8 @@ class BLS3VM(KernelS3VM):
         Whether the procedure ended by itself, rather than by ``max_iter``.
     objectives_ : ndarray of shape (n_iter_ + 1,)
         The objective of the supervised solution and after each convex problem, falling.
+    classes_ : ndarray of shape (2,)
+        The labels, the larger and positive one last.
     n_features_in_ : int
         Columns of the training rows.
 
@@ -116,24 +123,21 @@ class BLS3VM(KernelS3VM):
     >>> rng = np.random.default_rng(0)
     >>> truth = np.repeat([-1, 1], 100)
     >>> rows = rng.normal(size=(200, 2)) + 3 * truth[:, None]
-    >>> model = BLS3VM(C=10.0, sigma=0.1).fit(rows[98:102], truth[98:102], rows)
-    >>> float(np.mean(np.sign(model.decision_function(rows)) == truth))
+    >>> BLS3VM(sigma=0.1).fit(rows[98:102], truth[98:102], rows).score(rows, truth)
     1.0
     """
 
     C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
     C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
     ramp_s: Annotated[float, Range(-1, 0, open_low=True), PER_MODEL]
     balance: bool
     max_iter: Annotated[int, COUNT]
     tol: Annotated[float, POSITIVE]
-    max_memory: Annotated[float | None, POSITIVE]
 
     def __init__(
         self,
-        C: float = 1.0,
-        sigma: float = 1.0,
+        C: float = 100.0,
+        sigma: float = 0.3,
         *,
         C_star: float | None = None,
         ramp_s: float = 0.0,
@@ -141,6 +145,7 @@ class BLS3VM(KernelS3VM):
         max_iter: int = 20,
         tol: float = 1e-3,
         max_memory: float | None = None,
+        unlabeled_label: int | float | str = -1,
     ) -> None:
         self.C = C
         self.sigma = sigma
@@ -150,98 +155,60 @@ class BLS3VM(KernelS3VM):
         self.max_iter = max_iter
         self.tol = tol
         self.max_memory = max_memory
+        self.unlabeled_label = unlabeled_label
 
-    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> Self:
-        """Fit the model.
+    def fit_points(  # type: ignore[override]  # of its arrays by name
+        self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
+    ) -> Any:
+        """Fit a model for each of many parameter settings; see the base class.
 
-        Parameters
-        ----------
-        X : rows of shape (n_labeled, n_inputs)
-        y : array-like of shape (n_labeled,)
-            Two labels; the larger is positive.
-        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        DataError
-            If a parameter is out of range or the arrays cannot be used.
-        MemoryLimitError
-            If the fit needs more than ``max_memory``; before anything is allocated.
-        FitError
-            If a convex problem is not solved after a very large number of steps.
-        DivergedError
-            If values overflow.
+        Those with the same ``sigma`` and ``balance`` share the kernel matrix.
         """
-        # not the base's: how many columns are kept depends on the memory that there is just now
-        self._check_params()
-        check_training_rows(X, y, X_unlabeled)
-        labels = np.where(encode_labels(y), 1.0, -1.0)
-        self._fit_columns(self._columns(X, X_unlabeled), labels)
-        return self
-
-    def fit_points(
-        self, points: Sequence[Mapping[str, Any]], *, X: Any, y: Any, X_unlabeled: Any
-    ) -> PointModels:
-        """Fit a model for each of many parameter settings.
-
-        Those with the same ``sigma`` and ``balance`` share the kernel matrix; see the base class
-        for parameters and result.
-        """
-        models = [clone(self).set_params(**point) for point in points]
-        for model in models:
-            model._check_params()
-        check_training_rows(X, y, X_unlabeled)
-        labels = np.where(encode_labels(y), 1.0, -1.0)
+        if folds is not None:
+            return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
+        checked = clone(self)
+        X, positive, X_unlabeled = checked._inputs(X, y, X_unlabeled)
+        models = [copy(checked).set_params(**point) for point in points]
         groups: dict[Hashable, list[int]] = {}
         for number, model in enumerate(models):
+            model._check_params()
             groups.setdefault((model.sigma, model.balance), []).append(number)
         solved: list[BLS3VM | None] = [None] * len(models)
         for members in groups.values():
             columns = models[members[0]]._columns(X, X_unlabeled, len(points))
             for number in members:
                 with suppress(FitError):
-                    solved[number] = models[number]._fit_columns(columns, labels)
+                    solved[number] = models[number]._fit_columns(columns, positive)
             del columns  # before the next ones are made
         return PointModels(solved)
 
-    def memory_needed(
-        self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
-    ) -> int:
-        """Return the bytes that a fit allocates; see the base class.
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
+    ) -> Cost:
+        """Return what a fit takes, as far as it can be foreseen; see the base class.
 
-        Where the kernel matrix does not fit, it is the limit, as long as some columns do.
+        Where the kernel matrix does not fit, the memory is the limit, as long as some columns do.
         """
         n = n_labeled + n_unlabeled
         fewest, all_columns = (
             _memory(n, n_inputs, columns, n_models) for columns in (FEWEST_COLUMNS, n)
         )
-        return max(fewest, min(all_columns, self._memory_limit()))
+        steps = n_models * _STEPS_PER_ROW * _STEP_FLOPS
+        return Cost(
+            flops=n**2 * (_ENTRY_FLOPS + 6.0 * n_inputs + steps),
+            memory=max(fewest, min(all_columns, self._memory_limit())),
+            flops_per_row=expansion_flops(n, n_inputs),
+        )
 
-    def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
-        """Return about the operations of a fit, as far as they can be foreseen."""
-        n = n_labeled + n_unlabeled
-        return n**2 * (_ENTRY_FLOPS + 6.0 * n_inputs + n_models * _STEPS_PER_ROW * _STEP_FLOPS)
-
-    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations of a kernel expansion at all rows; see the base class."""
-        return expansion_flops(n_rows, n_labeled + n_unlabeled, n_inputs)
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        check_above_zero(tol=self.tol)
-        check_between(-1, 0, ramp_s=self.ramp_s)
-        check_switch(balance=self.balance)
-        check_count(1, max_iter=self.max_iter)
+    def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+        # not the base's: how many columns are kept depends on the memory that there is just now
+        self._fit_columns(self._columns(X, X_unlabeled), positive)
 
     def _columns(self, X: Any, X_unlabeled: Any, n_models: int = 1) -> KernelColumns:
         """Return the kernel of all rows, with as many columns kept as memory for models allows."""
         n_labeled, n_inputs = X.shape
         n = n_labeled + len(X_unlabeled)
-        self._check_memory(_memory(n, n_inputs, FEWEST_COLUMNS, n_models))
+        self._check_memory(Cost(memory=_memory(n, n_inputs, FEWEST_COLUMNS, n_models)))
         room = self._memory_limit() - _beside_columns(n, n_inputs, n_models)
         points = np.empty((n_inputs, n))
         points[:, :n_labeled] = X[:].T
@@ -250,8 +217,9 @@ class BLS3VM(KernelS3VM):
         capacity = columns_within(n, n_inputs, room)
         return gaussian_columns(points, self.sigma, capacity, mean_from)
 
-    def _fit_columns(self, columns: KernelColumns, labels: Array) -> Self:
+    def _fit_columns(self, columns: KernelColumns, positive: NDArray[np.bool_]) -> Self:
         """Compute the fitted attributes."""
+        labels: Array = np.where(positive, 1.0, -1.0)
         n_labeled, n = len(labels), columns.anchor
         n_unlabeled = n - n_labeled
         C_star = self._unlabeled_weight(n_labeled, n_unlabeled)
@@ -271,7 +239,6 @@ class BLS3VM(KernelS3VM):
         self.intercept_ = float(solution.offset)
         self.objectives_, self.converged_ = solution.objectives, solution.converged
         self.n_iter_ = len(solution.objectives) - 1
-        self.n_features_in_ = len(columns.points)
         return self
 
 

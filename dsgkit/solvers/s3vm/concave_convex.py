@@ -1,9 +1,9 @@
 """The concave-convex procedure for the semi-supervised SVM on the ramp loss.
 
 See `dsgkit.solvers.s3vm.bls3vm.BLS3VM` for the objective. ``-H_s(r)`` is replaced by its tangent
-where ``r < s``. Of the two copies of an unlabelled row (one of each label) that leaves two hinges and a
-slope, whose dual variables have the same kernel column: they are one variable here, its gain of
-slope 1 up to a kink and -1 beyond. With the weight w of an unlabelled row its box is
+where ``r < s``. Of the two copies of an unlabelled row (one of each label) that leaves two hinges
+and a slope, whose dual variables have the same kernel column: they are one variable here, its gain
+of slope 1 up to a kink and -1 beyond. With the weight w of an unlabelled row its box is
 
     f(x) < s         -2w .. -w .. 0     lower, kink, upper
     s <= f(x) <= -s   -w ..  0 .. w

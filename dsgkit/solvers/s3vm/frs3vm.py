@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import Cost
 from dsgkit.engine import DSGModel, Problem, sizes
+from dsgkit.features import FourierFeatures
 from dsgkit.features.tiles import cos_sin
 from dsgkit.mapped import read_rows
 from dsgkit.progress import report
-from dsgkit.solvers.base import FUNCTION_FLOPS
-from dsgkit.solvers.inputs import check_count
-from dsgkit.solvers.parameters import (
-    COUNT,
-    NOT_NEGATIVE,
-    PER_MODEL,
-    POSITIVE,
-    SEED,
-    Range,
-    Smoother,
-)
 from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
 from dsgkit.threads import single_blas_thread
 
@@ -39,7 +30,7 @@ class FRS3VM(StochasticS3VM):
 
     with both sums as means: the weight of a single row is ``C/n_l`` or ``C*/n_u``.
 
-    Features are made anew in every pass, a batch at a time: time is O(p n_u m d) for p passes,
+    Features are made anew in every pass, a batch at a time: time is O(b m d T) for T iterations,
     memory O(m (b + n_l)); only the features of the labelled rows are kept. What it cannot do is get
     better with more rows than m features can tell apart: the error of the kernel falls like
     ``1 / sqrt(m)``.
@@ -47,11 +38,13 @@ class FRS3VM(StochasticS3VM):
     Parameters
     ----------
     C : float
-        Weight of the mean hinge loss of the labelled rows, > 0.
+        Weight of the mean hinge loss of the labelled rows, > 0. scikit-learn's `SVC` weighs the
+        sum: its C is ``C / n_l``.
     sigma : float
-        Kernel parameter, > 0.
+        Kernel parameter, > 0. The default suits features in [0, 1].
     C_star : float, optional
-        Weight C* of the mean loss of the unlabelled rows; default the paper's ``C n_l / n_u``.
+        Weight C* of the mean loss of the unlabelled rows, >= 0; default the paper's
+        ``C n_l / n_u``.
     loss : {"shg", "sshg", "ramp", "da"}
         Loss u of the unlabelled rows, as in `TSGS3VM`.
     ramp_s : float
@@ -60,15 +53,19 @@ class FRS3VM(StochasticS3VM):
         Constant step, in (0, 1].
     batch_size : int
         Rows b of each of the three batches.
-    n_features : int, optional
-        Random frequencies m (each is a cosine and a sine); default ``ceil(sqrt(n))`` for n labelled
-        and unlabelled rows.
+    n_features : int or None
+        Random frequencies m (each is a cosine and a sine). None is the paper's ``ceil(sqrt(n))``
+        for n labelled and unlabelled rows, too few to tell some hundred rows apart.
+    n_iterations : int or None
+        Iterations T; None are those of ``n_passes``.
     n_passes : int
-        Passes over the unlabelled rows.
+        Passes over the unlabelled rows, the paper's 10; only used where ``n_iterations`` is None.
     max_memory : float, optional
         Limit in GiB; None is 80% of the memory that is available.
     random_state : int
         Seed of the frequencies and of the draws, in 0..2^64-1.
+    unlabeled_label : int, float or str
+        What `fit` without ``X_unlabeled`` takes for "has no label".
 
     Attributes
     ----------
@@ -76,6 +73,8 @@ class FRS3VM(StochasticS3VM):
         Seed and coefficients of its one block.
     n_iter_ : int
         Iterations made.
+    classes_ : ndarray of shape (2,)
+        The labels, the larger and positive one last.
     n_features_in_ : int
         Columns of the training rows.
 
@@ -92,37 +91,27 @@ class FRS3VM(StochasticS3VM):
     >>> X = rng.normal(size=(40, 2)) + np.repeat([[0], [2]], 20, axis=0)
     >>> y = np.repeat([-1, 1], 20)
     >>> X_unlabeled = rng.normal(size=(5000, 2)) + rng.integers(0, 2, (5000, 1)) * 2
-    >>> model = FRS3VM(C=100, sigma=0.5, n_features=64).fit(X, y, X_unlabeled)
-    >>> bool(np.mean((model.decision_function(X) > 0) == (y > 0)) > 0.8)
+    >>> model = FRS3VM(sigma=0.5, n_features=64).fit(X, y, X_unlabeled)
+    >>> model.score(X, y) > 0.8
     True
     """
 
-    C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
-    C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
-    loss: Annotated[Literal["shg", "sshg", "ramp", "da"], PER_MODEL]
-    ramp_s: Annotated[float, Range(-1, 0, open_low=True), PER_MODEL]
-    step: Annotated[float, Range(0, 1, open_low=True), PER_MODEL]
-    batch_size: Annotated[int, COUNT]
-    n_features: Annotated[int | None, COUNT]
-    max_memory: Annotated[float | None, POSITIVE]
-    random_state: Annotated[int, SEED]
-    n_passes: Annotated[int, COUNT]
-
     def __init__(
         self,
-        C: float = 1.0,
-        sigma: float = 1.0,
+        C: float = 100.0,
+        sigma: float = 0.3,
         *,
         C_star: float | None = None,
         loss: Literal["shg", "sshg", "ramp", "da"] = "shg",
         ramp_s: float = 0.0,
-        step: float = 0.1,
+        step: float = 0.01,
         batch_size: int = 256,
-        n_features: int | None = None,
+        n_features: int | None = 500,
+        n_iterations: int | None = 500,
         n_passes: int = 10,
         max_memory: float | None = None,
         random_state: int = 0,
+        unlabeled_label: int | float | str = -1,
     ) -> None:
         self.C = C
         self.sigma = sigma
@@ -132,41 +121,31 @@ class FRS3VM(StochasticS3VM):
         self.step = step
         self.batch_size = batch_size
         self.n_features = n_features
+        self.n_iterations = n_iterations
         self.n_passes = n_passes
         self.max_memory = max_memory
         self.random_state = random_state
+        self.unlabeled_label = unlabeled_label
 
-    def memory_needed(
-        self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
-    ) -> int:
-        """Return the bytes of the features of a batch and of the labelled rows, and of models."""
-        m = self._n_frequencies(n_labeled, n_unlabeled)
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
+    ) -> Cost:
+        """Return what the features of batches and labelled rows take; see the base class."""
+        features = self._features(n_labeled + n_unlabeled)
+        m, b, T = features.n_frequencies, int(self.batch_size), self._iterations(n_unlabeled)
         rows = 4 * n_inputs * (n_labeled + sizes.rows_at_once(n_inputs, n_models))
-        features = 8 * m * (n_labeled + self.batch_size)
-        return rows + features + 4 * m * n_inputs + 3 * 8 * m * n_models
-
-    def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
-        """Return about the operations of training; see the base class."""
-        m, T = self._n_frequencies(n_labeled, n_unlabeled), self._iterations(n_unlabeled)
-        features = T * self.batch_size * m * (2 * n_inputs + FUNCTION_FLOPS)
+        held = 8 * m * (n_labeled + b)
         # values and gradients: the features of all rows of an iteration times the models, twice
-        return features + T * (self.batch_size + n_labeled) * m * 8 * n_models
-
-    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations of the features of all rows; see the base class."""
-        features = float(n_rows) * self._n_frequencies(n_labeled, n_unlabeled)
-        return features * (2 * n_inputs + FUNCTION_FLOPS + 4)
+        products = T * (b + n_labeled) * m * 8 * n_models
+        return Cost(
+            flops=T * b * features.row_flops(n_inputs) + products,
+            memory=rows + held + 4 * m * n_inputs + 3 * 8 * m * n_models,
+            flops_per_row=features.row_flops(n_inputs) + 4.0 * m,
+        )
 
     def _train(self, problem: Problem) -> list[DSGModel]:
         with single_blas_thread(), np.errstate(all="ignore"):
             return [_descend(problem)]
-
-    def _iterations(self, n_unlabeled: int) -> int:
-        return int(self.n_passes) * -(-n_unlabeled // self.batch_size)
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        check_count(1, n_passes=self.n_passes)
 
 
 def _descend(problem: Problem) -> DSGModel:
@@ -174,9 +153,10 @@ def _descend(problem: Problem) -> DSGModel:
 
     The coefficients are those of features without their factor ``sqrt(1/m)``.
     """
-    p = problem
-    W = p.features.half_turns(0, 1, p.n_inputs)[0]
-    coefficients = np.zeros((2 * p.features.n_frequencies, p.n_models), np.float32)
+    p, features = problem, problem.features
+    assert isinstance(features, FourierFeatures)
+    W = features.half_turns(0, 1, p.n_inputs)[0]
+    coefficients = np.zeros((features.width, p.n_models), np.float32)
     labeled = cos_sin(read_rows(p.tables[0], slice(None)), W)
     length = max(1, sizes.rows_at_once(p.n_inputs, p.n_models) // p.batch_size)
     for first in range(0, p.n_iterations, length):
@@ -188,7 +168,7 @@ def _descend(problem: Problem) -> DSGModel:
             gradient = _gradient(p, labeled, rows, cos_sin(X[k], W), coefficients)
             eta, decay = p.step(first + k + 1)
             coefficients *= decay.astype(np.float32)
-            coefficients -= gradient * (eta / p.features.n_frequencies).astype(np.float32)
+            coefficients -= gradient * (eta / features.n_frequencies).astype(np.float32)
         report((first + count) / p.n_iterations)
     return DSGModel(p.features, coefficients[None], p.n_inputs)
 

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.svm import SVC
 
-from dsgkit.kernels.gaussian import expansion_memory, gaussian_gram
+from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.kernels.gaussian import expansion_flops, expansion_memory, gaussian_gram
 from dsgkit.progress import report
-from dsgkit.solvers.base import FUNCTION_FLOPS, expansion_flops
-from dsgkit.solvers.inputs import check_count
-from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, Smoother
+from dsgkit.solvers.parameters import COUNT, Range
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
 
 FIRST_SHARE = 1e-5
@@ -64,10 +63,10 @@ class S3VMLight(KernelS3VM):
     ``1/2 ||f||^2 + C/n_labeled sum_l max(0, 1 - y_l (f(x_l) + b))
     + C*/n_unlabeled sum_u w(z_u) max(0, 1 - z_u (f(x_u) + b))``,
 
-    where p is the share of positives among the labelled rows, ``w(-1) = 1`` and
-    ``w(+1) = (1-p)/p``. With p = 1/2, and where labels are the signs of the values, the last term
-    is the mean symmetric hinge ``C* mean max(0, 1 - |f + b|)``: the objective of the other S3VMs
-    with an intercept and a balance of the classes. ``svm_learn -c c`` is ``C = c n_labeled`` with
+    where p is ``positive_share``, ``w(-1) = 1`` and ``w(+1) = (1-p)/p``. With p = 1/2, and where
+    labels are the signs of the values, the last term is the mean symmetric hinge
+    ``C* mean max(0, 1 - |f + b|)``: the objective of the other S3VMs with an intercept and a
+    balance of the classes. ``svm_learn -c c`` is ``C = c n_labeled`` with
     ``C_star = c n_unlabeled``; other ratios take its cost factors of single rows.
 
     A machine trained on the labelled rows gives the top rows the positive label. The unlabelled
@@ -87,17 +86,24 @@ class S3VMLight(KernelS3VM):
     Parameters
     ----------
     C : float
-        Weight of the mean loss of the labelled rows.
+        Weight of the mean hinge loss of the labelled rows, > 0. scikit-learn's `SVC` weighs the
+        sum: its C is ``C / n_l``.
     sigma : float
-        Parameter of the kernel.
+        Kernel parameter, > 0. The default suits features in [0, 1].
     C_star : float or None
-        Weight C* of the mean loss of the unlabelled rows; None is ``C n_labeled / n_unlabeled``.
+        Weight C* of the mean loss of the unlabelled rows, >= 0; None is the paper's
+        ``C n_l / n_u``.
+    positive_share : float or None
+        Share p of the unlabelled rows that get the positive label, between 0 and 1 (``svm_learn
+        -p``); None is the share of positives among the labelled rows.
     pairs_per_switch : int or None
         Pairs that switch labels before the machine is trained again: 1 is SVMlight's way; with
         None, all that lie the wrong way, fewer machines are trained. Either ends where no pair is
         left to switch, though not necessarily with the same labels.
     max_memory : float or None
         Limit in GiB; None is 80% of the memory that is available.
+    unlabeled_label : int, float or str
+        What `fit` without ``X_unlabeled`` takes for "has no label".
 
     Attributes
     ----------
@@ -113,6 +119,8 @@ class S3VMLight(KernelS3VM):
         Machines trained on all rows.
     n_switches_ : int
         Pairs whose labels were switched.
+    classes_ : ndarray of shape (2,)
+        The labels, the larger and positive one last.
     n_features_in_ : int
         Columns of the training rows.
 
@@ -124,61 +132,54 @@ class S3VMLight(KernelS3VM):
     Examples
     --------
     >>> import numpy as np
+    >>> from dsgkit import S3VMLight
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(220, 2)) + np.repeat([[2, 0], [-2, 0]], 110, axis=0)
     >>> y = np.repeat([1, -1], 110)
     >>> labeled = np.arange(0, 220, 11)
     >>> unlabeled = np.setdiff1d(np.arange(220), labeled)
-    >>> model = S3VMLight(C=100.0, sigma=0.5).fit(X[labeled], y[labeled], X[unlabeled])
+    >>> model = S3VMLight(sigma=0.5).fit(X[labeled], y[labeled], X[unlabeled])
     >>> bool(np.mean(model.transduction_ == y[unlabeled]) > 0.95)
     True
     """
 
-    C: Annotated[float, POSITIVE, Smoother("smaller")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
-    C_star: Annotated[float | None, NOT_NEGATIVE]
+    positive_share: Annotated[float | None, Range(0, 1, open_low=True, open_high=True)]
     pairs_per_switch: Annotated[int | None, COUNT]
-    max_memory: Annotated[float | None, POSITIVE]
 
     def __init__(
         self,
-        C: float = 1.0,
-        sigma: float = 1.0,
+        C: float = 100.0,
+        sigma: float = 0.3,
         *,
         C_star: float | None = None,
+        positive_share: float | None = None,
         pairs_per_switch: int | None = 1,
         max_memory: float | None = None,
+        unlabeled_label: int | float | str = -1,
     ) -> None:
         self.C = C
         self.sigma = sigma
         self.C_star = C_star
+        self.positive_share = positive_share
         self.pairs_per_switch = pairs_per_switch
         self.max_memory = max_memory
+        self.unlabeled_label = unlabeled_label
 
-    def memory_needed(
-        self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1
-    ) -> int:
-        """Return the bytes of the kernel matrix and what belongs to it; see the base class."""
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
+    ) -> Cost:
+        """Return what the kernel matrix and the usual trainings take; see the base class."""
         n = n_labeled + n_unlabeled
-        cache = min(LIBSVM_CACHE, 4 * n**2)
-        return max(8 * n * (n + 4 * n_inputs + 30) + cache, expansion_memory(n, n_inputs))
-
-    def flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int, *, n_models: int = 1) -> float:
-        """Return about the operations of the usual number of trainings; see the base class."""
-        pairs = float(n_labeled + n_unlabeled) ** 2
         gram = 2 * n_inputs + FUNCTION_FLOPS  # of which one half is computed, in double precision
-        return n_models * pairs * (gram + USUAL_TRAININGS * FLOPS_PER_PAIR)
+        cache = min(LIBSVM_CACHE, 4 * n**2)
+        matrix = 8 * n * (n + 4 * n_inputs + 30)
+        return Cost(
+            flops=n_models * float(n) ** 2 * (gram + USUAL_TRAININGS * FLOPS_PER_PAIR),
+            memory=max(matrix + cache, expansion_memory(n, n_inputs)),
+            flops_per_row=expansion_flops(n, n_inputs),
+        )
 
-    def predict_flops(self, n_rows: int, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations if every row is a support vector; see the base class."""
-        return expansion_flops(n_rows, n_labeled + n_unlabeled, n_inputs)
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        if self.pairs_per_switch is not None:
-            check_count(1, pairs_per_switch=self.pairs_per_switch)
-
-    def _fit_checked(self, X: Any, y: Array, X_unlabeled: Any) -> None:
+    def _solve(self, X: Any, y: Array, X_unlabeled: Any) -> None:
         rows = np.concatenate([X[:], X_unlabeled[:]]).astype(np.float64, copy=False)
         gram = gaussian_gram(rows, rows, self.sigma)
         search = _LabelSwitching(
@@ -186,6 +187,7 @@ class S3VMLight(KernelS3VM):
             y,
             C=self.C,
             C_star=self._unlabeled_weight(len(y), len(X_unlabeled)),
+            positive_share=self.positive_share,
             most_pairs=self.pairs_per_switch,
         )
         machine = search.run()
@@ -210,19 +212,28 @@ class _LabelSwitching:
         Labels -1 and 1.
     C, C_star : float
         Weights of the two mean losses.
+    positive_share : float or None
+        Of the unlabelled rows; None is that of the labelled ones.
     most_pairs : int or None
         Most pairs that are switched between two trainings.
     """
 
     def __init__(
-        self, gram: Array, y: Array, *, C: float, C_star: float, most_pairs: int | None
+        self,
+        gram: Array,
+        y: Array,
+        *,
+        C: float,
+        C_star: float,
+        positive_share: float | None,
+        most_pairs: int | None,
     ) -> None:
         self._gram = gram
         self._n_labeled = len(y)
         self._cost_labeled = C / len(y)
         self._cost_unlabeled = C_star / (len(gram) - len(y))
-        self._positive_share = float(np.mean(y > 0))
-        self._most_pairs = most_pairs
+        self._positive_share = float(np.mean(y > 0)) if positive_share is None else positive_share
+        self._most_pairs = None if most_pairs is None else int(most_pairs)
         # no value is farther than C + C* from the intercept: below 1 the tolerances go with it
         self._scale = min(1.0, C + C_star)
         self.n_trainings = self.n_switches = 0
@@ -236,7 +247,7 @@ class _LabelSwitching:
 
     def run(self) -> _Machine:
         """Return the last machine; its labels are those of ``labels``."""
-        share = FIRST_SHARE
+        share = FIRST_SHARE if self._cost_unlabeled else 1.0
         while True:
             machine = self._switch_all(share)
             if share == 1:

@@ -126,7 +126,7 @@ def test_the_whole_grid_equals_fits_with_the_same_centres(n_centers):
         for sigma in (0.5, 4.0)
         for eta in np.linspace(-1, 1, 9)
     ]
-    got = model.cv_decision_function(X, y, U, folds, points)
+    got = model.fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U)
     assert 0 < np.isnan(got).any(axis=1).sum() < len(points)
     for row, point in zip(got, points, strict=True):
         for fold in folds:
@@ -147,12 +147,14 @@ def direct_values(model, X, positive, U, fold):
 def test_the_grid_estimates_the_prior_without_the_held_out_rows():
     X, y, U = problem(40, 60)
     folds = folds_of(len(y), 2)
-    estimated = PNUAUC().cv_decision_function(X, y, U, folds, [{"eta": 0.5}, {"eta": 0.1}])
+    estimated = PNUAUC().fit_points(
+        [{"eta": 0.5}, {"eta": 0.1}], folds=folds, X=X, y=y, X_unlabeled=U
+    )
     for fold in folds:
         train = np.setdiff1d(np.arange(len(y)), fold)
         prior = PenL1Prior().estimate(X[train][y[train] > 0], U)
-        given = PNUAUC(prior=prior).cv_decision_function(
-            X, y, U, [fold], [{"eta": 0.5}, {"eta": 0.1}]
+        given = PNUAUC(prior=prior).fit_points(
+            [{"eta": 0.5}, {"eta": 0.1}], folds=[fold], X=X, y=y, X_unlabeled=U
         )
         np.testing.assert_array_equal(estimated[:, fold], given[:, fold])
 
@@ -185,7 +187,9 @@ def test_predicted_memory_is_what_is_allocated(n_centers, n_models):
         if n_models == 1:
             model.fit(X, y, U)
         else:
-            model.cv_decision_function(X, y, U, folds_of(40, 2), [{"lam": 1.0}, {"lam": 2.0}])
+            model.fit_points(
+                [{"lam": 1.0}, {"lam": 2.0}], folds=folds_of(40, 2), X=X, y=y, X_unlabeled=U
+            )
 
     run()
     tracemalloc.start()
@@ -194,7 +198,9 @@ def test_predicted_memory_is_what_is_allocated(n_centers, n_models):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert model.memory_needed(40, 460, 5, n_models=n_models) == pytest.approx(peak, rel=0.2)
+    assert model.cost(5, n_models=n_models, n_labeled=40, n_unlabeled=460).memory == pytest.approx(
+        peak, rel=0.2
+    )
 
 
 def test_a_fit_above_the_limit_is_refused():
@@ -203,20 +209,25 @@ def test_a_fit_above_the_limit_is_refused():
     with pytest.raises(MemoryLimitError, match=r"limit 1\.0 GiB"):
         PNUAUC(prior=0.4, max_memory=1.0).fit(X, y, endless)
     with pytest.raises(MemoryLimitError):
-        PNUAUC(prior=0.4, max_memory=1.0).cv_decision_function(X, y, endless, [np.arange(4)], [{}])
+        PNUAUC(prior=0.4, max_memory=1.0).fit_points(
+            [{}], folds=[np.arange(4)], X=X, y=y, X_unlabeled=endless
+        )
 
 
 @pytest.mark.parametrize(
     ("params", "text"),
     [
-        ({"lam": -1}, "lam must be a number above 0, got -1"),
-        ({"sigma": 0}, "sigma must be a number above 0"),
-        ({"eta": -1.5}, "eta must be a number in -1..1, got -1.5"),
-        ({"prior": 1.0}, "prior must be a number between 0 and 1 or 'penl1', got 1.0"),
+        ({"lam": -1}, "lam must be a number > 0, got -1"),
+        ({"sigma": 0}, "sigma must be a number > 0"),
+        ({"eta": -1.5}, "eta must be a number between -1 and 1, got -1.5"),
+        ({"prior": 1.0}, "prior must be a number strictly between 0 and 1 or 'penl1', got 1.0"),
         ({"prior": "kmm"}, "prior must be .* got 'kmm'"),
-        ({"n_centers": 0}, "n_centers must be an integer of at least 1"),
-        ({"n_centers": 2.5}, "n_centers must be an integer"),
-        ({"random_state": -1}, "random_state must be an integer in 0..2.64-1, got -1"),
+        ({"n_centers": 0}, "n_centers must be a whole number >= 1"),
+        ({"n_centers": 2.5}, "n_centers must be a whole number >= 1 or null, got 2.5"),
+        (
+            {"random_state": -1},
+            "random_state must be a whole number between 0 and 1.84467e.19, got -1",
+        ),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, text):

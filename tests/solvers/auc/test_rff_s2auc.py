@@ -12,7 +12,7 @@ from dsgkit.errors import DataError, MemoryLimitError
 from dsgkit.features import FourierFeatures
 from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
-from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.base import Estimator
 from tests.solvers.brute_force import folds_of, problem, samult_form
 
 SETTINGS = [(0.125, 1.0, 0.4), (8.0, 0.125, 0.0), (1e-2, 8.0, 0.9), (1.0, 2.0, 1.0)]
@@ -89,8 +89,8 @@ def test_the_whole_grid_equals_fit_by_fit(double_precision):
         for gamma in (0, 0.1, 0.5, 1)
     ]
     model = RFFS2AUC(n_features=50)
-    got = model.cv_decision_function(X, y, U, folds, points)
-    expected = PairwiseAUCEstimator.cv_decision_function(model, X, y, U, folds, points)
+    got = model.fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U)
+    expected = Estimator.fit_points(model, points, folds=folds, X=X, y=y, X_unlabeled=U)
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-7)
 
 
@@ -125,7 +125,9 @@ def test_predicted_memory_is_what_is_allocated_however_many_rows(n_unlabeled, n_
         if n_models == 1:
             model.fit(X, y, U)
         else:
-            model.cv_decision_function(X, y, U, folds_of(50, 5), [{"lam": 1.0}, {"lam": 2.0}])
+            model.fit_points(
+                [{"lam": 1.0}, {"lam": 2.0}], folds=folds_of(50, 5), X=X, y=y, X_unlabeled=U
+            )
 
     run()
     tracemalloc.start()
@@ -134,7 +136,7 @@ def test_predicted_memory_is_what_is_allocated_however_many_rows(n_unlabeled, n_
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    needed = model.memory_needed(50, n_unlabeled, 4, n_models=n_models)
+    needed = model.cost(4, n_models=n_models, n_labeled=50, n_unlabeled=n_unlabeled).memory
     assert needed == pytest.approx(peak, rel=0.2)
 
 
@@ -144,17 +146,17 @@ def test_a_fit_above_the_limit_is_refused():
     with pytest.raises(MemoryLimitError, match=r"limit 1\.0 GiB"):
         model.fit(X, y, U)
     with pytest.raises(MemoryLimitError):
-        model.cv_decision_function(X, y, U, [np.arange(4)], [{}])
+        model.fit_points([{}], folds=[np.arange(4)], X=X, y=y, X_unlabeled=U)
 
 
 @pytest.mark.parametrize(
     ("params", "text"),
     [
-        ({"lam": 0.0}, "lam must be a number above 0, got 0.0"),
-        ({"sigma": None}, "sigma must be a number above 0, got None"),
-        ({"gamma": -0.1}, "gamma must be a number in 0..1"),
-        ({"n_features": 0}, "n_features must be an integer of at least 1"),
-        ({"random_state": 0.5}, "random_state must be an integer"),
+        ({"lam": 0.0}, "lam must be a number > 0, got 0.0"),
+        ({"sigma": None}, "sigma must be a number > 0, got null"),
+        ({"gamma": -0.1}, "gamma must be a number between 0 and 1"),
+        ({"n_features": 0}, "n_features must be a whole number >= 1"),
+        ({"random_state": 0.5}, "random_state must be a whole number"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, text):

@@ -17,7 +17,7 @@ from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.kernels.gaussian import gaussian_expansion, gaussian_gram
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
 from dsgkit.solvers.auc.samult import SAMULT
-from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.base import Estimator
 from tests.solvers.brute_force import folds_of, kernel, problem, samult_form
 
 SETTINGS = [(0.125, 1.0, 0.4), (8.0, 0.125, 0.0), (1e-4, 8.0, 0.9), (1.0, 2.0, 1.0)]
@@ -119,14 +119,27 @@ def test_the_whole_grid_equals_fit_by_fit():
         for sigma in (0.5, 4.0)
         for gamma in (0, 0.1, 0.5, 1)
     ]
-    got = SAMULT().cv_decision_function(X, y, U, folds, points)
-    expected = PairwiseAUCEstimator.cv_decision_function(SAMULT(), X, y, U, folds, points)
+    got = SAMULT().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U)
+    expected = Estimator.fit_points(SAMULT(), points, folds=folds, X=X, y=y, X_unlabeled=U)
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("gamma", [0, 0.1, 1])
+def test_the_grid_keeps_the_digits_of_fits_where_lam_is_small(gamma):
+    X, y, U = problem(n_labeled=24, n_unlabeled=40)
+    training = {"folds": folds_of(len(y), 4), "X": X, "y": y, "X_unlabeled": U}
+    points = [{"lam": 2.0**k, "sigma": 4.0, "gamma": gamma} for k in (-15, -20, -25, -30)]
+    got = SAMULT().fit_points(points, **training)
+    expected = Estimator.fit_points(SAMULT(), points, **training)
+    for row, exact, point in zip(got, expected, points, strict=True):
+        # what rounding the kernel's values to 2^-53 does to either
+        atol = 1e-13 / point["lam"] * abs(exact).max()
+        np.testing.assert_allclose(row, exact, rtol=0, atol=atol)
 
 
 def test_rows_outside_of_every_fold_have_no_value():
     X, y, U = problem()
-    values = SAMULT().cv_decision_function(X, y, U, [np.arange(4)], [{}])
+    values = SAMULT().fit_points([{}], folds=[np.arange(4)], X=X, y=y, X_unlabeled=U)
     assert np.isnan(values[0, 4:]).all() and np.isfinite(values[0, :4]).all()
 
 
@@ -134,7 +147,7 @@ def test_rows_outside_of_every_fold_have_no_value():
 def test_predicted_memory_is_what_a_fit_allocates(n_labeled, n_unlabeled, gamma):
     X, y, U = problem(n_labeled, n_unlabeled, 5)
     model = SAMULT(gamma=gamma)
-    assert model.memory_needed(n_labeled, n_unlabeled, 5) == pytest.approx(
+    assert model.cost(5, n_labeled=n_labeled, n_unlabeled=n_unlabeled).memory == pytest.approx(
         peak_of(lambda: model.fit(X, y, U)), rel=0.2
     )
 
@@ -144,8 +157,8 @@ def test_predicted_memory_is_what_a_fit_allocates(n_labeled, n_unlabeled, gamma)
 def test_predicted_memory_covers_prediction(model, n):
     X, y, U = problem(n // 4, 3 * n // 4, 5)
     rows = problem(8, 10_000, 5)[2]
-    needed = model.memory_needed(n // 4, 3 * n // 4, 5)
-    result = 8 * len(rows)
+    needed = model.cost(5, n_labeled=n // 4, n_unlabeled=3 * n // 4).memory
+    result = (8 + 1) * len(rows)  # the values, and whether they are finite
 
     def run():
         model.fit(X, y, U).decision_function(rows)
@@ -156,8 +169,8 @@ def test_predicted_memory_covers_prediction(model, n):
 def test_predicted_memory_of_a_small_model_is_that_of_prediction():
     X, y, U = problem(4, 6, 5)
     model, rows = SAMULT(), problem(8, 10_000, 5)[2]
-    peak = peak_of(lambda: model.fit(X, y, U).decision_function(rows)) - 8 * len(rows)
-    assert model.memory_needed(4, 6, 5) == pytest.approx(peak, rel=0.3)
+    peak = peak_of(lambda: model.fit(X, y, U).decision_function(rows)) - 9 * len(rows)
+    assert model.cost(5, n_labeled=4, n_unlabeled=6).memory == pytest.approx(peak, rel=0.3)
 
 
 def test_a_failed_fit_leaves_the_model_before_it():
@@ -171,9 +184,9 @@ def test_a_failed_fit_leaves_the_model_before_it():
 
 def test_predicted_memory_is_what_a_grid_allocates():
     X, y, U = problem(40, 400, 5)
-    needed = SAMULT().memory_needed(40, 400, 5, n_models=10)
+    needed = SAMULT().cost(5, n_models=10, n_labeled=40, n_unlabeled=400).memory
     folds, points = folds_of(40, 2), [{"lam": 1.0}, {"lam": 2.0}]
-    peak = peak_of(lambda: SAMULT().cv_decision_function(X, y, U, folds, points))
+    peak = peak_of(lambda: SAMULT().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U))
     assert needed == pytest.approx(peak, rel=0.2)
 
 
@@ -196,7 +209,7 @@ def test_a_fit_above_the_limit_is_refused_before_it_allocates():
         with pytest.raises(MemoryLimitError, match=r"needs 745\d\.\d GiB, limit 1\.0 GiB"):
             model.fit(X, y, endless)
         with pytest.raises(MemoryLimitError):
-            model.cv_decision_function(X, y, endless, folds_of(16, 2), [{}])
+            model.fit_points([{}], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=endless)
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
         tracemalloc.stop()
@@ -205,12 +218,12 @@ def test_a_fit_above_the_limit_is_refused_before_it_allocates():
 @pytest.mark.parametrize(
     ("params", "text"),
     [
-        ({"lam": 0}, "lam must be a number above 0, got 0"),
+        ({"lam": 0}, "lam must be a number > 0, got 0"),
         ({"lam": np.nan}, "lam must"),
         ({"lam": "1"}, "lam must"),
-        ({"sigma": -1.0}, "sigma must be a number above 0"),
+        ({"sigma": -1.0}, "sigma must be a number > 0"),
         ({"sigma": np.inf}, "sigma must"),
-        ({"gamma": 1.1}, "gamma must be a number in 0..1, got 1.1"),
+        ({"gamma": 1.1}, "gamma must be a number between 0 and 1, got 1.1"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, text):
@@ -218,7 +231,7 @@ def test_parameters_out_of_range_are_refused(params, text):
     with pytest.raises(DataError, match=text):
         SAMULT(**params).fit(X, y, U)
     with pytest.raises(DataError, match=text):
-        SAMULT().cv_decision_function(X, y, U, folds_of(16, 2), [params])
+        SAMULT().fit_points([params], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U)
 
 
 def test_a_regulariser_below_rounding_is_a_failed_fit():
@@ -229,7 +242,7 @@ def test_a_regulariser_below_rounding_is_a_failed_fit():
 
 def test_rows_that_do_not_fit_together_are_refused():
     X, y, U = problem()
-    with pytest.raises(DataError, match=r"X_unlabeled must have shape \(n, 3\), got \(30, 2\)"):
+    with pytest.raises(DataError, match=r"X_unlabeled has 2 features, .* expecting 3"):
         SAMULT().fit(X, y, U[:, :2])
     with pytest.raises(DataError, match="15 labels, 16 rows"):
         SAMULT().fit(X, y[1:], U)
@@ -237,10 +250,10 @@ def test_rows_that_do_not_fit_together_are_refused():
         SAMULT().fit(X, y, U[:0])
     with pytest.raises(DataError, match="exactly two classes, got 1"):
         SAMULT().fit(X, np.ones(16), U)
-    with pytest.raises(DataError, match=r"X must have shape \(n, 3\)"):
+    with pytest.raises(DataError, match=r"X has 2 features, .* expecting 3"):
         SAMULT().fit(X, y, U).decision_function(U[:, :2])
     with pytest.raises(DataError, match="both classes outside of every fold"):
-        SAMULT().cv_decision_function(X, y, U, [np.flatnonzero(y > 0)], [{}])
+        SAMULT().fit_points([{}], folds=[np.flatnonzero(y > 0)], X=X, y=y, X_unlabeled=U)
     with pytest.raises(NotFittedError):
         SAMULT().decision_function(X)
 
@@ -269,7 +282,7 @@ def test_gram_does_not_depend_on_blocks(monkeypatch):
     whole, square = gaussian_gram(A, B, 2.0, out=out), gaussian_gram(A, A, 2.0)
     assert whole is out
     values = gaussian_expansion(A, B.astype(float), np.arange(140.0), 2.0)
-    monkeypatch.setattr("dsgkit.kernels.BLOCK_ENTRIES", 1)
+    monkeypatch.setattr("dsgkit.kernels.gaussian.BLOCK_ENTRIES", 1)
     np.testing.assert_allclose(gaussian_gram(A, B, 2.0), whole, atol=1e-14)
     np.testing.assert_allclose(gaussian_gram(A, A, 2.0), square, atol=1e-14)
     np.testing.assert_allclose(values, whole @ np.arange(140.0), rtol=1e-12)

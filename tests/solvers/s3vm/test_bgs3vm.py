@@ -75,7 +75,7 @@ def test_it_is_the_descent_row_by_row(n_labeled, n_unlabeled, params, panel, mon
 
 def test_with_budgets_for_all_rows_it_is_plain_kernel_descent():
     X, y, U = problem(20, 50)
-    model = BGS3VM(50.0, C_star=2.0, labeled_budget=20, unlabeled_budget=1.0).fit(X, y, U)
+    model = BGS3VM(50.0, 1.0, C_star=2.0, labeled_budget=20, unlabeled_budget=1.0).fit(X, y, U)
     order = [draw_in_passes(0, k, 0, 50, 1, n)[:, 0] for k, n in ((0, 20), (1, 50))]
     rows = np.vstack([X, U])
     K, f = kernel(rows, rows, 1.0), np.zeros(70)  # the values at all rows
@@ -93,7 +93,7 @@ def test_with_budgets_for_all_rows_it_is_plain_kernel_descent():
 @pytest.mark.parametrize(("labeled", "share", "most"), [(6, 0.25, (6, 50)), (1, 0.003, (1, 1))])
 def test_budgets_are_kept_and_used(labeled, share, most):
     X, y, U = problem(40, 200)
-    model = BGS3VM(1.0, labeled_budget=labeled, unlabeled_budget=share).fit(X, y, U)
+    model = BGS3VM(1.0, 1.0, labeled_budget=labeled, unlabeled_budget=share).fit(X, y, U)
     np.testing.assert_array_equal(model.n_support_, most)
     assert len(model.centers_) == len(model.coef_) == sum(most)
     rows = {tuple(row) for row in np.vstack([X, U]).astype(np.float64)}
@@ -127,15 +127,6 @@ def test_it_learns_two_clouds():
     assert model.n_iter_ == 2000 and model.intercept_ == 0
 
 
-def test_any_two_labels_and_lazy_rows_give_the_same_model():
-    X, y, U = problem(16, 60)
-    expected = BGS3VM(10.0).fit(X, y, U).decision_function(U)
-    zero_one = BGS3VM(10.0).fit(X, (y > 0).astype(int), U).decision_function(U)
-    lazy = BGS3VM(10.0).fit(Rows(X), y, Rows(U)).decision_function(Rows(U))
-    np.testing.assert_array_equal(zero_one, expected)
-    np.testing.assert_array_equal(lazy, expected)
-
-
 @pytest.mark.parametrize(
     ("n_unlabeled", "n_inputs", "share"),
     [(1000, 20, 0.2), (4000, 5, 0.2), (2000, 200, 0.2), (20_000, 20, 0.005)],
@@ -143,7 +134,7 @@ def test_any_two_labels_and_lazy_rows_give_the_same_model():
 def test_predicted_memory_is_what_is_allocated(n_unlabeled, n_inputs, share):
     X, y, U = problem(100, n_unlabeled, n_inputs)
     model = BGS3VM(10.0, unlabeled_budget=share)
-    needed = model.memory_needed(100, n_unlabeled, n_inputs)
+    needed = model.cost(n_inputs, n_labeled=100, n_unlabeled=n_unlabeled).memory
     model.fit(X, y, U)  # compiles
     tracemalloc.start()
     try:
@@ -156,7 +147,7 @@ def test_predicted_memory_is_what_is_allocated(n_unlabeled, n_inputs, share):
 
 def test_memory_is_that_of_the_budgets_not_of_all_pairs():
     # 200,100 support vectors of 50 inputs, and 64 MiB of kernel values
-    assert BGS3VM().memory_needed(200, 10**6, 50) < 5 * 8 * 200_100 * 50 + 2**27
+    assert BGS3VM().cost(50, n_labeled=200, n_unlabeled=10**6).memory < 5 * 8 * 200_100 * 50 + 2**27
     X, y, _ = problem()
     endless = Rows(np.broadcast_to(X[:1], (10**9, 3)))
     with pytest.raises(MemoryLimitError):
@@ -166,12 +157,12 @@ def test_memory_is_that_of_the_budgets_not_of_all_pairs():
 @pytest.mark.parametrize(
     ("params", "text"),
     [
-        ({"C": 0}, "C must be a number above 0, got 0"),
-        ({"sigma": np.inf}, "sigma must be a number above 0"),
-        ({"C_star": -1}, "C_star must be a number above 0"),
-        ({"labeled_budget": 0}, "labeled_budget must be an integer of at least 1, got 0"),
-        ({"unlabeled_budget": 1.5}, "unlabeled_budget must be a number in 0..1, got 1.5"),
-        ({"random_state": -1}, "random_state must be an integer"),
+        ({"C": 0}, "C must be a number > 0, got 0"),
+        ({"sigma": np.inf}, "sigma must be a number > 0"),
+        ({"C_star": -1}, "C_star must be a number >= 0 or null"),
+        ({"labeled_budget": 0}, "labeled_budget must be a whole number >= 1, got 0"),
+        ({"unlabeled_budget": 1.5}, "unlabeled_budget must be a number between 0 and 1, got 1.5"),
+        ({"random_state": -1}, "random_state must be a whole number between 0 and"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, text):

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import hashlib
 import lzma
+import math
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -13,7 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
-from dsgkit.data.locate import Source
+import numpy as np
+
+from dsgkit.data.find import FoundFile
 from dsgkit.errors import DataError
 
 CHUNK_BYTES = 32 * 2**20
@@ -24,6 +27,7 @@ _OPENERS: dict[str, Callable[..., Any]] = {
     ".bz2": bz2.open,
     ".gz": gzip.open,
 }
+_LARGEST = float(np.finfo(np.float32).max)
 _DAMAGED = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
 
 
@@ -48,7 +52,7 @@ class LineReader:
 
     Parameters
     ----------
-    source : Source
+    source : FoundFile
         The file, plain or compressed.
 
     Attributes
@@ -57,7 +61,7 @@ class LineReader:
         Digest of all bytes read so far; of the whole uncompressed file after the last chunk.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: FoundFile) -> None:
         self.source = source
         self.sha256 = hashlib.sha256()
 
@@ -86,7 +90,7 @@ class LineReader:
 
 
 @contextmanager
-def _open(source: Source) -> Iterator[IO[bytes]]:
+def _open(source: FoundFile) -> Iterator[IO[bytes]]:
     if source.member is None:
         opener = _OPENERS.get(source.path.suffix, open)
         with opener(source.path, "rb") as stream:
@@ -99,7 +103,7 @@ def _open(source: Source) -> Iterator[IO[bytes]]:
             yield file
 
 
-def _member(archive: zipfile.ZipFile, source: Source) -> str:
+def _member(archive: zipfile.ZipFile, source: FoundFile) -> str:
     """Return the full name of the member, which may lie in folders of the archive."""
     for name in archive.namelist():
         if name.rpartition("/")[2] == source.member and "__MACOSX" not in name:
@@ -107,7 +111,7 @@ def _member(archive: zipfile.ZipFile, source: Source) -> str:
     raise DataError(f"{source.path}: the archive holds no file {source.member}")
 
 
-def checksum(source: Source) -> str:
+def checksum(source: FoundFile) -> str:
     """Return the SHA-256 of the uncompressed content."""
     reader = LineReader(source)
     for _ in reader:
@@ -115,7 +119,7 @@ def checksum(source: Source) -> str:
     return reader.sha256.hexdigest()
 
 
-def check_sha256(source: Source, actual: str) -> None:
+def check_sha256(source: FoundFile, actual: str) -> None:
     """Compare a checksum with the registered one.
 
     Raises
@@ -130,3 +134,16 @@ def check_sha256(source: Source, actual: str) -> None:
             "is registered; replace the file (one of your own goes in by `path:` under its own "
             "name)"
         )
+
+
+def number_problem(text: str) -> str | None:
+    """Return what keeps a field from being a finite float32, None if nothing does."""
+    if not text:
+        return "empty field"
+    try:
+        value = float(text)
+    except ValueError:
+        return f"{text!r} is not a number"
+    if not math.isfinite(value):
+        return f"{text!r} is not finite"
+    return f"{text!r} is too large for float32" if abs(value) > _LARGEST else None

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsgkit.data.registry import DataFile, DatasetInfo
+from dsgkit.data.catalogue import DataFile, DatasetInfo
 
 SUFFIXES = ("", ".xz", ".bz2", ".gz")
 """Endings of the containers that are read: plain text and three compressions."""
 
 
 @dataclass(frozen=True)
-class Source:
+class FoundFile:
     """A data file that was found.
 
     Attributes
@@ -65,7 +65,7 @@ def data_folder() -> Path | None:
     return Path(folder).expanduser().absolute() if folder else None
 
 
-def find(info: DatasetInfo, file: DataFile) -> Source | None:
+def find(info: DatasetInfo, file: DataFile) -> FoundFile | None:
     """Return the file if it is on this machine.
 
     Parameters
@@ -77,7 +77,7 @@ def find(info: DatasetInfo, file: DataFile) -> Source | None:
     """
     candidates = iter([Path(file.name)]) if info.local else _candidates(info, file)
     path = next((path for path in candidates if path.is_file()), None)
-    return None if path is None else Source(file, path)
+    return None if path is None else FoundFile(file, path)
 
 
 def _candidates(info: DatasetInfo, file: DataFile) -> Iterator[Path]:

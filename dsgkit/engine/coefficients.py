@@ -13,7 +13,7 @@ PART = 32
 """Blocks that are allocated, and given back, together."""
 
 
-class Blocks:
+class Coefficients:
     """Coefficients of one block per iteration for G models, up to one scale per model.
 
     Where steps do not decrease, the weight of early blocks decays geometrically: blocks that
@@ -21,8 +21,8 @@ class Blocks:
 
     Parameters
     ----------
-    n_features, n_models : int
-        Sizes 2m and G.
+    width, n_models : int
+        Features of a block, and G.
 
     Attributes
     ----------
@@ -32,16 +32,16 @@ class Blocks:
         Number of the next block.
     """
 
-    def __init__(self, n_features: int, n_models: int) -> None:
+    def __init__(self, width: int, n_models: int) -> None:
         self.first = 0
         self.last = 0
-        self._shape = (PART, n_features, n_models)
+        self._shape = (PART, width, n_models)
         self._parts: list[NDArray[np.float32]] = []
         self._dropped = 0  # blocks of parts that are gone
         self._magnitudes = np.empty((0, n_models))
 
     def append(self, coefficients: NDArray[np.float32]) -> None:
-        """Add the block of the next iteration, shape (2m, G)."""
+        """Add the block of the next iteration, shape (width, G)."""
         if self.last == self._dropped + PART * len(self._parts):
             self._parts.append(np.empty(self._shape, np.float32))
             self._magnitudes = np.vstack([self._magnitudes, np.zeros((PART, self._shape[2]))])
@@ -50,7 +50,7 @@ class Blocks:
         self.last += 1
 
     def kept(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """Give runs of kept blocks: the first's number and coefficients (n, 2m, G), as a view."""
+        """Give runs of kept blocks: the first's number and a view of shape (n, width, G)."""
         for k, part in enumerate(self._parts):
             start = self._dropped + k * PART
             first, last = max(self.first, start), min(self.last, start + PART)
@@ -63,16 +63,26 @@ class Blocks:
         past = self._magnitudes[: self.last]
         past[:, models] = np.where(factor == 0, 0, past[:, models] * np.abs(factor))
 
-    def forget(self) -> None:
-        """Drop the oldest blocks, as far as all that is dropped stays within `FORGOTTEN`.
+    def first_needed(self) -> int:
+        """Return the number of the oldest block that cannot be dropped.
 
-        The share of a model's sum of absolute coefficients that dropped blocks make up can only
-        shrink later: decay acts on all blocks alike, and new blocks add to the sum.
+        All before it together stay within `FORGOTTEN`. The share of a model's sum of absolute
+        coefficients that they make up can only shrink later: decay acts on all blocks alike, and
+        new blocks add to the sum.
         """
         total = np.cumsum(self._magnitudes[: self.last], axis=0)
         needed = (total > FORGOTTEN * total[-1:]).any(axis=1)
-        if needed.any():
-            self.first = int(needed.argmax())
+        return max(self.first, int(needed.argmax())) if needed.any() else self.first
+
+    def forget(self) -> None:
+        """Drop the oldest blocks, as far as `first_needed` allows."""
+        self.first = self.first_needed()
         while self._dropped + PART <= self.first:
             del self._parts[0]
             self._dropped += PART
+
+    def needed(self) -> tuple[int, NDArray[np.float32]]:
+        """Return the number of the first block that is needed, and a copy from it on."""
+        first = self.first_needed()
+        parts = [part[max(0, first - start) :] for start, part in self.kept()]
+        return first, np.concatenate(parts)

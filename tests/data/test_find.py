@@ -4,10 +4,11 @@ from pathlib import Path
 import pooch
 import pytest
 
-from dsgkit.data import locate, registry
+from dsgkit.data import find as finding
+from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
 from dsgkit.data.datasets import load_dataset, obtain, resolve
-from dsgkit.data.locate import find
-from dsgkit.data.registry import DATASETS, DataFile, DatasetInfo, get
+from dsgkit.data.find import find
+from dsgkit.data.targets import Binary
 from dsgkit.errors import DataError, MissingDataError
 from tests.data.conftest import make_spec
 
@@ -15,7 +16,7 @@ SUFFIXED = ["plain", "plain.xz", "plain.bz2", "plain.gz"]
 
 
 def made(*files):
-    return DatasetInfo("made", "", "libsvm", files, None, None, None, folder="folder")
+    return DatasetInfo("made", "", "libsvm", files, folder="folder")
 
 
 def touch(path):
@@ -98,51 +99,9 @@ def test_a_missing_local_file_is_named(tmp_path):
 
 
 def test_the_cache_is_the_platforms_unless_set(monkeypatch, tmp_path):
-    assert locate.cache_folder() == tmp_path / "cache"
+    assert finding.cache_folder() == tmp_path / "cache"
     monkeypatch.delenv("DSGKIT_CACHE")
-    assert locate.cache_folder() == Path(pooch.os_cache("dsgkit"))
-
-
-def test_the_papers_datasets_are_registered():
-    shapes = {
-        "codrna": (59_535, 8),
-        "ijcnn1": (49_990, 22),
-        "susy": (5_000_000, 18),
-        "covtype": (581_012, 54),
-        "higgs": (11_000_000, 28),
-        "skin": (245_057, 3),
-        "dota2": (92_650, 116),
-        "unclonable": (6_000_000, 128),
-    }
-    assert {n: (d.n_rows, d.n_features) for n, d in DATASETS.items() if n in shapes} == shapes
-
-
-@pytest.mark.parametrize("info", DATASETS.values(), ids=lambda d: d.name)
-def test_registered_datasets_are_complete_and_consistent(info):
-    assert info.homepage.startswith("https://") and info.licence and info.citation
-    assert info.positive and info.negative and not set(info.positive) & set(info.negative)
-    train = [f for f in info.files if f.part == "train"]
-    if info.loader != "bundled":
-        assert sum(f.n_rows for f in train) == info.n_rows
-        assert info.folder
-    for file in info.files:
-        assert file.url is None or file.url.endswith("/" + file.name)
-        assert file.sha256 is None or len(bytes.fromhex(file.sha256)) == 32
-
-
-def test_label_mappings_in_words():
-    assert get("covtype").labels == "2 is +1, 1 -1"
-    assert get("digits").labels == "even is +1, odd -1"
-    assert made().labels == "the larger label is +1, the smaller -1"
-    positive = resolve(make_spec(path="x", loader="libsvm", positive=[3, "4"]))
-    assert positive.labels == "3 or 4 is +1, the rest -1"
-
-
-def test_an_unknown_name_brings_the_nearest():
-    with pytest.raises(DataError, match=r"unknown dataset 'cod-rna' \(did you mean 'codrna'\?\)"):
-        get("cod-rna")
-    with pytest.raises(DataError, match="unknown dataset 'qqq'; known: breast_cancer, codrna"):
-        get("qqq")
+    assert finding.cache_folder() == Path(pooch.os_cache("dsgkit"))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +109,7 @@ def test_an_unknown_name_brings_the_nearest():
     [
         ({}, "say `name` .* or `path`"),
         ({"name": "skin", "loader": "libsvm"}, "read by loader 'delimited', not 'libsvm'"),
-        ({"name": "skin", "positive": [2]}, "skin is registered: `positive` is for files"),
+        ({"name": "skin", "n_features": 2}, "skin is registered: `n_features` is for files"),
         ({"name": "skin", "path": "x", "loader": "libsvm"}, "'skin' is a registered dataset"),
         ({"path": "x"}, "say `loader: libsvm` or"),
         ({"path": "x", "loader": "bundled"}, "say `loader: libsvm` or"),
@@ -161,5 +120,11 @@ def test_specs_that_contradict_themselves(settings, text):
         resolve(make_spec(**settings))
 
 
+def test_positive_labels_may_be_named_for_a_registered_dataset():
+    info = resolve(make_spec(name="covtype_20k", positive=[3]))
+    assert info.target == Binary((3,)) != get("covtype_20k").target
+    assert replace(info, target=get("covtype_20k").target) == get("covtype_20k")
+
+
 def test_a_loader_may_be_repeated_for_a_registered_dataset():
-    assert resolve(make_spec(name="skin", loader="delimited")) is registry.DATASETS["skin"]
+    assert resolve(make_spec(name="skin", loader="delimited")) is DATASETS["skin"]

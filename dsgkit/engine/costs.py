@@ -1,0 +1,101 @@
+"""What a run of the engine takes, from its sizes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dsgkit.costs import Cost
+from dsgkit.engine import sizes
+from dsgkit.features.blocks import FeatureBlocks
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """What costs depend on of a table and of the sources that draw from it.
+
+    Attributes
+    ----------
+    n_rows : int
+    in_pools : bool
+        Whether they draw from pools of rows: the table is then always resident.
+    n_sources : int
+        How many batches are drawn from the table per iteration.
+    """
+
+    n_rows: int
+    in_pools: bool = False
+    n_sources: int = 1
+
+
+def training_cost(
+    features: FeatureBlocks,
+    n_inputs: int,
+    tables: Sequence[TableSize],
+    *,
+    batch_size: int,
+    n_iterations: int,
+    n_models: int = 1,
+    remembered: int | None = None,
+    result: Literal["model", "models", "values"] = "model",
+) -> Cost:
+    """Return about what a run takes in time and memory.
+
+    Parameters
+    ----------
+    features : FeatureBlocks
+        Those of the run; no feature is drawn.
+    n_inputs : int
+    tables : sequence of TableSize
+    batch_size, n_iterations, n_models : int
+    remembered : int, optional
+        After how many iterations the steps of one model have forgotten a block, as
+        `sizes.remembered` says of a constant step; None: never. Several models are taken to keep
+        all blocks in training: the smallest of their steps decides.
+    result : {"model", "models", "values"}
+        What is trained for, by `train`, `train_in_passes` or `train_values`.
+
+    Returns
+    -------
+    Cost
+        Operations of all models, bytes of coefficients, values and resident rows (these twice; no
+        block forgotten), and operations of evaluating one model at one row.
+    """
+    T = n_iterations
+    n_left = T if remembered is None else min(T, remembered)
+    resident, streamed = _shares(tables, n_inputs, batch_size, T)
+    per_row = features.row_flops(n_inputs)
+    evaluations = T * resident + streamed * _met(T, n_left if n_models == 1 else T)
+    n_blocks = 0 if result == "values" and not streamed else T
+    rows = 8 * n_inputs * (resident + sizes.ROWS_AT_ONCE)
+    per_model = sizes.model_bytes(n_blocks, features.width, resident)
+    in_pass = n_models if result == "model" else min(n_models, sizes.models_at_once(per_model))
+    finished = 4 * features.width * n_blocks * n_models if result == "models" else 0
+    return Cost(
+        flops=evaluations * (per_row + 2.0 * features.width * n_models),
+        memory=rows + per_model * in_pass + finished,
+        flops_per_row=n_left * (per_row + 2.0 * features.width),
+    )
+
+
+def _shares(
+    tables: Sequence[TableSize], n_inputs: int, batch_size: int, n_iterations: int
+) -> tuple[int, int]:
+    """Return the rows of resident tables, and the rows drawn per iteration from streamed ones."""
+    resident = streamed = 0
+    for table in tables:
+        n_drawn = table.n_sources * batch_size
+        if table.in_pools or sizes.kept_resident(table.n_rows, n_inputs, n_drawn, n_iterations):
+            resident += table.n_rows
+        else:
+            streamed += n_drawn
+    return resident, streamed
+
+
+def _met(n_iterations: int, n_kept: int) -> float:
+    """Return on how many blocks all rows are evaluated that are drawn one per iteration.
+
+    The row of iteration t meets the t blocks before it, and no more than are kept.
+    """
+    return n_kept * (n_iterations - n_kept / 2)

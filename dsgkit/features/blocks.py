@@ -1,0 +1,107 @@
+"""What the engine needs of random features."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class BlockSums(Protocol):
+    """Sums of random features over blocks, and over rows.
+
+    Block t of a kernel's features is ``phi_t(x) = sqrt(1/m) psi_t(x)`` with
+    ``E <phi_t(x), phi_t(x')> = k(x, x')``; the factor is whatever the kind of features needs.
+    Coefficients are those of ``psi_t``: they hold two such factors, the one of the features that
+    they were correlated with and the one of the features that they are going to meet.
+    """
+
+    def add(
+        self,
+        X: NDArray[np.float32],
+        first: int,
+        coefficients: NDArray[np.float32],
+        values: NDArray[np.float32],
+    ) -> None:
+        """Add ``sum_t psi_{first + t}(x) coefficients[t]`` to the values at rows x, in place.
+
+        Parameters
+        ----------
+        X : ndarray of float32, shape (n, n_inputs)
+        first : int
+            Number of the first of the blocks.
+        coefficients : ndarray of float32, shape (n_blocks, width, G)
+        values : ndarray of float32, shape (n, G)
+        """
+        ...
+
+    def correlate(
+        self,
+        X: NDArray[np.float32],
+        block: int,
+        C: NDArray[np.float32],
+        factor: NDArray[np.float64],
+    ) -> NDArray[np.float32]:
+        """Return the coefficients of ``factor * sum_i C[i] k(x_i, .)`` by the features of a block.
+
+        Parameters
+        ----------
+        X : ndarray of float32, shape (n, n_inputs)
+        block : int
+        C : ndarray of float32, shape (n, G)
+        factor : ndarray of float64, shape (G,)
+
+        Returns
+        -------
+        ndarray of float32, shape (width, G)
+            ``sum_i psi(x_i) C[i] * factor / m``.
+        """
+        ...
+
+
+class FeatureBlocks(BlockSums, Protocol):
+    """Blocks of random features that a kernel, its parameters and a seed stand for.
+
+    Attributes
+    ----------
+    seed : int
+        Seed of the stream; blocks are numbered from 0.
+    width : int
+        Features of a block.
+    """
+
+    @property
+    def seed(self) -> int: ...  # noqa: D102
+
+    @property
+    def width(self) -> int: ...  # noqa: D102
+
+    def in_order(self, n_inputs: int, n_blocks: int) -> BlockSums:
+        """Return the sums for a run through blocks ``0 .. n_blocks``, one at a time and in order.
+
+        What several blocks can share, such as drawing their random numbers, it does for many at a
+        time. A kind of features without such work returns itself.
+        """
+        ...
+
+    def transform(self, X: Any, block: int) -> NDArray[np.float32]:
+        """Return the features ``phi`` of a block at the rows of ``X``, shape (n, width).
+
+        Parameters
+        ----------
+        X : rows of shape (n, n_inputs)
+        block : int
+        """
+        ...
+
+    def row_flops(self, n_inputs: int) -> float:
+        """Return the operations of making a block's features at one row, as `Cost` counts them."""
+        ...
+
+    def entries(self) -> dict[str, Any]:
+        """Return what a model file says of the features, as `load_features` reads it.
+
+        The entry ``kernel`` is the kernel's name; the width is that of the coefficients.
+        """
+        ...

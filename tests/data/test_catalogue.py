@@ -1,0 +1,105 @@
+"""The catalogue of datasets and how its entries are read."""
+
+import subprocess
+import sys
+
+import pytest
+
+from dsgkit.data.catalogue import DATASETS, get, read_catalogue
+from dsgkit.data.targets import Binary
+from dsgkit.errors import DataError
+
+ENTRY = """
+[shared]
+site = "https://example.org"
+terms = "free of charge"
+
+[made]
+title = "Made"
+loader = "delimited"
+n_features = 2
+target = { positive = [1, "yes"] }
+address = "{site}/files"
+homepage = "{site}"
+licence = "{terms}, see {site}"
+[[made.files]]
+name = "a.csv"
+n_rows = 3
+[[made.files]]
+name = "b.csv"
+n_rows = 4
+[[made.files]]
+name = "c.csv"
+part = "test"
+n_rows = 5
+"""
+
+
+def test_the_papers_datasets_are_registered():
+    shapes = {
+        "codrna": (59_535, 8),
+        "ijcnn1": (49_990, 22),
+        "susy": (5_000_000, 18),
+        "covtype": (581_012, 54),
+        "higgs": (11_000_000, 28),
+        "skin": (245_057, 3),
+        "dota2": (92_650, 116),
+        "unclonable": (6_000_000, 128),
+    }
+    assert {n: (d.n_rows, d.n_features) for n, d in DATASETS.items() if n in shapes} == shapes
+
+
+@pytest.mark.parametrize("info", DATASETS.values(), ids=lambda d: d.name)
+def test_registered_datasets_are_complete_and_consistent(info):
+    assert info.homepage.startswith("https://") and info.licence and info.citation
+    positive, negative = info.target.positive, info.target.negative
+    assert positive and negative and not set(positive) & set(negative)
+    assert (info.loader == "bundled") == (info.function is not None) == (not info.files)
+    assert info.n_rows and info.n_features and info.folder
+    for file in info.files:
+        assert file.n_rows
+        assert file.url is None or file.url.endswith("/" + file.name)
+        assert file.sha256 is None or len(bytes.fromhex(file.sha256)) == 32
+    for text in (info.title, info.homepage, info.licence, info.citation, info.note):
+        assert text == " ".join(text.split()) and not set("{}") & set(text)
+
+
+def test_an_entry_is_completed():
+    (made,) = read_catalogue(ENTRY).values()
+    assert (made.name, made.folder, made.n_rows) == ("made", "made", 7)
+    assert [file.url for file in made.files] == [
+        f"https://example.org/files/{letter}.csv" for letter in "abc"
+    ]
+    assert made.licence == "free of charge, see https://example.org"
+    assert made.target == Binary((1, "yes"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ("n_features = 2", "n_feature = 2", "n_feature"),
+        ("n_features = 2", "n_features = 'two'", "n_features"),
+        ('loader = "delimited"', 'loader = "csv"', "loader"),
+        ('title = "Made"', "", "title"),
+        ('part = "test"', 'part = "tset"', "part"),
+        ("positive", "positives", "positives"),
+        ("[made]", "[made", "line"),
+    ],
+)
+def test_a_wrong_entry_is_refused(old, new, text):
+    with pytest.raises(ValueError, match=text):
+        read_catalogue(ENTRY.replace(old, new))
+
+
+def test_an_unknown_name_brings_the_nearest():
+    with pytest.raises(DataError, match=r"unknown dataset 'cod-rna' \(did you mean 'codrna'\?\)"):
+        get("cod-rna")
+    with pytest.raises(DataError, match="unknown dataset 'qqq'; known: breast_cancer, codrna"):
+        get("qqq")
+
+
+def test_the_catalogue_needs_no_arrays():
+    heavy = {"numpy", "pandas", "pooch", "rich", "scipy", "sklearn"}
+    program = f"import sys, dsgkit.data.catalogue\nprint(sorted({heavy!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr

@@ -1,0 +1,44 @@
+"""Scikit-learn's own checks of estimators, on every solver."""
+
+from __future__ import annotations
+
+import inspect
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.catalogue import SOLVERS
+
+QUICK = {"n_features": 16, "n_iterations": 20, "batch_size": 8, "n_passes": 1, "prior": 0.5}
+
+EXPECTED = {
+    "check_classifiers_classes": "of labels -1 and 1, those of -1 are unlabelled rows: one class is"
+    " left, which is refused rather than guessed at",
+}
+
+OF_RANKINGS = dict.fromkeys(
+    (
+        "check_classifiers_train",
+        "check_classifiers_train(readonly_memmap=True)",
+        "check_classifiers_train(readonly_memmap=True,X_dtype=float32)",
+    ),
+    "a ranking has no threshold at 0: predict takes one from the labelled rows",
+)
+
+
+def quick(solver):
+    """Return an estimator that trains in next to no time."""
+    known = inspect.signature(solver).parameters
+    return solver(**{name: value for name, value in QUICK.items() if name in known})
+
+
+def expected(estimator):
+    return EXPECTED | (OF_RANKINGS if isinstance(estimator, PairwiseAUCEstimator) else {})
+
+
+@parametrize_with_checks(
+    [quick(info.load()) for info in SOLVERS.values()],
+    expected_failed_checks=expected,
+)
+def test_scikit_learn_accepts(estimator, check):
+    check(estimator)
