@@ -112,9 +112,9 @@ def test_unreadable_lines_are_counted(folder):
         b"[1]",
         b"[[]]",
         b'[{"key": 1}]',
-        b'[{"key": ["a"], "kind": "fit", "solver": "s", "trial": 0, "at": {}, "flops": 1}]',
+        b'[{"key": ["a"], "kind": "fit", "solver": "s", "trial": 0, "at": {"n": 1}, "flops": 1}]',
         b'[{"key": "a"}]',
-        b'[{"key": "a", "kind": "fit", "solver": "s", "trial": 0, "at": {}, "flops": "x"}]',
+        b'[{"key": "a", "kind": "fit", "solver": "s", "trial": 0, "at": {"n": 1}, "flops": "x"}]',
     ],
 )
 def test_a_folder_of_nonsense_is_one_line(tmp_path, plan):

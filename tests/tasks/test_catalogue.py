@@ -15,7 +15,9 @@ class Sorting:
     Spec = ProtocolSpec
     axes = ()
     measures = (
-        Measure(name="swaps", title="Swaps", word="swaps", better="lower", output="swaps", file=""),
+        Measure(
+            name="swaps", title="Swaps", word="swaps", better="lower", output="swaps", file="swaps"
+        ),
     )
     chooses = "swaps"
     outputs = ("swaps_table",)
