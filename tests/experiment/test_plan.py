@@ -96,20 +96,17 @@ def test_too_few_rows_are_told(toy, override, text):
         make_plan(experiment, load_dataset(experiment.dataset))
 
 
-SIZES = (120, 30, 40)
-
-
 def test_sweep_points_beyond_the_data_are_left_out(experiment):
-    found = {
-        n: [at["unlabeled"] for at in sweep_points(experiment, {"unlabeled": n})] for n in SIZES
-    }
-    assert found == {120: [40, 120], 30: [30], 40: [40]}
+    def sizes(most):
+        return [at["unlabeled"] for at in sweep_points(experiment, {"unlabeled": most})]
+
+    assert {most: sizes(most) for most in (120, 30, 40)} == {120: [40, 120], 30: [30], 40: [40]}
 
 
 POINTS = ({"lam": 1.0, "sigma": 1.0}, {"lam": 2.0, "sigma": 1.0})
 AT = {"unlabeled": 40}
 CELL = Cell("fit", "qsg_s2auc", 0, AT, (POINTS,), {"unlabeled": 50})
-DATA = SimpleNamespace(content_hash="data")
+DATA = SimpleNamespace(identity=["data"])
 
 
 def key(cell, experiment, data=DATA):
@@ -188,9 +185,7 @@ def test_folds_are_not_part_of_a_fit_without_search(toy, experiment):
 )
 def test_different_cells_have_different_keys(experiment, other):
     assert key(other, experiment) != key(CELL, experiment)
-    assert key(CELL, experiment) != key(
-        CELL, experiment, SimpleNamespace(content_hash="other data")
-    )
+    assert key(CELL, experiment) != key(CELL, experiment, SimpleNamespace(identity=["other data"]))
     assert key(replace(CELL, needs=("a",), key="b"), experiment) == key(CELL, experiment)
 
 

@@ -3,7 +3,6 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from dsgkit.costs import Cost
-from dsgkit.data.datasets import Dataset
 from dsgkit.errors import DataError
 from dsgkit.experiment.measure import Clock
 from dsgkit.progress import listening
@@ -12,6 +11,7 @@ from dsgkit.tasks.measures import STANDARD, outputs_of
 from dsgkit.tasks.semi_supervised_auc import TASK as AUC
 from dsgkit.tasks.semi_supervised_auc import fold_scores
 from dsgkit.tasks.semi_supervised_svm import TASK as SVM
+from tests.data.conftest import make_dataset
 
 RNG = np.random.default_rng(0)
 LABELLED, UNLABELLED, FOLDS = 12, 23, 3
@@ -21,12 +21,7 @@ LABELLED, UNLABELLED, FOLDS = 12, 23, 3
 def dataset():
     X = RNG.random((LABELLED + UNLABELLED, 2)).astype(np.float32)
     y = np.where(X[:, 0] > 0.5, 1, -1).astype(np.int8)
-    return invented(X, y)
-
-
-def invented(X, y, X_test=None, y_test=None):
-    """A dataset of some rows, as large as the interval that features are scaled to."""
-    return Dataset("invented", X, y, X_test, y_test, np.zeros(2), np.ones(2), "hash")
+    return make_dataset(X, y)
 
 
 def trial_of(task, dataset, **settings):
@@ -112,7 +107,7 @@ def test_a_fit_is_judged_on_all_unlabelled_rows_and_on_test_rows_where_there_are
     for n_test in (0, 9):
         X_test = RNG.random((9, 2)).astype(np.float32) if n_test else None
         y_test = np.where(X_test[:, 0] > 0.5, 1, -1).astype(np.int8) if n_test else None
-        trial = trial_of(task, invented(dataset.X, dataset.y, X_test, y_test))
+        trial = trial_of(task, make_dataset(dataset.X, dataset.y, X_test, y_test))
         assert trial.sizes == {"unlabeled": UNLABELLED}
         model = Shifted(shift=0.05)
         trial.fit(model, at, clock)
