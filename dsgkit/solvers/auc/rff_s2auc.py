@@ -93,6 +93,9 @@ class RFFS2AUC(ClosedFormEstimator):
         self.random_state = random_state
         self.unlabeled_label = unlabeled_label
 
+    # single precision sums moments of features to some 2^-24, which are eigenvalues below 0 too
+    _smallest_penalty: ClassVar[float] = 2.0**-22
+
     def _solve(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         moments = self._moments(X, X_unlabeled)
         self.coef_ = solve(moments, positive, self._risk(), self._penalty())
