@@ -16,7 +16,7 @@ from dsgkit.features import FourierFeatures
 from dsgkit.objectives.s3vm import S3VMObjective
 from dsgkit.solvers.base import Folds, PointModels, Points, SemiSupervisedClassifier
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
-from dsgkit.solvers.inputs import as_rows, check_projections
+from dsgkit.solvers.inputs import as_rows, check_finite, check_projections
 from dsgkit.solvers.parameters import (
     COUNT,
     NOT_NEGATIVE,
@@ -26,6 +26,9 @@ from dsgkit.solvers.parameters import (
     Range,
     Smoother,
 )
+
+LossName = Literal["shg", "sshg", "ramp", "da"]
+"""The losses of unlabelled rows, those of `dsgkit.objectives.s3vm`."""
 
 
 class TogetherModels(PointModels):
@@ -48,6 +51,8 @@ class TogetherModels(PointModels):
         X = as_rows(self._estimator, X, reset=False)
         values = np.hstack([model.decision_function(X) for model in self._models])
         finite = np.concatenate([finite_models(model) for model in self._models])
+        if not np.isfinite(values[:, finite]).all():
+            check_finite(X)
         values[:, ~finite] = np.nan
         return values.astype(np.float64)
 
@@ -68,7 +73,7 @@ class StochasticS3VM(DoublyStochasticEstimator, SemiSupervisedClassifier):
     C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
     sigma: Annotated[float, POSITIVE, Smoother("smaller")]
     C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
-    loss: Annotated[Literal["shg", "sshg", "ramp", "da"], PER_MODEL]
+    loss: Annotated[LossName, PER_MODEL]
     ramp_s: Annotated[float, Range(-1, 0, open_low=True), PER_MODEL]
     step: Annotated[float, Range(0, 1, open_low=True), PER_MODEL]
     batch_size: Annotated[int, COUNT]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from dsgkit.costs import Cost
 from dsgkit.engine import DSGModel, Problem, TableSize, sizes, train_in_passes, training_cost
-from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
+from dsgkit.solvers.s3vm.stochastic import LossName, StochasticS3VM
 
 
 class TSGS3VM(StochasticS3VM):
@@ -104,7 +102,7 @@ class TSGS3VM(StochasticS3VM):
         sigma: float = 0.3,
         *,
         C_star: float | None = None,
-        loss: Literal["shg", "sshg", "ramp", "da"] = "shg",
+        loss: LossName = "shg",
         ramp_s: float = 0.0,
         step: float = 0.01,
         batch_size: int = 256,
