@@ -54,8 +54,8 @@ class TSGS3VM(StochasticS3VM):
         Random frequencies m per iteration (each is a cosine and a sine); default
         ``ceil(sqrt(n))`` for n labelled and unlabelled rows.
     n_iterations : int or None
-        Iterations T. None is the paper's one pass over the unlabelled rows, however few iterations
-        that is: after a few times ``1 / step`` the iterates no longer tell where they began.
+        Iterations T, enough if some times ``1 / step``: the start from 0 is then forgotten. None is
+        the paper's one pass over the unlabelled rows, however few iterations that is.
     max_memory : float, optional
         Limit in GiB; None is 80% of the memory that is available.
     random_state : int
