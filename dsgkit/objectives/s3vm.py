@@ -125,13 +125,21 @@ class S3VMObjective:
         self._columns = {name: np.flatnonzero(names == name) for name in set(self.loss)}
 
     def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
-        """Return the derivative of the batch's mean loss by the value of each drawn row."""
+        """Return the derivative of the batch's mean loss by the value of each drawn row.
+
+        Where a value has left the range of float32 it is NaN, not the 0 of a row beyond its margin:
+        a model that overflowed is to stay without values, even when the block is forgotten in which
+        it did.
+        """
         f_p, f_n, f_u = values
         share = np.float32(self.positive_share)
         c_p = np.where(f_p < 1, -self.C * (share / len(f_p)), 0)
         c_n = np.where(f_n > -1, self.C * ((1 - share) / len(f_n)), 0)
         c_u = self._unlabeled("derivative", f_u) * (self.C_star / len(f_u))
-        return [c.astype(np.float32, copy=False) for c in (c_p, c_n, c_u)]
+        return [
+            np.where(np.isfinite(f), c, np.nan).astype(np.float32, copy=False)
+            for f, c in zip(values, (c_p, c_n, c_u), strict=True)
+        ]
 
     def batch_loss(self, values: list[Values]) -> Values:
         """Return the mean loss of a batch, shape (G,); `coefficients` are its derivatives."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from dsgkit.costs import Cost
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.memory import memory_limit
 from dsgkit.solvers.inputs import SparseRows, as_labels, as_rows, check_finite, take, two_classes
-from dsgkit.solvers.parameters import check_parameters
+from dsgkit.solvers.parameters import POSITIVE, check_parameters
 
 Points = Sequence[Mapping[str, Any]]
 Folds = Sequence[NDArray[np.integer]]
@@ -40,7 +40,7 @@ class PointModels:
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the values of each at the rows of ``X``, shape (n, n_points); NaN without one."""
-        missing = np.full(len(X), np.nan)
+        missing = np.full(X.shape[0] if hasattr(X, "shape") else len(X), np.nan)
         columns = [
             missing if model is None else model.decision_function(X) for model in self._models
         ]
@@ -64,7 +64,7 @@ class Estimator(BaseEstimator):
     """
 
     tasks: ClassVar[tuple[str, ...]] = ()
-    max_memory: float | None = None
+    max_memory: Annotated[float | None, POSITIVE] = None
 
     def fit(self, *args: Any, **training: Any) -> Self:
         """Fit the model; see the subclasses."""

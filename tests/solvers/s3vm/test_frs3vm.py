@@ -28,8 +28,8 @@ EVERY_LOSS = [("shg", 0.0), ("sshg", 0.0), ("ramp", 0.0), ("ramp", -0.5), ("da",
 
 
 def small(**params):
-    sizes_ = {"batch_size": 8, "n_features": 10, "n_passes": 4, "random_state": 3}
-    return FRS3VM(**{**SETTING, **sizes_, **params})
+    sizes_ = {"batch_size": 8, "n_features": 10, "n_iterations": None, "n_passes": 4}
+    return FRS3VM(**{**SETTING, **sizes_, "random_state": 3, **params})
 
 
 def close(actual, expected):
@@ -89,7 +89,7 @@ def test_the_gradient_is_that_of_the_batch_loss_by_central_differences(loss):
 
 def test_without_unlabelled_loss_it_is_the_linear_svm_of_its_features():
     X, y, U = problem(n_labeled=60, n_unlabeled=4000)
-    sizes_ = {"n_features": 20, "batch_size": 32, "n_passes": 20, "step": 0.002}
+    sizes_ = {"n_features": 20, "batch_size": 32, "n_iterations": 2500, "step": 0.002}
     fitted = FRS3VM(C=30.0, sigma=2.0, C_star=0, **sizes_).fit(X, y, U)
     features = FourierFeatures("gaussian", 2.0, 20, 0)
     exact = LinearSVC(loss="hinge", C=30.0 / 60, fit_intercept=False, tol=1e-8, max_iter=10**6)
@@ -107,20 +107,20 @@ def test_chunks_of_draws_do_not_change_the_model(monkeypatch):
 
 def test_many_points_are_the_separate_fits():
     X, y, U = problem()
-    together = small().fit_points(X, y, U, POINTS).decision_function(U)
+    together = small().fit_points(POINTS, X=X, y=y, X_unlabeled=U).decision_function(U)
     for values, point in zip(together.T, POINTS, strict=True):
         assert close(values, small(**point).fit(X, y, U).decision_function(U))
 
 
 @pytest.mark.parametrize(("n_unlabeled", "m"), [(33, 7), (34, 8)])
-def test_by_default_m_is_the_root_of_all_rows(n_unlabeled, m):
+def test_the_papers_m_is_the_root_of_all_rows(n_unlabeled, m):
     X, y, U = problem(n_labeled=16, n_unlabeled=n_unlabeled)
-    assert FRS3VM().fit(X, y, U).model_.coefficients.shape == (1, 2 * m, 1)
+    assert FRS3VM(n_features=None).fit(X, y, U).model_.coefficients.shape == (1, 2 * m, 1)
 
 
 def test_values_and_parameters_that_cannot_be_used_are_named():
     X, y, U = problem()
-    with pytest.raises(DataError, match="n_passes must be an integer of at least 1, got 0"):
+    with pytest.raises(DataError, match="n_passes must be a whole number >= 1, got 0"):
         small(n_passes=0).fit(X, y, U)
     U[3, 1] = np.nan
     with pytest.raises(DataError, match="NaN or infinite"):

@@ -30,17 +30,17 @@ def clusters(n_labeled=16, n_unlabeled=40, positive_share=0.5, distance=1.0, see
     return *draw(n_labeled), *draw(n_unlabeled)
 
 
-def row_costs(y, labels, C, C_star):
+def row_costs(y, labels, C, C_star, p=None):
     """The costs of all rows, spelled out."""
-    p = np.mean(y > 0)
+    p = np.mean(y > 0) if p is None else p
     unlabeled = [(1 - p) / p if label > 0 else 1.0 for label in labels]
     return np.append(np.full(len(y), C / len(y)), np.array(unlabeled) * C_star / len(labels))
 
 
-def libsvm(X, y, U, labels, C, C_star, sigma):
+def libsvm(X, y, U, labels, C, C_star, sigma, p=None):
     """Train on given labels of the unlabelled rows; return the objective and the machine."""
     rows, targets = np.vstack([X, U]), np.append(y, labels)
-    costs = row_costs(y, labels, C, C_star)
+    costs = row_costs(y, labels, C, C_star, p)
     svc = SVC(kernel="rbf", gamma=sigma, tol=1e-7).fit(rows, targets, sample_weight=costs)
     coef = svc.dual_coef_[0]
     norm = coef @ kernel(rows[svc.support_], rows[svc.support_], sigma) @ coef
@@ -91,6 +91,32 @@ def test_of_separate_clouds_it_finds_the_best_of_all_labellings(positive_share):
     assert model.objective_ == pytest.approx(objectives[best], rel=1e-4)
 
 
+@pytest.mark.parametrize("share", [0.2, 0.7])
+def test_the_share_of_positives_may_be_given(share):
+    X, y, U, _ = clusters()
+    model = S3VMLight(20.0, 0.5, C_star=30.0, positive_share=share).fit(X, y, U)
+    assert np.count_nonzero(model.transduction_ > 0) == share * 40
+    objective, svc = libsvm(X, y, U, model.transduction_, 20.0, 30.0, 0.5, share)
+    assert model.objective_ == pytest.approx(objective, rel=1e-4)
+    rows = np.random.default_rng(1).normal(size=(50, 2))
+    np.testing.assert_allclose(
+        model.decision_function(rows), svc.decision_function(rows), atol=2e-4
+    )
+    of_the_labelled = S3VMLight(20.0, 0.5, positive_share=0.5).fit(X, y, U)
+    default = S3VMLight(20.0, 0.5).fit(X, y, U)
+    np.testing.assert_array_equal(of_the_labelled.coef_, default.coef_)
+
+
+def test_without_unlabelled_loss_it_is_the_supervised_machine():
+    X, y, U, _ = clusters(positive_share=0.25)
+    model = S3VMLight(20.0, 0.5, C_star=0).fit(X, y, U)
+    svc = SVC(C=20.0 / 16, gamma=0.5, tol=1e-7).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(U), svc.decision_function(U), atol=2e-4)
+    top = np.argsort(-svc.decision_function(U))[:10]
+    np.testing.assert_array_equal(np.flatnonzero(model.transduction_ > 0), np.sort(top))
+    assert len(model.centers_) <= len(X) and model.n_switches_ == 0
+
+
 @pytest.mark.parametrize("pairs", [1, 3, None])
 @pytest.mark.parametrize("C_star", [None, 400.0])
 def test_at_the_end_no_positive_row_lies_below_a_negative_one(pairs, C_star):
@@ -116,7 +142,9 @@ def test_pairs_switched_together_save_trainings():
 
 def test_wrong_pairs_are_the_outermost_first():
     y = np.array([1.0, -1.0])
-    search = s3vm_light._LabelSwitching(np.eye(8), y, C=2.0, C_star=2.0, most_pairs=None)
+    search = s3vm_light._LabelSwitching(
+        np.eye(8), y, C=2.0, C_star=2.0, positive_share=None, most_pairs=None
+    )
     search.labels[2:] = [1, 1, 1, -1, -1, -1]
     values = np.array([0, 0, 0.1, -0.9, 0.3, 0.2, 0.8, -0.5])
     positive, negative = search._wrong_pairs(values)
@@ -146,15 +174,6 @@ def test_a_single_unlabelled_row_is_enough():
         assert model.transduction_ == 1  # half of one row, rounded up
 
 
-def test_any_two_labels_and_lazy_rows_give_the_same_model():
-    X, y, U = problem()
-    expected = S3VMLight(10.0).fit(X, y, U).decision_function(U)
-    zero_one = S3VMLight(10.0).fit(X, (y > 0).astype(int), U).decision_function(U)
-    lazy = S3VMLight(10.0).fit(Rows(X), y, Rows(U)).decision_function(Rows(U))
-    np.testing.assert_array_equal(zero_one, expected)
-    np.testing.assert_array_equal(lazy, expected)
-
-
 def test_predicted_memory_is_what_is_allocated():
     X, y, U = problem(60, 740, 5)
     S3VMLight(10.0).fit(X, y, U)
@@ -165,8 +184,10 @@ def test_predicted_memory_is_what_is_allocated():
     finally:
         tracemalloc.stop()
     cache = 4 * 800**2  # libsvm's is not traced
-    assert S3VMLight().memory_needed(60, 740, 5) - cache == pytest.approx(peak, rel=0.2)
-    assert S3VMLight().memory_needed(10**6, 0, 5) > 8 * 10**12 + LIBSVM_CACHE
+    assert S3VMLight().cost(5, n_labeled=60, n_unlabeled=740).memory - cache == pytest.approx(
+        peak, rel=0.2
+    )
+    assert S3VMLight().cost(5, n_labeled=10**6, n_unlabeled=0).memory > 8 * 10**12 + LIBSVM_CACHE
 
 
 def test_a_fit_above_the_limit_is_refused():
@@ -179,10 +200,11 @@ def test_a_fit_above_the_limit_is_refused():
 @pytest.mark.parametrize(
     ("params", "text"),
     [
-        ({"C": 0}, "C must be a number above 0, got 0"),
-        ({"sigma": -1}, "sigma must be a number above 0"),
-        ({"C_star": 0.0}, "C_star must be a number above 0"),
-        ({"pairs_per_switch": 0}, "pairs_per_switch must be an integer of at least 1, got 0"),
+        ({"C": 0}, "C must be a number > 0, got 0"),
+        ({"sigma": -1}, "sigma must be a number > 0"),
+        ({"C_star": -1.0}, "C_star must be a number >= 0 or null"),
+        ({"positive_share": 1}, "positive_share must be a number strictly between 0 and 1 or null"),
+        ({"pairs_per_switch": 0}, "pairs_per_switch must be a whole number >= 1 or null, got 0"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, text):

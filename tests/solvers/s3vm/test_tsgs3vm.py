@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from dsgkit import TSGS3VM, load_model
-from dsgkit.config.parameters import RULES
 from dsgkit.engine import sizes, training
 from dsgkit.errors import DataError, DivergedError, MemoryLimitError
 from dsgkit.features import tiles
 from dsgkit.objectives.s3vm import UNLABELED_LOSSES
+from dsgkit.solvers.parameters import parameters
 from tests.engine import reference
 from tests.solvers.brute_force import kernel, problem
 
@@ -88,9 +90,9 @@ def test_c_unlabeled_is_by_default_that_of_the_paper():
 
 
 @pytest.mark.parametrize(("n_unlabeled", "m"), [(33, 7), (34, 8), (300, 18)])
-def test_by_default_m_is_the_root_of_all_rows_and_one_pass_is_made(n_unlabeled, m):
+def test_the_papers_m_is_the_root_of_all_rows_and_one_pass_is_made(n_unlabeled, m):
     X, y, U = problem(n_labeled=16, n_unlabeled=n_unlabeled)
-    fitted = TSGS3VM(batch_size=16, step=0.01).fit(X, y, U)
+    fitted = TSGS3VM(batch_size=16, n_iterations=None, step=0.01).fit(X, y, U)
     assert fitted.n_iter_ == -(-n_unlabeled // 16)
     assert fitted.model_.coefficients.shape == (fitted.n_iter_, 2 * m, 1)
 
@@ -98,7 +100,7 @@ def test_by_default_m_is_the_root_of_all_rows_and_one_pass_is_made(n_unlabeled, 
 @pytest.mark.parametrize("n_unlabeled", [30, 3000])
 def test_many_points_are_the_separate_fits(n_unlabeled):
     X, y, U = problem(n_unlabeled=n_unlabeled)
-    together = small().fit_points(X, y, U, POINTS).decision_function(U)
+    together = small().fit_points(POINTS, X=X, y=y, X_unlabeled=U).decision_function(U)
     assert together.shape == (n_unlabeled, len(POINTS)) and together.dtype == np.float64
     for values, point in zip(together.T, POINTS, strict=True):
         assert close(values, small(**point).fit(X, y, U).decision_function(U))
@@ -106,7 +108,7 @@ def test_many_points_are_the_separate_fits(n_unlabeled):
 
 def test_many_points_are_trained_in_passes_within_the_budget(monkeypatch):
     X, y, U = problem(n_unlabeled=3000)
-    expected = small().fit_points(X, y, U, POINTS).decision_function(U)
+    expected = small().fit_points(POINTS, X=X, y=y, X_unlabeled=U).decision_function(U)
     runs = []
     run = training._Training.run
     monkeypatch.setattr(
@@ -114,17 +116,33 @@ def test_many_points_are_trained_in_passes_within_the_budget(monkeypatch):
     )
     per_model = sizes.model_bytes(SIZE["T"], 2 * SIZE["m"], len(X))
     monkeypatch.setattr(sizes, "MODEL_BYTES", 3 * per_model)
-    assert close(small().fit_points(X, y, U, POINTS).decision_function(U), expected)
+    assert close(small().fit_points(POINTS, X=X, y=y, X_unlabeled=U).decision_function(U), expected)
     assert runs == [3, 1]
 
 
-def test_a_point_that_diverges_leaves_the_others_alone():
-    X, y, U = problem()
-    values = small().fit_points(X, y, U, [{"C": 1e39}, {"C": 5.0}]).decision_function(U)
+@pytest.mark.parametrize("n_unlabeled", [30, 3000])
+@pytest.mark.parametrize("T", [40, 600])  # with all blocks, and with the first ones forgotten
+@pytest.mark.parametrize(
+    ("C", "step"), [(1e28, 0.5), (1e36, 0.5), (1e39, 0.1), (1e39, 0.5), (1e39, 1.0)]
+)
+def test_a_point_that_diverges_leaves_the_others_alone(C, step, T, n_unlabeled):
+    X, y, U = problem(n_unlabeled=n_unlabeled)
+    model = small(n_iterations=T, step=step, C_star=None)
+    values = model.fit_points([{"C": C}, {"C": 5.0}], X=X, y=y, X_unlabeled=U).decision_function(U)
     assert np.isnan(values[:, 0]).all()
-    assert close(values[:, 1], small(C=5.0).fit(X, y, U).decision_function(U))
-    with pytest.raises(DivergedError, match=r"diverged with C=1e\+39"):
-        small(C=1e39).fit(X, y, U)
+    alone = clone(model).set_params(C=5.0).fit(X, y, U)
+    assert close(values[:, 1], alone.decision_function(U))
+    with pytest.raises(DivergedError, match=re.escape(f"diverged with C={C:g}")):
+        model.set_params(C=C).fit(X, y, U)
+
+
+@pytest.mark.parametrize(("C", "step"), [(1e20, 0.5), (1e28, 1.0), (1e37, 1.0)])
+def test_what_is_finite_is_right(C, step):
+    """Where a margin of 1 is next to nothing, the function is proportional to C."""
+    X, y, U = problem()
+    model = small(n_iterations=200, step=step, C_star=None)
+    expected, got = (clone(model).set_params(C=c).fit(X, y, U) for c in (1e12, C))
+    assert close(got.decision_function(U) / C, expected.decision_function(U) / 1e12)
 
 
 def test_it_finds_the_minimum_of_the_concave_convex_procedure():
@@ -169,19 +187,19 @@ def test_a_saved_model_is_the_same_model(tmp_path):
 @pytest.mark.parametrize(
     ("params", "text"),
     [
-        ({"C": 0}, "C must be a number above 0, got 0"),
-        ({"C_star": -1}, "C_star must be a number in 0..inf, got -1"),
-        ({"step": 0}, "step must be a number above 0, got 0"),
-        ({"step": 1.5}, "step must be a number in 0..1, got 1.5"),
-        ({"loss": "hinge"}, "loss must be one of shg, sshg, ramp, da, got 'hinge'"),
-        ({"loss": ["shg"]}, r"loss must be one of shg, sshg, ramp, da, got \['shg'\]"),
-        ({"ramp_s": 0.5}, "ramp_s must be a number in -1..0, got 0.5"),
-        ({"ramp_s": -1}, "ramp_s must be above -1"),
-        ({"n_features": 0}, "n_features must be an integer of at least 1, got 0"),
-        ({"n_iterations": 0}, "n_iterations must be an integer of at least 1, got 0"),
-        ({"batch_size": None}, "batch_size must be an integer of at least 1, got None"),
-        ({"max_memory": 0}, "max_memory must be a number above 0"),
-        ({"random_state": -1}, "random_state must be an integer"),
+        ({"C": 0}, "C must be a number > 0, got 0"),
+        ({"C_star": -1}, "C_star must be a number >= 0 or null, got -1"),
+        ({"step": 0}, "step must be a number > 0 and <= 1, got 0"),
+        ({"step": 1.5}, "step must be a number > 0 and <= 1, got 1.5"),
+        ({"loss": "hinge"}, "loss must be 'shg' or 'sshg' or 'ramp' or 'da', got 'hinge'"),
+        ({"loss": ["shg"]}, r"loss must be 'shg' or 'sshg' or 'ramp' or 'da', got \['shg'\]"),
+        ({"ramp_s": 0.5}, "ramp_s must be a number > -1 and <= 0, got 0.5"),
+        ({"ramp_s": -1}, "ramp_s must be a number > -1 and <= 0, got -1"),
+        ({"n_features": 0}, "n_features must be a whole number >= 1 or null, got 0"),
+        ({"n_iterations": 0}, "n_iterations must be a whole number >= 1 or null, got 0"),
+        ({"batch_size": None}, "batch_size must be a whole number >= 1, got null"),
+        ({"max_memory": 0}, "max_memory must be a number > 0"),
+        ({"random_state": -1}, "random_state must be a whole number between 0 and"),
     ],
 )
 def test_parameters_that_cannot_be_used_are_named(params, text):
@@ -190,27 +208,29 @@ def test_parameters_that_cannot_be_used_are_named(params, text):
         small(**params).fit(X, y, U)
     assert "\n" not in str(caught.value)
     with pytest.raises(DataError, match=text):
-        small(**{"max_memory": params.get("max_memory")}).fit_points(X, y, U, [{}, params])
+        small(**{"max_memory": params.get("max_memory")}).fit_points(
+            [{}, params], X=X, y=y, X_unlabeled=U
+        )
 
 
-def test_configs_know_the_losses():
-    assert RULES["loss"].words == tuple(UNLABELED_LOSSES)
+def test_the_losses_are_those_of_the_objective():
+    assert parameters(TSGS3VM)["loss"].words == tuple(UNLABELED_LOSSES)
 
 
 def test_points_share_what_features_and_draws_depend_on():
     X, y, U = problem()
     with pytest.raises(DataError, match=r"points of one pass must agree in .*sigma"):
-        small().fit_points(X, y, U, [{"sigma": 1.0}, {"sigma": 2.0}])
+        small().fit_points([{"sigma": 1.0}, {"sigma": 2.0}], X=X, y=y, X_unlabeled=U)
 
 
 def test_more_than_the_memory_is_refused_before_training(monkeypatch):
     X, y, U = problem()
     monkeypatch.setattr("dsgkit.solvers.s3vm.tsgs3vm.train_in_passes", None)
-    needed = small().memory_needed(len(X), *U.shape)
+    needed = small().cost(3, n_labeled=len(X), n_unlabeled=len(U)).memory
     with pytest.raises(MemoryLimitError):
         small(max_memory=1e-6).fit(X, y, U)
     with pytest.raises(MemoryLimitError) as caught:
-        small(max_memory=needed / 2**30).fit_points(X, y, U, [{}] * 9)
+        small(max_memory=needed / 2**30).fit_points([{}] * 9, X=X, y=y, X_unlabeled=U)
     assert caught.value.needed > needed
 
 
@@ -221,7 +241,7 @@ def test_unlabelled_values_that_are_no_numbers_are_named(n_unlabeled):
     with pytest.raises(DataError, match="NaN or infinite"):
         small().fit(X, y, U)
     with pytest.raises(DataError, match="NaN or infinite"):
-        small().fit_points(X, y, U, [{"C": 1.0}, {"C": 2.0}])
+        small().fit_points([{"C": 1.0}, {"C": 2.0}], X=X, y=y, X_unlabeled=U)
 
 
 def test_a_single_class_is_refused():
@@ -232,5 +252,5 @@ def test_a_single_class_is_refused():
 
 def test_a_row_costs_in_prediction_what_it_costs_in_training():
     model = TSGS3VM(n_iterations=50, n_features=32, step=0.001)
-    more = model.flops(700, 10**6, 5) - model.flops(200, 10**6, 5)
-    assert model.predict_flops(500, 200, 10**6, 5) == pytest.approx(more)
+    few, many = (model.cost(5, n_labeled=n, n_unlabeled=10**6) for n in (200, 700))
+    assert many.flops - few.flops == pytest.approx(500 * few.flops_per_row)

@@ -1,0 +1,215 @@
+"""What all S3VMs have in common: parameters, the kinds of rows and labels, defaults, examples."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import pickle
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.svm import SVC
+
+from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError
+from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.solvers.parameters import parameters
+from tests.solvers.brute_force import folds_of, problem
+
+QUICK = {"n_features": 16, "n_iterations": 30, "batch_size": 8}
+STOCHASTIC = ["tsgs3vm", "frs3vm"]
+CLASSES = {name: info.load() for name, info in SOLVERS.items() if ".s3vm." in info.import_path}
+
+
+@pytest.fixture(params=CLASSES)
+def solver(request):
+    return CLASSES[request.param]
+
+
+@pytest.fixture
+def quick(solver):
+    known = parameters(solver)
+    return solver(C=10.0, **{name: value for name, value in QUICK.items() if name in known})
+
+
+def test_parameters_that_all_have_are_declared_alike(solver):
+    known = parameters(solver)
+    assert list(known)[:3] == ["C", "sigma", "C_star"] and list(known)[-1] == "unlabeled_label"
+    assert all(p.types for p in known.values())
+    assert {name: p.smoother for name, p in known.items() if p.smoother} == {
+        "C": "smaller",
+        "sigma": "smaller",
+    }
+    assert known["C_star"].parse(0) == 0 and known["C_star"].parse(None) is None
+    signature = inspect.signature(solver).parameters.values()
+    assert all((p.kind is p.KEYWORD_ONLY) == (p.name not in ("C", "sigma")) for p in signature)
+
+
+@pytest.mark.parametrize(
+    ("name", "per_model"),
+    [
+        ("tsgs3vm", ["C", "C_star", "loss", "ramp_s", "step"]),
+        ("frs3vm", ["C", "C_star", "loss", "ramp_s", "step"]),
+        ("bgs3vm", []),
+        ("bls3vm", ["C", "C_star", "ramp_s"]),
+        ("s3vm_light", []),
+    ],
+)
+def test_what_models_of_one_pass_may_differ_in(name, per_model):
+    assert list(SOLVERS[name].batched) == per_model
+    assert SOLVERS[name].version == 1 and SOLVERS[name].tasks == ("semi_supervised_svm",)
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"C": 0}, "C must be a number > 0, got 0"),
+        ({"sigma": np.nan}, "sigma must be a number > 0, got nan"),
+        ({"C_star": -1e-9}, "C_star must be a number >= 0 or null, got -1e-09"),
+        ({"ramp_s": -1}, "ramp_s must be a number > -1 and <= 0, got -1"),
+        ({"max_memory": 0}, "max_memory must be a number > 0 or null, got 0"),
+        ({"random_state": -1}, "random_state must be a whole number between 0 and"),
+        ({"unlabeled_label": None}, "unlabeled_label must be a number or text, got null"),
+    ],
+)
+def test_no_class_takes_what_another_refuses(quick, params, text):
+    X, y, U = problem()
+    if not set(params) <= set(quick.get_params()):
+        pytest.skip("has no such parameter")
+    with pytest.raises(DataError, match=text):
+        clone(quick).set_params(**params).fit(X, y, U)
+    with pytest.raises(DataError, match=text):
+        quick.fit_points([params], X=X, y=y, X_unlabeled=U)
+
+
+def test_unlabelled_rows_of_weight_0_do_not_count(quick):
+    X, y, U = problem()
+    quick.set_params(C_star=0)
+    if "balance" in quick.get_params():
+        quick.set_params(balance=False)  # which holds the mean over the unlabelled rows
+    elsewhere = U[:, ::-1] ** 2
+    f, g = (clone(quick).fit(X, y, rows).decision_function(U) for rows in (U, elsewhere))
+    np.testing.assert_allclose(f, g, atol=1e-5 * np.abs(f).max())
+
+
+def test_whole_numbers_may_be_floats(quick):
+    X, y, U = problem()
+    expected = quick.fit(X, y, U).decision_function(U)
+    counts = {name: p for name, p in parameters(type(quick)).items() if p.types[0] is int}
+    given = {n: float(v) for n, v in quick.get_params().items() if n in counts and v is not None}
+    got = clone(quick).set_params(**given).fit(X, y, U).decision_function(U)
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_rows_that_are_no_numbers_are_named_in_prediction_too(quick):
+    X, y, U = problem()
+    models = quick.fit_points([{"C": 1.0}, {"C": 5.0}], X=X, y=y, X_unlabeled=U)
+    U[3, 1] = np.nan
+    for model in (models, quick.fit(X, y, X)):
+        with pytest.raises(DataError, match="NaN or infinite"):
+            model.decision_function(U)
+
+
+def test_rows_of_any_kind_give_the_same_model(quick):
+    X, y, U = problem()
+    expected = quick.fit(X, y, U).decision_function(U)
+    base = np.vstack([U, X])
+    kinds = {
+        "lazy": (Rows(base, np.arange(30, 46)), Rows(base, np.arange(30))),
+        "frame": (pd.DataFrame(X), pd.DataFrame(U)),
+        "list": (X.astype(np.float64).tolist(), U.astype(np.float64).tolist()),
+        "csr": (sparse.csr_matrix(X), sparse.csr_array(U)),
+        "float64, by columns": (np.asfortranarray(X, np.float64), np.asfortranarray(U)),
+    }
+    for kind, (labeled, unlabeled) in kinds.items():
+        got = clone(quick).fit(labeled, y, unlabeled).decision_function(unlabeled)
+        # but for the last bit, which depends on the order in memory
+        np.testing.assert_allclose(got, expected, rtol=1e-9, err_msg=kind)
+
+
+def test_labels_of_any_two_values_give_the_same_model(quick):
+    X, y, U = problem()
+    expected = quick.fit(X, y, U).decision_function(U)
+    for negative, positive in ((0, 1), (False, True), (2.0, 7.0), ("b", "a")[::-1]):
+        labels = np.where(y > 0, positive, negative)
+        model = clone(quick).fit(X, labels, U)
+        np.testing.assert_array_equal(model.decision_function(U), expected)
+        assert model.classes_.tolist() == [negative, positive]
+        predicted = model.predict(U)
+        np.testing.assert_array_equal(predicted, np.where(expected >= 0, positive, negative))
+        assert model.score(X, labels) == np.mean(model.predict(X) == labels)
+
+
+def test_unlabelled_rows_may_be_marked_among_the_labels(quick):
+    X, y, U = problem()
+    expected = quick.fit(X, y, U).decision_function(U)
+    rows = np.vstack([X, U])
+    marked = np.concatenate([y > 0, np.full(len(U), -1)])  # 0 and 1, and -1 where unknown
+    model = clone(quick).fit(rows, marked)
+    np.testing.assert_array_equal(model.decision_function(U), expected)
+    words = np.array(["?", "no", "yes"])[marked + 1]
+    model = clone(quick).set_params(unlabeled_label="?").fit(rows, words)
+    np.testing.assert_array_equal(model.decision_function(U), expected)
+    assert model.classes_.tolist() == ["no", "yes"]
+
+
+def test_a_pickled_model_predicts_the_same(quick):
+    X, y, U = problem()
+    model = quick.fit(X, y, U)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(U), model.decision_function(U))
+    np.testing.assert_array_equal(again.predict(U), model.predict(U))
+
+
+def test_out_of_fold_values_are_those_of_fits_without_the_fold(quick):
+    X, y, U = problem()
+    points, folds = [{"C": 1.0}, {"C": 30.0}], folds_of(16, 4)
+    got = quick.fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U)
+    assert got.shape == (2, 16)
+    for values, point in zip(got, points, strict=True):
+        for held_out in folds:
+            rest = np.setdiff1d(np.arange(16), held_out)
+            model = clone(quick).set_params(**point).fit(X[rest], y[rest], U)
+            expected = model.decision_function(X[held_out])
+            atol = 1e-4 * np.abs(values).max()
+            np.testing.assert_allclose(values[held_out], expected, atol=atol)
+
+
+def test_many_points_can_be_evaluated_on_rows_of_any_kind(quick):
+    X, y, U = problem()
+    models = quick.fit_points([{"C": 1.0}, {"C": 5.0}], X=X, y=y, X_unlabeled=U)
+    expected = models.decision_function(U)
+    for rows in (U.astype(np.float64).tolist(), sparse.csr_matrix(U), pd.DataFrame(U)):
+        np.testing.assert_allclose(models.decision_function(rows), expected, rtol=1e-9)
+    with pytest.raises(DataError, match="X has 2 features"):
+        models.decision_function(U[:, :2])
+
+
+def in_unit_box(load):
+    """Return rows scaled to [0, 1] and labels of two classes (of digits: even and odd)."""
+    X, y = load(return_X_y=True)
+    return (X - X.min(axis=0)) / np.maximum(np.ptp(X, axis=0), 1e-9), y % 2
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
+def test_defaults_do_about_as_well_as_a_supervised_machine(solver, load):
+    """Within 3 points of error, over splits into 60 labelled rows and all others."""
+    X, y = in_unit_box(load)
+    gains = []
+    for seed in range(1 if "Light" in solver.__name__ else 3):  # that takes 5 seconds
+        order = np.random.default_rng(seed).permutation(len(y))
+        labeled, rest = order[:60], order[60:]
+        model = solver().fit(X[labeled], y[labeled], X[rest])
+        supervised = SVC(C=1.0, gamma=0.3).fit(X[labeled], y[labeled])
+        gains.append(model.score(X[rest], y[rest]) - supervised.score(X[rest], y[rest]))
+    assert np.mean(gains) > -0.03
+
+
+def test_the_example_runs(solver):
+    result = doctest.testmod(sys.modules[solver.__module__])
+    assert result.attempted > 0 and result.failed == 0
