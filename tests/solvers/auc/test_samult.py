@@ -48,7 +48,7 @@ def objective(a, gram, positive, lam, gamma):
 @pytest.mark.parametrize(("lam", "gamma"), [(0.5, 0.3), (0.01, 0.0)])
 def test_no_direction_decreases_the_objective(lam, gamma):
     X, y, U = problem(seed=4)
-    model = SAMULT(lam=lam, gamma=gamma).fit(X, y, U)
+    model = SAMULT(lam=lam, sigma=1.0, gamma=gamma).fit(X, y, U)
     gram = kernel(np.vstack([X, U]), np.vstack([X, U]), 1.0)
     rng = np.random.default_rng(0)
 

@@ -97,6 +97,24 @@ def test_unlabelled_rows_of_weight_0_do_not_count(quick):
     np.testing.assert_allclose(f, g, atol=1e-5 * np.abs(f).max())
 
 
+def test_whole_numbers_may_be_floats(quick):
+    X, y, U = problem()
+    expected = quick.fit(X, y, U).decision_function(U)
+    counts = {name: p for name, p in parameters(type(quick)).items() if p.types[0] is int}
+    given = {n: float(v) for n, v in quick.get_params().items() if n in counts and v is not None}
+    got = clone(quick).set_params(**given).fit(X, y, U).decision_function(U)
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_rows_that_are_no_numbers_are_named_in_prediction_too(quick):
+    X, y, U = problem()
+    models = quick.fit_points([{"C": 1.0}, {"C": 5.0}], X=X, y=y, X_unlabeled=U)
+    U[3, 1] = np.nan
+    for model in (models, quick.fit(X, y, X)):
+        with pytest.raises(DataError, match="NaN or infinite"):
+            model.decision_function(U)
+
+
 def test_rows_of_any_kind_give_the_same_model(quick):
     X, y, U = problem()
     expected = quick.fit(X, y, U).decision_function(U)
