@@ -30,6 +30,11 @@ Array = NDArray[np.float64]
 
 POSITIVE, NEGATIVE, UNLABELED = range(3)
 
+SINGULAR = "the system is singular to rounding; take a larger lam"
+
+CANCELLING = 2.0**-15
+"""Penalty of a kernel below which a difference of its responses has lost six digits."""
+
 
 @dataclass(frozen=True, eq=False)
 class PairwiseRisk:
@@ -117,7 +122,7 @@ def cholesky(matrix: Array, risk: PairwiseRisk) -> tuple[Array, bool]:
         return linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
         if risk.convex:
-            raise FitError("the system is singular to rounding; take a larger lam") from None
+            raise FitError(SINGULAR) from None
         raise IndefiniteError(
             "the quadratic risk has no minimum: eta > 0 suits a prior of at most 1/2, eta < 0 one"
             " of at least 1/2; take eta nearer to 0 or a larger lam"
@@ -160,11 +165,16 @@ class DualResponse:
         self._gram = gram
         self._spectrum, vectors = _eigh(gram_unlabeled.T)
         self._cross = cross @ vectors
+        self._mean = vectors.mean(axis=0)
 
     def at(self, penalty: float, weight: float) -> Array:
         """Return P for one penalty and one weight."""
         shrink = weight / (penalty + weight * self._spectrum)
-        return (self._gram - (self._cross * shrink) @ self._cross.T) / penalty
+        P = (self._gram - (self._cross * shrink) @ self._cross.T) / penalty
+        if penalty < CANCELLING:
+            # the mean lies in the span of the unlabelled features, where no difference is needed
+            P[-1] = P[:, -1] = self._cross @ (self._mean / (penalty + weight * self._spectrum))
+        return P
 
 
 class PrimalResponse:

@@ -48,7 +48,7 @@ def objective(a, gram, positive, lam, gamma):
 @pytest.mark.parametrize(("lam", "gamma"), [(0.5, 0.3), (0.01, 0.0)])
 def test_no_direction_decreases_the_objective(lam, gamma):
     X, y, U = problem(seed=4)
-    model = SAMULT(lam=lam, gamma=gamma).fit(X, y, U)
+    model = SAMULT(lam=lam, sigma=1.0, gamma=gamma).fit(X, y, U)
     gram = kernel(np.vstack([X, U]), np.vstack([X, U]), 1.0)
     rng = np.random.default_rng(0)
 
@@ -122,6 +122,19 @@ def test_the_whole_grid_equals_fit_by_fit():
     got = SAMULT().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U)
     expected = Estimator.fit_points(SAMULT(), points, folds=folds, X=X, y=y, X_unlabeled=U)
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("gamma", [0, 0.1, 1])
+def test_the_grid_keeps_the_digits_of_fits_where_lam_is_small(gamma):
+    X, y, U = problem(n_labeled=24, n_unlabeled=40)
+    training = {"folds": folds_of(len(y), 4), "X": X, "y": y, "X_unlabeled": U}
+    points = [{"lam": 2.0**k, "sigma": 4.0, "gamma": gamma} for k in (-15, -20, -25, -30)]
+    got = SAMULT().fit_points(points, **training)
+    expected = Estimator.fit_points(SAMULT(), points, **training)
+    for row, exact, point in zip(got, expected, points, strict=True):
+        # what rounding the kernel's values to 2^-53 does to either
+        atol = 1e-13 / point["lam"] * abs(exact).max()
+        np.testing.assert_allclose(row, exact, rtol=0, atol=atol)
 
 
 def test_rows_outside_of_every_fold_have_no_value():
