@@ -24,7 +24,7 @@ OTHER_VALUES = {
     "n_features": 6,
     "n_iterations": 9,
     "theta_lam": 1.25,
-    "t0": "stable",
+    "t0": 3.0,
     "C": 2.0,
     "C_star": 0.75,
     "balance": False,
