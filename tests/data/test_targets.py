@@ -45,7 +45,7 @@ def test_the_larger_of_two_labels_is_positive(labels, training):
         (Binary(("win",), ("draw",)), TEXTS, r"row 3: unknown label 1 \(known: win, draw\)"),
         (Binary(), NUMBERS, "row 3: 3 is a third label after 1 and 2; say by `positive`"),
         (Binary((5,)), NUMBERS, r"all 4 labels are of one class \(-1; 5 is \+1, the rest -1\)"),
-        (Binary((1, 2, 3)), NUMBERS, r"all 4 labels are of one class \(\+1; 1 or 2 or 3 is"),
+        (Binary((1, 2, 3)), NUMBERS, r"all 4 labels are of one class \(\+1; 1, 2 or 3 is"),
         (Binary(), np.ones(3), "all 3 labels are of one class .*; two are needed"),
         (Binary(("win", 1)), NUMBERS, "the labels are numbers; win or 1 is none"),
     ],
