@@ -95,3 +95,13 @@ def test_names_of_columns_are_kept_and_compared(model):
     assert model.feature_names_in_.tolist() == COLUMNS
     with pytest.raises(DataError, match="feature names"):
         model.decision_function(X[["c", "b", "a"]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_settings_at_rows_of_any_kind(model, kind):
+    X, y, U = problem()
+    given = KINDS[kind]
+    models = model.fit_points([{}], X=given(X), y=y, X_unlabeled=given(U))
+    got = models.decision_function(given(U))
+    expected = model.fit(X, y, U).decision_function(U)[:, None]
+    np.testing.assert_allclose(got, expected, atol=1e-5 * abs(expected).max())
