@@ -332,16 +332,17 @@ def test_fail_fast_is_for_all_configs(dsg, toy):
 
 
 @pytest.mark.slow
-def test_one_page_on_all_that_could_run(dsg, toy):
+def test_one_page_on_all_that_ran_and_those_that_could_not(dsg, toy):
     (toy.parent / "gone.yaml").write_text(toy.read_text().replace("toy.csv", "gone.csv"))
     code, out, _ = dsg("run", "gone.yaml", "toy.yaml", "--report", "all.html")
     assert code == 1
     assert out.endswith("all.html\n")
-    assert "All 24 cells finished." in (toy.parent / "all.html").read_text()
-    code, _, err = dsg("run", "gone.yaml", "--report", "none.html")
-    assert code == 1
-    assert "no results" in err
-    assert not (toy.parent / "none.html").exists()
+    assert "All 24 cells finished. 1 experiment not run." in (toy.parent / "all.html").read_text()
+    code, out, err = dsg("run", "gone.yaml", "--report", "none.html")
+    assert (code, out) == (1, "none.html\n")
+    assert f"not run: {err.removeprefix('Error: ').strip()}" in (
+        (toy.parent / "none.html").read_text()
+    )
 
 
 @pytest.mark.slow

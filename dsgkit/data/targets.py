@@ -70,8 +70,8 @@ class Binary:
         """What becomes of the labels, for people."""
         if self.positive is None:
             return "the larger label is +1, the smaller -1"
-        rest = "the rest" if self.negative is None else _listed(self.negative, " or ")
-        return f"{_listed(self.positive, ' or ')} is +1, {rest} -1"
+        rest = "the rest" if self.negative is None else _any_of(self.negative)
+        return f"{_any_of(self.positive)} is +1, {rest} -1"
 
     def identity(self) -> list[Any]:
         """Return the labels of both sides, in an order and a spelling of their own."""
@@ -143,6 +143,12 @@ def _listed(labels: Iterable[Label], between: str) -> str:
     return between.join(map(label_text, labels))
 
 
+def _any_of(labels: Iterable[Label]) -> str:
+    """Return labels in words: ``1, 2 or 3``."""
+    *first, last = map(label_text, labels)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
 def _first_two(labels: NDArray[Any]) -> tuple[Label, Label]:
     """Return the first label and the first other one, or the first twice if there is none."""
     return labels[0], labels[(labels != labels[0]).argmax()]
@@ -155,5 +161,5 @@ def _like(named: Sequence[Label], labels: NDArray[Any]) -> NDArray[Any]:
     if labels.dtype.kind == "U":
         return np.array([label_text(label) for label in named])
     if not are_numbers(named):
-        raise ValueError(f"the labels are numbers; {_listed(named, ' or ')} is none")
+        raise ValueError(f"the labels are numbers; {_any_of(named)} is none")
     return np.array([float(label) for label in named])

@@ -14,7 +14,7 @@ from dsgkit.report.curves import curve
 from dsgkit.report.panels import save
 from dsgkit.report.summary import Summary, all_axes, all_outputs, different, lowered
 from dsgkit.report.tables import check_names, nothing_to_show
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import Measure, outputs_of
 
 
 @dataclass(frozen=True)
@@ -84,27 +84,6 @@ def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[D
     return wanted
 
 
-def drawings(shown: Sequence[Summary]) -> list[Drawing]:
-    """Return every figure that there can be: a boxplot of each score, curves of all but bytes."""
-    measures = dict.fromkeys(measure for one in shown for measure in one.results.task.measures)
-    panels = {measure: [one for one in shown if one.shows(measure)] for measure in measures}
-    swept = {measure: [one for one in panels[measure] if one.axis] for measure in measures}
-    axes = any(one.axis for one in shown)
-    boxed = [measure for measure in measures if measure.better and not measure.unit]
-    curved = [measure for measure in measures if axes and measure.unit != "bytes"]
-    return [
-        Drawing(
-            name, f"{one.output}_boxplot", one, panels[one], _box_caption(one, panels[one]), boxplot
-        )
-        for one, name in zip(boxed, different(f"{m.file}_boxplot" for m in boxed), strict=True)
-    ] + [
-        Drawing(
-            name, f"{one.output}_curve", one, swept[one], _curve_caption(one, swept[one]), curve
-        )
-        for one, name in zip(curved, different(f"{m.file}_curve" for m in curved), strict=True)
-    ]
-
-
 def _box_caption(measure: Measure, shown: Sequence[Summary]) -> str:
     axes = lowered(all_axes(shown))
     at = f", at each solver's largest finished number of {axes}" if axes else ""
@@ -117,3 +96,23 @@ def _curve_caption(measure: Measure, shown: Sequence[Summary]) -> str:
         f"{measure.caption} against the number of {lowered(all_axes(shown))}: medians over trials, "
         f"and the range from the {ends}. A cross ends the line of a solver that could not go on."
     )
+
+
+BOXES = "boxplot"
+WAYS = {BOXES: (boxplot, _box_caption), "curve": (curve, _curve_caption)}
+"""How a measure can be drawn, and what is said of it, by the last part of names."""
+
+
+def drawings(shown: Sequence[Summary]) -> list[Drawing]:
+    """Return every figure that there can be."""
+    swept = any(one.axis for one in shown)
+    measures = dict.fromkeys(measure for one in shown for measure in one.results.task.measures)
+    found = []
+    for way, (draw_way, caption) in WAYS.items():
+        members = [m for m in measures if f"{m.output}_{way}" in outputs_of([m], swept=swept)]
+        names = different(f"{measure.file}_{way}" for measure in members)
+        for name, measure in zip(names, members, strict=True):
+            panels = [one for one in shown if one.shows(measure) and (way == BOXES or one.axis)]
+            output, words = f"{measure.output}_{way}", caption(measure, panels)
+            found.append(Drawing(name, output, measure, panels, words, draw_way))
+    return found

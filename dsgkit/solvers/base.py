@@ -218,7 +218,10 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
     ) -> Any:
         """Fit a model for each of many parameter settings; see `Estimator.fit_points`."""
         if folds is not None:
-            X = as_rows(clone(self), X, reset=True)  # which can be taken by their numbers
+            columns = clone(self)
+            X = as_rows(columns, X, reset=True)  # which can be taken by their numbers
+            if X_unlabeled is not None:
+                X_unlabeled = as_rows(columns, X_unlabeled, reset=False, name="X_unlabeled")
         return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
 
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:

@@ -281,7 +281,7 @@ def test_the_programs_of_a_solver_end_with_a_run(tmp_path, way, left, number):
     process = start(tmp_path, *RUN)
     processes = {pid_from(tmp_path / f"{left}.pid"), *descendants(process.pid)}
     process.send_signal(number)
-    process.communicate()
+    process.communicate(timeout=60)
     all_gone(processes)
 
 

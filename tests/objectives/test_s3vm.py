@@ -87,3 +87,17 @@ def test_models_taken_are_the_same_models():
     for got, expected in zip(some, everything, strict=True):
         assert got.dtype == np.float32
         np.testing.assert_array_equal(got, expected[:, 1:4])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_where_a_value_overflowed_there_is_no_derivative(bad):
+    values = [np.full((4, 5), 0.5, np.float32) for _ in range(3)]
+    expected = objective().coefficients(values)
+    for source in range(3):
+        changed = [v.copy() for v in values]
+        changed[source][2, 1] = bad
+        got = objective().coefficients(changed)
+        assert np.isnan(got[source][2, 1])
+        got[source][2, 1] = expected[source][2, 1]
+        for c, e in zip(got, expected, strict=True):
+            np.testing.assert_array_equal(c, e)

@@ -24,7 +24,7 @@ OTHER_VALUES = {
     "n_features": 6,
     "n_iterations": 9,
     "theta_lam": 1.25,
-    "t0": "stable",
+    "t0": 3.0,
     "C": 2.0,
     "C_star": 0.75,
     "balance": False,
@@ -72,7 +72,7 @@ def test_signatures_of_rankers_agree(name):
     names = ["lam", "sigma", "eta" if "PNU" in repr(solver) else "gamma"]
     first, rest = parameters[:3], parameters[3:]
     assert [p.name for p in first] == names
-    assert [p.default for p in first[:2]] == [0.125, 1.0]
+    assert [p.default for p in first[:2]] == [0.125, 0.3]
     assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in first)
     assert all(p.kind is p.KEYWORD_ONLY for p in rest)
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dsgkit.costs import Cost
+from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import expansion_flops
-from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk, Response, cv_values, grid_flops
+from dsgkit.solvers.auc.pairwise_quadratic import (
+    SINGULAR,
+    PairwiseRisk,
+    Response,
+    cv_values,
+    grid_flops,
+)
 from dsgkit.solvers.base import Folds, PairwiseAUCEstimator, Points
 
 
@@ -30,10 +37,15 @@ class ClosedFormEstimator(PairwiseAUCEstimator):
         Columns of the training rows.
     """
 
+    _smallest_penalty: ClassVar[float] = 0.0
+    """Below, the features' rounding hides the minimum."""
+
     coef_: NDArray[np.float64]
 
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         self._check_memory(self.cost(X.shape[1], n_labeled=len(X), n_unlabeled=len(X_unlabeled)))
+        if self._penalty() < self._smallest_penalty:
+            raise FitError(SINGULAR)
         self._solve(X, positive, X_unlabeled)
 
     def _solve(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
@@ -120,10 +132,11 @@ class ClosedFormEstimator(PairwiseAUCEstimator):
         groups: dict[Hashable, list[int]] = {}
         for number, model in enumerate(models):
             model._check_params()
-            groups.setdefault(model._feature_params(), []).append(number)
+            if model._penalty() >= model._smallest_penalty:
+                groups.setdefault(model._feature_params(), []).append(number)
         X, positive, X_unlabeled = clone(self)._inputs(X, y, X_unlabeled)
         risks = self._risks(models, X, positive, X_unlabeled, folds)
-        values = np.empty((len(points), len(positive)))
+        values = np.full((len(points), len(positive)), np.nan)
         for members in groups.values():
             first = models[members[0]]
             memory = first._grid_memory(len(X), len(X_unlabeled), X.shape[1])

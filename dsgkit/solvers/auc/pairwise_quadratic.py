@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 
 POSITIVE, NEGATIVE, UNLABELED = range(3)
 
+SINGULAR = "the system is singular to rounding; take a larger lam"
+
 CANCELLING = 2.0**-15
 """Penalty of a kernel below which a difference of its responses has lost six digits."""
 
@@ -120,7 +122,7 @@ def cholesky(matrix: Array, risk: PairwiseRisk) -> tuple[Array, bool]:
         return linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
         if risk.convex:
-            raise FitError("the system is singular to rounding; take a larger lam") from None
+            raise FitError(SINGULAR) from None
         raise IndefiniteError(
             "the quadratic risk has no minimum: eta > 0 suits a prior of at most 1/2, eta < 0 one"
             " of at least 1/2; take eta nearer to 0 or a larger lam"

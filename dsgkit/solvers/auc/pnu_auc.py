@@ -52,7 +52,7 @@ class PNUAUC(ClosedFormEstimator):
     lam : float
         Weight of the regulariser, which is the squared norm of the coefficients.
     sigma : float
-        Parameter of the kernel.
+        Parameter of the kernel. Its default suits features scaled to [0, 1].
     eta : float
         In -1..1; 0 is the supervised risk.
     prior : float or "penl1"
@@ -64,6 +64,8 @@ class PNUAUC(ClosedFormEstimator):
         Limit in GiB; None is 80% of the memory that is available.
     random_state : int
         Seed of the centres and of the folds that "penl1" draws.
+    unlabeled_label : int, float or str
+        What ``y`` says of unlabelled rows where they come with the labelled ones.
 
     Attributes
     ----------
@@ -76,6 +78,17 @@ class PNUAUC(ClosedFormEstimator):
     ----------
     .. [1] Sakai, Niu & Sugiyama, "Semi-supervised AUC optimization based on positive-unlabeled
        learning", Machine Learning 107, 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> from dsgkit import PNUAUC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = minmax_scale(X)
+    >>> model = PNUAUC().fit(X[:60], y[:60], X[60:])
+    >>> model.score(X[60:], y[60:]) > 0.98
+    True
     """
 
     version: ClassVar[int] = 1
@@ -91,7 +104,7 @@ class PNUAUC(ClosedFormEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.25,
+        sigma: float = 0.3,
         eta: float = 0.0,
         *,
         prior: float | Literal["penl1"] = "penl1",

@@ -49,7 +49,7 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
     lam : float
         Regularisation, > 0.
     sigma : float
-        Kernel parameter, > 0.
+        Kernel parameter, > 0. Its default suits features scaled to [0, 1].
     gamma : float
         Weight of the labelled pairs, in 0..1; 1 is supervised.
     batch_size : int
@@ -64,9 +64,12 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
     t0 : float or "stable"
         Offset of the step; 0 is the paper's rule. "stable" is the smallest offset with which no
         step is longer than the inverse of the risk's curvature: with a small ``lam`` the paper's
-        first steps are so long that the iterates overflow.
+        first steps are so long that few iterations do not make up for them, or that the iterates
+        overflow.
     random_state : int
         Seed of the frequencies and of the draws, in 0..2^64-1.
+    unlabeled_label : int, float or str
+        What ``y`` says of unlabelled rows where they come with the labelled ones.
 
     Attributes
     ----------
@@ -74,6 +77,8 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
         Seeds and coefficients.
     n_iter_ : int
         Iterations made.
+    classes_ : ndarray of shape (2,)
+        The labels, the larger and positive one last.
     n_features_in_ : int
         Columns of the training rows.
 
@@ -84,14 +89,13 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
     >>> from dsgkit import QSGS2AUC
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(40, 2)) + np.repeat([[0], [2]], 20, axis=0)
-    >>> y = np.repeat([-1, 1], 20)
-    >>> X_unlabeled = rng.normal(size=(500, 2)) + rng.integers(0, 2, (500, 1)) * 2
-    >>> model = QSGS2AUC(lam=0.1, n_iterations=50).fit(X, y, X_unlabeled)
-    >>> bool(model.decision_function(X)[20:].mean() > model.decision_function(X)[:20].mean())
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = minmax_scale(X)
+    >>> model = QSGS2AUC().fit(X[:60], y[:60], X[60:])
+    >>> model.score(X[60:], y[60:]) > 0.98
     True
     """
 
@@ -110,7 +114,7 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.25,
+        sigma: float = 0.3,
         gamma: float = 0.5,
         *,
         batch_size: int = 256,

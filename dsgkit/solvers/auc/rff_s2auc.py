@@ -43,7 +43,8 @@ class RFFS2AUC(ClosedFormEstimator):
     lam : float
         Weight of the regulariser ``lam/2 ||w||^2``.
     sigma : float
-        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``.
+        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``. Its default suits features scaled to
+        [0, 1].
     gamma : float
         Weight of the supervised risk, in 0..1.
     n_features : int
@@ -52,6 +53,8 @@ class RFFS2AUC(ClosedFormEstimator):
         Limit in GiB; None is 80% of the memory that is available.
     random_state : int
         Seed of the frequencies.
+    unlabeled_label : int, float or str
+        What ``y`` says of unlabelled rows where they come with the labelled ones.
 
     Attributes
     ----------
@@ -63,6 +66,17 @@ class RFFS2AUC(ClosedFormEstimator):
     References
     ----------
     .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> from dsgkit import RFFS2AUC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = minmax_scale(X)
+    >>> model = RFFS2AUC().fit(X[:60], y[:60], X[60:])
+    >>> model.score(X[60:], y[60:]) > 0.98
+    True
     """
 
     version: ClassVar[int] = 1
@@ -77,7 +91,7 @@ class RFFS2AUC(ClosedFormEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.25,
+        sigma: float = 0.3,
         gamma: float = 0.5,
         *,
         n_features: int = 1000,
@@ -92,6 +106,9 @@ class RFFS2AUC(ClosedFormEstimator):
         self.max_memory = max_memory
         self.random_state = random_state
         self.unlabeled_label = unlabeled_label
+
+    # single precision sums moments of features to some 2^-24, which are eigenvalues below 0 too
+    _smallest_penalty: ClassVar[float] = 2.0**-22
 
     def _solve(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         moments = self._moments(X, X_unlabeled)

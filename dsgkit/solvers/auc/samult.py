@@ -38,11 +38,13 @@ class SAMULT(ClosedFormEstimator):
     lam : float
         Weight of the regulariser.
     sigma : float
-        Parameter of the kernel.
+        Parameter of the kernel. Its default suits features scaled to [0, 1].
     gamma : float
         Weight of the supervised risk, in 0..1; with 1 the unlabelled rows are not used.
     max_memory : float or None
         Limit in GiB; None is 80% of the memory that is available.
+    unlabeled_label : int, float or str
+        What ``y`` says of unlabelled rows where they come with the labelled ones.
 
     Attributes
     ----------
@@ -55,6 +57,17 @@ class SAMULT(ClosedFormEstimator):
     ----------
     .. [1] Xie & Li, "Semi-supervised AUC optimization without guessing labels of unlabeled data",
        AAAI 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> from dsgkit import SAMULT
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = minmax_scale(X)
+    >>> model = SAMULT().fit(X[:60], y[:60], X[60:])
+    >>> model.score(X[60:], y[60:]) > 0.98
+    True
     """
 
     version: ClassVar[int] = 1
@@ -67,7 +80,7 @@ class SAMULT(ClosedFormEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.25,
+        sigma: float = 0.3,
         gamma: float = 0.5,
         *,
         max_memory: float | None = None,

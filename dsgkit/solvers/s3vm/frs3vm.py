@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +11,7 @@ from dsgkit.features import FourierFeatures
 from dsgkit.features.tiles import cos_sin
 from dsgkit.mapped import read_rows
 from dsgkit.progress import report
-from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
+from dsgkit.solvers.s3vm.stochastic import LossName, StochasticS3VM
 from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float32]
@@ -102,7 +100,7 @@ class FRS3VM(StochasticS3VM):
         sigma: float = 0.3,
         *,
         C_star: float | None = None,
-        loss: Literal["shg", "sshg", "ramp", "da"] = "shg",
+        loss: LossName = "shg",
         ramp_s: float = 0.0,
         step: float = 0.01,
         batch_size: int = 256,

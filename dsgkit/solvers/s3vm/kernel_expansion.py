@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.kernels.gaussian import gaussian_expansion
-from dsgkit.solvers.base import SemiSupervisedClassifier
-from dsgkit.solvers.parameters import NOT_NEGATIVE, POSITIVE, Smoother
+from dsgkit.solvers.s3vm.base import S3VM
 from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 
 
-class KernelS3VM(SemiSupervisedClassifier):
+class KernelS3VM(S3VM):
     """Base of the S3VMs with a function ``sum_j coef[j] k(centers[j], x) + intercept``.
 
     A subclass implements `_solve`, and says what it costs.
@@ -27,11 +26,6 @@ class KernelS3VM(SemiSupervisedClassifier):
     intercept_ : float
     """
 
-    version: ClassVar[int] = 1
-
-    C: Annotated[float, POSITIVE, Smoother("smaller")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
-    C_star: Annotated[float | None, NOT_NEGATIVE]
     centers_: Array
     coef_: Array
     intercept_: float
@@ -50,7 +44,3 @@ class KernelS3VM(SemiSupervisedClassifier):
     def _solve(self, X: Any, y: Array, X_unlabeled: Any) -> None:
         """Compute the fitted attributes; ``y`` is -1 and 1."""
         raise NotImplementedError
-
-    def _unlabeled_weight(self, n_labeled: int, n_unlabeled: int) -> float:
-        """Return the weight C* of the mean loss of the unlabelled rows."""
-        return self.C * n_labeled / n_unlabeled if self.C_star is None else self.C_star

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,9 @@ from dsgkit.engine import ConstantStep, DSGModel, Problem, Source
 from dsgkit.errors import DivergedError
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives.s3vm import S3VMObjective
-from dsgkit.solvers.base import Folds, PointModels, Points, SemiSupervisedClassifier
+from dsgkit.solvers.base import Folds, PointModels, Points
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
-from dsgkit.solvers.inputs import as_rows, check_projections
+from dsgkit.solvers.inputs import as_rows, check_finite, check_projections
 from dsgkit.solvers.parameters import (
     COUNT,
     NOT_NEGATIVE,
@@ -26,6 +26,10 @@ from dsgkit.solvers.parameters import (
     Range,
     Smoother,
 )
+from dsgkit.solvers.s3vm.base import S3VM
+
+LossName = Literal["shg", "sshg", "ramp", "da"]
+"""The losses of unlabelled rows, those of `dsgkit.objectives.s3vm`."""
 
 
 class TogetherModels(PointModels):
@@ -48,6 +52,8 @@ class TogetherModels(PointModels):
         X = as_rows(self._estimator, X, reset=False)
         values = np.hstack([model.decision_function(X) for model in self._models])
         finite = np.concatenate([finite_models(model) for model in self._models])
+        if not np.isfinite(values[:, finite]).all():
+            check_finite(X)
         values[:, ~finite] = np.nan
         return values.astype(np.float64)
 
@@ -57,18 +63,15 @@ def finite_models(model: DSGModel) -> NDArray[np.bool_]:
     return np.asarray(np.isfinite(model.coefficients).all(axis=(0, 1)))
 
 
-class StochasticS3VM(DoublyStochasticEstimator, SemiSupervisedClassifier):
+class StochasticS3VM(DoublyStochasticEstimator, S3VM):
     """Base of the solvers that follow stochastic gradients of the S3VM objective.
 
     Subclasses implement `_train`, and say what they cost.
     """
 
-    version: ClassVar[int] = 1
-
     C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
     C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
-    loss: Annotated[Literal["shg", "sshg", "ramp", "da"], PER_MODEL]
+    loss: Annotated[LossName, PER_MODEL]
     ramp_s: Annotated[float, Range(-1, 0, open_low=True), PER_MODEL]
     step: Annotated[float, Range(0, 1, open_low=True), PER_MODEL]
     batch_size: Annotated[int, COUNT]
@@ -113,10 +116,6 @@ class StochasticS3VM(DoublyStochasticEstimator, SemiSupervisedClassifier):
         m = math.isqrt(n_rows - 1) + 1 if self.n_features is None else int(self.n_features)
         return FourierFeatures("gaussian", float(self.sigma), m, int(self.random_state))
 
-    def _weight(self, n_labeled: int, n_unlabeled: int) -> float:
-        """Return C*, by default ``C n_l / n_u``."""
-        return self.C * n_labeled / n_unlabeled if self.C_star is None else self.C_star
-
 
 def _trained(
     settings: Sequence[StochasticS3VM], X: Any, positive: NDArray[np.bool_], X_unlabeled: Any
@@ -140,7 +139,9 @@ def _problem(
     """Return the problem of training a model for every setting."""
     n_labeled, n_unlabeled = len(X), len(X_unlabeled)
     shared = settings[0]
-    columns = [(s.C, s._weight(n_labeled, n_unlabeled), s.ramp_s, s.step) for s in settings]
+    columns = [
+        (s.C, s._unlabeled_weight(n_labeled, n_unlabeled), s.ramp_s, s.step) for s in settings
+    ]
     C, C_star, ramp_s, step = np.array(columns, np.float64).T
     return Problem(
         tables=[X, X_unlabeled],

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from dsgkit.costs import Cost
 from dsgkit.engine import DSGModel, Problem, TableSize, sizes, train_in_passes, training_cost
-from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
+from dsgkit.solvers.s3vm.stochastic import LossName, StochasticS3VM
 
 
 class TSGS3VM(StochasticS3VM):
@@ -56,8 +54,8 @@ class TSGS3VM(StochasticS3VM):
         Random frequencies m per iteration (each is a cosine and a sine); default
         ``ceil(sqrt(n))`` for n labelled and unlabelled rows.
     n_iterations : int or None
-        Iterations T. None is the paper's one pass over the unlabelled rows, however few iterations
-        that is: after a few times ``1 / step`` the iterates no longer tell where they began.
+        Iterations T, enough if some times ``1 / step``: the start from 0 is then forgotten. None is
+        the paper's one pass over the unlabelled rows, however few iterations that is.
     max_memory : float, optional
         Limit in GiB; None is 80% of the memory that is available.
     random_state : int
@@ -104,7 +102,7 @@ class TSGS3VM(StochasticS3VM):
         sigma: float = 0.3,
         *,
         C_star: float | None = None,
-        loss: Literal["shg", "sshg", "ramp", "da"] = "shg",
+        loss: LossName = "shg",
         ramp_s: float = 0.0,
         step: float = 0.01,
         batch_size: int = 256,

@@ -24,6 +24,7 @@ from tests.solvers.brute_force import folds_of, problem
 
 REAL_DATA = os.environ.get("DSGKIT_DATA")
 SETTING = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}
+PAPER = {**SETTING, "theta_lam": 1.5, "t0": 0.0}
 ITERATIONS = (64, 128, 256, 512, 1024)
 
 
@@ -43,11 +44,10 @@ def test_it_converges_to_the_exact_solution_at_the_rate_of_the_theorem():
     for seed in range(4):
         for k, T in enumerate(ITERATIONS):
             model = QSGS2AUC(
-                **SETTING,
+                **PAPER,
                 batch_size=64,
                 n_features=64,
                 n_iterations=T,
-                theta_lam=1.5,
                 random_state=seed,
             )
             f[seed, k] = model.fit(*rows).decision_function(X)
@@ -63,7 +63,7 @@ def test_it_converges_to_the_exact_solution_at_the_rate_of_the_theorem():
 
 def auc_of_both(X, y, U, y_unlabeled):
     """Return the exact solution's AUC and that of 1000 iterations."""
-    models = SAMULT(**SETTING), QSGS2AUC(**SETTING, n_features=64, n_iterations=1000)
+    models = SAMULT(**SETTING), QSGS2AUC(**PAPER, n_features=64, n_iterations=1000)
     return [auc(y_unlabeled, model.fit(X, y, U).decision_function(U)) for model in models]
 
 
@@ -90,7 +90,7 @@ def test_on_real_data_its_auc_is_that_of_the_exact_solution(name, monkeypatch, t
 
 
 def small(**params):
-    return QSGS2AUC(**{"batch_size": 8, "n_features": 4, "n_iterations": 20, **params})
+    return QSGS2AUC(**{"batch_size": 8, "n_features": 4, "n_iterations": 20, "t0": 0.0, **params})
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, MemoryLimitError
+from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.features import FourierFeatures
 from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
@@ -92,6 +92,21 @@ def test_the_whole_grid_equals_fit_by_fit(double_precision):
     got = model.fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U)
     expected = Estimator.fit_points(model, points, folds=folds, X=X, y=y, X_unlabeled=U)
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1.0])
+def test_a_grid_refuses_what_a_fit_refuses(gamma):
+    X, y, U = problem(24, 3000)
+    model = RFFS2AUC(n_features=60, gamma=gamma)
+    training = {"X": X, "y": y, "X_unlabeled": U}
+    points = [{"lam": 2.0**k} for k in range(-30, -14)]
+    folds = folds_of(len(y), 3)
+    got = np.isnan(model.fit_points(points, folds=folds, **training)).all(axis=1)
+    expected = np.isnan(Estimator.fit_points(model, points, folds=folds, **training)).all(axis=1)
+    np.testing.assert_array_equal(got, expected)
+    assert got[0] and not got[-1]
+    with pytest.raises(FitError, match="take a larger lam"):
+        model.set_params(lam=2.0**-30).fit(**training)
 
 
 def test_the_seed_decides():

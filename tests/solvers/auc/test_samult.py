@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -48,7 +49,7 @@ def objective(a, gram, positive, lam, gamma):
 @pytest.mark.parametrize(("lam", "gamma"), [(0.5, 0.3), (0.01, 0.0)])
 def test_no_direction_decreases_the_objective(lam, gamma):
     X, y, U = problem(seed=4)
-    model = SAMULT(lam=lam, gamma=gamma).fit(X, y, U)
+    model = SAMULT(lam=lam, sigma=1.0, gamma=gamma).fit(X, y, U)
     gram = kernel(np.vstack([X, U]), np.vstack([X, U]), 1.0)
     rng = np.random.default_rng(0)
 
@@ -211,6 +212,18 @@ def test_a_fit_above_the_limit_is_refused_before_it_allocates():
         with pytest.raises(MemoryLimitError):
             model.fit_points([{}], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=endless)
         assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_sparse_rows_are_not_made_dense_above_the_limit():
+    X, y, _ = problem()
+    endless = sparse.csr_array((10**6, 3))
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryLimitError):
+            SAMULT(max_memory=1.0).fit(X, y, endless)
+        assert tracemalloc.get_traced_memory()[1] < 2**23  # three words a row would be 23 MiB
     finally:
         tracemalloc.stop()
 

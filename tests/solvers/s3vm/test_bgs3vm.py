@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn.svm import LinearSVC
 
 from dsgkit.data.rows import Rows
 from dsgkit.errors import DataError, MemoryLimitError
@@ -56,6 +57,7 @@ CASES = [
     (16, 60, {"C": 10.0, "C_star": 20.0, "unlabeled_budget": 0.1, "random_state": 7}),
     (40, 16, {"C": 5.0, "C_star": 4.0, "labeled_budget": 9, "unlabeled_budget": 0.5}),
     (16, 60, {"C": 10.0, "C_star": 5.0, "labeled_budget": 1, "unlabeled_budget": 0.0}),
+    (16, 60, {"C": 10.0, "C_star": 0.0}),
 ]
 
 
@@ -107,6 +109,22 @@ def test_the_weight_of_the_unlabelled_rows_is_by_default_the_papers():
     given = BGS3VM(8.0, C_star=2.0).fit(X, y, U)
     np.testing.assert_array_equal(BGS3VM(8.0).fit(X, y, U).coef_, given.coef_)
     assert not np.array_equal(BGS3VM(8.0, C_star=3.0).fit(X, y, U).coef_, given.coef_)
+
+
+def test_without_unlabelled_loss_it_is_a_supervised_machine():
+    """That without an offset, on features whose products are the kernel, after many steps."""
+    rng = np.random.default_rng(0)
+    X, y, _ = problem(60, 1, seed=3)
+    U = np.broadcast_to(X[:1], (40_000, 3))  # they only count the steps
+    model = BGS3VM(20.0, 2.0, C_star=0, labeled_budget=60).fit(X, y, U)
+    exact = LinearSVC(loss="hinge", C=20.0 / 60, fit_intercept=False, tol=1e-9, max_iter=10**6)
+    rows = np.vstack([X, rng.random((50, 3))])
+    values, vectors = np.linalg.eigh(kernel(rows, rows, 2.0))
+    features = vectors * np.sqrt(np.maximum(values, 0))
+    expected = exact.fit(features[:60], y).decision_function(features)
+    f = model.decision_function(rows)
+    assert np.sqrt(np.mean((f - expected) ** 2)) < 0.02 * np.abs(expected).max()
+    assert model.n_support_[1] == 0
 
 
 def test_the_seed_alone_decides():

@@ -1,10 +1,9 @@
-"""What all S3VMs have in common: parameters, the kinds of rows and labels, defaults, examples."""
+"""What all S3VMs have in common: parameters, many settings at once, defaults, examples."""
 
 from __future__ import annotations
 
 import doctest
 import inspect
-import pickle
 import sys
 
 import numpy as np
@@ -15,14 +14,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.svm import SVC
 
-from dsgkit.data.rows import Rows
 from dsgkit.errors import DataError
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.parameters import parameters
 from tests.solvers.brute_force import folds_of, problem
 
 QUICK = {"n_features": 16, "n_iterations": 30, "batch_size": 8}
-STOCHASTIC = ["tsgs3vm", "frs3vm"]
 CLASSES = {name: info.load() for name, info in SOLVERS.items() if ".s3vm." in info.import_path}
 
 
@@ -97,55 +94,22 @@ def test_unlabelled_rows_of_weight_0_do_not_count(quick):
     np.testing.assert_allclose(f, g, atol=1e-5 * np.abs(f).max())
 
 
-def test_rows_of_any_kind_give_the_same_model(quick):
+def test_whole_numbers_may_be_floats(quick):
     X, y, U = problem()
     expected = quick.fit(X, y, U).decision_function(U)
-    base = np.vstack([U, X])
-    kinds = {
-        "lazy": (Rows(base, np.arange(30, 46)), Rows(base, np.arange(30))),
-        "frame": (pd.DataFrame(X), pd.DataFrame(U)),
-        "list": (X.astype(np.float64).tolist(), U.astype(np.float64).tolist()),
-        "csr": (sparse.csr_matrix(X), sparse.csr_array(U)),
-        "float64, by columns": (np.asfortranarray(X, np.float64), np.asfortranarray(U)),
-    }
-    for kind, (labeled, unlabeled) in kinds.items():
-        got = clone(quick).fit(labeled, y, unlabeled).decision_function(unlabeled)
-        # but for the last bit, which depends on the order in memory
-        np.testing.assert_allclose(got, expected, rtol=1e-9, err_msg=kind)
+    counts = {name: p for name, p in parameters(type(quick)).items() if p.types[0] is int}
+    given = {n: float(v) for n, v in quick.get_params().items() if n in counts and v is not None}
+    got = clone(quick).set_params(**given).fit(X, y, U).decision_function(U)
+    np.testing.assert_array_equal(got, expected)
 
 
-def test_labels_of_any_two_values_give_the_same_model(quick):
+def test_rows_that_are_no_numbers_are_named_in_prediction_too(quick):
     X, y, U = problem()
-    expected = quick.fit(X, y, U).decision_function(U)
-    for negative, positive in ((0, 1), (False, True), (2.0, 7.0), ("b", "a")[::-1]):
-        labels = np.where(y > 0, positive, negative)
-        model = clone(quick).fit(X, labels, U)
-        np.testing.assert_array_equal(model.decision_function(U), expected)
-        assert model.classes_.tolist() == [negative, positive]
-        predicted = model.predict(U)
-        np.testing.assert_array_equal(predicted, np.where(expected >= 0, positive, negative))
-        assert model.score(X, labels) == np.mean(model.predict(X) == labels)
-
-
-def test_unlabelled_rows_may_be_marked_among_the_labels(quick):
-    X, y, U = problem()
-    expected = quick.fit(X, y, U).decision_function(U)
-    rows = np.vstack([X, U])
-    marked = np.concatenate([y > 0, np.full(len(U), -1)])  # 0 and 1, and -1 where unknown
-    model = clone(quick).fit(rows, marked)
-    np.testing.assert_array_equal(model.decision_function(U), expected)
-    words = np.array(["?", "no", "yes"])[marked + 1]
-    model = clone(quick).set_params(unlabeled_label="?").fit(rows, words)
-    np.testing.assert_array_equal(model.decision_function(U), expected)
-    assert model.classes_.tolist() == ["no", "yes"]
-
-
-def test_a_pickled_model_predicts_the_same(quick):
-    X, y, U = problem()
-    model = quick.fit(X, y, U)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.decision_function(U), model.decision_function(U))
-    np.testing.assert_array_equal(again.predict(U), model.predict(U))
+    models = quick.fit_points([{"C": 1.0}, {"C": 5.0}], X=X, y=y, X_unlabeled=U)
+    U[3, 1] = np.nan
+    for model in (models, quick.fit(X, y, X)):
+        with pytest.raises(DataError, match="NaN or infinite"):
+            model.decision_function(U)
 
 
 def test_out_of_fold_values_are_those_of_fits_without_the_fold(quick):

@@ -91,6 +91,13 @@ def test_of_separate_clouds_it_finds_the_best_of_all_labellings(positive_share):
     assert model.objective_ == pytest.approx(objectives[best], rel=1e-4)
 
 
+@pytest.mark.parametrize(("share", "label"), [(0.001, -1), (0.999, 1)])
+def test_of_a_share_beyond_all_rows_every_row_gets_one_label(share, label):
+    X, y, U, _ = clusters()
+    model = S3VMLight(20.0, 0.5, positive_share=share).fit(X, y, U)
+    assert (model.transduction_ == label).all() and np.isfinite(model.decision_function(U)).all()
+
+
 @pytest.mark.parametrize("share", [0.2, 0.7])
 def test_the_share_of_positives_may_be_given(share):
     X, y, U, _ = clusters()

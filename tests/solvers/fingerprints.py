@@ -1,0 +1,85 @@
+"""Values of every solver on a fixed small problem: ``python -m tests.solvers.fingerprints``.
+
+The command writes ``fingerprints.json`` again, and says which solvers' values have changed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from dsgkit.solvers.catalogue import SOLVERS
+
+FILE = Path(__file__).with_name("fingerprints.json")
+
+_ENGINE = {"sigma": 1.0, "batch_size": 8, "n_features": 8, "random_state": 3}
+_S3VM = {"C": 2.0, "C_star": 0.75, "ramp_s": -0.5}
+
+PARAMS = {
+    "qsg_s2auc": {
+        **_ENGINE,
+        "lam": 0.125,
+        "gamma": 0.4,
+        "n_iterations": 30,
+        "theta_lam": 1.5,
+        "t0": "stable",
+    },
+    "samult": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4},
+    "pnu_auc": {"lam": 0.125, "sigma": 1.0, "eta": 0.25, "prior": "penl1", "n_centers": 20},
+    "rff_s2auc": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4, "n_features": 8, "random_state": 3},
+    "tsgs3vm": {**_ENGINE, **_S3VM, "n_iterations": 30, "step": 0.1, "loss": "ramp"},
+    "frs3vm": {**_ENGINE, **_S3VM, "n_iterations": 18, "step": 0.1, "loss": "ramp"},
+    "bgs3vm": {"C": 2.0, "sigma": 1.0, "C_star": 0.75, "random_state": 3},
+    "bls3vm": {**_S3VM, "sigma": 1.0, "balance": True, "tol": 1e-4},
+    "s3vm_light": {"C": 2.0, "sigma": 1.0, "C_star": 0.75},
+}
+"""What the defaults are does not matter: they are no part of a solver's version."""
+
+
+def problem():
+    """Return rows in the unit cube by a formula, so that no library's random numbers matter."""
+    numbers = np.sin(np.arange(1.0, 64 * 3 + 1) * 12.9898) * 43758.5453
+    rows = (numbers - np.floor(numbers)).reshape(64, 3).astype(np.float32)
+    y = np.where(rows[:20, 0] + rows[:20, 1] ** 2 > 0.8, 1, -1)
+    return rows[:20], y, rows[20:]
+
+
+def values(name: str) -> list[float]:
+    """Return a solver's values at the unlabelled rows."""
+    X, y, U = problem()
+    model = SOLVERS[name].load()(**PARAMS[name])
+    return model.fit(X, y, U).decision_function(U).round(9).tolist()
+
+
+def taken(name: str) -> dict[str, object]:
+    """Return the fingerprint of a solver as it is."""
+    return {"version": SOLVERS[name].version, "values": values(name)}
+
+
+def stored() -> dict[str, dict[str, object]]:
+    """Return the stored fingerprints by solver."""
+    return json.loads(FILE.read_text()) if FILE.exists() else {}
+
+
+def same(values: object, others: object) -> bool:
+    """Tell whether values agree to 1e-5 of their size."""
+    a, b = np.array(values), np.array(others)
+    return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=1e-5 * abs(b).max())
+
+
+def main() -> None:
+    """Write the file, leaving entries that still agree as they are."""
+    before, after = stored(), {}
+    for name in SOLVERS:
+        new, old = taken(name), before.get(name)
+        kept = old and old["version"] == new["version"] and same(new["values"], old["values"])
+        after[name] = old if kept else new
+        if not kept:
+            print(f"{name}: version {new['version']}")
+    FILE.write_text(json.dumps(after, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Every kind of rows and labels gives every solver the same model."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError
+from dsgkit.solvers.catalogue import SOLVERS
+from tests.solvers.brute_force import folds_of, problem
+from tests.solvers.fingerprints import PARAMS
+
+COLUMNS = ["a", "b", "c"]
+
+KINDS = {
+    "frame": lambda rows: pd.DataFrame(rows, columns=COLUMNS),
+    "list": lambda rows: rows.tolist(),
+    "csr": sparse.csr_matrix,
+    "coo": sparse.coo_array,
+    "lazy": Rows,
+}
+
+
+@pytest.fixture(params=SOLVERS)
+def model(request):
+    params = PARAMS[request.param]
+    if "prior" in params:  # one with which the risk has a minimum
+        params = {**params, "prior": 0.4}
+    return SOLVERS[request.param].load()(**params)
+
+
+def values(model, X, y, U, rows):
+    return model.fit(X, y, U).decision_function(rows)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_any_kind(model, kind):
+    X, y, U = problem()
+    expected = values(model, X, y, U, U)
+    assert model.predict(U).dtype == y.dtype
+    given = KINDS[kind]
+    got = values(model, given(X), y, given(U), given(U))
+    np.testing.assert_allclose(got, expected, atol=1e-6 * abs(expected).max())
+    assert set(model.predict(given(U))) <= {-1, 1}
+    points, folds = [{}], folds_of(len(y), 2)
+    training = {"X": X, "y": y, "X_unlabeled": U}
+    searched = model.fit_points(points, folds=folds, **training)
+    training = {"X": given(X), "y": list(y), "X_unlabeled": given(U)}
+    again = model.fit_points(points, folds=folds, **training)
+    np.testing.assert_allclose(again, searched, atol=1e-6 * abs(searched).max())
+
+
+@pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (2.0, 7.0), (False, True)])
+def test_any_two_labels(model, labels):
+    X, y, U = problem()
+    expected = values(model, X, y, U, U)
+    named = np.array(labels)[(y > 0).astype(int)]
+    np.testing.assert_array_equal(values(model, X, named, U, U), expected)
+    assert model.classes_.tolist() == list(labels)
+    assert set(model.predict(X).tolist()) <= set(labels)
+    assert 0.4 < model.score(X, named) <= 1
+
+
+@pytest.mark.parametrize(("labels", "mark"), [((0, 1), -1), (("no", "yes"), "?")])
+@pytest.mark.parametrize("given", [np.asarray, sparse.csr_array])
+def test_rows_with_the_label_of_unlabelled_ones(model, labels, mark, given):
+    X, y, U = problem()
+    expected = values(model, X, y, U, U)
+    named = np.array(labels)[(y > 0).astype(int)]
+    together = given(np.vstack([X, U])), np.append(named, [mark] * len(U))
+    model.set_params(unlabeled_label=mark).fit(*together)
+    np.testing.assert_allclose(
+        model.decision_function(U), expected, atol=1e-6 * abs(expected).max()
+    )
+    assert model.classes_.tolist() == list(labels)
+
+
+def test_pickled_models_predict_the_same(model):
+    X, y, U = problem()
+    same = pickle.loads(pickle.dumps(model)).fit(X, y, U)
+    expected = same.decision_function(U)
+    again = pickle.loads(pickle.dumps(same))
+    np.testing.assert_array_equal(again.decision_function(U), expected)
+    np.testing.assert_array_equal(again.predict(U), same.predict(U))
+
+
+def test_names_of_columns_are_kept_and_compared(model):
+    X, y, U = (KINDS["frame"](rows) if rows.ndim == 2 else rows for rows in problem())
+    model.fit(X, y, U)
+    assert model.feature_names_in_.tolist() == COLUMNS
+    with pytest.raises(DataError, match="feature names"):
+        model.decision_function(X[["c", "b", "a"]])
