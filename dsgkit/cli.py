@@ -305,8 +305,7 @@ def tasks() -> None:
     """List the learning settings."""
     from dsgkit.tasks.catalogue import TASKS, get
 
-    rows = [(kind, ", ".join(measure.title for measure in get(kind).measures)) for kind in TASKS]
-    _print_columns(rows)
+    _print_columns([(kind, ", ".join(m.word for m in get(kind).measures)) for kind in TASKS])
 
 
 @list_.command()

@@ -400,6 +400,7 @@ def test_lists(dsg, toy):
     assert [line.split()[0] for line in registered] == list(SOLVERS)
     assert "QSG-S2AUC" in registered[0]
     assert 'kind: "my_module:MySolver"' in own
+    assert "semi_supervised_svm  error, test error, " in dsg("list", "tasks")[1]
     assert "exp(-sigma ||x - x'||^2)" in dsg("list", "kernels")[1]
     assert "quickstart" in dsg("list", "configs", CONFIGS)[1]
     one_error_line(dsg("list", "configs"), "configs")
