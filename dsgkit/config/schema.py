@@ -1,4 +1,4 @@
-"""What an experiment is made of, with every check that needs no data."""
+"""An experiment as a config describes it, with every check that needs no data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an experiment will take, before it is run."""
+"""Estimates of what an experiment takes, before it is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kind of random features each kernel has, to read them from a model file."""
+"""The kind of random features of each kernel, to read them from a model file."""
 
 from __future__ import annotations
 

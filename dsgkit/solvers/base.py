@@ -1,4 +1,4 @@
-"""What estimators share: parameters, costs, memory, several models at once; families of them."""
+"""Bases of the estimators: of all, and of each family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the estimators share whose model is one of the engine's."""
+"""Base of the estimators whose model is one of the engine's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users hand to the estimators: arrays, frames, lists, sparse and lazy rows, and labels."""
+"""Rows and labels as users hand them to estimators, checked and made of one kind."""
 
 from __future__ import annotations
 

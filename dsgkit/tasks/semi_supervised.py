@@ -1,4 +1,4 @@
-"""What the tasks on labelled and unlabelled rows share."""
+"""Base of the tasks on labelled and unlabelled rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page says of one results folder."""
+"""The section of a page on one results folder."""
 
 from __future__ import annotations
 
