@@ -221,6 +221,7 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(dsg, toy):
     assert not (toy.parent / "results").exists()
 
 
+@pytest.mark.slow
 def test_failures_are_told_at_the_end_and_in_the_exit_code(dsg, monkeypatch):
     def explode(self, X, y, X_unlabeled):
         raise RuntimeError("boom")
@@ -239,6 +240,7 @@ def test_failures_are_told_at_the_end_and_in_the_exit_code(dsg, monkeypatch):
     monkeypatch.undo()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "words"),
     [(signal.SIGINT, "interrupted; "), (signal.SIGTERM, "stopped by SIGTERM; ")],
@@ -276,7 +278,9 @@ def test_wrong_settings(dsg, toy, change, texts):
 def test_a_wrong_config_file(dsg, toy):
     toy.write_text("dataset: {name: digits}\nprotocol: {trials: 1}\nprotocol: {trials: 2}\n")
     one_error_line(dsg("run", "toy.yaml"), "toy.yaml:3", "protocol")
-    toy.write_text("dataset: {name: codrnaa}\nsolvers: {samult: {params: {sigma: 1}}}\n")
+    toy.write_text(
+        "dataset: {name: codrnaa}\nprotocol: {kind: semi_supervised_auc}\nsolvers: {samult: {}}\n"
+    )
     one_error_line(dsg("run", "toy.yaml"), "toy.yaml:1", "did you mean 'codrna'")
     one_error_line(dsg("run", "nothing.yaml"), "nothing.yaml")
     one_error_line(dsg("run", CONFIGS / "codrna_s2auc.yaml", "--profile", "quik"), "quick")

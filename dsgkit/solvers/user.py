@@ -24,7 +24,7 @@ _BASES = " or ".join(
     f"{base.__module__}.{base.__name__}"
     for base in (PairwiseAUCEstimator, SemiSupervisedClassifier)
 )
-_WRITTEN = {"fit": "_fit"}
+_WRITTEN = {"fit": "_fit", "decision_function": "_values"}
 """What a class has to write, by itself or through the hook that its base class calls."""
 
 _INHERITED = ("cost", "fit_points", "get_params")
@@ -79,6 +79,8 @@ def _check_methods(solver: type) -> None:
 
 def _writes(solver: type, name: str) -> bool:
     """Tell whether a class has a method of its own, or the hook that a base's method calls."""
+    if name != "fit" and not hasattr(solver, name):
+        return True  # not every task asks for values
     method, hook = getattr(solver, name, None), _WRITTEN[name]
     if method is getattr(SemiSupervisedEstimator, name):
         return getattr(solver, hook) is not getattr(SemiSupervisedEstimator, hook)

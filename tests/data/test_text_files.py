@@ -186,7 +186,7 @@ def test_an_index_beyond_the_features(tmp_path):
 )
 def test_files_that_cannot_be_used(tmp_path, content, options, text):
     with pytest.raises(DataError, match=text) as caught:
-        load(tmp_path, content, "delimited", **options)
+        _ = load(tmp_path, content, "delimited", **options).y
     assert "\n" not in str(caught.value)
 
 

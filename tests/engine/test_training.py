@@ -58,6 +58,7 @@ def test_one_model_equals_the_authors_loop(setting, size, seed, n_unlabeled):
     assert close(model.decision_function(XU[:100]), expected)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(
     st.lists(configurations, min_size=1, max_size=5),
@@ -72,7 +73,7 @@ def test_a_grid_with_folds_equals_single_fits_of_the_authors_loop(points, size, 
     model = QSGS2AUC(
         n_iterations=size["T"], batch_size=size["b"], n_features=size["m"], random_state=seed
     )
-    values = model.cv_decision_function(X, positive, XU, folds, points)
+    values = model.fit_points(points, folds=folds, X=X, y=positive, X_unlabeled=XU)
     for point, row in zip(points, values, strict=True):
         for held_out in folds:
             train = np.setdiff1d(np.arange(30), held_out)
@@ -112,7 +113,7 @@ def test_renormalised_scales_do_not_change_the_model(monkeypatch):
 
 def test_a_zero_decay_forgets_everything_before():
     X, positive, XU = problem(5)
-    model = QSGS2AUC(theta_lam=4.0, lam=1.0, n_iterations=10, batch_size=8, n_features=4)
+    model = QSGS2AUC(theta_lam=4.0, lam=1.0, n_iterations=10, batch_size=8, n_features=4, t0=0)
     fitted = model.fit(X, positive, XU).model_
     assert fitted.first_block == 3
     assert len(fitted.coefficients) == 7
@@ -134,7 +135,8 @@ def constant_step_problem(etas, T=300, n_unlabeled=6000):
     )
 
 
-@pytest.mark.parametrize("eta", [0.05, 0.1, 0.2, 1.0])
+@pytest.mark.slow
+@pytest.mark.parametrize("eta", [0.05, 1.0])
 def test_forgotten_blocks_are_dropped_and_the_model_is_the_same(eta, monkeypatch):
     monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 5 * 20)
     constant = constant_step_problem([eta])
@@ -217,16 +219,16 @@ def test_a_diverging_model_leaves_its_neighbours_alone():
     folds = [np.arange(15), np.arange(15, 30)]
     good = {"lam": 1.0, "gamma": 0.4}
     bad = {"lam": 1e-8, "gamma": 0.4}
-    model = QSGS2AUC(n_iterations=60, batch_size=8, n_features=4)
-    alone = model.cv_decision_function(X, positive, XU, folds, [good])
-    together = model.cv_decision_function(X, positive, XU, folds, [bad, good, bad])
+    model = QSGS2AUC(n_iterations=60, batch_size=8, n_features=4, t0=0)
+    alone = model.fit_points([good], folds=folds, X=X, y=positive, X_unlabeled=XU)
+    together = model.fit_points([bad, good, bad], folds=folds, X=X, y=positive, X_unlabeled=XU)
     assert np.isnan(together[[0, 2]]).all()
     np.testing.assert_allclose(together[1], alone[0], rtol=1e-4, atol=1e-5)
 
 
 def test_divergence_is_an_error_with_a_way_out():
     X, positive, XU = problem(6)
-    model = QSGS2AUC(lam=1e-8, n_iterations=60, batch_size=8, n_features=4)
+    model = QSGS2AUC(lam=1e-8, n_iterations=60, batch_size=8, n_features=4, t0=0)
     with pytest.raises(DivergedError, match="t0='stable'"):
         model.fit(X, positive, XU)
     stable = model.set_params(t0="stable").fit(X, positive, XU)
@@ -238,14 +240,14 @@ def test_several_passes_within_the_memory_budget_give_the_same_values(monkeypatc
     folds = [np.arange(15), np.arange(15, 30)]
     points = [{"lam": lam, "gamma": gamma} for lam in (0.5, 1.0) for gamma in (0.0, 0.5, 1.0)]
     model = QSGS2AUC(n_iterations=20, batch_size=8, n_features=4)
-    expected = model.cv_decision_function(X, positive, XU, folds, points)
+    expected = model.fit_points(points, folds=folds, X=X, y=positive, X_unlabeled=XU)
     runs = []
     run = training._Training.run
     monkeypatch.setattr(
         training._Training, "run", lambda self: runs.append(self.p.n_models) or run(self)
     )
     monkeypatch.setattr(sizes, "MODEL_BYTES", 5 * sizes.model_bytes(20, 8, len(X)) + 1)
-    split = model.cv_decision_function(X, positive, XU, folds, points)
+    split = model.fit_points(points, folds=folds, X=X, y=positive, X_unlabeled=XU)
     np.testing.assert_allclose(split, expected, rtol=1e-4, atol=1e-5)
     assert runs == [5, 5, 2]
 
@@ -314,12 +316,12 @@ def test_more_iterations_than_one_pass_start_the_next_pass():
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"lam": 0.0}, "lam must be a number above 0, got 0.0"),
-        ({"sigma": -1.0}, "sigma must be a number above 0, got -1.0"),
-        ({"gamma": 1.5}, "gamma must be a number in 0..1, got 1.5"),
+        ({"lam": 0.0}, "lam must be a number > 0, got 0.0"),
+        ({"sigma": -1.0}, "sigma must be a number > 0, got -1.0"),
+        ({"gamma": 1.5}, "gamma must be a number between 0 and 1, got 1.5"),
         ({"t0": "fast"}, "t0 must be a number"),
-        ({"n_iterations": 0}, "n_iterations must be an integer of at least 1"),
-        ({"batch_size": 0}, "batch_size must be an integer of at least 1"),
+        ({"n_iterations": 0}, "n_iterations must be a whole number >= 1 or null, got 0"),
+        ({"batch_size": 0}, "batch_size must be a whole number >= 1, got 0"),
     ],
 )
 def test_parameters_out_of_range_are_named(change, text):
@@ -331,7 +333,7 @@ def test_parameters_out_of_range_are_named(change, text):
 def test_shapes_and_labels_that_cannot_be_used_are_named():
     X, positive, XU = problem(9)
     model = QSGS2AUC(n_iterations=2)
-    with pytest.raises(DataError, match=r"X_unlabeled must have shape \(n, 3\), got \(50, 2\)"):
+    with pytest.raises(DataError, match="X_unlabeled has 2 features, but QSGS2AUC is expecting 3"):
         model.fit(X, positive, XU[:, :2])
     with pytest.raises(DataError, match="30 labels, 29 rows"):
         model.fit(X[:-1], positive, XU)
@@ -339,8 +341,8 @@ def test_shapes_and_labels_that_cannot_be_used_are_named():
         model.fit(X, positive, XU[:0])
     with pytest.raises(DataError, match="two classes"):
         model.fit(X, np.ones(30), XU)
-    with pytest.raises(DataError, match=r"X must have shape \(n, 3\)"):
+    with pytest.raises(DataError, match="X has 2 features, but QSGS2AUC is expecting 3"):
         model.fit(X, positive, XU).decision_function(XU[:, :2])
     with pytest.raises(DataError, match="both classes"):
         folds = [np.flatnonzero(positive), np.flatnonzero(~positive)]
-        model.cv_decision_function(X, positive, XU, folds, [{"lam": 1.0}])
+        model.fit_points([{"lam": 1.0}], folds=folds, X=X, y=positive, X_unlabeled=XU)

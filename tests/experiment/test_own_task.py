@@ -48,6 +48,7 @@ def experiment_of(folder, *overrides):
     return load_experiment(folder / "ridge.yaml", overrides=overrides)
 
 
+@pytest.mark.slow
 def test_a_task_of_ones_own_goes_all_the_way(folder):
     """By the command line, in processes of its own."""
     code, out, err = dsg(folder, "run", "ridge.yaml", "--report", "page.html")

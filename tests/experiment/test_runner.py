@@ -85,6 +85,7 @@ def test_a_fit_is_the_chosen_estimator_on_the_split(toy):
         assert fit["scores"]["auc"] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_search_scores_each_point_on_rows_its_model_did_not_see(toy):
     _, folder = run(toy)
     experiment = load_experiment(toy)
@@ -102,6 +103,7 @@ def test_a_search_scores_each_point_on_rows_its_model_did_not_see(toy):
             assert score == pytest.approx(roc_auc_score(y[held_out], f), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_finished_cells_are_reused_and_changed_ones_are_not(toy):
     first, folder = run(toy)
     again, _ = run(toy)
@@ -246,6 +248,7 @@ def test_nothing_is_written_for_data_that_cannot_be_used(toy):
     assert not (toy.parent / "results").exists()
 
 
+@pytest.mark.slow
 def test_results_of_other_folders_are_reused_with_their_environment(toy):
     first, folder = run(toy)
     experiment = load_experiment(toy, overrides=["name=another"])

@@ -197,6 +197,7 @@ def test_the_test_part_has_its_own_boxes(invent, make):
     assert list(dots.get_ydata()) == expected.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [time_curve, auc_boxplot])
 def test_eight_datasets_stand_in_two_rows_of_four(invent, make, draw):
     names = ["codrna", "covtype", "dota2", "higgs", "ijcnn1", "skin", "unclonable", "susy"]
@@ -248,6 +249,7 @@ def test_a_panel_without_a_finished_fit_says_why(invent, make):
     assert len(empty.get_yticks()) == 0
 
 
+@pytest.mark.slow
 def test_files_are_written_and_the_same_twice(results, tmp_path):
     first = draw_figures([results], tmp_path / "a")
     second = draw_figures([results], tmp_path / "b")
@@ -261,6 +263,7 @@ def test_files_are_written_and_the_same_twice(results, tmp_path):
     assert len(list((tmp_path / "a" / "figures").iterdir())) == 4
 
 
+@pytest.mark.slow
 def test_files_are_fit_for_print(results, tmp_path):
     pdf, png = draw_figures([results], tmp_path, ["time_curve"])
     content = pdf.read_bytes()

@@ -197,6 +197,7 @@ def test_figures_are_inline_and_described(results):
         assert float(image["width"]) > 300
 
 
+@pytest.mark.slow
 def test_commands_redraw_exactly_one_figure_each(results, tmp_path, monkeypatch, capsys):
     page = read([results])
     commands = [text for text in page.texts["pre"] if text.startswith("dsg plot")]
@@ -261,11 +262,13 @@ def assert_self_contained(text):
     assert set(anchors) <= set(ids)
 
 
+@pytest.mark.slow
 def test_it_needs_nothing_else(two):
     assert_self_contained(page_text(two[:1], "out"))
     assert_self_contained(page_text(two, "out"))
 
 
+@pytest.mark.slow
 def test_it_is_the_same_twice(two, tmp_path):
     first = write_page(two, tmp_path / "page.html").read_bytes()
     again = [replace(one) for one in two]
@@ -365,6 +368,7 @@ def environment_table(page):
     return {row[0]: row[1:] for row in table}
 
 
+@pytest.mark.slow
 def test_all_environments_are_there_and_their_differences_marked(invent, make):
     names = {"aa": "X", "bb": "Y"}
     files = {n: {"processor": p, "libraries": {"numpy": "2.4"}} for n, p in names.items()}
@@ -428,6 +432,7 @@ def test_all_cells_finished(invent, make):
     assert not {"Failures", "Limits met"} & set(page.texts["h2"])
 
 
+@pytest.mark.slow
 def test_several_folders_have_an_overview_and_a_section_each(two):
     page = read(two, "some where")
     assert page.texts["h1"] == ["2 experiments"]
@@ -451,6 +456,7 @@ def test_several_folders_have_an_overview_and_a_section_each(two):
     ]
 
 
+@pytest.mark.slow
 def test_a_folder_without_any_fit_has_a_section_only(invent, make, two):
     experiment = invent.experiment("ijcnn1", trials=1, solvers=("samult",))
     page = read([*two, make(experiment, [])])
@@ -476,7 +482,8 @@ def test_experiments_without_results_are_listed_with_the_reason(results):
 def test_a_run_lists_experiments_whose_data_are_missing(tmp_path, monkeypatch, capsys):
     for name in ("mine", "yours"):
         dataset = {"path": str(tmp_path / f"{name}.csv"), "loader": "delimited"}
-        config = {"dataset": dataset, "solvers": {"samult": {"params": {"lam": 1.0}}}}
+        protocol = {"kind": "semi_supervised_auc"}
+        config = {"dataset": dataset, "protocol": protocol, "solvers": {"samult": {}}}
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(config))
     configs = [str(tmp_path / f"{name}.yaml") for name in ("mine", "yours")]
     page = tmp_path / "page.html"
@@ -526,6 +533,7 @@ def test_a_task_that_sweeps_nothing_has_a_page_without_sizes(regression):
     assert [row[1] for row in overview["rows"]] == ["Ridge", "2.000 ± 0.707", "2.000 ± 0.707"]
 
 
+@pytest.mark.slow
 def test_trials_are_summed_up_once_per_measure(two, monkeypatch):
     from dsgkit.report.summary import Summary
 
@@ -597,6 +605,7 @@ def browse(tmp_path):
     return open_page
 
 
+@pytest.mark.slow
 def test_a_browser_shows_it(two, tmp_path, browse):
     path = write_page(two, tmp_path / "page.html")
     image = tmp_path / "page.png"

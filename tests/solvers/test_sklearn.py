@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dsgkit.solvers.base import PairwiseAUCEstimator
@@ -36,6 +37,7 @@ def expected(estimator):
     return EXPECTED | (OF_RANKINGS if isinstance(estimator, PairwiseAUCEstimator) else {})
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [quick(info.load()) for info in SOLVERS.values()],
     expected_failed_checks=expected,

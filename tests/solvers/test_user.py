@@ -198,7 +198,7 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
         # its methods and constructor
         (
             "class Mine:\n    def fit(self): pass\n",
-            "Mine lacks decision_function, fit_points, cost and get_params; derive it from "
+            "Mine lacks cost, fit_points, get_params and tasks; derive it from "
             "dsgkit.solvers.base.PairwiseAUCEstimator or "
             "dsgkit.solvers.base.SemiSupervisedClassifier, which have all but fit and "
             "decision_function",

@@ -36,6 +36,7 @@ def nonlinear(n, n_inputs, seed=0):
     return X, np.where(score > np.median(score), 1, -1)
 
 
+@pytest.mark.slow
 def test_it_converges_to_the_exact_solution_at_the_rate_of_the_theorem():
     X, y = nonlinear(1200, 8)
     rows = X[:200], y[:200], X[200:]
@@ -67,6 +68,7 @@ def auc_of_both(X, y, U, y_unlabeled):
     return [auc(y_unlabeled, model.fit(X, y, U).decision_function(U)) for model in models]
 
 
+@pytest.mark.slow
 def test_its_auc_is_that_of_the_exact_solution():
     X, y = nonlinear(1500, 5, seed=1)
     exact, approximate = auc_of_both(X[:200], y[:200], X[200:], y[200:])

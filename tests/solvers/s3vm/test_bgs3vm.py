@@ -61,6 +61,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_labeled", "n_unlabeled", "params"), CASES)
 @pytest.mark.parametrize("panel", [1, 7, 128])
 def test_it_is_the_descent_row_by_row(n_labeled, n_unlabeled, params, panel, monkeypatch):

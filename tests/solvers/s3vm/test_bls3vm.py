@@ -242,6 +242,7 @@ def peak_of(call):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("balance", [True, False])
 @pytest.mark.parametrize("max_memory", [None, 0.004])
 def test_predicted_memory_is_what_a_fit_allocates(balance, max_memory):
@@ -261,6 +262,7 @@ def test_predicted_memory_covers_prediction(n):
     assert peak_of(lambda: model.fit(X, y, U).decision_function(rows)) - result < 1.2 * needed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_memory", [None, 0.005])
 def test_predicted_memory_grows_with_the_models(max_memory):
     X, y, U = problem(60, 1440, 5)

@@ -142,6 +142,7 @@ def in_unit_box(load):
     return (X - X.min(axis=0)) / np.maximum(np.ptp(X, axis=0), 1e-9), y % 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
 def test_defaults_do_about_as_well_as_a_supervised_machine(solver, load):
     """Within 3 points of error, over splits into 60 labelled rows and all others."""

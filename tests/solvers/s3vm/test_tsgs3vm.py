@@ -67,6 +67,7 @@ def test_it_equals_the_authors_loop(loss, step, n_unlabeled, threads):
     assert close(f, by_the_authors((X, y, U), U[:200], **change))
 
 
+@pytest.mark.slow
 def test_forgotten_blocks_do_not_change_the_model(monkeypatch):
     monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 5 * 16)
     X, y, U = problem(n_unlabeled=6000)
@@ -145,6 +146,7 @@ def test_what_is_finite_is_right(C, step):
     assert close(got.decision_function(U) / C, expected.decision_function(U) / 1e12)
 
 
+@pytest.mark.slow
 def test_it_finds_the_minimum_of_the_concave_convex_procedure():
     """The objective of UniverSVM within 1%, where the program ended; sign(0) decides that."""
     oracle = np.load(ORACLE)
