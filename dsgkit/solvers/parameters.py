@@ -19,7 +19,7 @@ import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -55,9 +55,13 @@ class Range:
         if self.high == math.inf:
             return f"{'>' if self.open_low else '>='} {self.low:g}"
         if self.open_low == self.open_high:
-            return f"{'strictly ' * self.open_low}between {self.low:g} and {self.high:g}"
+            return f"{'strictly ' * self.open_low}between {_text(self.low)} and {_text(self.high)}"
         low, high = (">" if self.open_low else ">="), ("<" if self.open_high else "<=")
         return f"{low} {self.low:g} and {high} {self.high:g}"
+
+
+def _text(end: float) -> str:
+    return str(end) if isinstance(end, int) else f"{end:g}"
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ class Parameter:
         elif value is None or isinstance(value, str):
             if type(value) in self.types and (value is None or value in (self.words or (value,))):
                 return value
-        elif _is_finite(value) and float(value) in self.range:
+        elif _is_finite(value) and _exact(value) in self.range:
             if int in self.types and value == int(value):
                 return self._whole(value)
             if float in self.types:
@@ -173,6 +177,11 @@ def _is_finite(value: Any) -> bool:
         return isinstance(value, Real) and math.isfinite(float(value))
     except OverflowError:
         return False
+
+
+def _exact(value: Any) -> int | float:
+    """Return a number of Python's own: a seed of 64 bits is none that a float can hold."""
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from dsgkit.solvers.parameters import (
     COUNT,
     PER_MODEL,
     POSITIVE,
+    SEED,
     Range,
     Smoother,
     parameters,
@@ -22,9 +23,18 @@ class Declared:
     n_iterations: Annotated[int | None, COUNT]
     balance: bool
     loss: Literal["hinge", "ramp"]
+    seed: Annotated[int, SEED]
 
     def __init__(
-        self, lam=1.0, share=0.5, step=0.1, n_iterations=None, balance=True, loss="ramp", width=3
+        self,
+        lam=1.0,
+        share=0.5,
+        step=0.1,
+        n_iterations=None,
+        balance=True,
+        loss="ramp",
+        seed=0,
+        width=3,
     ):
         pass
 
@@ -46,6 +56,7 @@ def parse(name, value):
         ("n_iterations", np.int64(7), 7),
         ("balance", np.bool_(False), False),
         ("loss", "hinge", "hinge"),
+        ("seed", 2**64 - 1, 2**64 - 1),
         ("width", 2.0, 2),
         ("width", 2.5, 2.5),
         ("width", "any", "any"),
@@ -70,6 +81,7 @@ def test_a_value_becomes_what_the_class_takes(name, value, expected):
         ("n_iterations", 2.5, "must be a whole number >= 1 or null, got 2.5"),
         ("n_iterations", 1e30, "must be <= 9223372036854775807, got 1e+30"),
         ("balance", 1, "must be true or false, got 1"),
+        ("seed", 2**64, "must be a whole number between 0 and 18446744073709551615, got 1844"),
         ("loss", "square", "must be 'hinge' or 'ramp', got 'square'"),
         ("width", [1], "must be one value"),
         ("width", np.inf, "must be finite"),
