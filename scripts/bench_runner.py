@@ -91,7 +91,7 @@ def write_experiment(folder: Path, cells: int) -> Path:
             "first": {
                 "kind": "first_column:FirstColumn",
                 "grid": {"lam": [float(k) for k in range(FITS)]},
-                "search_unlabeled": 100,
+                "search_at": {"unlabeled": 100},
             }
         },
         "outputs": ["auc_table"],

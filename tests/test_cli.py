@@ -352,7 +352,7 @@ def test_one_page_on_all_that_ran_and_those_that_could_not(dsg, toy):
 @pytest.mark.slow
 def test_status_of_runs(dsg, toy, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(SAMULT, "fit", lambda *_: 1 / 0)
+        patch.setattr(SAMULT, "fit", lambda *_, **__: 1 / 0)
         dsg(*BARE)
     code, out, _ = dsg("status", "results/toy")
     assert code == 0

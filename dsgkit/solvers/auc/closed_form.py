@@ -12,6 +12,7 @@ from sklearn.base import clone
 from dsgkit.costs import Cost
 from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import expansion_flops
+from dsgkit.solvers.auc.base import KernelAUCEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import (
     SINGULAR,
     PairwiseRisk,
@@ -19,10 +20,10 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
     cv_values,
     grid_flops,
 )
-from dsgkit.solvers.base import Folds, PairwiseAUCEstimator, Points
+from dsgkit.solvers.base import Folds, Points
 
 
-class ClosedFormEstimator(PairwiseAUCEstimator):
+class ClosedFormEstimator(KernelAUCEstimator):
     """Base of the estimators whose fit is one linear system.
 
     A subclass solves the system, and evaluates what it found. For a grid it says which of its

@@ -27,7 +27,7 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
     pnu_risk,
 )
 from dsgkit.solvers.base import Folds, training_rows
-from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, Range, Smoother
+from dsgkit.solvers.parameters import COUNT, PER_MODEL, SEED, Range
 
 Array = NDArray[np.float64]
 
@@ -93,12 +93,9 @@ class PNUAUC(ClosedFormEstimator):
 
     version: ClassVar[int] = 1
 
-    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
     eta: Annotated[float, Range(-1, 1), PER_MODEL]
     prior: Annotated[float | Literal["penl1"], Range(0, 1, open_low=True, open_high=True)]
     n_centers: Annotated[int | None, COUNT]
-    max_memory: Annotated[float | None, POSITIVE]
     random_state: Annotated[int, SEED]
 
     def __init__(

@@ -22,7 +22,8 @@ from dsgkit.engine import (
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
-from dsgkit.solvers.base import Folds, PairwiseAUCEstimator, Points, training_rows
+from dsgkit.solvers.auc.base import KernelAUCEstimator
+from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.parameters import (
@@ -32,11 +33,10 @@ from dsgkit.solvers.parameters import (
     POSITIVE,
     SEED,
     SHARE,
-    Smoother,
 )
 
 
-class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
+class QSGS2AUC(DoublyStochasticEstimator, KernelAUCEstimator):
     """Semi-supervised AUC maximisation by quadruply stochastic functional gradients.
 
     Minimises ``gamma R_PN + (1 - gamma) (R_PU + R_NU - 1/2) + lam/2 ||f||^2`` with the squared
@@ -101,8 +101,6 @@ class QSGS2AUC(DoublyStochasticEstimator, PairwiseAUCEstimator):
 
     version: ClassVar[int] = 1
 
-    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
     gamma: Annotated[float, SHARE, PER_MODEL]
     batch_size: Annotated[int, COUNT]
     n_features: Annotated[int, COUNT]

@@ -25,7 +25,7 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
     samult_risk,
 )
 from dsgkit.solvers.inputs import check_projections
-from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, SHARE, Smoother
+from dsgkit.solvers.parameters import COUNT, PER_MODEL, SEED, SHARE
 
 BLOCK_ROWS = 8192
 """Rows whose features are held at a time."""
@@ -81,11 +81,8 @@ class RFFS2AUC(ClosedFormEstimator):
 
     version: ClassVar[int] = 1
 
-    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
     gamma: Annotated[float, SHARE, PER_MODEL]
     n_features: Annotated[int, COUNT]
-    max_memory: Annotated[float | None, POSITIVE]
     random_state: Annotated[int, SEED]
 
     def __init__(

@@ -20,7 +20,7 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
     label_weights,
     samult_risk,
 )
-from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, SHARE, Smoother
+from dsgkit.solvers.parameters import PER_MODEL, SHARE
 
 Array = NDArray[np.float64]
 
@@ -72,10 +72,7 @@ class SAMULT(ClosedFormEstimator):
 
     version: ClassVar[int] = 1
 
-    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
     gamma: Annotated[float, SHARE, PER_MODEL]
-    max_memory: Annotated[float | None, POSITIVE]
 
     def __init__(
         self,
