@@ -141,8 +141,9 @@ def test_a_folder_that_cannot_be_written_costs_time_only(package):
 @pytest.mark.slow
 def test_a_second_run_of_an_experiment_compiles_nothing(toy, tmp_path):
     config = yaml.safe_load(toy.read_text())
-    config["solvers"] = {"qsg_s2auc": config["solvers"]["qsg_s2auc"]}
-    toy.write_text(yaml.safe_dump(config | {"outputs": ["auc_table"]}))
+    config["protocol"]["kind"] = "semi_supervised_svm"
+    config["solvers"] = {"bgs3vm": {"grid": {"C": [1.0, 10.0]}}}
+    toy.write_text(yaml.safe_dump(config | {"outputs": ["error_table"]}))
 
     def compiled(out):
         command = [
