@@ -135,8 +135,8 @@ def load_results(folder: Path | str) -> Results:
         raise ResultsError(
             f"{folder}: not a results folder (it has no {CONFIG}); name a folder that a run made"
         )
+    task = read_task(folder)  # first: a folder of an earlier release has none
     experiment = load_experiment(config, stored=True)
-    task = read_task(folder)
     plan = read_plan(folder)
     stored, _ = read_records(folder / CELLS)
     records = [_labelled(record, experiment) for record in _planned(stored, plan)]
@@ -183,8 +183,10 @@ def read_task(folder: Path) -> Description:
     try:
         return Description.model_validate(stored)
     except ValidationError as error:
-        why = "missing" if stored is None else "not of this release"
-        raise ResultsError(f"{path}: {why}; run the experiment again") from error
+        why = "not there" if stored is None else "of another form"
+        raise ResultsError(
+            f"{path}: {why}; these results are not of this release: run the experiment again"
+        ) from error
 
 
 def read_plan(folder: Path) -> list[dict[str, Any]] | None:
