@@ -226,7 +226,7 @@ def test_a_fit_above_the_limit_is_refused():
         ({"n_centers": 2.5}, "n_centers must be a whole number >= 1 or null, got 2.5"),
         (
             {"random_state": -1},
-            "random_state must be a whole number between 0 and 1.84467e.19, got -1",
+            "random_state must be a whole number between 0 and 18446744073709551615, got -1",
         ),
     ],
 )

@@ -108,10 +108,13 @@ def small(**params):
         ({"t0": -1}, "t0 must be a number >= 0 or 'stable', got -1"),
         ({"t0": np.nan}, "t0 must be a number"),
         ({"t0": None}, "t0 must be a number"),
-        ({"random_state": 2**64}, "random_state must be a whole number between 0 and 1.84467e.19"),
+        (
+            {"random_state": 2**64},
+            "random_state must be a whole number between 0 and 18446744073709551615",
+        ),
         (
             {"random_state": None},
-            "random_state must be a whole number between 0 and 1.84467e.19, got null",
+            "random_state must be a whole number between 0 and 18446744073709551615, got null",
         ),
     ],
 )
