@@ -242,8 +242,9 @@ class Experiment(Spec):
             return list(task.outputs) if task else []
         if task is None or not isinstance(value, list):
             return value
-        sweep = info.data.get("sweep", SweepSpec())
-        known = outputs_of((*task.measures, *STANDARD), swept=sweep.axis is not None)
+        sweep = info.data.get("sweep")  # None if that of the config is not valid
+        swept = bool(task.axes) if sweep is None else sweep.axis is not None
+        known = outputs_of((*task.measures, *STANDARD), swept=swept)
         for i, name in enumerate(value):
             if name not in known:
                 raise problem(f"unknown output {name!r}{nearest_or_all(str(name), known)}", i)

@@ -125,12 +125,12 @@ def _read(solver: dict[str, Any], protocol: ProtocolSpec | None) -> dict[str, An
     if protocol and protocol.kind not in info.tasks:
         raise problem(f"{kind} is for {' or '.join(info.tasks)}, not {protocol.kind}")
     task = tasks.get(protocol.kind) if protocol else None
-    values = _Values(kind, info.parameters, task.words if task else ())
+    values = _Values(kind, info.parameters, task.words if task else None)
     read = {name: value for name, value in solver.items() if name != "grid"}
     with _at("params"):
         read["params"] = values.params(_mapping(solver.get("params", {})))
     read["search"] = tuple(_stages(solver, values))
-    axes = [axis.name for axis in task.axes] if task else []
+    axes = [axis.name for axis in task.axes] if task else None
     for name, words in (("search_at", ("all",)), ("at_most", ())):
         with _at(name):
             read[name] = _sizes(_mapping(solver.get(name, {})), axes, words)
@@ -185,11 +185,13 @@ class _Values:
         The solver.
     known : mapping
         What its class declares.
-    words : collection of str
-        What may stand for a number whose value a trial knows.
+    words : collection of str or None
+        What may stand for a number whose value a trial knows; None if the task is not known.
     """
 
-    def __init__(self, kind: str, known: Mapping[str, Parameter], words: Collection[str]) -> None:
+    def __init__(
+        self, kind: str, known: Mapping[str, Parameter], words: Collection[str] | None
+    ) -> None:
         self._kind = kind
         self._known = known
         self._words = words
@@ -231,7 +233,7 @@ class _Values:
             raise problem(f"{self._kind} has no parameter {name!r}{hint}")
         parameter = self._known[name]
         numeric = not parameter.types or {int, float} & set(parameter.types)
-        if numeric and isinstance(value, str) and value in self._words:
+        if numeric and isinstance(value, str) and (self._words is None or value in self._words):
             return value
         try:
             parsed: Scalar = parameter.parse(parse_number(value))
@@ -240,9 +242,11 @@ class _Values:
         return parsed
 
 
-def _sizes(written: Mapping[str, Any], axes: list[str], words: tuple[str, ...]) -> dict[str, Size]:
+def _sizes(
+    written: Mapping[str, Any], axes: list[str] | None, words: tuple[str, ...]
+) -> dict[str, Size]:
     for axis, size in written.items():
-        if axis not in axes:
+        if axes is not None and axis not in axes:
             raise problem(f"unknown key {axis!r}{did_you_mean(str(axis), axes)}", axis)
         check_size(size, axis, words=words)
     return dict(written)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import Tags
+from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost
@@ -22,8 +22,25 @@ Folds = Sequence[NDArray[np.integer]]
 
 
 def training_rows(held_out: NDArray[np.integer], n_rows: int) -> NDArray[np.int64]:
-    """Return the rows outside of a fold, in order."""
-    return np.setdiff1d(np.arange(n_rows), held_out)
+    """Return the rows outside of a fold, in order.
+
+    Raises
+    ------
+    DataError
+        If the fold is no array of positions.
+    """
+    try:
+        positions = np.asarray(held_out)
+        good = positions.ndim == 1 and positions.dtype.kind in "iu"
+        good = good and (not len(positions) or 0 <= positions.min() <= positions.max() < n_rows)
+    except ValueError:  # arrays of several lengths
+        good = False
+    if not good:
+        raise DataError(
+            f"a fold must be an array of held-out positions in 0..{n_rows - 1}, such as "
+            "[test for _, test in StratifiedKFold(5).split(X, y)]"
+        )
+    return np.setdiff1d(np.arange(n_rows), positions)
 
 
 class PointModels:
@@ -224,6 +241,33 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
                 X_unlabeled = as_rows(columns, X_unlabeled, reset=False, name="X_unlabeled")
         return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy at the rows of ``X``; unlabelled ones do not count.
+
+        Raises
+        ------
+        DataError
+            For a label that the model does not know.
+        """
+        return float(super().score(*self._judged(X, y, sample_weight)))
+
+    def _judged(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Any]:
+        """Return rows, labels and weights without the unlabelled rows."""
+        check_is_fitted(self, self._solution)
+        labels = np.asarray(y)
+        known = np.isin(labels, self.classes_)
+        unknown = np.unique(labels[~known & (labels != self.unlabeled_label)])
+        if len(unknown):
+            raise DataError(
+                f"the model does not know the labels {unknown[:5].tolist()}; it was fitted on "
+                f"{self.classes_.tolist()}"
+            )
+        if known.all():
+            return X, labels, sample_weight
+        rows = np.flatnonzero(known)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
+        return _safe_indexing(X, rows), labels[rows], weights
+
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         """Compute the fitted attributes from what `fit` has checked."""
         raise NotImplementedError
@@ -243,7 +287,10 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         if X_unlabeled is None:
             apart = labels == self.unlabeled_label
             if apart.any():
-                hint = f"; rows labelled {self.unlabeled_label} count as unlabelled"
+                hint = (
+                    f"; rows labelled {self.unlabeled_label} count as unlabelled: pass X_unlabeled,"
+                    " or name another unlabeled_label"
+                )
                 X_unlabeled = take(X, apart)
                 X, labels = take(X, ~apart), labels[~apart]
             else:
@@ -288,9 +335,16 @@ class PairwiseAUCEstimator(SemiSupervisedEstimator):
         return self.classes_[(values >= threshold).astype(int)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the area under the ROC curve at the rows of ``X``."""
+        """Return the area under the ROC curve at the rows of ``X``; unlabelled ones do not count.
+
+        Raises
+        ------
+        DataError
+            For a label that the model does not know.
+        """
         from sklearn.metrics import roc_auc_score
 
+        X, y, sample_weight = self._judged(X, y, sample_weight)
         values = self.decision_function(X)
         return float(roc_auc_score(y == self.classes_[1], values, sample_weight=sample_weight))
 

@@ -1,8 +1,11 @@
 """Every kind of mistake in a config: its exact line, key and advice."""
 
+from pathlib import Path
+
 import pytest
 
 from dsgkit.config import load_experiment
+from dsgkit.errors import ConfigError
 from tests.config import conftest
 
 HEAD = "dataset: {name: digits}\n"
@@ -579,3 +582,16 @@ def test_whole_numbers_that_no_machine_holds_are_told_in_a_short_line(message, n
     found = message(HEAD + f"solvers: {{qsg_s2auc: {{params: {{sigma: 1, {name}: {value}}}}}}}\n")
     assert found.startswith(f"c.yaml:2: solvers.qsg_s2auc.params.{name}: must be ")
     assert found.endswith(f"got {value if len(value) < 60 else value[:57] + '...'}")
+
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["protocol.trails=3", "protocol.trials=two", "sweep.unlabeled=[100, lots]"]
+)
+def test_one_mistake_is_told_as_one(wrong):
+    """What depends on the wrong part is not told as a mistake of its own."""
+    with pytest.raises(ConfigError) as error:
+        load_experiment(CONFIGS / "quickstart.yaml", overrides=[wrong])
+    assert "more)" not in str(error.value)

@@ -105,3 +105,30 @@ def test_many_settings_at_rows_of_any_kind(model, kind):
     got = models.decision_function(given(U))
     expected = model.fit(X, y, U).decision_function(U)[:, None]
     np.testing.assert_allclose(got, expected, atol=1e-5 * abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["samult", "bgs3vm"])
+def test_unlabelled_rows_do_not_count_in_the_score(name):
+    """What model selection with rows of -1 among the labels sees."""
+    X, y, U = problem()
+    model = SOLVERS[name].load()().fit(X, np.where(y > 0, 3, 2), U)
+    hidden = np.where(np.arange(len(X)) % 3, np.where(y > 0, 3, 2), -1)
+    labeled = hidden != -1
+    assert model.score(X, hidden) == model.score(X[labeled], hidden[labeled])
+    with pytest.raises(DataError, match=r"does not know the labels \[4\]; it was fitted on \[2, 3"):
+        model.score(X, np.where(y > 0, 4, 2))
+
+
+@pytest.mark.parametrize(
+    "folds",
+    [
+        [(np.arange(3), np.arange(3, 10))],
+        [np.array([0, 1, 10**6])],
+        [np.array([True, False])],
+    ],
+)
+@pytest.mark.parametrize("name", ["qsg_s2auc", "samult", "bgs3vm"])
+def test_folds_that_are_no_positions_are_refused_in_one_line(name, folds):
+    X, y, U = problem()
+    with pytest.raises(DataError, match="a fold must be an array of held-out positions in 0"):
+        SOLVERS[name].load()().fit_points([{}], folds=folds, X=X, y=y, X_unlabeled=U)
