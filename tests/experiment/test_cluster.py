@@ -1,5 +1,6 @@
 """Cells on a real Dask cluster: a scheduler and two worker processes on loopback."""
 
+import contextlib
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from dsgkit.config import load_experiment
@@ -91,6 +93,20 @@ def until(condition, process=None, seconds=90):
         time.sleep(0.05)
 
 
+def end(processes):
+    """Kill processes with their children: told to end, a nanny of a busy machine takes minutes."""
+    family = [
+        member
+        for process in processes
+        for member in [*psutil.Process(process.pid).children(recursive=True), process]
+    ]
+    for member in family:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            member.kill()
+    for process in processes:
+        process.wait(60)
+
+
 @pytest.fixture(scope="module")
 def cluster_folder(tmp_path_factory):
     return tmp_path_factory.mktemp("cluster")
@@ -119,10 +135,7 @@ def address(cluster_folder):
             workers.append(worker)
         yield found[1]
     finally:
-        for process in [*workers, scheduler]:
-            process.terminate()
-        for process in [*workers, scheduler]:
-            process.wait(60)
+        end([*workers, scheduler])
 
 
 @pytest.fixture
