@@ -88,7 +88,7 @@ def test_a_value_becomes_what_the_class_takes(name, value, expected):
         (
             "gamma",
             [0.5, True],
-            "must be a number between 0 and 1 or a list of such numbers, got [0.5, true]",
+            "must be a number between 0 and 1 or a list of such numbers, got [0.5, True]",
         ),
         ("lam", True, "must be a number > 0, got true"),
         ("lam", None, "must be a number > 0, got null"),
