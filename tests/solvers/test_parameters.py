@@ -37,8 +37,8 @@ class Declared:
         balance=True,
         loss="ramp",
         seed=0,
-        width=3,
         gamma=0.5,
+        width=3,
     ):
         pass
 
@@ -117,3 +117,4 @@ def test_what_else_is_declared():
     assert list(known) == [*Declared.__annotations__, "width"]
     assert [name for name, p in known.items() if p.per_model] == ["lam"]
     assert {name: p.smoother for name, p in known.items() if p.smoother} == {"lam": "larger"}
+    assert {name: p.one_per for name, p in known.items() if p.one_per} == {"gamma": "n_cuts"}
