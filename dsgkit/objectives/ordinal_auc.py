@@ -30,34 +30,46 @@ def open_cuts(counts: NDArray[np.integer]) -> NDArray[np.bool_]:
 
 
 @exact  # without contraction: with two classes, the bits of the binary objective
-def _coefficients(f, share, weight, gamma, c):  # type: ignore[no-untyped-def]
-    """Fill c with what `OrdinalAUCObjective.coefficients` returns, sources stacked as in f."""
+def _coefficients(f, share, weight, gamma):  # type: ignore[no-untyped-def]
+    """Put what `OrdinalAUCObjective.coefficients` returns in the place of the stacked values."""
     k, n_models = f.shape[0] - 1, f.shape[2]
     one, two, b = np.float32(1.0), np.float32(2.0), np.float32(f.shape[1])
+    labeled, rest = two * gamma, two * (one - gamma) / b
     P, N = np.empty(n_models, np.float32), np.empty(n_models, np.float32)
-    c[:] = 0
+    c = np.empty((k + 1, n_models), np.float32)
     for i in range(f.shape[1]):
+        u = f[k, i]
+        c[:] = 0
         for j in range(k - 1):
             n_above = k - 1 - j
             P[:] = 0
             N[:] = 0
-            for s in range(k):
-                side = P if s < n_above else N
+            for s in range(n_above):
+                _add(share[j, s], f[s, i], P)
+            for s in range(n_above, k):
+                _add(share[j, s], f[s, i], N)
+            for s in range(n_above):
+                p = f[s, i]
                 for g in range(n_models):
-                    side[g] += share[j, s, g] * f[s, i, g]
-            for s in range(k):
+                    pn = labeled[j, g] * (one - p[g] + N[g]) / b
+                    pu = rest[j, g] * (one - p[g] + u[g])
+                    c[s, g] -= weight[j, g] * share[j, s, g] * (pn + pu)
+            for s in range(n_above, k):
+                n = f[s, i]
                 for g in range(n_models):
-                    a, u, w = f[s, i, g], f[k, i, g], weight[j, g] * share[j, s, g]
-                    rest = two * (one - gamma[j, g]) / b
-                    if s < n_above:
-                        pn = two * gamma[j, g] * (one - a + N[g]) / b
-                        c[s, i, g] -= w * (pn + rest * (one - a + u))
-                    else:
-                        pn = two * gamma[j, g] * (one - P[g] + a) / b
-                        c[s, i, g] += w * (pn + rest * (one - u + a))
+                    pn = labeled[j, g] * (one - P[g] + n[g]) / b
+                    un = rest[j, g] * (one - u[g] + n[g])
+                    c[s, g] += weight[j, g] * share[j, s, g] * (pn + un)
             for g in range(n_models):
-                u, rest = f[k, i, g], two * (one - gamma[j, g]) / b
-                c[k, i, g] += weight[j, g] * (rest * (one - P[g] + u) - rest * (one - u + N[g]))
+                pu, un = rest[j, g] * (one - P[g] + u[g]), rest[j, g] * (one - u[g] + N[g])
+                c[k, g] += weight[j, g] * (pu - un)
+        f[:, i] = c
+
+
+@exact
+def _add(weight, values, out):  # type: ignore[no-untyped-def]
+    for g in range(len(out)):
+        out[g] += weight[g] * values[g]
 
 
 class OrdinalAUCObjective:
@@ -89,10 +101,9 @@ class OrdinalAUCObjective:
 
     def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
         """Return the derivative of the batch's mean loss by the value of each drawn row."""
-        f = np.stack(values)
-        out = np.empty_like(f)
-        _coefficients(f, self._share, self._weight, self._gamma, out)
-        return list(out)
+        stacked = np.stack(values)
+        _coefficients(stacked, self._share, self._weight, self._gamma)
+        return list(stacked)
 
     def take(self, models: slice) -> OrdinalAUCObjective:
         """Return the objective of some of the models."""
