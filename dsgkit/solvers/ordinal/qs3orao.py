@@ -150,7 +150,7 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
         self.thresholds = thresholds
         self.unlabeled_label = unlabeled_label
 
-    def _fit(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
+    def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
         self.model_ = self._trained(X, codes, X_unlabeled, [np.arange(len(codes))])
         self.n_iter_ = self._iterations(len(X_unlabeled))
         self.n_cuts_ = int(open_cuts(np.bincount(codes, minlength=len(self.classes_))).sum())
