@@ -41,8 +41,9 @@ def test_over_all_tuples_the_mean_of_the_coefficients_is_the_gradient_of_the_ris
     counts = np.array([[len(pool) for pool in without(missing)] for missing in MISSING])
     tuples = np.array(list(itertools.product(*POOLS[::-1], UNLABELED)))
     values = [f[rows].astype(np.float32) for rows in tuples.T]
+    coefficients = OrdinalAUCObjective(GAMMA, counts).coefficients(values)
     gradient = np.zeros_like(f)
-    for rows, c in zip(tuples.T, OrdinalAUCObjective(GAMMA, counts).coefficients(values)):
+    for rows, c in zip(tuples.T, coefficients, strict=True):
         np.add.at(gradient, rows, c)
     h = 1e-5
     for g, missing in enumerate(MISSING):
