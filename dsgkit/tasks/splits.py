@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
 from dsgkit.errors import DataError
+from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed, permutation
 
 Positions = NDArray[np.int64]
@@ -104,29 +105,6 @@ def semi_supervised_split(
         folds=stratified_folds(y[:labeled], folds, derive_seed(seed, "folds")),
         class_proportion=float(np.mean(dataset.y == 1)),
     )
-
-
-def stratified_folds(y: NDArray[np.int8], n_folds: int, seed: int) -> list[Positions]:
-    """Cut positions into folds of nearly equal size and nearly equal shares of each class.
-
-    Parameters
-    ----------
-    y : ndarray of int8, shape (n,)
-        Labels, -1 or +1.
-    n_folds : int
-        Number of folds.
-    seed : int
-        Of the random order.
-
-    Returns
-    -------
-    list of int arrays
-        Sorted positions of each fold.
-    """
-    order = permutation(len(y), seed)
-    # dealt like cards, one class after the other: sizes and class counts differ by at most one
-    dealt = np.concatenate([order[y[order] == 1], order[y[order] != 1]])
-    return [np.sort(dealt[fold::n_folds]) for fold in range(n_folds)]
 
 
 def check_split(dataset: Dataset, labeled: int, folds: int) -> None:

@@ -1,0 +1,1 @@
+"""Ordinal regression from labelled and unlabelled rows."""
