@@ -69,9 +69,13 @@ class ClosedFormEstimator(KernelEstimator):
         """Return the factor of the squared norm."""
         raise NotImplementedError
 
-    def _risk(self, codes: Codes) -> PairwiseRisk:
-        """Return the risk that is minimised, given the classes of the training rows."""
+    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
+        """Return the risk that is minimised, given how many training rows each class has."""
         raise NotImplementedError
+
+    def _counts(self, codes: Codes) -> NDArray[np.int64]:
+        """Return how many rows each class has."""
+        return np.bincount(codes, minlength=len(self.classes_))
 
     def _response(self, X: Any, X_unlabeled: Any) -> Response:
         """Return the response of the features of these rows."""
@@ -102,8 +106,9 @@ class ClosedFormEstimator(KernelEstimator):
         folds: Folds,
     ) -> list[list[PairwiseRisk]]:
         """Return the risk of every model in every fold."""
-        training = [codes[training_rows(held_out, len(codes))] for held_out in folds]
-        return [[model._risk(part) for part in training] for model in models]
+        training = [training_rows(held_out, len(codes)) for held_out in folds]
+        counts = [self._counts(codes[rows]) for rows in training]
+        return [[model._risk(part) for part in counts] for model in models]
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
@@ -144,9 +149,10 @@ class ClosedFormEstimator(KernelEstimator):
             model._check_params()
             if model._penalty() >= model._smallest_penalty:
                 groups.setdefault(model._feature_params(), []).append(number)
-        X, labels, X_unlabeled = clone(self)._inputs(X, y, X_unlabeled)
+        solver = clone(self)  # which may know the classes
+        X, labels, X_unlabeled = solver._inputs(X, y, X_unlabeled)
         codes = self._codes(labels)
-        risks = self._risks(models, X, codes, X_unlabeled, folds)
+        risks = solver._risks(models, X, codes, X_unlabeled, folds)
         values = np.full((len(points), len(codes)), np.nan)
         for members in groups.values():
             first = models[members[0]]

@@ -41,7 +41,7 @@ class ExactKernelEstimator(ClosedFormEstimator):
     gamma: Any
 
     def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
-        risk = self._risk(codes)
+        risk = self._risk(self._counts(codes))
         parts, weights = [X[:]], label_weights(codes, risk.n_classes)
         if self._semi_supervised:
             parts.append(X_unlabeled[:])

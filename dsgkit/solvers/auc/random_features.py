@@ -49,7 +49,8 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
 
     def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
         moments = self._moments(X, X_unlabeled)
-        self.coef_ = solve(moments, codes, self._risk(codes), self._penalty())
+        risk = self._risk(self._counts(codes))
+        self.coef_ = solve(moments, codes, risk, self._penalty())
         self.features_ = self._features()
 
     def _values(self, X: Any) -> NDArray[np.float64]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dsgkit.solvers.auc.closed_form import ClosedFormRanker
-from dsgkit.solvers.auc.pairwise_quadratic import Codes, PairwiseRisk, samult_risk
+from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk, samult_risk
 from dsgkit.solvers.auc.random_features import RandomFeaturesEstimator
 from dsgkit.solvers.parameters import PER_MODEL, SHARE
 
@@ -81,5 +84,5 @@ class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
         self.random_state = random_state
         self.unlabeled_label = unlabeled_label
 
-    def _risk(self, codes: Codes) -> PairwiseRisk:
+    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
         return samult_risk(self.gamma)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dsgkit.solvers.auc.closed_form import ClosedFormRanker
 from dsgkit.solvers.auc.exact_kernel import ExactKernelEstimator
-from dsgkit.solvers.auc.pairwise_quadratic import Codes, PairwiseRisk, samult_risk
+from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk, samult_risk
 from dsgkit.solvers.parameters import PER_MODEL, SHARE
 
 
@@ -74,5 +77,5 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
         self.max_memory = max_memory
         self.unlabeled_label = unlabeled_label
 
-    def _risk(self, codes: Codes) -> PairwiseRisk:
+    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
         return samult_risk(self.gamma)
