@@ -92,21 +92,10 @@ def pair_risk(a: Array, b: Array) -> PairwiseRisk:
     return PairwiseRisk(a + b, -np.outer(a, b) - np.outer(b, a), a - b)
 
 
-def semi_supervised_risk(gamma: float, p: Array, n: Array, u: Array) -> PairwiseRisk:
-    """Return ``gamma R_PN + (1 - gamma)(R_PU + R_NU)``, constants dropped.
-
-    Parameters
-    ----------
-    gamma : float
-    p, n, u : ndarray of shape (n_classes + 1,)
-        Positive, negative and unlabelled rows, as in `pair_risk`.
-    """
-    return gamma * pair_risk(p, n) + (1 - gamma) * (pair_risk(p, u) + pair_risk(u, n))
-
-
 def samult_risk(gamma: float) -> PairwiseRisk:
-    """Return the semi-supervised risk of two classes."""
-    return semi_supervised_risk(gamma, *np.eye(3))
+    """Return ``gamma R_PN + (1 - gamma)(R_PU + R_NU)``, constants dropped."""
+    p, n, u = np.eye(3)
+    return gamma * pair_risk(p, n) + (1 - gamma) * (pair_risk(p, u) + pair_risk(u, n))
 
 
 def pnu_risk(eta: float, prior: float) -> PairwiseRisk:
@@ -306,13 +295,41 @@ def _held_out_values(
     """
     train = training_rows(held_out, len(codes))
     weights = linalg.block_diag(label_weights(codes[train], risk.n_classes), np.ones((1, 1)))
-    J = np.diag(weights[:, :-1] @ risk.diagonal[:-1]) + weights @ risk.cross @ weights.T
     rows = np.append(train, len(codes))
     P_train = P[np.ix_(rows, rows)]
-    if not risk.convex and not _is_definite(P_train, J):
-        return np.full(len(held_out), np.nan)
-    z = np.linalg.solve(np.eye(len(rows)) + J @ P_train, weights @ risk.linear)
-    return P[np.ix_(held_out, rows)] @ z
+    # the stored results of two classes are those of the general way
+    solve = _solve_convex if risk.convex and risk.n_classes > 2 else _solve_any
+    z = solve(P_train, weights, risk)
+    return np.full(len(held_out), np.nan) if z is None else P[np.ix_(held_out, rows)] @ z
+
+
+def _solve_any(P: Array, weights: Array, risk: PairwiseRisk) -> Array | None:
+    """Return z, or None if the risk has no minimum."""
+    J = np.diag(weights[:, :-1] @ risk.diagonal[:-1]) + weights @ risk.cross @ weights.T
+    if not risk.convex and not _is_definite(P, J):
+        return None
+    return np.linalg.solve(np.eye(len(P)) + J @ P, weights @ risk.linear)
+
+
+def _solve_convex(P: Array, weights: Array, risk: PairwiseRisk) -> Array:
+    """Return z by one Cholesky factorisation, an eighth of the operations of `_solve_any`.
+
+    ``B = I + diag(d) P`` without its last row and column, where d is 0, is similar to a symmetric
+    matrix; the rest of J P has the rank of W, and enters through ``s = W'P z``.
+    """
+    root = np.sqrt(weights[:-1, :-1] @ risk.diagonal[:-1])
+    A = P[:-1, :-1] * root[:, None]
+    A *= root
+    np.einsum("ii->i", A)[:] += 1
+    # of B Y = W only the last column of W reaches the last row, which is then known
+    right = weights[:-1].copy()
+    right[:, -1] = -(root**2) * P[:-1, -1]
+    factor = linalg.cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)
+    solved = linalg.cho_solve(factor, right / root[:, None], check_finite=False)
+    Y = np.vstack([root[:, None] * solved, weights[-1]])
+    G = weights.T @ (P @ Y)
+    s = np.linalg.solve(np.eye(len(G)) + G @ risk.cross, G @ risk.linear)
+    return Y @ (risk.linear - risk.cross @ s)
 
 
 def _is_definite(P: Array, J: Array) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import DataError
-from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk, semi_supervised_risk
+from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk
 
 Array = NDArray[np.float64]
 
@@ -29,18 +29,23 @@ def ordinal_risk(gamma: float | tuple[float, ...], counts: NDArray[np.integer]) 
     DataError
         If there are not as many gammas as cuts.
     """
-    gammas = cut_weights(gamma, len(counts) - 1)
-    below = np.tri(len(counts) - 1, len(counts) + 1) * np.append(counts, 0)
-    above = np.append(counts, 0) - below
-    unlabeled = np.eye(len(counts) + 1)[-1]
-    risks = [
-        semi_supervised_risk(g, p / p.sum(), n / n.sum(), unlabeled)
-        for g, p, n in zip(gammas, above, below, strict=True)
-        if p.any() and n.any()
-    ]
-    if not risks:
+    n_classes = len(counts)
+    below = np.tri(n_classes - 1, n_classes) * counts
+    above = counts - below
+    kept = below.any(axis=1) & above.any(axis=1)
+    if not kept.any():
         raise DataError("labels must hold two classes outside of every fold")
-    return 1 / len(risks) * sum(risks[1:], risks[0])
+    # the sum over the cuts of `pair_risk`s, of which a row holds the shares of the classes
+    P, N = (np.pad(_shares(side[kept]), ((0, 0), (0, 1))) for side in (above, below))
+    g = cut_weights(gamma, n_classes - 1)[kept, None]
+    u = np.eye(n_classes + 1)[-1]
+    half = (g * P).T @ N + np.outer(((1 - g) * (P + N)).sum(axis=0), u)
+    diagonal = (P + N).sum(axis=0) + 2 * (1 - g).sum() * u
+    return 1 / len(g) * PairwiseRisk(diagonal, -half - half.T, (P - N).sum(axis=0))
+
+
+def _shares(counts: Array) -> Array:
+    return counts / counts.sum(axis=1, keepdims=True)
 
 
 def cut_weights(gamma: float | tuple[float, ...], n_cuts: int) -> Array:
