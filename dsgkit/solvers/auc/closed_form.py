@@ -81,6 +81,10 @@ class ClosedFormEstimator(KernelEstimator):
         """Return the response of the features of these rows."""
         raise NotImplementedError
 
+    def _response_at(self, X: Any, X_unlabeled: Any, weight: float) -> NDArray[np.float64]:
+        """Return the response at the own penalty and one weight, sooner than by `_response`."""
+        raise NotImplementedError
+
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         """Return the bytes that `fit`, or `decision_function` after it, allocates."""
         raise NotImplementedError

@@ -17,6 +17,7 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
     DualResponse,
     PairwiseRisk,
     cholesky,
+    dual_response,
     eigh_memory,
     label_weights,
 )
@@ -37,8 +38,6 @@ class ExactKernelEstimator(ClosedFormEstimator):
     coef_ : ndarray of shape (n,)
         Its coefficients.
     """
-
-    gamma: Any
 
     def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
         risk = self._risk(self._counts(codes))
@@ -80,13 +79,20 @@ class ExactKernelEstimator(ClosedFormEstimator):
         return eigh_memory(n_unlabeled) + 8 * n_unlabeled * 4 * (n_labeled + n_inputs)
 
     def _response(self, X: Any, X_unlabeled: Any) -> DualResponse:
+        return DualResponse(*self._grams(X, X_unlabeled))
+
+    def _response_at(self, X: Any, X_unlabeled: Any, weight: float) -> Array:
+        return dual_response(*self._grams(X, X_unlabeled), self._penalty(), weight)
+
+    def _grams(self, X: Any, X_unlabeled: Any) -> tuple[Array, Array, Array]:
+        """Return the matrices that `DualResponse` takes."""
         X, X_unlabeled = X[:], X_unlabeled[:]
         between = gaussian_gram(X, X_unlabeled, self.sigma)
         within = gaussian_gram(X_unlabeled, X_unlabeled, self.sigma)
         cross = np.vstack([between, within.mean(axis=0)])
         mean = cross.mean(axis=1)
         gram = np.block([[gaussian_gram(X, X, self.sigma), mean[:-1, None]], [mean]])
-        return DualResponse(gram, cross, within)
+        return gram, cross, within
 
 
 def _minimise(gram: Array, W: Array, risk: PairwiseRisk, lam: float) -> Array:

@@ -18,6 +18,7 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
     PrimalResponse,
     cholesky,
     label_weights,
+    primal_response,
 )
 
 Array = NDArray[np.float64]
@@ -100,3 +101,9 @@ def solve(moments: FeatureMoments, codes: Codes, risk: PairwiseRisk, penalty: fl
 def moments_response(moments: FeatureMoments) -> PrimalResponse:
     """Return what a grid of closed forms needs of its rows; destroys ``moments.gram``."""
     return PrimalResponse(np.vstack([moments.labeled, moments.mean]), moments.gram)
+
+
+def moments_response_at(moments: FeatureMoments, penalty: float, weight: float) -> Array:
+    """Return what the folds of one closed form need of its rows; destroys ``moments.gram``."""
+    features = np.vstack([moments.labeled, moments.mean])
+    return primal_response(features, moments.gram, penalty, weight)

@@ -223,6 +223,48 @@ class PrimalResponse:
         return (self._features / (penalty + weight * self._spectrum)) @ self._features.T
 
 
+def dual_response(
+    gram: Array, cross: Array, gram_unlabeled: Array, penalty: float, weight: float
+) -> Array:
+    """Return what `DualResponse.at` does, by one Cholesky factorisation.
+
+    Raises
+    ------
+    FitError
+        If the system is singular to rounding.
+    """
+    system = gram_unlabeled
+    system *= weight
+    solved = _solve_penalised(system.T, penalty, cross.T)
+    P = (gram - weight * (cross @ solved)) / penalty
+    P[-1] = P[:, -1] = solved.mean(axis=0)  # as in `DualResponse`
+    return P
+
+
+def primal_response(features: Array, gram_unlabeled: Array, penalty: float, weight: float) -> Array:
+    """Return what `PrimalResponse.at` does, by one Cholesky factorisation.
+
+    Raises
+    ------
+    FitError
+        If the system is singular to rounding.
+    """
+    system = gram_unlabeled
+    system *= weight
+    return features @ _solve_penalised(system, penalty, features.T)
+
+
+def _solve_penalised(matrix: Array, penalty: float, right: Array) -> Array:
+    """Solve ``(matrix + penalty I) x = right``, in the memory of the matrix."""
+    np.einsum("ii->i", matrix)[:] += penalty
+    try:
+        factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        raise FitError(SINGULAR) from None
+    solved: Array = linalg.cho_solve(factor, right, check_finite=False)
+    return solved
+
+
 def _eigh(matrix: Array) -> tuple[Array, Array]:
     """Eigendecomposition of a positive semi-definite matrix, in its own memory."""
     spectrum, vectors = linalg.eigh(
@@ -285,10 +327,45 @@ def cv_values(
     return values
 
 
+def centered_values(
+    P: Array, codes: Codes, folds: Sequence[NDArray[np.integer]], risks: Sequence[PairwiseRisk]
+) -> Array:
+    """Return out-of-fold values of one model, each fold's less their mean on the unlabelled rows.
+
+    Parameters
+    ----------
+    P : ndarray of shape (n_labeled + 1, n_labeled + 1)
+        The response at the penalty and the weight of the risks.
+    codes : ndarray of int, shape (n_labeled,)
+    folds : sequence of int arrays
+    risks : sequence of PairwiseRisk
+        Of the folds; all with one weight of the unlabelled rows.
+
+    Returns
+    -------
+    ndarray of shape (n_labeled,)
+    """
+    centered = P - P[-1]
+    values = np.full(len(codes), np.nan)
+    for held_out, risk in zip(folds, risks, strict=True):
+        rows, z = _fold_solution(P, codes, held_out, risk)
+        if z is not None:
+            values[held_out] = centered[np.ix_(held_out, rows)] @ z
+    return values
+
+
 def _held_out_values(
     P: Array, codes: Codes, held_out: NDArray[np.integer], risk: PairwiseRisk
 ) -> Array:
-    """Return f at the held-out rows, f trained on the other labelled rows.
+    """Return f at the held-out rows, f trained on the other labelled rows."""
+    rows, z = _fold_solution(P, codes, held_out, risk)
+    return np.full(len(held_out), np.nan) if z is None else P[np.ix_(held_out, rows)] @ z
+
+
+def _fold_solution(
+    P: Array, codes: Codes, held_out: NDArray[np.integer], risk: PairwiseRisk
+) -> tuple[NDArray[np.integer], Array | None]:
+    """Return the rows of P that a model without a fold is trained on, and its solution there.
 
     With ``N = l I + c Phi_u'Phi_u`` and T the features of the training rows and of the unlabelled
     mean, the matrix of the problem is ``N + T'J T``; then f = P z with ``(I + J P) z = W q``.
@@ -299,8 +376,7 @@ def _held_out_values(
     P_train = P[np.ix_(rows, rows)]
     # the stored results of two classes are those of the general way
     solve = _solve_convex if risk.convex and risk.n_classes > 2 else _solve_any
-    z = solve(P_train, weights, risk)
-    return np.full(len(held_out), np.nan) if z is None else P[np.ix_(held_out, rows)] @ z
+    return rows, solve(P_train, weights, risk)
 
 
 def _solve_any(P: Array, weights: Array, risk: PairwiseRisk) -> Array | None:
@@ -308,12 +384,13 @@ def _solve_any(P: Array, weights: Array, risk: PairwiseRisk) -> Array | None:
     J = np.diag(weights[:, :-1] @ risk.diagonal[:-1]) + weights @ risk.cross @ weights.T
     if not risk.convex and not _is_definite(P, J):
         return None
-    return np.linalg.solve(np.eye(len(P)) + J @ P, weights @ risk.linear)
+    return np.asarray(np.linalg.solve(np.eye(len(P)) + J @ P, weights @ risk.linear), np.float64)
 
 
 def _solve_convex(P: Array, weights: Array, risk: PairwiseRisk) -> Array:
     """Return z by one Cholesky factorisation, an eighth of the operations of `_solve_any`.
 
+    Every class that has rows must have a positive weight in ``risk.diagonal``.
     ``B = I + diag(d) P`` without its last row and column, where d is 0, is similar to a symmetric
     matrix; the rest of J P has the rank of W, and enters through ``s = W'P z``.
     """

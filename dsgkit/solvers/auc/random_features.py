@@ -16,6 +16,7 @@ from dsgkit.solvers.auc.explicit_features import (
     FeatureMoments,
     feature_moments,
     moments_response,
+    moments_response_at,
     solve,
 )
 from dsgkit.solvers.auc.pairwise_quadratic import Codes, PrimalResponse, eigh_memory
@@ -109,6 +110,9 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
 
     def _response(self, X: Any, X_unlabeled: Any) -> PrimalResponse:
         return moments_response(self._moments(X, X_unlabeled))
+
+    def _response_at(self, X: Any, X_unlabeled: Any, weight: float) -> NDArray[np.float64]:
+        return moments_response_at(self._moments(X, X_unlabeled), self._penalty(), weight)
 
 
 def _transform(features: FourierFeatures, rows: Any) -> NDArray[np.float32]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.solvers.auc.exact_kernel import ExactKernelEstimator
-from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk
+from dsgkit.solvers.auc.pairwise_quadratic import Codes
+from dsgkit.solvers.base import Folds
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
-from dsgkit.solvers.ordinal.quadratic_risk import ordinal_risk
-from dsgkit.solvers.parameters import PER_MODEL, SHARE, OnePer
+from dsgkit.solvers.ordinal.closed_form import ClosedFormOrdinal
 
 
-class ExactS2OR(ExactKernelEstimator, OrdinalEstimator):
+class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
     """Exact minimiser of the semi-supervised ordinal risk with a Gaussian kernel.
 
     Minimises the mean over the cuts between k ordered classes of
@@ -67,8 +67,6 @@ class ExactS2OR(ExactKernelEstimator, OrdinalEstimator):
 
     version: ClassVar[int] = 1
 
-    gamma: Annotated[float | tuple[float, ...], SHARE, PER_MODEL, OnePer("n_cuts")]
-
     def __init__(
         self,
         lam: float = 0.125,
@@ -86,5 +84,10 @@ class ExactS2OR(ExactKernelEstimator, OrdinalEstimator):
         self.max_memory = max_memory
         self.unlabeled_label = unlabeled_label
 
-    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
-        return ordinal_risk(self.gamma, counts)
+    def _out_of_fold(
+        self, X: Any, codes: Codes, X_unlabeled: Any, folds: Folds, reference: Any
+    ) -> NDArray[np.float64]:
+        if self._semi_supervised:
+            return super()._out_of_fold(X, codes, X_unlabeled, folds, reference)
+        # without the unlabelled rows, which may be many, every fold is a small system
+        return OrdinalEstimator._out_of_fold(self, X, codes, X_unlabeled, folds, reference)

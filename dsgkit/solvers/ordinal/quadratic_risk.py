@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,8 +46,9 @@ def ordinal_risk(gamma: float | tuple[float, ...], counts: NDArray[np.integer]) 
     return 1 / len(g) * PairwiseRisk(diagonal, -half - half.T, (P - N).sum(axis=0))
 
 
-def _shares(counts: Array) -> Array:
-    return counts / counts.sum(axis=1, keepdims=True)
+def _shares(counts: NDArray[Any]) -> Array:
+    shares: Array = counts / counts.sum(axis=1, keepdims=True)
+    return shares
 
 
 def cut_weights(gamma: float | tuple[float, ...], n_cuts: int) -> Array:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk
 from dsgkit.solvers.auc.random_features import RandomFeaturesEstimator
-from dsgkit.solvers.ordinal.base import OrdinalEstimator
-from dsgkit.solvers.ordinal.quadratic_risk import ordinal_risk
-from dsgkit.solvers.parameters import PER_MODEL, SHARE, OnePer
+from dsgkit.solvers.ordinal.closed_form import ClosedFormOrdinal
 
 
-class RFFS2OR(RandomFeaturesEstimator, OrdinalEstimator):
+class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
     """Minimiser of the semi-supervised ordinal risk over a fixed set of random features.
 
     The objective of `ExactS2OR` and QS3ORAO, with the Gaussian kernel replaced by
@@ -65,8 +59,6 @@ class RFFS2OR(RandomFeaturesEstimator, OrdinalEstimator):
 
     version: ClassVar[int] = 1
 
-    gamma: Annotated[float | tuple[float, ...], SHARE, PER_MODEL, OnePer("n_cuts")]
-
     def __init__(
         self,
         lam: float = 0.125,
@@ -87,6 +79,3 @@ class RFFS2OR(RandomFeaturesEstimator, OrdinalEstimator):
         self.max_memory = max_memory
         self.random_state = random_state
         self.unlabeled_label = unlabeled_label
-
-    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
-        return ordinal_risk(self.gamma, counts)

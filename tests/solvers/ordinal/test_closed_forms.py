@@ -135,6 +135,19 @@ def test_a_grid_on_folds_without_some_classes_equals_refits(double_precision, mo
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-7)
 
 
+@pytest.mark.parametrize("model", [ExactS2OR(), RFFS2OR(n_features=30)], ids=["exact", "rff"])
+@pytest.mark.parametrize("gamma", [0.0, 0.4, PER_CUT, 1.0])
+@pytest.mark.parametrize("folds", [folds_of(25, 4), FOLDS], ids=["all classes", "some classes"])
+def test_values_for_thresholds_equal_refits(double_precision, model, gamma, folds):
+    X, y, U = ordinal_problem()
+    order = np.argsort(y, kind="stable")
+    X, codes = X[order], y[order] - 1
+    model.set_params(gamma=gamma).fit_function(X, y[order], U)
+    got = model._out_of_fold(X, codes, U, folds, U)
+    expected = OrdinalEstimator._out_of_fold(model, X, codes, U, folds, U)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9)
+
+
 def test_there_is_one_gamma_or_one_per_cut():
     X, y, U = ordinal_problem()
     with pytest.raises(DataError, match="one number or 3, one per cut, got 2"):
