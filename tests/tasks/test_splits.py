@@ -33,7 +33,6 @@ def test_labelled_and_unlabelled_rows_share_out_all_rows(trial):
     assert sorted([*labeled, *unlabeled]) == list(range(len(dataset.y)))
     np.testing.assert_array_equal(split.y, dataset.y[labeled])
     np.testing.assert_array_equal(split.y_unlabeled, dataset.y[unlabeled])
-    assert split.class_proportion == np.mean(dataset.y == 1)
     assert split.X_test is None and split.y_test is None
 
 
