@@ -74,6 +74,7 @@ class SolverInfo:
 
 
 _AUC, _S3VM = "dsgkit.solvers.auc", "dsgkit.solvers.s3vm"
+_ORDINAL = "dsgkit.solvers.ordinal"
 
 SOLVERS = {
     info.name: info
@@ -110,6 +111,18 @@ SOLVERS = {
         SolverInfo("bls3vm", "BLS3VM", f"{_S3VM}.bls3vm:BLS3VM", "Collobert et al., JMLR 2006"),
         SolverInfo(
             "s3vm_light", "S3VMlight", f"{_S3VM}.s3vm_light:S3VMLight", "Joachims, ICML 1999"
+        ),
+        SolverInfo(
+            "exact_s2or",
+            "Exact S2OR",
+            f"{_ORDINAL}.exact:ExactS2OR",
+            "the objective of QS3ORAO with a kernel, exactly",
+        ),
+        SolverInfo(
+            "rff_s2or",
+            "RFF-S2OR",
+            f"{_ORDINAL}.rff:RFFS2OR",
+            "the objective of QS3ORAO on fixed random features (Rahimi & Recht 2007)",
         ),
     )
 }
