@@ -16,7 +16,8 @@ A step moves two variables against each other, ``a_ij`` up and ``a_lh`` down. Bo
 or with explicit thresholds of any two, h < j, which adds to the slacks between these cuts, or
 h > j, which takes from them and needs all of them above 0. Up goes the variable of the most
 violating pair; down the one that then promises most by the curvature of the pair (the second-order
-selection of Fan, Chen & Lin 2005, as in LIBSVM).
+selection of Fan, Chen & Lin 2005, as in LIBSVM). After every so many of these steps all free
+variables are moved at once (`dsgkit.solvers.ordinal.svor_subspace`).
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ from numpy.typing import NDArray
 from dsgkit._jit import fast
 from dsgkit.errors import DivergedError, FitError
 from dsgkit.kernels.columns import KernelColumns, column
+from dsgkit.solvers.ordinal.svor_subspace import MOST_FREE, maximise_free
+from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 
 STEPS_AT_ONCE = 2000
-"""Steps between two returns to Python, which can be interrupted there."""
+"""Steps between two moves of all free variables, for many rows; for fewer, one for each."""
 
 _FLAT = 1e-12
 """The least curvature of a pair that is divided by: equal rows have none."""
@@ -110,17 +113,18 @@ class OrdinalProgram:
         np.clip(self.variables, -C, C, out=self.variables)  # rounding may lead out of the box
         self._C = C
         problem = (self._columns, self._sides, C, self._ridge, self._explicit)
+        at_once = min(len(self.values), STEPS_AT_ONCE)
         left = most_steps
         while left > 0:
-            done, solved = _steps(
-                problem, self.variables, self.slacks, self.values, tol, min(left, STEPS_AT_ONCE)
-            )
+            most = min(left, at_once)
+            done, solved = _steps(problem, self.variables, self.slacks, self.values, tol, most)
             self.n_steps += done
             left -= done
             if not np.isfinite(self.values).all():
                 raise DivergedError("values overflow; take a smaller C")
             if solved:
                 return
+            self._move_free()
         raise FitError(f"no solution after {most_steps:,} steps; take a larger tol or a smaller C")
 
     def thresholds(self) -> Array:
@@ -137,6 +141,44 @@ class OrdinalProgram:
             first = np.searchsorted(tied, tied)
             bounds = np.array([low[last], high[::-1][first]])
         return bounds.mean(axis=0)
+
+    def _move_free(self) -> None:
+        """Maximise over all variables that are within their bounds."""
+        cuts, rows = np.nonzero((self.variables != 0) & (abs(self.variables) < self._C))
+        if not 1 < len(rows) <= MOST_FREE:
+            return
+        before = self.variables[cuts, rows]
+        signs = np.where(rows < self._sides[1][cuts], -1.0, 1.0)
+        at, high = before.copy(), np.where(signs > 0, self._C, 0.0)
+        K = _submatrix(self._columns, rows)
+        K += self._ridge * (rows[:, None] == rows)
+        gradient = signs - self.values[rows]
+        with single_blas_thread():
+            maximise_free(K, gradient, cuts, high - self._C, high, at, self.slacks)
+        self.variables[cuts, rows] = at
+        _add(self._columns, self._ridge, rows, at - before, self.values)
+
+
+@fast
+def _submatrix(columns, rows):  # type: ignore[no-untyped-def]
+    """Return the kernel of some rows, in double precision."""
+    K = np.empty((len(rows), len(rows)))
+    for i in range(len(rows)):
+        part = column(columns, rows[i])
+        for j in range(len(rows)):
+            K[i, j] = part[rows[j]]
+    return K
+
+
+@fast
+def _add(columns, ridge, rows, change, values):  # type: ignore[no-untyped-def]
+    """Add what a change of the variables of some rows changes the values by."""
+    for i in range(len(rows)):
+        if change[i] != 0.0:
+            part = column(columns, rows[i])
+            for k in range(len(values)):
+                values[k] += change[i] * part[k]
+            values[rows[i]] += ridge * change[i]
 
 
 @fast
@@ -221,10 +263,11 @@ def _extremes(sides, up, down, values, most_gained, least_lost, rows):  # type: 
     for j in range(len(first)):
         row, best, least = first[j], -np.inf, np.inf
         for i in range(first[j], stop[j]):
-            gain = up[j, i] - values[i]
+            gain, loss = up[j, i] - values[i], down[j, i] - values[i]
             if gain > best:
                 row, best = i, gain
-            least = min(least, down[j, i] - values[i])
+            if loss < least:
+                least = loss
         most_gained[j], least_lost[j], rows[j] = best, least, row
 
 
