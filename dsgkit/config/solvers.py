@@ -22,7 +22,7 @@ from dsgkit.tasks.base import ProtocolSpec
 if TYPE_CHECKING:
     from dsgkit.solvers.parameters import Parameter
 
-Scalar = float | int | str | bool | None
+Scalar = float | int | str | bool | tuple[float, ...] | None
 Size = int | Literal["all"]
 
 
@@ -33,9 +33,18 @@ class Stage(Spec):
     ----------
     grid : dict
         Parameters, each with the values to choose from, at what earlier stages chose.
+    coordinates : dict
+        In place of a grid: one parameter of several numbers, each of which is chosen in its turn
+        from these values.
     """
 
-    grid: dict[str, list[Any]]
+    grid: dict[str, list[Any]] = Field(default_factory=dict)
+    coordinates: dict[str, list[Any]] = Field(default_factory=dict)
+
+    @property
+    def choices(self) -> dict[str, list[Any]]:
+        """The values of every parameter that is searched."""
+        return self.grid or self.coordinates
 
 
 class SolverSpec(Spec):
@@ -67,8 +76,8 @@ class SolverSpec(Spec):
 
     @property
     def grids(self) -> tuple[dict[str, list[Any]], ...]:
-        """The grid of every stage."""
-        return tuple(stage.grid for stage in self.search)
+        """The values of every stage."""
+        return tuple(stage.choices for stage in self.search)
 
 
 SOLVER_KEYS = (*SolverSpec.model_fields, "grid")
@@ -157,17 +166,22 @@ def _stages(solver: Mapping[str, Any], values: _Values) -> Iterator[Stage]:
         for i, stage in enumerate(stages):
             with _at(i):
                 for name in _mapping(stage):
-                    if name != "grid":
-                        hint = did_you_mean(str(name), ["grid"])
+                    if name not in Stage.model_fields:
+                        hint = did_you_mean(str(name), Stage.model_fields)
                         raise problem(f"unknown key {name!r}{hint}", name)
                 # until its stage, a parameter may have a fixed value
                 read = _stage(stage, values, {} if i else solver.get("params", {}))
-                if len(stages) > 1 and all(len(given) == 1 for given in read.grid.values()):
+                if len(stages) > 1 and all(len(given) == 1 for given in read.choices.values()):
                     raise problem("leaves nothing to choose")
             yield read
 
 
 def _stage(stage: Mapping[str, Any], values: _Values, params: Collection[str]) -> Stage:
+    if stage.get("coordinates"):
+        if stage.get("grid"):
+            raise problem("is in place of a grid, but there is `grid` too", "coordinates")
+        with _at("coordinates"):
+            return Stage(coordinates=values.coordinates(_mapping(stage["coordinates"])))
     with _at("grid"):
         grid = values.grid(_mapping(stage.get("grid", {})))
         for name in grid:
@@ -212,6 +226,16 @@ class _Values:
                 read[name] = self._choices(name, entry)
         return read
 
+    def coordinates(self, written: Mapping[str, Any]) -> dict[str, list[Scalar]]:
+        """Return the values to choose every number of one parameter from."""
+        if len(written) != 1:
+            raise problem("takes one parameter at a time")
+        (name,) = written
+        read = self.grid(written)
+        if not self._known[name].one_per:
+            raise problem(f"{name!r} of {self._kind} is one number; take `grid`", name)
+        return read
+
     def _choices(self, name: str, entry: Any) -> list[Scalar]:
         try:
             values = parse_values(entry)
@@ -236,7 +260,8 @@ class _Values:
         if numeric and isinstance(value, str) and (self._words is None or value in self._words):
             return value
         try:
-            parsed: Scalar = parameter.parse(parse_number(value))
+            number = [*map(parse_number, value)] if isinstance(value, list) else parse_number(value)
+            parsed: Scalar = parameter.parse(number)
         except ValueError as error:
             raise problem(str(error)) from None
         return parsed

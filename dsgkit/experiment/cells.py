@@ -24,6 +24,7 @@ from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import MET
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
 from dsgkit.experiment.plan import Cell, Point, common_part, make_trial, solver_info
+from dsgkit.experiment.selection import best_point, choosing_measure
 from dsgkit.experiment.store import Record
 from dsgkit.memory import constrain_memory
 from dsgkit.origin import one_line
@@ -68,6 +69,35 @@ class Bench:
         trial = self.trial(cell.trial)
         scores = trial.search(estimator, at, [_in_numbers(point, trial) for point in points])
         return [[_number(score) for score in folds] for folds in scores]
+
+    def coordinate_scores(
+        self, cell: Cell, chosen: Point, at: At, points: Sequence[Point]
+    ) -> tuple[list[Point], list[list[float | None]]]:
+        """Search a parameter's numbers one after the other, the others as they are by then.
+
+        Returns
+        -------
+        points, scores : list
+            All that were tried, with their score on every fold.
+        """
+        name, info = cell.coordinate, solver_info(self.experiment, cell.solver)
+        count = self.trial(cell.trial).counts(at)[info.parameters[name].one_per]
+        start = self.estimator(cell, chosen).get_params()[name]
+        numbers = list(start) if isinstance(start, Sequence) else [start] * count
+        tried: list[Point] = []
+        scores: list[list[float | None]] = []
+        for entry in range(count):
+            values = dict.fromkeys([numbers[entry], *(point[name] for point in points)])
+            candidates = [
+                {name: [*numbers[:entry], value, *numbers[entry + 1 :]]} for value in values
+            ]
+            tried += candidates
+            scores += self.scores(cell, chosen, at, candidates)
+            best = best_point(
+                tried, scores, better=choosing_measure(self.experiment).better, smoother={}
+            )
+            numbers = list(best[0][name]) if best else numbers
+        return tried, scores
 
     def warm_up(self, cell: Cell) -> None:
         """Run a cell's solver once on a few rows: nothing compiles while a clock runs.
@@ -201,6 +231,9 @@ def _search(bench: Bench, job: Job, clock: Clock) -> Record:
     """Score every point of the share."""
     cell = job.cell
     with clock.phase("search"):
+        if cell.coordinate:
+            points, scores = bench.coordinate_scores(cell, job.chosen, cell.at, cell.points)
+            return {"points": points, "fold_scores": scores}
         return {"fold_scores": bench.scores(cell, job.chosen, cell.at, cell.points)}
 
 
@@ -248,5 +281,7 @@ def _storable(value: Any) -> Any:
     """Return a value as JSON can hold it; in words if it cannot."""
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, list | tuple):
+        return [_storable(entry) for entry in value]
     plain = value is None or isinstance(value, bool | int | str)
     return value if plain or (isinstance(value, float) and math.isfinite(value)) else repr(value)

@@ -54,6 +54,9 @@ class Cell:
         About what it takes.
     needs : tuple of str
         Keys of the searches that this cell's parameters are chosen from.
+    by_coordinates : tuple of int
+        Which of the stages search a parameter of several numbers one number after the other, each
+        among the points.
     """
 
     kind: Literal["search", "fit"]
@@ -65,6 +68,7 @@ class Cell:
     key: str = ""
     work: Work = _UNKNOWN
     needs: tuple[str, ...] = ()
+    by_coordinates: tuple[int, ...] = ()
 
     @property
     def points(self) -> Points:
@@ -75,6 +79,13 @@ class Cell:
     def searched(self) -> bool:
         """Whether a search has a part in the result."""
         return self.kind == "search" or len(self.points) > 1
+
+    @property
+    def coordinate(self) -> str:
+        """The parameter whose numbers are searched one after the other; empty if none is."""
+        last = len(self.stages) - 1
+        named = self.kind == "search" and last in self.by_coordinates
+        return next(iter(self.points[0])) if named else ""
 
     @property
     def flops(self) -> float:
@@ -166,9 +177,11 @@ class _TrialPlan:
         needs: tuple[str, ...] = ()
         for number, points in enumerate(stages):
             if len(points) > 1:
+                whole = bool(spec.search[number].coordinates)
+                batched = solver_info(self._experiment, solver).batched
                 found = [
                     self._cell("search", solver, search_at, (*stages[:number], share), spec, needs)
-                    for share in _shares(points, solver_info(self._experiment, solver).batched)
+                    for share in ([points] if whole else _shares(points, batched))
                 ]
                 needs = tuple(cell.key for cell in found)
                 cells += found
@@ -188,7 +201,17 @@ class _TrialPlan:
         spec: SolverSpec,
         needs: tuple[str, ...],
     ) -> Cell:
-        cell = Cell(kind, solver, self._number, at, stages, self._search_at(spec), needs=needs)
+        by_coordinates = tuple(n for n, stage in enumerate(spec.search) if stage.coordinates)
+        cell = Cell(
+            kind,
+            solver,
+            self._number,
+            at,
+            stages,
+            self._search_at(spec),
+            needs=needs,
+            by_coordinates=tuple(n for n in by_coordinates if n < len(stages)),
+        )
         try:
             work = self._work(cell, spec)
             key = cell_key(cell, self._experiment, self._dataset)
@@ -206,7 +229,12 @@ class _TrialPlan:
         known = {name: value for name, value in params.items() if value not in words}
         estimator = solver_info(self._experiment, cell.solver).load()(**known)
         if cell.kind == "search":
-            return self._trial.search_work(estimator, cell.at, len(cell.points))
+            work = self._trial.search_work(estimator, cell.at, len(cell.points))
+            times = 1
+            if cell.coordinate:
+                counted = solver_info(self._experiment, cell.solver).parameters[cell.coordinate]
+                times = self._trial.counts(cell.at)[counted.one_per]
+            return replace(work, training=times * work.training, scoring=times * work.scoring)
         return self._trial.fit_work(estimator, cell.at)
 
 
@@ -243,6 +271,8 @@ def cell_key(cell: Cell, experiment: Experiment, dataset: Dataset) -> str:
     }
     if cell.searched:
         identity["search"] = [for_search, cell.search_at]
+    if cell.by_coordinates:
+        identity["by_coordinates"] = cell.by_coordinates
     text = json.dumps(identity, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

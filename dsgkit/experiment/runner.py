@@ -24,7 +24,7 @@ from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.results import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.reuse import copy_records
 from dsgkit.experiment.schedule import Schedule
-from dsgkit.experiment.selection import choose
+from dsgkit.experiment.selection import choose, choosing_measure
 from dsgkit.experiment.store import Record, Store, check_writable, write_file
 from dsgkit.experiment.workers import Listener, LocalWorkers
 from dsgkit.threads import available_threads
@@ -222,8 +222,7 @@ class _Run:
         self.schedule = schedule
         self.options = options
         self.environments = Environments(store.folder)
-        task = experiment.task
-        self.better = next(m.better for m in task.measures if m.name == task.chooses)
+        self.better = choosing_measure(experiment).better
         self.computed = 0
         self.failed = False
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from dsgkit.config import Experiment
 from dsgkit.errors import FitError
 from dsgkit.experiment.limits import MET
 from dsgkit.experiment.plan import Cell, Point
 from dsgkit.experiment.store import Record
+from dsgkit.tasks.measures import Measure
 
 
 class SearchError(FitError):
@@ -53,6 +55,12 @@ def choose(
         raise FitError("no point of the grid has a solution on every fold")
     # what even earlier stages chose is set in all shares alike
     return {**(searches[0].get("params") or {}), **best[0]}
+
+
+def choosing_measure(experiment: Experiment) -> Measure:
+    """Return the measure that hyper-parameters are chosen by."""
+    task = experiment.task
+    return next(measure for measure in task.measures if measure.name == task.chooses)
 
 
 def best_point(

@@ -97,6 +97,8 @@ def value_text(value: object) -> str:
     """Return a hyper-parameter's value as a config spells it, text without quotes."""
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return f"[{' '.join(map(value_text, value))}]"
     return value if isinstance(value, str) else shown(value)
 
 

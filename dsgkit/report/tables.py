@@ -362,7 +362,7 @@ def params_table(summary: Summary) -> Table:
 def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
     """Return the chosen values of each parameter that any stage searched, with their counts."""
     for key, spec in summary.results.experiment.solvers.items():
-        grids = {name: grid for stage in spec.search for name, grid in stage.grid.items()}
+        grids = {name: grid for stage in spec.search for name, grid in stage.choices.items()}
         for name, values in grids.items():
             for value, count in _counted(summary.results, key, name):
                 yield {
@@ -372,15 +372,20 @@ def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
                     "value": value_text(value),
                     "count": count,
                     "grid": grid_text(values),
-                    "at_edge": value in grid_edges(values),
+                    "at_edge": _at_edge(value, grid_edges(values)),
                 }
+
+
+def _at_edge(value: Any, edges: Sequence[Any]) -> bool:
+    """Tell whether a value, or one of several numbers, is at the edge of its grid."""
+    return any(one in edges for one in (value if isinstance(value, tuple) else [value]))
 
 
 def _counted(results: Results, solver: str, name: str) -> list[tuple[Any, int]]:
     """Return how many trials chose each value, the most frequent first."""
     fits = results.cells[results.cells["solver"] == solver]
     chosen = {
-        (trial, params[name])
+        (trial, tuple(params[name]) if isinstance(params[name], list) else params[name])
         for trial, params in zip(fits["trial"], fits["params"], strict=True)
         if name in params
     }

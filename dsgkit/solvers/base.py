@@ -299,10 +299,15 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
             X_unlabeled = as_rows(self, X_unlabeled, reset=False, name="X_unlabeled")
             if not len(X_unlabeled):
                 raise DataError("X_unlabeled must hold at least one row")
-        classes = two_classes(labels, hint)
+        classes, codes = self._coded(labels, hint)
         check_finite(X)
         self.classes_ = classes
-        return X, labels == classes[1], X_unlabeled
+        return X, codes, X_unlabeled
+
+    def _coded(self, labels: NDArray[Any], hint: str) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the classes, and labels as `_fit` takes them; the hint ends what is refused."""
+        classes = two_classes(labels, hint)
+        return classes, labels == classes[1]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

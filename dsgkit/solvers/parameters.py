@@ -6,10 +6,12 @@
         lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
         n_iterations: Annotated[int | None, COUNT]
         loss: Literal["hinge", "ramp"]
+        gamma: Annotated[float | tuple[float, ...], SHARE, OnePer("n_cuts")]
 
-Types say whether a parameter is a number, a whole number, a truth value or one of some words, and
-whether it may be None. What configs accept, what the constructor's values are checked by, what
-models of one pass may differ in and how ties between them end is read from there.
+Types say whether a parameter is a number, a whole number, a truth value or one of some words,
+whether it may be None, and whether it may be several numbers. What configs accept, what the
+constructor's values are checked by, what models of one pass may differ in and how ties between them
+end is read from there.
 """
 
 from __future__ import annotations
@@ -76,6 +78,19 @@ class _PerModel:
     """Marks a parameter in which the models of one pass may differ."""
 
 
+@dataclass(frozen=True)
+class OnePer:
+    """What there may be one number of a parameter for.
+
+    Attributes
+    ----------
+    count : str
+        A name of `Trial.counts`, such as ``n_cuts``: how many numbers that are.
+    """
+
+    count: str
+
+
 PER_MODEL = _PerModel()
 POSITIVE = Range(0, open_low=True)
 NOT_NEGATIVE = Range(0)
@@ -97,8 +112,8 @@ class Parameter:
     name : str
     default : object
     types : tuple of type
-        Of `float`, `int`, `bool`, `str` and `NoneType`, those that a value may have; none where
-        the class does not say. With words, a text must be one of them.
+        Of `float`, `int`, `bool`, `str`, `NoneType` and `tuple` (of numbers), those that a value
+        may have; none where the class does not say. With words, a text must be one of them.
     range : Range
         Of numbers.
     words : tuple of str
@@ -106,6 +121,8 @@ class Parameter:
         Whether models of one pass may differ in it.
     smoother : {"larger", "smaller"} or None
         As in `Smoother`.
+    one_per : str
+        As in `OnePer`; empty where it is one value.
     """
 
     name: str
@@ -115,6 +132,7 @@ class Parameter:
     words: tuple[str, ...] = ()
     per_model: bool = False
     smoother: Literal["larger", "smaller"] | None = None
+    one_per: str = ""
 
     def parse(self, value: Any) -> Any:
         """Return a value as the estimator takes it: ``2.0`` is 2 where a whole number is meant.
@@ -126,7 +144,10 @@ class Parameter:
         """
         if not self.types:
             return self._like_default(value)
-        if isinstance(value, bool | np.bool_):
+        if isinstance(value, list | tuple | np.ndarray):
+            if tuple in self.types and len(value) and all(map(self._takes, value)):
+                return tuple(map(float, value))
+        elif isinstance(value, bool | np.bool_):
             if bool in self.types:
                 return bool(value)
         elif value is None or isinstance(value, str):
@@ -138,6 +159,11 @@ class Parameter:
             if float in self.types:
                 return float(value)
         raise ValueError(f"must be {self}, got {shown(value)}")
+
+    def _takes(self, entry: Any) -> bool:
+        """Tell whether one of several numbers is in the range."""
+        number = not isinstance(entry, bool | np.bool_) and _is_finite(entry)
+        return number and _exact(entry) in self.range
 
     def _whole(self, value: Any) -> int:
         if self.range.high == math.inf and value > LARGEST_INTEGER:
@@ -161,6 +187,8 @@ class Parameter:
         if {int, float} & set(self.types):
             noun = "a number" if float in self.types else "a whole number"
             texts.append(noun if self.range == _ANY else f"{noun} {self.range}")
+        if tuple in self.types:
+            texts.append("a list of such numbers")
         if bool in self.types:
             texts.append("true or false")
         texts += map(shown, self.words)
@@ -210,6 +238,7 @@ def _declared(name: str, default: Any, hint: Any) -> Parameter:
         words,
         per_model=PER_MODEL in marks,
         smoother=next((mark.values for mark in marks if isinstance(mark, Smoother)), None),
+        one_per=next((mark.count for mark in marks if isinstance(mark, OnePer)), ""),
     )
 
 
@@ -223,6 +252,8 @@ def _alternatives(kind: Any) -> tuple[tuple[type, ...], tuple[str, ...]]:
             types[str] = None
         elif part in (float, int, bool, str, NoneType):
             types[part] = None
+        elif get_origin(part) is tuple:
+            types[tuple] = None
     return tuple(types), tuple(words)
 
 

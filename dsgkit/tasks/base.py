@@ -150,7 +150,7 @@ class Trial(Protocol):
         ...
 
     @property
-    def words(self) -> Mapping[str, float]:
+    def words(self) -> Mapping[str, float | tuple[float, ...]]:
         """What a config may call a parameter's value by, and its value."""
         ...
 

@@ -13,6 +13,7 @@ from dsgkit.tasks.base import Task
 TASKS = {
     "semi_supervised_auc": "dsgkit.tasks.semi_supervised_auc:TASK",
     "semi_supervised_svm": "dsgkit.tasks.semi_supervised_svm:TASK",
+    "ordinal": "dsgkit.tasks.ordinal:TASK",
 }
 """Where the task of each kind is defined."""
 

@@ -78,14 +78,19 @@ class SemiSupervisedTrial:
     """
 
     def __init__(self, dataset: Dataset, spec: SemiSupervisedSpec, seed: int) -> None:
-        check_split(dataset, spec.labeled, spec.folds)
         self._dataset = dataset
         self._spec = spec
         self._seed = seed
-        self.sizes = {UNLABELED.name: len(dataset.y) - spec.labeled}
+        self._labeled = self._n_labeled()
+        self.sizes = {UNLABELED.name: len(dataset.y) - self._labeled}
+
+    def _n_labeled(self) -> int:
+        """Return the number of labelled rows, or raise `DataError` if there are too few rows."""
+        check_split(self._dataset, self._spec.labeled, self._spec.folds)
+        return self._spec.labeled
 
     @functools.cached_property
-    def words(self) -> dict[str, float]:
+    def words(self) -> dict[str, Any]:
         """The share of positives."""
         return {CLASS_PROPORTION: float(np.mean(self._dataset.y == 1))}
 
@@ -103,7 +108,7 @@ class SemiSupervisedTrial:
 
     def counts(self, at: At) -> dict[str, int]:
         """Return the numbers of labelled and of unlabelled rows."""
-        return {"n_labeled": self._spec.labeled, "n_unlabeled": at[UNLABELED.name]}
+        return {"n_labeled": self._labeled, "n_unlabeled": at[UNLABELED.name]}
 
     def training(self, at: At) -> dict[str, Any]:
         """Return the labelled rows, their labels, and the first of the unlabelled rows."""
@@ -129,20 +134,24 @@ class SemiSupervisedTrial:
         split = self.split
         n_test = 0 if split.X_test is None else len(split.X_test)
         tested = n_test / (n_test + len(split.y_unlabeled))
-        test_values = None
+        on_test = None
         with clock.phase("predict"):
             with part(0, tested):
                 if n_test:
-                    test_values = _values(model, split.X_test)
+                    on_test = self.predictions(model, split.X_test)
             with part(tested, 1):
-                values = _values(model, split.X_unlabeled)
+                predictions = self.predictions(model, split.X_unlabeled)
         with clock.phase("evaluate"):
-            scores = self.score(split.y_unlabeled, values)
-            on_test = {} if test_values is None else self.score(split.y_test, test_values)
-            return Judgement(scores | {f"test_{name}": on_test.get(name) for name in scores})
+            scores = self.score(split.y_unlabeled, predictions)
+            test_scores = {} if on_test is None else self.score(split.y_test, on_test)
+            return Judgement(scores | {f"test_{name}": test_scores.get(name) for name in scores})
 
-    def score(self, y: Any, values: NDArray[np.floating]) -> dict[str, float | None]:
-        """Return what a function's values at rows are worth, by the rows' labels."""
+    def predictions(self, model: Any, rows: Any) -> Any:
+        """Return what a fitted model says of rows, as `score` takes it: its values."""
+        return finite_values(model, rows, (len(rows),))
+
+    def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
+        """Return what predictions are worth, by the rows' labels."""
         raise NotImplementedError
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
@@ -154,10 +163,16 @@ class SemiSupervisedTrial:
         raise NotImplementedError
 
 
-def _values(model: Any, rows: Any) -> NDArray[np.floating]:
-    """Return a fitted function's values at some rows, which must be one finite number each."""
+def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np.floating]:
+    """Return a fitted function's values at some rows: finite numbers, of one of some shapes.
+
+    Raises
+    ------
+    FitError
+        If they are not.
+    """
     values = np.asarray(model.decision_function(rows))
-    if values.shape != (len(rows),):
+    if values.shape not in shapes:
         raise FitError(f"decision_function returned shape {values.shape} for {len(rows):,} rows")
     if not np.isfinite(values).all():
         raise FitError("decision_function returned values that are not finite")

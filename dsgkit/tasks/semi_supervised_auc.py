@@ -60,9 +60,9 @@ class AUCTrial(SemiSupervisedTrial):
         cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
         return Work(cost.flops, 0.0, cost.memory)
 
-    def score(self, y: Any, values: NDArray[np.floating]) -> dict[str, float | None]:
+    def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
         """Return the AUC; None where the rows hold one class only."""
-        return {AUC.name: auc(y, values) if len(np.unique(y)) == 2 else None}
+        return {AUC.name: auc(y, predictions) if len(np.unique(y)) == 2 else None}
 
 
 def fold_scores(

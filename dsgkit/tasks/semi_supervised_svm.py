@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Trial, Work
 from dsgkit.tasks.measures import Measure
@@ -101,11 +100,11 @@ class SVMTrial(SemiSupervisedTrial):
         n_tested = n_points * (folds - 1) * n_unlabeled
         return Work(folds * cost.flops, n_tested * cost.flops_per_row, cost.memory)
 
-    def score(self, y: Any, values: NDArray[np.floating]) -> dict[str, float | None]:
+    def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
         """Return the error, and the shares of rows that are taken for positive and are."""
         return {
-            ERROR.name: error_rate(y, values),
-            BALANCE.name: float(np.mean(values >= 0)),
+            ERROR.name: error_rate(y, predictions),
+            BALANCE.name: float(np.mean(predictions >= 0)),
             f"{BALANCE.name}_true": float(np.mean(y > 0)),
         }
 

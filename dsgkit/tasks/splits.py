@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
 from dsgkit.errors import DataError
+from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed, permutation
 
 Positions = NDArray[np.int64]
@@ -26,31 +27,28 @@ class SemiSupervisedSplit:
     ----------
     X : Rows of shape (n_labeled, d)
         Labelled rows, scaled.
-    y : ndarray of int8, shape (n_labeled,)
-        Their labels, -1 or +1.
+    y : ndarray of int, shape (n_labeled,)
+        Their labels, -1 and +1 or 1..k.
     X_unlabeled : Rows
         All other training rows, in a random order: the first k are a random subset, and smaller
         subsets lie within larger ones.
-    y_unlabeled : ndarray of int8
+    y_unlabeled : ndarray of int
         Their hidden labels, for evaluation alone.
     X_test : Rows or None
         Official test rows, scaled by the training rows.
-    y_test : ndarray of int8 or None
+    y_test : ndarray of int or None
         Their labels.
     folds : list of int arrays
         Positions held out of the labelled rows in each fold, stratified by class.
-    class_proportion : float
-        Share of +1 in the whole training set.
     """
 
     X: Rows
-    y: NDArray[np.int8]
+    y: NDArray[np.integer]
     X_unlabeled: Rows
-    y_unlabeled: NDArray[np.int8]
+    y_unlabeled: NDArray[np.integer]
     X_test: Rows | None
-    y_test: NDArray[np.int8] | None
+    y_test: NDArray[np.integer] | None
     folds: list[Positions]
-    class_proportion: float
 
 
 def semi_supervised_split(
@@ -61,7 +59,7 @@ def semi_supervised_split(
     seed: int,
     scale: tuple[float, float] = (0.0, 1.0),
 ) -> SemiSupervisedSplit:
-    """Draw the labelled rows of one trial; the rest is unlabelled.
+    """Draw the labelled rows of one trial on two classes; the rest is unlabelled.
 
     Parameters
     ----------
@@ -90,7 +88,30 @@ def semi_supervised_split(
     check_split(dataset, labeled, folds)
     order = permutation(len(dataset.y), derive_seed(seed, "labeled"))
     _balance(order, dataset.y, labeled)
-    offset, factor = dataset.scaling(*scale)
+    return split_in_order(dataset, order, labeled, folds, seed, dataset.scaling(*scale))
+
+
+def split_in_order(
+    dataset: Dataset,
+    order: Positions,
+    labeled: int,
+    folds: int,
+    seed: int,
+    scaling: tuple[NDArray[np.float32], NDArray[np.float32]],
+) -> SemiSupervisedSplit:
+    """Split rows of any classes: the first of an order are labelled.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    order : ndarray of int, shape (n,)
+        All rows.
+    labeled, folds, seed : int
+        As in `semi_supervised_split`.
+    scaling : offset, factor
+        Of every feature.
+    """
+    offset, factor = scaling
     rows = Rows(dataset.X, _compact(order), offset, factor)
     y = dataset.y[order]
     X_test = None if dataset.X_test is None else Rows(dataset.X_test, None, offset, factor)
@@ -102,31 +123,7 @@ def semi_supervised_split(
         X_test=X_test,
         y_test=dataset.y_test,
         folds=stratified_folds(y[:labeled], folds, derive_seed(seed, "folds")),
-        class_proportion=float(np.mean(dataset.y == 1)),
     )
-
-
-def stratified_folds(y: NDArray[np.int8], n_folds: int, seed: int) -> list[Positions]:
-    """Cut positions into folds of nearly equal size and nearly equal shares of each class.
-
-    Parameters
-    ----------
-    y : ndarray of int8, shape (n,)
-        Labels, -1 or +1.
-    n_folds : int
-        Number of folds.
-    seed : int
-        Of the random order.
-
-    Returns
-    -------
-    list of int arrays
-        Sorted positions of each fold.
-    """
-    order = permutation(len(y), seed)
-    # dealt like cards, one class after the other: sizes and class counts differ by at most one
-    dealt = np.concatenate([order[y[order] == 1], order[y[order] != 1]])
-    return [np.sort(dealt[fold::n_folds]) for fold in range(n_folds)]
 
 
 def check_split(dataset: Dataset, labeled: int, folds: int) -> None:

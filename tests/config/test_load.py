@@ -266,3 +266,13 @@ def test_a_removed_solver_stays_removed_in_a_profile_of_the_base(tmp_path):
     (tmp_path / "child.yaml").write_text("extends: base.yaml\nsolvers: {samult: null}\n")
     assert list(load_experiment(tmp_path / "child.yaml", profile="quick").solvers) == ["qsg_s2auc"]
     assert "samult" in load_experiment(tmp_path / "base.yaml", profile="quick").solvers
+
+
+def test_a_stage_may_choose_the_numbers_of_a_parameter_one_after_the_other(folder):
+    stages = "search: [{grid: {lam: [1, 2], gamma: [0, 1]}}, {coordinates: {gamma: 0..1 step 0.5}}]"
+    spec = load_experiment(
+        folder("protocol: {kind: ordinal}\ndataset: {name: esl}\nsolvers: {qs3orao: {}}\n"),
+        overrides=[f"solvers.qs3orao={{params: {{gamma: [0.5, 1]}}, {stages}}}"],
+    ).solvers["qs3orao"]
+    assert spec.params == {"gamma": (0.5, 1.0)}
+    assert [dict(stage.coordinates) for stage in spec.search] == [{}, {"gamma": [0.0, 0.5, 1.0]}]

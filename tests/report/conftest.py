@@ -11,6 +11,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from dsgkit.config.solvers import Stage
 from dsgkit.experiment import results as stored
 from dsgkit.tasks.base import Axis, Description
 from dsgkit.tasks.measures import STANDARD, Measure
@@ -83,10 +84,6 @@ REGRESSION = Description(
     measures=(RMSE, *STANDARD),
 )
 """A task of nobody's: lower is better, and nothing is swept."""
-
-
-class Stage(BaseModel):
-    grid: dict[str, list[Any]] = {}
 
 
 class Solver(BaseModel):

@@ -10,6 +10,8 @@ from dsgkit.solvers.parameters import (
     PER_MODEL,
     POSITIVE,
     SEED,
+    SHARE,
+    OnePer,
     Range,
     Smoother,
     parameters,
@@ -24,6 +26,7 @@ class Declared:
     balance: bool
     loss: Literal["hinge", "ramp"]
     seed: Annotated[int, SEED]
+    gamma: Annotated[float | tuple[float, ...], SHARE, OnePer("n_cuts")]
 
     def __init__(
         self,
@@ -34,6 +37,7 @@ class Declared:
         balance=True,
         loss="ramp",
         seed=0,
+        gamma=0.5,
         width=3,
     ):
         pass
@@ -60,6 +64,9 @@ def parse(name, value):
         ("width", 2.0, 2),
         ("width", 2.5, 2.5),
         ("width", "any", "any"),
+        ("gamma", 1, 1.0),
+        ("gamma", [0, np.float64(0.5)], (0.0, 0.5)),
+        ("gamma", np.ones(2), (1.0, 1.0)),
     ],
 )
 def test_a_value_becomes_what_the_class_takes(name, value, expected):
@@ -71,6 +78,18 @@ def test_a_value_becomes_what_the_class_takes(name, value, expected):
     ("name", "value", "text"),
     [
         ("lam", 0, "must be a number > 0, got 0"),
+        ("lam", [1.0], "must be a number > 0, got [1.0]"),
+        ("gamma", [], "must be a number between 0 and 1 or a list of such numbers, got []"),
+        (
+            "gamma",
+            [0.5, 2],
+            "must be a number between 0 and 1 or a list of such numbers, got [0.5, 2]",
+        ),
+        (
+            "gamma",
+            [0.5, True],
+            "must be a number between 0 and 1 or a list of such numbers, got [0.5, True]",
+        ),
         ("lam", True, "must be a number > 0, got true"),
         ("lam", None, "must be a number > 0, got null"),
         ("lam", np.nan, "must be a number > 0, got nan"),
@@ -98,3 +117,4 @@ def test_what_else_is_declared():
     assert list(known) == [*Declared.__annotations__, "width"]
     assert [name for name, p in known.items() if p.per_model] == ["lam"]
     assert {name: p.smoother for name, p in known.items() if p.smoother} == {"lam": "larger"}
+    assert {name: p.one_per for name, p in known.items() if p.one_per} == {"gamma": "n_cuts"}

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dsgkit.errors import DataError
-from dsgkit.tasks.splits import semi_supervised_split, stratified_folds
+from dsgkit.tasks.splits import semi_supervised_split
 from tests.data.conftest import make_dataset
 
 
@@ -33,7 +33,6 @@ def test_labelled_and_unlabelled_rows_share_out_all_rows(trial):
     assert sorted([*labeled, *unlabeled]) == list(range(len(dataset.y)))
     np.testing.assert_array_equal(split.y, dataset.y[labeled])
     np.testing.assert_array_equal(split.y_unlabeled, dataset.y[unlabeled])
-    assert split.class_proportion == np.mean(dataset.y == 1)
     assert split.X_test is None and split.y_test is None
 
 
@@ -115,14 +114,6 @@ def test_rare_classes_take_the_place_of_the_last_rows():
     for seed in range(20):
         split = semi_supervised_split(dataset, labeled=5, folds=2, seed=seed)
         assert np.sum(split.y == 1) == 2
-
-
-@given(st.lists(st.booleans(), min_size=2, max_size=40), st.integers(2, 6), st.integers(0, 99))
-def test_stratified_folds_cover_every_position(positive, n_folds, seed):
-    y = np.where(positive, 1, -1).astype(np.int8)
-    assume(n_folds <= len(y))
-    folds = stratified_folds(y, n_folds, seed)
-    assert sorted(np.concatenate(folds)) == list(range(len(y)))
 
 
 def test_test_rows_are_scaled_by_the_training_rows():

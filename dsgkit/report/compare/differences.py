@@ -109,7 +109,7 @@ def _differences(a: Any, b: Any, key: tuple[str, ...]) -> Iterator[Difference]:
     if isinstance(a, dict) and isinstance(b, dict):
         for name in dict.fromkeys([*a, *b]):
             yield from _differences(a.get(name, ABSENT), b.get(name, ABSENT), (*key, name))
-    elif key[-2:-1] == ("grid",) and a != ABSENT and b != ABSENT:
+    elif key[-2:-1] in (("grid",), ("coordinates",)) and a != ABSENT and b != ABSENT:
         if set(a) != set(b):
             yield Difference(".".join(key), _grid_text(a), f"{_grid_text(b)}{_grid_change(a, b)}")
     elif a != b:

@@ -138,11 +138,15 @@ def _solvers(summary: Summary) -> Layout:
 
 def _solver(name: str, spec: Any, swept: bool) -> list[Cell]:
     """Return the row of a solver; stages of its search stand one after the other."""
-    grids = [stage.grid for stage in spec.search]
+    grids = [stage.choices for stage in spec.search]
     searched = {name for grid in grids for name in grid}
     fixed = {name: value for name, value in spec.params.items() if name not in searched}
     points = [math.prod(map(len, grid.values())) for grid in grids] or [1]
-    texts = [_listed({name: grid_text(values) for name, values in g.items()}) for g in grids]
+    texts = [
+        _listed({name: grid_text(values) for name, values in stage.choices.items()})
+        + (", one number after the other" if stage.coordinates else "")
+        for stage in spec.search
+    ]
     cells = [
         Cell(name),
         Cell(spec.kind),

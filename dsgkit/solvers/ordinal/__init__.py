@@ -1,1 +1,1 @@
-"""Ordinal regression."""
+"""Ordinal regression from labelled and unlabelled rows."""

@@ -1,0 +1,260 @@
+"""Base of the ordinal estimators: functions that rank, and thresholds that make classes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import Tags
+
+from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.random.folds import stratified_folds
+from dsgkit.solvers.base import Folds, PointModels, Points, SemiSupervisedEstimator, training_rows
+from dsgkit.solvers.ordinal import thresholds as rules
+from dsgkit.tasks.metrics import cut_aucs
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.integer]
+
+THRESHOLD_FOLDS = 5
+"""Folds whose held-out values the thresholds are placed on."""
+
+REFERENCE_ROWS = 2000
+"""Unlabelled rows whose mean value is the origin of a fold's values."""
+
+SHARE_ROWS = 20_000
+"""Unlabelled rows whose quantiles are taken."""
+
+
+class OrdinalEstimator(SemiSupervisedEstimator):
+    """Base of the estimators that rank rows of ordered classes.
+
+    A fit has two steps: the function (`fit_function`), and the thresholds that tell classes by its
+    values (`fit_thresholds`). Cut j has the classes up to the j-th below and the others above. In a
+    fold some classes can lack rows: a cut with an empty side is left out.
+
+    A subclass implements ``_fit(X, codes, X_unlabeled)``, codes being positions in ``classes_``, of
+    which some may not occur; and ``_values(X)``, of shape (n,), or (n, n_cuts) if it has a function
+    for every cut (``per_cut``).
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels in ascending order.
+    thresholds_ : ndarray of shape (n_classes - 1,)
+        Between the classes, on the values of the function.
+    """
+
+    tasks = ("ordinal",)
+    per_cut: ClassVar[bool] = False
+    """Whether there is a function for every cut."""
+
+    thresholds: Literal["logistic", "absolute", "share", "hinge"]
+
+    thresholds_: Array
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
+        """Fit the function and the thresholds.
+
+        Parameters
+        ----------
+        X : rows of shape (n_labeled, n_inputs)
+        y : array-like of shape (n_labeled,)
+            Labels of two or more classes, in the order of the classes. Without ``X_unlabeled``,
+            rows with the label ``unlabeled_label`` are the unlabelled ones; if there are none, the
+            labelled rows serve as those too.
+        X_unlabeled : rows of shape (n_unlabeled, n_inputs), optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError, MemoryLimitError, FitError
+            As `SemiSupervisedEstimator.fit`.
+        """
+        return self.fit_function(X, y, X_unlabeled).fit_thresholds(X, y, X_unlabeled)
+
+    def fit_function(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
+        """Fit the function alone, which has values but no classes yet."""
+        return super().fit(X, y, X_unlabeled)
+
+    def fit_thresholds(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
+        """Place the thresholds of a fitted function by the rule ``thresholds``.
+
+        ``logistic`` and ``absolute`` are fitted on out-of-fold values, as those of training rows
+        are too good. Every fold's values count from their mean on unlabelled rows, because the
+        origin of a ranking is arbitrary. If a fold would leave one class only, they are fitted on
+        the values of the training rows.
+        """
+        X, codes, X_unlabeled = clone(self)._inputs(X, y, X_unlabeled)
+        n_classes = len(self.classes_)
+        above = rules.above_cuts(codes, n_classes)
+        if self.thresholds == "share":
+            reference = self._values(_spaced(X_unlabeled, SHARE_ROWS))
+            below = 1 - above.mean(axis=0)
+            self.thresholds_ = self._placed(rules.share, reference, below)
+            return self
+        values = self._values(X[:])
+        if self.thresholds != "hinge":
+            folds = stratified_folds(codes, min(THRESHOLD_FOLDS, len(codes)), 0)
+            if all(len(np.unique(np.delete(codes, fold))) > 1 for fold in folds):
+                reference = _spaced(X_unlabeled, REFERENCE_ROWS)
+                origin = self._values(reference).mean(axis=0)
+                values = origin + self._out_of_fold(X, codes, X_unlabeled, folds, reference)
+        self.thresholds_ = self._placed(rules.SUPERVISED[self.thresholds], values, above)
+        return self
+
+    def _placed(self, rule: Callable[[Array, Any], Array], values: Array, cuts: Any) -> Array:
+        """Return the thresholds of one function, or of each cut's own one."""
+        if values.ndim == 1:
+            return rule(values, cuts)
+        return np.concatenate([rule(f, cuts[..., [j]]) for j, f in enumerate(values.T)])
+
+    def _out_of_fold(
+        self, X: Any, codes: Codes, X_unlabeled: Any, folds: Folds, reference: Any
+    ) -> Array:
+        """Return held-out values less their mean on the rows of reference, as `_values` has them.
+
+        Parameters
+        ----------
+        X, codes, X_unlabeled
+            As `_fit` takes them.
+        folds : sequence of int arrays
+            Together all rows of ``X``.
+        reference : rows
+        """
+        columns = (len(self.classes_) - 1,) if self.per_cut else ()
+        values = np.empty((len(codes), *columns))
+        for held_out in folds:
+            model = self._fitted_to({}, X, codes, X_unlabeled, held_out, self.classes_)
+            if model is None:
+                raise FitError("no solution without a fold of the labelled rows")
+            values[held_out] = model._values(X[held_out]) - model._values(reference).mean(axis=0)
+        return values
+
+    def classify(self, values: Array) -> NDArray[Any]:
+        """Return the classes of rows with some values of the function.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,) or (n, n_cuts)
+            As `decision_function` returns them.
+        """
+        columns = values if values.ndim == 2 else values[:, None]
+        return self.classes_[(columns > self.thresholds_).sum(axis=1)]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row."""
+        return self.classify(self.decision_function(X))
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the values at the rows of ``X``.
+
+        Returns
+        -------
+        ndarray of shape (n,), or (n, n_cuts) with a function for every cut of three or more classes
+            Large where the class is high.
+        """
+        values = super().decision_function(X)
+        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean over the cuts of the area under the ROC curve.
+
+        Unlabelled rows do not count; nor do cuts with no row on one side.
+
+        Raises
+        ------
+        DataError
+            For a label that the model does not know, and for weights.
+        """
+        if sample_weight is not None:
+            raise DataError("score knows no sample_weight")
+        X, y, _ = self._judged(X, y, None)
+        codes = np.searchsorted(self.classes_, y)
+        aucs = cut_aucs(codes, self.decision_function(X), len(self.classes_))
+        return float(np.mean([auc for auc in aucs if auc is not None]))
+
+    def fit_points(  # type: ignore[override]  # of its arrays by name
+        self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
+    ) -> Any:
+        """Fit the functions of many settings, without thresholds.
+
+        Returns
+        -------
+        PointModels, or ndarray of shape (n_points, n_rows) or (n_points, n_rows, n_cuts)
+            As in `Estimator.fit_points`; out-of-fold values, of each cut if ``per_cut``.
+        """
+        if folds is None:
+            return PointModels(
+                [
+                    self._fitted(point, {"X": X, "y": y, "X_unlabeled": X_unlabeled})
+                    for point in points
+                ]
+            )
+        first = clone(self)
+        X, codes, X_unlabeled = first._inputs(X, y, X_unlabeled)
+        columns = (len(first.classes_) - 1,) if self.per_cut else ()
+        values = np.full((len(points), len(codes), *columns), np.nan)
+        for held_out in folds:
+            for g, point in enumerate(points):
+                model = self._fitted_to(point, X, codes, X_unlabeled, held_out, first.classes_)
+                if model is not None:
+                    values[g, held_out] = model._values(X[held_out])
+        return values
+
+    def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:
+        """Return the function of a setting; None if it has no solution."""
+        try:
+            return clone(self).set_params(**point).fit_function(**training)
+        except MemoryLimitError:
+            raise
+        except FitError:
+            return None
+
+    def _fitted_to(
+        self,
+        point: Mapping[str, Any],
+        X: Any,
+        codes: Codes,
+        X_unlabeled: Any,
+        held_out: NDArray[np.integer],
+        classes: NDArray[Any],
+    ) -> Self | None:
+        """Return the function of a setting trained without a fold; None if it has no solution."""
+        model = clone(self).set_params(**point)
+        model._check_params()
+        model.classes_ = classes
+        model.n_features_in_ = X.shape[1]
+        rows = training_rows(held_out, len(codes))
+        try:
+            model._fit(X[rows], codes[rows], X_unlabeled)
+        except MemoryLimitError:
+            raise
+        except FitError:
+            return None
+        return model
+
+    def _coded(self, labels: NDArray[Any], hint: str) -> tuple[NDArray[Any], Codes]:
+        classes, codes = np.unique(labels, return_inverse=True)
+        if len(classes) < 2:
+            raise DataError(
+                f"labels must hold at least two classes, got 1 class: {classes.tolist()}{hint}"
+            )
+        return classes, codes
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
+        return tags
+
+
+def _spaced(X: Any, count: int) -> Any:
+    """Return at most so many rows, evenly spaced: rows on disk may be in some order."""
+    n = len(X)
+    return X[np.arange(n)] if n <= count else X[np.arange(count) * n // count]

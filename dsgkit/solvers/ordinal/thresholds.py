@@ -1,0 +1,140 @@
+"""Rules that place the thresholds between ordered classes on the values of a function.
+
+A row is of class ``1 + #{j: f(x) > b_j}``. A ranking fixes neither the scale nor the origin of f:
+all rules but the paper's hinge give the same classes for ``a f + c``, a > 0.
+
+Each rule takes the values of one function, and places the thresholds of one or more cuts on it. A
+cut says of every row whether it is above. With cuts in ascending order the thresholds ascend too,
+weakly. Where no row is below a cut, its threshold is minus infinity; where none is above, infinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, special
+
+Array = NDArray[np.float64]
+Above = NDArray[np.bool_]
+
+_PENALTY = 1e-3
+"""Weight of the squared slope of the logistic rule: without one, separable rows have no optimum."""
+
+
+def above_cuts(codes: NDArray[np.integer], n_classes: int) -> Above:
+    """Return which rows are above each cut, shape (n, n_classes - 1).
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        Classes, counted from 0.
+    n_classes : int
+    """
+    return codes[:, None] > np.arange(n_classes - 1)
+
+
+def hinge(values: Array, above: Above) -> Array:
+    """Return the thresholds with the least hinge loss (Shi et al., AAAI 2020, Eq. of Lemma 1).
+
+    The sum over cuts j of ``max(0, 1 - (f - b_j))`` of the rows above and ``max(0, 1 - (b_j - f))``
+    of those below. Each cut's sum is convex and piecewise linear in b_j with a slope that rises by
+    one at ``f - 1`` of every row above and at ``f + 1`` of every row below, from minus the number
+    of rows below: it is least between two breakpoints, of which this is the middle.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    above : ndarray of bool, shape (n, n_cuts)
+
+    Returns
+    -------
+    ndarray of shape (n_cuts,)
+    """
+    breakpoints = np.sort(values[:, None] + np.where(above, -1.0, 1.0), axis=0)
+    ends = np.full((1, above.shape[1]), np.inf)
+    breakpoints = np.concatenate([-ends, breakpoints, ends])
+    n_below = (~above).sum(axis=0)
+    cuts = np.arange(above.shape[1])
+    return (breakpoints[n_below, cuts] + breakpoints[n_below + 1, cuts]) / 2
+
+
+def absolute(values: Array, above: Above) -> Array:
+    """Return the thresholds with the fewest rows on the wrong side of each cut.
+
+    The sum over the cuts is the absolute error of the classes. Of equals the lowest threshold is
+    taken, in the middle between two neighbouring values.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    above : ndarray of bool, shape (n, n_cuts)
+    """
+    levels, level = np.unique(values, return_inverse=True)
+    # moving a threshold past a value puts its rows below
+    change = np.zeros((len(levels), above.shape[1]))
+    np.add.at(change, level, np.where(above, 1.0, -1.0))
+    wrong = np.concatenate([np.zeros((1, above.shape[1])), change.cumsum(axis=0)])
+    between = np.concatenate([[-np.inf], (levels[:-1] + levels[1:]) / 2, [np.inf]])
+    return between[wrong.argmin(axis=0)]
+
+
+def logistic(values: Array, above: Above) -> Array:
+    """Return the thresholds of the all-threshold logistic model with a free slope.
+
+    Minimises the mean of ``sum_j log(1 + exp(-z_j (s f - c_j)))``, ``z_j`` = +1 above cut j and -1
+    below, over ``s >= 0`` and all c (Rennie & Srebro 2005); the thresholds are ``c / s``. f is
+    standardised before, so that they move with it.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    above : ndarray of bool, shape (n, n_cuts)
+    """
+    share = above.mean(axis=0)
+    thresholds = np.where(share > 0.5, -np.inf, np.inf)  # every row on the larger side
+    open_cuts = (share > 0) & (share < 1)
+    mean, spread = values.mean(), values.std()
+    if spread <= 1e-12 * np.abs(values).max() or not open_cuts.any():
+        return thresholds
+    f = (values - mean) / spread
+    sign = np.where(above[:, open_cuts], 1.0, -1.0)
+
+    def loss(x: Array) -> tuple[float, Array]:
+        margin = sign * (x[0] * f[:, None] - x[1:])
+        pull = sign * special.expit(-margin) / len(f)
+        value = np.logaddexp(0, -margin).sum() / len(f) + _PENALTY / 2 * x[0] ** 2
+        gradient = np.append(_PENALTY * x[0] - (pull.sum(axis=1) @ f), pull.sum(axis=0))
+        return value, gradient
+
+    start = np.append(1.0, -special.logit(share[open_cuts]))
+    bounds = [(0.0, None)] + [(None, None)] * (len(start) - 1)
+    slope, *cuts = optimize.minimize(
+        loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-8}
+    ).x
+    if slope <= 1e-6:  # the values say nothing of the classes, or the opposite
+        return thresholds
+    thresholds[open_cuts] = mean + spread * np.maximum.accumulate(np.array(cuts)) / slope
+    return thresholds
+
+
+def share(values: Array, shares: Array) -> Array:
+    """Return the thresholds that put given shares of some rows below each cut.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Of rows without labels.
+    shares : ndarray of shape (n_cuts,)
+        Ascending, such as those of the labelled rows.
+    """
+    return np.quantile(values, shares)
+
+
+SUPERVISED: dict[str, Callable[[Array, Above], Array]] = {
+    "logistic": logistic,
+    "absolute": absolute,
+    "hinge": hinge,
+}
+"""The rules that need labels, by name."""

@@ -1,0 +1,274 @@
+"""Learning a ranking and ordered classes from labelled and unlabelled rows.
+
+A function is searched by cross-validation on the labelled rows, each fold with all unlabelled ones,
+and judged by the mean AUC over the cuts between the classes (Shi et al., AAAI 2020, Eq. 2); the
+classes that thresholds make of it are judged by how far they are off.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.data.targets import check_kind
+from dsgkit.errors import DataError, FitError
+from dsgkit.random.seeds import derive_seed, permutation
+from dsgkit.specs import Count, Interval
+from dsgkit.tasks.base import At, Axis, Clock, Point, ProtocolSpec, Scores, Trial, Work
+from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.metrics import cut_aucs
+from dsgkit.tasks.semi_supervised import (
+    TEST_ROWS,
+    UNLABELED,
+    UNLABELED_ROWS,
+    SemiSupervisedSpec,
+    SemiSupervisedTrial,
+    finite_values,
+)
+from dsgkit.tasks.splits import SemiSupervisedSplit, split_in_order
+
+CLASS_PROPORTIONS = "class_proportions"
+"""In a config, the value of a parameter that is the share of rows above each cut."""
+
+AUC = Measure(
+    name="auc",
+    title="AUC, mean over the cuts",
+    word="AUC",
+    where=UNLABELED_ROWS,
+    better="higher",
+    digits=3,
+    output="auc",
+    file="auc",
+)
+MAE = Measure(
+    name="mae",
+    title="Mean absolute error",
+    word="absolute error",
+    where=UNLABELED_ROWS,
+    better="lower",
+    digits=3,
+    output="mae",
+    file="mae",
+)
+MACRO_MAE = MAE.model_copy(
+    update={
+        "name": "macro_mae",
+        "title": "Mean absolute error, mean over the classes",
+        "word": "macro-averaged absolute error",
+    }
+)
+ACCURACY = Measure(
+    name="accuracy",
+    title="Accuracy",
+    word="accuracy",
+    where=UNLABELED_ROWS,
+    better="higher",
+    digits=3,
+    output="accuracy",
+    file="accuracy",
+)
+NEVER = Measure(
+    name="never",
+    title="Classes never predicted",
+    word="classes never predicted",
+    where=UNLABELED_ROWS,
+    digits=1,
+    output="never",
+    file="never",
+)
+THRESHOLD_TIME = Measure(
+    name="threshold_seconds",
+    title="Time for the thresholds",
+    word="time for the thresholds",
+    better="lower",
+    unit="seconds",
+    output="thresholds",
+    file="thresholds",
+    clock="thresholds",
+    optional=True,
+)
+JUDGED = (AUC, MAE, MACRO_MAE, ACCURACY, NEVER)
+
+
+class OrdinalSpec(SemiSupervisedSpec):
+    """How rows are split and scaled.
+
+    Attributes
+    ----------
+    labeled : int
+        Labelled rows, at most half of all rows.
+    scale : tuple of float or "common"
+        The interval that every feature is mapped to; or one factor for all of them, with which the
+        root of the mean squared norm of the rows is 1.
+    folds : int
+    """
+
+    labeled: Count = 500
+    scale: Interval | Literal["common"] = (0.0, 1.0)  # type: ignore[assignment]
+
+    @property
+    def setting(self) -> str:
+        """The labelled rows."""
+        return f"{self.labeled:,} labelled rows (at most half of all)"
+
+    @property
+    def protocol(self) -> str:
+        """How rows are used."""
+        if self.scale == "common":
+            scaled = "features on one common scale"
+        else:
+            low, high = self.scale
+            scaled = f"features scaled to [{low:g}, {high:g}]"
+        return f"{self.kind} with {self.setting}, {scaled}"
+
+    @property
+    def selection(self) -> str:
+        """How hyper-parameters are chosen."""
+        return f"{self.folds}-fold cross-validation by the mean AUC over the cuts"
+
+
+class OrdinalTrial(SemiSupervisedTrial):
+    """A trial on ordered classes 1..k."""
+
+    _spec: OrdinalSpec
+
+    def _n_labeled(self) -> int:
+        dataset, spec = self._dataset, self._spec
+        check_kind(dataset, "ordered")
+        labeled = min(spec.labeled, len(dataset.y) // 2)
+        if labeled < 2 * spec.folds:
+            raise DataError(
+                f"dataset {dataset.name}: {len(dataset.y):,} rows give {labeled} labelled ones, at "
+                f"most half; {spec.folds} folds need {2 * spec.folds}"
+            )
+        return labeled
+
+    @functools.cached_property
+    def n_classes(self) -> int:
+        """Classes of the whole training set."""
+        return int(self._dataset.y.max())
+
+    @functools.cached_property
+    def words(self) -> dict[str, Any]:
+        """The share of rows above each cut."""
+        cuts = np.arange(1, self.n_classes)
+        counts = np.bincount(self._dataset.y, minlength=self.n_classes + 1)
+        below = np.cumsum(counts)[cuts] / len(self._dataset.y)
+        return {CLASS_PROPORTIONS: tuple((1 - below).tolist())}
+
+    @functools.cached_property
+    def split(self) -> SemiSupervisedSplit:
+        """The rows of the trial."""
+        dataset, scale = self._dataset, self._spec.scale
+        order = permutation(len(dataset.y), derive_seed(self._seed, "labeled"))
+        scaling = dataset.common_scaling() if scale == "common" else dataset.scaling(*scale)
+        split = split_in_order(dataset, order, self._labeled, self._spec.folds, self._seed, scaling)
+        if len(np.unique(split.y)) < 2:
+            raise DataError(
+                f"dataset {dataset.name}: all {self._labeled} labelled rows drawn are of one "
+                "class; raise `labeled`"
+            )
+        return split
+
+    def counts(self, at: At) -> dict[str, int]:
+        """Return the numbers of labelled and unlabelled rows, and of cuts."""
+        return {**super().counts(at), "n_cuts": self.n_classes - 1}
+
+    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
+        """Train the function, and place the thresholds in a phase of its own."""
+        training = self.training(at)
+        with clock.phase("fit"):
+            getattr(estimator, "fit_function", estimator.fit)(**training)
+        if hasattr(estimator, "fit_thresholds"):
+            with clock.phase("thresholds"):
+                estimator.fit_thresholds(**training)
+
+    def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
+        """Return the mean AUC of every point on the held-out labelled rows of every fold."""
+        split = self.split
+        values = np.asarray(estimator.fit_points(points, folds=split.folds, **self.training(at)))
+        classes, codes = np.unique(split.y, return_inverse=True)
+        return [
+            [_mean_auc(codes[fold], row[fold], len(classes)) for fold in split.folds]
+            for row in values
+        ]
+
+    def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
+        """Return the cost of training every point on every fold; scoring is nothing beside it."""
+        n_models = n_points * self._spec.folds
+        cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
+        return Work(cost.flops, 0.0, cost.memory)
+
+    def predictions(self, model: Any, rows: Any) -> tuple[NDArray[np.floating], NDArray[Any]]:
+        """Return the values at rows, with a column for every cut if there are several, and classes.
+
+        The labelled rows can lack classes: then cuts share a column.
+        """
+        classes = np.asarray(model.classes_)
+        n = len(rows)
+        values = finite_values(model, rows, (n,), (n, len(classes) - 1))
+        classify = getattr(model, "classify", None)
+        predicted = np.asarray(model.predict(rows) if classify is None else classify(values))
+        if predicted.shape != (n,):
+            raise FitError(f"predict returned shape {predicted.shape} for {n:,} rows")
+        if values.ndim == 2:
+            n_below = np.searchsorted(classes, np.arange(1, self.n_classes), side="right")
+            values = values[:, np.clip(n_below - 1, 0, len(classes) - 2)]
+        return values, predicted
+
+    def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
+        """Return how rows are ranked, and how far their classes are off."""
+        values, predicted = predictions
+        off = np.abs(predicted - y)
+        present = np.unique(y)
+        return {
+            AUC.name: _mean_auc(y - 1, values, self.n_classes),
+            MAE.name: float(np.mean(off)),
+            MACRO_MAE.name: float(np.mean([off[y == label].mean() for label in present])),
+            ACCURACY.name: float(np.mean(off == 0)),
+            NEVER.name: float(len(np.setdiff1d(present, predicted))),
+        }
+
+
+def _mean_auc(codes: Any, values: NDArray[np.floating], n_classes: int) -> float | None:
+    """Return the mean AUC over the cuts that have rows on both sides; None without a solution."""
+    if not np.isfinite(values).all():
+        return None
+    aucs = [auc for auc in cut_aucs(codes, values, n_classes) if auc is not None]
+    return float(np.mean(aucs)) if aucs else None
+
+
+class Ordinal:
+    """The learning setting."""
+
+    kind: ClassVar[str] = "ordinal"
+    version: ClassVar[int | str] = 1
+    Spec: ClassVar[type[ProtocolSpec]] = OrdinalSpec
+    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED,)
+    measures: ClassVar[tuple[Measure, ...]] = (
+        *JUDGED,
+        *(measure.on(TEST_ROWS, "test") for measure in JUDGED),
+        THRESHOLD_TIME,
+    )
+    chooses: ClassVar[str] = AUC.name
+    outputs: ClassVar[tuple[str, ...]] = (
+        "auc_table",
+        "mae_table",
+        "accuracy_table",
+        "never_table",
+        "time_table",
+        "auc_boxplot",
+        "time_curve",
+    )
+    words: ClassVar[tuple[str, ...]] = (CLASS_PROPORTIONS,)
+
+    def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
+        """Return a trial of a dataset."""
+        return OrdinalTrial(dataset, spec, seed)
+
+
+TASK = Ordinal()
