@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from dsgkit._jit import fast
 from dsgkit.errors import DivergedError, FitError
 from dsgkit.kernels.columns import KernelColumns, column
-from dsgkit.solvers.ordinal.svor_subspace import MOST_FREE, maximise_free
+from dsgkit.solvers.ordinal.svor_subspace import MOST_FREE, maximise_free, subspace_memory
 from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
@@ -38,6 +38,11 @@ STEPS_AT_ONCE = 2000
 
 _FLAT = 1e-12
 """The least curvature of a pair that is divided by: equal rows have none."""
+
+
+def program_memory(n: int, n_cuts: int) -> int:
+    """Return the bytes that an `OrdinalProgram` of ``n`` rows takes beside its columns."""
+    return 8 * n * (6 * n_cuts + 8) + subspace_memory(n)
 
 
 class OrdinalProgram:
