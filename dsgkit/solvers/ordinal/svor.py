@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+import itertools
+from collections.abc import Hashable
+from contextlib import suppress
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from dsgkit.costs import Cost
+from dsgkit.errors import FitError
 from dsgkit.kernels.columns import (
     FEWEST_COLUMNS,
     KernelColumns,
@@ -16,9 +21,11 @@ from dsgkit.kernels.columns import (
     gaussian_columns,
 )
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory, gaussian_expansion
+from dsgkit.progress import report
+from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.svor_smo import OrdinalProgram, program_memory
-from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, Smoother
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, Smoother
 
 Array = NDArray[np.float64]
 
@@ -35,6 +42,9 @@ _STEPS_PER_ROW = 5.0
 class OrdinalSVM(OrdinalEstimator):
     """Base of the ordinal support vector machines; a subclass says which rows a cut's sides are.
 
+    Points of a grid that differ in C alone share a kernel matrix for each fold, and each starts
+    from the solution of the next smaller C.
+
     Attributes
     ----------
     own_thresholds_ : ndarray of shape (n_classes - 1,)
@@ -45,7 +55,7 @@ class OrdinalSVM(OrdinalEstimator):
     _solution: ClassVar[str] = "coef_"
     _explicit: ClassVar[bool]
 
-    C: Annotated[float, POSITIVE, Smoother("smaller")]
+    C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
     sigma: Annotated[float, POSITIVE, Smoother("smaller")]
     ridge: Annotated[float, NOT_NEGATIVE]
     tol: Annotated[float, POSITIVE]
@@ -77,13 +87,44 @@ class OrdinalSVM(OrdinalEstimator):
         self.max_memory = max_memory
         self.unlabeled_label = unlabeled_label
 
-    def _fit(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
+    def _fit(  # type: ignore[override]  # codes of all classes
+        self, X: Any, codes: Codes, X_unlabeled: Any
+    ) -> None:
+        self._solve(*self._problem(X, codes))
+
+    def _fold_values(
+        self,
+        points: Points,
+        folds: Folds,
+        X: Any,
+        codes: Codes,
+        X_unlabeled: Any,
+        classes: NDArray[Any],
+    ) -> Array:
+        models = [clone(self).set_params(**point) for point in points]
+        groups: dict[Hashable, list[int]] = {}
+        for number in np.argsort([model.C for model in models], kind="stable"):
+            models[number].classes_ = classes
+            others = {**models[number].get_params(), "C": None}
+            groups.setdefault(tuple(others.items()), []).append(int(number))
+        values = np.full((len(points), len(codes)), np.nan)
+        passes = list(itertools.product(folds, groups.values()))
+        for done, (held_out, members) in enumerate(passes):
+            report(done / len(passes))
+            train = training_rows(held_out, len(codes))
+            problem = models[members[0]]._problem(X[train], codes[train])
+            for g in members:
+                with suppress(FitError):
+                    values[g, held_out] = models[g]._solve(*problem)._values(X[held_out])
+        return values
+
+    def _problem(self, X: Any, codes: Codes) -> tuple[KernelColumns, OrdinalProgram, Codes]:
+        """Return the kernel, the dual problem and the classes that have rows."""
         order = np.argsort(codes, kind="stable")
-        present, sorted_codes = np.unique(codes[order], return_inverse=True)
+        present, consecutive = np.unique(codes[order], return_inverse=True)
         columns = self._columns(X, order, len(present) - 1)
-        program = OrdinalProgram(columns, sorted_codes, explicit=self._explicit, ridge=self.ridge)
-        program.solve(self.C, self.tol, self.max_iter)
-        self._set_solution(columns, program, present)
+        program = OrdinalProgram(columns, consecutive, explicit=self._explicit, ridge=self.ridge)
+        return columns, program, present
 
     def _columns(self, X: Any, order: NDArray[np.int64], n_cuts: int) -> KernelColumns:
         """Return the kernel of the rows in some order, as many columns kept as memory allows."""
@@ -93,10 +134,9 @@ class OrdinalSVM(OrdinalEstimator):
         room = self._memory_limit() - program_memory(n, n_cuts) - points.nbytes
         return gaussian_columns(points, self.sigma, columns_within(n, n_inputs, room))
 
-    def _set_solution(
-        self, columns: KernelColumns, program: OrdinalProgram, present: Codes
-    ) -> None:
-        """Compute the fitted attributes; ``present`` are the classes that had rows."""
+    def _solve(self, columns: KernelColumns, program: OrdinalProgram, present: Codes) -> Self:
+        """Compute the fitted attributes, from where the problem was left."""
+        program.solve(self.C, self.tol, self.max_iter)
         beta = program.beta
         used = beta != 0
         self.centers_, self.coef_ = columns.points.T[used], beta[used]
@@ -104,6 +144,7 @@ class OrdinalSVM(OrdinalEstimator):
         # a cut between the same present classes as another one has its threshold
         n_below = np.searchsorted(present, np.arange(len(self.classes_) - 1), side="right")
         self.own_thresholds_ = np.concatenate([[-np.inf], program.thresholds(), [np.inf]])[n_below]
+        return self
 
     def _values(self, X: Any) -> Array:
         return gaussian_expansion(X, self.centers_, self.coef_, self.sigma)

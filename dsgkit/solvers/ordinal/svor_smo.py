@@ -6,15 +6,15 @@ least ``b_j + 1`` at those of the upper one (s = 1). With explicit thresholds th
 classes next to the cut and ``b_1 <= b_2 <= ..``; with implicit ones they are all classes, and the
 thresholds come out ordered. In the dual there is a variable for each cut and row of its sides:
 
-    max  sum_ij s_ij a_ij - 1/2 beta'K beta,  beta_i = sum_j a_ij,  0 <= s_ij a_ij <= C,
-    sum_i a_ij = m_{j-1} - m_j,  m_0 = m_{k-1} = 0,
+    max  sum_ji s_ji a_ji - 1/2 beta'K beta,  beta_i = sum_j a_ji,  0 <= s_ji a_ji <= C,
+    sum_i a_ji = m_{j-1} - m_j,  m_0 = m_{k-1} = 0,
 
 where the slacks m_j >= 0 are the multipliers of ``b_j <= b_{j+1}``, and are 0 for implicit
-thresholds (Chu & Keerthi 2007, whose alphas are ``s_ij a_ij``).
+thresholds (Chu & Keerthi 2007, whose alphas are ``s_ji a_ji``).
 
-A step moves two variables against each other, ``a_ij`` up and ``a_lh`` down. Both are of one cut,
-or with explicit thresholds of any two, h < j, which adds to the slacks between these cuts, or
-h > j, which takes from them and needs all of them above 0. Up goes the variable of the most
+A step moves two variables against each other, ``a_ji`` up and ``a_ho`` down. Both are of one cut,
+or with explicit thresholds of any two: with h < j it adds to the slacks between these cuts, with
+h > j it takes from them, and needs all of them above 0. Up goes the variable of the most
 violating pair; down the one that then promises most by the curvature of the pair (the second-order
 selection of Fan, Chen & Lin 2005, as in LIBSVM). After every so many of these steps all free
 variables are moved at once (`dsgkit.solvers.ordinal.svor_subspace`).
@@ -62,13 +62,13 @@ class OrdinalProgram:
     Attributes
     ----------
     variables : ndarray of shape (k - 1, n)
-        Of each cut and row, a_ij; at first 0, and always for rows of neither side.
+        Of each cut and row, a_ji; at first 0, and always for rows of neither side.
     slacks : ndarray of shape (k - 1,)
         Between each cut and the next one; the last is 0.
     values : ndarray of shape (n,)
         ``(K + ridge I) beta``, the function at the rows.
     n_steps : int
-        Steps done so far.
+        Steps of the last solution.
     """
 
     def __init__(
@@ -113,18 +113,14 @@ class OrdinalProgram:
         DivergedError
             If values overflow.
         """
-        for array in (self.variables, self.slacks, self.values):
-            array *= C / self._C
-        np.clip(self.variables, -C, C, out=self.variables)  # rounding may lead out of the box
-        self._C = C
+        self._scale(C)
+        self.n_steps = 0
         problem = (self._columns, self._sides, C, self._ridge, self._explicit)
         at_once = min(len(self.values), STEPS_AT_ONCE)
-        left = most_steps
-        while left > 0:
-            most = min(left, at_once)
+        while self.n_steps < most_steps:
+            most = min(most_steps - self.n_steps, at_once)
             done, solved = _steps(problem, self.variables, self.slacks, self.values, tol, most)
             self.n_steps += done
-            left -= done
             if not np.isfinite(self.values).all():
                 raise DivergedError("values overflow; take a smaller C")
             if solved:
@@ -146,6 +142,14 @@ class OrdinalProgram:
             first = np.searchsorted(tied, tied)
             bounds = np.array([low[last], high[::-1][first]])
         return bounds.mean(axis=0)
+
+    def _scale(self, C: float) -> None:
+        """Take the variables to the same place in another box, those at a bound to its bound."""
+        at_bound = abs(self.variables) == self._C
+        for array in (self.variables, self.slacks, self.values):
+            array *= C / self._C
+        self.variables[at_bound] = np.copysign(C, self.variables[at_bound])
+        self._C = C
 
     def _move_free(self) -> None:
         """Maximise over all variables that are within their bounds."""
@@ -235,29 +239,29 @@ def _steps(problem, variables, slacks, values, tol, most):  # type: ignore[no-un
             return step, True
         i, best = rising_rows[j], most_gained[j]
         rising = column(columns, i)
-        h, l = _second(rising, ridge, sides, down, values, i, best, least_lost, start, end)
-        falling = column(columns, l)
-        curvature = 0.0 if l == i else 2.0 * (1.0 + ridge - rising[l])
-        size = (best - (down[h, l] - values[l])) / max(curvature, _FLAT)
-        to_up, to_down = (0.0 if i < split[j] else C), (-C if l < split[h] else 0.0)
-        size = min(size, to_up - variables[j, i], variables[h, l] - to_down)
+        h, o = _second(rising, ridge, sides, down, values, i, best, least_lost, start, end)
+        falling = column(columns, o)
+        curvature = 0.0 if o == i else 2.0 * (1.0 + ridge - rising[o])
+        size = (best - (down[h, o] - values[o])) / max(curvature, _FLAT)
+        to_up, to_down = (0.0 if i < split[j] else C), (-C if o < split[h] else 0.0)
+        size = min(size, to_up - variables[j, i], variables[h, o] - to_down)
         for between in range(j, h):
             size = min(size, slacks[between])
         # a variable that reaches a bound is put there exactly; so are slacks, by subtraction
         variables[j, i] = to_up if size == to_up - variables[j, i] else variables[j, i] + size
-        variables[h, l] = to_down if size == variables[h, l] - to_down else variables[h, l] - size
+        variables[h, o] = to_down if size == variables[h, o] - to_down else variables[h, o] - size
         for between in range(j, h):
             slacks[between] -= size
         for between in range(h, j):
             slacks[between] += size
         up[j, i] = _slope_up(variables[j, i], i < split[j], C)
         down[j, i] = _slope_down(variables[j, i], i < split[j], C)
-        up[h, l] = _slope_up(variables[h, l], l < split[h], C)
-        down[h, l] = _slope_down(variables[h, l], l < split[h], C)
+        up[h, o] = _slope_up(variables[h, o], o < split[h], C)
+        down[h, o] = _slope_down(variables[h, o], o < split[h], C)
         for r in range(n):
             values[r] += size * (rising[r] - falling[r])
         values[i] += ridge * size
-        values[l] -= ridge * size
+        values[o] -= ridge * size
     return most, False
 
 

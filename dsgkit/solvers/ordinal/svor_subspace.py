@@ -1,10 +1,10 @@
 """Exact steps for ordinal support vector machines: all free variables of the dual at once.
 
 Pairs of variables converge slowly where the weight of the losses is large and the kernel matrix
-ill-conditioned. Which variables are at a bound they find soon, though; and over the others, the free
-ones, the dual is a concave quadratic that Newton's direction maximises in one step. Alternating
-the two keeps what pairs prove at the end, and saves nearly all of them (as gradient projection is
-alternated with subspace steps by Moré & Toraldo 1991).
+ill-conditioned. Which variables are at a bound they find soon, though; and over the others, the
+free ones, the dual is a concave quadratic that Newton's direction maximises in one step. With a
+move of all free variables after every so many pairs, most pairs are saved (Moré & Toraldo 1991
+alternate projected gradients with such moves), and the optimality that pairs end with is the same.
 
 See `dsgkit.solvers.ordinal.svor_smo` for the dual. A Newton direction keeps the sum of the
 variables over the cuts up to each one whose slack is 0. It is followed up to the first bound or
