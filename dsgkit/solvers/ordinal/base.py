@@ -38,7 +38,8 @@ class OrdinalEstimator(SemiSupervisedEstimator):
 
     A subclass implements ``_fit(X, codes, X_unlabeled)``, codes being positions in ``classes_``, of
     which some may not occur; and ``_values(X)``, of shape (n,), or (n, n_cuts) if it has a function
-    for every cut (``per_cut``).
+    for every cut (``per_cut``). One that places thresholds by itself also sets ``own_thresholds_``,
+    and has the word "own" among those of its ``thresholds``.
 
     Attributes
     ----------
@@ -55,6 +56,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     thresholds: Literal["logistic", "absolute", "share", "hinge"]
 
     thresholds_: Array
+    own_thresholds_: Array
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the function and the thresholds.
@@ -89,8 +91,11 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         ``logistic`` and ``absolute`` are fitted on out-of-fold values, as those of training rows
         are too good. Every fold's values count from their mean on unlabelled rows, because the
         origin of a ranking is arbitrary. If a fold would leave one class only, they are fitted on
-        the values of the training rows.
+        the values of the training rows. ``own`` are those that a subclass fits with its function.
         """
+        if self.thresholds == "own":
+            self.thresholds_ = self.own_thresholds_
+            return self
         X, codes, X_unlabeled = clone(self)._inputs(X, y, X_unlabeled)
         n_classes = len(self.classes_)
         above = rules.above_cuts(codes, n_classes)
