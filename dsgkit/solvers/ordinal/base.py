@@ -212,6 +212,8 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         X, codes, X_unlabeled = first._inputs(X, y, X_unlabeled)
         if len(codes) != len(y):
             raise DataError("for folds of the labelled rows, pass the others as X_unlabeled")
+        if any(len(np.unique(codes[training_rows(fold, len(codes))])) < 2 for fold in folds):
+            raise DataError("labels must hold at least two classes outside of every fold")
         for point in points:
             clone(self).set_params(**point)._check_params()
         return self._fold_values(points, folds, X, codes, X_unlabeled, first.classes_)
@@ -266,15 +268,15 @@ class OrdinalEstimator(SemiSupervisedEstimator):
             return None
         return model
 
-    def _for_cuts(self, name: str) -> tuple[Any, ...]:
-        """Return a parameter for every cut: what it is if it is one for all.
+    def _for_cuts(self, name: str, n_cuts: int) -> tuple[Any, ...]:
+        """Return the value of a parameter for every cut: its own, or the one of all.
 
         Raises
         ------
         DataError
             If it is another number of values than there are cuts.
         """
-        value, n_cuts = getattr(self, name), len(self.classes_) - 1
+        value = getattr(self, name)
         if not isinstance(value, list | tuple | np.ndarray):
             return (value,) * n_cuts
         if len(value) != n_cuts:
