@@ -12,6 +12,7 @@ from scipy import optimize, special
 from dsgkit.solvers.ordinal.base import Codes
 from dsgkit.solvers.ordinal.labeled_kernel import KernelFeatures, LabeledKernelEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
+from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -106,12 +107,14 @@ class AllThresholdLogistic(LabeledKernelEstimator):
         weights = np.zeros(len(features.spectrum))
         cuts = -special.logit(share[open_cuts])
         solutions: list[Any] = [None] * len(lams)
-        # the smoothest first: every solution is the start of the next one
-        for number in np.argsort(lams)[::-1]:
-            weights, cuts = _minimise(features, above[:, open_cuts], lams[number], weights, cuts)
-            thresholds = np.where(share > 0.5, -np.inf, np.inf)
-            thresholds[open_cuts] = cuts
-            solutions[number] = (weights, 0.0, thresholds)
+        sides = above[:, open_cuts]
+        with single_blas_thread():  # a second one gains nothing at so few rows
+            # the smoothest first: every solution is the start of the next one
+            for number in np.argsort(lams)[::-1]:
+                weights, cuts = _minimise(features, sides, lams[number], weights, cuts)
+                thresholds = np.where(share > 0.5, -np.inf, np.inf)
+                thresholds[open_cuts] = cuts
+                solutions[number] = (weights, 0.0, thresholds)
         return solutions
 
     def _solve_flops(self, n_labeled: int, n_cuts: int) -> float:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
 
 
@@ -43,7 +43,7 @@ class ConstantMedian(OrdinalEstimator):
     def __init__(self, *, unlabeled_label: int | float | str = -1) -> None:
         self.unlabeled_label = unlabeled_label
 
-    def _fit(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
+    def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
         share = above_cuts(codes, len(self.classes_)).mean(axis=0)
         self.own_thresholds_ = np.where(share > 0.5, -np.inf, np.inf)
 

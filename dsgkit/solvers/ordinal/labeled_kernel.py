@@ -83,7 +83,7 @@ class LabeledKernelEstimator(OrdinalEstimator):
         """Return ``(weights, intercept, own_thresholds)`` for each lam; thresholds may be None."""
         raise NotImplementedError
 
-    def _fit(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
+    def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
         self._check_memory(self.cost(X.shape[1], n_labeled=len(X), n_unlabeled=0))
         centers = np.asarray(X[:], np.float64)
         features = KernelFeatures(gaussian_gram(centers, centers, self.sigma))
@@ -119,7 +119,9 @@ class LabeledKernelEstimator(OrdinalEstimator):
             gram = gaussian_gram(rows, rows, first.sigma)
             lams = [models[i].lam for i in members]
             for held_out in folds:
-                values[np.ix_(members, held_out)] = first._held_out(gram, codes, lams, held_out)
+                values[np.ix_(np.array(members), held_out)] = first._held_out(
+                    gram, codes, lams, held_out
+                )
         return values
 
     def _held_out(

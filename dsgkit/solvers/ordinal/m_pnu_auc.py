@@ -112,7 +112,7 @@ class MPNUAUC(OnePerCutEstimator):
         self.random_state = random_state
         self.unlabeled_label = unlabeled_label
 
-    def _binary_models(self, shares_above: NDArray[np.float64]) -> list[PNUAUC]:  # type: ignore[override]
+    def _binary_models(self, shares_above: NDArray[np.float64]) -> list[PNUAUC]:
         n_cuts = len(shares_above)
         priors = shares_above if self.prior is None else self._for_cuts("prior", n_cuts)
         return [

@@ -87,7 +87,7 @@ class MSAMULT(OnePerCutEstimator):
         self.max_memory = max_memory
         self.unlabeled_label = unlabeled_label
 
-    def _binary_models(self, shares_above: NDArray[np.float64]) -> list[SAMULT]:  # type: ignore[override]
+    def _binary_models(self, shares_above: NDArray[np.float64]) -> list[SAMULT]:
         return [
             SAMULT(self.lam, self.sigma, gamma, max_memory=self.max_memory)
             for gamma in self._for_cuts("gamma", len(shares_above))

@@ -49,7 +49,7 @@ class OnePerCutEstimator(OrdinalEstimator):
         """
         raise NotImplementedError
 
-    def _fit(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
+    def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
         above = above_cuts(codes, len(self.classes_))
         nearest = _nearest_open(above)
         models = self._binary_models(above.mean(axis=0))
