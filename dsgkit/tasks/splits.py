@@ -130,7 +130,11 @@ def stratified_folds(y: NDArray[np.int8], n_folds: int, seed: int) -> list[Posit
 
 
 def check_split(dataset: Dataset, labeled: int, folds: int) -> None:
-    """Raise `DataError` if a dataset has too few rows for `semi_supervised_split`."""
+    """Raise `DataError` if a dataset does not suit `semi_supervised_split`.
+
+    That is, if it has too few rows, or a target that does not make two classes.
+    """
+    dataset.check_target("binary")
     n = len(dataset.y)
     if labeled >= n:
         raise DataError(

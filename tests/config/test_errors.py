@@ -334,11 +334,11 @@ def with_solver(lines):
         ),
         (
             "dataset: {path: a.csv}\n" + TAIL,
-            "c.yaml:1: dataset: a path needs its loader: libsvm or delimited",
+            "c.yaml:1: dataset: a path needs its loader: libsvm, delimited or reviews",
         ),
         (
             "dataset: {path: a.csv, loader: csv}\n" + TAIL,
-            "c.yaml:1: dataset.loader: must be 'libsvm' or 'delimited', got 'csv'",
+            "c.yaml:1: dataset.loader: must be 'libsvm', 'delimited' or 'reviews', got 'csv'",
         ),
         (
             "dataset:\n  path: a\n  loader: libsvm\n  header: true\n" + TAIL,

@@ -79,8 +79,7 @@ def test_the_progress_of_parsing_has_the_registered_total(monkeypatch, name, par
 
     block = (np.zeros((3, 2)), np.ones(3))
     monkeypatch.setattr(preparing, "Bar", Bar)
-    monkeypatch.setattr(preparing, "_raw_blocks", lambda *_: iter([block, block]))
-    blocks = list(preparing._blocks(get(name), [], part))
+    blocks = list(preparing._shown(iter([block, block]), get(name), part))
     assert len(blocks) == 2
     assert (totals, steps) == ([expected], [3, 3])
 
