@@ -181,7 +181,7 @@ class Dataset:
         """Return what reports say of it, ready for JSON: they may outlive the catalogue's entry."""
         with self._naming():
             target = self.target.told(self.labels)
-        return {
+        described = {
             "name": self.name,
             "title": self.title,
             "content_hash": self.content_hash,
@@ -189,8 +189,8 @@ class Dataset:
             "n_rows": len(self.X),
             "n_test_rows": 0 if self.X_test is None else len(self.X_test),
             "n_features": self.n_features,
-            "features": self.made or "as in the file",
         }
+        return described | ({"features": self.made} if self.made else {})
 
     def scaling(
         self, low: float = 0.0, high: float = 1.0
@@ -344,7 +344,8 @@ def _registered(spec: DatasetSpec) -> DatasetInfo:
         if info.loader != "reviews":
             raise DataError(f"dataset {info.name} holds no reviews: `components` is for these")
         info = replace(info, components=spec.components, n_features=spec.components)
-    return replace(info, target=_target(spec) or info.target)
+    target = _target(spec)
+    return info if target is None else replace(info, target=target)
 
 
 def _target(spec: DatasetSpec) -> Binary | Bins | Ordered | None:

@@ -29,6 +29,7 @@ SEED = 0
 """Of the random projection that the SVD starts from."""
 
 Review = tuple[str, float]
+_TOO_FEW_TERMS = "the texts of the reviews hold fewer than two different words"
 _Fail = Callable[[int, str], DataError]
 _Records = Iterator[tuple[int, Mapping[str, Any]]]
 
@@ -173,7 +174,7 @@ def fit(
     Raises
     ------
     DataError
-        When no text has a word.
+        When the texts have fewer than two different words.
     """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -184,8 +185,12 @@ def fit(
     vectorizer = TfidfVectorizer(dtype=np.float32)
     try:
         words = vectorizer.fit_transform(_texts(reviews, stars))
-    except ValueError as error:  # the vocabulary is empty
-        raise DataError(f"the reviews hold no words ({error})") from error
+    except DataError:
+        raise
+    except ValueError as error:  # of an empty vocabulary
+        raise DataError(_TOO_FEW_TERMS) from error
+    if words.shape[1] < 2:
+        raise DataError(_TOO_FEW_TERMS)
     svd = TruncatedSVD(min(components, *words.shape), random_state=SEED)
     # the order of sums is that of one thread; reviews that are all alike have no variance
     with single_blas_thread(), np.errstate(invalid="ignore"):

@@ -200,14 +200,13 @@ def test_two_processes_prepare_the_same_dataset(tmp_path):
     (tmp_path / "data").write_text("\n".join(lines))
     program = (
         "import sys, time, pathlib, sklearn.datasets, pandas\n"
-        "from types import SimpleNamespace\n"
+        "from dsgkit.config import DatasetSpec\n"
         "from dsgkit.data import load_dataset\n"
         "here = pathlib.Path(sys.argv[1])\n"
         "(here / ('ready' + sys.argv[2])).touch()\n"
         "while not (here / 'go').exists(): time.sleep(0.001)\n"
-        "spec = SimpleNamespace(name='shared', loader='libsvm', path=str(here / 'data'),\n"
-        "    test_path=None, positive=None, n_features=2, delimiter=None, header=False,\n"
-        "    label_column=-1)\n"
+        "spec = DatasetSpec(name='shared', loader='libsvm', path=str(here / 'data'),\n"
+        "    n_features=2)\n"
         "print(load_dataset(spec).content_hash)\n"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]
