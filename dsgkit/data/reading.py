@@ -101,9 +101,9 @@ def find_categories(sources: Sequence[FoundFile], info: DatasetInfo) -> Categori
 def _categories_of(source: FoundFile, info: DatasetInfo) -> Iterator[tuple[int, set[str]]]:
     chunks, first = _skip_header(iter(LineReader(source)), info.header)
     n_columns = len(delimited.split(first, _delimiter(info, first)))
-    columns = _layout(source, info, first, n_columns, {})
     categorical = _places(source, "categorical", info.categorical, n_columns)
-    columns = replace(columns, categories=dict.fromkeys(categorical, np.array([])))
+    unknown = dict.fromkeys(categorical, np.array([]))
+    columns = _layout(source, info, first, n_columns, unknown)
     for chunk in chunks:
         try:
             yield from delimited.categories(chunk.data, columns).items()
@@ -161,7 +161,7 @@ def _layout(
     if info.text_labels and len(labels) > 1:
         raise DataError(f"{source.label}: labels that are text have no mean; take one column")
     for column in set(labels) & set(categories):
-        raise DataError(f"{source.label}: column {column} is of the label, not categorical")
+        raise DataError(f"{source.label}: column {column + 1} is of the label, not categorical")
     return delimited.Columns(n_columns, delimiter, labels, info.text_labels, categories)
 
 
