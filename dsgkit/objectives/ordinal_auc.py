@@ -109,19 +109,6 @@ class OrdinalAUCObjective:
         """Return the objective of some of the models."""
         return OrdinalAUCObjective(self.gamma[models], self.counts[models])
 
-    @staticmethod
-    def curvature(gamma: NDArray[np.floating]) -> float:
-        """Bound on the largest eigenvalue of the risk's second derivative.
-
-        The mean over the cuts of the bound that `PNUAUCObjective.curvature` is for one.
-
-        Parameters
-        ----------
-        gamma : array-like
-            Of every cut that the risk is the mean over.
-        """
-        return float(np.mean(4.0 * np.asarray(gamma) + 8.0 * (1.0 - np.asarray(gamma))))
-
 
 def _by_cut(table: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return an array of shape (G, k - 1) with the cuts first."""

@@ -57,6 +57,12 @@ def take(X: Any, mask: NDArray[np.bool_]) -> Any:
     return lazily(np.flatnonzero(mask)) if lazily else X[mask]
 
 
+def spaced(X: Any, count: int) -> Any:
+    """Return at most so many rows, evenly spaced: rows on disk may be in some order."""
+    n = len(X)
+    return X[np.arange(n)] if n <= count else X[np.arange(count) * n // count]
+
+
 def as_rows(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> Any:
     """Return rows as solvers read them: anything with ``shape``, a length and indexing by rows.
 

@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.random.folds import stratified_folds
 from dsgkit.solvers.base import Folds, PointModels, Points, SemiSupervisedEstimator, training_rows
+from dsgkit.solvers.inputs import spaced
 from dsgkit.solvers.ordinal import thresholds as rules
 from dsgkit.tasks.metrics import cut_aucs
 
@@ -100,7 +101,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         n_classes = len(self.classes_)
         above = rules.above_cuts(codes, n_classes)
         if self.thresholds == "share":
-            reference = self._values(_spaced(X_unlabeled, SHARE_ROWS))
+            reference = self._values(spaced(X_unlabeled, SHARE_ROWS))
             below = 1 - above.mean(axis=0)
             self.thresholds_ = self._placed(rules.share, reference, below)
             return self
@@ -109,7 +110,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         if self.thresholds == "hinge" or not trainable:
             values = self._values(X[:])
         else:
-            reference = _spaced(X_unlabeled, REFERENCE_ROWS)
+            reference = spaced(X_unlabeled, REFERENCE_ROWS)
             origin = self._values(reference).mean(axis=0)
             values = origin + self._out_of_fold(X, codes, X_unlabeled, folds, reference)
         self.thresholds_ = self._placed(rules.SUPERVISED[self.thresholds], values, above)
@@ -298,9 +299,3 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = True
         return tags
-
-
-def _spaced(X: Any, count: int) -> Any:
-    """Return at most so many rows, evenly spaced: rows on disk may be in some order."""
-    n = len(X)
-    return X[np.arange(n)] if n <= count else X[np.arange(count) * n // count]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -23,10 +24,12 @@ from dsgkit.engine import (
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective, open_cuts
+from dsgkit.solvers.auc.curvature import SampledCurvature
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.ordinal.base import Array, Codes, OrdinalEstimator
+from dsgkit.solvers.ordinal.quadratic_risk import cut_weights, ordinal_risk
 from dsgkit.solvers.parameters import (
     COUNT,
     NOT_NEGATIVE,
@@ -69,7 +72,8 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
         positive integer.
     t0 : float or "stable"
         Offset of the step; 0 is the paper's rule. "stable" is the smallest offset with which no
-        step is longer than the inverse of the risk's curvature, as in `QSGS2AUC`.
+        step is longer than the inverse of the risk's curvature, which is measured on the labelled
+        and some unlabelled rows (`dsgkit.solvers.auc.curvature`).
     random_state : int
         Seed of the frequencies and of the draws, in 0..2^64-1.
     thresholds : {"logistic", "absolute", "share", "hinge"}
@@ -241,21 +245,30 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
             "gaussian", float(self.sigma), int(self.n_features), int(self.random_state)
         )
 
-    def _gammas(self, n_cuts: int) -> Array:
-        """Return gamma of every cut."""
-        gamma = np.asarray(self.gamma, np.float64)
-        if gamma.ndim and len(gamma) != n_cuts:
-            raise DataError(
-                f"gamma must be one number or one for each of the {n_cuts} cuts between the "
-                f"classes, got {len(gamma)}"
-            )
-        return np.broadcast_to(gamma, n_cuts)
 
-    def _offset(self, gamma: Array) -> float:
-        """Return ``t0`` as a number, given gamma of the cuts that there are rows for."""
-        if self.t0 == "stable":
-            return self.theta_lam / self.lam * OrdinalAUCObjective.curvature(gamma)
-        return float(self.t0)
+def _offsets(
+    models: Sequence[QS3ORAO], X: Any, codes: Codes, X_unlabeled: Any, n_classes: int
+) -> list[float]:
+    """Return ``t0`` of models with the same sigma, as numbers."""
+    if all(model.t0 != "stable" for model in models):
+        return [float(model.t0) for model in models]
+    counts = np.bincount(codes, minlength=n_classes)
+    sampled = SampledCurvature(X, codes, X_unlabeled, n_classes, models[0].sigma)
+
+    @functools.cache
+    def curvature(gamma: float | tuple[float, ...]) -> float:
+        return sampled.of(ordinal_risk(gamma, counts))
+
+    return [
+        model.theta_lam / model.lam * curvature(_hashable(model.gamma))
+        if model.t0 == "stable"
+        else float(model.t0)
+        for model in models
+    ]
+
+
+def _hashable(gamma: Any) -> float | tuple[float, ...]:
+    return tuple(gamma) if isinstance(gamma, Sequence | np.ndarray) else gamma
 
 
 def _problem(
@@ -271,12 +284,9 @@ def _problem(
     used = open_cuts(counts)
     if not used.any(axis=1).all():
         raise DataError("every fold must leave labelled rows of two classes or more to train on")
-    gamma = np.array([model._gammas(n_classes - 1) for model in models])
-    columns = [
-        (m.theta_lam, m.lam, m._offset(g[cuts]))
-        for cuts in used
-        for m, g in zip(models, gamma, strict=True)
-    ]
+    gamma = np.array([cut_weights(model.gamma, n_classes - 1) for model in models])
+    t0 = _offsets(models, X, codes, X_unlabeled, n_classes)
+    columns = [(m.theta_lam, m.lam, offset) for m, offset in zip(models, t0, strict=True)]
     classes = [
         Source(0, [_rows_of(c, codes, pool) for pool in pools]) for c in range(n_classes)[::-1]
     ]
@@ -286,7 +296,7 @@ def _problem(
         objective=OrdinalAUCObjective(
             np.tile(gamma, (len(pools), 1)), np.repeat(counts, len(models), axis=0)
         ),
-        step=DecreasingStep(*np.array(columns, np.float64).T),
+        step=DecreasingStep(*np.tile(np.array(columns, np.float64).T, len(pools))),
         features=models[0]._features(),
         n_iterations=models[0]._iterations(len(X_unlabeled)),
         batch_size=int(models[0].batch_size),

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+
+from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.solvers.auc.curvature import MARGIN, SampledCurvature
+from dsgkit.solvers.auc.pairwise_quadratic import pnu_risk, samult_risk
+
+
+@pytest.mark.parametrize("risk", [samult_risk(0.0), samult_risk(0.3), samult_risk(1.0)])
+@pytest.mark.parametrize("sigma", [0.01, 1.0, 100.0])
+def test_it_is_the_largest_eigenvalue_of_the_hessian(risk, sigma):
+    rng = np.random.default_rng(0)
+    X, U = rng.random((30, 3)), rng.random((50, 3))
+    codes = np.arange(30) % 3 // 2
+    rows = np.concatenate([X, U])
+    W = np.zeros((80, 3))
+    for label in (0, 1):
+        W[:30, label] = (codes == label) / np.sum(codes == label)
+    W[30:, 2] = 1 / 50
+    M = np.diag(W @ risk.diagonal) + W @ risk.cross @ W.T
+    largest = np.linalg.eigvals(2 * M @ gaussian_gram(rows, rows, sigma)).real.max()
+    measured = SampledCurvature(X, codes, U, 2, sigma).of(risk) / MARGIN
+    assert measured == pytest.approx(largest, rel=0.08)  # of 25%
+    assert measured <= largest * (1 + 1e-9)
+
+
+def test_of_many_unlabelled_rows_some_stand_for_all():
+    rng = np.random.default_rng(1)
+    X, U = rng.random((20, 2)), rng.random((20_000, 2))
+    codes = np.arange(20) % 2
+    few, all_rows = (
+        SampledCurvature(X, codes, rows, 2, 1.0).of(pnu_risk(0.0, 0.5) + samult_risk(0.5))
+        for rows in (U[:1000], U)
+    )
+    assert all_rows == pytest.approx(few, rel=0.05)
