@@ -23,7 +23,7 @@ from dsgkit.data.prepare import (
     raw_labels,
     read_meta,
 )
-from dsgkit.data.targets import Binary, Bins, Kind, Ordered, Target, are_numbers, target_of
+from dsgkit.data.targets import Binary, Bins, Ordered, Target, are_numbers, target_of
 from dsgkit.errors import DataError
 
 
@@ -147,30 +147,6 @@ class Dataset:
             yield
         except ValueError as error:
             raise DataError(f"dataset {self.name}{part}: {error}") from error
-
-    def check_target(self, kind: Kind) -> None:
-        """Refuse a target that makes other classes than a task learns.
-
-        Parameters
-        ----------
-        kind : {"binary", "ordered"}
-            What the task learns.
-
-        Raises
-        ------
-        DataError
-            When the target makes something else.
-        """
-        if self.target.kind == kind:
-            return
-        if kind == "binary":
-            needs, remedy = "two classes", "{positive: [labels]}"
-        else:
-            needs, remedy = "ordered classes", "{bins: 5} for numbers, {ordered: true} for classes"
-        raise DataError(
-            f"dataset {self.name}: the task needs {needs}, but the target is: {self.target.words}; "
-            f"say `dataset.target`: {remedy}"
-        )
 
     @property
     def identity(self) -> list[Any]:

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from dsgkit.errors import DataError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from dsgkit.data.datasets import Dataset
 
 Label = int | float | str
 Kind = Literal["binary", "ordered"]
@@ -344,6 +348,32 @@ def target_of(settings: Mapping[str, Any]) -> Binary | Bins | Ordered:
             return Ordered(None if order is True else order)
         case sides:
             return Binary(**sides)
+
+
+def check_kind(dataset: Dataset, kind: Kind) -> None:
+    """Refuse a dataset whose target makes other classes than a task learns.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    kind : {"binary", "ordered"}
+        What the task learns.
+
+    Raises
+    ------
+    DataError
+        When the target makes something else.
+    """
+    if dataset.target.kind == kind:
+        return
+    if kind == "binary":
+        needs, remedy = "two classes", "{positive: [labels]}"
+    else:
+        needs, remedy = "ordered classes", "{bins: 5} for numbers, {ordered: true} for classes"
+    raise DataError(
+        f"dataset {dataset.name}: the task needs {needs}, but the target is: "
+        f"{dataset.target.words}; say `dataset.target`: {remedy}"
+    )
 
 
 def _check_count(n_classes: int, what: str) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
+from dsgkit.data.targets import check_kind
 from dsgkit.errors import DataError
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed, permutation
@@ -131,7 +132,7 @@ def check_split(dataset: Dataset, labeled: int, folds: int) -> None:
 
     That is, if it has too few rows, or a target that does not make two classes.
     """
-    dataset.check_target("binary")
+    check_kind(dataset, "binary")
     n = len(dataset.y)
     if labeled >= n:
         raise DataError(

@@ -17,7 +17,7 @@ from dsgkit.data import prepare as preparing
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import load_dataset, obtain, open_dataset, resolve
 from dsgkit.data.rows import Rows
-from dsgkit.data.targets import Binary
+from dsgkit.data.targets import Binary, check_kind
 from dsgkit.errors import DataError
 from dsgkit.tasks.splits import semi_supervised_split
 from tests.data.conftest import make_spec
@@ -407,9 +407,9 @@ def test_an_ordered_target_is_told_in_the_description(tmp_path):
     dataset = load_dataset(spec)
     assert dataset.y.tolist() == [3, 1, 3, 2] and dataset.y.dtype == np.int16
     assert dataset.describe()["target"].startswith("3 bins of equal frequency (4 asked for")
-    dataset.check_target("ordered")
+    check_kind(dataset, "ordered")
     with pytest.raises(DataError, match="dataset data: the task needs two classes, but the tar"):
-        dataset.check_target("binary")
+        check_kind(dataset, "binary")
     with pytest.raises(DataError, match=r"dataset.target.: \{positive"):
         semi_supervised_split(dataset, labeled=2, folds=2, seed=0)
     spec.target = make_spec(target={"bins": 2}).target
@@ -419,7 +419,7 @@ def test_an_ordered_target_is_told_in_the_description(tmp_path):
 
 def test_two_classes_are_no_ordered_ones(spec):
     with pytest.raises(DataError, match=r"needs ordered classes, but .* \{bins: 5\} for numbers"):
-        load_dataset(spec).check_target("ordered")
+        check_kind(load_dataset(spec), "ordered")
 
 
 def test_labels_that_make_no_classes_are_named_with_the_dataset(spec):
