@@ -33,6 +33,8 @@ PARAMS = {
     "frs3vm": {**_ENGINE, **_S3VM, "n_iterations": 18, "step": 0.1, "loss": "ramp"},
     "bgs3vm": {"C": 2.0, "sigma": 1.0, "C_star": 0.75, "random_state": 3},
     "bls3vm": {**_S3VM, "sigma": 1.0, "balance": True, "tol": 1e-4},
+    "exact_s2or": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4},
+    "rff_s2or": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4, "n_features": 8, "random_state": 3},
     "s3vm_light": {"C": 2.0, "sigma": 1.0, "C_star": 0.75},
 }
 """What the defaults are does not matter: they are no part of a solver's version."""

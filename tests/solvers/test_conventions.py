@@ -30,6 +30,7 @@ OTHER_VALUES = {
     "balance": False,
     "max_iter": 5,
     "tol": 0.01,
+    "thresholds": "absolute",
     "positive_share": 0.3,
     "pairs_per_switch": 2,
     "labeled_budget": 7,

@@ -12,23 +12,27 @@ from sklearn.base import clone
 from dsgkit.costs import Cost
 from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import expansion_flops
-from dsgkit.solvers.auc.base import KernelAUCEstimator
+from dsgkit.solvers.auc.base import KernelAUCEstimator, KernelEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import (
+    NEGATIVE,
+    POSITIVE,
     SINGULAR,
+    Codes,
     PairwiseRisk,
     Response,
     cv_values,
     grid_flops,
 )
-from dsgkit.solvers.base import Folds, Points
+from dsgkit.solvers.base import Folds, Points, training_rows
 
 
-class ClosedFormEstimator(KernelAUCEstimator):
-    """Base of the estimators whose fit is one linear system.
+class ClosedFormEstimator(KernelEstimator):
+    """Base of the estimators, of any family, whose fit is one linear system.
 
     A subclass solves the system, and evaluates what it found. For a grid it says which of its
     parameters the features depend on, and how to compute the response of these features; points
-    that share the features share one factorisation.
+    that share the features share one factorisation. It names this base before that of its family,
+    whose labels `_codes` makes codes of.
 
     Attributes
     ----------
@@ -43,13 +47,17 @@ class ClosedFormEstimator(KernelAUCEstimator):
 
     coef_: NDArray[np.float64]
 
-    def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+    def _fit(self, X: Any, labels: NDArray[Any], X_unlabeled: Any) -> None:
         self._check_memory(self.cost(X.shape[1], n_labeled=len(X), n_unlabeled=len(X_unlabeled)))
         if self._penalty() < self._smallest_penalty:
             raise FitError(SINGULAR)
-        self._solve(X, positive, X_unlabeled)
+        self._solve(X, self._codes(labels), X_unlabeled)
 
-    def _solve(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+    def _codes(self, labels: NDArray[Any]) -> Codes:
+        """Return the classes of the risk, counted from 0, from what the family takes for labels."""
+        return labels
+
+    def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
         """Compute the fitted attributes from what has been checked."""
         raise NotImplementedError
 
@@ -61,12 +69,20 @@ class ClosedFormEstimator(KernelAUCEstimator):
         """Return the factor of the squared norm."""
         raise NotImplementedError
 
-    def _risk(self) -> PairwiseRisk:
-        """Return the risk that is minimised."""
+    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
+        """Return the risk that is minimised, given how many training rows each class has."""
         raise NotImplementedError
+
+    def _counts(self, codes: Codes) -> NDArray[np.int64]:
+        """Return how many rows each class has."""
+        return np.bincount(codes, minlength=len(self.classes_))
 
     def _response(self, X: Any, X_unlabeled: Any) -> Response:
         """Return the response of the features of these rows."""
+        raise NotImplementedError
+
+    def _response_at(self, X: Any, X_unlabeled: Any, weight: float) -> NDArray[np.float64]:
+        """Return the response at the own penalty and one weight, sooner than by `_response`."""
         raise NotImplementedError
 
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
@@ -89,12 +105,14 @@ class ClosedFormEstimator(KernelAUCEstimator):
         self,
         models: Sequence[Any],
         X: Any,
-        positive: NDArray[np.bool_],
+        codes: Codes,
         X_unlabeled: Any,
         folds: Folds,
     ) -> list[list[PairwiseRisk]]:
         """Return the risk of every model in every fold."""
-        return [[model._risk()] * len(folds) for model in models]
+        training = [training_rows(held_out, len(codes)) for held_out in folds]
+        counts = [self._counts(codes[rows]) for rows in training]
+        return [[model._risk(part) for part in counts] for model in models]
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
@@ -135,19 +153,28 @@ class ClosedFormEstimator(KernelAUCEstimator):
             model._check_params()
             if model._penalty() >= model._smallest_penalty:
                 groups.setdefault(model._feature_params(), []).append(number)
-        X, positive, X_unlabeled = clone(self)._inputs(X, y, X_unlabeled)
-        risks = self._risks(models, X, positive, X_unlabeled, folds)
-        values = np.full((len(points), len(positive)), np.nan)
+        solver = clone(self)  # which may know the classes
+        X, labels, X_unlabeled = solver._inputs(X, y, X_unlabeled)
+        codes = self._codes(labels)
+        risks = solver._risks(models, X, codes, X_unlabeled, folds)
+        values = np.full((len(points), len(codes)), np.nan)
         for members in groups.values():
             first = models[members[0]]
             memory = first._grid_memory(len(X), len(X_unlabeled), X.shape[1])
             first._check_memory(Cost(memory=memory))
             values[members] = cv_values(
                 first._response(X, X_unlabeled),
-                positive,
+                codes,
                 len(X_unlabeled),
                 folds,
                 [risks[i] for i in members],
                 [models[i]._penalty() for i in members],
             )
         return values
+
+
+class ClosedFormRanker(ClosedFormEstimator, KernelAUCEstimator):
+    """Base of the AUC estimators whose fit is one linear system."""
+
+    def _codes(self, positive: NDArray[np.bool_]) -> Codes:
+        return np.where(positive, POSITIVE, NEGATIVE)

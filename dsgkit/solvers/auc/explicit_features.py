@@ -13,13 +13,12 @@ from scipy.linalg import blas
 
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.solvers.auc.pairwise_quadratic import (
-    NEGATIVE,
-    POSITIVE,
-    UNLABELED,
+    Codes,
     PairwiseRisk,
     PrimalResponse,
     cholesky,
     label_weights,
+    primal_response,
 )
 
 Array = NDArray[np.float64]
@@ -79,9 +78,7 @@ def _add_gram(gram: Array, Phi: NDArray[np.floating], scale: float = 1.0) -> Arr
     return gram
 
 
-def solve(
-    moments: FeatureMoments, positive: NDArray[np.bool_], risk: PairwiseRisk, penalty: float
-) -> Array:
+def solve(moments: FeatureMoments, codes: Codes, risk: PairwiseRisk, penalty: float) -> Array:
     """Return the minimiser w of ``risk(Phi w) + penalty ||w||^2``; destroys ``moments.gram``.
 
     Raises
@@ -89,11 +86,13 @@ def solve(
     IndefiniteError, FitError
         If there is no minimiser, or none that can be computed.
     """
-    means = np.column_stack([moments.labeled.T @ label_weights(positive), moments.mean])
+    weights = label_weights(codes, risk.n_classes)
+    means = np.column_stack([moments.labeled.T @ weights, moments.mean])
     matrix = moments.gram
-    matrix *= risk.diagonal[UNLABELED] / moments.n_unlabeled
-    for kind, rows in ((POSITIVE, positive), (NEGATIVE, ~positive)):
-        matrix = _add_gram(matrix, moments.labeled[rows], risk.diagonal[kind] / rows.sum())
+    matrix *= risk.diagonal[-1] / moments.n_unlabeled
+    for code in np.unique(codes):
+        rows = codes == code
+        matrix = _add_gram(matrix, moments.labeled[rows], risk.diagonal[code] / rows.sum())
     matrix = blas.dsyr2k(0.5, means, means @ risk.cross, beta=1.0, c=matrix, lower=1, overwrite_c=1)
     np.einsum("ii->i", matrix)[:] += penalty
     return linalg.cho_solve(cholesky(matrix, risk), means @ risk.linear, check_finite=False)
@@ -102,3 +101,9 @@ def solve(
 def moments_response(moments: FeatureMoments) -> PrimalResponse:
     """Return what a grid of closed forms needs of its rows; destroys ``moments.gram``."""
     return PrimalResponse(np.vstack([moments.labeled, moments.mean]), moments.gram)
+
+
+def moments_response_at(moments: FeatureMoments, penalty: float, weight: float) -> Array:
+    """Return what the folds of one closed form need of its rows; destroys ``moments.gram``."""
+    features = np.vstack([moments.labeled, moments.mean])
+    return primal_response(features, moments.gram, penalty, weight)

@@ -1,11 +1,13 @@
 """Pairwise squared AUC risks as quadratic forms, and their minimisers over a whole grid.
 
-Let z be the values of f at positive (p), negative (n) and unlabelled (u) rows. The mean of
-``(1 - f(a) + f(b))^2`` over all pairs of a class a and a class b is ``z'M z - 2 v'z + 1`` with
+Let z be the values of f at the labelled rows of k classes and at the unlabelled rows (u). The mean
+of ``(1 - f(a) + f(b))^2`` over all pairs of a class a and a class b is ``z'M z - 2 v'z + 1`` with
 ``M = diag(w_a) + diag(w_b) - w_a w_b' - w_b w_a'`` and ``v = w_a - w_b``, where w_a is 1/n_a at the
 rows of class a and 0 elsewhere. Every risk here is a linear combination of such means:
 
-    M = diag(W d) + W S W',   v = W q,   W = [w_p, w_n, w_u].
+    M = diag(W d) + W S W',   v = W q,   W = [w_0, .., w_{k-1}, w_u].
+
+Of two classes, the positive one comes first.
 
 With features Phi (f = Phi w) and a penalty ``l ||w||^2`` the minimiser solves
 ``(l I + Phi'M Phi) w = Phi'v``.
@@ -27,8 +29,10 @@ from dsgkit.solvers.base import training_rows
 from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
+Codes = NDArray[np.integer]
 
-POSITIVE, NEGATIVE, UNLABELED = range(3)
+POSITIVE, NEGATIVE = range(2)
+"""The codes of two classes."""
 
 SINGULAR = "the system is singular to rounding; take a larger lam"
 
@@ -42,11 +46,11 @@ class PairwiseRisk:
 
     Attributes
     ----------
-    diagonal : ndarray of shape (3,)
-        The d of ``diag(W d)``.
-    cross : ndarray of shape (3, 3)
+    diagonal : ndarray of shape (n_classes + 1,)
+        The d of ``diag(W d)``; as everywhere, the unlabelled rows come last.
+    cross : ndarray of shape (n_classes + 1, n_classes + 1)
         The symmetric S of ``W S W'``.
-    linear : ndarray of shape (3,)
+    linear : ndarray of shape (n_classes + 1,)
         The q of ``v = W q``.
     """
 
@@ -63,6 +67,11 @@ class PairwiseRisk:
         return PairwiseRisk(factor * self.diagonal, factor * self.cross, factor * self.linear)
 
     @property
+    def n_classes(self) -> int:
+        """The number of classes, whether or not they all have rows."""
+        return len(self.linear) - 1
+
+    @property
     def convex(self) -> bool:
         """Whether M is sure to be positive semi-definite, whatever the rows.
 
@@ -72,18 +81,21 @@ class PairwiseRisk:
         return bool((self.diagonal >= 0).all())
 
 
-def pair_risk(a: int, b: int) -> PairwiseRisk:
-    """Return the risk of ranking class ``a`` above class ``b``."""
-    one_a, one_b = np.eye(3)[a], np.eye(3)[b]
-    return PairwiseRisk(
-        one_a + one_b, -np.outer(one_a, one_b) - np.outer(one_b, one_a), one_a - one_b
-    )
+def pair_risk(a: Array, b: Array) -> PairwiseRisk:
+    """Return the risk of ranking one set of rows above another.
+
+    Parameters
+    ----------
+    a, b : ndarray of shape (n_classes + 1,)
+        The shares of the classes in either set: a row of the identity for a single class.
+    """
+    return PairwiseRisk(a + b, -np.outer(a, b) - np.outer(b, a), a - b)
 
 
 def samult_risk(gamma: float) -> PairwiseRisk:
     """Return ``gamma R_PN + (1 - gamma)(R_PU + R_NU)``, constants dropped."""
-    semi = pair_risk(POSITIVE, UNLABELED) + pair_risk(UNLABELED, NEGATIVE)
-    return gamma * pair_risk(POSITIVE, NEGATIVE) + (1 - gamma) * semi
+    p, n, u = np.eye(3)
+    return gamma * pair_risk(p, n) + (1 - gamma) * (pair_risk(p, u) + pair_risk(u, n))
 
 
 def pnu_risk(eta: float, prior: float) -> PairwiseRisk:
@@ -93,13 +105,14 @@ def pnu_risk(eta: float, prior: float) -> PairwiseRisk:
     the unlabelled rows; the risks of positives against positives that this takes away are what can
     make the form indefinite.
     """
+    p, n, u = np.eye(3)
     if eta >= 0:
-        within = -prior * pair_risk(POSITIVE, POSITIVE)
-        corrected = 1 / (1 - prior) * (pair_risk(POSITIVE, UNLABELED) + within)
+        within = -prior * pair_risk(p, p)
+        corrected = 1 / (1 - prior) * (pair_risk(p, u) + within)
     else:
-        within = -(1 - prior) * pair_risk(NEGATIVE, NEGATIVE)
-        corrected = 1 / prior * (pair_risk(UNLABELED, NEGATIVE) + within)
-    return (1 - abs(eta)) * pair_risk(POSITIVE, NEGATIVE) + abs(eta) * corrected
+        within = -(1 - prior) * pair_risk(n, n)
+        corrected = 1 / prior * (pair_risk(u, n) + within)
+    return (1 - abs(eta)) * pair_risk(p, n) + abs(eta) * corrected
 
 
 def cholesky(matrix: Array, risk: PairwiseRisk) -> tuple[Array, bool]:
@@ -129,13 +142,26 @@ def cholesky(matrix: Array, risk: PairwiseRisk) -> tuple[Array, bool]:
         ) from None
 
 
-def label_weights(positive: NDArray[np.bool_]) -> Array:
-    """Return the columns w_p and w_n at the labelled rows, shape (n_labeled, 2)."""
-    member = np.column_stack([positive, ~positive]).astype(np.float64)
+def label_weights(codes: Codes, n_classes: int) -> Array:
+    """Return the columns of W of the labelled classes, shape (n_labeled, n_classes).
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n_labeled,)
+        Classes, in 0..n_classes-1; the column of a class without rows is 0.
+    n_classes : int
+
+    Raises
+    ------
+    DataError
+        If there are rows of one class only, which make no pairs.
+    """
+    member = np.eye(n_classes)[codes]
     counts = member.sum(axis=0)
-    if not counts.all():
-        raise DataError("labels must hold both classes outside of every fold")
-    return member / counts
+    if np.count_nonzero(counts) < 2:
+        both = "both" if n_classes == 2 else "two"
+        raise DataError(f"labels must hold {both} classes outside of every fold")
+    return member / np.maximum(counts, 1)
 
 
 class Response(Protocol):
@@ -197,6 +223,48 @@ class PrimalResponse:
         return (self._features / (penalty + weight * self._spectrum)) @ self._features.T
 
 
+def dual_response(
+    gram: Array, cross: Array, gram_unlabeled: Array, penalty: float, weight: float
+) -> Array:
+    """Return what `DualResponse.at` does, by one Cholesky factorisation.
+
+    Raises
+    ------
+    FitError
+        If the system is singular to rounding.
+    """
+    system = gram_unlabeled
+    system *= weight
+    solved = _solve_penalised(system.T, penalty, cross.T)
+    P = (gram - weight * (cross @ solved)) / penalty
+    P[-1] = P[:, -1] = solved.mean(axis=0)  # as in `DualResponse`
+    return P
+
+
+def primal_response(features: Array, gram_unlabeled: Array, penalty: float, weight: float) -> Array:
+    """Return what `PrimalResponse.at` does, by one Cholesky factorisation.
+
+    Raises
+    ------
+    FitError
+        If the system is singular to rounding.
+    """
+    system = gram_unlabeled
+    system *= weight
+    return features @ _solve_penalised(system, penalty, features.T)
+
+
+def _solve_penalised(matrix: Array, penalty: float, right: Array) -> Array:
+    """Solve ``(matrix + penalty I) x = right``, in the memory of the matrix."""
+    np.einsum("ii->i", matrix)[:] += penalty
+    try:
+        factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        raise FitError(SINGULAR) from None
+    solved: Array = linalg.cho_solve(factor, right, check_finite=False)
+    return solved
+
+
 def _eigh(matrix: Array) -> tuple[Array, Array]:
     """Eigendecomposition of a positive semi-definite matrix, in its own memory."""
     spectrum, vectors = linalg.eigh(
@@ -221,7 +289,7 @@ def grid_flops(n: int, n_labeled: int, n_models: int) -> float:
 
 def cv_values(
     response: Response,
-    positive: NDArray[np.bool_],
+    codes: Codes,
     n_unlabeled: int,
     folds: Sequence[NDArray[np.integer]],
     risks: Sequence[Sequence[PairwiseRisk]],
@@ -235,7 +303,8 @@ def cv_values(
     Parameters
     ----------
     response : Response
-    positive : ndarray of bool, shape (n_labeled,)
+    codes : ndarray of int, shape (n_labeled,)
+        Classes of the labelled rows.
     n_unlabeled : int
     folds : sequence of int arrays
     risks : sequence over points of sequences over folds of PairwiseRisk
@@ -248,33 +317,96 @@ def cv_values(
         NaN where the quadratic form is indefinite.
     """
     response_at = functools.lru_cache(maxsize=1)(response.at)
-    values = np.full((len(penalties), len(positive)), np.nan)
+    values = np.full((len(penalties), len(codes)), np.nan)
     # the systems are small: a second BLAS thread gains little, and waits for others' work
     with single_blas_thread():
         for row, fold_risks, penalty in zip(values, risks, penalties, strict=True):
             for held_out, risk in zip(folds, fold_risks, strict=True):
-                P = response_at(penalty, risk.diagonal[UNLABELED] / n_unlabeled)
-                row[held_out] = _held_out_values(P, positive, held_out, risk)
+                P = response_at(penalty, risk.diagonal[-1] / n_unlabeled)
+                row[held_out] = _held_out_values(P, codes, held_out, risk)
+    return values
+
+
+def centered_values(
+    P: Array, codes: Codes, folds: Sequence[NDArray[np.integer]], risks: Sequence[PairwiseRisk]
+) -> Array:
+    """Return out-of-fold values of one model, each fold's less their mean on the unlabelled rows.
+
+    Parameters
+    ----------
+    P : ndarray of shape (n_labeled + 1, n_labeled + 1)
+        The response at the penalty and the weight of the risks.
+    codes : ndarray of int, shape (n_labeled,)
+    folds : sequence of int arrays
+    risks : sequence of PairwiseRisk
+        Of the folds; all with one weight of the unlabelled rows.
+
+    Returns
+    -------
+    ndarray of shape (n_labeled,)
+    """
+    centered = P - P[-1]
+    values = np.full(len(codes), np.nan)
+    for held_out, risk in zip(folds, risks, strict=True):
+        rows, z = _fold_solution(P, codes, held_out, risk)
+        if z is not None:
+            values[held_out] = centered[np.ix_(held_out, rows)] @ z
     return values
 
 
 def _held_out_values(
-    P: Array, positive: NDArray[np.bool_], held_out: NDArray[np.integer], risk: PairwiseRisk
+    P: Array, codes: Codes, held_out: NDArray[np.integer], risk: PairwiseRisk
 ) -> Array:
-    """Return f at the held-out rows, f trained on the other labelled rows.
+    """Return f at the held-out rows, f trained on the other labelled rows."""
+    rows, z = _fold_solution(P, codes, held_out, risk)
+    return np.full(len(held_out), np.nan) if z is None else P[np.ix_(held_out, rows)] @ z
+
+
+def _fold_solution(
+    P: Array, codes: Codes, held_out: NDArray[np.integer], risk: PairwiseRisk
+) -> tuple[NDArray[np.integer], Array | None]:
+    """Return the rows of P that a model without a fold is trained on, and its solution there.
 
     With ``N = l I + c Phi_u'Phi_u`` and T the features of the training rows and of the unlabelled
     mean, the matrix of the problem is ``N + T'J T``; then f = P z with ``(I + J P) z = W q``.
     """
-    train = training_rows(held_out, len(positive))
-    weights = linalg.block_diag(label_weights(positive[train]), np.ones((1, 1)))
-    J = np.diag(weights[:, :2] @ risk.diagonal[:2]) + weights @ risk.cross @ weights.T
-    rows = np.append(train, len(positive))
+    train = training_rows(held_out, len(codes))
+    weights = linalg.block_diag(label_weights(codes[train], risk.n_classes), np.ones((1, 1)))
+    rows = np.append(train, len(codes))
     P_train = P[np.ix_(rows, rows)]
-    if not risk.convex and not _is_definite(P_train, J):
-        return np.full(len(held_out), np.nan)
-    z = np.linalg.solve(np.eye(len(rows)) + J @ P_train, weights @ risk.linear)
-    return P[np.ix_(held_out, rows)] @ z
+    # the stored results of two classes are those of the general way
+    solve = _solve_convex if risk.convex and risk.n_classes > 2 else _solve_any
+    return rows, solve(P_train, weights, risk)
+
+
+def _solve_any(P: Array, weights: Array, risk: PairwiseRisk) -> Array | None:
+    """Return z, or None if the risk has no minimum."""
+    J = np.diag(weights[:, :-1] @ risk.diagonal[:-1]) + weights @ risk.cross @ weights.T
+    if not risk.convex and not _is_definite(P, J):
+        return None
+    return np.asarray(np.linalg.solve(np.eye(len(P)) + J @ P, weights @ risk.linear), np.float64)
+
+
+def _solve_convex(P: Array, weights: Array, risk: PairwiseRisk) -> Array:
+    """Return z by one Cholesky factorisation, an eighth of the operations of `_solve_any`.
+
+    Every class that has rows must have a positive weight in ``risk.diagonal``.
+    ``B = I + diag(d) P`` without its last row and column, where d is 0, is similar to a symmetric
+    matrix; the rest of J P has the rank of W, and enters through ``s = W'P z``.
+    """
+    root = np.sqrt(weights[:-1, :-1] @ risk.diagonal[:-1])
+    A = P[:-1, :-1] * root[:, None]
+    A *= root
+    np.einsum("ii->i", A)[:] += 1
+    # of B Y = W only the last column of W reaches the last row, which is then known
+    right = weights[:-1].copy()
+    right[:, -1] = -(root**2) * P[:-1, -1]
+    factor = linalg.cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)
+    solved = linalg.cho_solve(factor, right / root[:, None], check_finite=False)
+    Y = np.vstack([root[:, None] * solved, weights[-1]])
+    G = weights.T @ (P @ Y)
+    s = np.linalg.solve(np.eye(len(G)) + G @ risk.cross, G @ risk.linear)
+    return Y @ (risk.linear - risk.cross @ s)
 
 
 def _is_definite(P: Array, J: Array) -> bool:

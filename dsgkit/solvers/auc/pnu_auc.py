@@ -13,7 +13,7 @@ from dsgkit.kernels.gaussian import expansion_memory, gaussian_expansion, gaussi
 from dsgkit.priors import PenL1Prior
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
-from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
+from dsgkit.solvers.auc.closed_form import ClosedFormRanker
 from dsgkit.solvers.auc.explicit_features import (
     FeatureMoments,
     feature_moments,
@@ -21,6 +21,8 @@ from dsgkit.solvers.auc.explicit_features import (
     solve,
 )
 from dsgkit.solvers.auc.pairwise_quadratic import (
+    POSITIVE,
+    Codes,
     PairwiseRisk,
     PrimalResponse,
     eigh_memory,
@@ -35,7 +37,7 @@ BLOCK_ROWS = 512
 """Unlabelled rows whose kernel values are held at a time."""
 
 
-class PNUAUC(ClosedFormEstimator):
+class PNUAUC(ClosedFormRanker):
     """Minimiser of the PNU-AUC risk over Gaussian functions at given centres.
 
     ``f(x) = sum_j w_j exp(-sigma ||x - c_j||^2)`` minimises ``R(f) + lam ||w||^2``, where R is
@@ -119,11 +121,11 @@ class PNUAUC(ClosedFormEstimator):
         self.random_state = random_state
         self.unlabeled_label = unlabeled_label
 
-    def _solve(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+    def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
         centers = self._draw_centers(X, X_unlabeled)
-        prior = self._estimate_prior(X, positive, X_unlabeled)
+        prior = self._estimate_prior(X, codes, X_unlabeled)
         moments = self._moments(X, X_unlabeled, centers)
-        self.coef_ = solve(moments, positive, pnu_risk(self.eta, prior), self._penalty())
+        self.coef_ = solve(moments, codes, pnu_risk(self.eta, prior), self._penalty())
         self.centers_, self.prior_ = centers, prior
 
     def _values(self, X: Any) -> Array:
@@ -156,11 +158,11 @@ class PNUAUC(ClosedFormEstimator):
             parts = [X[drawn[drawn < len(X)]], X_unlabeled[drawn[drawn >= len(X)] - len(X)]]
         return np.concatenate(parts).astype(np.float64, copy=False)
 
-    def _estimate_prior(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> float:
+    def _estimate_prior(self, X: Any, codes: Codes, X_unlabeled: Any) -> float:
         if self.prior != "penl1":
             return self.prior
         estimator = PenL1Prior(random_state=int(self.random_state))
-        return estimator.estimate(X[np.flatnonzero(positive)], X_unlabeled)
+        return estimator.estimate(X[np.flatnonzero(codes == POSITIVE)], X_unlabeled)
 
     def _moments(self, X: Any, X_unlabeled: Any, centers: Array) -> FeatureMoments:
         return feature_moments(
@@ -192,7 +194,7 @@ class PNUAUC(ClosedFormEstimator):
         self,
         models: Sequence[Any],
         X: Any,
-        positive: NDArray[np.bool_],
+        codes: Codes,
         X_unlabeled: Any,
         folds: Folds,
     ) -> list[list[PairwiseRisk]]:
@@ -200,7 +202,7 @@ class PNUAUC(ClosedFormEstimator):
         for model in models:
             if model.prior not in priors:
                 priors[model.prior] = [
-                    model._estimate_prior(X[train], positive[train], X_unlabeled)
-                    for train in (training_rows(fold, len(positive)) for fold in folds)
+                    model._estimate_prior(X[train], codes[train], X_unlabeled)
+                    for train in (training_rows(fold, len(codes)) for fold in folds)
                 ]
         return [[pnu_risk(model.eta, p) for p in priors[model.prior]] for model in models]

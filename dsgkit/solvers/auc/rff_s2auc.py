@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import FUNCTION_FLOPS
-from dsgkit.features import FourierFeatures
-from dsgkit.kernels.gaussian import row_blocks
-from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
-from dsgkit.solvers.auc.explicit_features import (
-    FeatureMoments,
-    feature_moments,
-    moments_response,
-    solve,
-)
-from dsgkit.solvers.auc.pairwise_quadratic import (
-    PairwiseRisk,
-    PrimalResponse,
-    eigh_memory,
-    samult_risk,
-)
-from dsgkit.solvers.inputs import check_projections
-from dsgkit.solvers.parameters import COUNT, PER_MODEL, SEED, SHARE
-
-BLOCK_ROWS = 8192
-"""Rows whose features are held at a time."""
+from dsgkit.solvers.auc.closed_form import ClosedFormRanker
+from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk, samult_risk
+from dsgkit.solvers.auc.random_features import RandomFeaturesEstimator
+from dsgkit.solvers.parameters import PER_MODEL, SHARE
 
 
-class RFFS2AUC(ClosedFormEstimator):
+class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
     """Minimiser of the semi-supervised AUC risk over a fixed set of random features.
 
     The objective of `SAMULT` and QSG-S2AUC, with the Gaussian kernel replaced by
@@ -82,8 +64,6 @@ class RFFS2AUC(ClosedFormEstimator):
     version: ClassVar[int] = 1
 
     gamma: Annotated[float, SHARE, PER_MODEL]
-    n_features: Annotated[int, COUNT]
-    random_state: Annotated[int, SEED]
 
     def __init__(
         self,
@@ -104,76 +84,5 @@ class RFFS2AUC(ClosedFormEstimator):
         self.random_state = random_state
         self.unlabeled_label = unlabeled_label
 
-    # single precision sums moments of features to some 2^-24, which are eigenvalues below 0 too
-    _smallest_penalty: ClassVar[float] = 2.0**-22
-
-    def _solve(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
-        moments = self._moments(X, X_unlabeled)
-        self.coef_ = solve(moments, positive, self._risk(), self._penalty())
-        self.features_ = self._features()
-
-    def _values(self, X: Any) -> NDArray[np.float64]:
-        values = np.empty(len(X))
-        for block in row_blocks(len(X), BLOCK_ROWS):
-            features = _transform(self.features_, X[block])
-            values[block] = features.astype(np.float64) @ self.coef_
-        return values
-
-    def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
-        n_columns = self._matrix_size(n_labeled, n_unlabeled)
-        block = 4 * min(n_unlabeled, BLOCK_ROWS) * (n_columns + n_inputs)
-        return (8 + 4) * n_columns**2 + max(block, 20 * n_labeled * n_columns)
-
-    def _matrix_size(self, n_labeled: int, n_unlabeled: int) -> int:
-        return 2 * int(self.n_features)
-
-    def _building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        # the features and their products are single precision: half an operation in double
-        per_frequency = 2 * self.n_features + n_inputs + FUNCTION_FLOPS / 2
-        return (n_labeled + n_unlabeled) * self.n_features * per_frequency
-
-    def _row_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        features = self._features()
-        return features.row_flops(n_inputs) + 4.0 * features.width
-
-    def _features(self) -> FourierFeatures:
-        return FourierFeatures(
-            "gaussian", float(self.sigma), int(self.n_features), int(self.random_state)
-        )
-
-    def _moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
-        features = self._features()
-        check_projections(X, self.sigma)  # before the long pass over the unlabelled rows
-        return feature_moments(
-            lambda rows: _transform(features, rows),
-            X,
-            X_unlabeled,
-            features.width,
-            BLOCK_ROWS,
-        )
-
-    def _feature_params(self) -> Hashable:
-        return self.sigma, self.n_features, self.random_state
-
-    def _penalty(self) -> float:
-        return self.lam / 2
-
-    def _grid_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
-        fit = self._fit_memory(n_labeled, n_unlabeled, n_inputs)
-        return max(
-            fit,
-            eigh_memory(self._matrix_size(n_labeled, n_unlabeled))
-            + 32 * n_labeled * self.n_features,
-        )
-
-    def _response(self, X: Any, X_unlabeled: Any) -> PrimalResponse:
-        return moments_response(self._moments(X, X_unlabeled))
-
-    def _risk(self) -> PairwiseRisk:
+    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
         return samult_risk(self.gamma)
-
-
-def _transform(features: FourierFeatures, rows: Any) -> NDArray[np.float32]:
-    """Return the features of rows, or raise `DataError` for rows that they are not made of."""
-    check_projections(rows, features.sigma)
-    return features.transform(rows, 0)

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
-from dsgkit.costs import FUNCTION_FLOPS
-from dsgkit.kernels.gaussian import expansion_memory, gaussian_expansion, gaussian_gram
-from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
-from dsgkit.solvers.auc.pairwise_quadratic import (
-    DualResponse,
-    PairwiseRisk,
-    cholesky,
-    eigh_memory,
-    label_weights,
-    samult_risk,
-)
+from dsgkit.solvers.auc.closed_form import ClosedFormRanker
+from dsgkit.solvers.auc.exact_kernel import ExactKernelEstimator
+from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk, samult_risk
 from dsgkit.solvers.parameters import PER_MODEL, SHARE
 
-Array = NDArray[np.float64]
 
-
-class SAMULT(ClosedFormEstimator):
+class SAMULT(ExactKernelEstimator, ClosedFormRanker):
     """Exact minimiser of the semi-supervised AUC risk with a Gaussian kernel.
 
     Minimises ``gamma R_PN(f) + (1 - gamma)(R_PU(f) + R_NU(f)) + lam/2 ||f||^2`` over the functions
@@ -89,67 +77,5 @@ class SAMULT(ClosedFormEstimator):
         self.max_memory = max_memory
         self.unlabeled_label = unlabeled_label
 
-    def _solve(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
-        parts, weights = [X[:]], label_weights(positive)
-        if self.gamma < 1:
-            parts.append(X_unlabeled[:])
-        centers = np.concatenate(parts).astype(np.float64, copy=False)
-        n_used = len(centers) - len(X)
-        W = linalg.block_diag(weights, np.full((n_used, 1), 1 / max(n_used, 1)))
-        gram = gaussian_gram(centers, centers, self.sigma)
-        self.coef_ = _minimise(gram, W, self._risk(), self.lam)
-        self.centers_ = centers
-
-    def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma)
-
-    def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
-        n = self._matrix_size(n_labeled, n_unlabeled)
-        return max(8 * n * (n + 4 * n_inputs + 30), expansion_memory(n, n_inputs))
-
-    def _matrix_size(self, n_labeled: int, n_unlabeled: int) -> int:
-        return n_labeled + (n_unlabeled if self.gamma < 1 else 0)
-
-    def _building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        return self._matrix_size(n_labeled, n_unlabeled) ** 2 * (n_inputs + FUNCTION_FLOPS / 2)
-
-    def _feature_params(self) -> Hashable:
-        return self.sigma
-
-    def _penalty(self) -> float:
-        return self.lam / 2
-
-    def _grid_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
-        return eigh_memory(n_unlabeled) + 8 * n_unlabeled * 4 * (n_labeled + n_inputs)
-
-    def _response(self, X: Any, X_unlabeled: Any) -> DualResponse:
-        X, X_unlabeled = X[:], X_unlabeled[:]
-        between = gaussian_gram(X, X_unlabeled, self.sigma)
-        within = gaussian_gram(X_unlabeled, X_unlabeled, self.sigma)
-        cross = np.vstack([between, within.mean(axis=0)])
-        mean = cross.mean(axis=1)
-        gram = np.block([[gaussian_gram(X, X, self.sigma), mean[:-1, None]], [mean]])
-        return DualResponse(gram, cross, within)
-
-    def _risk(self) -> PairwiseRisk:
+    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
         return samult_risk(self.gamma)
-
-
-def _minimise(gram: Array, W: Array, risk: PairwiseRisk, lam: float) -> Array:
-    """Solve ``(lam I + 2 M K) a = 2 v``; destroys the kernel matrix.
-
-    ``A = lam I + 2 diag(D) K`` is similar to a symmetric matrix, which is factorised; the rest of M
-    has rank 3 and enters through ``s = W'K a``.
-    """
-    D = W @ risk.diagonal
-    root = np.sqrt(2 * D)
-    gram *= root[:, None]
-    gram *= root
-    np.einsum("ii->i", gram)[:] += lam
-    # LAPACK works in place on Fortran order, which the transpose of a symmetric matrix has
-    factor = cholesky(gram.T, risk)
-    Y = root[:, None] * linalg.cho_solve(factor, 2 * W / root[:, None], check_finite=False)
-    KY = (2 * W - lam * Y) / (2 * D[:, None])  # as A Y = 2 W, no kernel value is needed again
-    B = W.T @ KY
-    s = np.linalg.solve(np.eye(3) + B @ risk.cross, B @ risk.linear)
-    return Y @ (risk.linear - risk.cross @ s)

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from dsgkit.errors import DataError
 from dsgkit.solvers.auc.pairwise_quadratic import (
-    NEGATIVE,
-    POSITIVE,
     DualResponse,
     PrimalResponse,
     cv_values,
@@ -22,13 +20,14 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
 from tests.solvers.brute_force import folds_of, minimise, pnu_form, samult_form
 
 POSITIVES = np.array([True, False, True, True, False, False, False])
+CODES = np.where(POSITIVES, 0, 1)
 N_UNLABELED = 5
 
 
 def dense_form(risk):
     """M and v of a risk with the class weights written out."""
     W = np.zeros((len(POSITIVES) + N_UNLABELED, 3))
-    W[: len(POSITIVES), :2] = label_weights(POSITIVES)
+    W[: len(POSITIVES), :2] = label_weights(CODES, 2)
     W[len(POSITIVES) :, 2] = 1 / N_UNLABELED
     return np.diag(W @ risk.diagonal) + W @ risk.cross @ W.T, W @ risk.linear
 
@@ -51,9 +50,8 @@ def test_pnu_risk_is_the_mean_over_pairs(eta, prior):
 
 
 def test_semi_supervised_risks_need_no_sign_of_their_linear_part():
-    np.testing.assert_allclose(
-        samult_risk(0.25).linear, pair_risk(POSITIVE, NEGATIVE).linear, atol=1e-15
-    )
+    p, n, _ = np.eye(3)
+    np.testing.assert_allclose(samult_risk(0.25).linear, pair_risk(p, n).linear, atol=1e-15)
 
 
 @settings(deadline=None, max_examples=60)
@@ -72,9 +70,16 @@ def test_the_suitable_signs_of_eta_are_convex(eta, prior):
     assert pnu_risk(eta, prior).convex
 
 
-def test_a_class_without_rows_is_refused():
+def test_rows_of_one_class_are_refused():
     with pytest.raises(DataError, match="both classes"):
-        label_weights(np.array([True, True]))
+        label_weights(np.array([1, 1]), 2)
+    with pytest.raises(DataError, match="two classes"):
+        label_weights(np.array([3, 3]), 5)
+
+
+def test_a_class_of_several_may_lack_rows():
+    weights = label_weights(np.array([2, 0, 2]), 4)
+    np.testing.assert_array_equal(weights, [[0, 0, 0.5, 0], [1, 0, 0, 0], [0, 0, 0.5, 0]])
 
 
 @pytest.fixture
@@ -115,7 +120,7 @@ def test_grid_values_equal_dense_solutions_and_are_nan_without_a_minimum(feature
     points = [(lam, eta) for lam in (1e-3, 0.3, 3) for eta in np.linspace(-1, 1, 9)]
     got = cv_values(
         kind(labeled, unlabeled),
-        POSITIVES,
+        CODES,
         N_UNLABELED,
         folds,
         [[pnu_risk(eta, prior)] * 2 for _, eta in points],

@@ -1,0 +1,65 @@
+"""The semi-supervised risk of an ordinal ranking as a quadratic form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.errors import DataError
+from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk
+
+Array = NDArray[np.float64]
+
+
+def ordinal_risk(gamma: float | tuple[float, ...], counts: NDArray[np.integer]) -> PairwiseRisk:
+    """Return the mean over the cuts of ``gamma R_PN + (1 - gamma)(R_PU + R_NU)``.
+
+    The classes on either side of a cut are pooled in proportion to their sizes. A cut with an
+    empty side is dropped, and the mean is over the others.
+
+    Parameters
+    ----------
+    gamma : float or tuple of float
+        Of all cuts, or of every cut.
+    counts : ndarray of int, shape (n_classes,)
+        Training rows of the classes in ascending order; at least two have some.
+
+    Raises
+    ------
+    DataError
+        If there are not as many gammas as cuts.
+    """
+    n_classes = len(counts)
+    below = np.tri(n_classes - 1, n_classes) * counts
+    above = counts - below
+    kept = below.any(axis=1) & above.any(axis=1)
+    if not kept.any():
+        raise DataError("labels must hold two classes outside of every fold")
+    # the sum over the cuts of `pair_risk`s, of which a row holds the shares of the classes
+    P, N = (np.pad(_shares(side[kept]), ((0, 0), (0, 1))) for side in (above, below))
+    g = cut_weights(gamma, n_classes - 1)[kept, None]
+    u = np.eye(n_classes + 1)[-1]
+    half = (g * P).T @ N + np.outer(((1 - g) * (P + N)).sum(axis=0), u)
+    diagonal = (P + N).sum(axis=0) + 2 * (1 - g).sum() * u
+    return 1 / len(g) * PairwiseRisk(diagonal, -half - half.T, (P - N).sum(axis=0))
+
+
+def _shares(counts: NDArray[Any]) -> Array:
+    shares: Array = counts / counts.sum(axis=1, keepdims=True)
+    return shares
+
+
+def cut_weights(gamma: float | tuple[float, ...], n_cuts: int) -> Array:
+    """Return the gamma of every cut, shape (n_cuts,).
+
+    Raises
+    ------
+    DataError
+        If there is more than one, and not one for every cut.
+    """
+    gammas = np.atleast_1d(np.asarray(gamma, np.float64))
+    if len(gammas) not in (1, n_cuts):
+        raise DataError(f"gamma must be one number or {n_cuts}, one per cut, got {len(gammas)}")
+    return np.broadcast_to(gammas, n_cuts)

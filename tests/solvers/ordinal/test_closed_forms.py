@@ -1,0 +1,188 @@
+"""The closed forms of the ordinal risk against all pairs of all cuts, and against SAMULT."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_wine
+
+from dsgkit.errors import DataError
+from dsgkit.features import FourierFeatures
+from dsgkit.solvers.auc.pairwise_quadratic import label_weights, samult_risk
+from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
+from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.solvers.ordinal.exact import ExactS2OR
+from dsgkit.solvers.ordinal.quadratic_risk import ordinal_risk
+from dsgkit.solvers.ordinal.rff import RFFS2OR
+from tests.solvers.brute_force import folds_of, kernel, minimise, problem
+from tests.solvers.ordinal.brute_force import ordinal_form, ordinal_problem
+
+PER_CUT = (0.2, 1.0, 0.0)
+FOLDS = [np.arange(6), np.arange(6, 25)]
+
+
+@pytest.fixture
+def double_precision(monkeypatch):
+    """The same features in double precision."""
+
+    def transform(self, X, block):
+        Z = X.astype(np.float64) @ self.frequencies(block, 1, X.shape[1])[0]
+        return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(self.n_frequencies)
+
+    monkeypatch.setattr(FourierFeatures, "transform", transform)
+
+
+def dense_form(codes, n_unlabeled, risk):
+    """M and v with the weights of the classes written out."""
+    W = np.zeros((len(codes) + n_unlabeled, risk.n_classes + 1))
+    W[: len(codes), :-1] = label_weights(codes, risk.n_classes)
+    W[len(codes) :, -1] = 1 / n_unlabeled
+    return np.diag(W @ risk.diagonal) + W @ risk.cross @ W.T, W @ risk.linear
+
+
+@pytest.mark.parametrize("gamma", [0.3, 1.0, PER_CUT])
+@pytest.mark.parametrize("classes", [[0, 1, 2, 3], [1, 3], [0, 1, 3], [2, 3]], ids=str)
+def test_the_risk_is_the_mean_over_cuts_and_pairs_though_classes_lack_rows(gamma, classes):
+    codes = np.repeat(classes, [3, 1, 2, 4][: len(classes)])
+    risk = ordinal_risk(gamma, np.bincount(codes, minlength=4))
+    M, v = ordinal_form(codes, 5, np.broadcast_to(gamma, 3))
+    got_M, got_v = dense_form(codes, 5, risk)
+    np.testing.assert_allclose(got_M, M, atol=1e-14)
+    np.testing.assert_allclose(got_v, v, atol=1e-14)
+    assert risk.convex
+
+
+def test_two_classes_have_the_binary_risk():
+    ordinal, binary = ordinal_risk(0.3, np.array([7, 2])), samult_risk(0.3)
+    order = [1, 0, 2]  # the binary risk counts the positive class first
+    np.testing.assert_allclose(ordinal.diagonal, binary.diagonal[order], atol=1e-15)
+    np.testing.assert_allclose(ordinal.cross, binary.cross[np.ix_(order, order)], atol=1e-15)
+    np.testing.assert_allclose(ordinal.linear, binary.linear[order], atol=1e-15)
+
+
+def exact_solution(lam, sigma, gamma, X, y, U, rows):
+    """Values at some rows of the solution of the dense system of all pairs."""
+    centers = np.vstack([X, U])
+    M, v = ordinal_form(y - 1, len(U), np.broadcast_to(gamma, 3))
+    K = kernel(centers, centers, sigma)
+    return kernel(rows, centers, sigma) @ np.linalg.solve(lam * np.eye(len(K)) + 2 * M @ K, 2 * v)
+
+
+@pytest.mark.parametrize(
+    ("lam", "sigma", "gamma"),
+    [(0.125, 1.0, 0.4), (1e-4, 8.0, PER_CUT), (8.0, 0.125, 0.0), (1.0, 2.0, 1.0)],
+)
+def test_exact_solves_the_dense_system_of_all_pairs(lam, sigma, gamma):
+    X, y, U = ordinal_problem()
+    model = ExactS2OR(lam=lam, sigma=sigma, gamma=gamma).fit_function(X, y, U)
+    expected = exact_solution(lam, sigma, gamma, X, y, U, U)
+    np.testing.assert_allclose(
+        model.decision_function(U), expected, rtol=0, atol=1e-9 * abs(expected).max()
+    )
+
+
+@pytest.mark.parametrize(("lam", "gamma"), [(0.125, 0.4), (1e-3, PER_CUT), (1.0, 1.0)])
+def test_random_features_solve_the_dense_primal_of_all_pairs(double_precision, lam, gamma):
+    X, y, U = ordinal_problem()
+    model = RFFS2OR(lam=lam, sigma=1.0, gamma=gamma, n_features=20).fit_function(X, y, U)
+    Phi = FourierFeatures("gaussian", 1.0, 20, 0).transform(np.vstack([X, U]), 0)
+    M, v = ordinal_form(y - 1, len(U), np.broadcast_to(gamma, 3))
+    expected = Phi @ minimise(M, v, Phi, lam / 2)
+    np.testing.assert_allclose(
+        model.decision_function(np.vstack([X, U])), expected, atol=1e-9 * abs(expected).max()
+    )
+
+
+def test_random_features_approach_the_kernel():
+    X, y, U = ordinal_problem(60, 100)
+    exact = ExactS2OR(lam=0.1, sigma=1.0).fit_function(X, y, U).decision_function(U)
+    model = RFFS2OR(lam=0.1, sigma=1.0, n_features=400).fit_function(X, y, U)
+    error = np.mean((model.decision_function(U) - exact) ** 2) / np.var(exact)
+    assert error < 0.02
+
+
+@pytest.mark.parametrize(
+    ("ordinal", "binary"),
+    [(ExactS2OR(), SAMULT()), (RFFS2OR(n_features=30), RFFS2AUC(n_features=30))],
+    ids=["exact", "rff"],
+)
+@pytest.mark.parametrize("gamma", [0.3, 1.0])
+def test_two_classes_are_the_binary_problem(ordinal, binary, gamma):
+    X, y, U = problem()
+    expected = binary.set_params(gamma=gamma).fit(X, y, U).decision_function(U)
+    got = ordinal.set_params(gamma=gamma).fit_function(X, y, U).decision_function(U)
+    np.testing.assert_allclose(got, expected, atol=1e-5 * abs(expected).max())
+    expected = binary.fit_points([{}], folds=folds_of(16, 3), X=X, y=y, X_unlabeled=U)
+    got = ordinal.fit_points([{}], folds=folds_of(16, 3), X=X, y=y, X_unlabeled=U)
+    np.testing.assert_allclose(got, expected, atol=1e-5 * abs(expected).max())
+
+
+@pytest.mark.parametrize("model", [ExactS2OR(), RFFS2OR(n_features=30)], ids=["exact", "rff"])
+def test_a_grid_on_folds_without_some_classes_equals_refits(double_precision, model):
+    X, y, U = ordinal_problem()
+    order = np.argsort(y, kind="stable")  # the first fold holds out the lowest classes
+    X, y = X[order], y[order]
+    assert {len(set(np.delete(y, fold))) for fold in FOLDS} == {2, 3}
+    points = [
+        {"lam": lam, "sigma": sigma, "gamma": gamma}
+        for lam in (1e-3, 1.0)
+        for sigma in (0.5, 4.0)
+        for gamma in (0.0, 0.4, PER_CUT, 1.0)
+    ]
+    got = model.fit_points(points, folds=FOLDS, X=X, y=y, X_unlabeled=U)
+    expected = OrdinalEstimator.fit_points(model, points, folds=FOLDS, X=X, y=y, X_unlabeled=U)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("model", [ExactS2OR(), RFFS2OR(n_features=30)], ids=["exact", "rff"])
+@pytest.mark.parametrize("gamma", [0.0, 0.4, PER_CUT, 1.0])
+@pytest.mark.parametrize("folds", [folds_of(25, 4), FOLDS], ids=["all classes", "some classes"])
+def test_values_for_thresholds_equal_refits(double_precision, model, gamma, folds):
+    X, y, U = ordinal_problem()
+    order = np.argsort(y, kind="stable")
+    X, codes = X[order], y[order] - 1
+    model.set_params(gamma=gamma).fit_function(X, y[order], U)
+    got = model._out_of_fold(X, codes, U, folds, U)
+    expected = OrdinalEstimator._out_of_fold(model, X, codes, U, folds, U)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9)
+
+
+def test_there_is_one_gamma_or_one_per_cut():
+    X, y, U = ordinal_problem()
+    with pytest.raises(DataError, match="one number or 3, one per cut, got 2"):
+        ExactS2OR(gamma=(0.1, 0.2)).fit(X, y, U)
+    with pytest.raises(DataError, match="one number or 3"):
+        RFFS2OR().fit_points([{"gamma": (1, 1)}], folds=FOLDS, X=X, y=y, X_unlabeled=U)
+
+
+def test_a_fold_that_leaves_one_class_is_refused():
+    X, y, U = ordinal_problem()
+    with pytest.raises(DataError, match="two classes outside of every fold"):
+        ExactS2OR().fit_points([{}], folds=[np.flatnonzero(y > 1)], X=X, y=y, X_unlabeled=U)
+
+
+def diabetes():
+    X, target = load_diabetes(return_X_y=True, scaled=False)
+    low, high = X.min(axis=0), X.max(axis=0)
+    return (X - low) / (high - low), np.searchsorted(
+        np.quantile(target, [0.2, 0.4, 0.6, 0.8]), target
+    )
+
+
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return (X - X.min(axis=0)) / np.ptp(X, axis=0), y
+
+
+@pytest.mark.parametrize("solver", [ExactS2OR, RFFS2OR])
+@pytest.mark.parametrize(("data", "auc", "mae"), [(diabetes, 0.84, 0.9), (wine, 0.98, 0.1)])
+def test_the_defaults_serve_on_real_rows(solver, data, auc, mae):
+    X, y = data()
+    order = np.random.default_rng(0).permutation(len(X))
+    train, rest = order[:100], order[100:]
+    model = solver(**({"n_features": 200} if solver is RFFS2OR else {}))
+    model.fit(X[train], y[train], X[rest])
+    assert model.score(X[rest], y[rest]) > auc
+    assert np.mean(abs(model.predict(X[rest]) - y[rest])) < mae
+    assert model.thresholds_.shape == (len(set(y)) - 1,)
