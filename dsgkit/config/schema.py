@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SerializeAsAny,
@@ -21,6 +22,7 @@ from pydantic import (
 
 from dsgkit.config.solvers import SOLVER_KEYS, Size, SolverSpec, check_size, read_solvers
 from dsgkit.config.yaml_loader import dump
+from dsgkit.data.targets import MOST_CLASSES, label_text
 from dsgkit.errors import ConfigError
 from dsgkit.files import folder_name
 from dsgkit.hints import nearest_or_all, shown
@@ -38,7 +40,75 @@ def _folder_name(value: str) -> str:
     return value
 
 
+def _labels(value: list[Any]) -> list[Any]:
+    for i, label in enumerate(value):
+        if not isinstance(label, str) and not is_finite(label):
+            raise problem(f"a label is a finite number or text, got {shown(label)}", i)
+    if not value:
+        raise problem("must hold at least one label")
+    return value
+
+
+def _order(value: Any) -> Any:
+    if value is not True and not isinstance(value, list):
+        raise problem(f"must be true or the labels from low to high, got {shown(value)}")
+    return value
+
+
+def _distinct_labels(value: Any) -> Any:
+    if value is True:
+        return value
+    spelled = [label_text(label) for label in _labels(value)]
+    for i, label in enumerate(spelled):
+        if label in spelled[:i]:
+            raise problem(f"label {label} is listed twice", i)
+    if len(value) < 2:
+        raise problem("must hold at least two labels")
+    return value
+
+
+def _columns(value: list[int]) -> list[int]:
+    if not value:
+        raise problem("must hold at least one column")
+    for i, column in enumerate(value):
+        if column in value[:i]:
+            raise problem(f"column {column} is listed twice", i)
+    return value
+
+
 Column = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
+Columns = Annotated[list[Column], AfterValidator(_columns)]
+Labels = Annotated[list[Any], AfterValidator(_labels)]
+Order = Annotated[Any, BeforeValidator(_order), AfterValidator(_distinct_labels)]
+
+
+class TargetSpec(Spec):
+    """What becomes of the labels; in a config exactly one of the attributes.
+
+    Attributes
+    ----------
+    positive : list, optional
+        The labels that are +1; all others are -1.
+    bins : int, optional
+        Numeric labels are cut into so many classes of equal frequency.
+    ordered : True or list, optional
+        The labels are the classes in their order: ascending numbers, or as listed.
+    """
+
+    positive: Labels | None = None
+    bins: Annotated[int, Field(ge=2, le=MOST_CLASSES)] | None = None
+    ordered: Order | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> TargetSpec:
+        if len(self.settings) != 1:
+            raise problem("needs one of positive: [labels], bins: count and ordered: true")
+        return self
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is set, as `dsgkit.data.targets.target_of` takes it."""
+        return self.model_dump(exclude_none=True)
 
 
 class DatasetSpec(Spec):
@@ -50,13 +120,15 @@ class DatasetSpec(Spec):
         A name of `dsgkit.data.catalogue`; with a path, what tables call the file.
     path : str, optional
         A file; a relative one is looked for beside the config.
-    loader : {"libsvm", "delimited"}, optional
+    loader : {"libsvm", "delimited", "reviews"}, optional
         The format of the file.
     test_path : str, optional
         A file of test rows in the same format.
+    target : TargetSpec, optional
+        By default what the catalogue says; for a file of reviews the stars in their order, for
+        another the larger of two labels is +1.
     positive : list, optional
-        The labels that are +1; all others are -1. By default what the catalogue says, and for a
-        file the larger of two.
+        Short for ``target: {positive: ...}``.
     n_features : int, optional
         Columns of a LIBSVM file, where the file itself may not show them all.
     delimiter : str, optional
@@ -65,40 +137,54 @@ class DatasetSpec(Spec):
         Whether the first line of delimited text names the columns.
     label_column : int
         Column of the label in delimited text, 0-based; negative counts from the end.
+    label_columns : list of int, optional
+        Several such columns, whose mean is the label.
+    categorical : list of int, optional
+        Columns of delimited text that hold categories; each becomes a feature per category.
+    components : int, optional
+        Features that the texts of reviews become, 1000 by default.
     """
 
     name: Annotated[str, AfterValidator(_folder_name)] | None = None
     path: str | None = None
-    loader: Literal["libsvm", "delimited"] | None = None
+    loader: Literal["libsvm", "delimited", "reviews"] | None = None
     test_path: str | None = None
-    positive: list[Any] | None = None
+    target: TargetSpec | None = None
+    positive: Labels | None = None
     n_features: Count | None = None
     delimiter: Text | None = None
     header: bool = False
     label_column: Column = -1
-
-    @field_validator("positive")
-    @classmethod
-    def _labels(cls, value: list[Any] | None) -> list[Any] | None:
-        for i, label in enumerate(value or []):
-            if not isinstance(label, str) and not is_finite(label):
-                raise problem(f"a label is a finite number or text, got {shown(label)}", i)
-        if value == []:
-            raise problem("must hold at least one label")
-        return value
+    label_columns: Columns | None = None
+    categorical: Columns | None = None
+    components: Count | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> DatasetSpec:
         if self.path is None and self.name is None:
             raise problem("needs the name of a known dataset or the path of a file")
+        if self.positive is not None and self.target is not None:
+            raise problem("is short for target: {positive: ...}; leave one of them out", "positive")
         if self.path is None:
-            self._only({"name", "positive"}, "comes with the named dataset; leave it out")
+            allowed = {"name", "target", "positive", "components"}
+            self._only(allowed, "comes with the named dataset; leave it out")
         elif self.loader is None:
-            raise problem("a path needs its loader: libsvm or delimited", "loader")
-        elif self.loader == "libsvm":
-            delimited = {"delimiter", "header", "label_column"}
-            self._only(set(DatasetSpec.model_fields) - delimited, "is for the delimited loader")
+            raise problem("a path needs its loader: libsvm, delimited or reviews", "loader")
+        else:
+            self._suits_loader()
+        if self.label_columns is not None and self.label_column != -1:
+            raise problem("takes the place of label_column; leave one of them out", "label_columns")
         return self
+
+    def _suits_loader(self) -> None:
+        known = set(DatasetSpec.model_fields)
+        if self.loader != "delimited":
+            columns = {"delimiter", "header", "label_column", "label_columns", "categorical"}
+            self._only(known - columns, "is for the delimited loader")
+        if self.loader != "reviews":
+            self._only(known - {"components"}, "is for the reviews loader")
+        else:
+            self._only(known - {"n_features"}, "is not for reviews; say components")
 
     def _only(self, allowed: set[str], why: str) -> None:
         for name in sorted(self.model_fields_set - allowed):
@@ -257,6 +343,8 @@ class Experiment(Spec):
         data = self.model_dump(mode="json")
         defaults = {name: info.default for name, info in DatasetSpec.model_fields.items()}
         data["dataset"] = {k: v for k, v in data["dataset"].items() if v != defaults[k]}
+        if self.dataset.target is not None:
+            data["dataset"]["target"] = self.dataset.target.settings
         return dump(data)
 
 
@@ -268,7 +356,9 @@ def known_keys(data: Any, key: Sequence[str | int]) -> list[str]:
         return list(SOLVER_KEYS)
     model: Any = Experiment
     for part in key:
-        model = model.model_fields[str(part)].annotation
+        annotation = model.model_fields[str(part)].annotation
+        # of a part that may be left out, the model beside None
+        model = next(iter(get_args(annotation)), annotation)
     return list(model.model_fields) if issubclass(model, BaseModel) else []
 
 

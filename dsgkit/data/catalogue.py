@@ -5,18 +5,26 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from dsgkit.data.targets import Binary
+from dsgkit.data.targets import Binary, Bins, Ordered, target_of
 from dsgkit.errors import DataError
 from dsgkit.hints import nearest_or_all
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
 
 _STRICT = ConfigDict(extra="forbid")
+
+COMPONENTS = 1000
+"""Components of review texts, as the paper has them."""
+
+_TargetField = Annotated[
+    Binary | Bins | Ordered,
+    BeforeValidator(lambda value: target_of(value) if isinstance(value, dict) else value),
+]
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -61,8 +69,9 @@ class DatasetInfo:
     loader : str
         How the files are read; a bundled dataset has none.
     files : tuple of DataFile
-    target : Binary
-        What to make of the labels, unless a config says otherwise.
+    target : Target
+        What to make of the labels, unless a config says otherwise. In the catalogue as `target_of`
+        takes it.
     n_rows, n_features : int or None
         Expected shape of the training part; None for a file not known beforehand.
     folder : str
@@ -73,10 +82,16 @@ class DatasetInfo:
         Of delimited text; None takes commas when the first line has one, else white space.
     header : bool
         Whether the first line of delimited text holds names.
-    label_column : int
-        Column of the label in delimited text, negative from the end.
+    label_columns : tuple of int
+        Columns of the label in delimited text, negative from the end: the label is their mean. In
+        the catalogue ``label_column`` for one alone.
     text_labels : bool
         Whether the labels of delimited text are text rather than numbers.
+    categorical : tuple of int
+        Columns of delimited text, likewise, that hold categories: each becomes one column of 0 and
+        1 per category, in sorted order.
+    components : int
+        Features that the texts of reviews become, at most.
     function : str or None
         Of `sklearn.datasets`, which returns a bundled dataset.
     local : bool
@@ -85,9 +100,9 @@ class DatasetInfo:
 
     name: str
     title: str
-    loader: Literal["libsvm", "delimited", "bundled"]
+    loader: Literal["libsvm", "delimited", "reviews", "bundled"]
     files: tuple[DataFile, ...] = ()
-    target: Binary = Binary()
+    target: _TargetField = Binary()
     n_rows: int | None = None
     n_features: int | None = None
     folder: str = ""
@@ -97,8 +112,10 @@ class DatasetInfo:
     note: str = ""
     delimiter: str | None = None
     header: bool = False
-    label_column: int = -1
+    label_columns: tuple[int, ...] = (-1,)
     text_labels: bool = False
+    categorical: tuple[int, ...] = ()
+    components: int = COMPONENTS
     function: str | None = None
     local: bool = False
 
@@ -153,7 +170,12 @@ def _completed(name: str, entry: dict[str, Any]) -> dict[str, Any]:
     if address is not None:
         files = [file | {"url": f"{address}/{file['name']}"} for file in files]
     n_rows = sum(file["n_rows"] for file in files if file.get("part", "train") == "train")
-    return {"n_rows": n_rows, "folder": name} | entry | {"name": name, "files": files}
+    known: dict[str, Any] = {"n_rows": n_rows, "folder": name}
+    if entry.get("loader") == "reviews":
+        known["n_features"] = entry.get("components", COMPONENTS)
+    if "label_column" in entry:
+        known["label_columns"] = [entry.pop("label_column")]
+    return known | entry | {"name": name, "files": files}
 
 
 DATASETS = read_catalogue(CATALOGUE.read_text(encoding="utf-8"))

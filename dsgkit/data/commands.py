@@ -109,11 +109,21 @@ def _prepared_pairs(dataset: DatasetInfo) -> list[tuple[str, str]]:
     meta = read_meta(folder)
     if meta is None:
         return [("prepared", "not yet")]
-    parts = [
-        (f"{part} labels", _label_counts(raw_labels(open_part(folder, part)[1], recorded["texts"])))
+    labels = {
+        part: raw_labels(open_part(folder, part)[1], recorded["texts"])
         for part, recorded in meta["parts"].items()
+    }
+    try:
+        target = dataset.target.told(labels["train"])
+    except ValueError as error:
+        target = str(error)
+    return [
+        ("prepared", str(folder)),
+        *((f"{part} labels", _label_counts(found)) for part, found in labels.items()),
+        ("prepared target", target if target != dataset.target.words else ""),
+        ("prepared features", meta["made"]),
+        ("content hash", meta["content_hash"]),
     ]
-    return [("prepared", str(folder)), *parts, ("content hash", meta["content_hash"])]
 
 
 def _label_counts(labels: NDArray[Any]) -> str:

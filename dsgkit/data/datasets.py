@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
+from dsgkit.data.catalogue import COMPONENTS, DATASETS, DataFile, DatasetInfo, get
 from dsgkit.data.find import FoundFile, find
 from dsgkit.data.prepare import (
     is_current,
@@ -20,7 +23,7 @@ from dsgkit.data.prepare import (
     raw_labels,
     read_meta,
 )
-from dsgkit.data.targets import Binary, Target, are_numbers
+from dsgkit.data.targets import Binary, Bins, Kind, Ordered, Target, are_numbers, target_of
 from dsgkit.errors import DataError
 
 
@@ -32,12 +35,15 @@ class DatasetSpec(Protocol):
     name : str or None
         Registered name, or how to call a file of one's own.
     loader : str or None
-        ``libsvm``, ``delimited`` or ``bundled``.
+        ``libsvm``, ``delimited``, ``reviews`` or ``bundled``.
     path, test_path : str or None
         Files of one's own.
     positive : sequence of labels or None
-        Labels that are +1, the rest being -1; None for the target of the catalogue, and for the
-        larger of two in a file of one's own.
+        Short for a target of these.
+    target : object or None
+        Its ``settings`` are what `target_of` takes. None for the target of the catalogue; in a file
+        of one's own for the stars of reviews in their order, else for the larger of two labels
+        against the smaller.
     n_features : int or None
         Number of features; None to find out.
     delimiter : str or None
@@ -46,6 +52,12 @@ class DatasetSpec(Protocol):
         Whether delimited text starts with a line of names.
     label_column : int
         Column of the label in delimited text, negative from the end.
+    label_columns : sequence of int or None
+        Columns instead whose mean is the label.
+    categorical : sequence of int or None
+        Columns of delimited text that hold categories.
+    components : int or None
+        Features that the texts of reviews become.
     """
 
     name: Any
@@ -53,10 +65,14 @@ class DatasetSpec(Protocol):
     path: Any
     test_path: Any
     positive: Any
+    target: Any
     n_features: Any
     delimiter: Any
     header: Any
     label_column: Any
+    label_columns: Any
+    categorical: Any
+    components: Any
 
 
 @dataclass(frozen=True)
@@ -78,6 +94,10 @@ class Dataset:
         What makes ``y`` of ``labels``.
     minimum, maximum : ndarray of float64, shape (d,)
         Of each column, over all training rows.
+    mean_square : float
+        Mean over all training rows of the squared norm of a row.
+    made : str
+        How the features were made, in words; empty when they are those of the file.
     content_hash : str
         Of the rows and the labels as the files have them, whatever the target.
     """
@@ -91,6 +111,8 @@ class Dataset:
     target: Target
     minimum: NDArray[np.float64]
     maximum: NDArray[np.float64]
+    mean_square: float
+    made: str
     content_hash: str
 
     @property
@@ -100,25 +122,55 @@ class Dataset:
 
     @functools.cached_property
     def y(self) -> NDArray[Any]:
-        """Labels of the training rows as the target makes them: -1 or +1 of a `Binary` one.
+        """Labels of the training rows as the target makes them: -1 and +1, or classes 1..k.
 
         Raises
         ------
         DataError
             When the labels do not suit the target.
         """
-        return self._targeted(self.labels, "")
+        with self._naming():
+            return self.target.apply(self.labels, self.labels)
 
     @functools.cached_property
     def y_test(self) -> NDArray[Any] | None:
         """Labels of the test rows, likewise."""
-        return None if self.labels_test is None else self._targeted(self.labels_test, " (test)")
+        if self.labels_test is None:
+            return None
+        with self._naming(" (test)"):
+            return self.target.apply(self.labels_test, self.labels)
 
-    def _targeted(self, labels: NDArray[Any], part: str) -> NDArray[Any]:
+    @contextmanager
+    def _naming(self, part: str = "") -> Iterator[None]:
+        """Say of what dataset labels do not suit the target."""
         try:
-            return self.target.apply(labels, self.labels)
+            yield
         except ValueError as error:
             raise DataError(f"dataset {self.name}{part}: {error}") from error
+
+    def check_target(self, kind: Kind) -> None:
+        """Refuse a target that makes other classes than a task learns.
+
+        Parameters
+        ----------
+        kind : {"binary", "ordered"}
+            What the task learns.
+
+        Raises
+        ------
+        DataError
+            When the target makes something else.
+        """
+        if self.target.kind == kind:
+            return
+        if kind == "binary":
+            needs, remedy = "two classes", "{positive: [labels]}"
+        else:
+            needs, remedy = "ordered classes", "{bins: 5} for numbers, {ordered: true} for classes"
+        raise DataError(
+            f"dataset {self.name}: the task needs {needs}, but the target is: {self.target.words}; "
+            f"say `dataset.target`: {remedy}"
+        )
 
     @property
     def identity(self) -> list[Any]:
@@ -127,15 +179,18 @@ class Dataset:
 
     def describe(self) -> dict[str, Any]:
         """Return what reports say of it, ready for JSON: they may outlive the catalogue's entry."""
-        return {
+        with self._naming():
+            target = self.target.told(self.labels)
+        described = {
             "name": self.name,
             "title": self.title,
             "content_hash": self.content_hash,
-            "target": self.target.words,
+            "target": target,
             "n_rows": len(self.X),
             "n_test_rows": 0 if self.X_test is None else len(self.X_test),
             "n_features": self.n_features,
         }
+        return described | ({"features": self.made} if self.made else {})
 
     def scaling(
         self, low: float = 0.0, high: float = 1.0
@@ -168,6 +223,19 @@ class Dataset:
         factor = np.where(constant, 1.0, (high - low) / np.where(constant, 1.0, width))
         factor = factor.astype(np.float32)
         return (self.minimum - low / factor.astype(np.float64)).astype(np.float32), factor
+
+    def common_scaling(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the scaling by one factor after which the root mean square of row norms is 1.
+
+        Returns
+        -------
+        offset, factor : ndarray of float32, shape (d,)
+            As `scaling` returns them: the offset is 0, the factor the same everywhere. It is
+            computed in float64 over all training rows; rows that are all zero keep it at 1.
+        """
+        norm = math.sqrt(self.mean_square)
+        factor = 1.0 if norm < np.finfo(np.float32).tiny else 1.0 / norm
+        return np.zeros(self.n_features, np.float32), np.full(self.n_features, factor, np.float32)
 
 
 def load_dataset(spec: DatasetSpec) -> Dataset:
@@ -237,6 +305,8 @@ def _open(info: DatasetInfo, folder: Path, meta: dict[str, Any]) -> Dataset:
         target=info.target,
         minimum=np.array(train["minimum"]),
         maximum=np.array(train["maximum"]),
+        mean_square=train["mean_square"],
+        made=meta["made"],
         content_hash=meta["content_hash"],
     )
 
@@ -267,31 +337,46 @@ def _registered(spec: DatasetSpec) -> DatasetInfo:
         raise DataError(
             f"dataset {info.name} is read by loader {info.loader!r}, not {spec.loader!r}"
         )
-    for key in ("test_path", "n_features", "delimiter"):
+    for key in ("test_path", "n_features", "delimiter", "label_columns", "categorical"):
         if getattr(spec, key) is not None:
             raise DataError(f"dataset {info.name} is registered: `{key}` is for files by `path`")
-    return info if spec.positive is None else replace(info, target=Binary(tuple(spec.positive)))
+    if spec.components is not None:
+        if info.loader != "reviews":
+            raise DataError(f"dataset {info.name} holds no reviews: `components` is for these")
+        info = replace(info, components=spec.components, n_features=spec.components)
+    target = _target(spec)
+    return info if target is None else replace(info, target=target)
+
+
+def _target(spec: DatasetSpec) -> Binary | Bins | Ordered | None:
+    """Return the target that a spec says, None if it says none."""
+    if spec.positive is not None:
+        return target_of({"positive": spec.positive})
+    return None if spec.target is None else target_of(spec.target.settings)
 
 
 def _local(spec: DatasetSpec) -> DatasetInfo:
     path = Path(spec.path).expanduser().absolute()
-    if spec.loader not in ("libsvm", "delimited"):
-        raise DataError(f"dataset {path}: say `loader: libsvm` or `loader: delimited`")
+    if spec.loader not in ("libsvm", "delimited", "reviews"):
+        raise DataError(f"dataset {path}: say `loader`: libsvm, delimited or reviews")
     if spec.name in DATASETS:
         raise DataError(f"{spec.name!r} is a registered dataset; call {path} by another name")
     files = [DataFile(str(path))]
     if spec.test_path is not None:
         files.append(DataFile(str(Path(spec.test_path).expanduser().absolute()), "test"))
+    target = _target(spec) or (Ordered() if spec.loader == "reviews" else Binary())
     return DatasetInfo(
         name=spec.name or path.name,
         title=path.name,
         loader=spec.loader,
         files=tuple(files),
         n_features=spec.n_features,
-        target=Binary(None if spec.positive is None else tuple(spec.positive)),
+        target=target,
         delimiter=spec.delimiter,
         header=spec.header,
-        label_column=spec.label_column,
-        text_labels=not are_numbers(spec.positive or ()),
+        label_columns=tuple(spec.label_columns or (spec.label_column,)),
+        text_labels=not are_numbers(target.named),
+        categorical=tuple(spec.categorical or ()),
+        components=spec.components or COMPONENTS,
         local=True,
     )

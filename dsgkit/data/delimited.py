@@ -1,9 +1,10 @@
-"""Delimited text: one row a line, one column of it the label."""
+"""Delimited text: one row a line, one column of it, or the mean of several, the label."""
 
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
@@ -26,21 +27,31 @@ class Columns:
         Number of columns, the label's included.
     delimiter : str or None
         None for white space.
-    label_column : int or None
-        From 0; None in a file of features alone.
+    labels : tuple of int
+        Columns whose mean is the label, from 0; none in a file of features alone.
     text_labels : bool
-        Whether labels are text.
+        Whether labels are text; then there is one such column.
+    categories : mapping of int to array of text
+        Columns that hold text, from 0, with all their values in sorted order. The n values of a
+        column make n features of 0 and 1.
     """
 
     n_columns: int
     delimiter: str | None
-    label_column: int | None
+    labels: tuple[int, ...]
     text_labels: bool = False
+    categories: Mapping[int, NDArray[Any]] = field(default_factory=dict)
 
     @property
     def n_features(self) -> int:
-        """Number of columns that are not the label."""
-        return self.n_columns - (self.label_column is not None)
+        """Number of columns that rows become."""
+        plain = self.n_columns - len(self.labels) - len(self.categories)
+        return plain + sum(map(len, self.categories.values()))
+
+    @property
+    def texts(self) -> set[int]:
+        """The columns that are not numbers."""
+        return {*self.categories, *(self.labels if self.text_labels else ())}
 
 
 def guess_delimiter(line: bytes) -> str | None:
@@ -72,7 +83,7 @@ def parse(data: bytes, columns: Columns) -> tuple[NDArray[np.float32], NDArray[A
     -------
     X : ndarray of float32, shape (n_rows, n_features)
     labels : ndarray of shape (n_rows,) or None
-        Float64 or text; None without a label column.
+        Float64 or text; None without a column for it.
 
     Raises
     ------
@@ -82,30 +93,69 @@ def parse(data: bytes, columns: Columns) -> tuple[NDArray[np.float32], NDArray[A
     if not data.strip():
         none = np.empty(0, str if columns.text_labels else np.float64)
         empty = np.empty((0, columns.n_features), np.float32)
-        return empty, None if columns.label_column is None else none
-    if not columns.text_labels and any(word in data for word in _TRUTH_VALUES):
+        return empty, none if columns.labels else None
+    if not columns.texts and any(word in data for word in _TRUTH_VALUES):
         raise ValueError("a field is not a number")
     table = _read_table(data, columns)
-    if table.shape[1] != columns.n_columns:
-        raise ValueError("wrong number of columns")
-    labels = None
-    if columns.label_column is not None:
-        column = table.pop(columns.label_column)
-        labels = np.char.strip(column.to_numpy(str)) if columns.text_labels else column.to_numpy()
+    labels = _labels(table, columns)
     with np.errstate(over="ignore"):
-        X = table.to_numpy(np.float64).astype(np.float32)
+        X = _features(table, columns).astype(np.float32)
     if not np.isfinite(X).all():
         raise ValueError("a feature is not finite")
     return X, labels
+
+
+def categories(data: bytes, columns: Columns) -> dict[int, set[str]]:
+    """Return the different values of every categorical column in whole lines.
+
+    Raises
+    ------
+    ValueError
+        As `parse` does.
+    """
+    if not data.strip():
+        return {column: set() for column in columns.categories}
+    table = _read_table(data, columns)
+    found = {column: set(_text(table[column]).tolist()) for column in columns.categories}
+    if any("" in values for values in found.values()):
+        raise ValueError("a category is empty")
+    return found
+
+
+def _labels(table: Any, columns: Columns) -> NDArray[Any] | None:
+    """Take the labels out of a table."""
+    if not columns.labels:
+        return None
+    taken = [table.pop(column) for column in columns.labels]
+    if columns.text_labels:
+        return _text(taken[0])
+    return np.mean([column.to_numpy() for column in taken], axis=0)
+
+
+def _features(table: Any, columns: Columns) -> NDArray[np.float64]:
+    """Return a table as numbers, with a column per category in the place of a categorical one."""
+    if not columns.categories:
+        return table.to_numpy(np.float64)
+    parts = []
+    for column in table:
+        known = columns.categories.get(column)
+        if known is None:
+            parts.append(table[[column]].to_numpy(np.float64))
+        else:
+            parts.append((_text(table[column])[:, None] == known).astype(np.float64))
+    return np.hstack(parts)
+
+
+def _text(column: Any) -> NDArray[np.str_]:
+    return np.char.strip(column.to_numpy(str))
 
 
 def _read_table(data: bytes, columns: Columns) -> Any:
     import pandas as pd
 
     kinds: dict[int, Any] = dict.fromkeys(range(columns.n_columns), np.float64)
-    if columns.text_labels and columns.label_column is not None:
-        kinds[columns.label_column] = str
-    return pd.read_csv(
+    kinds |= dict.fromkeys(columns.texts, str)
+    table = pd.read_csv(
         BytesIO(data),
         header=None,
         sep=r"\s+" if columns.delimiter is None else columns.delimiter,
@@ -114,6 +164,9 @@ def _read_table(data: bytes, columns: Columns) -> Any:
         dtype=kinds,
         keep_default_na=False,
     )
+    if table.shape[1] != columns.n_columns:
+        raise ValueError("wrong number of columns")
+    return table
 
 
 def problem(line: bytes, columns: Columns) -> str | None:
@@ -129,9 +182,11 @@ def problem(line: bytes, columns: Columns) -> str | None:
         return None
     if len(fields) != columns.n_columns:
         return f"{len(fields)} columns instead of {columns.n_columns}"
-    for column, field in enumerate(fields):
-        if columns.text_labels and column == columns.label_column:
-            continue
-        if trouble := number_problem(field):
+    for column, value in enumerate(fields):
+        if column not in columns.texts:
+            trouble = number_problem(value)
+        else:
+            trouble = None if value or column not in columns.categories else "empty field"
+        if trouble:
             return f"column {column + 1}: {trouble}"
     return None

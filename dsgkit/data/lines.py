@@ -136,6 +136,21 @@ def check_sha256(source: FoundFile, actual: str) -> None:
         )
 
 
+def check_rows(source: FoundFile, n_rows: int) -> None:
+    """Compare a number of rows with the registered one.
+
+    Raises
+    ------
+    DataError
+        When they differ, and when there are none.
+    """
+    expected = source.file.n_rows
+    if n_rows == 0:
+        raise DataError(f"{source.label}: the file holds no rows")
+    if expected is not None and n_rows != expected:
+        raise DataError(f"{source.label}: {n_rows:,} rows, but {expected:,} are expected")
+
+
 def number_problem(text: str) -> str | None:
     """Return what keeps a field from being a finite float32, None if nothing does."""
     if not text:

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile, cache_folder
-from dsgkit.data.reading import Block, count_features, read_blocks, read_labels
+from dsgkit.data.parts import open_parts
+from dsgkit.data.reading import Block
 from dsgkit.errors import DataError
 from dsgkit.files import remove_abandoned, sync_folder
 from dsgkit.progress import Bar
 
-VERSION = 2
+VERSION = 3
 """Version of the prepared form; another one is prepared anew."""
 
 PARTS = {"train": ("X.npy", "y.npy"), "test": ("X_test.npy", "y_test.npy")}
@@ -41,7 +42,8 @@ def prepared_folder(info: DatasetInfo) -> Path:
     target is not part of it: labels are kept as they are in the file.
     """
     files = [(f.name, f.part, f.n_rows, f.member) for f in info.files]
-    reading = (info.loader, info.delimiter, info.header, info.label_column, info.text_labels)
+    columns = (info.label_columns, info.text_labels, info.categorical, info.components)
+    reading = (info.loader, info.delimiter, info.header, *columns)
     text = json.dumps([VERSION, info.name, files, *reading, info.n_rows, info.n_features])
     digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
     plain = re.sub(r"[^\w.-]", "_", info.name)[:64]
@@ -130,36 +132,37 @@ def _writing(parent: Path) -> Iterator[Path]:
 
 
 def _write(info: DatasetInfo, sources: Sequence[FoundFile], folder: Path) -> dict[str, Any]:
-    if info.n_features is None:
-        info = replace(info, n_features=count_features(list(sources), info))
-    if not info.n_features:
+    opened = open_parts(info, sources)
+    if not opened.n_features:
         raise DataError(f"{sources[0].label}: the file holds no features")
-    if info.n_features > MOST_FEATURES:
+    if opened.n_features > MOST_FEATURES:
         raise DataError(
-            f"{sources[0].label}: {info.n_features:,} features; rows are kept dense, with at most "
-            f"{MOST_FEATURES:,}"
+            f"{sources[0].label}: {opened.n_features:,} features; rows are kept dense, with at "
+            f"most {MOST_FEATURES:,}"
         )
     parts = {}
     for part in {file.part: 0 for file in info.files if file.part in PARTS} or ["train"]:
-        with _Matrix(folder, part, info.n_features) as matrix:
-            for block in _blocks(info, sources, part):
+        with _Matrix(folder, part, opened.n_features) as matrix:
+            for block in _shown(opened.blocks(part), info, part):
                 matrix.append(block)
             parts[part] = matrix.finish()
     digests = "".join(part["content_hash"] for part in parts.values())
     return {
         "version": VERSION,
         "name": info.name,
-        "n_features": info.n_features,
+        "n_features": opened.n_features,
+        "made": opened.made,
+        "facts": opened.facts,
         "content_hash": hashlib.sha256(digests.encode()).hexdigest(),
         "sources": [source.identity() for source in sources],
         "parts": parts,
     }
 
 
-def _blocks(info: DatasetInfo, sources: Sequence[FoundFile], part: str) -> Iterator[Block]:
+def _shown(blocks: Iterator[Block], info: DatasetInfo, part: str) -> Iterator[Block]:
     """Yield the blocks of one part of a dataset, with a progress bar on a terminal."""
     with Bar(f"{info.name} ({part})", _expected_rows(info, part)) as bar:
-        for X, labels in _raw_blocks(info, sources, part):
+        for X, labels in blocks:
             yield X, labels
             bar.update(len(X))
 
@@ -171,29 +174,10 @@ def _expected_rows(info: DatasetInfo, part: str) -> int | None:
     return sum(known) if len(known) == len(counts) else None
 
 
-def _raw_blocks(info: DatasetInfo, sources: Sequence[FoundFile], part: str) -> Iterator[Block]:
-    if info.function is not None:
-        import sklearn.datasets
-
-        yield getattr(sklearn.datasets, info.function)(return_X_y=True)
-        return
-    apart = [read_labels(s, info) for s in sources if s.file.part == f"{part}_labels"]
-    blocks = (s for s in sources if s.file.part == part)
-    rows = (block for source in blocks for block in read_blocks(source, info))
-    yield from _joined(rows, np.concatenate(apart)) if apart else rows
-
-
-def _joined(blocks: Iterator[Block], labels: NDArray[Any]) -> Iterator[Block]:
-    """Put labels from a file of their own beside the rows."""
-    start = 0
-    for X, _ in blocks:
-        stop = start + len(X)
-        yield X, labels[start:stop]
-        start = stop
-
-
 class Statistics:
-    """What is recorded of a part while its rows go by: extremes, numbers and a hash.
+    """What is recorded of a part while its rows go by: extremes, squares, numbers and a hash.
+
+    All of it is the same however the rows are cut into blocks.
 
     Parameters
     ----------
@@ -204,6 +188,7 @@ class Statistics:
         self.n_rows = 0
         self.minimum = np.full(n_features, np.inf)
         self.maximum = np.full(n_features, -np.inf)
+        self.squares: tuple[float, ...] = ()
         self.sha256 = hashlib.sha256()
 
     def add(self, X: NDArray[np.float32]) -> None:
@@ -212,6 +197,13 @@ class Statistics:
         self.sha256.update(X.data)
         np.minimum(self.minimum, X.min(axis=0), out=self.minimum)
         np.maximum(self.maximum, X.max(axis=0), out=self.maximum)
+        self._add_squares(np.square(X, dtype=np.float64).sum(axis=1).tolist())
+
+    def _add_squares(self, norms: list[float]) -> None:
+        """Add squared norms to a sum that is kept as a number and its rounding error."""
+        terms = [*self.squares, *norms]
+        total = fsum(terms)
+        self.squares = total, fsum([*terms, -total])
 
     def finish(self, stored: NDArray[Any], texts: Sequence[str] | None) -> dict[str, Any]:
         """Take in the labels, and return everything ready for JSON."""
@@ -222,6 +214,7 @@ class Statistics:
             "n_rows": self.n_rows,
             "minimum": self.minimum.tolist(),
             "maximum": self.maximum.tolist(),
+            "mean_square": fsum(self.squares) / max(1, self.n_rows),
             "texts": texts,
             "content_hash": self.sha256.hexdigest(),
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -13,18 +13,22 @@ from numpy.typing import NDArray
 from dsgkit.data import delimited, libsvm
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile
-from dsgkit.data.lines import Chunk, LineReader, check_sha256
+from dsgkit.data.lines import Chunk, LineReader, check_rows, check_sha256
 from dsgkit.errors import DataError
 
 Block = tuple[NDArray[np.float32], NDArray[Any] | None]
 Parser = Callable[[bytes], tuple[Any, NDArray[Any] | None]]
 Problem = Callable[[bytes], str | None]
+Categories = Mapping[int, NDArray[Any]]
+"""The values, in sorted order, of every categorical column, from 0."""
 
 BLOCK_VALUES = 2**23
 """Values of the dense blocks that sparse rows are spread into."""
 
 
-def read_blocks(source: FoundFile, info: DatasetInfo) -> Iterator[Block]:
+def read_blocks(
+    source: FoundFile, info: DatasetInfo, categories: Categories | None = None
+) -> Iterator[Block]:
     """Read one file as blocks of rows.
 
     Parameters
@@ -33,6 +37,8 @@ def read_blocks(source: FoundFile, info: DatasetInfo) -> Iterator[Block]:
         The file.
     info : DatasetInfo
         How to read it; ``n_features`` must be known.
+    categories : mapping, optional
+        What `find_categories` found.
 
     Yields
     ------
@@ -46,7 +52,7 @@ def read_blocks(source: FoundFile, info: DatasetInfo) -> Iterator[Block]:
         and a wrong checksum.
     """
     reader = LineReader(source)
-    parse, problem, chunks = _format(source, info, iter(reader))
+    parse, problem, chunks = _format(source, info, categories or {}, iter(reader))
     n_rows = 0
     for chunk in chunks:
         try:
@@ -55,7 +61,7 @@ def read_blocks(source: FoundFile, info: DatasetInfo) -> Iterator[Block]:
             raise _located(source, chunk, problem, error) from error
         n_rows += X.shape[0]
         yield from _dense(X, labels)
-    _check_rows(source, n_rows)
+    check_rows(source, n_rows)
     check_sha256(source, reader.sha256.hexdigest())
 
 
@@ -68,11 +74,46 @@ def _parsed(parse: Parser, chunk: Chunk) -> tuple[Any, NDArray[Any] | None]:
 
 def read_labels(source: FoundFile, info: DatasetInfo) -> NDArray[Any]:
     """Read a file that holds one label a line."""
-    alone = replace(info, n_features=0, label_column=0, loader="delimited", header=False)
+    alone = replace(
+        info, n_features=0, label_columns=(0,), categorical=(), loader="delimited", header=False
+    )
     return np.concatenate([y for _, y in read_blocks(source, alone) if y is not None])
 
 
-def count_features(sources: list[FoundFile], info: DatasetInfo) -> int:
+def find_categories(sources: Sequence[FoundFile], info: DatasetInfo) -> Categories:
+    """Find the values of the categorical columns in all files; these are read once for it.
+
+    Raises
+    ------
+    DataError
+        As `read_blocks`.
+    """
+    if not info.categorical:
+        return {}
+    found: dict[int, set[str]] = {}
+    for source in sources:
+        if not source.file.part.endswith("_labels"):
+            for column, values in _categories_of(source, info):
+                found.setdefault(column, set()).update(values)
+    return {column: np.array(sorted(values)) for column, values in found.items()}
+
+
+def _categories_of(source: FoundFile, info: DatasetInfo) -> Iterator[tuple[int, set[str]]]:
+    chunks, first = _skip_header(iter(LineReader(source)), info.header)
+    n_columns = len(delimited.split(first, _delimiter(info, first)))
+    categorical = _places(source, "categorical", info.categorical, n_columns)
+    unknown = dict.fromkeys(categorical, np.array([]))
+    columns = _layout(source, info, first, n_columns, unknown)
+    for chunk in chunks:
+        try:
+            yield from delimited.categories(chunk.data, columns).items()
+        except ValueError as error:
+            raise _located(
+                source, chunk, lambda line: delimited.problem(line, columns), error
+            ) from error
+
+
+def count_features(sources: Sequence[FoundFile], info: DatasetInfo, categories: Categories) -> int:
     """Find the number of features of files that are not known beforehand.
 
     The largest index in LIBSVM files (all of them are read once), the columns of the first row
@@ -82,11 +123,12 @@ def count_features(sources: list[FoundFile], info: DatasetInfo) -> int:
         chunks = chain.from_iterable(LineReader(source) for source in sources)
         return max((libsvm.largest_index(chunk.data) for chunk in chunks), default=0)
     _, first = _skip_header(iter(LineReader(sources[0])), info.header)
-    return max(0, len(delimited.split(first, _delimiter(info, first))) - 1)
+    n_columns = len(delimited.split(first, _delimiter(info, first)))
+    return _layout(sources[0], info, first, n_columns, categories).n_features if n_columns else 0
 
 
 def _format(
-    source: FoundFile, info: DatasetInfo, chunks: Iterator[Chunk]
+    source: FoundFile, info: DatasetInfo, categories: Categories, chunks: Iterator[Chunk]
 ) -> tuple[Parser, Problem, Iterator[Chunk]]:
     """Return the parser of a file, its slow twin that explains errors, and the lines to parse."""
     assert info.n_features is not None
@@ -98,7 +140,9 @@ def _format(
             chunks,
         )
     chunks, first = _skip_header(chunks, info.header)
-    columns = _columns(source, info, first)
+    n_labels = 0 if _labels_apart(source, info) else len(info.label_columns)
+    n_columns = n_features - sum(len(values) - 1 for values in categories.values()) + n_labels
+    columns = _layout(source, info, first, n_columns, categories)
     return (
         lambda data: delimited.parse(data, columns),
         lambda line: delimited.problem(line, columns),
@@ -106,17 +150,30 @@ def _format(
     )
 
 
-def _columns(source: FoundFile, info: DatasetInfo, first: bytes) -> delimited.Columns:
-    assert info.n_features is not None
+def _layout(
+    source: FoundFile, info: DatasetInfo, first: bytes, n_columns: int, categories: Categories
+) -> delimited.Columns:
+    """Return how the columns of a file are laid out, `first` being its first line of data."""
     delimiter = _delimiter(info, first)
     if _labels_apart(source, info):
-        return delimited.Columns(info.n_features, delimiter, None)
-    n_columns = info.n_features + 1
-    if not -n_columns <= info.label_column < n_columns:
-        raise DataError(
-            f"{source.label}: label_column {info.label_column} of a file with {n_columns} columns"
-        )
-    return delimited.Columns(n_columns, delimiter, info.label_column % n_columns, info.text_labels)
+        return delimited.Columns(n_columns, delimiter, (), categories=categories)
+    labels = _places(source, "label_column", info.label_columns, n_columns)
+    if info.text_labels and len(labels) > 1:
+        raise DataError(f"{source.label}: labels that are text have no mean; take one column")
+    for column in set(labels) & set(categories):
+        raise DataError(f"{source.label}: column {column + 1} is of the label, not categorical")
+    return delimited.Columns(n_columns, delimiter, labels, info.text_labels, categories)
+
+
+def _places(source: FoundFile, key: str, columns: Sequence[int], n_columns: int) -> tuple[int, ...]:
+    """Return columns counted from the first one, where negative numbers count from the end."""
+    for column in columns:
+        if not -n_columns <= column < n_columns:
+            raise DataError(f"{source.label}: {key} {column} of a file with {n_columns} columns")
+    places = tuple(column % n_columns for column in columns)
+    if len(set(places)) < len(places):
+        raise DataError(f"{source.label}: {key} names one of the {n_columns} columns twice")
+    return places
 
 
 def _labels_apart(source: FoundFile, info: DatasetInfo) -> bool:
@@ -163,11 +220,3 @@ def _located(source: FoundFile, chunk: Chunk, problem: Problem, error: Exception
             return DataError(f"{source.label}:{number}: {trouble}")
     # the fast parser and its slow twin disagree: better its own words than none
     return DataError(f"{source.label}: from line {chunk.first_line} on: {error}")
-
-
-def _check_rows(source: FoundFile, n_rows: int) -> None:
-    expected = source.file.n_rows
-    if n_rows == 0:
-        raise DataError(f"{source.label}: the file holds no rows")
-    if expected is not None and n_rows != expected:
-        raise DataError(f"{source.label}: {n_rows:,} rows, but {expected:,} are expected")

@@ -112,6 +112,7 @@ SOLVERS = {
         SolverInfo(
             "s3vm_light", "S3VMlight", f"{_S3VM}.s3vm_light:S3VMLight", "Joachims, ICML 1999"
         ),
+        SolverInfo("qs3orao", "QS3ORAO", f"{_ORDINAL}.qs3orao:QS3ORAO", "Shi et al., AAAI 2020"),
         SolverInfo(
             "exact_s2or",
             "Exact S2OR",
@@ -123,6 +124,48 @@ SOLVERS = {
             "RFF-S2OR",
             f"{_ORDINAL}.rff:RFFS2OR",
             "the objective of QS3ORAO on fixed random features (Rahimi & Recht 2007)",
+        ),
+        SolverInfo(
+            "svorex",
+            "SVOREX",
+            f"{_ORDINAL}.svor:SVOREX",
+            "Chu & Keerthi, Neural Computation 2007, explicit thresholds",
+        ),
+        SolverInfo(
+            "svorim",
+            "SVORIM",
+            f"{_ORDINAL}.svor:SVORIM",
+            "Chu & Keerthi, Neural Computation 2007, implicit thresholds",
+        ),
+        SolverInfo(
+            "m_samult",
+            "M-SAMULT",
+            f"{_ORDINAL}.m_samult:MSAMULT",
+            "SAMULT (Xie & Li, AAAI 2018) for every cut",
+        ),
+        SolverInfo(
+            "m_pnu_auc",
+            "M-PNU-AUC",
+            f"{_ORDINAL}.m_pnu_auc:MPNUAUC",
+            "PNU-AUC (Sakai, Niu & Sugiyama, Machine Learning 2018) for every cut",
+        ),
+        SolverInfo(
+            "kernel_ridge",
+            "Kernel ridge",
+            f"{_ORDINAL}.kernel_ridge:KernelRidgeOrdinal",
+            "least squares on the numbers of the classes",
+        ),
+        SolverInfo(
+            "all_threshold",
+            "All-threshold logistic",
+            f"{_ORDINAL}.all_threshold:AllThresholdLogistic",
+            "Rennie & Srebro, IJCAI workshop on preference handling 2005",
+        ),
+        SolverInfo(
+            "constant_median",
+            "Constant median",
+            f"{_ORDINAL}.constant_median:ConstantMedian",
+            "the median class for every row",
         ),
     )
 }

@@ -127,7 +127,11 @@ def split_in_order(
 
 
 def check_split(dataset: Dataset, labeled: int, folds: int) -> None:
-    """Raise `DataError` if a dataset has too few rows for `semi_supervised_split`."""
+    """Raise `DataError` if a dataset does not suit `semi_supervised_split`.
+
+    That is, if it has too few rows, or a target that does not make two classes.
+    """
+    dataset.check_target("binary")
     n = len(dataset.y)
     if labeled >= n:
         raise DataError(

@@ -334,11 +334,11 @@ def with_solver(lines):
         ),
         (
             "dataset: {path: a.csv}\n" + TAIL,
-            "c.yaml:1: dataset: a path needs its loader: libsvm or delimited",
+            "c.yaml:1: dataset: a path needs its loader: libsvm, delimited or reviews",
         ),
         (
             "dataset: {path: a.csv, loader: csv}\n" + TAIL,
-            "c.yaml:1: dataset.loader: must be 'libsvm' or 'delimited', got 'csv'",
+            "c.yaml:1: dataset.loader: must be 'libsvm', 'delimited' or 'reviews', got 'csv'",
         ),
         (
             "dataset:\n  path: a\n  loader: libsvm\n  header: true\n" + TAIL,
@@ -361,6 +361,96 @@ def with_solver(lines):
             "dataset: {path: a.csv, loader: delimited, name: digits}\n" + TAIL,
             "c.yaml:1: dataset.name: 'digits' is a registered dataset"
             "; call the file by another name",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, target: {bins: 5, ordered: true}}\n" + TAIL,
+            "c.yaml:1: dataset.target: needs one of positive: [labels], "
+            "bins: count and ordered: true",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, target: {}}\n" + TAIL,
+            "c.yaml:1: dataset.target: needs one of positive: [labels], "
+            "bins: count and ordered: true",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, target: bins}\n" + TAIL,
+            "c.yaml:1: dataset.target: must be a mapping of keys to values, got 'bins'",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, target: {bin: 5}}\n" + TAIL,
+            "c.yaml:1: dataset.target.bin: unknown key 'bin' (did you mean 'bins'?)",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, target: {bins: 1}}\n" + TAIL,
+            "c.yaml:1: dataset.target.bins: must be >= 2, got 1",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, target: {bins: 40000}}\n" + TAIL,
+            "c.yaml:1: dataset.target.bins: must be <= 32767, got 40000",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, target: {bins: five}}\n" + TAIL,
+            "c.yaml:1: dataset.target.bins: must be a whole number, got 'five'",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, target: {ordered: false}}\n" + TAIL,
+            "c.yaml:1: dataset.target.ordered: must be true or the labels "
+            "from low to high, got false",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, target: {ordered: [low]}}\n" + TAIL,
+            "c.yaml:1: dataset.target.ordered: must hold at least two labels",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, target: {ordered: [1, 2, 1.0]}}\n" + TAIL,
+            "c.yaml:1: dataset.target.ordered.2: label 1 is listed twice",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, target: {ordered: [1, [2]]}}\n" + TAIL,
+            "c.yaml:1: dataset.target.ordered.1: a label is a finite number or text, got [2]",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, target: {positive: []}}\n" + TAIL,
+            "c.yaml:1: dataset.target.positive: must hold at least one label",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, positive: [1], target: {bins: 5}}\n" + TAIL,
+            "c.yaml:1: dataset.positive: is short for target: {positive: ...}; "
+            "leave one of them out",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, label_columns: []}\n" + TAIL,
+            "c.yaml:1: dataset.label_columns: must hold at least one column",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, label_columns: [0, 0]}\n" + TAIL,
+            "c.yaml:1: dataset.label_columns.1: column 0 is listed twice",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, label_columns: [0], label_column: 1}\n"
+            + TAIL,
+            "c.yaml:1: dataset.label_columns: takes the place of label_column; "
+            "leave one of them out",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, categorical: 0}\n" + TAIL,
+            "c.yaml:1: dataset.categorical: must be a list, got 0",
+        ),
+        (
+            "dataset: {path: a.csv, loader: delimited, components: 5}\n" + TAIL,
+            "c.yaml:1: dataset.components: is for the reviews loader",
+        ),
+        (
+            "dataset: {path: a, loader: reviews, n_features: 5}\n" + TAIL,
+            "c.yaml:1: dataset.n_features: is not for reviews; say components",
+        ),
+        (
+            "dataset: {path: a, loader: reviews, categorical: [0]}\n" + TAIL,
+            "c.yaml:1: dataset.categorical: is for the delimited loader",
+        ),
+        (
+            "dataset: {name: digits, label_columns: [0]}\n" + TAIL,
+            "c.yaml:1: dataset.label_columns: comes with the named dataset; leave it out",
         ),
         # bases and profiles
         (MINIMAL + "extends: [a, b]\n", "c.yaml:5: extends: must be the path of one config file"),

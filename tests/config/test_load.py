@@ -10,6 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dsgkit.config import Experiment, SolverSpec, Stage, SweepSpec, list_configs, load_experiment
+from dsgkit.data.catalogue import get
+from dsgkit.data.datasets import resolve
+from dsgkit.data.targets import Binary, Bins, Ordered
 from dsgkit.errors import ConfigError
 from tests.config.conftest import MINIMAL
 
@@ -161,6 +164,29 @@ def test_local_files_are_looked_for_beside_the_file_that_names_them(folder, tmp_
     assert over.name == "mine"
     home = load_experiment("c.yaml", overrides=["dataset.path=~/x"]).dataset
     assert home.path == str(Path("~/x").expanduser())
+
+
+@pytest.mark.parametrize(
+    ("keys", "target"),
+    [
+        ("name: digits", get("digits").target),
+        ("name: digits, positive: [3, 7]", Binary((3, 7))),
+        ("name: digits, target: {positive: [3, 7]}", Binary((3, 7))),
+        ("name: digits, target: {bins: 5}", Bins(5)),
+        ("name: digits, target: {ordered: true}", Ordered()),
+        ("path: a, loader: libsvm, target: {ordered: true}", Ordered()),
+        ("path: a, loader: delimited, target: {ordered: [b, 1]}", Ordered(("b", 1))),
+        ("path: a, loader: reviews, components: 9", Ordered()),
+        ("path: a, loader: delimited, label_columns: [1, 2], categorical: [0]", Binary()),
+    ],
+)
+def test_targets_and_columns_reach_the_data_and_are_written_again(folder, keys, target):
+    text = MINIMAL.replace("name: digits", keys)
+    experiment = load_experiment(folder(text))
+    info = resolve(experiment.dataset)
+    assert info.target == target
+    again = load_experiment(folder(experiment.to_yaml(), "again.yaml"))
+    assert again == experiment and resolve(again.dataset) == info
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -33,8 +33,13 @@ def real_data(monkeypatch):
 
 def make_spec(**settings):
     defaults = dict.fromkeys(
-        ("name", "loader", "path", "test_path", "positive", "n_features", "delimiter")
+        (
+            *("name", "loader", "path", "test_path", "positive", "target", "n_features"),
+            *("delimiter", "label_columns", "categorical", "components"),
+        )
     )
+    if "target" in settings:
+        settings["target"] = SimpleNamespace(settings=settings["target"])
     return SimpleNamespace(**(defaults | {"header": False, "label_column": -1} | settings))
 
 
@@ -50,5 +55,7 @@ def make_dataset(X, y, X_test=None, y_test=None):
         target=Binary(),
         minimum=X.min(axis=0).astype(float),
         maximum=X.max(axis=0).astype(float),
+        mean_square=float(np.square(X, dtype=float).sum(axis=1).mean()),
+        made="",
         content_hash="",
     )

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from dsgkit.data.catalogue import DATASETS, get, read_catalogue
-from dsgkit.data.targets import Binary
+from dsgkit.data.targets import Binary, Bins, Ordered
 from dsgkit.errors import DataError
 
 ENTRY = """
@@ -45,15 +45,31 @@ def test_the_papers_datasets_are_registered():
         "skin": (245_057, 3),
         "dota2": (92_650, 116),
         "unclonable": (6_000_000, 128),
+        "3droad": (434_874, 3),
+        "sgemm": (241_600, 14),
+        "year": (463_715, 90),
+        "yolanda": (400_000, 100),
+        "baby": (160_792, 1000),
+        "beauty": (198_502, 1000),
+        "clothing": (278_677, 1000),
+        "pet": (157_836, 1000),
     }
     assert {n: (d.n_rows, d.n_features) for n, d in DATASETS.items() if n in shapes} == shapes
+
+
+def test_the_targets_of_the_ordinal_datasets():
+    for name in ("3droad", "sgemm", "year", "yolanda", "abalone", "3droad_5k"):
+        assert DATASETS[name].target == Bins(5)
+    for name in ("baby", "musical_instruments", "esl", "swd", "lev", "era"):
+        assert DATASETS[name].target == Ordered()
 
 
 @pytest.mark.parametrize("info", DATASETS.values(), ids=lambda d: d.name)
 def test_registered_datasets_are_complete_and_consistent(info):
     assert info.homepage.startswith("https://") and info.licence and info.citation
-    positive, negative = info.target.positive, info.target.negative
-    assert positive and negative and not set(positive) & set(negative)
+    if isinstance(info.target, Binary):
+        positive, negative = info.target.positive, info.target.negative
+        assert positive and negative and not set(positive) & set(negative)
     assert (info.loader == "bundled") == (info.function is not None) == (not info.files)
     assert info.n_rows and info.n_features and info.folder
     for file in info.files:
@@ -83,6 +99,7 @@ def test_an_entry_is_completed():
         ('title = "Made"', "", "title"),
         ('part = "test"', 'part = "tset"', "part"),
         ("positive", "positives", "positives"),
+        ('positive = [1, "yes"]', "bins = 1", "target"),
         ("[made]", "[made", "line"),
     ],
 )
@@ -91,10 +108,27 @@ def test_a_wrong_entry_is_refused(old, new, text):
         read_catalogue(ENTRY.replace(old, new))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "field", "value"),
+    [
+        ("n_features = 2", "label_column = 0", "label_columns", (0,)),
+        ("n_features = 2", "label_columns = [1, 2]", "label_columns", (1, 2)),
+        ("n_features = 2", "", "label_columns", (-1,)),
+        ("n_features = 2", "categorical = [3]", "categorical", (3,)),
+        ('positive = [1, "yes"]', "bins = 3", "target", Bins(3)),
+        ('positive = [1, "yes"]', 'ordered = ["a", "b"]', "target", Ordered(("a", "b"))),
+        ('loader = "delimited"\nn_features = 2', 'loader = "reviews"', "n_features", 1000),
+    ],
+)
+def test_columns_and_targets_of_an_entry(old, new, field, value):
+    (made,) = read_catalogue(ENTRY.replace(old, new)).values()
+    assert getattr(made, field) == value
+
+
 def test_an_unknown_name_brings_the_nearest():
     with pytest.raises(DataError, match=r"unknown dataset 'cod-rna' \(did you mean 'codrna'\?\)"):
         get("cod-rna")
-    with pytest.raises(DataError, match="unknown dataset 'qqq'; known: breast_cancer, codrna"):
+    with pytest.raises(DataError, match="unknown dataset 'qqq'; known: 3droad, "):
         get("qqq")
 
 

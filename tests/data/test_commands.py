@@ -7,7 +7,7 @@ import pytest
 from dsgkit.data import commands
 from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo
 from dsgkit.data.prepare import prepared_folder
-from dsgkit.data.targets import Binary
+from dsgkit.data.targets import Binary, Bins
 from dsgkit.errors import DataError, MissingDataError
 
 TEXT = b"1,2,0\n3,4,1\n5,6,1\n"
@@ -65,6 +65,14 @@ def test_many_different_labels_are_not_listed_one_by_one(made, tmp_path):
     DATASETS["made"] = replace(made, files=(file,), n_rows=40, target=Binary((5,)))
     commands.prepare("made")
     assert dict(commands.info("made"))["train labels"] == "40, of 40 kinds from -1.5 to 18"
+
+
+def test_what_became_of_the_labels_is_shown(made):
+    DATASETS["made"] = replace(made, target=Bins(3))
+    commands.prepare("made")
+    pairs = dict(commands.info("made"))
+    assert pairs["target"] == "3 bins of equal frequency"
+    assert pairs["prepared target"].startswith("2 bins of equal frequency (3 asked for")
 
 
 def findings(name="made"):

@@ -111,8 +111,8 @@ def test_the_cache_is_the_platforms_unless_set(monkeypatch, tmp_path):
         ({"name": "skin", "loader": "libsvm"}, "read by loader 'delimited', not 'libsvm'"),
         ({"name": "skin", "n_features": 2}, "skin is registered: `n_features` is for files"),
         ({"name": "skin", "path": "x", "loader": "libsvm"}, "'skin' is a registered dataset"),
-        ({"path": "x"}, "say `loader: libsvm` or"),
-        ({"path": "x", "loader": "bundled"}, "say `loader: libsvm` or"),
+        ({"path": "x"}, "say `loader`: libsvm, delimited or reviews"),
+        ({"path": "x", "loader": "bundled"}, "say `loader`: libsvm,"),
     ],
 )
 def test_specs_that_contradict_themselves(settings, text):

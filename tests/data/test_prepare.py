@@ -3,9 +3,12 @@ import os
 import subprocess
 import sys
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from dsgkit.config import DatasetSpec
@@ -13,8 +16,10 @@ from dsgkit.data import lines
 from dsgkit.data import prepare as preparing
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import load_dataset, obtain, open_dataset, resolve
+from dsgkit.data.rows import Rows
 from dsgkit.data.targets import Binary
 from dsgkit.errors import DataError
+from dsgkit.tasks.splits import semi_supervised_split
 from tests.data.conftest import make_spec
 
 TEXT = "1 1:0.5 2:3\n-1 1:2.5\n1 2:-4\n"
@@ -79,8 +84,7 @@ def test_the_progress_of_parsing_has_the_registered_total(monkeypatch, name, par
 
     block = (np.zeros((3, 2)), np.ones(3))
     monkeypatch.setattr(preparing, "Bar", Bar)
-    monkeypatch.setattr(preparing, "_raw_blocks", lambda *_: iter([block, block]))
-    blocks = list(preparing._blocks(get(name), [], part))
+    blocks = list(preparing._shown(iter([block, block]), get(name), part))
     assert len(blocks) == 2
     assert (totals, steps) == ([expected], [3, 3])
 
@@ -201,14 +205,13 @@ def test_two_processes_prepare_the_same_dataset(tmp_path):
     (tmp_path / "data").write_text("\n".join(lines))
     program = (
         "import sys, time, pathlib, sklearn.datasets, pandas\n"
-        "from types import SimpleNamespace\n"
+        "from dsgkit.config import DatasetSpec\n"
         "from dsgkit.data import load_dataset\n"
         "here = pathlib.Path(sys.argv[1])\n"
         "(here / ('ready' + sys.argv[2])).touch()\n"
         "while not (here / 'go').exists(): time.sleep(0.001)\n"
-        "spec = SimpleNamespace(name='shared', loader='libsvm', path=str(here / 'data'),\n"
-        "    test_path=None, positive=None, n_features=2, delimiter=None, header=False,\n"
-        "    label_column=-1)\n"
+        "spec = DatasetSpec(name='shared', loader='libsvm', path=str(here / 'data'),\n"
+        "    n_features=2)\n"
         "print(load_dataset(spec).content_hash)\n"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]
@@ -361,3 +364,74 @@ def test_what_a_results_folder_keeps_of_a_dataset(spec):
         "n_features": 2,
     }
     assert dataset.identity == [dataset.content_hash, "binary", None, None]
+
+
+def test_the_common_scale_makes_the_mean_square_of_row_norms_one(tmp_path):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(500, 3)) * [1e-3, 1, 1e4]).astype(np.float32)
+    rows = "".join(f"{i % 2} 1:{a:.9g} 2:{b:.9g} 3:{c:.9g}\n" for i, (a, b, c) in enumerate(X))
+    (tmp_path / "data").write_text(rows)
+    dataset = load_dataset(make_spec(path=str(tmp_path / "data"), loader="libsvm"))
+    norms = [sum(Fraction(float(x)) ** 2 for x in row) for row in X]
+    assert dataset.mean_square == pytest.approx(float(sum(norms) / 500), rel=1e-15)
+    offset, factor = dataset.common_scaling()
+    assert not offset.any() and len(set(factor.tolist())) == 1
+    scaled = Rows(dataset.X, None, offset, factor)[:].astype(float)
+    assert np.mean((scaled**2).sum(axis=1)) == pytest.approx(1, rel=1e-6)
+
+
+def test_rows_of_zeros_keep_the_common_scale(tmp_path):
+    (tmp_path / "data").write_text("1 1:0\n-1 1:0\n")
+    dataset = load_dataset(make_spec(path=str(tmp_path / "data"), loader="libsvm"))
+    assert [x.tolist() for x in dataset.common_scaling()] == [[0], [1]]
+
+
+blocks = st.lists(st.integers(1, 5), min_size=1, max_size=6)
+
+
+@given(cut=blocks, seed=st.integers(0, 99))
+def test_statistics_do_not_depend_on_the_blocks(cut, seed):
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(sum(cut), 3)) * 10.0 ** rng.integers(-9, 9, 3)).astype(np.float32)
+    pieces, whole = preparing.Statistics(3), preparing.Statistics(3)
+    for block in np.split(X, np.cumsum(cut)[:-1]):
+        pieces.add(block)
+    whole.add(X)
+    y = np.zeros(len(X))
+    assert pieces.finish(y, None) == whole.finish(y, None)
+
+
+def test_an_ordered_target_is_told_in_the_description(tmp_path):
+    (tmp_path / "data").write_text("3 1:1\n1 1:2\n3 1:4\n2 1:4\n")
+    spec = make_spec(path=str(tmp_path / "data"), loader="libsvm", target={"bins": 4})
+    dataset = load_dataset(spec)
+    assert dataset.y.tolist() == [3, 1, 3, 2] and dataset.y.dtype == np.int16
+    assert dataset.describe()["target"].startswith("3 bins of equal frequency (4 asked for")
+    dataset.check_target("ordered")
+    with pytest.raises(DataError, match="dataset data: the task needs two classes, but the tar"):
+        dataset.check_target("binary")
+    with pytest.raises(DataError, match=r"dataset.target.: \{positive"):
+        semi_supervised_split(dataset, labeled=2, folds=2, seed=0)
+    spec.target = make_spec(target={"bins": 2}).target
+    assert load_dataset(spec).identity != dataset.identity
+    assert len(prepared(tmp_path)) == 1  # the same rows, whatever the target
+
+
+def test_two_classes_are_no_ordered_ones(spec):
+    with pytest.raises(DataError, match=r"needs ordered classes, but .* \{bins: 5\} for numbers"):
+        load_dataset(spec).check_target("ordered")
+
+
+def test_labels_that_make_no_classes_are_named_with_the_dataset(spec):
+    spec.target = make_spec(target={"ordered": [5, 6]}).target
+    dataset = load_dataset(spec)
+    for use in (lambda: dataset.y, dataset.describe):
+        with pytest.raises(DataError, match="dataset data: row 1: label 1 is not in the order"):
+            use()
+
+
+def test_components_are_for_reviews(spec):
+    assert resolve(make_spec(name="baby", components=50)).n_features == 50
+    assert resolve(make_spec(name="baby")).components == 1000
+    with pytest.raises(DataError, match="skin holds no reviews: `components` is for these"):
+        resolve(make_spec(name="skin", components=5))

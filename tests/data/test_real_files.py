@@ -7,6 +7,7 @@ from dsgkit.data import commands
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.find import find
+from dsgkit.data.rows import Rows
 from dsgkit.tasks.splits import semi_supervised_split
 from tests.data.conftest import make_spec
 
@@ -21,6 +22,17 @@ COUNTS = {
     "higgs_11k": ((10_984, 28), (5_163, 5_821), None),
     "higgs_7k": ((7_000, 28), (3_284, 3_716), (228, 272)),
 }
+# rows and features, and rows of each class
+CLASSES = {
+    "sgemm": ((241_600, 14), (48_322, 48_318, 48_320, 48_321, 48_319)),
+    "3droad_5k": ((5_000, 2), (1_000,) * 5),
+    "abalone": ((4_177, 10), (839, 1_257, 634, 754, 693)),
+    "esl": ((488, 4), (2, 12, 38, 100, 116, 135, 62, 19, 4)),
+    "swd": ((1_000, 10), (32, 352, 399, 217)),
+    "lev": ((1_000, 4), (93, 280, 403, 197, 27)),
+    "era": ((1_000, 4), (92, 142, 181, 172, 158, 118, 88, 31, 18)),
+}
+SGEMM_FORMS = ("sgemm_product_dataset.zip", "sgemm_product.csv.xz")
 RANGES = {
     "codrna": (-1868, 133),
     "ijcnn1": (-0.930435, 1),
@@ -35,12 +47,16 @@ def counts(y):
     return None if y is None else (np.sum(y == -1), np.sum(y == 1))
 
 
-@pytest.mark.parametrize("name", COUNTS)
-def test_shapes_counts_and_ranges(real_data, name):
+def opened(name):
     info = get(name)
     if any(find(info, file) is None for file in info.files):
         pytest.skip(f"{name} is not in DSGKIT_DATA")
-    dataset = load_dataset(make_spec(name=name))
+    return load_dataset(make_spec(name=name))
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_shapes_counts_and_ranges(real_data, name):
+    dataset = opened(name)
     assert (dataset.X.shape, counts(dataset.y), counts(dataset.y_test)) == COUNTS[name]
     if name in RANGES:
         extremes = dataset.minimum.min(), dataset.maximum.max()
@@ -49,3 +65,48 @@ def test_shapes_counts_and_ranges(real_data, name):
     split = semi_supervised_split(dataset, labeled=200, folds=5, seed=0)
     values = split.X_unlabeled[:]
     assert values.min() == 0 and values.max() <= 1 and values.max() > 0.999999
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_ordered_classes(real_data, name):
+    dataset = opened(name)
+    assert (dataset.X.shape, tuple(np.bincount(dataset.y)[1:])) == CLASSES[name]
+    assert all(check.ok is not False for check in commands.verify(name))
+    offset, factor = dataset.common_scaling()
+    squares = np.square(Rows(dataset.X, None, offset, factor)[:], dtype=float)
+    assert np.mean(squares.sum(axis=1)) == pytest.approx(1, rel=1e-5)
+
+
+def test_both_forms_of_sgemm_hold_the_same(real_data, tmp_path, monkeypatch):
+    shapes = set()
+    for form in SGEMM_FORMS:
+        if not (real_data / "sgemm" / form).exists():
+            pytest.skip(f"{form} is not in DSGKIT_DATA")
+        (tmp_path / form / "sgemm").mkdir(parents=True)
+        (tmp_path / form / "sgemm" / form).symlink_to(real_data / "sgemm" / form)
+        monkeypatch.setenv("DSGKIT_DATA", str(tmp_path / form))
+        dataset = opened("sgemm")
+        shapes.add((dataset.content_hash, dataset.labels.min(), dataset.labels.max()))
+    ((_, low, high),) = shapes
+    assert (low, high) == pytest.approx((13.3175, 3341.5075), rel=1e-12)
+
+
+def test_the_columns_of_abalone_are_those_of_the_file(real_data):
+    dataset = opened("abalone")
+    assert dataset.X[:, :3].sum(axis=0).tolist() == [1_307, 1_342, 1_528]  # F, I, M
+    np.testing.assert_array_equal(dataset.X[0, :5], np.float32([0, 0, 1, 0.455, 0.365]))
+    assert np.bincount(dataset.labels.astype(int))[[1, 9, 29]].tolist() == [1, 689, 1]
+
+
+@pytest.mark.parametrize(
+    "form", ["reviews_Musical_Instruments_5.json.xz", "Musical_instruments_reviews.csv.xz"]
+)
+def test_both_forms_of_reviews_hold_the_same(real_data, form):
+    path = real_data / "amazon_musical_instruments_5" / form
+    if not path.exists():
+        pytest.skip(f"{form} is not in DSGKIT_DATA")
+    spec = make_spec(path=str(path), loader="reviews", components=5)
+    dataset = load_dataset(spec)
+    assert np.bincount(dataset.y)[1:].tolist() == [217, 250, 772, 2_084, 6_938]
+    assert np.count_nonzero(~dataset.X.any(axis=1)) == 7
+    assert "5 components of TF-IDF over 20,551 terms" in dataset.describe()["features"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsgkit.data.targets import Binary
+from dsgkit.data.targets import Binary, Bins, Ordered, target_of
 
 NUMBERS = np.array([1.0, 2, 3, 1])
 TEXTS = np.array(["win", "draw", "1", "win"])
@@ -73,3 +73,107 @@ def test_the_identity_knows_no_order_and_no_spelling():
     )
     different = [Binary(), Binary((1,)), Binary((1,), (2,)), Binary((2,), (1,)), Binary((1, 2))]
     assert len({str(target.identity()) for target in different}) == len(different)
+
+
+@pytest.mark.parametrize(
+    ("target", "labels", "expected"),
+    [
+        (Ordered(), np.array([5.0, -1, 2, 5]), [3, 1, 2, 3]),
+        (Ordered((5, -1, 2, 8)), np.array([5.0, -1, 2, 5]), [1, 2, 3, 1]),
+        (Ordered(("low", "mid", "high")), np.array(["mid", "high", "low"]), [2, 3, 1]),
+        (Ordered((2, 1)), np.array(["1", "2"]), [2, 1]),
+        (Bins(2), np.array([4.0, 1, 3, 2]), [2, 1, 2, 1]),
+        (Bins(3), np.array([1.0, 1, 1, 1, 2]), [1, 1, 1, 1, 2]),
+        (Bins(5), np.array([1.0, 2, 2, 2, 2]), [1, 2, 2, 2, 2]),
+    ],
+)
+def test_ordered_classes_count_from_one(target, labels, expected):
+    assert applied(target, labels) == expected
+    assert target.apply(labels, labels).dtype == np.int16
+
+
+numbers = st.lists(st.integers(-4, 4).map(float), min_size=2, max_size=40)
+
+
+@given(labels=numbers.filter(lambda x: len(set(x)) > 1), count=st.integers(2, 12))
+def test_bins_end_at_quantiles(labels, count):
+    # by the definition: q_j is the least label that at least j / count of the rows do not exceed
+    quantiles = {
+        min(q for q in labels if sum(x <= q for x in labels) * count >= j * len(labels))
+        for j in range(1, count + 1)
+    }
+    training = np.array(labels)
+    if len(quantiles) == 1:
+        with pytest.raises(ValueError, match="one quantile of the labels alone"):
+            Bins(count).apply(training, training)
+        return
+    y = Bins(count).apply(training, training)
+    assert y.tolist() == [sum(q < x for q in quantiles) + 1 for x in labels]
+    assert set(y.tolist()) == set(range(1, len(quantiles) + 1))
+
+
+@given(st.lists(st.integers(), min_size=2, max_size=50, unique=True), st.integers(2, 9))
+def test_bins_of_different_labels_differ_by_one_row(labels, count):
+    training = np.array(labels, float)
+    if len(set(training)) < len(labels):  # integers that are the same float
+        return
+    counts = np.bincount(Bins(count).apply(training, training))[1:]
+    assert counts.max() - counts.min() <= 1
+    assert len(counts) == min(count, len(labels))
+
+
+def test_bins_hold_labels_beyond_those_of_training():
+    training = np.array([1.0, 2, 3, 4])
+    assert Bins(2).apply(np.array([-9.0, 2, 2.5, 99]), training).tolist() == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("target", "labels", "training", "text"),
+    [
+        (Ordered(), [1, 9], [1, 2], r"row 2: label 9 is of no training row \(known: 1, 2\)"),
+        (Ordered((1, 2)), [1, 2], [1, 7], "row 2: label 7 is not in the order 1, 2"),
+        (Ordered(("a", "b")), ["a"], ["b", "c"], "row 2: label c is not in the order a, b"),
+        (Ordered(), ["a"], ["a", "b"], "the labels are text, such as a; say their order by"),
+        (Ordered(), [1, 1], [1, 1], "have one label alone; ordered classes need two"),
+        (Ordered((1, 2)), [1, 1], [1, 1], "have one label alone; ordered classes need two"),
+        (Ordered(), range(40_000), range(40_000), "40,000 different labels are too many"),
+        (Bins(3), [5, 5], [5, 5], "one quantile of the labels alone; ordered classes need two"),
+        (Bins(3), ["a"], ["a", "b"], "bins need numbers as labels, not text such as a"),
+    ],
+)
+def test_labels_that_make_no_ordered_classes(target, labels, training, text):
+    kind = None if isinstance(training[0], str) else float
+    with pytest.raises(ValueError, match=text):
+        target.apply(np.array(labels, kind), np.array(training, kind))
+
+
+def test_what_became_of_the_labels_is_told():
+    assert Binary().told(TEXTS) == Binary().words
+    assert Ordered().told(NUMBERS) == "3 ordered classes: 1 (2 rows), 2 (1), 3 (1)"
+    told = Ordered(("win", 1, "lost", "draw")).told(TEXTS)
+    assert told == "3 ordered classes: win (2 rows), 1 (1), draw (1); no row has lost"
+    assert Bins(2).told(NUMBERS) == "2 bins of equal frequency: up to 1 (2 rows), above 1 (2)"
+    told = Bins(5).told(np.repeat([0.5, 2, 1234.5], 1000))
+    assert told == (
+        "3 bins of equal frequency (5 asked for, equal ones merged): "
+        "up to 0.5 (1,000 rows), up to 2 (1,000), above 2 (1,000)"
+    )
+
+
+def test_ordered_targets_have_words_and_identities():
+    assert Ordered().words == "the labels in ascending order are the classes"
+    assert Ordered(("a", 2)).words == "the classes in order are a, 2"
+    assert Bins(5).words == "5 bins of equal frequency"
+    targets = [Binary(), Ordered(), Ordered((1, 2)), Ordered((2, 1)), Bins(2), Bins(3)]
+    assert len({str(target.identity()) for target in targets}) == len(targets)
+    assert [target.kind for target in targets] == ["binary", *["ordered"] * 5]
+
+
+def test_targets_as_the_catalogue_writes_them():
+    assert target_of({"positive": [1], "negative": [2]}) == Binary((1,), (2,))
+    assert target_of({"bins": 5}) == Bins(5)
+    assert target_of({"ordered": True}) == Ordered()
+    assert target_of({"ordered": ["a", "b"]}) == Ordered(("a", "b"))
+    for wrong in ({"bins": 1}, {"bins": 5, "positive": [1]}, {"ordered": 3}, {"bin": 5}):
+        with pytest.raises(ValueError, match="validation error"):
+            target_of(wrong)

@@ -259,3 +259,65 @@ def test_sparse_rows_are_spread_in_bounded_blocks(tmp_path, monkeypatch):
     blocks = read(source, info(loader="libsvm", n_features=3))
     assert [len(X) for X, _ in blocks] == [2, 2]
     np.testing.assert_array_equal(np.vstack([X for X, _ in blocks]), np.float32(LIBSVM_X))
+
+
+CATEGORIES = b"b,1.5,x,7\na,2,y,8\n c ,3,x,7\n"
+CATEGORIES_X = [[0, 1, 0, 1.5, 1, 0], [1, 0, 0, 2, 0, 1], [0, 0, 1, 3, 1, 0]]
+
+
+@pytest.mark.parametrize("categorical", [[0, 2], [2, 0], [-2, -4]])
+def test_a_category_makes_a_column_in_its_place(tmp_path, categorical):
+    dataset = load(tmp_path, CATEGORIES, "delimited", categorical=categorical)
+    check(dataset, CATEGORIES_X, [-1, 1, -1])
+    made = "one-hot column 1 (a, b, c), column 3 (x, y)"
+    assert sorted(dataset.describe()["features"]) == sorted(made)
+
+
+@pytest.mark.parametrize("n_bytes", [3, 1000])
+def test_categories_are_those_of_all_files(tmp_path, monkeypatch, n_bytes):
+    monkeypatch.setattr(lines, "CHUNK_BYTES", n_bytes)
+    (tmp_path / "test").write_bytes(b"h,k\nA,0\nd,1\n")
+    options = {"header": True, "categorical": [0], "test_path": str(tmp_path / "test")}
+    dataset = load(tmp_path, b"h,k\nb,0\nA,1\n", "delimited", **options)
+    check(dataset, [[0, 1, 0], [1, 0, 0]], [-1, 1])
+    np.testing.assert_array_equal(dataset.X_test, [[1, 0, 0], [0, 0, 1]])
+
+
+def test_a_label_may_be_text_beside_categories(tmp_path):
+    content = b"yes u 1\nno v 2\n"
+    dataset = load(
+        tmp_path, content, "delimited", categorical=[1], label_column=0, positive=["yes"]
+    )
+    check(dataset, [[1, 0, 1], [0, 1, 2]], [1, -1])
+
+
+@pytest.mark.parametrize("columns", [[1, -1], [-1, 1], [3, 1]])
+def test_a_label_may_be_the_mean_of_columns(tmp_path, columns):
+    content = b"a,b,c,d\n5,1.5,6,2.5\n7,10,8,-20\n"
+    dataset = load(tmp_path, content, "delimited", header=True, label_columns=columns)
+    np.testing.assert_array_equal(dataset.X, [[5, 6], [7, 8]])
+    assert dataset.labels.tolist() == [2, -5]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "text"),
+    [
+        (b"a,1,0\n,2,1\n", {"categorical": [0]}, ":2: column 1: empty field"),
+        (b"a,1,0\nb,1\n", {"categorical": [0]}, ":2: 2 columns instead of 3"),
+        (b"a,1,0\nb,x,1\n", {"categorical": [0]}, ":2: column 2: 'x' is not a number"),
+        (b"a,1,0\n", {"categorical": [3]}, "categorical 3 of a file with 3 columns"),
+        (b"a,1,0\n", {"categorical": [0, -3]}, "categorical names one of the 3 columns twice"),
+        (b"a,1,0\n", {"categorical": [2]}, "column 3 is of the label, not categorical"),
+        (b"a,1,0\n", {"label_columns": [2, -1]}, "label_column names one of the 3 columns twice"),
+        (b"1,1,0\n", {"label_columns": [-4]}, "label_column -4 of a file with 3 columns"),
+        (
+            b"1,a,b\n",
+            {"label_columns": [1, 2], "positive": ["a"]},
+            "labels that are text have no mean; take one column",
+        ),
+    ],
+)
+def test_columns_that_cannot_be_used(tmp_path, content, options, text):
+    with pytest.raises(DataError) as caught:
+        load(tmp_path, content, "delimited", **options)
+    assert text in str(caught.value) and "\n" not in str(caught.value)

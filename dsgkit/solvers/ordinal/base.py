@@ -38,7 +38,8 @@ class OrdinalEstimator(SemiSupervisedEstimator):
 
     A subclass implements ``_fit(X, codes, X_unlabeled)``, codes being positions in ``classes_``, of
     which some may not occur; and ``_values(X)``, of shape (n,), or (n, n_cuts) if it has a function
-    for every cut (``per_cut``).
+    for every cut (``per_cut``). One that places thresholds by itself also sets ``own_thresholds_``,
+    and has the word "own" among those of its ``thresholds``.
 
     Attributes
     ----------
@@ -55,6 +56,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     thresholds: Literal["logistic", "absolute", "share", "hinge"]
 
     thresholds_: Array
+    own_thresholds_: Array
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the function and the thresholds.
@@ -89,8 +91,11 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         ``logistic`` and ``absolute`` are fitted on out-of-fold values, as those of training rows
         are too good. Every fold's values count from their mean on unlabelled rows, because the
         origin of a ranking is arbitrary. If a fold would leave one class only, they are fitted on
-        the values of the training rows.
+        the values of the training rows. ``own`` are those that a subclass fits with its function.
         """
+        if self.thresholds == "own":
+            self.thresholds_ = self.own_thresholds_
+            return self
         X, codes, X_unlabeled = clone(self)._inputs(X, y, X_unlabeled)
         n_classes = len(self.classes_)
         above = rules.above_cuts(codes, n_classes)
@@ -99,13 +104,14 @@ class OrdinalEstimator(SemiSupervisedEstimator):
             below = 1 - above.mean(axis=0)
             self.thresholds_ = self._placed(rules.share, reference, below)
             return self
-        values = self._values(X[:])
-        if self.thresholds != "hinge":
-            folds = stratified_folds(codes, min(THRESHOLD_FOLDS, len(codes)), 0)
-            if all(len(np.unique(np.delete(codes, fold))) > 1 for fold in folds):
-                reference = _spaced(X_unlabeled, REFERENCE_ROWS)
-                origin = self._values(reference).mean(axis=0)
-                values = origin + self._out_of_fold(X, codes, X_unlabeled, folds, reference)
+        folds = stratified_folds(codes, min(THRESHOLD_FOLDS, len(codes)), 0)
+        trainable = all(len(np.unique(np.delete(codes, fold))) > 1 for fold in folds)
+        if self.thresholds == "hinge" or not trainable:
+            values = self._values(X[:])
+        else:
+            reference = _spaced(X_unlabeled, REFERENCE_ROWS)
+            origin = self._values(reference).mean(axis=0)
+            values = origin + self._out_of_fold(X, codes, X_unlabeled, folds, reference)
         self.thresholds_ = self._placed(rules.SUPERVISED[self.thresholds], values, above)
         return self
 
@@ -171,19 +177,24 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         Raises
         ------
         DataError
-            For a label that the model does not know, and for weights.
+            For a label that the model does not know, for rows of one class, and for weights.
         """
         if sample_weight is not None:
             raise DataError("score knows no sample_weight")
         X, y, _ = self._judged(X, y, None)
         codes = np.searchsorted(self.classes_, y)
         aucs = cut_aucs(codes, self.decision_function(X), len(self.classes_))
-        return float(np.mean([auc for auc in aucs if auc is not None]))
+        known = [auc for auc in aucs if auc is not None]
+        if not known:
+            raise DataError("score needs labels of at least two classes")
+        return float(np.mean(known))
 
     def fit_points(  # type: ignore[override]  # of its arrays by name
         self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
     ) -> Any:
         """Fit the functions of many settings, without thresholds.
+
+        With folds, unlabelled rows come as ``X_unlabeled``; without any, the labelled rows serve.
 
         Returns
         -------
@@ -199,11 +210,29 @@ class OrdinalEstimator(SemiSupervisedEstimator):
             )
         first = clone(self)
         X, codes, X_unlabeled = first._inputs(X, y, X_unlabeled)
-        columns = (len(first.classes_) - 1,) if self.per_cut else ()
+        if len(codes) != len(y):
+            raise DataError("for folds of the labelled rows, pass the others as X_unlabeled")
+        if any(len(np.unique(codes[training_rows(fold, len(codes))])) < 2 for fold in folds):
+            raise DataError("labels must hold at least two classes outside of every fold")
+        for point in points:
+            clone(self).set_params(**point)._check_params()
+        return self._fold_values(points, folds, X, codes, X_unlabeled, first.classes_)
+
+    def _fold_values(
+        self,
+        points: Points,
+        folds: Folds,
+        X: Any,
+        codes: Codes,
+        X_unlabeled: Any,
+        classes: NDArray[Any],
+    ) -> Array:
+        """Return out-of-fold values of checked points, as `fit_points` does."""
+        columns = (len(classes) - 1,) if self.per_cut else ()
         values = np.full((len(points), len(codes), *columns), np.nan)
         for held_out in folds:
             for g, point in enumerate(points):
-                model = self._fitted_to(point, X, codes, X_unlabeled, held_out, first.classes_)
+                model = self._fitted_to(point, X, codes, X_unlabeled, held_out, classes)
                 if model is not None:
                     values[g, held_out] = model._values(X[held_out])
         return values
@@ -228,7 +257,6 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     ) -> Self | None:
         """Return the function of a setting trained without a fold; None if it has no solution."""
         model = clone(self).set_params(**point)
-        model._check_params()
         model.classes_ = classes
         model.n_features_in_ = X.shape[1]
         rows = training_rows(held_out, len(codes))
@@ -239,6 +267,24 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         except FitError:
             return None
         return model
+
+    def _for_cuts(self, name: str, n_cuts: int) -> tuple[Any, ...]:
+        """Return the value of a parameter for every cut: its own, or the one of all.
+
+        Raises
+        ------
+        DataError
+            If it is another number of values than there are cuts.
+        """
+        value = getattr(self, name)
+        if not isinstance(value, list | tuple | np.ndarray):
+            return (value,) * n_cuts
+        if len(value) != n_cuts:
+            raise DataError(
+                f"{name} must be one number, or one for each of the {n_cuts} cuts between the "
+                f"{n_cuts + 1} classes, got {len(value)}"
+            )
+        return tuple(value)
 
     def _coded(self, labels: NDArray[Any], hint: str) -> tuple[NDArray[Any], Codes]:
         classes, codes = np.unique(labels, return_inverse=True)

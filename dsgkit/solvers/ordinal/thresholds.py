@@ -127,9 +127,12 @@ def share(values: Array, shares: Array) -> Array:
     values : ndarray of shape (n,)
         Of rows without labels.
     shares : ndarray of shape (n_cuts,)
-        Ascending, such as those of the labelled rows.
+        Ascending, such as those of the labelled rows. Of so many rows as come nearest, the highest
+        and the next one above have the threshold in their middle.
     """
-    return np.quantile(values, shares)
+    ordered = np.concatenate([[-np.inf], np.sort(values), [np.inf]])
+    n_below = np.rint(shares * len(values)).astype(int)
+    return (ordered[n_below] + ordered[n_below + 1]) / 2
 
 
 SUPERVISED: dict[str, Callable[[Array, Above], Array]] = {

@@ -1,0 +1,51 @@
+"""The median class for every row: what anything learnt must be better than."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.solvers.ordinal.thresholds import above_cuts
+
+
+class ConstantMedian(OrdinalEstimator):
+    """The constant with the least absolute error on the labelled rows: their median class.
+
+    All values are 0, an AUC of 1/2. Of two medians the lower one is taken.
+
+    Parameters
+    ----------
+    unlabeled_label : int, float or str
+        What ``y`` says of unlabelled rows where they come with the labelled ones.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels in ascending order.
+    thresholds_ : ndarray of shape (n_classes - 1,)
+        Minus infinity up to the median class, infinity from there.
+
+    Examples
+    --------
+    >>> from dsgkit.solvers.ordinal.constant_median import ConstantMedian
+    >>> ConstantMedian().fit([[0], [1], [2], [3], [4]], [1, 1, 3, 5, 5]).predict([[0], [9]])
+    array([3, 3])
+    """
+
+    version: ClassVar[int] = 1
+    _solution: ClassVar[str] = "own_thresholds_"
+
+    thresholds: ClassVar[str] = "own"  # type: ignore[assignment,misc]
+
+    def __init__(self, *, unlabeled_label: int | float | str = -1) -> None:
+        self.unlabeled_label = unlabeled_label
+
+    def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
+        share = above_cuts(codes, len(self.classes_)).mean(axis=0)
+        self.own_thresholds_ = np.where(share > 0.5, -np.inf, np.inf)
+
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        return np.zeros(len(X))

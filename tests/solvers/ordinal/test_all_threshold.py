@@ -1,0 +1,90 @@
+"""All-threshold logistic regression: its formula, its optimality, its own thresholds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dsgkit.solvers.ordinal.all_threshold import AllThresholdLogistic
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from tests.solvers.brute_force import folds_of, kernel
+from tests.solvers.ordinal.problems import ordinal_problem
+
+
+def objective(coef, thresholds, gram, codes, lam):
+    """As mord.LogisticAT writes it: row by row, cut by cut."""
+    f = gram @ coef
+    total = 0.0
+    for value, code in zip(f, codes, strict=True):
+        for j, b in enumerate(thresholds):
+            z = 1 if code > j else -1
+            total += np.log1p(np.exp(-z * (value - b)))
+    return total / len(codes) + lam / 2 * coef @ gram @ coef
+
+
+@pytest.mark.parametrize(("lam", "sigma"), [(0.1, 2.0), (2.0**-18, 0.3)])
+def test_no_direction_decreases_the_objective(lam, sigma):
+    X, codes, _, _ = ordinal_problem()
+    model = AllThresholdLogistic(lam, sigma).fit(X, codes)
+    gram = kernel(X, X, sigma)
+    solution = np.append(model.coef_, model.thresholds_)
+
+    def value(x):
+        return objective(x[:40], x[40:], gram, codes, lam)
+
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        direction = rng.normal(size=43)
+        direction[:40] /= np.sqrt(direction[:40] @ gram @ direction[:40])
+        step = 1e-3 * direction
+        slope = (value(solution + step) - value(solution - step)) / 2e-3
+        assert abs(slope) < 1e-5
+        assert value(solution + step) > value(solution)
+
+
+@pytest.mark.filterwarnings("ignore:Desired error:RuntimeWarning")
+def test_another_optimiser_finds_the_same_model():
+    X, codes, U, _ = ordinal_problem(20, 10)
+    gram = kernel(X, X, 2.0)
+
+    def value(x):
+        return objective(x[:20], x[20:], gram, codes, 0.05)
+
+    x = minimize(value, np.append(np.zeros(20), [-1.0, 0.0, 1.0]), tol=1e-9).x
+    model = AllThresholdLogistic(0.05, 2.0).fit(X, codes, U)
+    np.testing.assert_allclose(model.own_thresholds_, x[20:], atol=1e-3)
+    expected = kernel(U, X, 2.0) @ x[:20]
+    np.testing.assert_allclose(model.decision_function(U), expected, atol=1e-3)
+
+
+def test_the_grid_equals_fit_by_fit():
+    X, codes, U, _ = ordinal_problem()
+    points = [{"lam": lam, "sigma": s} for lam in (2.0**-14, 1.0, 2.0**-6) for s in (4.0, 0.5)]
+    training = (folds_of(40, 4), X, codes, U, np.arange(4))
+    got = AllThresholdLogistic()._fold_values(points, *training)
+    expected = OrdinalEstimator._fold_values(AllThresholdLogistic(), points, *training)
+    np.testing.assert_allclose(got, expected, atol=1e-4)
+
+
+def test_its_own_thresholds_or_those_of_a_rule():
+    X, codes, U, codes_u = ordinal_problem(100, 200)
+    own = AllThresholdLogistic().fit(X, codes, U)
+    np.testing.assert_array_equal(own.thresholds_, own.own_thresholds_)
+    common = AllThresholdLogistic(thresholds="logistic").fit(X, codes, U)
+    np.testing.assert_array_equal(common.decision_function(U), own.decision_function(U))
+    assert (common.thresholds_ != own.thresholds_).all()
+    for model in (own, common):
+        assert np.mean(abs(model.predict(U) - codes_u)) < 0.6
+
+
+def test_classes_without_rows_are_never_predicted():
+    X, codes, U, _ = ordinal_problem(n_classes=5)
+    for missing in range(5):
+        rows = codes != missing
+        model = AllThresholdLogistic()
+        model.classes_ = np.arange(5)
+        model._fit(X[rows], codes[rows], U)
+        b = np.concatenate([[-np.inf], model.own_thresholds_, [np.inf]])
+        assert b[missing] == pytest.approx(b[missing + 1], abs=1e-4)
+        assert (b[:-1] <= b[1:]).all() and np.isfinite(b).sum() >= 3

@@ -1,0 +1,186 @@
+"""What all ordinal estimators get from their base."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from dsgkit.errors import DataError, FitError
+from dsgkit.random.folds import stratified_folds
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.solvers.ordinal.kernel_ridge import KernelRidgeOrdinal
+from dsgkit.solvers.ordinal.m_samult import MSAMULT
+from dsgkit.solvers.ordinal.thresholds import above_cuts, logistic
+from tests.solvers.brute_force import folds_of
+from tests.solvers.ordinal.problems import ordinal_problem
+
+
+class Shifted(OrdinalEstimator):
+    """The first input, at a scale and an origin that differ from one set of rows to the other."""
+
+    _solution = "offset_"
+
+    def __init__(self, thresholds="logistic", fails=False, unlabeled_label=-1):
+        self.thresholds = thresholds
+        self.fails = fails
+        self.unlabeled_label = unlabeled_label
+
+    def _fit(self, X, codes, X_unlabeled):
+        if self.fails:
+            raise FitError("as asked for")
+        self.offset_ = 1000 * np.sin(1e4 * X.sum())
+
+    def _values(self, X):
+        return X[:, 0] + self.offset_
+
+
+class PerCut(Shifted):
+    per_cut = True
+
+    def _values(self, X):
+        return super()._values(X)[:, None] * [1.0, 2.0, -3.0]
+
+
+def staircase(n=80):
+    """Rows whose first input tells their class exactly."""
+    X = np.random.default_rng(0).random((n, 2))
+    X[:, 0] += np.arange(n) % 4
+    return X, np.arange(n) % 4
+
+
+@pytest.mark.parametrize("rule", ["logistic", "absolute", "share"])
+def test_folds_with_other_origins_get_sensible_thresholds(rule):
+    X, codes = staircase()
+    model = Shifted(rule).fit(X[:40], codes[:40], X)
+    assert np.mean(model.predict(X) == codes) > 0.9
+
+
+def test_hinge_is_placed_on_the_training_rows():
+    X, codes = staircase()
+    model = Shifted("hinge").fit(X, codes)
+    ends = model.decision_function(np.array([[0.0, 0], [4.0, 0]]))
+    assert (ends[0] < model.thresholds_).all() and (model.thresholds_ < ends[1]).all()
+
+
+def test_a_fit_is_its_function_and_then_its_thresholds():
+    X, codes, U, _ = ordinal_problem()
+    model = KernelRidgeOrdinal().fit(X, codes, U)
+    steps = KernelRidgeOrdinal().fit_function(X, codes, U)
+    assert not hasattr(steps, "thresholds_")
+    np.testing.assert_array_equal(steps.decision_function(U), model.decision_function(U))
+    np.testing.assert_array_equal(steps.fit_thresholds(X, codes, U).predict(U), model.predict(U))
+    np.testing.assert_array_equal(model.classify(model.decision_function(U)), model.predict(U))
+
+
+def test_thresholds_are_those_of_held_out_values():
+    """Spelled out with fits of their own, of every fold."""
+    X, codes, U, _ = ordinal_problem()
+    model = KernelRidgeOrdinal(lam=1e-5, sigma=3.0).fit(X, codes, U)
+    values = np.empty(len(X))
+    for fold in stratified_folds(codes, 5, 0):
+        rest = np.setdiff1d(np.arange(len(X)), fold)
+        part = clone(model).fit_function(X[rest], codes[rest], U)
+        values[fold] = part.decision_function(X[fold]) - part.decision_function(U).mean()
+    values += model.decision_function(U).mean()
+    np.testing.assert_allclose(model.thresholds_, logistic(values, above_cuts(codes, 4)))
+
+
+def test_each_function_of_a_cut_has_a_threshold_of_its_own():
+    X, codes = staircase()
+    model = PerCut("absolute").fit(X, codes)
+    values = model.decision_function(X)
+    assert values.shape == (80, 3)
+    # the last function is upside down: no threshold is better than none
+    assert np.isinf(model.thresholds_[2]) and np.isfinite(model.thresholds_[:2]).all()
+    expected = (values > model.thresholds_).sum(axis=1)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    assert model.score(X, codes) == pytest.approx((1 + 1 + 0) / 3)
+
+
+@pytest.mark.parametrize(
+    "labels", [(-7, -3, 0, 2), ("a", "b", "c", "d"), (1.0, 2.0, 4.0, 8.0), (False, True)]
+)
+def test_labels_of_any_kind_are_taken_in_their_order(labels):
+    X, codes, U, codes_u = ordinal_problem(n_classes=len(labels))
+    named, named_u = np.array(labels)[codes], np.array(labels)[codes_u]
+    mark = "?" if isinstance(labels[0], str) else -1
+    plain = KernelRidgeOrdinal().fit(X, codes, U)
+    model = KernelRidgeOrdinal(unlabeled_label=mark).fit(X, named, U)
+    assert model.classes_.tolist() == list(labels)
+    np.testing.assert_array_equal(model.predict(U), np.array(labels)[plain.predict(U)])
+    assert model.score(U, named_u) == plain.score(U, codes_u) > 0.8
+    kind = named.dtype if mark == "?" else float
+    hidden = np.append(named.astype(kind), np.full(len(U), mark, kind))
+    together = KernelRidgeOrdinal(unlabeled_label=mark).fit(np.vstack([X, U]), hidden)
+    np.testing.assert_array_equal(together.decision_function(U), plain.decision_function(U))
+
+
+def test_two_classes_are_one_column_of_values():
+    X, codes, U, codes_u = ordinal_problem(n_classes=2)
+    model = MSAMULT().fit(X, codes, U)
+    assert model.decision_function(U).shape == (50,)
+    assert set(model.predict(U)) == {0, 1}
+    assert model.score(U, codes_u) > 0.8
+
+
+def test_a_class_may_be_missing_outside_of_a_fold():
+    X, codes, U, _ = ordinal_problem()
+    alone = np.r_[np.flatnonzero(codes == 3)[:1], np.flatnonzero(codes < 3)]
+    for model in (KernelRidgeOrdinal(), MSAMULT()):
+        model.fit(X[alone], codes[alone], U)
+        assert model.classes_.tolist() == [0, 1, 2, 3]
+        assert not np.isnan(model.thresholds_).any()
+        folds = [np.arange(1), *np.array_split(np.arange(1, len(alone)), 2)]
+        values = model.fit_points([{}], folds=folds, X=X[alone], y=codes[alone], X_unlabeled=U)
+        assert np.isfinite(values).all()
+
+
+def test_a_single_row_of_a_class_leaves_the_values_of_training():
+    X, codes, _, _ = ordinal_problem(n_classes=2)
+    rows = np.r_[np.flatnonzero(codes == 1)[:1], np.flatnonzero(codes == 0)[:5]]
+    model = KernelRidgeOrdinal().fit(X[rows], codes[rows])
+    assert np.isfinite(model.thresholds_).all()
+
+
+def test_points_without_a_solution_have_no_values():
+    X, codes, U, _ = ordinal_problem()
+    training = {"X": X, "y": codes, "X_unlabeled": U}
+    points = [{"fails": True}, {}]
+    values = Shifted().fit_points(points, folds=folds_of(len(X), 3), **training)
+    assert np.isnan(values[0]).all() and np.isfinite(values[1]).all()
+    values = Shifted().fit_points(points, **training).decision_function(U)
+    assert np.isnan(values[:, 0]).all() and np.isfinite(values[:, 1]).all()
+    with pytest.raises(FitError, match="as asked for"):
+        Shifted(fails=True).fit(**training)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"folds": [np.arange(100)]}, "a fold must be an array of held-out positions in 0..39"),
+        ({"folds": [np.arange(39)]}, "at least two classes outside of every fold"),
+        ({"points": [{"lam": 0}]}, "lam must be a number > 0"),
+        ({"X_unlabeled": None, "y": -np.ones(40)}, "at least two classes"),
+        ({"X_unlabeled": None, "y": np.arange(40) % 4 - 1}, "pass the others as X_unlabeled"),
+    ],
+)
+def test_searches_that_cannot_be_are_refused(change, text):
+    X, codes, U, _ = ordinal_problem()
+    training = {"folds": folds_of(40, 4), "X": X, "y": codes, "X_unlabeled": U}
+    points = change.pop("points", [{}])
+    with pytest.raises(DataError, match=text):
+        KernelRidgeOrdinal().fit_points(points, **{**training, **change})
+
+
+def test_scores_of_what_cannot_be_ranked_are_refused():
+    X, codes, U, _ = ordinal_problem()
+    model = KernelRidgeOrdinal().fit(X, codes, U)
+    hidden = np.where(np.arange(40) % 3, codes, -1)
+    assert model.score(X, hidden) == model.score(X[hidden >= 0], codes[hidden >= 0])
+    with pytest.raises(DataError, match=r"does not know the labels \[9\]"):
+        model.score(X, np.full(40, 9))
+    with pytest.raises(DataError, match="at least two classes"):
+        model.score(X, np.full(40, 2))
+    with pytest.raises(DataError, match="no sample_weight"):
+        model.score(X, codes, np.ones(40))

@@ -1,0 +1,60 @@
+"""Kernel ridge on the numbers of the classes against scikit-learn's."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+
+from dsgkit.errors import MemoryLimitError
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.solvers.ordinal.kernel_ridge import KernelRidgeOrdinal
+from tests.solvers.brute_force import folds_of
+from tests.solvers.ordinal.problems import ordinal_problem
+
+
+@pytest.mark.parametrize(("lam", "sigma"), [(0.1, 1.0), (2.0**-18, 0.3), (8.0, 8.0)])
+def test_values_are_those_of_scikit_learn(lam, sigma):
+    X, codes, U, _ = ordinal_problem()
+    numbers = codes + 1.0
+    oracle = KernelRidge(alpha=len(X) * lam, kernel="rbf", gamma=sigma)
+    expected = numbers.mean() + oracle.fit(X, numbers - numbers.mean()).predict(U)
+    model = KernelRidgeOrdinal(lam, sigma).fit(X, codes * 10, U)
+    np.testing.assert_allclose(model.decision_function(U), expected, atol=1e-8)
+
+
+def test_the_grid_equals_fit_by_fit():
+    X, codes, U, _ = ordinal_problem()
+    points = [{"lam": lam, "sigma": sigma} for lam in (1e-4, 1.0, 0.1) for sigma in (4.0, 0.5)]
+    training = (folds_of(40, 4), X, codes, U, np.arange(4))
+    got = KernelRidgeOrdinal()._fold_values(points, *training)
+    expected = OrdinalEstimator._fold_values(KernelRidgeOrdinal(), points, *training)
+    np.testing.assert_allclose(got, expected, atol=1e-8)
+
+
+def test_unlabelled_rows_do_not_count_for_the_function():
+    X, codes, U, _ = ordinal_problem()
+    one, other = (KernelRidgeOrdinal().fit(X, codes, rows) for rows in (U, U[:3] + 5))
+    np.testing.assert_array_equal(one.decision_function(U), other.decision_function(U))
+
+
+def test_equal_rows_have_a_solution():
+    X, codes, U, _ = ordinal_problem()
+    model = KernelRidgeOrdinal(lam=1e-12).fit(np.ones_like(X), codes, U)
+    np.testing.assert_allclose(model.decision_function(np.ones((2, 3))), codes.mean() + 1)
+
+
+def test_memory_is_as_predicted():
+    X, codes, U, _ = ordinal_problem(400, 10)
+    model = KernelRidgeOrdinal()
+    model.fit_function(X, codes, U)
+    tracemalloc.start()
+    model.fit_function(X, codes, U)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    needed = model.cost(3, n_labeled=400, n_unlabeled=10, n_cuts=3).memory
+    assert needed == pytest.approx(peak, rel=0.3)
+    with pytest.raises(MemoryLimitError):
+        KernelRidgeOrdinal(max_memory=1e-4).fit(X, codes, U)

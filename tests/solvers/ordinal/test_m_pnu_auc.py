@@ -1,0 +1,82 @@
+"""M-PNU-AUC against the binary models that it is made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dsgkit.errors import DataError, IndefiniteError
+from dsgkit.solvers.auc.pnu_auc import PNUAUC
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.solvers.ordinal.m_pnu_auc import MPNUAUC
+from tests.solvers.brute_force import folds_of
+from tests.solvers.ordinal.problems import ordinal_problem
+
+ETA = (-0.5, 0.25, 0.5)
+INDEFINITE = {"lam": 1e-6, "sigma": 4.0, "eta": (0.0, 0.0, -1.0), "prior": 0.1}
+
+
+@pytest.mark.parametrize("prior", [None, 0.4, (0.7, 0.5, 0.2)])
+def test_every_cut_has_the_binary_model_of_its_sides_and_its_prior(prior):
+    X, codes, U, _ = ordinal_problem()
+    model = MPNUAUC(0.1, 2.0, ETA, prior=prior, n_centers=30, random_state=7).fit(X, codes, U)
+    got = model.decision_function(U)
+    for j, eta in enumerate(ETA):
+        y = (codes > j).astype(int)
+        own = np.mean(y) if prior is None else np.broadcast_to(prior, 3)[j]
+        binary = PNUAUC(0.1, 2.0, eta, prior=float(own), n_centers=30, random_state=7).fit(X, y, U)
+        np.testing.assert_allclose(got[:, j], binary.decision_function(U), rtol=1e-12, atol=1e-12)
+        assert model.models_[j].prior_ == pytest.approx(own)
+
+
+def test_the_grid_equals_fit_by_fit(monkeypatch):
+    # of all rows in either, so that the folds' centres are those of the grid
+    monkeypatch.setattr(
+        PNUAUC, "_draw_centers", lambda self, X, X_unlabeled: np.asarray(X_unlabeled[:20], float)
+    )
+    X, codes, U, _ = ordinal_problem()
+    points = [
+        {"lam": lam, "sigma": sigma, "eta": eta, "prior": (0.75, 0.5, 0.25)}
+        for lam in (0.1, 1.0)
+        for sigma in (0.5, 4.0)
+        for eta in (0.0, ETA)
+    ]
+    training = (folds_of(40, 4), X, codes, U, np.arange(4))
+    got = MPNUAUC()._fold_values(points, *training)
+    expected = OrdinalEstimator._fold_values(MPNUAUC(), points, *training)
+    assert got.shape == (len(points), 40, 3) and np.isfinite(got).all()
+    np.testing.assert_allclose(got, expected, atol=1e-7)
+
+
+def test_without_a_minimum_of_one_cut_there_is_no_solution():
+    X, codes, U, _ = ordinal_problem()
+    with pytest.raises(IndefiniteError):
+        MPNUAUC(**INDEFINITE).fit(X, codes, U)
+    values = MPNUAUC().fit_points(
+        [INDEFINITE, {}], folds=folds_of(40, 4), X=X, y=codes, X_unlabeled=U
+    )
+    assert np.isnan(values[0]).all() and np.isfinite(values[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"prior": (0.5, 0.5)}, "prior must be one number, or one for each of the 3 cuts"),
+        ({"prior": (0.5, 0.5, 1.0)}, "prior must be a number strictly between 0 and 1"),
+        ({"prior": "penl1"}, "prior must be a number strictly between 0 and 1 .* or null"),
+        ({"eta": (0.0, 0.0, -1.5)}, "eta must be a number between -1 and 1"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(params, text):
+    X, codes, U, _ = ordinal_problem()
+    with pytest.raises(DataError, match=text):
+        MPNUAUC(**params).fit(X, codes, U)
+    with pytest.raises(DataError, match=text):
+        MPNUAUC().fit_points([params], folds=folds_of(40, 2), X=X, y=codes, X_unlabeled=U)
+
+
+def test_a_fit_costs_what_its_binary_models_do():
+    counts = {"n_labeled": 100, "n_unlabeled": 900}
+    cost = MPNUAUC().cost(5, n_cuts=4, **counts)
+    binary = PNUAUC(prior=0.5).cost(5, **counts)
+    assert cost.flops == 4 * binary.flops and cost.flops_per_row == 4 * binary.flops_per_row

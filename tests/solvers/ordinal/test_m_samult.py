@@ -1,0 +1,101 @@
+"""M-SAMULT against the binary models that it is made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.solvers.ordinal.m_samult import MSAMULT
+from tests.solvers.brute_force import folds_of
+from tests.solvers.ordinal.problems import ordinal_problem
+
+
+@pytest.mark.parametrize("gamma", [0.4, (0.0, 0.3, 1.0)])
+def test_every_cut_has_the_binary_model_of_its_sides(gamma):
+    X, codes, U, _ = ordinal_problem()
+    got = MSAMULT(0.1, 2.0, gamma).fit(X, codes + 1, U).decision_function(U)
+    gammas = gamma if isinstance(gamma, tuple) else (gamma,) * 3
+    for j, own in enumerate(gammas):
+        y = np.where(codes + 1 > j + 1, "above", "below")[:, None].ravel()
+        y = np.where(y == "above", 1, -1)
+        binary = SAMULT(0.1, 2.0, own).fit(X, y, U)
+        np.testing.assert_allclose(got[:, j], binary.decision_function(U), rtol=1e-12, atol=1e-12)
+
+
+def test_the_grid_equals_fit_by_fit():
+    X, codes, U, _ = ordinal_problem()
+    points = [
+        {"lam": lam, "sigma": sigma, "gamma": gamma}
+        for lam in (2.0**-8, 1.0)
+        for sigma in (0.5, 4.0)
+        for gamma in (0.0, 0.6, (0.1, 0.6, 1.0))
+    ]
+    training = (folds_of(40, 4), X, codes, U, np.arange(4))
+    got = MSAMULT()._fold_values(points, *training)
+    assert got.shape == (len(points), 40, 3)
+    expected = OrdinalEstimator._fold_values(MSAMULT(), points, *training)
+    np.testing.assert_allclose(got, expected, atol=1e-7)
+
+
+def test_equal_settings_of_a_cut_are_solved_once(monkeypatch):
+    """As in a search of one cut's gamma at a time."""
+    solved = []
+
+    def counted(self, points, **training):
+        solved.append(len(points))
+        return original(self, points, **training)
+
+    original = SAMULT.fit_points
+    monkeypatch.setattr(SAMULT, "fit_points", counted)
+    X, codes, U, _ = ordinal_problem()
+    points = [{"gamma": (0.5, own, 0.25)} for own in (0.0, 0.5, 1.0)]
+    values = MSAMULT().fit_points(points, folds=folds_of(40, 2), X=X, y=codes, X_unlabeled=U)
+    assert solved == [1, 3, 1]
+    assert (values[0, :, [0, 2]] == values[2, :, [0, 2]]).all()
+    assert (values[0, :, 1] != values[2, :, 1]).all()
+
+
+def test_a_cut_without_rows_on_a_side_takes_the_nearest_model():
+    X, codes, U, _ = ordinal_problem()
+    rows = np.r_[np.flatnonzero(codes == 0)[:1], np.flatnonzero((codes == 1) | (codes == 2))]
+    X, codes = np.vstack([X[rows], X[:1]]), np.append(codes[rows], 3)
+    folds = [np.array([0, 1, len(X) - 1]), np.arange(2, 12)]  # the first leaves classes 1 and 2
+    values = MSAMULT().fit_points([{}], folds=folds, X=X, y=codes, X_unlabeled=U)[0]
+    assert (values[folds[0]] == values[folds[0]][:, [1]]).all()
+    assert (values[folds[1]][:, 0] != values[folds[1]][:, 1]).all()
+    rest = np.setdiff1d(np.arange(len(X)), folds[0])
+    binary = SAMULT().fit(X[rest], (codes[rest] > 1).astype(int), U)
+    np.testing.assert_allclose(values[folds[0], 1], binary.decision_function(X[folds[0]]))
+
+
+def test_each_cut_needs_a_gamma():
+    X, codes, U, _ = ordinal_problem()
+    with pytest.raises(DataError, match="gamma must be one number, or one for each of the 3 cuts"):
+        MSAMULT(gamma=(0.1, 0.2)).fit(X, codes, U)
+    with pytest.raises(DataError, match="gamma must be a number between 0 and 1"):
+        MSAMULT(gamma=(0.1, 0.2, 1.2)).fit(X, codes, U)
+
+
+def test_a_fit_costs_what_its_binary_models_do():
+    one, three = SAMULT(), MSAMULT(gamma=(0.5, 0.5, 1.0))
+    counts = {"n_labeled": 100, "n_unlabeled": 900}
+    cost, binary = three.cost(5, n_cuts=3, **counts), one.cost(5, **counts)
+    supervised = SAMULT(gamma=1.0).cost(5, **counts)
+    assert cost.flops == 2 * binary.flops + supervised.flops
+    assert cost.flops_per_row == 2 * binary.flops_per_row + supervised.flops_per_row
+    assert binary.memory < cost.memory < 1.1 * binary.memory
+    X, codes, U, _ = ordinal_problem()
+    tight = MSAMULT(max_memory=1e-6)
+    with pytest.raises(MemoryLimitError):
+        tight.fit(X, codes, U)
+    with pytest.raises(MemoryLimitError):
+        tight.fit_points([{}], folds=folds_of(40, 2), X=X, y=codes, X_unlabeled=U)
+
+
+def test_a_cut_without_a_solution_is_a_failed_fit():
+    X, codes, U, _ = ordinal_problem()
+    with pytest.raises(FitError, match="take a larger lam"):
+        MSAMULT(lam=1e-30).fit(np.vstack([X, X]), np.append(codes, codes), U)

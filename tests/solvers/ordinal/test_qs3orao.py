@@ -1,0 +1,245 @@
+"""QS3ORAO against its authors' loop, its exact minimiser, and the binary method."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.preprocessing import minmax_scale
+
+from dsgkit import QSGS2AUC, load_model
+from dsgkit.errors import DataError, DivergedError
+from dsgkit.random.draws import draw_in_passes, draw_with_replacement
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.solvers.ordinal.qs3orao import QS3ORAO
+from dsgkit.tasks.metrics import cut_aucs
+from tests.engine.reference import decreasing, features, predict
+from tests.solvers.brute_force import folds_of, kernel
+
+SIZES = {"batch_size": 8, "n_features": 4, "n_iterations": 20, "random_state": 3}
+
+
+def small(**params):
+    return QS3ORAO(**{**SIZES, **params})
+
+
+def problem(n_labeled=40, n_unlabeled=30, n_classes=4, n_inputs=3, seed=0):
+    """Return X, classes 0..k-1 of unequal sizes, X_unlabeled in float32."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n_labeled, n_inputs), dtype=np.float32)
+    score = np.sin(4 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=n_labeled)
+    shares = np.arange(1, n_classes).cumsum() / np.arange(1, n_classes + 1).sum()
+    y = np.searchsorted(np.quantile(score, shares), score)
+    return X, y, rng.random((n_unlabeled, n_inputs), dtype=np.float32)
+
+
+def author_loop(X, codes, XU, n_classes, *, lam, sigma, gamma, theta_lam, t0):
+    """Algorithm 1 for one function, every pair of classes of every cut; the coefficient vectors."""
+    T, b, m, seed = (SIZES[n] for n in ("n_iterations", "batch_size", "n_features", "random_state"))
+    n = np.bincount(codes, minlength=n_classes)
+    cuts = [j for j in range(1, n_classes) if n[:j].any() and n[j:].any()]
+    if t0 == "stable":
+        t0 = theta_lam / lam * np.mean([4 * gamma[j - 1] + 8 * (1 - gamma[j - 1]) for j in cuts])
+    step, alphas = decreasing(lam, theta_lam, t0), []
+    for t in range(T):
+        rows = {"u": XU[draw_in_passes(seed, n_classes, t, 1, b, len(XU))[0]]}
+        for source, c in enumerate(reversed(range(n_classes))):
+            if n[c]:
+                rows[c] = X[codes == c][draw_with_replacement(seed, source, t, 1, b, n[c])[0]]
+        f = {name: predict(x, alphas, seed, m, sigma) for name, x in rows.items()}
+        c = {name: np.zeros(b) for name in rows}
+        for j in cuts:
+            g = gamma[j - 1]
+            for p in (c_ for c_ in range(j, n_classes) if n[c_]):
+                for q in (c_ for c_ in range(j) if n[c_]):
+                    w = n[p] / n[j:].sum() * n[q] / n[:j].sum() / len(cuts)
+                    l1 = -2 * (1 - f[p] + f[q])
+                    l3 = -2 * (1 - f[p] + f["u"])
+                    l5 = -2 * (1 - f["u"] + f[q])
+                    c[p] += w * (g * l1 + (1 - g) * l3)
+                    c[q] += w * (g * -l1 + (1 - g) * -l5)
+                    c["u"] += w * (1 - g) * (-l3 + l5)
+        gradient = sum(features(rows[s], seed, t, m, sigma).T @ c[s] / b for s in rows)
+        eta, decay = step(t + 1)
+        alphas = [decay * alpha for alpha in alphas] + [-eta * gradient]
+    return alphas
+
+
+def expected_values(X, y, U, n_classes, at, setting):
+    gamma = np.broadcast_to(setting["gamma"], n_classes - 1)
+    alphas = author_loop(X, y, U, n_classes, **{**setting, "gamma": gamma})
+    return predict(at, alphas, SIZES["random_state"], SIZES["n_features"], setting["sigma"])
+
+
+def assert_close(values, expected, tolerance=1e-4):
+    assert np.abs(values - expected).max() < tolerance * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("n_unlabeled", [30, 3000])  # kept, and streamed
+@pytest.mark.parametrize(
+    ("gamma", "theta_lam", "t0"), [(0.5, 1.5, "stable"), ((0.2, 1.0, 0.0), 2.0, 0.0)]
+)
+def test_it_is_the_loop_that_the_authors_write(gamma, theta_lam, t0, n_unlabeled):
+    X, y, U = problem(n_unlabeled=n_unlabeled)
+    setting = {"lam": 0.25, "sigma": 0.8, "gamma": gamma, "theta_lam": theta_lam, "t0": t0}
+    values = small(**setting).fit_function(X, y, U).decision_function(X)
+    assert_close(values, expected_values(X, y, U, 4, X, setting))
+
+
+@pytest.mark.parametrize("missing", [0, 1, 3])
+def test_a_fold_may_hold_all_rows_of_a_class(missing):
+    X, y, U = problem()
+    fold = np.union1d(np.flatnonzero(y == missing), np.arange(5))
+    rest = np.setdiff1d(np.arange(len(y)), fold)
+    setting = {"lam": 0.25, "sigma": 0.8, "gamma": (0.2, 1.0, 0.4), "theta_lam": 1.5}
+    points = [{"t0": t0} for t0 in (0.0, "stable")]
+    solver = small(**setting)
+    values = solver.fit_points(points, folds=[fold], X=X, y=y, X_unlabeled=U)[:, fold]
+    for got, point in zip(values, points, strict=True):
+        assert_close(got, expected_values(X[rest], y[rest], U, 4, X[fold], {**setting, **point}))
+
+
+def exact_minimiser(X, y, U, *, lam, sigma, gamma):
+    """Return the values at all rows of the minimiser of METHODS, section 3."""
+    rows = np.vstack([X, U])
+    unlabeled = np.arange(len(rows)) >= len(X)
+    codes = np.append(y, np.full(len(U), -1))
+    M, v = 0.0, 0.0
+    for j, g in enumerate(gamma, start=1):
+        p, n, u = (a / a.sum() for a in (codes >= j, (codes < j) & ~unlabeled, unlabeled))
+        for weight, a, b in ((g, p, n), (1 - g, p, u), (1 - g, u, n)):
+            M += weight * (np.diag(a + b) - np.outer(a, b) - np.outer(b, a)) / len(gamma)
+        v += (p - n) / len(gamma)
+    K = kernel(rows, rows, sigma)
+    return K @ np.linalg.solve(lam * np.eye(len(K)) + 2 * M @ K, 2 * v)
+
+
+def test_it_converges_to_the_exact_minimiser_at_the_rate_of_the_theorem():
+    X, y, U = problem(n_labeled=90, n_unlabeled=160)
+    setting = {"lam": 0.5, "sigma": 1.0, "gamma": (0.5, 0.2, 0.9)}
+    exact = exact_minimiser(X, y, U, **setting)
+    iterations, errors = (32, 64, 128, 256), []
+    sizes = {"batch_size": 8, "n_features": 16, "theta_lam": 1.5, "t0": 0.0}
+    for T in iterations:
+        fits = [
+            QS3ORAO(**setting, **sizes, n_iterations=T, random_state=seed).fit_function(X, y, U)
+            for seed in range(6)
+        ]
+        values = [fit.decision_function(np.vstack([X, U])) for fit in fits]
+        errors.append(np.mean((np.array(values) - exact) ** 2) / np.mean(exact**2))
+    assert np.polyfit(np.log(iterations), np.log(errors), 1)[0] == pytest.approx(-1, abs=0.3)
+    assert errors[-1] < 0.005  # the right limit, not just a rate
+
+
+@pytest.mark.parametrize("n_unlabeled", [30, 3000])
+def test_with_two_classes_it_is_the_binary_method_bit_for_bit(n_unlabeled):
+    X, y, U = problem(n_classes=2, n_unlabeled=n_unlabeled)
+    setting = {**SIZES, "lam": 0.05, "gamma": 0.3}
+    expected = QSGS2AUC(**setting).fit(X, y, U).model_.coefficients
+    np.testing.assert_array_equal(QS3ORAO(**setting).fit(X, y, U).model_.coefficients, expected)
+    assert QS3ORAO().cost(14, n_labeled=500, n_unlabeled=10**6, n_cuts=1) == QSGS2AUC().cost(
+        14, n_labeled=500, n_unlabeled=10**6
+    )
+
+
+def test_folds_of_many_settings_are_as_if_fitted_one_by_one():
+    X, y, U = problem()
+    folds = folds_of(40, 3)
+    points = [
+        {"lam": 0.1, "gamma": 1.0},
+        {"lam": 0.1, "gamma": (0.1, 0.9, 0.5), "theta_lam": 2.0},
+        {"lam": 2.0, "gamma": 0.25, "t0": 1.0},
+    ]
+    values = small().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U)
+    for g, point in enumerate(points):
+        for fold in folds:
+            rest = np.setdiff1d(np.arange(40), fold)
+            model = small(**point).fit_function(X[rest], y[rest], U)
+            assert_close(values[g, fold], model.decision_function(X[fold]), 1e-5)
+
+
+def test_folds_of_thresholds_are_trained_in_one_pass_as_one_by_one():
+    X, y, U = problem()
+    model, folds = small().fit(X, y, U), folds_of(40, 3)
+    expected = OrdinalEstimator._out_of_fold(model, X, y, U, folds, U[:20])
+    assert_close(model._out_of_fold(X, y, U, folds, U[:20]), expected, 1e-5)
+
+
+def test_the_cuts_of_the_objective_are_counted():
+    X, y, U = problem()
+    model = small().fit(X, y, U)
+    assert model.n_cuts_ == 3 and model.n_iter_ == 20
+    model._fit(X[y > 0], y[y > 0], U)  # as in a fold without the lowest class
+    assert model.n_cuts_ == 2
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [np.array(["a", "b", "c", "d"]), np.array([-7.0, -2.0, 0.0, 3.0]), np.array([-2, -1, 5, 9])],
+)
+def test_any_ordered_labels_are_classes(labels):
+    X, y, U = problem()
+    expected = small().fit(X, y, U).predict(U)
+    model = small().fit(X, labels[y], U)
+    assert model.classes_.tolist() == labels.tolist()
+    np.testing.assert_array_equal(model.predict(U), labels[expected])
+    assert len(np.unique(expected)) > 1
+
+
+def test_unlabelled_rows_may_come_with_the_labelled_ones():
+    X, y, U = problem()
+    labels = np.array(["a", "b", "c", "d"])[y]
+    apart = small().fit(X, labels, U)
+    together = small(unlabeled_label="?").fit(
+        np.vstack([X, U]), np.append(labels, np.full(len(U), "?"))
+    )
+    assert together.classes_.tolist() == apart.classes_.tolist()
+    np.testing.assert_array_equal(together.decision_function(U), apart.decision_function(U))
+    np.testing.assert_array_equal(together.predict(U), apart.predict(U))
+
+
+def test_one_gamma_per_cut_or_one_for_all():
+    X, y, U = problem()
+    text = "gamma must be one number or one for each of the 3 cuts between the classes, got 2"
+    with pytest.raises(DataError, match=text):
+        small(gamma=(0.1, 0.2)).fit(X, y, U)
+    with pytest.raises(DataError, match=text):
+        small().fit_points([{"gamma": (0.1, 0.2)}], folds=folds_of(40, 2), X=X, y=y, X_unlabeled=U)
+
+
+def test_a_fold_that_leaves_one_class_is_refused():
+    X, y, U = problem()
+    with pytest.raises(DataError, match="every fold must leave labelled rows of two classes"):
+        small().fit_points([{}], folds=[np.flatnonzero(y > 0)], X=X, y=y, X_unlabeled=U)
+
+
+def test_a_model_that_diverges_has_no_values_and_others_have():
+    X, y, U = problem()
+    with pytest.raises(DivergedError, match="t0='stable'"):
+        small(lam=1e-9, t0=0.0).fit(X, y, U)
+    values = small(t0=0.0).fit_points(
+        [{"lam": 1e-9}, {"lam": 1.0}], folds=folds_of(40, 2), X=X, y=y, X_unlabeled=U
+    )
+    assert np.isnan(values[0]).all() and np.isfinite(values[1]).all()
+
+
+def test_a_saved_model_has_the_same_values(tmp_path):
+    X, y, U = problem()
+    model = small().fit(X, y, U)
+    model.save(tmp_path / "model.npz")
+    values = load_model(tmp_path / "model.npz").decision_function(U)[:, 0]
+    np.testing.assert_array_equal(values, model.decision_function(U))
+
+
+def test_defaults_rank_nearly_as_well_as_kernel_ridge():
+    X, target = load_diabetes(return_X_y=True)
+    X = minmax_scale(X)
+    y = np.searchsorted(np.quantile(target, [0.2, 0.4, 0.6, 0.8]), target)
+    labeled, others = np.split(np.random.default_rng(0).permutation(len(X)), [150])
+    model = QS3ORAO().fit(X[labeled], y[labeled], X[others])
+    ridges = [KernelRidge(alpha=alpha, kernel="rbf", gamma=0.3) for alpha in (0.01, 0.1, 1.0)]
+    values = [ridge.fit(X[labeled], y[labeled]).predict(X[others]) for ridge in ridges]
+    best = max(np.mean(cut_aucs(y[others], f, 5)) for f in values)  # 0.855
+    assert model.score(X[others], y[others]) > best - 0.02
+    assert np.abs(model.predict(X[others]) - y[others]).mean() < 0.9  # constant median: 1.2

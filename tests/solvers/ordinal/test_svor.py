@@ -1,0 +1,246 @@
+"""SVOREX and SVORIM against the authors' program, duality, LIBSVM and a general solver."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
+
+from dsgkit.errors import FitError, MemoryLimitError
+from dsgkit.kernels.columns import gaussian_columns
+from dsgkit.solvers.ordinal import svor_smo, svor_subspace
+from dsgkit.solvers.ordinal.svor import SVOREX, SVORIM
+from dsgkit.solvers.ordinal.svor_smo import OrdinalProgram
+from tests.solvers.brute_force import kernel
+
+ORACLES = Path(__file__).parents[2] / "oracles"
+BOTH = pytest.mark.parametrize("method", [SVOREX, SVORIM])
+
+
+def problem(n=60, n_classes=4, seed=0, d=2, noise=0.5, distinct=None):
+    """Rows, many of them equal if asked for, and classes 0..k-1, all of which occur."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(distinct or n, d))[rng.permutation(n) % (distinct or n)]
+    rank = np.argsort(np.argsort(rows[:, 0] + noise * rng.normal(size=n)))
+    return rows, rank * n_classes // n
+
+
+def signs(codes, n_classes, explicit):
+    """Of each cut and row 1 above, -1 below, and 0 on neither side."""
+    cuts = np.arange(n_classes - 1)[:, None]
+    side = np.where(codes > cuts, 1.0, -1.0)
+    return np.where((codes == cuts) | (codes == cuts + 1), side, 0.0) if explicit else side
+
+
+def primal(K, beta, thresholds, codes, C, explicit):
+    """The objective, from the definition."""
+    side = signs(codes, len(thresholds) + 1, explicit)
+    f = K @ beta
+    losses = np.maximum(0, 1 - side * (f - thresholds[:, None]))[side != 0]
+    return beta @ f / 2 + C * losses.sum()
+
+
+def solved(rows, codes, C, explicit, *, tol=1e-3, ridge=0.0, capacity=10**6):
+    """The program with its solution; rows must be sorted by class."""
+    columns = gaussian_columns(rows.T.copy(), 1.0, capacity)
+    program = OrdinalProgram(columns, codes, explicit=explicit, ridge=ridge)
+    program.solve(C, tol, 10**6)
+    return program
+
+
+@pytest.mark.parametrize("name", ["svorex_toy3_k1_C1", "svorex_toy5_k5_C10", "svorim_toy3_k5_C10"])
+def test_the_authors_program_and_an_interior_point_method_agree(name):
+    z = np.load(ORACLES / f"{name}.npz")
+    explicit, C, sigma = name.startswith("svorex"), float(z["C"]), float(z["k"])
+    method = SVOREX if explicit else SVORIM
+    model = method(C, sigma, ridge=0.001, tol=1e-4).fit(z["X"], z["y"])
+    ft = model.decision_function(z["Xt"])
+    np.testing.assert_allclose(ft, z["ft_qp"], atol=2.7e-3)
+    np.testing.assert_allclose(ft, z["ft"], atol=4e-3)  # both are that far from the solution
+    np.testing.assert_allclose(model.thresholds_, z["th_qp"], atol=7e-3)
+    assert (model.predict(z["Xt"]) == z["pred"]).mean() > 0.99
+    beta = np.zeros(len(z["y"]))
+    beta[(z["X"][:, None] == model.centers_).all(axis=2).argmax(axis=0)] = model.coef_
+    K = kernel(z["X"], z["X"], sigma) + 0.001 * np.eye(len(beta))
+    objective = primal(K, beta, model.thresholds_, z["y"] - 1, C, explicit)
+    assert objective == pytest.approx(float(z["objective_qp"]), rel=1e-4)
+
+
+@given(
+    n=st.integers(4, 60),
+    n_classes=st.integers(2, 6),
+    seed=st.integers(0, 10**6),
+    C=st.sampled_from([0.01, 1.0, 100.0]),
+    explicit=st.booleans(),
+    noise=st.sampled_from([0.0, 0.5, 5.0]),
+    distinct=st.sampled_from([None, 3]),
+    ridge=st.sampled_from([0.0, 0.1]),
+    capacity=st.sampled_from([2, 10**6]),
+)
+def test_solutions_are_feasible_and_close_the_duality_gap(
+    n, n_classes, seed, C, explicit, noise, distinct, ridge, capacity
+):
+    n_classes = min(n, n_classes)
+    rows, codes = problem(n, n_classes, seed, noise=noise, distinct=distinct)
+    order = np.argsort(codes, kind="stable")
+    rows, codes = rows[order], codes[order]
+    tol = 1e-4
+    program = solved(rows, codes, C, explicit, tol=tol, ridge=ridge, capacity=capacity)
+    side = signs(codes, n_classes, explicit)
+    alphas = side * program.variables
+    assert ((alphas >= 0) & (alphas <= C)).all()
+    assert not program.variables[side == 0].any()
+    sums = program.variables.sum(axis=1).cumsum()
+    np.testing.assert_allclose(sums, -program.slacks, atol=1e-9 * C * n)
+    assert (program.slacks >= 0).all() and (explicit or not program.slacks.any())
+    thresholds = program.thresholds()
+    # with implicit ones it takes an exact solution to be ordered exactly
+    assert (np.diff(thresholds) >= (0 if explicit else -2 * tol)).all()
+    K = kernel(rows, rows, 1.0) + ridge * np.eye(n)
+    beta = program.beta
+    np.testing.assert_allclose(program.values, K @ beta, atol=1e-6 * (1 + C * n))
+    dual = alphas.sum() - beta @ K @ beta / 2
+    value = primal(K, beta, thresholds, codes, C, explicit)
+    assert -1e-6 * (1 + value) <= value - dual <= 2 * tol * alphas.sum() + 1e-6 * (1 + value)
+
+
+@BOTH
+@pytest.mark.parametrize("seed", range(3))
+def test_the_objective_is_that_of_a_general_solver(method, seed):
+    """Over coefficients, thresholds and slack variables, which makes the primal quadratic."""
+    n, k, C = 9, 3, 2.0
+    rows, codes = problem(n, k, seed)
+    model = method(C, 1.0, tol=1e-6).fit(rows, codes)
+    K = kernel(rows, rows, 1.0)
+    side = signs(codes, k, method is SVOREX)
+    cut, row = np.nonzero(side)
+    s = side[cut, row]
+    margins = np.zeros((len(s), n + k - 1 + len(s)))
+    margins[:, :n] = s[:, None] * K[row]
+    margins[np.arange(len(s)), n + cut] = -s
+    margins[:, n + k - 1 :] = np.eye(len(s))
+    order = np.zeros((1, margins.shape[1]))
+    order[0, n : n + 2] = -1, 1
+    best = minimize(
+        lambda z: z[:n] @ K @ z[:n] / 2 + C * z[n + k - 1 :].sum(),
+        np.append(np.zeros(n + k - 1), np.ones(len(s))),
+        jac=lambda z: np.concatenate([K @ z[:n], np.zeros(k - 1), np.full(len(s), C)]),
+        bounds=[(None, None)] * (n + k - 1) + [(0, None)] * len(s),
+        constraints=[
+            {"type": "ineq", "fun": lambda z: margins @ z - 1, "jac": lambda z: margins},
+            {"type": "ineq", "fun": lambda z: order @ z, "jac": lambda z: order},
+        ],
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 1000},
+    )
+    assert best.success
+    f = model.decision_function(rows)
+    mine = primal(K, np.linalg.solve(K, f), model.thresholds_, codes, C, method is SVOREX)
+    assert mine == pytest.approx(best.fun, rel=1e-5)
+    np.testing.assert_allclose(f, K @ best.x[:n], atol=1e-3)
+
+
+@BOTH
+@pytest.mark.parametrize(("C", "sigma"), [(0.1, 1.0), (10.0, 0.1), (1000.0, 1.0)])
+def test_two_classes_are_those_of_a_support_vector_machine(method, C, sigma):
+    rows, codes = problem(100, 2)
+    model = method(C, sigma, tol=1e-5).fit(rows, codes)
+    svc = SVC(C=C, gamma=sigma, tol=1e-5).fit(rows, codes)
+    difference = model.decision_function(rows) - model.thresholds_ - svc.decision_function(rows)
+    np.testing.assert_allclose(difference, 0, atol=1e-3)
+    np.testing.assert_array_equal(model.predict(rows), svc.predict(rows))
+
+
+@BOTH
+def test_classes_without_rows_repeat_the_threshold_beside_them(method):
+    rows, codes = problem(50, 3)
+    whole = method().fit(rows, codes)
+    gaps = method()
+    gaps.classes_, gaps.n_features_in_ = np.arange(6), 2
+    gaps._fit(rows, np.array([1, 2, 4])[codes], None)
+    low, high = whole.own_thresholds_
+    assert gaps.own_thresholds_.tolist() == [-np.inf, low, high, high, np.inf]
+    np.testing.assert_array_equal(gaps.coef_, whole.coef_)
+
+
+@BOTH
+def test_moving_the_free_variables_changes_the_way_alone(method, monkeypatch):
+    rows, codes = problem(150, 4)
+    model = method(300.0, 1.0, tol=1e-5).fit(rows, codes)
+    monkeypatch.setattr(svor_smo, "MOST_FREE", 0)
+    pairs = method(300.0, 1.0, tol=1e-5).fit(rows, codes)
+    assert model.n_iter_ < pairs.n_iter_ / 5
+    np.testing.assert_allclose(
+        model.decision_function(rows), pairs.decision_function(rows), atol=1e-3
+    )
+    np.testing.assert_allclose(model.thresholds_, pairs.thresholds_, atol=1e-3)
+
+
+def test_kernel_matrices_that_rounding_makes_indefinite_are_inverted():
+    K = np.ones((3, 3)) - 1e-4 * np.eye(3)
+    inverse = svor_subspace._inverse(K)
+    assert np.linalg.eigvalsh(inverse).min() > 0
+    np.testing.assert_array_equal(inverse, inverse.T)
+
+
+@BOTH
+def test_a_grid_has_the_values_of_single_fits(method):
+    rows, codes = problem(60, 4)
+    folds = [test for _, test in StratifiedKFold(3).split(rows, codes)]
+    points = [{"C": C, "sigma": s} for C, s in itertools.product([100.0, 1.0, 0.01], [1.0, 0.1])]
+    values = method(tol=1e-5).fit_points(points, folds=folds, X=rows, y=codes, X_unlabeled=rows)
+    for point, row in zip(points, values, strict=True):
+        for held_out in folds:
+            train = np.setdiff1d(np.arange(60), held_out)
+            model = method(tol=1e-5).set_params(**point).fit(rows[train], codes[train])
+            np.testing.assert_allclose(
+                row[held_out], model.decision_function(rows[held_out]), atol=1e-3
+            )
+
+
+@BOTH
+def test_points_without_a_solution_are_missing(method):
+    rows, codes = problem(60, 4)
+    points = [{"C": 1e4, "max_iter": 10}, {"C": 0.01}, {"C": 1e4}]
+    folds = np.array_split(np.random.default_rng(0).permutation(60), 2)
+    values = method(sigma=1.0).fit_points(points, folds=folds, X=rows, y=codes, X_unlabeled=rows)
+    assert np.isnan(values).all(axis=1).tolist() == [True, False, False]
+
+
+def test_limits_are_kept():
+    rows, codes = problem(200, 3)
+    with pytest.raises(FitError, match="no solution after 10 steps"):
+        SVOREX(max_iter=10).fit(rows, codes)
+    with pytest.raises(MemoryLimitError):
+        SVOREX(max_memory=1e-6).fit(rows, codes)
+    with pytest.raises(FitError, match="overflow"):
+        SVORIM(1e308).fit(rows, codes)
+
+
+def test_with_little_memory_the_solution_is_the_same(monkeypatch):
+    rows, codes = problem(200, 3)
+    kept = []
+    whole = SVORIM().fit(rows, codes)
+    monkeypatch.setattr(
+        "dsgkit.solvers.ordinal.svor.columns_within", lambda *_: kept.append(20) or 20
+    )
+    part = SVORIM().fit(rows, codes)
+    assert kept
+    np.testing.assert_array_equal(part.coef_, whole.coef_)
+    np.testing.assert_array_equal(part.thresholds_, whole.thresholds_)
+
+
+@BOTH
+def test_other_rules_leave_the_function_alone(method):
+    rows, codes = problem(60, 4)
+    own, logistic = (method(thresholds=rule).fit(rows, codes) for rule in ("own", "logistic"))
+    np.testing.assert_array_equal(own.coef_, logistic.coef_)
+    np.testing.assert_array_equal(own.own_thresholds_, logistic.own_thresholds_)
+    assert (own.thresholds_ != logistic.thresholds_).all()

@@ -1,0 +1,227 @@
+"""Rules of thresholds against a linear program, brute force and another optimiser."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+from scipy.optimize import linprog, minimize
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from dsgkit.solvers.ordinal import thresholds as rules
+from dsgkit.tasks.metrics import cut_aucs
+
+N_CLASSES = 4
+
+# tenths, so that there are ties, and breakpoints of the hinge that coincide
+rows = st.integers(1, 12).flatmap(
+    lambda n: st.tuples(
+        arrays(np.int64, n, elements=st.integers(-30, 30)).map(lambda v: v / 10),
+        arrays(np.int64, n, elements=st.integers(0, N_CLASSES - 1)),
+    )
+)
+
+
+def noisy(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, N_CLASSES, n)
+    return codes + rng.normal(size=n), codes
+
+
+def ascending(thresholds):
+    return bool((thresholds[:-1] <= thresholds[1:]).all())
+
+
+def classes(values, thresholds):
+    return (values[:, None] > thresholds).sum(axis=1)
+
+
+def hinge_loss(values, above, thresholds):
+    sign = np.where(above, 1.0, -1.0)
+    empty = (above.all(axis=0) & np.isneginf(thresholds)) | (
+        (~above).all(axis=0) & np.isposinf(thresholds)
+    )
+    distance = values[:, None] - np.where(empty, 0, thresholds)
+    return np.where(empty, 0, np.maximum(0, 1 - sign * distance)).sum()
+
+
+def least_hinge_loss(values, above):
+    """The paper's problem with its order of the thresholds, as a linear program."""
+    n, n_cuts = above.shape
+    sign = np.where(above, 1.0, -1.0)
+    # sign (f - b_j) + xi >= 1, row by row and cut by cut; b_j <= b_{j+1}
+    margin = sparse.hstack(
+        [
+            sparse.csr_array((sign.ravel(), (range(n * n_cuts), np.tile(range(n_cuts), n)))),
+            -sparse.eye_array(n * n_cuts),
+        ]
+    )
+    order = np.zeros((n_cuts - 1, n_cuts + n * n_cuts))
+    for j in range(n_cuts - 1):
+        order[j, [j, j + 1]] = 1, -1
+    bound = np.append((sign * values[:, None] - 1).ravel(), np.zeros(n_cuts - 1))
+    cost = np.append(np.zeros(n_cuts), np.ones(n * n_cuts))
+    limits = [(None, None)] * n_cuts + [(0, None)] * (n * n_cuts)
+    A = sparse.vstack([margin, sparse.csr_array(order)])
+    return linprog(cost, A_ub=A, b_ub=bound, bounds=limits, method="highs").fun
+
+
+@settings(deadline=None, max_examples=60)
+@given(rows)
+def test_hinge_is_the_optimum_of_a_linear_program(problem):
+    values, codes = problem
+    above = rules.above_cuts(codes, N_CLASSES)
+    got = rules.hinge(values, above)
+    assert ascending(got)
+    assert hinge_loss(values, above, got) == pytest.approx(least_hinge_loss(values, above))
+
+
+@settings(deadline=None, max_examples=60)
+@given(rows)
+def test_hinge_is_the_middle_of_its_optima(problem):
+    values, codes = problem
+    above = rules.above_cuts(codes, N_CLASSES)
+    grid = np.arange(-90, 91) / 20  # breakpoints are tenths
+    for got, cut in zip(rules.hinge(values, above), above.T, strict=True):
+        if cut.any() and not cut.all():
+            losses = [hinge_loss(values, cut[:, None], np.array([b])) for b in grid]
+            optima = grid[losses <= min(losses) + 1e-9]
+            assert got == pytest.approx((optima[0] + optima[-1]) / 2)
+
+
+@settings(deadline=None, max_examples=60)
+@given(rows)
+def test_absolute_has_the_least_absolute_error(problem):
+    values, codes = problem
+    got = rules.absolute(values, rules.above_cuts(codes, N_CLASSES))
+    assert ascending(got)
+    levels = [-np.inf, *np.unique(values)]
+    least = sum(
+        min(np.sum((values > b) != (codes > cut)) for b in levels) for cut in range(N_CLASSES - 1)
+    )
+    assert abs(classes(values, got) - codes).sum() == least
+
+
+def oracle_slope_and_cuts(values, above):
+    """All-threshold logistic in another parametrisation, without gradients of ours."""
+    sign = np.where(above, 1.0, -1.0)
+
+    def loss(x):
+        cuts = np.cumsum(np.append(x[1], np.exp(x[2:])))  # strictly ascending
+        margin = sign * (np.exp(x[0]) * values[:, None] - cuts)
+        penalty = rules._PENALTY / 2 * (np.exp(x[0]) * values.std()) ** 2
+        return np.mean(np.log1p(np.exp(-margin)).sum(axis=1)) + penalty
+
+    x = minimize(loss, np.append([0.0, -1.0], np.zeros(above.shape[1] - 1)), tol=1e-12).x
+    return np.exp(x[0]), np.cumsum(np.append(x[1], np.exp(x[2:])))
+
+
+@pytest.mark.filterwarnings("ignore:Desired error:RuntimeWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_logistic_is_the_optimum_of_another_optimiser(seed):
+    values, codes = noisy(seed=seed)
+    above = rules.above_cuts(codes, N_CLASSES)
+    slope, cuts = oracle_slope_and_cuts(values, above)
+    np.testing.assert_allclose(rules.logistic(values, above), cuts / slope, atol=1e-4)
+
+
+def test_logistic_of_one_cut_is_logistic_regression():
+    values, codes = noisy()
+    above = codes[:, None] > 1
+    f = (values - values.mean()) / values.std()
+    model = LogisticRegression(C=1 / (rules._PENALTY * len(f)), tol=1e-10)
+    model.fit(f[:, None], above[:, 0])
+    expected = values.mean() - values.std() * model.intercept_ / model.coef_[0]
+    np.testing.assert_allclose(rules.logistic(values, above), expected, atol=1e-5)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.sampled_from(["logistic", "absolute", "share"]),
+    rows,
+    st.floats(-3, 3).map(lambda e: 10**e),
+    st.floats(-50, 50),
+)
+def test_classes_do_not_change_with_the_scale_and_the_origin(rule, problem, factor, offset):
+    values, codes = problem
+    moved = factor * values + offset
+    above = rules.above_cuts(codes, N_CLASSES)
+    if rule == "share":
+        before, after = (rules.share(f, 1 - above.mean(axis=0)) for f in (values, moved))
+    else:
+        before, after = (rules.SUPERVISED[rule](f, above) for f in (values, moved))
+    # a value on a threshold may fall to either side by rounding
+    near = abs(values[:, None] - before).min(axis=1) < 1e-6
+    assert ascending(before) and ascending(after)
+    np.testing.assert_array_equal(classes(values, before)[~near], classes(moved, after)[~near])
+
+
+@pytest.mark.parametrize("values", [np.zeros(9), np.full(9, 0.1), -np.arange(9.0)])
+@pytest.mark.parametrize("rule", ["logistic", "absolute"])
+def test_values_that_say_nothing_or_the_opposite_give_the_median_class(rule, values):
+    codes = np.array([0, 0, 1, 1, 1, 2, 2, 3, 3])
+    thresholds = rules.SUPERVISED[rule](values, rules.above_cuts(codes, N_CLASSES))
+    assert ascending(thresholds)
+    if rule == "logistic":
+        np.testing.assert_array_equal(classes(values, thresholds), 1)
+    else:  # two rows of the opposite order may be on their side by chance
+        errors = abs(classes(values, thresholds) - codes).sum()
+        assert errors <= abs(codes - 1).sum()
+
+
+@pytest.mark.parametrize("rule", ["logistic", "absolute", "share"])
+def test_separable_values_are_told_apart(rule):
+    codes = np.repeat(np.arange(N_CLASSES), 5)
+    values = 1e-3 * (10 * codes + np.linspace(0, 1, 5).repeat(N_CLASSES).reshape(5, -1).T.ravel())
+    above = rules.above_cuts(codes, N_CLASSES)
+    if rule == "share":
+        thresholds = rules.share(values, 1 - above.mean(axis=0))
+    else:
+        thresholds = rules.SUPERVISED[rule](values, above)
+    np.testing.assert_array_equal(classes(values, thresholds), codes)
+
+
+@pytest.mark.parametrize("rule", rules.SUPERVISED)
+def test_cuts_without_rows_on_a_side_have_no_finite_threshold(rule):
+    values, codes = noisy(60)
+    thresholds = rules.SUPERVISED[rule](values, rules.above_cuts(codes % 2 + 1, N_CLASSES))
+    assert np.isneginf(thresholds[0]) and np.isfinite(thresholds[1]) and np.isposinf(thresholds[2])
+
+
+@pytest.mark.parametrize("rule", rules.SUPERVISED)
+def test_an_empty_class_in_the_middle_is_never_predicted(rule):
+    values, codes = noisy(200)
+    present = codes != 1
+    thresholds = rules.SUPERVISED[rule](values[present], rules.above_cuts(codes[present], 4))
+    assert thresholds[0] == pytest.approx(thresholds[1], abs=1e-5)
+
+
+def test_shares_of_some_rows_are_below():
+    values = np.random.default_rng(0).permutation(100) / 7
+    thresholds = rules.share(values, np.array([0.0, 0.25, 0.901, 1.0]))
+    np.testing.assert_array_equal((values[:, None] < thresholds).sum(axis=0), [0, 25, 90, 100])
+
+
+@settings(deadline=None, max_examples=40)
+@given(rows)
+def test_aucs_of_the_cuts_are_those_of_scikit_learn(problem):
+    values, codes = problem
+    other = np.column_stack([values, -values, values**2])
+    for got, columns in (
+        (cut_aucs(codes, values, N_CLASSES), [values] * 3),
+        (cut_aucs(codes, other, N_CLASSES), other.T),
+    ):
+        for cut, (auc, column) in enumerate(zip(got, columns, strict=True)):
+            one_sided = len(np.unique(codes > cut)) < 2
+            expected = None if one_sided else roc_auc_score(codes > cut, np.round(column, 6))
+            assert auc == (None if one_sided else pytest.approx(expected))
+
+
+def test_values_that_differ_by_rounding_are_ties():
+    codes = np.array([0, 1, 0, 1, 2])
+    values = np.array([0.3, 0.1 + 0.2, 0.7, 0.7 - 1e-16, 0.9])
+    assert cut_aucs(codes, values, 3) == [pytest.approx(4 / 6), 1.0]
