@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
 
 QUICK = {"n_features": 16, "n_iterations": 20, "batch_size": 8, "n_passes": 1, "prior": 0.5}
 
@@ -23,7 +24,7 @@ OF_RANKINGS = dict.fromkeys(
         "check_classifiers_train(readonly_memmap=True)",
         "check_classifiers_train(readonly_memmap=True,X_dtype=float32)",
     ),
-    "a ranking has no threshold at 0: predict takes one from the labelled rows",
+    "a ranking has no threshold at 0: predict takes those that the labelled rows give",
 )
 
 
@@ -34,7 +35,8 @@ def quick(solver):
 
 
 def expected(estimator):
-    return EXPECTED | (OF_RANKINGS if isinstance(estimator, PairwiseAUCEstimator) else {})
+    ranks = isinstance(estimator, PairwiseAUCEstimator | OrdinalEstimator)
+    return EXPECTED | (OF_RANKINGS if ranks else {})
 
 
 @pytest.mark.slow

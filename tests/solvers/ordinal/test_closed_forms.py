@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
@@ -186,3 +188,43 @@ def test_the_defaults_serve_on_real_rows(solver, data, auc, mae):
     assert model.score(X[rest], y[rest]) > auc
     assert np.mean(abs(model.predict(X[rest]) - y[rest])) < mae
     assert model.thresholds_.shape == (len(set(y)) - 1,)
+
+
+@pytest.mark.parametrize(
+    ("model", "n_labeled", "n_unlabeled"),
+    [(ExactS2OR(), 60, 540), (RFFS2OR(n_features=150), 50, 20_000)],
+    ids=["exact", "rff"],
+)
+def test_predicted_memory_is_what_a_fit_with_its_thresholds_allocates(
+    model, n_labeled, n_unlabeled
+):
+    X, y, _ = ordinal_problem(n_labeled, 1, 5)
+    U = np.broadcast_to(X[:1], (n_unlabeled, 5)).copy()
+    needed = model.cost(5, n_labeled=n_labeled, n_unlabeled=n_unlabeled, n_cuts=3).memory
+    model.fit(X, y, U)  # imports and caches do not count
+    tracemalloc.start()
+    try:
+        model.fit(X, y, U)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert needed == pytest.approx(peak, rel=0.2)
+
+
+def test_the_thresholds_double_the_operations_of_a_fit():
+    counts = {"n_labeled": 500, "n_unlabeled": 1000}
+    binary = SAMULT().cost(5, **counts).flops
+    assert ExactS2OR().cost(5, **counts, n_cuts=4).flops == 2 * binary
+    assert ExactS2OR(thresholds="share").cost(5, **counts, n_cuts=4).flops == binary
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1.0])
+def test_the_grid_keeps_the_digits_of_fits_where_lam_is_small(gamma):
+    X, y, U = ordinal_problem()
+    training = {"folds": folds_of(25, 4), "X": X, "y": y, "X_unlabeled": U}
+    points = [{"lam": 2.0**k, "sigma": 4.0, "gamma": gamma} for k in (-15, -20, -25)]
+    got = ExactS2OR().fit_points(points, **training)
+    expected = OrdinalEstimator.fit_points(ExactS2OR(), points, **training)
+    for row, exact, point in zip(got, expected, points, strict=True):
+        # what rounding the kernel's values to 2^-53 does to either
+        np.testing.assert_allclose(row, exact, rtol=0, atol=1e-13 / point["lam"] * abs(exact).max())
