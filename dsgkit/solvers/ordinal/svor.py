@@ -33,7 +33,8 @@ _ENTRY_FLOPS = 300.0
 """What a kernel value and its place in memory count as in costs, beside 6 for each input."""
 
 _STEP_FLOPS = 500.0
-"""What a step counts as there for each row and each cut that has it on a side."""
+"""What a step counts as there for each row and each cut that has it on a side, with its share of
+the moves of all free variables."""
 
 _STEPS_PER_ROW = 5.0
 """Steps of a fit; 1 for a small C, 10 for a large one."""

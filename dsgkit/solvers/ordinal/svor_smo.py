@@ -225,7 +225,7 @@ def _steps(problem, variables, slacks, values, tol, most):  # type: ignore[no-un
     columns, sides, C, ridge, explicit = problem
     first, split, stop = sides
     n_cuts, n = variables.shape
-    up, down = np.full((n_cuts, n), -np.inf), np.full((n_cuts, n), np.inf)
+    up, down = np.empty((n_cuts, n)), np.empty((n_cuts, n))  # read on the sides alone
     for j in range(n_cuts):
         for i in range(first[j], stop[j]):
             up[j, i] = _slope_up(variables[j, i], i < split[j], C)
@@ -291,7 +291,10 @@ def _most_violated(explicit, slacks, most_gained, least_lost, tol):  # type: ign
         start, end = (0, j + 1) if explicit else (j, j + 1)
         while explicit and slacks[end - 1] > 0.0:  # the last is 0
             end += 1
-        violation = most_gained[j] - least_lost[start:end].min()
+        least = np.inf
+        for h in range(start, end):
+            least = min(least, least_lost[h])
+        violation = most_gained[j] - least
         if violation >= largest:
             found, found_start, found_end, largest = j, start, end, violation
     return found, found_start, found_end

@@ -82,13 +82,13 @@ def _ascend(K, W, gradient, cuts, low, high, at, slacks):  # type: ignore[no-unt
     active = np.ones(n, np.bool_)
     for cut in range(n_cuts):
         if slacks[cut] <= 0.0:
-            _constrain(W, (cuts <= cut).astype(np.float64))
+            _keep_sum(W, cuts, cut)
     # each round but the last makes a constraint active
     for _ in range(n + n_cuts):
         direction = _product(W, gradient)
         _keep_sums(direction, cuts, active, slacks)
         change = _product(K, direction)
-        slope, curvature = (direction * gradient).sum(), (direction * change).sum()
+        slope, curvature = _dot(direction, gradient), _dot(direction, change)
         if not slope > 0.0:
             return
         size, bound = slope / curvature if curvature > 0.0 else np.inf, -1
@@ -101,7 +101,7 @@ def _ascend(K, W, gradient, cuts, low, high, at, slacks):  # type: ignore[no-unt
         for cut in range(n_cuts):
             if slack_change[cut] < 0.0 and -slacks[cut] / slack_change[cut] < size:
                 size, bound = -slacks[cut] / slack_change[cut], n + cut
-        if not np.isfinite(size):
+        if size == np.inf:
             return
         for i in range(n):
             at[i] = min(max(at[i] + size * direction[i], low[i]), high[i])
@@ -116,7 +116,7 @@ def _ascend(K, W, gradient, cuts, low, high, at, slacks):  # type: ignore[no-unt
             _remove(W, bound)
         else:
             slacks[bound - n] = 0.0
-            _constrain(W, (cuts <= bound - n).astype(np.float64))
+            _keep_sum(W, cuts, bound - n)
 
 
 @fast
@@ -132,18 +132,29 @@ def _product(matrix, vector):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _constrain(W, normal):  # type: ignore[no-untyped-def]
-    """Have W give directions at right angles to a normal."""
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@fast
+def _keep_sum(W, cuts, last):  # type: ignore[no-untyped-def]
+    """Have W give directions that keep the sum of the variables of the cuts up to one."""
+    normal = np.empty(len(cuts))
+    for i in range(len(cuts)):
+        normal[i] = 1.0 if cuts[i] <= last else 0.0
     image = _product(W, normal)
-    _subtract(W, image, (image * normal).sum())
+    _subtract(W, image, _dot(image, normal))
 
 
 @fast
 def _remove(W, i):  # type: ignore[no-untyped-def]
     """Have W give directions that leave variable ``i`` alone."""
     _subtract(W, W[i].copy(), W[i, i])
-    W[i, :] = 0.0
-    W[:, i] = 0.0
+    for k in range(len(W)):
+        W[i, k] = W[k, i] = 0.0
 
 
 @fast
