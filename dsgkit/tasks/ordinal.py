@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.data.targets import check_kind
 from dsgkit.errors import DataError, FitError
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.specs import Count, Interval
@@ -137,7 +138,7 @@ class OrdinalTrial(SemiSupervisedTrial):
 
     def _n_labeled(self) -> int:
         dataset, spec = self._dataset, self._spec
-        dataset.check_target("ordered")
+        check_kind(dataset, "ordered")
         labeled = min(spec.labeled, len(dataset.y) // 2)
         if labeled < 2 * spec.folds:
             raise DataError(

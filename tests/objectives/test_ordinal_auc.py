@@ -79,16 +79,3 @@ def test_some_of_the_models_have_the_coefficients_that_they_have_among_all():
 def test_cuts_without_rows_on_one_side_are_not_open():
     counts = np.array([[1, 1, 1, 1], [0, 2, 0, 3], [0, 0, 4, 0]])
     assert open_cuts(counts).tolist() == [[True] * 3, [False, True, True], [False] * 3]
-
-
-def test_curvature_bounds_the_second_derivative():
-    """Largest eigenvalue of a tuple's Hessian in feature space, unit features."""
-    rng = np.random.default_rng(2)
-    for gamma in GAMMA:
-        hessian = np.zeros((4, 4))
-        c0, c1, c2, u = (v / np.linalg.norm(v) for v in np.abs(rng.normal(size=(4, 4))))
-        for g, p, n in ((gamma[0], c1, c0), (gamma[1], c2, c1)):
-            for weight, a, b in ((g, p, n), (1 - g, p, u), (1 - g, u, n)):
-                hessian += 2 * weight * np.outer(a - b, a - b) / 2
-        assert np.linalg.eigvalsh(hessian)[-1] <= OrdinalAUCObjective.curvature(gamma)
-    assert OrdinalAUCObjective.curvature(0.3) == PNUAUCObjective.curvature(0.3)

@@ -6,6 +6,7 @@ risk's second derivative, which on real rows is a fifth to a fortieth of what ho
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk, label_weights
 from dsgkit.solvers.inputs import spaced
-from dsgkit.threads import single_blas_thread
+
+Array = NDArray[np.float64]
 
 SAMPLE_ROWS = 1000
 """Unlabelled rows that stand for all."""
@@ -26,8 +28,18 @@ _STEPS = 30
 """Of the power iteration, whose error is then far below the margin."""
 
 
-class SampledCurvature:
-    """Measures risks on the exact kernel of the labelled and some unlabelled rows.
+def measured_curvatures(
+    X: Any,
+    codes: NDArray[np.integer],
+    X_unlabeled: Any,
+    sigma: float,
+    pools: Sequence[NDArray[np.integer]],
+    risks: Sequence[Sequence[PairwiseRisk]],
+) -> list[list[float]]:
+    """Return the largest eigenvalues of ``2 M K`` of risks, and a margin, by power iteration.
+
+    ``M K`` is symmetric in the inner product of the kernel, so that its Rayleigh quotients rise to
+    the largest eigenvalue. All risks are iterated together, in products of matrices.
 
     Parameters
     ----------
@@ -36,35 +48,53 @@ class SampledCurvature:
         Their classes, as `label_weights` takes them.
     X_unlabeled : rows
         At most `SAMPLE_ROWS` of them are read, evenly spaced.
-    n_classes : int
     sigma : float
         Parameter of the Gaussian kernel.
+    pools : sequence of int arrays
+        Labelled rows that are trained on, fold by fold.
+    risks : sequence over pools of sequences of PairwiseRisk
+
+    Returns
+    -------
+    list over pools of lists of float
     """
+    sample = np.asarray(spaced(X_unlabeled, SAMPLE_ROWS))
+    rows = np.concatenate([np.asarray(X[:]), sample])
+    K = gaussian_gram(rows, rows, sigma)
+    forms = [
+        _Form(_weights(codes, pool, len(rows), risk.n_classes), risk)
+        for pool, of_pool in zip(pools, risks, strict=True)
+        for risk in of_pool
+    ]
+    start = np.sin(np.arange(len(rows)))  # of no direction in particular
+    V = np.column_stack([form.diagonal * start for form in forms])
+    for _ in range(_STEPS):
+        Z = K @ V
+        image = np.column_stack([form.of(z) for form, z in zip(forms, Z.T, strict=True)])
+        quotients = (image * Z).sum(axis=0) / (V * Z).sum(axis=0)
+        V = image / np.linalg.norm(image, axis=0)
+    largest = iter((2 * MARGIN * quotients).tolist())
+    return [[next(largest) for _ in of_pool] for of_pool in risks]
 
-    def __init__(
-        self, X: Any, codes: NDArray[np.integer], X_unlabeled: Any, n_classes: int, sigma: float
-    ) -> None:
-        sample = np.asarray(spaced(X_unlabeled, SAMPLE_ROWS))
-        rows = np.concatenate([np.asarray(X[:]), sample])
-        self._gram = gaussian_gram(rows, rows, sigma)
-        self._weights = np.zeros((len(rows), n_classes + 1))
-        self._weights[: len(codes), :-1] = label_weights(codes, n_classes)
-        self._weights[len(codes) :, -1] = 1 / len(sample)
 
-    def of(self, risk: PairwiseRisk) -> float:
-        """Return the largest eigenvalue of ``2 M K``, measured by power iteration, and a margin.
+def _weights(
+    codes: NDArray[np.integer], pool: NDArray[np.integer], n_rows: int, n_classes: int
+) -> Array:
+    """Return the W of a pool over the rows of the sample, the labelled ones first."""
+    W = np.zeros((n_rows, n_classes + 1))
+    W[pool, :-1] = label_weights(codes[pool], n_classes)
+    W[len(codes) :, -1] = 1 / (n_rows - len(codes))
+    return W
 
-        ``M K`` is symmetric in the inner product of the kernel, so that its Rayleigh quotients
-        rise to the largest eigenvalue.
-        """
-        K, W = self._gram, self._weights
-        diagonal = W @ risk.diagonal
-        v = diagonal * np.sin(np.arange(len(K)))  # of no direction in particular
-        quotient = 0.0
-        with single_blas_thread():
-            for _ in range(_STEPS):
-                z = K @ v
-                image = diagonal * z + W @ (risk.cross @ (W.T @ z))
-                quotient = float(image @ z) / max(float(v @ z), np.finfo(np.float64).tiny)
-                v = image / np.linalg.norm(image)
-        return 2 * MARGIN * quotient
+
+class _Form:
+    """The M of a risk."""
+
+    def __init__(self, W: Array, risk: PairwiseRisk) -> None:
+        self.diagonal = W @ risk.diagonal
+        self._W, self._cross = W, risk.cross
+
+    def of(self, z: Array) -> Array:
+        """Return ``M z``."""
+        image: Array = self.diagonal * z + self._W @ (self._cross @ (self._W.T @ z))
+        return image

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -24,7 +23,7 @@ from dsgkit.engine import (
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective, open_cuts
-from dsgkit.solvers.auc.curvature import SampledCurvature
+from dsgkit.solvers.auc.curvature import measured_curvatures
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.inputs import check_projections
@@ -247,22 +246,24 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
 
 
 def _offsets(
-    models: Sequence[QS3ORAO], X: Any, codes: Codes, X_unlabeled: Any, n_classes: int
+    models: Sequence[QS3ORAO],
+    X: Any,
+    codes: Codes,
+    X_unlabeled: Any,
+    pools: Sequence[NDArray[np.int64]],
+    counts: NDArray[np.integer],
 ) -> list[float]:
-    """Return ``t0`` of models with the same sigma, as numbers."""
+    """Return ``t0`` as a number of every model, which share sigma, in every pool of rows."""
     if all(model.t0 != "stable" for model in models):
-        return [float(model.t0) for model in models]
-    counts = np.bincount(codes, minlength=n_classes)
-    sampled = SampledCurvature(X, codes, X_unlabeled, n_classes, models[0].sigma)
-
-    @functools.cache
-    def curvature(gamma: float | tuple[float, ...]) -> float:
-        return sampled.of(ordinal_risk(gamma, counts))
-
+        return [float(model.t0) for model in models] * len(pools)
+    gammas = list(dict.fromkeys(_hashable(model.gamma) for model in models))
+    risks = [[ordinal_risk(gamma, of_pool) for gamma in gammas] for of_pool in counts]
+    found = measured_curvatures(X, codes, X_unlabeled, models[0].sigma, pools, risks)
     return [
-        model.theta_lam / model.lam * curvature(_hashable(model.gamma))
+        model.theta_lam / model.lam * curvatures[gammas.index(_hashable(model.gamma))]
         if model.t0 == "stable"
         else float(model.t0)
+        for curvatures in found
         for model in models
     ]
 
@@ -285,8 +286,8 @@ def _problem(
     if not used.any(axis=1).all():
         raise DataError("every fold must leave labelled rows of two classes or more to train on")
     gamma = np.array([cut_weights(model.gamma, n_classes - 1) for model in models])
-    t0 = _offsets(models, X, codes, X_unlabeled, n_classes)
-    columns = [(m.theta_lam, m.lam, offset) for m, offset in zip(models, t0, strict=True)]
+    t0 = _offsets(models, X, codes, X_unlabeled, pools, counts)
+    theta_lam, lam = np.tile([(m.theta_lam, m.lam) for m in models], (len(pools), 1)).T
     classes = [
         Source(0, [_rows_of(c, codes, pool) for pool in pools]) for c in range(n_classes)[::-1]
     ]
@@ -296,7 +297,7 @@ def _problem(
         objective=OrdinalAUCObjective(
             np.tile(gamma, (len(pools), 1)), np.repeat(counts, len(models), axis=0)
         ),
-        step=DecreasingStep(*np.tile(np.array(columns, np.float64).T, len(pools))),
+        step=DecreasingStep(theta_lam, lam, np.array(t0)),
         features=models[0]._features(),
         n_iterations=models[0]._iterations(len(X_unlabeled)),
         batch_size=int(models[0].batch_size),

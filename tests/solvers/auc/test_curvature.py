@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from dsgkit.kernels.gaussian import gaussian_gram
-from dsgkit.solvers.auc.curvature import MARGIN, SampledCurvature
-from dsgkit.solvers.auc.pairwise_quadratic import pnu_risk, samult_risk
+from dsgkit.solvers.auc.curvature import MARGIN, measured_curvatures
+from dsgkit.solvers.auc.pairwise_quadratic import samult_risk
 
 
 @pytest.mark.parametrize("risk", [samult_risk(0.0), samult_risk(0.3), samult_risk(1.0)])
@@ -19,7 +19,12 @@ def test_it_is_the_largest_eigenvalue_of_the_hessian(risk, sigma):
     W[30:, 2] = 1 / 50
     M = np.diag(W @ risk.diagonal) + W @ risk.cross @ W.T
     largest = np.linalg.eigvals(2 * M @ gaussian_gram(rows, rows, sigma)).real.max()
-    measured = SampledCurvature(X, codes, U, 2, sigma).of(risk) / MARGIN
+    pool = np.arange(30)
+    found = measured_curvatures(X, codes, U, sigma, [pool, pool[:25]], [[risk, risk], [risk]])
+    (measured, again), (of_fold,) = [[value / MARGIN for value in part] for part in found]
+    alone = measured_curvatures(X[:25], codes[:25], U, sigma, [pool[:25]], [[risk]])[0][0] / MARGIN
+    assert again == measured
+    assert of_fold == pytest.approx(alone, rel=0.08)
     assert measured == pytest.approx(largest, rel=0.08)  # of 25%
     assert measured <= largest * (1 + 1e-9)
 
@@ -29,7 +34,7 @@ def test_of_many_unlabelled_rows_some_stand_for_all():
     X, U = rng.random((20, 2)), rng.random((20_000, 2))
     codes = np.arange(20) % 2
     few, all_rows = (
-        SampledCurvature(X, codes, rows, 2, 1.0).of(pnu_risk(0.0, 0.5) + samult_risk(0.5))
+        measured_curvatures(X, codes, rows, 1.0, [np.arange(20)], [[samult_risk(0.5)]])[0][0]
         for rows in (U[:1000], U)
     )
     assert all_rows == pytest.approx(few, rel=0.05)

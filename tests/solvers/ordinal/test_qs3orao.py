@@ -17,7 +17,7 @@ from dsgkit.tasks.metrics import cut_aucs
 from tests.engine.reference import decreasing, features, predict
 from tests.solvers.brute_force import folds_of, kernel
 
-SIZES = {"batch_size": 8, "n_features": 4, "n_iterations": 20, "random_state": 3}
+SIZES = {"batch_size": 8, "n_features": 4, "n_iterations": 20, "random_state": 3, "t0": 9.0}
 
 
 def small(**params):
@@ -39,8 +39,6 @@ def author_loop(X, codes, XU, n_classes, *, lam, sigma, gamma, theta_lam, t0):
     T, b, m, seed = (SIZES[n] for n in ("n_iterations", "batch_size", "n_features", "random_state"))
     n = np.bincount(codes, minlength=n_classes)
     cuts = [j for j in range(1, n_classes) if n[:j].any() and n[j:].any()]
-    if t0 == "stable":
-        t0 = theta_lam / lam * np.mean([4 * gamma[j - 1] + 8 * (1 - gamma[j - 1]) for j in cuts])
     step, alphas = decreasing(lam, theta_lam, t0), []
     for t in range(T):
         rows = {"u": XU[draw_in_passes(seed, n_classes, t, 1, b, len(XU))[0]]}
@@ -78,7 +76,7 @@ def assert_close(values, expected, tolerance=1e-4):
 
 @pytest.mark.parametrize("n_unlabeled", [30, 3000])  # kept, and streamed
 @pytest.mark.parametrize(
-    ("gamma", "theta_lam", "t0"), [(0.5, 1.5, "stable"), ((0.2, 1.0, 0.0), 2.0, 0.0)]
+    ("gamma", "theta_lam", "t0"), [(0.5, 1.5, 9.0), ((0.2, 1.0, 0.0), 2.0, 0.0)]
 )
 def test_it_is_the_loop_that_the_authors_write(gamma, theta_lam, t0, n_unlabeled):
     X, y, U = problem(n_unlabeled=n_unlabeled)
@@ -93,7 +91,7 @@ def test_a_fold_may_hold_all_rows_of_a_class(missing):
     fold = np.union1d(np.flatnonzero(y == missing), np.arange(5))
     rest = np.setdiff1d(np.arange(len(y)), fold)
     setting = {"lam": 0.25, "sigma": 0.8, "gamma": (0.2, 1.0, 0.4), "theta_lam": 1.5}
-    points = [{"t0": t0} for t0 in (0.0, "stable")]
+    points = [{"t0": t0} for t0 in (0.0, 9.0)]
     solver = small(**setting)
     values = solver.fit_points(points, folds=[fold], X=X, y=y, X_unlabeled=U)[:, fold]
     for got, point in zip(values, points, strict=True):
@@ -201,7 +199,7 @@ def test_unlabelled_rows_may_come_with_the_labelled_ones():
 
 def test_one_gamma_per_cut_or_one_for_all():
     X, y, U = problem()
-    text = "gamma must be one number or one for each of the 3 cuts between the classes, got 2"
+    text = "gamma must be one number or 3, one per cut, got 2"
     with pytest.raises(DataError, match=text):
         small(gamma=(0.1, 0.2)).fit(X, y, U)
     with pytest.raises(DataError, match=text):
