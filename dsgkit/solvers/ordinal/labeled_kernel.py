@@ -21,6 +21,7 @@ from dsgkit.solvers.auc.pairwise_quadratic import eigh_memory
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
+from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -47,7 +48,10 @@ class KernelFeatures:
     """
 
     def __init__(self, gram: Array) -> None:
-        spectrum, vectors = linalg.eigh(gram.T, overwrite_a=True, check_finite=False, driver="evd")
+        with single_blas_thread():  # at hundreds of rows a second one waits more than it works
+            spectrum, vectors = linalg.eigh(
+                gram.T, overwrite_a=True, check_finite=False, driver="evd"
+            )
         kept = spectrum > len(gram) * np.finfo(float).eps * spectrum[-1]
         self.spectrum = spectrum[kept]
         self._vectors = vectors[:, kept]
