@@ -133,14 +133,14 @@ def gaussian_expansion(
     ----------
     X : rows of shape (n, n_inputs)
     centers : ndarray of shape (n_centers, n_inputs)
-    coefficients : ndarray of shape (n_centers,)
+    coefficients : ndarray of shape (n_centers,) or (n_centers, n_functions)
     sigma : float
 
     Returns
     -------
-    ndarray of float64, shape (n,)
+    ndarray of float64, shape (n,) or (n, n_functions)
     """
-    values = np.empty(len(X))
+    values = np.empty((len(X), *coefficients.shape[1:]))
     exponents = _Exponents(centers, sigma)
     buffer = np.empty((_block_rows(len(centers)), len(centers)))
     for block in row_blocks(len(X), len(buffer)):

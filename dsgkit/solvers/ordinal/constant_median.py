@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.solvers.inputs import check_finite
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
 
@@ -48,4 +49,5 @@ class ConstantMedian(OrdinalEstimator):
         self.own_thresholds_ = np.where(share > 0.5, -np.inf, np.inf)
 
     def _values(self, X: Any) -> NDArray[np.float64]:
+        check_finite(X)
         return np.zeros(len(X))

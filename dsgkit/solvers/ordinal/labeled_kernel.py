@@ -17,9 +17,11 @@ from dsgkit.kernels.gaussian import (
     gaussian_expansion,
     gaussian_gram,
 )
+from dsgkit.solvers.auc.pairwise_quadratic import eigh_memory
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
+from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -46,7 +48,10 @@ class KernelFeatures:
     """
 
     def __init__(self, gram: Array) -> None:
-        spectrum, vectors = linalg.eigh(gram.T, overwrite_a=True, check_finite=False, driver="evd")
+        with single_blas_thread():  # at hundreds of rows a second one waits more than it works
+            spectrum, vectors = linalg.eigh(
+                gram.T, overwrite_a=True, check_finite=False, driver="evd"
+            )
         kept = spectrum > len(gram) * np.finfo(float).eps * spectrum[-1]
         self.spectrum = spectrum[kept]
         self._vectors = vectors[:, kept]
@@ -151,6 +156,6 @@ class LabeledKernelEstimator(OrdinalEstimator):
         building = n**2 * (n_inputs + FUNCTION_FLOPS / 2)
         return Cost(
             flops=double * (building + decomposing + n_models * self._solve_flops(n, n_cuts)),
-            memory=max(8 * n * (5 * n + 3 * n_inputs), expansion_memory(n, n_inputs)),
+            memory=max(eigh_memory(n) + 24 * n * n_inputs, expansion_memory(n, n_inputs)),
             flops_per_row=expansion_flops(n, n_inputs),
         )

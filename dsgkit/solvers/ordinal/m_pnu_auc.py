@@ -50,8 +50,10 @@ class MPNUAUC(OnePerCutEstimator):
 
     Attributes
     ----------
-    models_ : list of PNUAUC
-        The model of every cut.
+    centers_ : ndarray of shape (n_centers, n_inputs)
+        The rows that the functions are expanded on.
+    coef_ : ndarray of shape (n_centers, n_cuts)
+        Their coefficients.
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order.
     thresholds_ : ndarray of shape (n_classes - 1,)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dsgkit.costs import Cost
+from dsgkit.kernels.gaussian import expansion_flops, gaussian_expansion
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
@@ -22,22 +23,23 @@ Array = NDArray[np.float64]
 class OnePerCutEstimator(OrdinalEstimator):
     """Base of the estimators that rank the two sides of every cut by a binary model.
 
-    A subclass says which binary estimators these are. Where training rows leave one side of a cut
-    empty, the model of the nearest cut stands in for it.
+    A subclass says which binary estimators these are: expansions of a Gaussian kernel, of which
+    those with fewer centres have the first ones of the others. Where training rows leave one side
+    of a cut empty, the model of the nearest cut stands in for it.
 
     Attributes
     ----------
-    models_ : list of estimators
-        The binary model of every cut.
+    centers_ : ndarray of shape (n_centers, n_inputs)
+    coef_ : ndarray of shape (n_centers, n_cuts)
     """
 
     per_cut: ClassVar[bool] = True
-    _solution: ClassVar[str] = "models_"
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
     sigma: Annotated[float, POSITIVE, Smoother("smaller")]
 
-    models_: list[ClosedFormEstimator]
+    centers_: Array
+    coef_: Array
 
     def _binary_models(self, shares_above: Array) -> list[ClosedFormEstimator]:
         """Return the binary estimator of every cut, not fitted.
@@ -52,13 +54,21 @@ class OnePerCutEstimator(OrdinalEstimator):
     def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
         above = above_cuts(codes, len(self.classes_))
         nearest = _nearest_open(above)
-        models = self._binary_models(above.mean(axis=0))
+        models: list[Any] = self._binary_models(above.mean(axis=0))
+        centers, coef = np.empty((0, X.shape[1])), {}
         for cut in np.unique(nearest):
-            models[cut].fit(X, above[:, cut].astype(int), X_unlabeled)
-        self.models_ = [models[cut] for cut in nearest]
+            model = models[cut].fit(X, above[:, cut].astype(int), X_unlabeled)
+            coef[cut] = model.coef_
+            centers = max(centers, model.centers_, key=len)
+            models[cut] = None  # its centres are those of the others
+        # one matrix, so that the values of all cuts take the kernel's once
+        self.coef_ = np.zeros((len(centers), len(nearest)))
+        for column, cut in enumerate(nearest):
+            self.coef_[: len(coef[cut]), column] = coef[cut]
+        self.centers_ = centers
 
     def _values(self, X: Any) -> Array:
-        return np.column_stack([model._values(X) for model in self.models_])
+        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma)
 
     def _fold_values(
         self,
@@ -94,17 +104,16 @@ class OnePerCutEstimator(OrdinalEstimator):
         """Return what a fit of the functions takes, or a grid; see `Estimator.cost`.
 
         The cuts follow one another: their times add up, and the memory is that of one, beside the
-        centres of all.
+        centres of those before.
         """
-        counts = {"n_models": n_models, "n_labeled": n_labeled, "n_unlabeled": n_unlabeled}
-        costs = [
-            model.cost(n_inputs, **counts) for model in self._binary_models(np.full(n_cuts, 0.5))
-        ]
-        centers = 8 * (n_labeled + n_unlabeled) * n_inputs
+        counts = {"n_labeled": n_labeled, "n_unlabeled": n_unlabeled}
+        models = self._binary_models(np.full(n_cuts, 0.5))
+        costs = [model.cost(n_inputs, n_models=n_models, **counts) for model in models]
+        n_centers = max(model._matrix_size(**counts) for model in models)
         return Cost(
             flops=sum(cost.flops for cost in costs),
-            memory=max(cost.memory for cost in costs) + (n_cuts - 1) * centers,
-            flops_per_row=sum(cost.flops_per_row for cost in costs),
+            memory=max(cost.memory for cost in costs) + 8 * n_centers * (n_inputs + n_cuts),
+            flops_per_row=expansion_flops(n_centers, n_inputs) + 4 * n_centers * (n_cuts - 1),
         )
 
 

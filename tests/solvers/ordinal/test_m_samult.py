@@ -19,10 +19,8 @@ def test_every_cut_has_the_binary_model_of_its_sides(gamma):
     got = MSAMULT(0.1, 2.0, gamma).fit(X, codes + 1, U).decision_function(U)
     gammas = gamma if isinstance(gamma, tuple) else (gamma,) * 3
     for j, own in enumerate(gammas):
-        y = np.where(codes + 1 > j + 1, "above", "below")[:, None].ravel()
-        y = np.where(y == "above", 1, -1)
-        binary = SAMULT(0.1, 2.0, own).fit(X, y, U)
-        np.testing.assert_allclose(got[:, j], binary.decision_function(U), rtol=1e-12, atol=1e-12)
+        binary = SAMULT(0.1, 2.0, own).fit(X, np.where(codes > j, 1, -1), U)
+        np.testing.assert_allclose(got[:, j], binary.decision_function(U), atol=1e-10)
 
 
 def test_the_grid_equals_fit_by_fit():
@@ -85,7 +83,8 @@ def test_a_fit_costs_what_its_binary_models_do():
     cost, binary = three.cost(5, n_cuts=3, **counts), one.cost(5, **counts)
     supervised = SAMULT(gamma=1.0).cost(5, **counts)
     assert cost.flops == 2 * binary.flops + supervised.flops
-    assert cost.flops_per_row == 2 * binary.flops_per_row + supervised.flops_per_row
+    # the kernel is evaluated once, for all cuts
+    assert binary.flops_per_row < cost.flops_per_row < 1.3 * binary.flops_per_row
     assert binary.memory < cost.memory < 1.1 * binary.memory
     X, codes, U, _ = ordinal_problem()
     tight = MSAMULT(max_memory=1e-6)
