@@ -99,7 +99,6 @@ def grow():
     held = []
     while len(held) < 40:  # 1.3 GB, then wait to be stopped
         held.append(np.ones(4 * MIB))
-        time.sleep(0.005)
     time.sleep(FOREVER)
 
 

@@ -20,7 +20,7 @@ from tests.conftest import cells_in_this_process
 ROOT = Path(__file__).parents[2]
 ORDERLY = "tests.experiment.misbehaving:TASK"
 BEHAVING = "tests.experiment.misbehaving:Behaving"
-PATIENCE = 60
+PATIENCE = 200
 """Seconds within which things happen that take a fraction of one on a quiet machine."""
 
 MEASURED = ("times", "peak_memory", "started", "environment", "check")
@@ -79,7 +79,7 @@ def start(folder, *arguments, **options):
 def dsg(folder, *arguments, **options):
     """Run ``dsg`` in a folder; returns its exit code, output and errors."""
     process = start(folder, *arguments, **options)
-    out, err = process.communicate(timeout=4 * PATIENCE)
+    out, err = process.communicate(timeout=PATIENCE)
     return process.returncode, out, err
 
 

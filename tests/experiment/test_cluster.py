@@ -19,7 +19,7 @@ from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
 from tests.conftest import cells_in_this_process
-from tests.experiment.runs import ORDERLY, ROOT, alive, workers_of
+from tests.experiment.runs import ORDERLY, PATIENCE, ROOT, alive, workers_of
 
 pytest.importorskip("distributed")
 
@@ -78,8 +78,8 @@ def started(arguments, folder, pattern, log):
     return process, re.search(pattern, (folder / log).read_text())
 
 
-def until(condition, process=None, seconds=90):
-    end = time.monotonic() + seconds
+def until(condition, process=None):
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         assert process is None or process.poll() is None, "the process has ended"
@@ -97,7 +97,7 @@ def end(processes):
         with contextlib.suppress(psutil.NoSuchProcess):
             member.kill()
     for process in processes:
-        process.wait(60)
+        process.wait(PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def test_a_dask_worker_that_is_killed_costs_nothing(experiment, address, tmp_pat
         mark = cluster_folder / "fit-120"
         until(mark.exists, run)
         os.kill(int(mark.read_text()), signal.SIGKILL)  # the Dask worker, the cell's parent
-        assert run.wait(120) == 0
+        assert run.wait(PATIENCE) == 0
     lines = [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
     assert [line["status"] for line in lines] == ["ok", "ok"]
 
@@ -207,7 +207,7 @@ def test_limits_and_crashes_are_handled_there(experiment, address, tmp_path):
     assert {r["status"] for r in crashed.ended} == {"crashed"}
     assert all("SIGSEGV" in r["message"] for r in crashed.ended)
     assert len(crashed.ended) == 2
-    slow = experiment(*only("Endless"), "protocol.trials=1")
+    slow = experiment(*only("Endless"), "protocol.trials=1", "sweep.unlabeled=[all]")
     limits = Limits(timeout=0.5)
     stopped = run_experiment(slow, tmp_path / "slow", Options(scheduler=address, limits=limits))
     assert [r["status"] for r in stopped.ended] == ["timeout"]

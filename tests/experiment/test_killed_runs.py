@@ -17,6 +17,7 @@ from dsgkit.report.curves import curve
 from dsgkit.report.summary import summarise
 from dsgkit.tasks.measures import TIME
 from tests.experiment.runs import (
+    PATIENCE,
     all_gone,
     behaving,
     descendants,
@@ -108,7 +109,7 @@ def test_killed_again_and_again_a_run_loses_nothing(tmp_path, whole):
             wait_for_records(results, len(stored(results)) + rng.randint(1, 4), process)
         processes = descendants(process.pid)
         process.kill()
-        process.communicate()
+        process.communicate(timeout=PATIENCE)
         all_gone(processes)
         after = finished(results)
         assert after[: len(before)] == before
@@ -135,7 +136,7 @@ def test_workers_killed_at_random_cost_no_result(tmp_path, whole):
             if killed < 3 and rng.random() < 0.5:
                 os.kill(pid, signal.SIGKILL)
                 killed += 1
-    _, err = process.communicate()
+    _, err = process.communicate(timeout=PATIENCE)
     assert killed == 3
     crashed = [r for r in stored(folder / "results" / "small") if r["status"] == "crashed"]
     assert process.returncode == (1 if crashed else 0), err
@@ -201,7 +202,7 @@ def test_two_runs_on_one_folder_and_what_status_tells(tmp_path):
     assert f"; running (process {first.pid} on " in out
     assert re.search(r"announce +fit +0 of 2 \(2 left\)", out)
     (tmp_path / "go").touch()
-    _, err = first.communicate()
+    _, err = first.communicate(timeout=PATIENCE)
     assert (first.returncode, err) == (0, "")
     code, out, err = dsg_here(tmp_path, "status", "results/small")
     assert (code, err) == (0, "")
@@ -230,7 +231,7 @@ def test_a_signal_stops_a_run_in_order(tmp_path, moment, number, times):
     for _ in range(times):
         os.killpg(process.pid, number)
         time.sleep(0.05)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE)
     word = "interrupted" if number == signal.SIGINT else "stopped by SIGTERM"
     again = f"dsg {' '.join(RUN)}"
     assert err == f"{word}; finished cells are in results/small; go on with: {again}\n"
@@ -246,7 +247,7 @@ def test_a_signal_before_there_is_anything_to_keep(tmp_path, number):
     process = start(tmp_path, *RUN)
     wait_until(lambda: "pydantic" in Path(f"/proc/{process.pid}/maps").read_text())
     os.killpg(process.pid, number)
-    _, err = process.communicate()
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number
     assert "Traceback" not in err
     assert err.count("\n") == 1
@@ -260,7 +261,7 @@ def test_the_programs_of_a_solver_end_with_a_run(tmp_path, number):
     left = {pid_from(tmp_path / f"{name}.pid") for name in ("fled", "employed")}
     processes = left | set(descendants(process.pid))
     process.send_signal(number)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     all_gone(processes)
 
 

@@ -36,7 +36,7 @@ GRID = {"lam": [0.0, 1.0]}
 
 SEGFAULT = "worker process killed by SIGSEGV"
 KILLED = "worker process killed by SIGKILL (by the system, if memory ran out)"
-STOPPED = "stopped after 1 s"
+STOPPED = "stopped after 3 s"
 
 ENDS = {
     "segfault": ("crashed", SEGFAULT),
@@ -50,7 +50,7 @@ ENDS = {
     "refuse": ("out_of_memory", "out of memory limit: needs 1024.0 GiB, limit 1.0 GiB"),
     "well": ("ok", ""),
 }
-"""How a search in a worker ends, where those that hang are stopped after a second."""
+"""How a search in a worker ends, where those that hang are stopped after three seconds."""
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_a_cell_ends_as_it_is_named_and_others_go_on(folder):
     jobs = jobs_of(folder, solvers, processes=2)
     for way, (status, _) in ENDS.items():
         if status == "timeout":
-            jobs[way] = limited(jobs[way], timeout=1)
+            jobs[way] = limited(jobs[way], timeout=3)
     with LocalWorkers(3) as workers:
         records = run_all(workers, jobs.values())
         processes = descendants(os.getpid())
@@ -119,7 +119,7 @@ def test_a_cell_ends_as_it_is_named_and_others_go_on(folder):
     assert records["also_well"]["fold_scores"] == records["well"]["fold_scores"]
     assert "in die" in records["segfault"]["traceback"]  # Python's stack at the signal
     assert "traceback" not in records["kill"]
-    assert records["sleep"]["timeout"] == 1
+    assert records["sleep"]["timeout"] == 3
     assert json.loads(json.dumps(records["refuse"]))["needed"] == 2**40
     left_behind = ("abandoned.pid", "employer.pid", "employed.pid")
     all_gone([*processes, *(pid_from(folder / name) for name in left_behind)])
@@ -239,7 +239,7 @@ def test_no_process_of_a_session_of_its_own_is_left(folder, way):
     """Neither after the run, nor where its worker was killed, or died and left it to the system."""
     (job,) = jobs_of(folder, {way: search(way)}).values()
     with LocalWorkers(1) as workers:
-        record = run_one(workers, limited(job, timeout=1))
+        record = run_one(workers, limited(job, timeout=3) if "sleep" in way else job)
         fled = pid_from(folder / "fled.pid")
         if way == "flee":
             assert alive(fled)

@@ -595,16 +595,16 @@ def browse(tmp_path):
         flags += "disable-background-networking disable-component-update enable-logging=stderr"
         command = [BROWSER, *(f"--{flag}" for flag in flags.split())]
         command += [f"--user-data-dir={tmp_path / 'profile'}", *options, path.as_uri()]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240)
         return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
     return open_page
 
 
 @pytest.mark.slow
-def test_a_browser_shows_it(text_of_two, tmp_path, browse):
+def test_a_browser_shows_it(text, tmp_path, browse):
     path = tmp_path / "page.html"
-    path.write_text(text_of_two)
+    path.write_text(text)
     image = tmp_path / "page.png"
     _, console = browse(path, f"--screenshot={image}", "--window-size=1200,2400")
     assert console == []
