@@ -11,19 +11,11 @@ from dsgkit.errors import ConfigError
 from dsgkit.hints import shown
 from dsgkit.origin import one_line
 from dsgkit.own import find_own, version_of
-from dsgkit.solvers.base import (
-    Estimator,
-    PairwiseAUCEstimator,
-    SemiSupervisedClassifier,
-    SemiSupervisedEstimator,
-)
 from dsgkit.solvers.catalogue import SolverInfo
 
 _EXAMPLE = "my_module:MySolver"
-_BASES = " or ".join(
-    f"{base.__module__}.{base.__name__}"
-    for base in (PairwiseAUCEstimator, SemiSupervisedClassifier)
-)
+_BASE = "dsgkit.solvers.base"
+_BASES = f"{_BASE}.PairwiseAUCEstimator or {_BASE}.SemiSupervisedClassifier"
 _WRITTEN = {"fit": "_fit", "decision_function": "_values"}
 """What a class has to write, by itself or through the hook that its base class calls."""
 
@@ -81,10 +73,14 @@ def _writes(solver: type, name: str) -> bool:
     """Tell whether a class has a method of its own, or the hook that a base's method calls."""
     if name != "fit" and not hasattr(solver, name):
         return True  # not every task asks for values
-    method, hook = getattr(solver, name, None), _WRITTEN[name]
-    if method is getattr(SemiSupervisedEstimator, name):
-        return getattr(solver, hook) is not getattr(SemiSupervisedEstimator, hook)
-    return callable(method) and method is not getattr(Estimator, name)
+    return _overrides(solver, name) or _overrides(solver, _WRITTEN[name])
+
+
+def _overrides(solver: type, name: str) -> bool:
+    """Tell whether a method is there, and not merely as the bases of all solvers have it."""
+    if not callable(getattr(solver, name, None)):
+        return False
+    return next(cls for cls in solver.__mro__ if name in vars(cls)).__module__ != _BASE
 
 
 def _and(names: Iterable[str]) -> str:

@@ -218,12 +218,12 @@ def test_two_processes_prepare_the_same_dataset(tmp_path):
     processes = [
         subprocess.Popen([*command, str(i)], stdout=subprocess.PIPE, text=True) for i in range(2)
     ]
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while not all((tmp_path / f"ready{i}").exists() for i in range(2)):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     (tmp_path / "go").touch()
-    hashes = [process.communicate(timeout=60)[0] for process in processes]
+    hashes = [process.communicate(timeout=240)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
     assert hashes[0] == hashes[1] and len(hashes[0]) == 65
     assert len(prepared(tmp_path)) == 1

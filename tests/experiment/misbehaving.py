@@ -1,6 +1,10 @@
-"""A solver that behaves as its parameter says; workers import it like any solver of one's own."""
+"""A solver that behaves as its parameter says; workers import it like any solver of one's own.
+
+It and its task do without scikit-learn, which a process takes two seconds to import.
+"""
 
 import fcntl
+import inspect
 import os
 import re
 import signal
@@ -10,11 +14,15 @@ import termios
 import threading
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
+from dsgkit.costs import Cost
 from dsgkit.errors import MemoryLimitError
-from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.tasks.metrics import error_rate
+from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervisedSpec, SemiSupervisedTrial
+from dsgkit.tasks.semi_supervised_svm import ERROR
 
 WARM_UP = 64
 """Rows of the fit that no clock sees; what misbehaves only later is above this size."""
@@ -91,7 +99,6 @@ def grow():
     held = []
     while len(held) < 40:  # 1.3 GB, then wait to be stopped
         held.append(np.ones(4 * MIB))
-        time.sleep(0.005)
     time.sleep(FOREVER)
 
 
@@ -141,16 +148,52 @@ WAYS = {
     "close": close_everything,
     "announce": lambda: announce("announced"),
     "refuse": refuse,
+    "flee_and_employ": lambda: (flee(), employ()),
     "slow": lambda: time.sleep(0.2),
 }
 
 
-class Behaving(PairwiseAUCEstimator):
+class OrderlyTrial(SemiSupervisedTrial):
+    """Rows of two classes; a model is searched by cross-validation and judged by its error."""
+
+    def search(self, estimator, at, points):
+        split = self.split
+        values = estimator.fit_points(points, folds=split.folds, **self.training(at))
+        return [[error_rate(split.y[fold], row[fold]) for fold in split.folds] for row in values]
+
+    def search_work(self, estimator, at, n_points):
+        return self.fit_work(estimator, at)
+
+    def score(self, y, values):
+        return {ERROR.name: error_rate(y, values)}
+
+
+class Orderly:
+    """The learning setting."""
+
+    kind: ClassVar = f"{__name__}:TASK"
+    version: ClassVar = 1
+    Spec: ClassVar = SemiSupervisedSpec
+    axes: ClassVar = (UNLABELED,)
+    measures: ClassVar = (ERROR,)
+    chooses: ClassVar = ERROR.name
+    outputs: ClassVar = ()
+    words: ClassVar = ()
+
+    def trial(self, dataset, spec, seed):
+        return OrderlyTrial(dataset, spec, seed)
+
+
+TASK = Orderly()
+
+
+class Behaving:
     """The difference of the labelled classes' means, and a way to behave during a fit.
 
     A file ``mended`` in the current folder makes all of them behave well.
     """
 
+    tasks = (Orderly.kind,)
     version = 1
 
     def __init__(self, lam=1.0, way="well", above=WARM_UP, at=None):
@@ -159,16 +202,33 @@ class Behaving(PairwiseAUCEstimator):
         self.above = above
         self.at = at
 
+    def get_params(self):
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def cost(self, n_inputs, **counts):
+        return Cost()
+
     def fit(self, X, y, X_unlabeled):
         here = len(X_unlabeled) > self.above and self.at in (None, len(X_unlabeled))
         if here and not Path("mended").exists():
             WAYS[self.way]()
-        direction = X[y == 1].mean(axis=0) - X[y == -1].mean(axis=0)
-        self.coef_ = direction + self.lam * X_unlabeled[:].mean(axis=0) * np.arange(X.shape[1])
+        means = X[y == 1].mean(axis=0), X[y == -1].mean(axis=0)
+        tilt = self.lam * X_unlabeled[:].mean(axis=0) * np.arange(X.shape[1])
+        self.coef_ = means[0] - means[1] + tilt
+        self.cut_ = self.coef_ @ (means[0] + means[1]) / 2
         return self
 
+    def fit_points(self, points, *, folds, X, y, X_unlabeled):
+        values = np.empty((len(points), len(y)))
+        for row, point in zip(values, points, strict=True):
+            model = type(self)(**{**self.get_params(), **point})
+            for fold in folds:
+                rows = np.setdiff1d(np.arange(len(y)), fold)
+                row[fold] = model.fit(X[rows], y[rows], X_unlabeled).decision_function(X[fold])
+        return values
+
     def decision_function(self, X):
-        return X[:] @ self.coef_
+        return X[:] @ self.coef_ - self.cut_
 
 
 class Counting(Behaving):

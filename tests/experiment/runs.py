@@ -10,11 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+import pytest
 import yaml
+from click.testing import CliRunner
+
+from dsgkit.cli import cli
+from tests.conftest import cells_in_this_process
 
 ROOT = Path(__file__).parents[2]
+ORDERLY = "tests.experiment.misbehaving:TASK"
 BEHAVING = "tests.experiment.misbehaving:Behaving"
-PATIENCE = 60
+PATIENCE = 200
 """Seconds within which things happen that take a fraction of one on a quiet machine."""
 
 MEASURED = ("times", "peak_memory", "started", "environment", "check")
@@ -29,7 +35,7 @@ def behaving(way="well", grid=None, **params):
     }
 
 
-def write_config(folder, solvers, sizes=(70, 80), trials=1, outputs=("auc_table",)):
+def write_config(folder, solvers, sizes=(70, 80), trials=1, outputs=("error_table",)):
     """Write a dataset of 330 rows and a config; returns its path."""
     rng = np.random.default_rng(0)
     X = rng.random((330, 3))
@@ -37,7 +43,7 @@ def write_config(folder, solvers, sizes=(70, 80), trials=1, outputs=("auc_table"
     np.savetxt(folder / "rows.csv", np.column_stack([X, y]), delimiter=",", fmt="%.5f")
     config = {
         "dataset": {"path": "rows.csv", "loader": "delimited"},
-        "protocol": {"kind": "semi_supervised_auc", "labeled": 30, "trials": trials, "folds": 3},
+        "protocol": {"kind": ORDERLY, "labeled": 30, "trials": trials, "folds": 3},
         "sweep": {"unlabeled": list(sizes)},
         "solvers": {name: {"label": name, **spec} for name, spec in solvers.items()},
         "outputs": list(outputs),
@@ -73,8 +79,17 @@ def start(folder, *arguments, **options):
 def dsg(folder, *arguments, **options):
     """Run ``dsg`` in a folder; returns its exit code, output and errors."""
     process = start(folder, *arguments, **options)
-    out, err = process.communicate(timeout=4 * PATIENCE)
+    out, err = process.communicate(timeout=PATIENCE)
     return process.returncode, out, err
+
+
+def dsg_here(folder, *arguments):
+    """The same in this process, which computes the cells too: its exit code, output and errors."""
+    with pytest.MonkeyPatch.context() as patch, cells_in_this_process():
+        patch.chdir(folder)
+        patch.setenv("DSGKIT_CACHE", str(folder / "cache"))
+        done = CliRunner().invoke(cli, list(map(str, arguments)), catch_exceptions=False)
+    return done.exit_code, done.stdout, done.stderr
 
 
 def stored(folder):
@@ -99,7 +114,7 @@ def tables(folder):
     return {
         path.name: path.read_bytes()
         for path in sorted((folder / "tables").iterdir())
-        if path.stem in ("auc_table", "params_table")
+        if path.stem in ("auc_table", "error_table", "params_table")
     }
 
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
@@ -19,7 +18,8 @@ from dsgkit.experiment.cluster import Cluster, ClusterError
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
-from tests.experiment.runs import alive, workers_of
+from tests.conftest import cells_in_this_process
+from tests.experiment.runs import ORDERLY, PATIENCE, ROOT, alive, workers_of
 
 pytest.importorskip("distributed")
 
@@ -27,51 +27,40 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]  # which has
 
 SOLVERS = """
 import os, signal, time
-import numpy as np
-from dsgkit.solvers.base import PairwiseAUCEstimator
+from tests.experiment.misbehaving import Behaving
 
-class Slow(PairwiseAUCEstimator):
+class Slow(Behaving):
     '''The first fit at each size takes long; it leaves a file that says where it runs.'''
-
-    def __init__(self, lam=1.0):
-        self.lam = lam
 
     def fit(self, X, y, X_unlabeled):
         n = len(X_unlabeled)
-        self.direction_ = X[y == 1].mean(axis=0) - X[y == -1].mean(axis=0)
         if n > 64 and not os.path.exists(f"fit-{n}"):
             with open(f"fit-{n}.part", "w") as file:
                 file.write(str(os.getppid()))
             os.rename(f"fit-{n}.part", f"fit-{n}")
             time.sleep(600)
-        return self
-
-    def decision_function(self, X):
-        return np.asarray(X) @ self.direction_
+        return super().fit(X, y, X_unlabeled)
 
 
-class Telling(Slow):
+class Telling(Behaving):
     def fit(self, X, y, X_unlabeled):
         names = ("MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
         self.set_ = sum(name in os.environ for name in names)
-        self.direction_ = np.ones(X.shape[1])
-        return self
+        return super().fit(X, y, X_unlabeled)
 
 
-class Fatal(Slow):
+class Fatal(Behaving):
     def fit(self, X, y, X_unlabeled):
         if len(X_unlabeled) > 64:
             os.kill(os.getpid(), signal.SIGSEGV)
-        self.direction_ = np.ones(X.shape[1])
-        return self
+        return super().fit(X, y, X_unlabeled)
 
 
-class Endless(Fatal):
+class Endless(Behaving):
     def fit(self, X, y, X_unlabeled):
-        self.direction_ = np.ones(X.shape[1])
         if len(X_unlabeled) > 64:
             time.sleep(600)
-        return self
+        return super().fit(X, y, X_unlabeled)
 """
 
 
@@ -79,14 +68,18 @@ def started(arguments, folder, pattern, log):
     """Start a process and return it with what a pattern finds in its log."""
     with (folder / log).open("w") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", *arguments], cwd=folder, stdout=out, stderr=subprocess.STDOUT
+            [sys.executable, "-m", *arguments],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=out,
+            stderr=subprocess.STDOUT,
         )
     until(lambda: re.search(pattern, (folder / log).read_text()), process)
     return process, re.search(pattern, (folder / log).read_text())
 
 
-def until(condition, process=None, seconds=90):
-    end = time.monotonic() + seconds
+def until(condition, process=None):
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         assert process is None or process.poll() is None, "the process has ended"
@@ -104,7 +97,7 @@ def end(processes):
         with contextlib.suppress(psutil.NoSuchProcess):
             member.kill()
     for process in processes:
-        process.wait(60)
+        process.wait(PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +146,8 @@ def experiment(toy, cluster_folder, monkeypatch):
 
 def only(solver):
     others = [f"solvers.{name}=null" for name in ("qsg_s2auc", "samult", "pnu_auc", "rff_s2auc")]
-    return [*others, f'solvers.mine={{kind: "cluster_solvers:{solver}", params: {{lam: 1}}}}']
+    mine = f'solvers.mine={{kind: "cluster_solvers:{solver}", params: {{lam: 1}}}}'
+    return [*others, mine, f"protocol.kind={ORDERLY}", "outputs=[]"]
 
 
 def tables(folder):
@@ -163,10 +157,10 @@ def tables(folder):
 
 
 def test_the_same_results_as_on_this_machine(experiment, address, tmp_path):
-    here = run_experiment(experiment(), tmp_path / "one" / "here", Options(jobs=2, threads=2))
-    there = run_experiment(
-        experiment(), tmp_path / "two" / "there", Options(threads=2, scheduler=address)
-    )
+    toy = experiment("protocol.trials=1")
+    there = run_experiment(toy, tmp_path / "two" / "there", Options(threads=2, scheduler=address))
+    with cells_in_this_process():
+        here = run_experiment(toy, tmp_path / "one" / "here", Options(threads=2))
     assert here.failures == there.failures == []
     assert there.computed == here.computed
     assert tables(tmp_path / "two" / "there") == tables(tmp_path / "one" / "here")
@@ -187,11 +181,12 @@ def test_a_dask_worker_that_is_killed_costs_nothing(experiment, address, tmp_pat
     config = tmp_path / "slow.yaml"
     config.write_text(experiment(*only("Slow"), "protocol.trials=1").to_yaml())
     arguments = [sys.executable, "run.py", config, folder, address]
-    with subprocess.Popen(arguments, cwd=cluster_folder) as run:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(arguments, cwd=cluster_folder, env=environment) as run:
         mark = cluster_folder / "fit-120"
         until(mark.exists, run)
         os.kill(int(mark.read_text()), signal.SIGKILL)  # the Dask worker, the cell's parent
-        assert run.wait(120) == 0
+        assert run.wait(PATIENCE) == 0
     lines = [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
     assert [line["status"] for line in lines] == ["ok", "ok"]
 
@@ -212,7 +207,7 @@ def test_limits_and_crashes_are_handled_there(experiment, address, tmp_path):
     assert {r["status"] for r in crashed.ended} == {"crashed"}
     assert all("SIGSEGV" in r["message"] for r in crashed.ended)
     assert len(crashed.ended) == 2
-    slow = experiment(*only("Endless"), "protocol.trials=1")
+    slow = experiment(*only("Endless"), "protocol.trials=1", "sweep.unlabeled=[all]")
     limits = Limits(timeout=0.5)
     stopped = run_experiment(slow, tmp_path / "slow", Options(scheduler=address, limits=limits))
     assert [r["status"] for r in stopped.ended] == ["timeout"]
@@ -269,7 +264,7 @@ def test_timing_is_alone_on_a_machine_of_several_workers(tmp_path):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
-            cwd=Path(__file__).parents[2],
+            cwd=ROOT,
             text=True,
         )
 

@@ -16,7 +16,7 @@ from dsgkit.experiment.runner import run_experiment
 from dsgkit.experiment.selection import best_point
 from dsgkit.random.seeds import derive_seed
 from tests.experiment.own_task import RidgeTrial, rmse
-from tests.experiment.runs import dsg, stored
+from tests.experiment.runs import dsg, dsg_here, stored
 
 KIND = "tests.experiment.own_task:RIDGE"
 CONFIG = {
@@ -50,7 +50,7 @@ def experiment_of(folder, *overrides):
 
 @pytest.mark.slow
 def test_a_task_of_ones_own_goes_all_the_way(folder):
-    """By the command line, in processes of its own."""
+    """By the command line, and the first time in processes of its own."""
     code, out, err = dsg(folder, "run", "ridge.yaml", "--report", "page.html")
     assert code == 0, err
     results = folder / "results" / "ridge"
@@ -62,19 +62,19 @@ def test_a_task_of_ones_own_goes_all_the_way(folder):
     page = (folder / "page.html").read_text()
     assert "RMSE" in page and "unlabelled" not in page
 
-    code, out, err = dsg(folder, "status", "results/ridge")
+    code, out, err = dsg_here(folder, "status", "results/ridge")
     assert (code, err) == (0, "")
     assert "9 of 9 cells have a result; finished" in out
 
     shutil.copytree(results, folder / "other")
-    code, out, err = dsg(folder, "compare", "results/ridge", "other")
+    code, out, err = dsg_here(folder, "compare", "results/ridge", "other")
     assert code == 0, err
     assert "RMSE" in out
 
-    code, out, err = dsg(folder, "run", "ridge.yaml", "--dry-run")
+    code, out, err = dsg_here(folder, "run", "ridge.yaml", "--dry-run")
     assert code == 0, err
     assert "ridge: 9 cells" in out
-    code, out, err = dsg(folder, "run", "ridge.yaml")
+    code, out, err = dsg_here(folder, "run", "ridge.yaml")
     assert "0 cells computed, 9 reused" in out
 
 

@@ -1,9 +1,11 @@
 import json
+import shutil
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
+import yaml
 from sklearn.metrics import roc_auc_score
 
 from dsgkit import SAMULT
@@ -24,6 +26,7 @@ from dsgkit.report import text_table, write_report
 from dsgkit.report.html import write_page
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.catalogue import SOLVERS, SolverInfo
+from tests.conftest import cells_in_this_process, write_toy
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -38,6 +41,33 @@ def run(toy, *, overrides=(), folder="results", **options):
     return run_experiment(experiment, folder, Options(**options)), folder
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The folder of the toy's config and of a whole run of it."""
+    folder = tmp_path_factory.mktemp("whole")
+    config = write_toy(folder)
+    with cells_in_this_process(), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DSGKIT_CACHE", str(folder / "cache"))
+        outcome, _ = run(config)
+    assert (outcome.reused, outcome.failures) == (0, [])
+    return folder
+
+
+@pytest.fixture
+def finished(toy, whole):
+    """The results folder of a whole run of the toy's config, which is beside it."""
+    return shutil.copytree(whole / "results" / "toy", toy.parent / "results" / "toy")
+
+
+@pytest.fixture
+def alone(toy):
+    """The toy's config with one solver only, SAMULT."""
+    config = yaml.safe_load(toy.read_text())
+    config["solvers"] = {"samult": config["solvers"]["samult"]}
+    toy.write_text(yaml.safe_dump(config))
+    return toy
+
+
 def without_measurements(record):
     return {
         k: v
@@ -46,12 +76,11 @@ def without_measurements(record):
     }
 
 
-def test_a_whole_experiment(toy):
-    outcome, folder = run(toy)
-    stored = records(folder)
-    assert (outcome.computed, outcome.reused, outcome.failures) == (len(stored), 0, [])
+def test_a_whole_experiment(finished):
+    stored = records(finished)
+    assert len(stored) == 24
     assert {r["status"] for r in stored} == {"ok"}
-    results = load_results(folder)
+    results = load_results(finished)
     assert len(results.cells) == 4 * 2 * 2
     assert len(results.search) == 2 * (2 + 1 + 1)
     assert results.cells["auc"].between(0.6, 1).all()
@@ -66,12 +95,11 @@ def test_a_whole_experiment(toy):
         assert set(r["times"]) >= {"load", "compile", r["kind"]}
 
 
-def test_a_fit_is_the_chosen_estimator_on_the_split(toy):
+def test_a_fit_is_the_chosen_estimator_on_the_split(toy, finished):
     """Done again by hand, from the search's scores to the reported AUC."""
-    _, folder = run(toy)
     experiment = load_experiment(toy)
     bench = Bench(experiment, load_dataset(experiment.dataset))
-    mine = [r for r in records(folder) if r["solver"] == "samult" and r["trial"] == 1]
+    mine = [r for r in records(finished) if r["solver"] == "samult" and r["trial"] == 1]
     search = next(r for r in mine if r["kind"] == "search")
     sides = {"lam": "larger", "sigma": "smaller"}
     point, _ = best_point(search["points"], search["fold_scores"], better="higher", smoother=sides)
@@ -86,13 +114,12 @@ def test_a_fit_is_the_chosen_estimator_on_the_split(toy):
 
 
 @pytest.mark.slow
-def test_a_search_scores_each_point_on_rows_its_model_did_not_see(toy):
-    _, folder = run(toy)
+def test_a_search_scores_each_point_on_rows_its_model_did_not_see(toy, finished):
     experiment = load_experiment(toy)
     split = Bench(experiment, load_dataset(experiment.dataset)).trial(0).split
     search = next(
         r
-        for r in records(folder)
+        for r in records(finished)
         if (r["solver"], r["kind"], r["trial"]) == ("samult", "search", 0)
     )
     X, y, XU = split.X[:], split.y, split.X_unlabeled[:]
@@ -104,17 +131,16 @@ def test_a_search_scores_each_point_on_rows_its_model_did_not_see(toy):
 
 
 @pytest.mark.slow
-def test_finished_cells_are_reused_and_changed_ones_are_not(toy):
-    first, folder = run(toy)
+def test_finished_cells_are_reused_and_changed_ones_are_not(toy, finished):
     again, _ = run(toy)
-    assert (again.computed, again.reused) == (0, first.computed)
-    assert len(records(folder)) == first.computed
+    assert (again.computed, again.reused) == (0, 24)
+    assert len(records(finished)) == 24
     more, _ = run(toy, overrides=["sweep.unlabeled=[40, 60, all]"])
-    assert (more.computed, more.reused) == (4 * 2, first.computed)
+    assert (more.computed, more.reused) == (4 * 2, 24)
     other, _ = run(toy, overrides=["solvers.samult.grid.lam=[0.5, 1.0]"])
     assert other.computed == 2 * (1 + 2)
-    fresh, _ = run(toy, fresh=True)
-    assert fresh.computed == first.computed
+    fresh, _ = run(toy, overrides=["protocol.trials=1"], fresh=True)
+    assert fresh.computed == 12
 
 
 def test_a_failing_solver_costs_its_own_cells_only_and_is_retried(toy, monkeypatch):
@@ -134,21 +160,21 @@ def test_a_failing_solver_costs_its_own_cells_only_and_is_retried(toy, monkeypat
     assert (again.computed, again.reused, again.failures) == (4, len(good), [])
 
 
-def test_a_fit_beyond_the_memory_limit_is_a_named_status(toy):
+def test_a_fit_beyond_the_memory_limit_is_a_named_status(alone):
     overrides = ["solvers.samult.params.max_memory=0.0001"]
-    outcome, folder = run(toy, overrides=overrides)
+    outcome, folder = run(alone, overrides=overrides)
     mine = [r for r in records(folder) if r["solver"] == "samult"]
     assert outcome.failures == []
     assert {r["status"] for r in mine if r["kind"] == "fit"} == {"out_of_memory"}
     assert all("needs" in r["message"] for r in mine if r["status"] == "out_of_memory")
 
 
-def test_a_failed_search_leaves_no_fit_untold(toy, monkeypatch):
+def test_a_failed_search_leaves_no_fit_untold(alone, monkeypatch):
     def refuse(self, points, **training):
         raise FitError("no way")
 
     monkeypatch.setattr(SAMULT, "fit_points", refuse)
-    outcome, folder = run(toy)
+    outcome, folder = run(alone)
     fits = [r for r in records(folder) if r["solver"] == "samult" and r["kind"] == "fit"]
     assert len(fits) == 4
     assert all(r["message"] == "while searching: no way" for r in fits)
@@ -195,23 +221,22 @@ def test_a_solver_of_ones_own_needs_an_estimator_and_an_entry(toy, monkeypatch):
     assert (mine["auc"] > 0.6).all()
 
 
-def test_running_out_of_memory_is_no_failure(toy, monkeypatch):
+def test_running_out_of_memory_is_no_failure(alone, monkeypatch):
     def exhaust(self, X, y, X_unlabeled):
         raise MemoryError("cannot allocate")
 
     monkeypatch.setattr(SAMULT, "fit", exhaust)
-    outcome, folder = run(toy)
+    outcome, folder = run(alone)
     mine = [r for r in records(folder) if r["solver"] == "samult" and r["kind"] == "fit"]
     assert {r["status"] for r in mine} == {"out_of_memory"}
     assert outcome.failures == []
 
 
-def test_a_record_tells_all_parameters_and_where_it_was_made(toy):
-    _, folder = run(toy)
-    fits = [r for r in records(folder) if r["kind"] == "fit"]
+def test_a_record_tells_all_parameters_and_where_it_was_made(finished):
+    fits = [r for r in records(finished) if r["kind"] == "fit"]
     for r in fits:
         assert r["params"].items() <= r["estimator"].items()
-        assert (folder / "environments" / f"{r['environment']}.json").exists()
+        assert (finished / "environments" / f"{r['environment']}.json").exists()
     qsg = next(r for r in fits if r["solver"] == "qsg_s2auc")
     assert qsg["estimator"]["n_iter_"] == 20
     pnu = next(r for r in fits if r["solver"] == "pnu_auc")
@@ -249,23 +274,23 @@ def test_nothing_is_written_for_data_that_cannot_be_used(toy):
 
 
 @pytest.mark.slow
-def test_results_of_other_folders_are_reused_with_their_environment(toy):
-    first, folder = run(toy)
+def test_results_of_other_folders_are_reused_with_their_environment(toy, finished):
     experiment = load_experiment(toy, overrides=["name=another"])
-    other = run_experiment(experiment, folder.parent / "another")
-    assert (other.computed, other.reused) == (0, first.computed)
-    copied = records(folder.parent / "another")
-    assert sorted(copied, key=str) == sorted(records(folder), key=str)
-    assert (folder.parent / "another/environments" / f"{copied[0]['environment']}.json").exists()
-    fresh = run_experiment(experiment, folder.parent / "another", Options(fresh=True))
-    assert fresh.computed == first.computed
+    other = run_experiment(experiment, finished.parent / "another")
+    assert (other.computed, other.reused) == (0, 24)
+    copied = records(finished.parent / "another")
+    assert sorted(copied, key=str) == sorted(records(finished), key=str)
+    assert (finished.parent / "another/environments" / f"{copied[0]['environment']}.json").exists()
+    few = load_experiment(toy, overrides=["name=another", "protocol.trials=1"])
+    fresh = run_experiment(few, finished.parent / "another", Options(fresh=True))
+    assert fresh.computed == 12
 
 
-def test_failures_are_not_taken_over_from_other_folders(toy, monkeypatch):
+def test_failures_are_not_taken_over_from_other_folders(alone, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(SAMULT, "fit", lambda *_: 1 / 0)
-        _, folder = run(toy)
-    experiment = load_experiment(toy, overrides=["name=another"])
+        _, folder = run(alone)
+    experiment = load_experiment(alone, overrides=["name=another"])
     other = run_experiment(experiment, folder.parent / "another")
     assert (other.computed, other.failures) == (4, [])
 
@@ -282,25 +307,25 @@ def test_fail_fast_stops_at_the_first_failure(toy, monkeypatch):
     assert (again.computed, again.failures) == (outcome.left + 1, [])
 
 
-def test_failed_cells_can_be_kept(toy, monkeypatch):
+def test_failed_cells_can_be_kept(alone, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(SAMULT, "fit", lambda *_: 1 / 0)
-        run(toy)
-    kept, _ = run(toy, retry_failed=False)
+        run(alone)
+    kept, _ = run(alone, retry_failed=False)
     assert (kept.computed, len(kept.failures)) == (0, 4)
-    again, _ = run(toy)
+    again, _ = run(alone)
     assert (again.computed, again.failures) == (4, [])
 
 
-def test_a_corrupted_record_is_told_and_its_cell_runs_again(toy):
-    first, folder = run(toy)
+def test_a_corrupted_record_is_told_and_its_cell_runs_again(toy, finished):
+    folder = finished
     before = records(folder)
     lines = (folder / "cells.jsonl").read_bytes().splitlines(keepends=True)
     lines[3] = lines[3].replace(b'"trial": 0', b'"trial": 1')
     lines[7] = lines[7][:40] + b"\n"
     (folder / "cells.jsonl").write_bytes(b"".join(lines))
     again, _ = run(toy)
-    assert (again.computed, again.reused) == (2, first.computed - 2)
+    assert (again.computed, again.reused) == (2, 22)
     assert again.set_aside.read_bytes() == lines[3] + lines[7]
     key = str
     assert sorted(map(without_measurements, records(folder)), key=key) == sorted(
@@ -312,17 +337,17 @@ def test_a_corrupted_record_is_told_and_its_cell_runs_again(toy):
     ("wrong", "words"),
     [(np.nan, "values that are not finite"), (None, r"shape (1,) for 120 rows")],
 )
-def test_values_that_are_none_are_told(toy, monkeypatch, wrong, words):
+def test_values_that_are_none_are_told(alone, monkeypatch, wrong, words):
     def decide(self, X):
         return np.zeros(1) if wrong is None else np.full(len(X), wrong)
 
     monkeypatch.setattr(SAMULT, "decision_function", decide)
-    outcome, _ = run(toy)
+    outcome, _ = run(alone)
     assert len(outcome.failures) == 4
     assert all(f"decision_function returned {words}" in r["message"] for r in outcome.failures)
 
 
-def test_what_a_users_solver_says_of_itself_need_not_fit_json(toy, monkeypatch):
+def test_what_a_users_solver_says_of_itself_need_not_fit_json(alone, monkeypatch):
     original = SAMULT.fit
 
     def fit(self, X, y, X_unlabeled):
@@ -330,12 +355,12 @@ def test_what_a_users_solver_says_of_itself_need_not_fit_json(toy, monkeypatch):
         return original(self, X, y, X_unlabeled)
 
     monkeypatch.setattr(SAMULT, "fit", fit)
-    _, folder = run(toy)
+    _, folder = run(alone)
     mine = [r for r in records(folder) if r["solver"] == "samult" and r["kind"] == "fit"]
     assert all((r["estimator"]["loss_"], r["estimator"]["steps_"]) == ("nan", 7) for r in mine)
 
 
-def test_compilation_is_not_fit_time(toy, monkeypatch):
+def test_compilation_is_not_fit_time(alone, monkeypatch):
     """The first fit of a process warms up before its clock starts; later ones do not again."""
     calls = []
     original = SAMULT.fit
@@ -346,12 +371,12 @@ def test_compilation_is_not_fit_time(toy, monkeypatch):
 
     monkeypatch.setattr(SAMULT, "fit", counted)
     monkeypatch.setattr(cells_module, "_WARM_UP_ROWS", 11)
-    run(toy)
+    run(alone)
     assert calls == [11, 40, 120, 40, 120]
 
 
-def test_results_hold_what_is_needed_to_run_again(toy):
-    _, folder = run(toy)
+def test_results_hold_what_is_needed_to_run_again(toy, finished):
+    _, folder = run(toy)  # which writes the config with its own paths
     again = load_experiment(folder / "config.yaml")
     first = load_experiment(toy)
     assert again.solvers == first.solvers

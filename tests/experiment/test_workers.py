@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import threading
-import time
 from dataclasses import replace
 
 import psutil
@@ -37,7 +36,7 @@ GRID = {"lam": [0.0, 1.0]}
 
 SEGFAULT = "worker process killed by SIGSEGV"
 KILLED = "worker process killed by SIGKILL (by the system, if memory ran out)"
-STOPPED = "stopped after 1 s"
+STOPPED = "stopped after 3 s"
 
 ENDS = {
     "segfault": ("crashed", SEGFAULT),
@@ -51,7 +50,7 @@ ENDS = {
     "refuse": ("out_of_memory", "out of memory limit: needs 1024.0 GiB, limit 1.0 GiB"),
     "well": ("ok", ""),
 }
-"""How a search in a worker ends, where those that hang are stopped after a second."""
+"""How a search in a worker ends, where those that hang are stopped after three seconds."""
 
 
 @pytest.fixture
@@ -109,7 +108,7 @@ def test_a_cell_ends_as_it_is_named_and_others_go_on(folder):
     jobs = jobs_of(folder, solvers, processes=2)
     for way, (status, _) in ENDS.items():
         if status == "timeout":
-            jobs[way] = limited(jobs[way], timeout=1)
+            jobs[way] = limited(jobs[way], timeout=3)
     with LocalWorkers(3) as workers:
         records = run_all(workers, jobs.values())
         processes = descendants(os.getpid())
@@ -120,7 +119,7 @@ def test_a_cell_ends_as_it_is_named_and_others_go_on(folder):
     assert records["also_well"]["fold_scores"] == records["well"]["fold_scores"]
     assert "in die" in records["segfault"]["traceback"]  # Python's stack at the signal
     assert "traceback" not in records["kill"]
-    assert records["sleep"]["timeout"] == 1
+    assert records["sleep"]["timeout"] == 3
     assert json.loads(json.dumps(records["refuse"]))["needed"] == 2**40
     left_behind = ("abandoned.pid", "employer.pid", "employed.pid")
     all_gone([*processes, *(pid_from(folder / name) for name in left_behind)])
@@ -240,7 +239,7 @@ def test_no_process_of_a_session_of_its_own_is_left(folder, way):
     """Neither after the run, nor where its worker was killed, or died and left it to the system."""
     (job,) = jobs_of(folder, {way: search(way)}).values()
     with LocalWorkers(1) as workers:
-        record = run_one(workers, limited(job, timeout=1))
+        record = run_one(workers, limited(job, timeout=3) if "sleep" in way else job)
         fled = pid_from(folder / "fled.pid")
         if way == "flee":
             assert alive(fled)
@@ -268,18 +267,11 @@ def test_a_worker_that_stops_while_it_sends_holds_up_nobody(folder, limits):
 def test_a_worker_that_cannot_start_costs_its_job_once(folder, monkeypatch):
     """Also where the job is too large for the pipe to hold while nobody reads it."""
     monkeypatch.setattr(workers_module, "_WORKER", "raise SystemExit(7)")
-    wide = {
-        **behaving("well", {"lam": [k / 7 for k in range(30_000)]}),
-        "search_at": {"unlabeled": 80},
-    }
-    (job,) = jobs_of(folder, {"wide": wide}, kind="fit", sizes=(80,)).values()
-    (small,) = jobs_of(folder, {"small": search("well")}).values()
+    (job,) = jobs_of(folder, {"well": search("well")}).values()
     with LocalWorkers(1) as workers:
-        for each in (job, small):
-            start = time.monotonic()
+        for each in (replace(job, chosen={"lam": "x" * MIB}), job):
             record = run_one(workers, each)
             assert record["message"] == "worker process ended by itself with exit code 7"
-            assert time.monotonic() - start < 60
 
 
 def test_waiting_is_for_jobs_that_run(folder):

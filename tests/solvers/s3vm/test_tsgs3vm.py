@@ -71,9 +71,9 @@ def test_it_equals_the_authors_loop(loss, step, n_unlabeled, threads):
 def test_forgotten_blocks_do_not_change_the_model(monkeypatch):
     monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 5 * 16)
     X, y, U = problem(n_unlabeled=6000)
-    fitted = small(n_iterations=200, step=0.2).fit(X, y, U)
-    assert len(fitted.model_.coefficients) == pytest.approx(sizes.remembered(0.2), rel=0.1)
-    expected = by_the_authors((X, y, U), U[:200], {**SIZE, "T": 200}, step=0.2)
+    fitted = small(n_iterations=100, step=0.4).fit(X, y, U)
+    assert len(fitted.model_.coefficients) == pytest.approx(sizes.remembered(0.4), abs=5)
+    expected = by_the_authors((X, y, U), U[:200], {**SIZE, "T": 100}, step=0.4)
     assert close(fitted.decision_function(U[:200]), expected)
 
 
@@ -122,7 +122,7 @@ def test_many_points_are_trained_in_passes_within_the_budget(monkeypatch):
 
 
 @pytest.mark.parametrize("n_unlabeled", [30, 3000])
-@pytest.mark.parametrize("T", [40, 600])  # with all blocks, and with the first ones forgotten
+@pytest.mark.parametrize("T", [40, 300])  # with all blocks, and with the first ones forgotten
 @pytest.mark.parametrize(
     ("C", "step"), [(1e28, 0.5), (1e36, 0.5), (1e39, 0.1), (1e39, 0.5), (1e39, 1.0)]
 )
