@@ -26,8 +26,6 @@ from dsgkit.report.summary import Summary
 from dsgkit.report.tables import write_tables
 from tests.report.conftest import CLASSES, Invented, experiment_of, results_of, typical_records
 
-pytestmark = pytest.mark.xdist_group("pages")  # that several tests read
-
 SIZES = (500, 2000, 30_000)
 HOSTILE = "<script>alert('x')</script> & \"more\""
 VOID = {"meta", "img"}
