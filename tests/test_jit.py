@@ -144,15 +144,23 @@ def test_a_second_run_of_an_experiment_compiles_nothing(toy):
     config["protocol"] |= {"kind": "semi_supervised_svm", "trials": 1}
     config["solvers"] = {"bgs3vm": {"grid": {"C": [1.0, 10.0]}}}
     toy.write_text(yaml.safe_dump(config | {"outputs": [], "sweep": {"unlabeled": ["all"]}}))
-    command = [sys.executable, "-m", "dsgkit.cli", "run", "toy.yaml", "--jobs", "1", "--fresh"]
-    environment = {**os.environ, "NUMBA_DEBUG_CACHE": "1", "PYTHONPATH": str(PACKAGE.parent)}
-    said = []
-    for _ in range(2):
-        done = subprocess.run(
-            command, cwd=toy.parent, env=environment, capture_output=True, text=True, timeout=250
-        )
-        assert done.returncode == 0, done.stderr
-        said.append(done.stdout + done.stderr)
+    program = (
+        "from pathlib import Path; from tests.experiment.runs import dsg_here\n"
+        "code, out, err = dsg_here(Path.cwd(), 'run', 'toy.yaml', '--fresh')\n"
+        "print(out, err); raise SystemExit(code)"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=toy.parent,
+            env={**os.environ, "NUMBA_DEBUG_CACHE": "1", "PYTHONPATH": str(PACKAGE.parent)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=250,
+        ).stdout
+        for _ in range(2)
+    ]
     assert "data loaded" in said[1]
     assert "data saved" not in said[1]
 

@@ -73,7 +73,9 @@ def _writes(solver: type, name: str) -> bool:
     """Tell whether a class has a method of its own, or the hook that a base's method calls."""
     if name != "fit" and not hasattr(solver, name):
         return True  # not every task asks for values
-    return _overrides(solver, name) or _overrides(solver, _WRITTEN[name])
+    hook = _WRITTEN[name]
+    called = any(hook in vars(cls) for cls in solver.__mro__ if cls.__module__ == _BASE)
+    return _overrides(solver, name) or (called and _overrides(solver, hook))
 
 
 def _overrides(solver: type, name: str) -> bool:

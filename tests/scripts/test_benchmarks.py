@@ -142,12 +142,16 @@ def test_the_authors_time_is_measured_on_the_configs_rows(script, toy):
 @pytest.mark.slow
 def test_the_runner_is_measured(script):
     scope = script("bench_runner")
-    scope["measure"].__globals__.update(_REPEATS=1, _LOOK_SECONDS=0.02)
+    run = scope["run"]
+    scope["measure"].__globals__.update(
+        _LOOK_SECONDS=0.02,
+        run=lambda folder, watch=None: run(folder, watch) if watch else 1.0,
+    )
     result = CliRunner().invoke(scope["main"], ["--cells", "40", "--json"])
     figures = json.loads(result.stdout.splitlines()[0])
     assert figures["cells"] == 40
-    assert 0 < figures["ms_per_cell_in_a_worker"] < 1000
-    assert 0 < figures["finished_run_seconds"] < 60
+    assert figures["ms_per_cell_in_a_worker"] > 0
+    assert figures["finished_run_seconds"] == 1.0
     assert all(10 < value < 2000 for value in figures["memory_of_a_worker_mib"])
     assert not scope["grows"]([100.0, 130.0, 105.0])
     assert scope["grows"]([100.0, 100.0, 111.0])

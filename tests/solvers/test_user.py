@@ -1,6 +1,7 @@
 """Solver classes outside of the package: what is found, known and refused of them."""
 
 import hashlib
+import subprocess
 import sys
 
 import numpy as np
@@ -206,6 +207,11 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
         (BASE + "class Mine(PairwiseAUCEstimator): pass\n", "Mine lacks fit and decision_function"),
         (mine("fit = 3").replace("def fit", "def fits"), "Mine lacks fit"),
         (
+            "from dsgkit.solvers.base import Estimator\n"
+            "class Mine(Estimator):\n    tasks = ('any',)\n    def _fit(self): pass\n",
+            "Mine lacks fit and decision_function",  # its base calls no hook
+        ),
+        (
             SOLVER.replace("width=2", "width"),
             "Mine().get_params() raises TypeError: Mine.__init__() missing 1 required positional "
             "argument: 'width'; every parameter needs a default, and an attribute of its name",
@@ -249,3 +255,14 @@ def test_the_line_is_the_users_even_in_a_file_of_theirs_that_the_module_imports(
     found = message("import helper\n")
     assert found.startswith("importing 'my' raises JSONDecodeError: ")
     assert found.endswith("(helper.py:3)")
+
+
+def test_a_class_without_bases_needs_no_scikit_learn():
+    """A run or worker of its own solver would take two seconds to import it."""
+    program = (
+        "import sys; from dsgkit.solvers.catalogue import get\n"
+        "get('tests.experiment.misbehaving:Behaving').params\n"
+        "print('sklearn' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "False\n", done.stderr
