@@ -61,7 +61,7 @@ class MSAMULT(OnePerCutEstimator):
     >>> from dsgkit.solvers.ordinal.m_samult import MSAMULT
     >>> X, target = load_diabetes(return_X_y=True)
     >>> X, y = minmax_scale(X), np.searchsorted(np.quantile(target, [0.2, 0.4, 0.6, 0.8]), target)
-    >>> model = MSAMULT(lam=0.01).fit(X[:100], y[:100], X[100:])
+    >>> model = MSAMULT(lam=0.01).fit(X[:100], y[:100], X[100:200])
     >>> model.decision_function(X).shape
     (442, 4)
     >>> model.score(X[100:], y[100:]) > 0.75
