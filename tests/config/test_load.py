@@ -294,11 +294,20 @@ def test_a_removed_solver_stays_removed_in_a_profile_of_the_base(tmp_path):
     assert "samult" in load_experiment(tmp_path / "base.yaml", profile="quick").solvers
 
 
+ORDINAL = "protocol: {kind: ordinal}\ndataset: {name: esl}\nsolvers:\n  qs3orao:\n"
+
+
 def test_a_stage_may_choose_the_numbers_of_a_parameter_one_after_the_other(folder):
-    stages = "search: [{grid: {lam: [1, 2], gamma: [0, 1]}}, {coordinates: {gamma: 0..1 step 0.5}}]"
-    spec = load_experiment(
-        folder("protocol: {kind: ordinal}\ndataset: {name: esl}\nsolvers: {qs3orao: {}}\n"),
-        overrides=[f"solvers.qs3orao={{params: {{gamma: [0.5, 1]}}, {stages}}}"],
-    ).solvers["qs3orao"]
-    assert spec.params == {"gamma": (0.5, 1.0)}
-    assert [dict(stage.coordinates) for stage in spec.search] == [{}, {"gamma": [0.0, 0.5, 1.0]}]
+    stages = "[{grid: {lam: [1, 2], gamma: [0, 1]}}, {coordinates: {gamma: 0..1 step 0.5}}]"
+    experiment = load_experiment(folder(f"{ORDINAL}    search: {stages}\n"))
+    spec = experiment.solvers["qs3orao"]
+    assert [stage.coordinates for stage in spec.search] == [{}, {"gamma": [0.0, 0.5, 1.0]}]
+    Path("again.yaml").write_text(experiment.to_yaml())
+    assert load_experiment("again.yaml").solvers == experiment.solvers
+
+
+def test_a_parameter_may_be_several_numbers(folder):
+    experiment = load_experiment(folder(ORDINAL + "    params: {gamma: [0.5, 2^-1, 1]}\n"))
+    assert experiment.solvers["qs3orao"].params == {"gamma": (0.5, 0.5, 1.0)}
+    Path("again.yaml").write_text(experiment.to_yaml())
+    assert load_experiment("again.yaml").solvers == experiment.solvers

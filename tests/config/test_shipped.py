@@ -15,6 +15,7 @@ POWERS = [2.0**k for k in range(-3, 4)]
 TENTHS = [k / 10 for k in range(11)]
 
 
+ORDINAL = ("sgemm", "abalone", "esl", "swd", "lev", "era", "musical_instruments")
 S3VM = ("codrna", "w6a", "w8a", "ijcnn1", "susy", "skin", "higgs", "dota2", "hepmass")
 TENS = [10.0**k for k in range(-3, 4)]
 
@@ -35,14 +36,15 @@ def test_every_config_loads_in_every_profile_and_comes_back(summary, profile, tm
 @pytest.mark.parametrize("summary", SUMMARIES, ids=lambda s: s.name)
 def test_every_config_is_short_described_and_compares_all_solvers(summary):
     lines = summary.path.read_text(encoding="utf-8").splitlines()
-    assert 3 <= len(lines) <= (12 if summary.name == "quickstart" else 8)
+    assert 3 <= len(lines) <= (12 if summary.name == "quickstart" else 9)
     info = DATASETS[summary.dataset]
     rows = f"{info.n_rows:,}"
     assert rows in summary.description
     kind = load_experiment(summary.path).protocol.kind
-    assert summary.solvers == tuple(k for k, solver in SOLVERS.items() if kind in solver.tasks)
-    ranking = kind == "semi_supervised_auc"
-    assert set(summary.profiles) == ({"quick", "wide"} if ranking else {"quick"})
+    compared = {load_experiment(summary.path).solvers[key].kind for key in summary.solvers}
+    assert compared == {k for k, solver in SOLVERS.items() if kind in solver.tasks}
+    svm = kind == "semi_supervised_svm"
+    assert set(summary.profiles) == ({"quick"} if svm else {"quick", "wide"})
 
 
 @pytest.mark.parametrize("name", PAPER)
@@ -72,6 +74,20 @@ def test_the_default_is_the_papers_setting(name):
     }
 
 
+@pytest.mark.parametrize("name", ORDINAL)
+def test_the_default_is_the_setting_of_the_third_paper(name):
+    experiment = load_experiment(CONFIGS / f"{name}_ordinal.yaml")
+    protocol = experiment.protocol
+    assert (protocol.labeled, protocol.trials, protocol.folds) == (500, 10, 5)
+    assert protocol.scale == (0.0, 1.0)
+    for key in ("qs3orao", "exact_s2or", "rff_s2or"):
+        grid, coordinates = experiment.solvers[key].search
+        assert grid.grid == {"lam": POWERS, "sigma": POWERS, "gamma": TENTHS}
+        assert coordinates.coordinates == {"gamma": TENTHS}
+    assert experiment.solvers["m_pnu_auc"].params["prior"] == "class_proportions"
+    assert experiment.solvers["supervised"].params["gamma"] == 1.0
+
+
 @pytest.mark.parametrize("name", S3VM)
 def test_the_default_is_the_setting_of_the_second_paper(name):
     experiment = load_experiment(CONFIGS / f"{name}_s3vm.yaml")
@@ -90,7 +106,9 @@ def test_the_default_is_the_setting_of_the_second_paper(name):
 
 def test_samples_are_never_called_by_the_official_name():
     for summary in SUMMARIES:
-        if summary.name.rpartition("_")[0] not in (*PAPER, *S3VM) and summary.name != "quickstart":
+        dataset, _, setting = summary.name.rpartition("_")
+        complete = (*PAPER, *S3VM) if setting != "ordinal" else ORDINAL
+        if dataset not in complete and summary.name != "quickstart":
             assert "not the full dataset" in summary.description
 
 

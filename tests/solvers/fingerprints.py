@@ -33,8 +33,23 @@ PARAMS = {
     "frs3vm": {**_ENGINE, **_S3VM, "n_iterations": 18, "step": 0.1, "loss": "ramp"},
     "bgs3vm": {"C": 2.0, "sigma": 1.0, "C_star": 0.75, "random_state": 3},
     "bls3vm": {**_S3VM, "sigma": 1.0, "balance": True, "tol": 1e-4},
+    "qs3orao": {
+        **_ENGINE,
+        "lam": 0.125,
+        "gamma": 0.4,
+        "n_iterations": 30,
+        "theta_lam": 1.5,
+        "t0": "stable",
+    },
     "exact_s2or": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4},
     "rff_s2or": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4, "n_features": 8, "random_state": 3},
+    "svorex": {"C": 2.0, "sigma": 1.0, "tol": 1e-6},
+    "svorim": {"C": 2.0, "sigma": 1.0, "tol": 1e-6},
+    "m_samult": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4},
+    "m_pnu_auc": {"lam": 0.125, "sigma": 1.0, "eta": 0.25, "n_centers": 20},
+    "kernel_ridge": {"lam": 0.01, "sigma": 1.0},
+    "all_threshold": {"lam": 0.01, "sigma": 1.0},
+    "constant_median": {},
     "s3vm_light": {"C": 2.0, "sigma": 1.0, "C_star": 0.75},
 }
 """What the defaults are does not matter: they are no part of a solver's version."""
