@@ -613,6 +613,20 @@ def test_a_config_names_its_task(message, text, expected):
             "c.yaml:5: solvers.samult.search.0: leaves nothing to choose",
         ),
         (
+            ["search:", "- {grid: {lam: [1, 2]}, coordinates: {gamma: [0, 1]}}"],
+            "c.yaml:5: solvers.samult.search.0.coordinates: is in place of a grid, but there is "
+            "`grid` too",
+        ),
+        (
+            ["search:", "- coordinates: {lam: [1, 2]}"],
+            "c.yaml:5: solvers.samult.search.0.coordinates.lam: 'lam' of samult is one number; "
+            "take `grid`",
+        ),
+        (
+            ["search:", "- coordinates: {lam: [1, 2], gamma: [0, 1]}"],
+            "c.yaml:5: solvers.samult.search.0.coordinates: takes one parameter at a time",
+        ),
+        (
             ["params: {sigma: 1}", "search:", "- grid: {sigma: [1, 2]}"],
             "c.yaml:6: solvers.samult.search.0.grid.sigma: 'sigma' is in params too; keep one of "
             "them",

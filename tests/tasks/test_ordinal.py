@@ -1,0 +1,144 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from dsgkit.data.targets import Ordered
+from dsgkit.errors import DataError, FitError
+from dsgkit.experiment.measure import Clock
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.tasks.ordinal import TASK
+from tests.data.conftest import make_dataset
+
+LABELLED, FOLDS = 30, 3
+
+
+def dataset_of(counts=(20, 30, 10, 40)):
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat(np.arange(1, len(counts) + 1), counts))
+    X = np.column_stack([y + rng.normal(size=len(y)), 10 * rng.random(len(y))])
+    return replace(make_dataset(X, y), target=Ordered())
+
+
+def trial_of(dataset, seed=0, **settings):
+    spec = {"kind": "ordinal", "labeled": LABELLED, "folds": FOLDS, **settings}
+    return TASK.trial(dataset, TASK.Spec(**spec), seed)
+
+
+class First(OrdinalEstimator):
+    """The first feature; or, for every cut, that and some of the second."""
+
+    def __init__(self, tilt=0.0, every=False, thresholds="logistic"):
+        self.tilt = tilt
+        self.every = every
+        self.thresholds = thresholds
+
+    @property
+    def per_cut(self):
+        return self.every
+
+    def _fit(self, X, codes, X_unlabeled):
+        self.coef_ = self.tilt
+
+    def _values(self, X):
+        first = X[:][:, 0].astype(np.float64)
+        if not self.every:
+            return np.full(len(first), np.nan) if self.tilt < 0 else first + self.tilt * X[:][:, 1]
+        cuts = np.arange(len(self.classes_) - 1)
+        return first[:, None] + self.tilt * cuts * X[:][:, [1]]
+
+
+def by_hand(y, values, k):
+    columns = values if values.ndim == 2 else np.tile(values[:, None], k - 1)
+    cuts = [j for j in range(1, k) if 0 < np.sum(y > j) < len(y)]
+    return np.mean([roc_auc_score(y > j, columns[:, j - 1]) for j in cuts])
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_points_are_searched_by_the_mean_auc_of_held_out_rows(every):
+    trial = trial_of(dataset_of())
+    split, X = trial.split, trial.split.X[:]
+    scores = trial.search(First(every=every), trial.sizes, [{"tilt": 0.0}, {"tilt": 0.3}])
+    assert sorted(np.concatenate(split.folds)) == list(range(LABELLED))
+    for tilt, row in zip((0.0, 0.3), scores, strict=True):
+        model = First(tilt, every).fit_function(X, split.y)
+        for fold, score in zip(split.folds, row, strict=True):
+            values = model.decision_function(X[fold])
+            assert score == pytest.approx(by_hand(split.y[fold], values, 4))
+
+
+def test_a_point_without_a_solution_has_no_score():
+    trial = trial_of(dataset_of())
+    assert trial.search(First(), trial.sizes, [{"tilt": -1.0}]) == [[None] * FOLDS]
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_a_model_is_judged_by_ranks_and_by_classes(every):
+    trial, clock = trial_of(dataset_of()), Clock()
+    model = First(0.1, every)
+    trial.fit(model, trial.sizes, clock)
+    scores = trial.judge(model, trial.sizes, clock).scores
+    assert {"fit", "thresholds", "predict", "evaluate"} <= set(clock.seconds)
+    rows, y = trial.split.X_unlabeled[:], trial.split.y_unlabeled
+    off = np.abs(model.predict(rows) - y)
+    assert scores["auc"] == pytest.approx(by_hand(y, model.decision_function(rows), 4))
+    assert scores["mae"] == pytest.approx(off.mean())
+    assert scores["accuracy"] == pytest.approx(np.mean(off == 0))
+    assert scores["macro_mae"] == pytest.approx(np.mean([off[y == c].mean() for c in range(1, 5)]))
+    assert scores["never"] == len(set(y) - set(model.predict(rows)))
+    assert scores["test_auc"] is None
+
+
+def test_cuts_between_classes_that_no_labelled_row_has_share_a_function():
+    trials = (trial_of(dataset_of((50, 1, 1, 60)), seed, labeled=20) for seed in range(20))
+    trial = next(trial for trial in trials if set(trial.split.y) == {1, 4})
+    model = First(0.1, every=True).fit(trial.split.X[:], trial.split.y)
+    values, classes = trial.predictions(model, trial.split.X_unlabeled)
+    assert set(classes) <= {1, 4}
+    assert values.ndim == 1 or (values == values[:, :1]).all()
+    assert trial.score(trial.split.y_unlabeled, (values, classes))["never"] == 2
+
+
+def test_what_a_user_s_class_must_have_is_said():
+    trial = trial_of(dataset_of())
+    model = First().fit(trial.split.X[:], trial.split.y)
+    model.decision_function = lambda X: np.zeros((len(X), 7))
+    with pytest.raises(FitError, match="decision_function returned shape"):
+        trial.predictions(model, trial.split.X_unlabeled)
+
+
+def test_counts_and_words_are_those_of_the_whole_training_set():
+    trial = trial_of(dataset_of())
+    assert trial.counts({"unlabeled": 40}) == {"n_labeled": 30, "n_unlabeled": 40, "n_cuts": 3}
+    assert trial.words["class_proportions"] == pytest.approx((0.8, 0.5, 0.4))
+
+
+def test_at_most_half_of_the_rows_are_labelled():
+    trial = trial_of(dataset_of(), labeled=500)
+    assert trial.counts(trial.sizes) == {"n_labeled": 50, "n_unlabeled": 50, "n_cuts": 3}
+
+
+def test_one_common_scale_keeps_the_proportions_of_the_features():
+    dataset = dataset_of()
+    rows = trial_of(dataset, scale="common").split
+    X = np.concatenate([rows.X[:], rows.X_unlabeled[:]])
+    assert np.mean(np.sum(X.astype(float) ** 2, axis=1)) == pytest.approx(1, rel=1e-5)
+    np.testing.assert_allclose(
+        np.ptp(X[:, 1]) / np.ptp(X[:, 0]),
+        np.ptp(dataset.X[:, 1]) / np.ptp(dataset.X[:, 0]),
+        rtol=1e-5,
+    )
+
+
+@pytest.mark.parametrize(
+    ("dataset", "settings", "text"),
+    [
+        (dataset_of((4, 5)), {}, "9 rows give 4 labelled ones, at most half; 3 folds need 6"),
+        (dataset_of((1, 300)), {"labeled": 20}, "all 20 labelled rows drawn are of one class"),
+        (make_dataset(np.eye(40), np.tile([1, -1], 20)), {}, "dataset.target"),
+    ],
+)
+def test_datasets_that_do_not_suit_are_refused(dataset, settings, text):
+    with pytest.raises(DataError, match=text):
+        trial_of(dataset, **settings).split  # noqa: B018  drawn when it is asked for
