@@ -2,8 +2,9 @@
 
 Writes the datasets of `make_big_data.py` into FOLDER where they are missing. Each size is measured
 in a process of its own, on memory maps: a fit with the same T, b and m for every size, then a
-prediction for all rows. Exits with code 1 if training on ten times the rows takes more than 1.2
-times the memory.
+prediction for all rows. With ``--ordinal`` the method is QS3ORAO on five classes, the quintiles of
+the score and noise, and the time of its thresholds is in the fit. Exits with code 1 if training on
+ten times the rows takes more than 1.2 times the memory.
 """
 
 from __future__ import annotations
@@ -18,25 +19,46 @@ import click
 import make_big_data
 import numpy as np
 
-from dsgkit import QSGS2AUC
+from dsgkit import QS3ORAO, QSGS2AUC
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
 from dsgkit.progress import Bar, listening
-from dsgkit.tasks.metrics import auc
+from dsgkit.tasks.metrics import auc, cut_aucs
 
-N_LABELED = 200
-SIZES = ((500_000, 18), (5_000_000, 18), (1_000_000, 54))
+N_LABELED = {False: 200, True: 500}
+"""Labelled rows, by whether the classes are ordinal."""
+
+SIZES = {
+    False: ((500_000, 18), (5_000_000, 18), (1_000_000, 54)),
+    True: ((500_000, 14), (5_000_000, 14)),
+}
 MOST_GROWTH = 1.2
 """Bound on the peak memory with 5,000,000 rows over that with 500,000."""
 
 
-def measure(folder: Path, iterations: int) -> dict[str, Any]:
+def ordered_classes(X: Any) -> Any:
+    """Return classes 0..4 of rows: the quintiles of their score with logistic noise."""
+    noisy = make_big_data.score(X) + np.random.default_rng(0).logistic(size=len(X))
+    return np.searchsorted(np.quantile(noisy, [0.2, 0.4, 0.6, 0.8]), noisy)
+
+
+def ranked(labels: Any, values: Any, ordinal: bool) -> float:
+    """Return the AUC, or its mean over the cuts."""
+    if not ordinal:
+        return auc(labels, values)
+    return float(np.mean([cut for cut in cut_aucs(labels, values, 5) if cut is not None]))
+
+
+def measure(folder: Path, iterations: int, ordinal: bool) -> dict[str, Any]:
     """Train and predict on one dataset and return the figures."""
     X, y = (np.load(folder / name, mmap_mode="r") for name in ("X.npy", "y.npy"))
-    labeled, rest = slice(0, N_LABELED), slice(N_LABELED, None)
+    solver: Any = QS3ORAO if ordinal else QSGS2AUC
+    y = ordered_classes(X) if ordinal else y
+    n_labeled = N_LABELED[ordinal]
+    labeled, rest = slice(0, n_labeled), slice(n_labeled, None)
     rows, labels = np.array(X[labeled]), np.array(y[labeled])
-    few = QSGS2AUC(n_iterations=40, batch_size=8, n_features=8)  # compiles
-    few.fit(rows, labels, X[N_LABELED : N_LABELED + 2000]).decision_function(rows)
-    model = QSGS2AUC(sigma=2 / X.shape[1], n_iterations=iterations)
+    few = solver(n_iterations=40, batch_size=8, n_features=8)  # compiles
+    few.fit(rows, labels, X[n_labeled : n_labeled + 2000]).decision_function(rows)
+    model = solver(sigma=2 / X.shape[1], n_iterations=iterations)
     clock = Clock()
     reset_peak_memory()  # what compiling took does not count
     with clock.phase("fit"):
@@ -55,29 +77,34 @@ def measure(folder: Path, iterations: int) -> dict[str, Any]:
         "fit_memory": training_memory,
         "predict_seconds": predicting,
         "predict_memory": prediction_memory,
-        "predict_ns_per_feature": predicting / ((n - N_LABELED) * features) * 1e9,
-        "auc": auc(y[rest], values),
-        "best_possible_auc": auc(y[rest], make_big_data.score(X[rest])),
+        "predict_ns_per_feature": predicting / ((n - n_labeled) * features) * 1e9,
+        "auc": ranked(y[rest], values, ordinal),
+        "best_possible_auc": ranked(y[rest], make_big_data.score(X[rest]), ordinal),
     }
 
 
-def in_a_process(folder: Path, iterations: int) -> dict[str, Any]:
+def in_a_process(folder: Path, iterations: int, ordinal: bool) -> dict[str, Any]:
     """Measure in a new process, whose memory holds nothing else."""
     command = [sys.executable, __file__, str(folder), "--one", "--iterations", str(iterations)]
+    command += ["--ordinal"] * ordinal
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 
 
 @click.command(help=__doc__)
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--iterations", default=400, show_default=True, help="T, for all sizes.")
+@click.option("--ordinal", is_flag=True, help="Measure QS3ORAO on ordered classes.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.option("--one", is_flag=True, hidden=True)
-def main(folder: Path, iterations: int, as_json: bool, one: bool) -> None:
+def main(folder: Path, iterations: int, ordinal: bool, as_json: bool, one: bool) -> None:
     """Measure all sizes and print a table."""
     if one:
-        click.echo(json.dumps(measure(folder, iterations)))
+        click.echo(json.dumps(measure(folder, iterations, ordinal)))
         return
-    found = [in_a_process(make_big_data.write(folder, *size), iterations) for size in SIZES]
+    found = [
+        in_a_process(make_big_data.write(folder, *size), iterations, ordinal)
+        for size in SIZES[ordinal]
+    ]
     growth = found[1]["fit_memory"] / found[0]["fit_memory"]
     if as_json:
         click.echo(json.dumps({"iterations": iterations, "sizes": found, "memory_growth": growth}))

@@ -1,12 +1,15 @@
 """The benchmarks measure what they say; how fast anything is, is no test."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from dsgkit import QSGS2AUC, SAMULT
+from dsgkit.data.targets import Ordered
+from tests.data.conftest import make_dataset
 
 
 def rows(n_unlabeled, seed=0):
@@ -85,11 +88,12 @@ def test_labels_follow_the_law(script):
 
 
 @pytest.mark.slow
-def test_large_files_are_measured_and_growth_is_judged(script, tmp_path):
+@pytest.mark.parametrize("ordinal", [False, True])
+def test_large_files_are_measured_and_growth_is_judged(script, tmp_path, ordinal):
     main = script("study_big_data")["main"]
     scope = main.callback.__globals__
-    scope.update(SIZES=((600, 5), (1200, 5)), MOST_GROWTH=1e6)
-    arguments = [str(tmp_path), "--iterations", "5", "--json"]
+    scope.update(SIZES={ordinal: ((600, 5), (1200, 5))}, MOST_GROWTH=1e6)
+    arguments = [str(tmp_path), "--iterations", "5", "--json", *["--ordinal"] * ordinal]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
     figures = json.loads(result.stdout)
@@ -97,9 +101,21 @@ def test_large_files_are_measured_and_growth_is_judged(script, tmp_path):
     assert all(size["fit_memory"] > 2**20 for size in figures["sizes"])
     assert all(0 <= size["auc"] <= 1 for size in figures["sizes"])
     measured = dict(zip((600, 1200), figures["sizes"], strict=True))
-    scope["in_a_process"] = lambda folder, _: measured[len(np.load(folder / "y.npy"))]
+    scope["in_a_process"] = lambda folder, *_: measured[len(np.load(folder / "y.npy"))]
     scope["MOST_GROWTH"] = 0.0
     assert CliRunner().invoke(main, arguments).exit_code == 1
+
+
+@pytest.mark.slow
+def test_rules_for_thresholds_are_compared_on_the_same_functions(script, monkeypatch):
+    scope = script("study_thresholds")["main"].callback.__globals__
+    rng = np.random.default_rng(0)
+    X, y = rng.random((120, 2)), rng.integers(1, 4, 120)
+    dataset = replace(make_dataset(X, y), target=Ordered())
+    monkeypatch.setitem(scope, "open_dataset", lambda _: dataset)
+    result = CliRunner().invoke(scope["main"], ["lev", "--trials", "1"])
+    assert result.exit_code == 0, result.output
+    assert [line.split()[-5] for line in result.output.splitlines()[2:]] == list(scope["RULES"])
 
 
 def test_blocks_that_are_forgotten_are_not_counted(script):
