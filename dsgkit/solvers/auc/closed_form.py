@@ -81,6 +81,11 @@ class ClosedFormEstimator(KernelEstimator):
         """Return the response of the features of these rows."""
         raise NotImplementedError
 
+    @property
+    def _semi_supervised(self) -> bool:
+        """Whether the fit makes use of the unlabelled rows."""
+        return True
+
     def _response_at(self, X: Any, X_unlabeled: Any, weight: float) -> NDArray[np.float64]:
         """Return the response at the own penalty and one weight, sooner than by `_response`."""
         raise NotImplementedError

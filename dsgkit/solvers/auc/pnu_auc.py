@@ -18,6 +18,7 @@ from dsgkit.solvers.auc.explicit_features import (
     FeatureMoments,
     feature_moments,
     moments_response,
+    moments_response_at,
     solve,
 )
 from dsgkit.solvers.auc.pairwise_quadratic import (
@@ -189,6 +190,11 @@ class PNUAUC(ClosedFormRanker):
         # their features
         centers = self._draw_centers(X, X_unlabeled)
         return moments_response(self._moments(X, X_unlabeled, centers))
+
+    def _response_at(self, X: Any, X_unlabeled: Any, weight: float) -> Array:
+        centers = self._draw_centers(X, X_unlabeled)
+        moments = self._moments(X, X_unlabeled, centers)
+        return moments_response_at(moments, self._penalty(), weight)
 
     def _risks(
         self,

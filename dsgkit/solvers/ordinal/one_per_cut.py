@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dsgkit.costs import Cost
+from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import expansion_flops, gaussian_expansion
+from dsgkit.solvers.auc import pairwise_quadratic as quadratic
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
@@ -96,6 +98,38 @@ class OnePerCutEstimator(OrdinalEstimator):
             of_fold = values[:, fold][:, :, near]
             of_fold[np.isnan(of_fold).any(axis=(1, 2))] = np.nan  # a solution has all its cuts
             values[:, fold] = of_fold
+        return values
+
+    def _out_of_fold(
+        self, X: Any, codes: Codes, X_unlabeled: Any, folds: Folds, reference: Any
+    ) -> Array:
+        """Return held-out values less their mean on all unlabelled rows.
+
+        Cuts and folds differ in weights of the labelled rows alone, and so share a factorisation.
+        """
+        above = above_cuts(codes, len(self.classes_))
+        models = self._binary_models(above.mean(axis=0))
+        if not all(model._semi_supervised for model in models):
+            return super()._out_of_fold(X, codes, X_unlabeled, folds, reference)
+        nearest = [_nearest_open(above[training_rows(fold, len(codes))]) for fold in folds]
+        values = np.full(above.shape, np.nan)
+        responses: dict[tuple[float, float], Array] = {}
+        for cut, model in enumerate(models):
+            open_folds = [f for f, near in zip(folds, nearest, strict=True) if near[cut] == cut]
+            sides = np.where(above[:, cut], quadratic.POSITIVE, quadratic.NEGATIVE)
+            model.classes_ = np.arange(2)
+            risks = model._risks([model], X, sides, X_unlabeled, open_folds)[0]
+            if not risks:
+                continue
+            weight = float(risks[0].diagonal[-1]) / len(X_unlabeled)
+            key = model._penalty(), weight
+            if key not in responses:
+                responses = {key: model._response_at(X, X_unlabeled, weight)}
+            values[:, cut] = quadratic.centered_values(responses[key], sides, open_folds, risks)
+        for fold, near in zip(folds, nearest, strict=True):
+            values[fold] = values[fold][:, near]
+        if np.isnan(values).any():
+            raise FitError("no solution without a fold of the labelled rows")
         return values
 
     def cost(  # type: ignore[override]  # of its counts by name
