@@ -77,8 +77,8 @@ def measured_curvatures(
         Z = K @ V
         image = np.column_stack([form.of(z) for form, z in zip(forms, Z.T, strict=True)])
         quotients = (image * Z).sum(axis=0) / (V * Z).sum(axis=0)
-        norms = np.linalg.norm(image, axis=0)
-        V = np.where(norms > 0, image, V) / np.where(norms > 0, norms, 1)  # equal rows: no curvature
+        norms = np.linalg.norm(image, axis=0)  # 0 where all rows are equal
+        V = np.where(norms > 0, image, V) / np.where(norms > 0, norms, 1)
     largest = iter((2 * MARGIN * quotients).tolist())
     return [[next(largest) for _ in of_pool] for of_pool in risks]
 
