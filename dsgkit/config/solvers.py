@@ -234,6 +234,9 @@ class _Values:
         read = self.grid(written)
         if not self._known[name].one_per:
             raise problem(f"{name!r} of {self._kind} is one number; take `grid`", name)
+        for i, value in enumerate(read[name]):
+            if not isinstance(value, int | float):
+                raise problem(f"must be a number, got {shown(value)}", name, i)
         return read
 
     def _choices(self, name: str, entry: Any) -> list[Scalar]:

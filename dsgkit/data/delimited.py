@@ -188,5 +188,9 @@ def problem(line: bytes, columns: Columns) -> str | None:
         else:
             trouble = None if value or column not in columns.categories else "empty field"
         if trouble:
-            return f"column {column + 1}: {trouble}"
+            is_text = column in columns.labels and trouble.endswith("is not a number")
+            remedy = (
+                "; labels that are text have to be named by `dataset.target`" if is_text else ""
+            )
+            return f"column {column + 1}: {trouble}{remedy}"
     return None

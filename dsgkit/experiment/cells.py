@@ -83,7 +83,11 @@ class Bench:
         name, info = cell.coordinate, solver_info(self.experiment, cell.solver)
         count = self.trial(cell.trial).counts(at)[info.parameters[name].one_per]
         start = self.estimator(cell, chosen).get_params()[name]
+        if start is None:
+            start = points[0][name]
         numbers = list(start) if isinstance(start, Sequence) else [start] * count
+        if len(numbers) != count:
+            raise DataError(f"{name} must be one number or {count}, got {len(numbers)}")
         tried: list[Point] = []
         scores: list[list[float | None]] = []
         for entry in range(count):

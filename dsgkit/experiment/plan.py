@@ -281,6 +281,8 @@ def _fixed_params(cell: Cell, spec: SolverSpec) -> Point:
     """Return what the first search does not set: the config's parameters over the defaults.
 
     Those of later stages are among them: while the first one is searched they have these values.
+    So are numbers that are searched one after the other, which start from there.
     """
     params = {**solvers.get(spec.kind).load()().get_params(), **spec.params}
-    return {name: params[name] for name in params if name not in cell.stages[0][0]}
+    searched = () if 0 in cell.by_coordinates else cell.stages[0][0]
+    return {name: params[name] for name in params if name not in searched}

@@ -153,30 +153,36 @@ class OrdinalTrial(SemiSupervisedTrial):
         return int(self._dataset.y.max())
 
     @functools.cached_property
+    def labeled_classes(self) -> NDArray[np.integer]:
+        """The classes of the labelled rows, which alone a model knows."""
+        return np.unique(self._dataset.y[self._order()[: self._labeled]])
+
+    @functools.cached_property
     def words(self) -> dict[str, Any]:
-        """The share of rows above each cut."""
-        cuts = np.arange(1, self.n_classes)
+        """The share of all rows above each cut between labelled classes."""
         counts = np.bincount(self._dataset.y, minlength=self.n_classes + 1)
-        below = np.cumsum(counts)[cuts] / len(self._dataset.y)
+        below = np.cumsum(counts)[self.labeled_classes[:-1]] / len(self._dataset.y)
         return {CLASS_PROPORTIONS: tuple((1 - below).tolist())}
+
+    def _order(self) -> NDArray[np.int64]:
+        """Return all rows, the labelled ones first."""
+        return permutation(len(self._dataset.y), derive_seed(self._seed, "labeled"))
 
     @functools.cached_property
     def split(self) -> SemiSupervisedSplit:
         """The rows of the trial."""
-        dataset, scale = self._dataset, self._spec.scale
-        order = permutation(len(dataset.y), derive_seed(self._seed, "labeled"))
-        scaling = dataset.common_scaling() if scale == "common" else dataset.scaling(*scale)
-        split = split_in_order(dataset, order, self._labeled, self._spec.folds, self._seed, scaling)
-        if len(np.unique(split.y)) < 2:
+        dataset, scale, order = self._dataset, self._spec.scale, self._order()
+        if len(self.labeled_classes) < 2:
             raise DataError(
                 f"dataset {dataset.name}: all {self._labeled} labelled rows drawn are of one "
                 "class; raise `labeled`"
             )
-        return split
+        scaling = dataset.common_scaling() if scale == "common" else dataset.scaling(*scale)
+        return split_in_order(dataset, order, self._labeled, self._spec.folds, self._seed, scaling)
 
     def counts(self, at: At) -> dict[str, int]:
-        """Return the numbers of labelled and unlabelled rows, and of cuts."""
-        return {**super().counts(at), "n_cuts": self.n_classes - 1}
+        """Return the numbers of labelled and unlabelled rows, and of a model's cuts."""
+        return {**super().counts(at), "n_cuts": max(1, len(self.labeled_classes) - 1)}
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
         """Train the function, and place the thresholds in a phase of its own."""

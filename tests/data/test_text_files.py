@@ -146,7 +146,12 @@ LINES = [
     ("delimited", b"1,2,0\n1,nan,1\n", 2, "column 2: 'nan' is not finite"),
     ("delimited", b"1,2,0\n-inf,1,1\n", 2, "column 1: '-inf' is not finite"),
     ("delimited", b"1,2,0\n1e39,1,1\n", 2, "column 1: '1e39' is too large for float32"),
-    ("delimited", b"1 2 0\n1 2 label\n", 2, "column 3: 'label' is not a number"),
+    (
+        "delimited",
+        b"1 2 0\n1 2 label\n",
+        2,
+        "column 3: 'label' is not a number; labels that are text have to be named by",
+    ),
 ]
 
 

@@ -1,11 +1,14 @@
 """A search of a parameter's numbers, one after the other, through a whole run."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dsgkit.config import load_experiment
+from dsgkit.data import load_dataset
+from dsgkit.errors import ConfigError
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
@@ -24,6 +27,22 @@ solvers:
     - coordinates: {gamma: [0, 0.5, 1]}
 outputs: [auc_table]
 """
+
+
+ALONE = """
+dataset: {path: rows.csv, loader: delimited, target: {ordered: true}}
+protocol: {kind: ordinal, labeled: 40, folds: 2, trials: 1}
+solvers:
+  %s:
+    params: %s
+    search: [{coordinates: %s}]
+"""
+
+
+def alone(solver, params, coordinates):
+    path = Path("alone.yaml")
+    path.write_text(ALONE % (solver, params, coordinates))
+    return load_experiment(path)
 
 
 @pytest.fixture
@@ -71,10 +90,40 @@ def test_every_number_is_chosen_in_its_turn(experiment, tmp_path):
 
 
 def test_its_work_is_that_of_all_numbers(experiment):
-    from dsgkit.data import load_dataset
-
     plan = make_plan(experiment, load_dataset(experiment.dataset))
     grid, coordinates = plan[0], plan[2]
     assert coordinates.coordinate == "gamma"
     per_point = grid.work.training / 4
     assert coordinates.work.training == pytest.approx(3 * 3 * per_point, rel=0.3)
+
+
+@pytest.mark.usefixtures("experiment")
+def test_where_the_numbers_start_is_part_of_the_identity():
+    plans = []
+    for start in (0, 0.5):
+        config = alone("m_pnu_auc", f"{{eta: {start}}}", "{eta: [-0.5, 0.5]}")
+        plans.append([cell.key for cell in make_plan(config, load_dataset(config.dataset))])
+    assert not set(plans[0]) & set(plans[1])
+
+
+@pytest.mark.usefixtures("experiment")
+def test_numbers_that_have_no_value_yet_start_from_the_first_one(tmp_path):
+    config = alone("m_pnu_auc", "{n_centers: 5}", "{prior: [0.25, 0.5]}")
+    assert run_experiment(config, tmp_path / "results", Options()).failures == []
+    *_, fit = (tmp_path / "results" / "cells.jsonl").read_text().splitlines()
+    chosen = json.loads(fit.rpartition("\t")[0] or fit)["params"]["prior"]
+    assert len(chosen) == 3
+    assert set(chosen) <= {0.25, 0.5}
+
+
+@pytest.mark.usefixtures("experiment")
+def test_as_many_numbers_to_start_from_as_cuts_are_asked_for(tmp_path):
+    config = alone("exact_s2or", "{gamma: [0, 0]}", "{gamma: [0, 0.5]}")
+    first = run_experiment(config, tmp_path / "results", Options()).failures[0]
+    assert "gamma must be one number or 3, got 2" in str(first)
+
+
+@pytest.mark.usefixtures("experiment")
+def test_words_are_no_numbers_to_choose_one_after_the_other():
+    with pytest.raises(ConfigError, match="must be a number, got 'class_proportions'"):
+        alone("m_pnu_auc", "{}", "{prior: [0.5, class_proportions]}")

@@ -504,6 +504,16 @@ def test_a_grid_of_any_stage_is_the_same_in_another_order(invent, pair):
     assert compare(*pair(*sides)).config == []
 
 
+def test_a_value_of_a_grid_may_be_several_numbers(invent, pair):
+    sides = []
+    for several in ((0.0, 1.0), (0.0, 0.5)):
+        solver = invent.solver("samult", None, {"gamma": [1.0, several]})
+        experiment = invent.experiment("codrna", trials=1, solvers={"samult": solver})
+        sides.append((experiment, [invent.record(experiment, "samult", 0, 500)]))
+    [found] = compare(*pair(*sides)).config
+    assert (found.a, found.b) == ("1, [0 1]", "1, [0 0.5]")
+
+
 # --- whose values these are -----------------------------------------------------------------------
 
 

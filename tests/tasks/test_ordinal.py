@@ -108,10 +108,18 @@ def test_what_a_user_s_class_must_have_is_said():
         trial.predictions(model, trial.split.X_unlabeled)
 
 
-def test_counts_and_words_are_those_of_the_whole_training_set():
+def test_words_are_the_shares_of_the_whole_training_set():
     trial = trial_of(dataset_of())
     assert trial.counts({"unlabeled": 40}) == {"n_labeled": 30, "n_unlabeled": 40, "n_cuts": 3}
     assert trial.words["class_proportions"] == pytest.approx((0.8, 0.5, 0.4))
+
+
+def test_a_class_that_no_labelled_row_has_is_no_part_of_counts_and_words():
+    dataset = dataset_of((50, 1, 30, 19))
+    trials = (trial_of(dataset, seed, labeled=20) for seed in range(20))
+    trial = next(trial for trial in trials if set(trial.split.y) == {1, 3, 4})
+    assert trial.counts(trial.sizes)["n_cuts"] == 2
+    assert trial.words["class_proportions"] == pytest.approx((0.5, 0.19))
 
 
 def test_at_most_half_of_the_rows_are_labelled():

@@ -110,6 +110,8 @@ def _differences(a: Any, b: Any, key: tuple[str, ...]) -> Iterator[Difference]:
         for name in dict.fromkeys([*a, *b]):
             yield from _differences(a.get(name, ABSENT), b.get(name, ABSENT), (*key, name))
     elif key[-2:-1] in (("grid",), ("coordinates",)) and a != ABSENT and b != ABSENT:
+        # a value that is several numbers is a list in a config
+        a, b = ([tuple(v) if isinstance(v, list) else v for v in grid] for grid in (a, b))
         if set(a) != set(b):
             yield Difference(".".join(key), _grid_text(a), f"{_grid_text(b)}{_grid_change(a, b)}")
     elif a != b:

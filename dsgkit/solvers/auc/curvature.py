@@ -21,6 +21,9 @@ Array = NDArray[np.float64]
 SAMPLE_ROWS = 1000
 """Unlabelled rows that stand for all."""
 
+LABELED_ROWS = 2000
+"""Labelled rows up to which all are taken; of more, about so many, as evenly from all classes."""
+
 MARGIN = 1.25
 """What is measured times this is taken: other rows may have a larger curvature."""
 
@@ -44,6 +47,7 @@ def measured_curvatures(
     Parameters
     ----------
     X : rows of shape (n_labeled, n_inputs)
+        About `LABELED_ROWS` of them are read at most, evenly spaced within every class.
     codes : ndarray of int, shape (n_labeled,)
         Their classes, as `label_weights` takes them.
     X_unlabeled : rows
@@ -59,10 +63,11 @@ def measured_curvatures(
     list over pools of lists of float
     """
     sample = np.asarray(spaced(X_unlabeled, SAMPLE_ROWS))
-    rows = np.concatenate([np.asarray(X[:]), sample])
+    labeled = _labeled_sample(codes)
+    rows = np.concatenate([np.asarray(X[labeled]), sample])
     K = gaussian_gram(rows, rows, sigma)
     forms = [
-        _Form(_weights(codes, pool, len(rows), risk.n_classes), risk)
+        _Form(_weights(codes[labeled], np.isin(labeled, pool), len(rows), risk.n_classes), risk)
         for pool, of_pool in zip(pools, risks, strict=True)
         for risk in of_pool
     ]
@@ -72,17 +77,27 @@ def measured_curvatures(
         Z = K @ V
         image = np.column_stack([form.of(z) for form, z in zip(forms, Z.T, strict=True)])
         quotients = (image * Z).sum(axis=0) / (V * Z).sum(axis=0)
-        V = image / np.linalg.norm(image, axis=0)
+        norms = np.linalg.norm(image, axis=0)  # 0 where all rows are equal
+        V = np.where(norms > 0, image, V) / np.where(norms > 0, norms, 1)
     largest = iter((2 * MARGIN * quotients).tolist())
     return [[next(largest) for _ in of_pool] for of_pool in risks]
 
 
+def _labeled_sample(codes: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return positions of labelled rows that stand for all: the memory is that of their kernel."""
+    if len(codes) <= LABELED_ROWS:
+        return np.arange(len(codes))
+    present = np.unique(codes)
+    most = -(-LABELED_ROWS // len(present))
+    return np.sort(np.concatenate([spaced(np.flatnonzero(codes == c), most) for c in present]))
+
+
 def _weights(
-    codes: NDArray[np.integer], pool: NDArray[np.integer], n_rows: int, n_classes: int
+    codes: NDArray[np.integer], pool: NDArray[np.bool_], n_rows: int, n_classes: int
 ) -> Array:
     """Return the W of a pool over the rows of the sample, the labelled ones first."""
     W = np.zeros((n_rows, n_classes + 1))
-    W[pool, :-1] = label_weights(codes[pool], n_classes)
+    W[np.flatnonzero(pool), :-1] = label_weights(codes[pool], n_classes)
     W[len(codes) :, -1] = 1 / (n_rows - len(codes))
     return W
 

@@ -42,7 +42,7 @@ class ExactKernelEstimator(ClosedFormEstimator):
     def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
         risk = self._risk(self._counts(codes))
         parts, weights = [X[:]], label_weights(codes, risk.n_classes)
-        if self._semi_supervised:
+        if risk.diagonal[-1] > 0:  # 0 also where the only cuts with a weight for them were dropped
             parts.append(X_unlabeled[:])
         centers = np.concatenate(parts).astype(np.float64, copy=False)
         n_used = len(centers) - len(X)

@@ -38,3 +38,28 @@ def test_of_many_unlabelled_rows_some_stand_for_all():
         for rows in (U[:1000], U)
     )
     assert all_rows == pytest.approx(few, rel=0.05)
+
+
+def test_of_many_labelled_rows_some_of_each_class_stand_for_all(monkeypatch):
+    rng = np.random.default_rng(2)
+    X, U = rng.random((600, 2)), rng.random((50, 2))
+    codes = (np.arange(600) >= 590).astype(int)
+    pools, risks = [np.arange(600), np.arange(0, 600, 2)], [[samult_risk(0.5)]] * 2
+    exact = measured_curvatures(X, codes, U, 1.0, pools, risks)
+    monkeypatch.setattr("dsgkit.solvers.auc.curvature.LABELED_ROWS", 100)
+    read = []
+    monkeypatch.setattr(
+        "dsgkit.solvers.auc.curvature.gaussian_gram",
+        lambda A, B, sigma: read.append(len(A)) or gaussian_gram(A, B, sigma),
+    )
+    assert measured_curvatures(X, codes, U, 1.0, pools, risks) == pytest.approx(
+        np.array(exact), rel=0.2
+    )
+    assert read == [50 + 10 + 50]
+
+
+def test_rows_that_are_all_equal_have_no_curvature():
+    codes = np.arange(10) % 2
+    X, U = np.ones((10, 2)), np.ones((20, 2))
+    [[found]] = measured_curvatures(X, codes, U, 1.0, [np.arange(10)], [[samult_risk(0.5)]])
+    assert found == pytest.approx(0, abs=1e-9)

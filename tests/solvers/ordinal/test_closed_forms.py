@@ -150,6 +150,20 @@ def test_values_for_thresholds_equal_refits(double_precision, model, gamma, fold
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9)
 
 
+def test_the_only_cut_with_a_weight_of_unlabelled_rows_may_be_dropped_in_a_fold():
+    X, y, U = ordinal_problem()
+    y = np.where(y < 4, y, 3)
+    folds = folds_of(25, 4)[:1]
+    y[folds[0][0]] = 4  # without this row no cut but the supervised ones is left
+    got, expected = (
+        OrdinalEstimator.fit_points(
+            ExactS2OR(gamma=gamma), [{}], folds=folds, X=X, y=y, X_unlabeled=U
+        )
+        for gamma in ((1.0, 1.0, 0.5), 1.0)
+    )
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
 def test_there_is_one_gamma_or_one_per_cut():
     X, y, U = ordinal_problem()
     with pytest.raises(DataError, match="one number or 3, one per cut, got 2"):
