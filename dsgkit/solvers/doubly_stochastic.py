@@ -33,7 +33,10 @@ class DoublyStochasticEstimator(SemiSupervisedEstimator):
         return self.model_.decision_function(X)[:, 0].astype(np.float64)
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted model to a ``.npz`` file; `dsgkit.load_model` reads it."""
+        """Write the fitted function to a ``.npz`` file, which `dsgkit.load_model` reads.
+
+        Classes and thresholds are no part of it; pickle keeps the estimator as a whole.
+        """
         check_is_fitted(self, self._solution)
         self.model_.save(path)
 

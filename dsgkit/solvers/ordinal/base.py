@@ -66,7 +66,8 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         ----------
         X : rows of shape (n_labeled, n_inputs)
         y : array-like of shape (n_labeled,)
-            Labels of two or more classes, in the order of the classes. Without ``X_unlabeled``,
+            Labels of two or more classes, which their order sorts: numbers by size, text by the
+            alphabet, so that ("low", "mid", "high") have to be numbered. Without ``X_unlabeled``,
             rows with the label ``unlabeled_label`` are the unlabelled ones; if there are none, the
             labelled rows serve as those too.
         X_unlabeled : rows of shape (n_unlabeled, n_inputs), optional
@@ -97,7 +98,10 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         if self.thresholds == "own":
             self.thresholds_ = self.own_thresholds_
             return self
-        X, codes, X_unlabeled = clone(self)._inputs(X, y, X_unlabeled)
+        given = clone(self)
+        X, codes, X_unlabeled = given._inputs(X, y, X_unlabeled)
+        if not np.array_equal(given.classes_, self.classes_):
+            raise DataError("thresholds are placed by the labels that the function was fitted to")
         n_classes = len(self.classes_)
         above = rules.above_cuts(codes, n_classes)
         if self.thresholds == "share":
@@ -268,24 +272,6 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         except FitError:
             return None
         return model
-
-    def _for_cuts(self, name: str, n_cuts: int) -> tuple[Any, ...]:
-        """Return the value of a parameter for every cut: its own, or the one of all.
-
-        Raises
-        ------
-        DataError
-            If it is another number of values than there are cuts.
-        """
-        value = getattr(self, name)
-        if not isinstance(value, list | tuple | np.ndarray):
-            return (value,) * n_cuts
-        if len(value) != n_cuts:
-            raise DataError(
-                f"{name} must be one number, or one for each of the {n_cuts} cuts between the "
-                f"{n_cuts + 1} classes, got {len(value)}"
-            )
-        return tuple(value)
 
     def _coded(self, labels: NDArray[Any], hint: str) -> tuple[NDArray[Any], Codes]:
         classes, codes = np.unique(labels, return_inverse=True)

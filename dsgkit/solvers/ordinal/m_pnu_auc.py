@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
+from dsgkit.solvers.ordinal.cuts import for_cuts
 from dsgkit.solvers.ordinal.one_per_cut import OnePerCutEstimator
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, SEED, OnePer, Range
 
@@ -116,7 +117,7 @@ class MPNUAUC(OnePerCutEstimator):
 
     def _binary_models(self, shares_above: NDArray[np.float64]) -> list[PNUAUC]:
         n_cuts = len(shares_above)
-        priors = shares_above if self.prior is None else self._for_cuts("prior", n_cuts)
+        priors = shares_above if self.prior is None else for_cuts("prior", self.prior, n_cuts)
         return [
             PNUAUC(
                 self.lam,
@@ -127,5 +128,5 @@ class MPNUAUC(OnePerCutEstimator):
                 max_memory=self.max_memory,
                 random_state=self.random_state,
             )
-            for eta, prior in zip(self._for_cuts("eta", n_cuts), priors, strict=True)
+            for eta, prior in zip(for_cuts("eta", self.eta, n_cuts), priors, strict=True)
         ]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.solvers.ordinal.cuts import for_cuts
 from dsgkit.solvers.ordinal.one_per_cut import OnePerCutEstimator
 from dsgkit.solvers.parameters import PER_MODEL, SHARE, OnePer
 
@@ -92,5 +93,5 @@ class MSAMULT(OnePerCutEstimator):
     def _binary_models(self, shares_above: NDArray[np.float64]) -> list[SAMULT]:
         return [
             SAMULT(self.lam, self.sigma, gamma, max_memory=self.max_memory)
-            for gamma in self._for_cuts("gamma", len(shares_above))
+            for gamma in for_cuts("gamma", self.gamma, len(shares_above))
         ]

@@ -28,7 +28,8 @@ from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.ordinal.base import Array, Codes, OrdinalEstimator
-from dsgkit.solvers.ordinal.quadratic_risk import cut_weights, ordinal_risk
+from dsgkit.solvers.ordinal.cuts import for_cuts
+from dsgkit.solvers.ordinal.quadratic_risk import ordinal_risk
 from dsgkit.solvers.parameters import (
     COUNT,
     NOT_NEGATIVE,
@@ -285,7 +286,7 @@ def _problem(
     used = open_cuts(counts)
     if not used.any(axis=1).all():
         raise DataError("every fold must leave labelled rows of two classes or more to train on")
-    gamma = np.array([cut_weights(model.gamma, n_classes - 1) for model in models])
+    gamma = np.array([for_cuts("gamma", model.gamma, n_classes - 1) for model in models])
     t0 = _offsets(models, X, codes, X_unlabeled, pools, counts)
     theta_lam, lam = np.tile([(m.theta_lam, m.lam) for m in models], (len(pools), 1)).T
     classes = [

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dsgkit.errors import DataError
 from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk
+from dsgkit.solvers.ordinal.cuts import for_cuts
 
 Array = NDArray[np.float64]
 
@@ -39,7 +40,7 @@ def ordinal_risk(gamma: float | tuple[float, ...], counts: NDArray[np.integer]) 
         raise DataError("labels must hold two classes outside of every fold")
     # the sum over the cuts of `pair_risk`s, of which a row holds the shares of the classes
     P, N = (np.pad(_shares(side[kept]), ((0, 0), (0, 1))) for side in (above, below))
-    g = cut_weights(gamma, n_classes - 1)[kept, None]
+    g = np.array(for_cuts("gamma", gamma, n_classes - 1))[kept, None]
     u = np.eye(n_classes + 1)[-1]
     half = (g * P).T @ N + np.outer(((1 - g) * (P + N)).sum(axis=0), u)
     diagonal = (P + N).sum(axis=0) + 2 * (1 - g).sum() * u
@@ -49,17 +50,3 @@ def ordinal_risk(gamma: float | tuple[float, ...], counts: NDArray[np.integer]) 
 def _shares(counts: NDArray[Any]) -> Array:
     shares: Array = counts / counts.sum(axis=1, keepdims=True)
     return shares
-
-
-def cut_weights(gamma: float | tuple[float, ...], n_cuts: int) -> Array:
-    """Return the gamma of every cut, shape (n_cuts,).
-
-    Raises
-    ------
-    DataError
-        If there is more than one, and not one for every cut.
-    """
-    gammas = np.atleast_1d(np.asarray(gamma, np.float64))
-    if len(gammas) not in (1, n_cuts):
-        raise DataError(f"gamma must be one number or {n_cuts}, one per cut, got {len(gammas)}")
-    return np.broadcast_to(gammas, n_cuts)

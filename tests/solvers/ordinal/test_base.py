@@ -184,3 +184,11 @@ def test_scores_of_what_cannot_be_ranked_are_refused():
         model.score(X, np.full(40, 2))
     with pytest.raises(DataError, match="no sample_weight"):
         model.score(X, codes, np.ones(40))
+
+
+def test_thresholds_are_of_the_classes_that_the_function_was_fitted_to():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((30, 2)), np.arange(30) % 3
+    model = KernelRidgeOrdinal().fit_function(X, y)
+    with pytest.raises(DataError, match="labels that the function was fitted to"):
+        model.fit_thresholds(X, np.minimum(y, 1))

@@ -199,7 +199,7 @@ def test_unlabelled_rows_may_come_with_the_labelled_ones():
 
 def test_one_gamma_per_cut_or_one_for_all():
     X, y, U = problem()
-    text = "gamma must be one number or 3, one per cut, got 2"
+    text = "gamma must be one number, or one for each of the 3 cuts between the 4 classes, got 2"
     with pytest.raises(DataError, match=text):
         small(gamma=(0.1, 0.2)).fit(X, y, U)
     with pytest.raises(DataError, match=text):
