@@ -168,7 +168,7 @@ def test_there_is_one_gamma_or_one_per_cut():
     X, y, U = ordinal_problem()
     with pytest.raises(DataError, match="one for each of the 3 cuts"):
         ExactS2OR(gamma=(0.1, 0.2)).fit(X, y, U)
-    with pytest.raises(DataError, match="one number or 3"):
+    with pytest.raises(DataError, match="one for each of the 3 cuts"):
         RFFS2OR().fit_points([{"gamma": (1, 1)}], folds=FOLDS, X=X, y=y, X_unlabeled=U)
 
 
