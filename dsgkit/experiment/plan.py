@@ -282,5 +282,11 @@ def _fixed_params(cell: Cell, spec: SolverSpec) -> Point:
 
     Those of later stages are among them: while the first one is searched they have these values.
     """
-    params = {**solvers.get(spec.kind).load()().get_params(), **spec.params}
-    return {name: params[name] for name in params if name not in cell.stages[0][0]}
+    info = solvers.get(spec.kind)
+    params = {**info.load()().get_params(), **spec.params}
+    return {
+        name: value
+        for name, value in params.items()
+        if name not in cell.stages[0][0]
+        and not (name in info.parameters and info.parameters[name].is_unsaid(value))
+    }

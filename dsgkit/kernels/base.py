@@ -61,6 +61,8 @@ class Kernel:
     expansion : callable
         ``(X, centers, coefficients, sigma)`` to ``sum_j coefficients[j] k(centers[j], x)`` at the
         rows x of X, float64 of shape (n,) or (n, n_functions).
+    memory : callable
+        ``(n_centers, n_inputs)`` to the bytes that ``expansion`` allocates, beyond its result.
     longest : callable
         ``sigma`` to the largest norm of the rows that random features are made of.
     norm : {1, 2}
@@ -75,7 +77,15 @@ class Kernel:
     formula: str
     gram: Callable[[Any, Any, float], NDArray[np.float64]]
     expansion: Callable[[Any, NDArray[np.float64], NDArray[np.float64], float], NDArray[np.float64]]
+    memory: Callable[[int, int], int]
     longest: Callable[[float], float]
     norm: Literal[1, 2] = 2
     spectrum: Spectrum | None = None
     degree: int | None = None
+
+    def largest_value(self, rows: NDArray[Any], sigma: float) -> float:
+        """Return a bound of the kernel of any two of some rows: its largest value with itself."""
+        if self.degree is None:
+            return 1.0
+        norms = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+        return float((sigma * norms.max(initial=0)) ** self.degree)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dsgkit.errors import DataError
 from dsgkit.kernels.base import Kernel
-from dsgkit.kernels.pairs import Array, expansion_of, finite_rows
+from dsgkit.kernels.pairs import Array, expansion_memory, expansion_of, finite_rows
 
 LARGEST_DEGREE = 20
 
@@ -51,6 +51,7 @@ def dot_product(degree: int) -> Kernel:
         formula="(sigma <x, x'>)^p",
         gram=gram,
         expansion=expansion,
+        memory=expansion_memory,
         longest=lambda sigma: math.sqrt(LARGEST_VALUE ** (1 / degree) / sigma),
         degree=degree,
     )

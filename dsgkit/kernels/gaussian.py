@@ -181,6 +181,7 @@ GAUSSIAN = Kernel(
     formula="exp(-sigma ||x - x'||^2)",
     gram=gaussian_gram,
     expansion=gaussian_expansion,
+    memory=expansion_memory,
     # w.x is normal with the variance 2 sigma ||x||^2
     longest=lambda sigma: LARGEST_PROJECTION / (PROJECTION_SPREAD * math.sqrt(2 * sigma)),
     spectrum=Spectrum(gaussian_frequencies),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
-from dsgkit.kernels.pairs import Array, expansion_of, finite_rows
+from dsgkit.kernels.pairs import Array, expansion_memory, expansion_of, finite_rows
 from dsgkit.kernels.rounding import largest_scale
 
 
@@ -49,6 +49,7 @@ LAPLACIAN = Kernel(
     formula="exp(-sigma ||x - x'||_1)",
     gram=laplacian_gram,
     expansion=laplacian_expansion,
+    memory=expansion_memory,
     longest=lambda sigma: largest_scale(1.0) / sigma,
     norm=1,  # w.x is of Cauchy's law with the scale sigma ||x||_1
     spectrum=Spectrum(laplacian_frequencies, heavy_tailed=True),

@@ -10,7 +10,7 @@ from scipy import special
 from scipy.spatial.distance import cdist
 
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
-from dsgkit.kernels.pairs import Array, expansion_of, finite_rows
+from dsgkit.kernels.pairs import Array, expansion_memory, expansion_of, finite_rows
 from dsgkit.kernels.rounding import largest_scale
 
 LARGEST_NU = 50.0
@@ -86,6 +86,7 @@ def matern(nu: float) -> Kernel:
         formula=_FORMULA,
         gram=gram,
         expansion=expansion,
+        memory=expansion_memory,
         longest=lambda sigma: largest_scale(2 * nu) / sigma,
         spectrum=Spectrum(frequencies, heavy_tailed=True),
     )

@@ -33,6 +33,12 @@ def finite_rows(rows: Any) -> Array:
     return rows
 
 
+def expansion_memory(n_centers: int, n_inputs: int) -> int:
+    """Return the bytes that `expansion_of` allocates, beyond its result."""
+    n_rows = max(1, BLOCK_ENTRIES // max(1, n_centers))
+    return 8 * (4 * n_rows * n_centers + n_inputs * (n_centers + n_rows))
+
+
 def expansion_of(
     values: Values, X: Any, centers: NDArray[Any], coefficients: NDArray[Any]
 ) -> Array:

@@ -24,6 +24,9 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
         [0, 1].
     gamma : float or tuple of float
         Weight of the supervised risk, in 0..1, of all cuts or of each.
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
     n_features : int
         Random frequencies; each gives a cosine and a sine.
     thresholds : {"logistic", "absolute", "share", "hinge"}
@@ -37,7 +40,7 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
 
     Attributes
     ----------
-    features_ : FourierFeatures
+    features_ : FeatureBlocks
     coef_ : ndarray of shape (2 * n_features,)
     thresholds_ : ndarray of shape (n_classes - 1,)
 
@@ -65,6 +68,7 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
         sigma: float = 0.3,
         gamma: float | tuple[float, ...] = 0.5,
         *,
+        kernel: str = "gaussian",
         n_features: int = 1000,
         thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic",
         max_memory: float | None = None,
@@ -74,6 +78,7 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
         self.lam = lam
         self.sigma = sigma
         self.gamma = gamma
+        self.kernel = kernel
         self.n_features = n_features
         self.thresholds = thresholds
         self.max_memory = max_memory
