@@ -25,8 +25,8 @@ class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
     lam : float
         Weight of the regulariser ``lam/2 ||w||^2``.
     sigma : float
-        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``. Its default suits features scaled to
-        [0, 1].
+        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. Its default suits
+        features scaled to [0, 1].
     gamma : float
         Weight of the supervised risk, in 0..1.
     kernel : str

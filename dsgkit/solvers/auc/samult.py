@@ -17,9 +17,9 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
     """Exact minimiser of the semi-supervised AUC risk with a kernel.
 
     Minimises ``gamma R_PN(f) + (1 - gamma)(R_PU(f) + R_NU(f)) + lam/2 ||f||^2`` over the functions
-    of a kernel such as ``exp(-sigma ||x - x'||^2)``, where R_AB is the mean of ``(1 - f(a) + f(b))^2``
-    over all pairs. This is the problem that QSG-S2AUC approximates. One Cholesky factorisation:
-    O(n^3) time and 8 n^2 bytes for n labelled and unlabelled rows.
+    of a kernel, by default ``exp(-sigma ||x - x'||^2)``, where R_AB is the mean of
+    ``(1 - f(a) + f(b))^2`` over all pairs. This is the problem that QSG-S2AUC approximates. One
+    Cholesky factorisation: O(n^3) time and 8 n^2 bytes for n labelled and unlabelled rows.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from dsgkit.solvers.ordinal.closed_form import ClosedFormOrdinal
 class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
     """Minimiser of the semi-supervised ordinal risk over a fixed set of random features.
 
-    The objective of `ExactS2OR` and QS3ORAO, with the Gaussian kernel replaced by
+    The objective of `ExactS2OR` and QS3ORAO, with the kernel replaced by
     ``2 n_features`` random features [1]_: O(n n_features^2) time in a pass over the unlabelled
     rows, which are never held in memory together, and O(n_features^2) memory.
 
@@ -20,8 +20,8 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
     lam : float
         Weight of the regulariser ``lam/2 ||w||^2``.
     sigma : float
-        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``. Its default suits features scaled to
-        [0, 1].
+        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. Its default suits
+        features scaled to [0, 1].
     gamma : float or tuple of float
         Weight of the supervised risk, in 0..1, of all cuts or of each.
     kernel : str
@@ -41,7 +41,7 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
     Attributes
     ----------
     features_ : FeatureBlocks
-    coef_ : ndarray of shape (2 * n_features,)
+    coef_ : ndarray of shape (features_.width,)
     thresholds_ : ndarray of shape (n_classes - 1,)
 
     References
