@@ -15,8 +15,10 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +34,10 @@ from dsgkit.random.stream import SKETCHES, words
 from dsgkit.threads import single_blas_thread
 
 TILE_BYTES = 2**21
-"""Of the sketches of a tile of rows: they stay in cache between the transforms."""
+"""Of the spectra of a tile of rows: they stay in cache between the factors."""
+
+DIRECT_INPUTS = 100
+"""Columns up to which spectra are sums of those of the inputs: a matrix product beats the FFT."""
 
 
 @exact_parallel
@@ -89,10 +94,13 @@ class SketchFeatures:
         return degree
 
     def row_flops(self, n_inputs: int) -> float:
-        """Return the operations of a block's sketches and transforms at one row."""
-        transform = 2.5 * self.n_features * np.log2(self.n_features + 1)
-        double = 2  # costs count in single precision
-        return double * self.degree * (2.0 * n_inputs + transform + 3.0 * self.n_features)
+        """Return the operations of a block's sketches and their product at one row."""
+        D, double = self.n_features, 2  # costs count in single precision
+        if n_inputs <= DIRECT_INPUTS:
+            spectrum = 2.0 * n_inputs * D
+        else:  # an FFT takes its operations some four times as slowly as a product of matrices
+            spectrum = 2.0 * n_inputs + 4 * 2.5 * D * math.log2(D + 1)
+        return double * self.degree * (spectrum + 3.0 * D)
 
     def hashes(self, block: int, n_inputs: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the places and the signs of a block's count sketches.
@@ -122,10 +130,12 @@ class SketchFeatures:
         values: NDArray[np.float32],
     ) -> None:
         """Add a run of blocks at the rows of ``X`` to ``values``; see `BlockSums`."""
+        kept, weights = _layout(self.n_features)
+        A = np.zeros((self.n_features // 2 * 2 + 2, coefficients.shape[2]))
         for t, part in enumerate(coefficients):
-            A = part.astype(np.float64)
-            for rows, psi in self._tiles(X, first + t):
-                values[rows] += (psi @ A).astype(np.float32)
+            A[kept] = weights[:, None] * part
+            for rows, spectra in self._tiles(X, first + t):
+                values[rows] += (spectra @ A).astype(np.float32)
 
     def correlate(
         self,
@@ -135,11 +145,11 @@ class SketchFeatures:
         factor: NDArray[np.float64],
     ) -> NDArray[np.float32]:
         """Return the coefficients of an expansion at rows by a block; see `BlockSums`."""
-        out = np.zeros((self.width, C.shape[1]))
-        for rows, psi in self._tiles(X, block):
-            out += psi.T @ C[rows].astype(np.float64)
-        out *= factor
-        return out.astype(np.float32)
+        kept, weights = _layout(self.n_features)
+        total = np.zeros((self.n_features // 2 * 2 + 2, C.shape[1]))
+        for rows, spectra in self._tiles(X, block):
+            total += spectra.T @ C[rows].astype(np.float64)
+        return (weights[:, None] * total[kept] * factor).astype(np.float32)
 
     def transform(self, X: Any, block: int) -> NDArray[np.float32]:
         """Return the features of a block at the rows of ``X``.
@@ -154,39 +164,63 @@ class SketchFeatures:
         ndarray of float32, shape (n, n_features)
         """
         X = read_rows(X, slice(None))
+        kept, weights = _layout(self.n_features)
         out = np.empty((len(X), self.width), np.float32)
         with single_blas_thread():
-            for rows, psi in self._tiles(X, block):
-                out[rows] = psi
+            for rows, spectra in self._tiles(X, block):
+                out[rows] = spectra[:, kept] * weights
         return out
 
     def _tiles(
         self, X: NDArray[np.float32], block: int
     ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """Yield runs of rows and their features in float64, shape (n_rows, D)."""
-        places, signs = self.hashes(block, X.shape[1])
-        D, root = self.n_features, np.sqrt(self.sigma)
-        threads = get_num_threads()
-        length = max(1, threads * TILE_BYTES // (16 * D))
-        sketches = np.empty((min(length, len(X)), D))
-        for rows in row_blocks(len(X), length):
-            sketch = sketches[: rows.stop - rows.start]
-            spectrum = None
-            for q in range(self.degree):
-                _count_sketch(X[rows], root, places[q], signs[q], sketch)
-                factor = fft.rfft(sketch, axis=1, workers=threads)
-                spectrum = factor if spectrum is None else np.multiply(spectrum, factor, spectrum)
-            yield rows, _as_real(spectrum, D)
+        """Yield runs of rows and their sketches' half spectra.
+
+        Of each frequency the real and the imaginary part stand side by side.
+        """
+        first, *others = self._factors(block, X.shape[1])
+        for rows in row_blocks(len(X), max(1, TILE_BYTES // (16 * self.n_features))):
+            product = first(X[rows])
+            for spectra_of in others:
+                product *= spectra_of(X[rows])
+            yield rows, product.view(np.float64)
+
+    def _factors(
+        self, block: int, n_inputs: int
+    ) -> Sequence[Callable[[NDArray[np.float32]], NDArray[np.complex128]]]:
+        """Return what makes the half spectra of each of a block's count sketches from rows."""
+        hashes = zip(*self.hashes(block, n_inputs), strict=True)
+        sketches = [partial(self._spectra, places=p, signs=s) for p, s in hashes]
+        if n_inputs > DIRECT_INPUTS:
+            return sketches
+        inputs = np.eye(n_inputs, dtype=np.float32)
+        return [partial(_combined, sketch(inputs).view(np.float64)) for sketch in sketches]
+
+    def _spectra(
+        self,
+        X: NDArray[np.float32],
+        places: NDArray[np.int64],
+        signs: NDArray[np.float64],
+    ) -> NDArray[np.complex128]:
+        """Return the half spectra of a count sketch of rows."""
+        sketches = np.empty((len(X), self.n_features))
+        _count_sketch(X, np.sqrt(self.sigma), places, signs, sketches)
+        return fft.rfft(sketches, axis=1, workers=get_num_threads())
 
 
-def _as_real(spectrum: NDArray[np.complex128] | None, size: int) -> NDArray[np.float64]:
-    """Return half spectra as real rows with the products of the sequences themselves.
+def _combined(of_inputs: NDArray[np.float64], X: NDArray[np.float32]) -> NDArray[np.complex128]:
+    """Return the half spectra of rows from those of the inputs, as a product of real matrices."""
+    return (X.astype(np.float64) @ of_inputs).view(np.complex128)
 
-    A frequency and its mirror image hold the same, so that both count twice; the first has none,
-    and the last of an even number of entries.
+
+def _layout(size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return which columns of half spectra are features, and their weights.
+
+    A frequency and its mirror image hold the same, so that both count twice. The first has none,
+    and the last of an even number of entries; their imaginary parts are 0 and left out.
     """
-    assert spectrum is not None
-    mirrored = slice(1, (size + 1) // 2)
-    spectrum *= np.sqrt(1 / size)
-    spectrum[:, mirrored] *= np.sqrt(2)
-    return np.hstack([spectrum.real, spectrum[:, mirrored].imag])
+    weights = np.full(size // 2 * 2 + 2, np.sqrt(2 / size))
+    alone = [0] if size % 2 else [0, size]
+    weights[alone] = np.sqrt(1 / size)
+    kept = np.setdiff1d(np.arange(len(weights)), np.add(alone, 1))
+    return kept, weights[kept]
