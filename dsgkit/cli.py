@@ -334,9 +334,9 @@ def configs(folder: Path) -> None:
 @list_.command()
 def kernels() -> None:
     """List the kernels."""
-    from dsgkit.kernels import KERNELS
+    from dsgkit.kernels import FAMILIES
 
-    _print_columns([(kernel.name, kernel.formula) for kernel in KERNELS.values()])
+    _print_columns([(family.pattern, family.example.formula) for family in FAMILIES.values()])
 
 
 def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:

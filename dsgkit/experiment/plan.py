@@ -283,6 +283,12 @@ def _fixed_params(cell: Cell, spec: SolverSpec) -> Point:
     Those of later stages are among them: while the first one is searched they have these values.
     So are numbers that are searched one after the other, which start from there.
     """
-    params = {**solvers.get(spec.kind).load()().get_params(), **spec.params}
+    info = solvers.get(spec.kind)
+    params = {**info.load()().get_params(), **spec.params}
     searched = () if 0 in cell.by_coordinates else cell.stages[0][0]
-    return {name: params[name] for name in params if name not in searched}
+    return {
+        name: value
+        for name, value in params.items()
+        if name not in searched
+        and not (name in info.parameters and info.parameters[name].is_unsaid(value))
+    }

@@ -1,7 +1,15 @@
 """Random features: what the engine needs of them, their kinds and the compiled tile kernels."""
 
 from dsgkit.features.blocks import BlockSums, FeatureBlocks
-from dsgkit.features.catalogue import load_features
+from dsgkit.features.catalogue import load_features, random_features
 from dsgkit.features.fourier import FourierFeatures
+from dsgkit.features.sketch import SketchFeatures
 
-__all__ = ["BlockSums", "FeatureBlocks", "FourierFeatures", "load_features"]
+__all__ = [
+    "BlockSums",
+    "FeatureBlocks",
+    "FourierFeatures",
+    "SketchFeatures",
+    "load_features",
+    "random_features",
+]

@@ -1,4 +1,4 @@
-"""The kind of random features of each kernel, to read them from a model file."""
+"""The kind of random features of each kernel: to make them, and to read them from a model file."""
 
 from __future__ import annotations
 
@@ -8,13 +8,39 @@ from typing import Any
 from dsgkit.errors import DataError
 from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.features.fourier import FourierFeatures
-from dsgkit.kernels import KERNELS
+from dsgkit.features.sketch import SketchFeatures
+from dsgkit.kernels import FAMILIES, kernel_named
 
 _READERS: dict[str, Callable[[Mapping[str, Any], int], FeatureBlocks]] = {
-    kernel.name: FourierFeatures.from_entries
-    for kernel in KERNELS.values()
-    if kernel.frequencies is not None
+    name: SketchFeatures.from_entries
+    if family.example.spectrum is None
+    else FourierFeatures.from_entries
+    for name, family in FAMILIES.items()
 }
+"""By the name of a family of kernels."""
+
+
+def random_features(kernel: str, sigma: float, n_features: int, seed: int) -> FeatureBlocks:
+    """Return blocks of random features of a kernel.
+
+    Parameters
+    ----------
+    kernel : str
+        As `kernel_named` takes it.
+    sigma : float
+    n_features : int
+        Random frequencies of a block, each a cosine and a sine; for a dot product the size of its
+        sketch.
+    seed : int
+
+    Raises
+    ------
+    DataError
+        If there is no such kernel.
+    """
+    if kernel_named(kernel).spectrum is None:
+        return SketchFeatures(kernel, sigma, n_features, seed)
+    return FourierFeatures(kernel, sigma, n_features, seed)
 
 
 def load_features(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
@@ -34,6 +60,7 @@ def load_features(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
         If an entry is missing or cannot be read.
     """
     kernel = str(entries["kernel"])
-    if kernel not in _READERS:
+    family = kernel.partition("(")[0]
+    if family not in _READERS:
         raise DataError(f"unknown kernel {kernel!r}; known: {', '.join(_READERS)}")
-    return _READERS[kernel](entries, width)
+    return _READERS[family](entries, width)

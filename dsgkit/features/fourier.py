@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,10 @@ from numpy.typing import NDArray
 
 from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.features.tiles import add_blocks, correlate, cos_sin
-from dsgkit.kernels import KERNELS
+from dsgkit.kernels import kernel_named
+from dsgkit.kernels.base import Spectrum
 from dsgkit.mapped import read_rows
+from dsgkit.random.gammas import gamma_blocks
 from dsgkit.random.stream import normal_blocks
 from dsgkit.threads import single_blas_thread
 
@@ -35,6 +36,22 @@ def blocks_at_once(n_inputs: int, n_frequencies: int, n_models: int) -> int:
 
 
 @dataclass(frozen=True)
+class _BlockDraws:
+    """The `Draws` of a run of blocks."""
+
+    seed: int
+    first: int
+    count: int
+    n_columns: int
+
+    def normals(self, n_rows: int) -> NDArray[np.float32]:
+        return normal_blocks(self.seed, self.first, self.count, n_rows, self.n_columns)
+
+    def gammas(self, shape: float) -> NDArray[np.float64]:
+        return gamma_blocks(self.seed, self.first, self.count, self.n_columns, shape)
+
+
+@dataclass(frozen=True)
 class FourierFeatures:
     """The blocks of random Fourier features that a kernel, its parameter and a seed stand for.
 
@@ -44,7 +61,7 @@ class FourierFeatures:
     Parameters
     ----------
     kernel : str
-        A name in `KERNELS`.
+        As `kernel_named` takes it; the kernel has a `Spectrum`.
     sigma : float
         Parameter of the kernel, as in ``exp(-sigma ||x - x'||^2)``.
     n_frequencies : int
@@ -73,6 +90,16 @@ class FourierFeatures:
         return {"kernel": self.kernel, "sigma": self.sigma, "seed": np.uint64(self.seed)}
 
     @property
+    def _spectrum(self) -> Spectrum:
+        spectrum = kernel_named(self.kernel).spectrum
+        assert spectrum is not None
+        return spectrum
+
+    @property
+    def _wide(self) -> bool:
+        return self._spectrum.heavy_tailed
+
+    @property
     def width(self) -> int:
         """Features of a block: a cosine and a sine for each frequency."""
         return 2 * self.n_frequencies
@@ -88,10 +115,8 @@ class FourierFeatures:
         -------
         ndarray of float32, shape (count, n_inputs, n_frequencies)
         """
-        law = KERNELS[self.kernel].frequencies
-        assert law is not None
-        normals = partial(normal_blocks, self.seed, first, count, n_columns=self.n_frequencies)
-        return law(normals, n_inputs, self.sigma)
+        draws = _BlockDraws(self.seed, first, count, self.n_frequencies)
+        return self._spectrum.frequencies(draws, n_inputs, self.sigma)
 
     def half_turns(self, first: int, count: int, n_inputs: int) -> NDArray[np.float32]:
         """Return ``frequencies / pi``, as the compiled kernels take them."""
@@ -115,7 +140,8 @@ class FourierFeatures:
         length = blocks_at_once(n_inputs, self.n_frequencies, values.shape[1])
         for start in range(0, len(coefficients), length):
             part = coefficients[start : start + length]
-            add_blocks(X, self.half_turns(first + start, len(part), n_inputs), part, values)
+            W = self.half_turns(first + start, len(part), n_inputs)
+            add_blocks(X, W, part, values, wide=self._wide)
 
     def correlate(
         self,
@@ -141,9 +167,13 @@ class FourierFeatures:
         """
         X = read_rows(X, slice(None))
         with single_blas_thread():
-            features = cos_sin(X, self.half_turns(block, 1, X.shape[1])[0])
+            features = self.cos_sin(X, self.half_turns(block, 1, X.shape[1])[0])
         features *= np.float32(np.sqrt(1 / self.n_frequencies))
         return features
+
+    def cos_sin(self, X: NDArray[np.float32], W: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the bare cosines and sines ``psi`` of a block's `half_turns`, shape (n, width)."""
+        return cos_sin(X, W, wide=self._wide)
 
     def _correlate(
         self,
@@ -152,7 +182,7 @@ class FourierFeatures:
         C: NDArray[np.float32],
         factor: NDArray[np.float64],
     ) -> NDArray[np.float32]:
-        out = correlate(X, W, C)
+        out = correlate(X, W, C, wide=self._wide)
         out *= (factor / self.n_frequencies).astype(np.float32)
         return out
 
@@ -174,7 +204,7 @@ class _InOrder:
         coefficients: NDArray[np.float32],
         values: NDArray[np.float32],
     ) -> None:
-        add_blocks(X, self._block(first)[None], coefficients, values)
+        add_blocks(X, self._block(first)[None], coefficients, values, wide=self._features._wide)
 
     def correlate(
         self,

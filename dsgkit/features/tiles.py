@@ -12,6 +12,10 @@ argument is a float32 sum of products, within ``(n_inputs + 2) 2^-24 pi sum_k |W
 of the exact one. Where one model's features are made with their phase (`add_blocks`), phase and
 difference are rounded too: up to ``2^-24 pi (|u| + 8)`` radians more. What underflows is off by up
 to 2^-149, the smallest float32, for each of its products.
+
+Projections on frequencies of a heavy-tailed law may be beyond the 2^22 half turns that `sincos`
+takes. With ``wide`` whole turns are taken off first, which is exact too: what is left of a float32
+beyond 2^24 is 0.
 """
 
 from __future__ import annotations
@@ -102,13 +106,22 @@ def tile_features(Z, out):  # type: ignore[no-untyped-def]
 
 
 @fast
+def _fold(Z):  # type: ignore[no-untyped-def]
+    """Take whole turns off a tile of projections: exact, and within one half turn after it."""
+    for i in range(Z.shape[0]):
+        z = Z[i]
+        for j in range(Z.shape[1]):
+            z[j] -= np.float32(2.0) * np.rint(z[j] * np.float32(0.5))
+
+
+@fast
 def _share(count, part, parts):  # type: ignore[no-untyped-def]
     """Return the bounds of one of ``parts`` even runs of ``0..count``."""
     return count * part // parts, count * (part + 1) // parts
 
 
 @fast_parallel
-def _cos_sin(X, W, out, Z):  # type: ignore[no-untyped-def]
+def _cos_sin(X, W, wide, out, Z):  # type: ignore[no-untyped-def]
     parts, rows, _ = Z.shape
     n = X.shape[0]
     for part in prange(parts):
@@ -117,11 +130,13 @@ def _cos_sin(X, W, out, Z):  # type: ignore[no-untyped-def]
             lo, hi = tile * rows, min((tile + 1) * rows, n)
             z = Z[part, : hi - lo]
             np.dot(X[lo:hi], W, z)
+            if wide:
+                _fold(z)
             tile_features(z, out[lo:hi])
 
 
 @fast_parallel
-def _correlate(X, Wt, C, rows, Z, Phi, S, out):  # type: ignore[no-untyped-def]
+def _correlate(X, Wt, wide, C, rows, Z, Phi, S, out):  # type: ignore[no-untyped-def]
     parts, m, n, G = Z.shape[0], Wt.shape[0], X.shape[0], C.shape[1]
     shares = S.shape[1] // 2
     for part in prange(parts):
@@ -135,6 +150,8 @@ def _correlate(X, Wt, C, rows, Z, Phi, S, out):  # type: ignore[no-untyped-def]
                 z = Z[part, : (hi - lo) * k].reshape((hi - lo, k))
                 phi = Phi[part, : 2 * (hi - lo) * k].reshape((hi - lo, 2 * k))
                 np.dot(X[lo:hi], Wt[a:b].T, z)
+                if wide:
+                    _fold(z)
                 tile_features(z, phi)
                 np.dot(phi.T, C[lo:hi], s)
                 for j in range(k):
@@ -144,7 +161,7 @@ def _correlate(X, Wt, C, rows, Z, Phi, S, out):  # type: ignore[no-untyped-def]
 
 
 @fast_parallel
-def _accumulate(X, W, A, F, Z, Phi, V):  # type: ignore[no-untyped-def]
+def _accumulate(X, W, wide, A, F, Z, Phi, V):  # type: ignore[no-untyped-def]
     parts, rows, _ = Z.shape
     n = X.shape[0]
     for part in prange(parts):
@@ -155,6 +172,8 @@ def _accumulate(X, W, A, F, Z, Phi, V):  # type: ignore[no-untyped-def]
             z, phi, v = Z[part, : hi - lo], Phi[part, : hi - lo], V[part, : hi - lo]
             for t in range(W.shape[0]):
                 np.dot(x, W[t], z)
+                if wide:
+                    _fold(z)
                 tile_features(z, phi)
                 np.dot(phi, A[t], v)
                 for i in range(hi - lo):
@@ -163,7 +182,7 @@ def _accumulate(X, W, A, F, Z, Phi, V):  # type: ignore[no-untyped-def]
 
 
 @reducing_parallel
-def _accumulate_one(X, W, amplitude, phase, f, Z):  # type: ignore[no-untyped-def]
+def _accumulate_one(X, W, wide, amplitude, phase, f, Z):  # type: ignore[no-untyped-def]
     parts, rows, m = Z.shape
     n = X.shape[0]
     for part in prange(parts):
@@ -173,6 +192,8 @@ def _accumulate_one(X, W, amplitude, phase, f, Z):  # type: ignore[no-untyped-de
             x, z = X[lo:hi], Z[part, : hi - lo]
             for t in range(W.shape[0]):
                 np.dot(x, W[t], z)
+                if wide:
+                    _fold(z)
                 a, p = amplitude[t], phase[t]
                 for i in range(hi - lo):
                     row = z[i]
@@ -192,7 +213,9 @@ def _terms(rows: int, n_inputs: int, n_frequencies: int, n_models: int) -> float
     return float(rows) * n_frequencies * (n_inputs + _SINCOS_TERMS + 2 * n_models)
 
 
-def cos_sin(X: NDArray[np.float32], W: NDArray[np.float32]) -> NDArray[np.float32]:
+def cos_sin(
+    X: NDArray[np.float32], W: NDArray[np.float32], *, wide: bool = False
+) -> NDArray[np.float32]:
     """Return the unnormalised features ``[cos pi XW, sin pi XW]``.
 
     Parameters
@@ -200,6 +223,8 @@ def cos_sin(X: NDArray[np.float32], W: NDArray[np.float32]) -> NDArray[np.float3
     X : ndarray of float32, shape (n, n_inputs)
     W : ndarray of float32, shape (n_inputs, m)
         In half turns.
+    wide : bool
+        Whether projections may be beyond 2^22 half turns.
 
     Returns
     -------
@@ -208,12 +233,16 @@ def cos_sin(X: NDArray[np.float32], W: NDArray[np.float32]) -> NDArray[np.float3
     n_inputs, m = W.shape
     out = np.empty((len(X), 2 * m), np.float32)
     with threads_for(_terms(len(X), n_inputs, m, 0), TERMS_PER_THREAD):
-        _cos_sin(X, W, out, _scratch(tile_rows(n_inputs, m, 1), m))
+        _cos_sin(X, W, wide, out, _scratch(tile_rows(n_inputs, m, 1), m))
     return out
 
 
 def correlate(
-    X: NDArray[np.float32], W: NDArray[np.float32], C: NDArray[np.float32]
+    X: NDArray[np.float32],
+    W: NDArray[np.float32],
+    C: NDArray[np.float32],
+    *,
+    wide: bool = False,
 ) -> NDArray[np.float32]:
     """Return ``[cos pi XW, sin pi XW].T @ C``, each thread a share of the frequencies.
 
@@ -223,6 +252,8 @@ def correlate(
     W : ndarray of float32, shape (n_inputs, m)
         In half turns.
     C : ndarray of float32, shape (n, n_models)
+    wide : bool
+        As in `cos_sin`.
 
     Returns
     -------
@@ -233,7 +264,7 @@ def correlate(
     area = MOST_ROWS * SHARE
     with threads_for(_terms(len(X), n_inputs, m, n_models), TERMS_PER_THREAD):
         scratch = _scratch(area), _scratch(2 * area), _scratch(2 * SHARE, n_models)
-        _correlate(X, np.ascontiguousarray(W.T), C, MOST_ROWS, *scratch, out)
+        _correlate(X, np.ascontiguousarray(W.T), wide, C, MOST_ROWS, *scratch, out)
     return out
 
 
@@ -242,6 +273,8 @@ def add_blocks(
     W: NDArray[np.float32],
     coefficients: NDArray[np.float32],
     values: NDArray[np.float32],
+    *,
+    wide: bool = False,
 ) -> None:
     """Add ``sum_t [cos pi X W_t, sin pi X W_t] @ coefficients_t`` to ``values``, tile by tile.
 
@@ -256,14 +289,16 @@ def add_blocks(
     coefficients : ndarray of float32, shape (n_blocks, 2m, n_models)
     values : ndarray of float32, shape (n, n_models)
         Changed in place.
+    wide : bool
+        As in `cos_sin`.
     """
     (n_blocks, n_inputs, m), n_models = W.shape, coefficients.shape[2]
     rows = tile_rows(n_inputs, m, n_models)
     with threads_for(_terms(n_blocks * len(X), n_inputs, m, n_models), TERMS_PER_THREAD):
         if n_models > 1:
             scratch = _scratch(rows, m), _scratch(rows, 2 * m), _scratch(rows, n_models)
-            _accumulate(X, W, coefficients, values, *scratch)
+            _accumulate(X, W, wide, coefficients, values, *scratch)
             return
         a, b = coefficients[:, :m, 0], coefficients[:, m:, 0]
         amplitude, phase = np.hypot(a, b), np.arctan2(b, a) * np.float32(1 / np.pi)
-        _accumulate_one(X, W, amplitude, phase, values[:, 0], _scratch(rows, m))
+        _accumulate_one(X, W, wide, amplitude, phase, values[:, 0], _scratch(rows, m))

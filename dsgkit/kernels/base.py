@@ -4,16 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-Normals = Callable[[int], NDArray[np.float32]]
-"""Takes a number of rows to independent standard normals, shape (n_blocks, n_rows, m).
 
-A new array at every call, but of the same numbers: more rows begin with those of fewer.
-"""
+class Draws(Protocol):
+    """The random numbers that the frequencies of some blocks, m to a block, are made of.
+
+    A new array at every call, but of the same numbers.
+    """
+
+    def normals(self, n_rows: int) -> NDArray[np.float32]:
+        """Return independent standard normals, shape (n_blocks, n_rows, m).
+
+        More rows begin with those of fewer. Rows 2k and 2k + 1 are the two coordinates of points
+        of a plane.
+        """
+        ...
+
+    def gammas(self, shape: float) -> NDArray[np.float64]:
+        """Return independent numbers of a gamma law, shape (n_blocks, m)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The law of w in ``k(x, x') = E[cos(w.(x - x'))]`` (Bochner).
+
+    Attributes
+    ----------
+    frequencies : callable
+        ``(draws, n_inputs, sigma)`` to frequencies in radians, a new array of float32 of shape
+        (n_blocks, n_inputs, m).
+    heavy_tailed : bool
+        Whether projections may be of any size; else those of rows that the kernel takes are below
+        2^22 half turns.
+    """
+
+    frequencies: Callable[[Draws, int, float], NDArray[np.float32]]
+    heavy_tailed: bool = False
 
 
 @dataclass(frozen=True)
@@ -22,20 +53,39 @@ class Kernel:
 
     Attributes
     ----------
-    name, formula : str
+    name : str
+        With its own parameters, such as ``matern(1.5)``.
+    formula : str
     gram : callable
         ``(A, B, sigma)`` to the exact values of all pairs of rows, float64 of shape (n_a, n_b).
     expansion : callable
         ``(X, centers, coefficients, sigma)`` to ``sum_j coefficients[j] k(centers[j], x)`` at the
-        rows x of X, float64 of shape (n,).
-    frequencies : callable or None
-        The law of w in ``k(x, x') = E[cos(w.(x - x'))]`` (Bochner), where the kernel has one:
-        ``(normals, n_inputs, sigma)`` to frequencies in radians, a new array of float32 of shape
-        (n_blocks, n_inputs, m), made of standard normals.
+        rows x of X, float64 of shape (n,) or (n, n_functions).
+    memory : callable
+        ``(n_centers, n_inputs)`` to the bytes that ``expansion`` allocates, beyond its result.
+    longest : callable
+        ``sigma`` to the largest norm of the rows that random features are made of.
+    norm : {1, 2}
+        Which norm of a row that is: the sum of the absolute values, or the Euclidean one.
+    spectrum : Spectrum or None
+        Where the kernel has one.
+    degree : int or None
+        The p of ``(sigma <x, x'>)^p`` where it is that.
     """
 
     name: str
     formula: str
     gram: Callable[[Any, Any, float], NDArray[np.float64]]
     expansion: Callable[[Any, NDArray[np.float64], NDArray[np.float64], float], NDArray[np.float64]]
-    frequencies: Callable[[Normals, int, float], NDArray[np.float32]] | None = None
+    memory: Callable[[int, int], int]
+    longest: Callable[[float], float]
+    norm: Literal[1, 2] = 2
+    spectrum: Spectrum | None = None
+    degree: int | None = None
+
+    def largest_value(self, rows: NDArray[Any], sigma: float) -> float:
+        """Return a bound of the kernel of any two of some rows: its largest value with itself."""
+        if self.degree is None:
+            return 1.0
+        norms = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+        return float((sigma * norms.max(initial=0)) ** self.degree)

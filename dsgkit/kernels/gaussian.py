@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.errors import DataError
-from dsgkit.kernels.base import Kernel, Normals
+from dsgkit.kernels.base import Draws, Kernel, Spectrum
 
 BLOCK_ENTRIES = 2**18
 """Kernel values of a block, within 64 to 128 rows: exponents become values while in cache."""
@@ -22,6 +23,12 @@ Exponents are differences of such numbers: up to here they are within some 2^-35
 Beyond, a common offset of the rows costs nothing; where their spread alone is that large, nearly
 all kernel values are 0.
 """
+
+LARGEST_PROJECTION = 5000.0
+"""Beyond, rounding a projection to float32 moves its cosine by more than 2^-12."""
+
+PROJECTION_SPREAD = 6.0
+"""Standard deviations that a random projection is taken to stay within: of 10^9 two do not."""
 
 
 def row_blocks(n_rows: int, size: int) -> Iterator[slice]:
@@ -162,9 +169,9 @@ def expansion_flops(n_centers: float, n_inputs: int) -> float:
     return n_centers * (4.0 * n_inputs + 2 * FUNCTION_FLOPS + 4)
 
 
-def gaussian_frequencies(normals: Normals, n_inputs: int, sigma: float) -> NDArray[np.float32]:
+def gaussian_frequencies(draws: Draws, n_inputs: int, sigma: float) -> NDArray[np.float32]:
     """Return frequencies of the law N(0, 2 sigma I), that of ``exp(-sigma ||x - x'||^2)``."""
-    W = normals(n_inputs)
+    W = draws.normals(n_inputs)
     W *= np.float32(np.sqrt(2 * sigma))
     return W
 
@@ -174,5 +181,8 @@ GAUSSIAN = Kernel(
     formula="exp(-sigma ||x - x'||^2)",
     gram=gaussian_gram,
     expansion=gaussian_expansion,
-    frequencies=gaussian_frequencies,
+    memory=expansion_memory,
+    # w.x is normal with the variance 2 sigma ||x||^2
+    longest=lambda sigma: LARGEST_PROJECTION / (PROJECTION_SPREAD * math.sqrt(2 * sigma)),
+    spectrum=Spectrum(gaussian_frequencies),
 )

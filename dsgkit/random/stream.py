@@ -25,6 +25,10 @@ FREQUENCIES = 1
 """Stream number of the random frequencies."""
 DRAWS = 2
 """Stream number of the row draws (source i draws from ``DRAWS + i``)."""
+SCALES = 2**31
+"""Stream number of what scales frequencies; beyond those of any number of sources."""
+SKETCHES = 2**31 + 1
+"""Stream number of the hashes of sketches."""
 
 NORMALS_PER_THREAD = 2**15
 """Numbers for which a thread is worth waking: they take it some 0.1 ms."""
@@ -118,6 +122,12 @@ def _turn(u):  # type: ignore[no-untyped-def]
     cosine = -cosine if quadrant == 1 or quadrant == 2 else cosine
     sine = -sine if quadrant >= 2 else sine
     return cosine, sine
+
+
+@exact
+def normal(u, v):  # type: ignore[no-untyped-def]
+    """Return the standard normal of two uint32, in float32."""
+    return np.sqrt(np.float32(-2.0) * _log(u)) * _turn(v)[0]
 
 
 @exact

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -13,16 +12,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from dsgkit.errors import DataError
+from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import row_blocks
 
 BLOCK_ROWS = 8192
 """Rows that are checked at a time."""
-
-LARGEST_PROJECTION = 5000.0
-"""Beyond, rounding a projection to float32 moves its cosine by more than 2^-12."""
-
-PROJECTION_SPREAD = 6.0
-"""Standard deviations that a random projection is taken to stay within: of 10^9 two do not."""
 
 
 class SparseRows:
@@ -165,29 +159,34 @@ def check_finite(rows: Any) -> None:
             raise DataError("features hold NaN or infinite values; remove or replace those rows")
 
 
-def check_projections(rows: Any, sigma: float) -> None:
-    """Raise `DataError` for rows that Fourier features of the Gaussian kernel are not made of.
+def check_projections(rows: Any, sigma: float, kernel: str = "gaussian") -> None:
+    """Raise `DataError` for rows that random features of a kernel are not made of.
 
-    The projection of a row x on a frequency is normal with variance ``2 sigma ||x||^2``, and has
-    to stay within `LARGEST_PROJECTION`: so ``6 sqrt(2 sigma) ||x||`` must.
+    These are the ones longer than `Kernel.longest`.
 
     Parameters
     ----------
     rows : rows of shape (n, n_inputs)
         Read block by block.
     sigma : float
+    kernel : str
 
     Raises
     ------
     DataError
         If a feature is NaN or infinite, or a row too long.
     """
-    longest = LARGEST_PROJECTION / (PROJECTION_SPREAD * math.sqrt(2 * sigma))
+    known = kernel_named(kernel)
+    longest = known.longest(sigma)
     for block in row_blocks(len(rows), BLOCK_ROWS):
         part = np.asarray(rows[block])
         if not np.isfinite(part).all():
             raise DataError("features hold NaN or infinite values; remove or replace those rows")
         with np.errstate(over="ignore"):
-            squared = np.einsum("ij,ij->i", part, part, dtype=np.float64)
-        if squared.max() > longest**2:
+            if known.norm == 1:
+                too_long = np.abs(part).sum(axis=1, dtype=np.float64).max() > longest
+            else:
+                squared = np.einsum("ij,ij->i", part, part, dtype=np.float64)
+                too_long = squared.max() > longest**2
+        if too_long:
             raise DataError(f"features too large for sigma={sigma:g}: scale them, e.g. to [0, 1]")

@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -91,6 +91,29 @@ class OnePer:
     count: str
 
 
+@dataclass(frozen=True)
+class Text:
+    """Which texts a parameter takes, where these are no list of words.
+
+    Attributes
+    ----------
+    check : callable
+        Raises `ValueError` for any other text.
+    noun : str
+        What they are.
+    """
+
+    check: Callable[[str], Any]
+    noun: str
+
+
+@dataclass(frozen=True)
+class Unsaid:
+    """A value that is no part of a result's identity: that of results from before the parameter."""
+
+    value: Any
+
+
 PER_MODEL = _PerModel()
 POSITIVE = Range(0, open_low=True)
 NOT_NEGATIVE = Range(0)
@@ -123,6 +146,8 @@ class Parameter:
         As in `Smoother`.
     one_per : str
         As in `OnePer`; empty where it is one value.
+    text : Text or None
+    unsaid : Unsaid or None
     """
 
     name: str
@@ -133,6 +158,8 @@ class Parameter:
     per_model: bool = False
     smoother: Literal["larger", "smaller"] | None = None
     one_per: str = ""
+    text: Text | None = None
+    unsaid: Unsaid | None = None
 
     def parse(self, value: Any) -> Any:
         """Return a value as the estimator takes it: ``2.0`` is 2 where a whole number is meant.
@@ -152,6 +179,7 @@ class Parameter:
                 return bool(value)
         elif value is None or isinstance(value, str):
             if type(value) in self.types and (value is None or value in (self.words or (value,))):
+                self._check_text(value)
                 return value
         elif _is_finite(value) and _exact(value) in self.range:
             if int in self.types and value == int(value):
@@ -159,6 +187,18 @@ class Parameter:
             if float in self.types:
                 return float(value)
         raise ValueError(f"must be {self}, got {shown(value)}")
+
+    def is_unsaid(self, value: Any) -> bool:
+        """Tell whether a value is no part of a result's identity."""
+        return self.unsaid is not None and bool(value == self.unsaid.value)
+
+    def _check_text(self, value: str | None) -> None:
+        if value is None or self.text is None:
+            return
+        try:
+            self.text.check(value)
+        except ValueError as error:
+            raise ValueError(f"must be {self}: {error}") from None
 
     def _takes(self, entry: Any) -> bool:
         """Tell whether one of several numbers is in the range."""
@@ -193,7 +233,7 @@ class Parameter:
             texts.append("true or false")
         texts += map(shown, self.words)
         if str in self.types and not self.words:
-            texts.append("text")
+            texts.append(self.text.noun if self.text else "text")
         if NoneType in self.types:
             texts.append("null")
         return " or ".join(texts)
@@ -239,6 +279,8 @@ def _declared(name: str, default: Any, hint: Any) -> Parameter:
         per_model=PER_MODEL in marks,
         smoother=next((mark.values for mark in marks if isinstance(mark, Smoother)), None),
         one_per=next((mark.count for mark in marks if isinstance(mark, OnePer)), ""),
+        text=next((mark for mark in marks if isinstance(mark, Text)), None),
+        unsaid=next((mark for mark in marks if isinstance(mark, Unsaid)), None),
     )
 
 

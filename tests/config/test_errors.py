@@ -214,7 +214,7 @@ def with_solver(lines):
         (
             with_solver(["params: {eta: 1}", "grid: {sigma: 1}"]),
             "c.yaml:4: solvers.samult.params.eta: samult has no parameter 'eta'"
-            "; known: lam, sigma, gamma, max_memory, unlabeled_label",
+            "; known: lam, sigma, gamma, kernel, max_memory, unlabeled_label",
         ),
         (
             with_solver(["params: {sigma: 1}", "grid: {sigma: 1}"]),

@@ -121,6 +121,7 @@ def key(cell, experiment, data=DATA):
         "protocol.folds=4",
         "protocol.scale=[0, 2]",
         "solvers.qsg_s2auc.params.batch_size=17",
+        "solvers.qsg_s2auc.params.kernel=laplacian",
     ],
 )
 def test_what_determines_a_result_is_in_its_key(toy, experiment, override):
@@ -147,6 +148,7 @@ def test_all_rows_and_their_number_are_the_same_search(toy):
         "outputs=[auc_table]",
         "solvers.samult.grid.lam=[2.0]",
         "solvers.qsg_s2auc.label=Ours",
+        "solvers.qsg_s2auc.params.kernel=gaussian",
     ],
 )
 def test_what_does_not_is_not(toy, experiment, override):

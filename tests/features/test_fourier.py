@@ -1,19 +1,43 @@
 import numpy as np
 import pytest
+from scipy import stats
+from sklearn.gaussian_process.kernels import Matern
 
 from dsgkit.errors import DataError
-from dsgkit.features import FourierFeatures, load_features
-from dsgkit.kernels import KERNELS, Kernel
+from dsgkit.features import FourierFeatures, load_features, random_features
+from dsgkit.kernels import kernel_named
 
 
 def gaussian_kernel(X, Z, sigma):
     return np.exp(-sigma * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
 
 
-EXACT_KERNELS = {"gaussian": gaussian_kernel}
+def laplacian_kernel(X, Z, sigma):
+    return np.exp(-sigma * np.abs(X[:, None] - Z[None]).sum(axis=2))
 
 
-@pytest.mark.parametrize("kernel", sorted(KERNELS))
+def matern_kernel(nu):
+    return lambda X, Z, sigma: Matern(1 / sigma, nu=nu)(X, Z)
+
+
+EXACT_KERNELS = {
+    "gaussian": gaussian_kernel,
+    "laplacian": laplacian_kernel,
+    "matern(0.5)": matern_kernel(0.5),
+    "matern(0.8)": matern_kernel(0.8),
+    "matern(1.5)": matern_kernel(1.5),
+    "matern(2.5)": matern_kernel(2.5),
+}
+FIRST = {
+    "gaussian": "bf8c8443 be03d749 407d8ce2 bf92ab81 3eb39334 3fd4bb9d",
+    "laplacian": "3f75428c bebbf36f 40188f42 bfea8731 bebf3a72 3f8e61ba",
+    "matern(1.5)": "bf1c003d bdf6f0f5 400acea7 bf22d511 3ea82c93 3f68ec4f",
+    "matern(0.8)": "bf12ff38 bd9f372d 3fddc26b bf196f1c 3e58dc5a 3f3a0f4f",
+}
+"""Bits of frequencies, in hexadecimal digits."""
+
+
+@pytest.mark.parametrize("kernel", sorted(EXACT_KERNELS))
 @pytest.mark.parametrize("sigma", [0.2, 1.0, 5.0])
 def test_the_gram_matrix_is_the_kernel(kernel, sigma):
     """Hoeffding: each of the averaged terms is in [-1, 1], so 5 standard errors bound all pairs."""
@@ -24,6 +48,68 @@ def test_the_gram_matrix_is_the_kernel(kernel, sigma):
     exact = EXACT_KERNELS[kernel](X, X, sigma)
     assert np.abs(gram - exact).max() < 5 * np.sqrt(0.5 / (m * n_blocks))
     np.testing.assert_allclose(gram.diagonal(), 1.0, atol=1e-5)
+
+
+def same_law(sample, law):
+    """Kolmogorov-Smirnov; by chance one in 10^4 samples fails, and the seed is fixed."""
+    assert stats.kstest(sample.ravel(), law).pvalue > 1e-4
+
+
+def test_frequencies_of_the_laplacian_are_independent_of_cauchys_law():
+    W = FourierFeatures("laplacian", 0.7, 500, seed=1).frequencies(0, 20, 3)
+    same_law(W, stats.cauchy(0, 0.7).cdf)
+    # a sum of independent ones adds their scales, |a|_1; of dependent ones it would be another
+    same_law(np.einsum("tkm,k->tm", W, [1, -2, 0.5]), stats.cauchy(0, 0.7 * 3.5).cdf)
+
+
+@pytest.mark.parametrize("nu", [0.3, 0.5, 1.5, 2.5, 7.2])
+def test_frequencies_of_matern_kernels_are_of_a_multivariate_t_law(nu):
+    W = FourierFeatures(f"matern({nu})", 0.7, 500, seed=1).frequencies(0, 20, 3)
+    same_law(W[:, 1], stats.t(2 * nu, scale=0.7).cdf)
+    same_law((W.astype(np.float64) ** 2).sum(axis=1) / (3 * 0.7**2), stats.f(3, 2 * nu).cdf)
+    same_law(W[:, 0] / W[:, 2], stats.cauchy.cdf)  # directions are uniform
+
+
+FOURIER = sorted(EXACT_KERNELS)
+
+
+@pytest.mark.parametrize("kernel", FOURIER)
+def test_a_block_is_the_same_alone_and_in_any_run_of_blocks_and_rows(kernel):
+    features = FourierFeatures(kernel, 0.7, 30, seed=2**63 + 5)
+    run = features.frequencies(2, 5, 4)
+    for t in (6, 2, 4):
+        np.testing.assert_array_equal(features.frequencies(t, 1, 4)[0], run[t - 2])
+        np.testing.assert_array_equal(features.frequencies(t, 1, 3)[0], run[t - 2, :3])
+    wider = FourierFeatures(kernel, 0.7, 50, seed=2**63 + 5).frequencies(2, 5, 4)
+    np.testing.assert_array_equal(wider[:, :, :30], run)
+    X = np.random.default_rng(0).random((70, 4), np.float32)
+    order = np.random.default_rng(1).permutation(70)
+    whole = features.transform(X, 3)
+    np.testing.assert_allclose(features.transform(X[order], 3), whole[order], atol=1e-6)
+
+
+def test_blocks_never_change():
+    """The first frequencies of some seeds, as the first version drew them."""
+    for kernel, expected in FIRST.items():
+        W = FourierFeatures(kernel, 1.0, 3, seed=7).frequencies(1, 1, 2)[0]
+        assert " ".join(f"{bits:08x}" for bits in W.ravel().view(np.uint32)) == expected
+
+
+@pytest.mark.parametrize("kernel", ["laplacian", "matern(0.5)", "matern(1.5)", "matern(0.8)"])
+def test_features_of_the_longest_rows_are_accurate_on_average(kernel):
+    """Projections have no bound; what a cosine is off by has the documented mean."""
+    known, sigma, m = kernel_named(kernel), 0.7, 100_000
+    X = np.random.default_rng(0).normal(size=(4, 3))
+    norms = np.linalg.norm(X, known.norm, axis=1, keepdims=True)
+    X = (X / norms * known.longest(sigma)).astype(np.float32)
+    features = FourierFeatures(kernel, sigma, m, seed=0)
+    Z = X.astype(np.float64) @ features.frequencies(0, 1, 3)[0]
+    exact = np.hstack([np.cos(Z), np.sin(Z)])
+    errors = np.abs(features.transform(X, 0) * np.sqrt(m) - exact)
+    assert abs(Z).max() > 1e5
+    assert errors.max() <= 2 + 1e-5
+    # the rounding of a projection, of 1/pi, and of the products: some units of the last place
+    assert errors.mean() < 3 * 2.0**-12
 
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 1000])
@@ -39,10 +125,11 @@ def test_features_of_any_number_of_rows(n, d):
 
 
 @pytest.mark.parametrize("G", [1, 3])
-def test_sums_over_blocks_and_rows_are_those_of_the_features(G):
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "matern(1.5)"])
+def test_sums_over_blocks_and_rows_are_those_of_the_features(kernel, G):
     rng = np.random.default_rng(0)
     X, C = rng.random((40, 5), np.float32), rng.normal(size=(40, G)).astype(np.float32)
-    features, factor = FourierFeatures("gaussian", 0.5, 24, seed=7), rng.normal(size=G)
+    features, factor = FourierFeatures(kernel, 0.5, 24, seed=7), rng.normal(size=G)
     in_order = features.in_order(5, 10)
     coefficients = []
     for t in range(10):
@@ -61,28 +148,15 @@ def test_sums_over_blocks_and_rows_are_those_of_the_features(G):
     np.testing.assert_allclose(values, expected, atol=1e-4)
 
 
-def laplacian(A, B, sigma):
-    return np.exp(-sigma * np.abs(A[:, None] - B[None]).sum(axis=2))
-
-
-def cauchy(normals, n_inputs, sigma):
-    """Quotients of independent normals: the law of ``exp(-sigma ||x - x'||_1)``."""
-    N = normals(2 * n_inputs)
-    return np.float32(sigma) * N[:, :n_inputs] / N[:, n_inputs:]
-
-
-def test_a_kernel_of_another_law_brings_only_its_law(monkeypatch):
-    kernel = Kernel("laplacian", "exp(-sigma ||x - x'||_1)", laplacian, None, cauchy)
-    monkeypatch.setitem(KERNELS, "laplacian", kernel)
-    X = np.random.default_rng(0).random((25, 4)).astype(np.float32)
-    features = FourierFeatures("laplacian", 0.5, 512, seed=11)
-    gram = np.mean([(p := features.transform(X, t)) @ p.T for t in range(40)], axis=0)
-    assert np.abs(gram - laplacian(X, X, 0.5)).max() < 5 * np.sqrt(0.5 / (512 * 40))
-
-
-def test_features_go_through_the_entries_of_a_model_file():
-    features = FourierFeatures("gaussian", 0.7, 12, seed=2**63 + 1)
+@pytest.mark.parametrize("kernel", FOURIER)
+def test_features_go_through_the_entries_of_a_model_file(kernel):
+    features = FourierFeatures(kernel, 0.7, 12, seed=2**63 + 1)
     assert features.width == 24
     assert load_features(features.entries(), 24) == features
-    with pytest.raises(DataError, match="unknown kernel 'sinc'; known: gaussian"):
-        load_features({**features.entries(), "kernel": "sinc"}, 24)
+    assert random_features(kernel, 0.7, 12, 2**63 + 1) == features
+
+
+def test_entries_of_an_unknown_kernel_are_refused():
+    entries = FourierFeatures("gaussian", 0.7, 12, seed=0).entries()
+    with pytest.raises(DataError, match="unknown kernel 'sinc'; known: gaussian, laplacian"):
+        load_features({**entries, "kernel": "sinc"}, 24)

@@ -59,6 +59,17 @@ def test_functions_are_accurate_over_the_whole_range(kind):
     assert np.abs(cosines - expected[:, 0]).max() < 2.5e-7
 
 
+def test_wide_angles_of_any_size_have_a_cosine_and_a_sine():
+    u = np.concatenate([ANGLES["large"], ANGLES["large"] * 4, RNG.uniform(-1, 1, 999) * 2.0**60])
+    u = u.astype(np.float32)
+    expected = exact(u[:, None], np.ones((1, 1)))
+    assert np.abs(tiles.cos_sin(u[:, None], ONE, wide=True) - expected).max() < 2.5e-7
+    for coefficients in (np.ones((1, 2, 1)), np.ones((1, 2, 2))):
+        values = np.zeros((len(u), coefficients.shape[2]), np.float32)
+        tiles.add_blocks(u[:, None], ONE[None], coefficients.astype(np.float32), values, wide=True)
+        assert np.abs(values - expected.sum(axis=1, keepdims=True)).max() < 2e-6
+
+
 def test_functions_pass_on_what_is_not_finite():
     u = np.array([[np.nan], [np.inf], [-np.inf]], np.float32)
     assert np.isnan(tiles.cos_sin(u, ONE)).all()
@@ -67,7 +78,7 @@ def test_functions_pass_on_what_is_not_finite():
     assert np.isnan(values).all()
 
 
-@pytest.mark.parametrize("function", ["tile_features", "_accumulate_one"])
+@pytest.mark.parametrize("function", ["tile_features", "_accumulate_one", "_fold"])
 def test_loops_over_frequencies_are_vectorised(function):
     """By the machine code: it multiplies several float32 at a time."""
     kernel = getattr(tiles, function)
@@ -76,7 +87,8 @@ def test_loops_over_frequencies_are_vectorised(function):
     f2, f3 = np.zeros((2, 4), np.float32), np.zeros((2, 2, 4), np.float32)
     arguments = {
         "tile_features": (f2, np.zeros((2, 8), np.float32)),
-        "_accumulate_one": (f2, f3, f2, f2, f2[0], np.zeros((1, 2, 4), np.float32)),
+        "_accumulate_one": (f2, f3, False, f2, f2, f2[0], np.zeros((1, 2, 4), np.float32)),
+        "_fold": (f2,),
     }[function]
     compiled.compile(tuple(numba.typeof(a) for a in arguments))
     (code,) = compiled.inspect_asm().values()

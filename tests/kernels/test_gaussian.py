@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dsgkit.errors import DataError
-from dsgkit.kernels import KERNELS
 from dsgkit.kernels.gaussian import gaussian_expansion, gaussian_gram
 from tests.solvers.brute_force import kernel
 
@@ -62,11 +61,3 @@ def test_values_that_cannot_be_used_are_refused(bad, place):
 def test_nothing_gives_nothing(n):
     assert gaussian_gram(rows_of(0, 0), rows_of(n, 1), 1.0).shape == (0, n)
     assert gaussian_gram(rows_of(n, 1), rows_of(0, 0), 1.0).shape == (n, 0)
-
-
-@pytest.mark.parametrize("name", sorted(KERNELS))
-def test_kernels_of_the_catalogue_have_values_and_expansions_that_agree(name):
-    A, B = rows_of(20, 0), rows_of(30, 1)
-    coefficients = np.random.default_rng(2).normal(size=30)
-    values = KERNELS[name].expansion(A, B, coefficients, 0.7)
-    np.testing.assert_allclose(values, KERNELS[name].gram(A, B, 0.7) @ coefficients, rtol=1e-9)

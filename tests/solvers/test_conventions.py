@@ -16,6 +16,7 @@ from tests.solvers.brute_force import problem
 OTHER_VALUES = {
     "lam": 0.5,
     "sigma": 2.0,
+    "kernel": "laplacian",
     "gamma": 0.25,
     "eta": 0.25,
     "prior": 0.4,

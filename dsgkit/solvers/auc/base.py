@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import Annotated
 
 from dsgkit.solvers.base import PairwiseAUCEstimator, SemiSupervisedEstimator
+from dsgkit.solvers.kernel import KernelName
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
 
 
 class KernelEstimator(SemiSupervisedEstimator):
-    """Base of estimators, of any family, of functions of a kernel sigma with a penalty lam.
+    """Base of estimators, of any family, of functions of a kernel with a penalty lam.
+
+    Those that do not take ``kernel`` are for the Gaussian one.
 
     A subclass names this base before the one of its family.
     """
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
     sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    kernel: KernelName = "gaussian"
 
 
 class KernelAUCEstimator(KernelEstimator, PairwiseAUCEstimator):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.kernels import kernel_named
 from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk, label_weights
 from dsgkit.solvers.inputs import spaced
 
@@ -38,6 +38,7 @@ def measured_curvatures(
     sigma: float,
     pools: Sequence[NDArray[np.integer]],
     risks: Sequence[Sequence[PairwiseRisk]],
+    kernel: str = "gaussian",
 ) -> list[list[float]]:
     """Return the largest eigenvalues of ``2 M K`` of risks, and a margin, by power iteration.
 
@@ -53,10 +54,11 @@ def measured_curvatures(
     X_unlabeled : rows
         At most `SAMPLE_ROWS` of them are read, evenly spaced.
     sigma : float
-        Parameter of the Gaussian kernel.
+        Parameter of the kernel.
     pools : sequence of int arrays
         Labelled rows that are trained on, fold by fold.
     risks : sequence over pools of sequences of PairwiseRisk
+    kernel : str
 
     Returns
     -------
@@ -65,7 +67,7 @@ def measured_curvatures(
     sample = np.asarray(spaced(X_unlabeled, SAMPLE_ROWS))
     labeled = _labeled_sample(codes)
     rows = np.concatenate([np.asarray(X[labeled]), sample])
-    K = gaussian_gram(rows, rows, sigma)
+    K = kernel_named(kernel).gram(rows, rows, sigma)
     forms = [
         _Form(_weights(codes[labeled], np.isin(labeled, pool), len(rows), risk.n_classes), risk)
         for pool, of_pool in zip(pools, risks, strict=True)

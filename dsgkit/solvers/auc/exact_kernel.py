@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from dsgkit.costs import FUNCTION_FLOPS
-from dsgkit.kernels.gaussian import expansion_memory, gaussian_expansion, gaussian_gram
+from dsgkit.kernels import kernel_named
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import (
     Codes,
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 class ExactKernelEstimator(ClosedFormEstimator):
-    """Base of the exact minimisers of a risk plus ``lam/2 ||f||^2`` with the Gaussian kernel.
+    """Base of the exact minimisers of a risk plus ``lam/2 ||f||^2`` with a kernel.
 
     One Cholesky factorisation: O(n^3) time and 8 n^2 bytes for n labelled and unlabelled rows. The
     unlabelled rows are used if their weight in the risk, which ``gamma`` says, is not 0.
@@ -47,7 +47,7 @@ class ExactKernelEstimator(ClosedFormEstimator):
         centers = np.concatenate(parts).astype(np.float64, copy=False)
         n_used = len(centers) - len(X)
         W = linalg.block_diag(weights, np.full((n_used, 1), 1 / max(n_used, 1)))
-        gram = gaussian_gram(centers, centers, self.sigma)
+        gram = kernel_named(self.kernel).gram(centers, centers, self.sigma)
         self.coef_ = _minimise(gram, W, risk, self.lam)
         self.centers_ = centers
 
@@ -57,11 +57,12 @@ class ExactKernelEstimator(ClosedFormEstimator):
         return bool(np.min(self.gamma) < 1)
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma)
+        kernel = kernel_named(self.kernel)
+        return kernel.expansion(X, self.centers_, self.coef_, self.sigma)
 
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         n = self._matrix_size(n_labeled, n_unlabeled)
-        return max(8 * n * (n + 4 * n_inputs + 30), expansion_memory(n, n_inputs))
+        return max(8 * n * (n + 4 * n_inputs + 30), kernel_named(self.kernel).memory(n, n_inputs))
 
     def _matrix_size(self, n_labeled: int, n_unlabeled: int) -> int:
         return n_labeled + (n_unlabeled if self._semi_supervised else 0)
@@ -70,7 +71,7 @@ class ExactKernelEstimator(ClosedFormEstimator):
         return self._matrix_size(n_labeled, n_unlabeled) ** 2 * (n_inputs + FUNCTION_FLOPS / 2)
 
     def _feature_params(self) -> Hashable:
-        return self.sigma
+        return self.kernel, self.sigma
 
     def _penalty(self) -> float:
         return self.lam / 2
@@ -86,12 +87,12 @@ class ExactKernelEstimator(ClosedFormEstimator):
 
     def _grams(self, X: Any, X_unlabeled: Any) -> tuple[Array, Array, Array]:
         """Return the matrices that `DualResponse` takes."""
-        X, X_unlabeled = X[:], X_unlabeled[:]
-        between = gaussian_gram(X, X_unlabeled, self.sigma)
-        within = gaussian_gram(X_unlabeled, X_unlabeled, self.sigma)
+        X, X_unlabeled, gram_of = X[:], X_unlabeled[:], kernel_named(self.kernel).gram
+        between = gram_of(X, X_unlabeled, self.sigma)
+        within = gram_of(X_unlabeled, X_unlabeled, self.sigma)
         cross = np.vstack([between, within.mean(axis=0)])
         mean = cross.mean(axis=1)
-        gram = np.block([[gaussian_gram(X, X, self.sigma), mean[:-1, None]], [mean]])
+        gram = np.block([[gram_of(X, X, self.sigma), mean[:-1, None]], [mean]])
         return gram, cross, within
 
 

@@ -20,12 +20,13 @@ from dsgkit.engine import (
     training_cost,
 )
 from dsgkit.errors import DataError, DivergedError
-from dsgkit.features import FourierFeatures
+from dsgkit.features import FeatureBlocks, random_features
+from dsgkit.kernels import kernel_named
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
 from dsgkit.solvers.auc.base import KernelAUCEstimator
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
-from dsgkit.solvers.inputs import check_projections
+from dsgkit.solvers.inputs import check_projections, spaced
 from dsgkit.solvers.parameters import (
     COUNT,
     NOT_NEGATIVE,
@@ -40,7 +41,7 @@ class QSGS2AUC(DoublyStochasticEstimator, KernelAUCEstimator):
     """Semi-supervised AUC maximisation by quadruply stochastic functional gradients.
 
     Minimises ``gamma R_PN + (1 - gamma) (R_PU + R_NU - 1/2) + lam/2 ||f||^2`` with the squared
-    pairwise loss over the functions of the Gaussian kernel ``exp(-sigma ||x - x'||^2)``. Each
+    pairwise loss over the functions of a kernel, by default ``exp(-sigma ||x - x'||^2)``. Each
     iteration draws a batch of positive, negative and unlabelled rows and one new block of random
     frequencies (Algorithms 1 and 2 of [1]_). Memory is O(T m), whatever the number of rows.
 
@@ -52,6 +53,9 @@ class QSGS2AUC(DoublyStochasticEstimator, KernelAUCEstimator):
         Kernel parameter, > 0. Its default suits features scaled to [0, 1].
     gamma : float
         Weight of the labelled pairs, in 0..1; 1 is supervised.
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
     batch_size : int
         Triplets per iteration.
     n_features : int
@@ -115,6 +119,7 @@ class QSGS2AUC(DoublyStochasticEstimator, KernelAUCEstimator):
         sigma: float = 0.3,
         gamma: float = 0.5,
         *,
+        kernel: str = "gaussian",
         batch_size: int = 256,
         n_features: int = 256,
         n_iterations: int | None = None,
@@ -126,6 +131,7 @@ class QSGS2AUC(DoublyStochasticEstimator, KernelAUCEstimator):
         self.lam = lam
         self.sigma = sigma
         self.gamma = gamma
+        self.kernel = kernel
         self.batch_size = batch_size
         self.n_features = n_features
         self.n_iterations = n_iterations
@@ -135,11 +141,11 @@ class QSGS2AUC(DoublyStochasticEstimator, KernelAUCEstimator):
         self.unlabeled_label = unlabeled_label
 
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
-        check_projections(X, self.sigma)
+        check_projections(X, self.sigma, self.kernel)
         pools = [np.arange(len(positive))]
         model = train(_problem([self], X, positive, X_unlabeled, pools))
         if not np.isfinite(model.coefficients).all():
-            check_projections(X_unlabeled, self.sigma)
+            check_projections(X_unlabeled, self.sigma, self.kernel)
             raise DivergedError(
                 f"diverged with lam={self.lam:g}: the first steps are too long; set t0='stable'"
             )
@@ -159,7 +165,7 @@ class QSGS2AUC(DoublyStochasticEstimator, KernelAUCEstimator):
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
         models = self._settings(points)
         X, positive, X_unlabeled = clone(models[0])._inputs(X, y, X_unlabeled)
-        check_projections(X, models[0].sigma)
+        check_projections(X, models[0].sigma, models[0].kernel)
         pools = [training_rows(held_out, len(positive)) for held_out in folds]
         trained = train_values(_problem(models, X, positive, X_unlabeled, pools))[0]
         final = trained.reshape(len(positive), len(folds), len(points))
@@ -168,7 +174,7 @@ class QSGS2AUC(DoublyStochasticEstimator, KernelAUCEstimator):
             values[:, held_out] = final[held_out, fold].T
         diverged = ~np.isfinite(values[:, np.concatenate(folds)]).all(axis=1)
         if diverged.all():
-            check_projections(X_unlabeled, models[0].sigma)
+            check_projections(X_unlabeled, models[0].sigma, models[0].kernel)
         values[diverged] = np.nan
         return values
 
@@ -191,16 +197,29 @@ class QSGS2AUC(DoublyStochasticEstimator, KernelAUCEstimator):
             return int(self.n_iterations)
         return max(200, -(-n_unlabeled // int(self.batch_size)))
 
-    def _features(self) -> FourierFeatures:
-        return FourierFeatures(
-            "gaussian", float(self.sigma), int(self.n_features), int(self.random_state)
+    def _features(self) -> FeatureBlocks:
+        return random_features(
+            self.kernel, float(self.sigma), int(self.n_features), int(self.random_state)
         )
 
-    def _offset(self) -> float:
-        """Return ``t0`` as a number."""
+    def _offset(self, largest: float) -> float:
+        """Return ``t0`` as a number, where no kernel value is beyond the largest."""
         if self.t0 == "stable":
-            return self.theta_lam / self.lam * PNUAUCObjective.curvature(self.gamma)
+            return self.theta_lam / self.lam * PNUAUCObjective.curvature(self.gamma) * largest
         return float(self.t0)
+
+
+SAMPLE_ROWS = 1000
+"""Unlabelled rows that the largest kernel value is taken of, where the kernel has no bound."""
+
+
+def _largest_value(model: QSGS2AUC, X: Any, X_unlabeled: Any) -> float:
+    """Return a bound of the kernel's values, 1 or measured."""
+    kernel = kernel_named(model.kernel)
+    if kernel.degree is None:
+        return 1.0
+    parts = np.asarray(X[:]), np.asarray(spaced(X_unlabeled, SAMPLE_ROWS))
+    return max(kernel.largest_value(rows, model.sigma) for rows in parts)
 
 
 def _problem(
@@ -215,7 +234,8 @@ def _problem(
     negatives = [pool[~positive[pool]] for pool in pools]
     if any(len(pool) == 0 for pool in (*positives, *negatives)):
         raise DataError("every fold must leave labelled rows of both classes to train on")
-    columns = [(m.gamma, m.theta_lam, m.lam, m._offset()) for m in models]
+    largest = _largest_value(models[0], X, X_unlabeled)
+    columns = [(m.gamma, m.theta_lam, m.lam, m._offset(largest)) for m in models]
     gamma, theta_lam, lam, t0 = np.tile(np.array(columns, np.float64).T, len(pools))
     return Problem(
         tables=[X, X_unlabeled],

@@ -8,8 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import FUNCTION_FLOPS
-from dsgkit.features import FourierFeatures
+from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
 from dsgkit.solvers.auc.explicit_features import (
@@ -30,20 +29,20 @@ BLOCK_ROWS = 8192
 class RandomFeaturesEstimator(ClosedFormEstimator):
     """Base of the minimisers of a risk plus ``lam/2 ||w||^2`` over fixed random features.
 
-    The Gaussian kernel is replaced by ``2 n_features`` random features: O(n n_features^2) time in
-    one pass over the unlabelled rows, which are never held in memory together, and
-    O(n_features^2) memory.
+    The kernel is replaced by ``2 n_features`` random features, a dot product by ``n_features``:
+    O(n n_features^2) time in one pass over the unlabelled rows, which are never held in memory
+    together, and O(n_features^2) memory.
 
     Attributes
     ----------
-    features_ : FourierFeatures
-    coef_ : ndarray of shape (2 * n_features,)
+    features_ : FeatureBlocks
+    coef_ : ndarray of shape (features_.width,)
     """
 
     n_features: Annotated[int, COUNT]
     random_state: Annotated[int, SEED]
 
-    features_: FourierFeatures
+    features_: FeatureBlocks
 
     # single precision sums moments of features to some 2^-24, which are eigenvalues below 0 too
     _smallest_penalty: ClassVar[float] = 2.0**-22
@@ -57,7 +56,7 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
     def _values(self, X: Any) -> NDArray[np.float64]:
         values = np.empty(len(X))
         for block in row_blocks(len(X), BLOCK_ROWS):
-            features = _transform(self.features_, X[block])
+            features = self._transform(self.features_, X[block])
             values[block] = features.astype(np.float64) @ self.coef_
         return values
 
@@ -67,27 +66,30 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
         return (8 + 4) * n_columns**2 + max(block, 20 * n_labeled * n_columns)
 
     def _matrix_size(self, n_labeled: int, n_unlabeled: int) -> int:
-        return 2 * int(self.n_features)
+        return self._features().width
 
     def _building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
         # the features and their products are single precision: half an operation in double
-        per_frequency = 2 * self.n_features + n_inputs + FUNCTION_FLOPS / 2
-        return (n_labeled + n_unlabeled) * self.n_features * per_frequency
+        features = self._features()
+        per_row = features.width**2 / 2 + features.row_flops(n_inputs) / 2
+        return (n_labeled + n_unlabeled) * per_row
 
     def _row_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
         features = self._features()
         return features.row_flops(n_inputs) + 4.0 * features.width
 
-    def _features(self) -> FourierFeatures:
-        return FourierFeatures(
-            "gaussian", float(self.sigma), int(self.n_features), int(self.random_state)
+    def _features(self) -> FeatureBlocks:
+        return random_features(
+            self.kernel, float(self.sigma), int(self.n_features), int(self.random_state)
         )
 
     def _moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
         features = self._features()
-        check_projections(X, self.sigma)  # before the long pass over the unlabelled rows
+        check_projections(
+            X, self.sigma, self.kernel
+        )  # before the long pass over the unlabelled rows
         return feature_moments(
-            lambda rows: _transform(features, rows),
+            lambda rows: self._transform(features, rows),
             X,
             X_unlabeled,
             features.width,
@@ -95,18 +97,15 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
         )
 
     def _feature_params(self) -> Hashable:
-        return self.sigma, self.n_features, self.random_state
+        return self.kernel, self.sigma, self.n_features, self.random_state
 
     def _penalty(self) -> float:
         return self.lam / 2
 
     def _grid_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         fit = self._fit_memory(n_labeled, n_unlabeled, n_inputs)
-        return max(
-            fit,
-            eigh_memory(self._matrix_size(n_labeled, n_unlabeled))
-            + 32 * n_labeled * self.n_features,
-        )
+        n_columns = self._matrix_size(n_labeled, n_unlabeled)
+        return max(fit, eigh_memory(n_columns) + 16 * n_labeled * n_columns)
 
     def _response(self, X: Any, X_unlabeled: Any) -> PrimalResponse:
         return moments_response(self._moments(X, X_unlabeled))
@@ -114,8 +113,7 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
     def _response_at(self, X: Any, X_unlabeled: Any, weight: float) -> NDArray[np.float64]:
         return moments_response_at(self._moments(X, X_unlabeled), self._penalty(), weight)
 
-
-def _transform(features: FourierFeatures, rows: Any) -> NDArray[np.float32]:
-    """Return the features of rows, or raise `DataError` for rows that they are not made of."""
-    check_projections(rows, features.sigma)
-    return features.transform(rows, 0)
+    def _transform(self, features: FeatureBlocks, rows: Any) -> NDArray[np.float32]:
+        """Return the features of rows, or raise `DataError` for rows that they are not made of."""
+        check_projections(rows, self.sigma, self.kernel)
+        return features.transform(rows, 0)

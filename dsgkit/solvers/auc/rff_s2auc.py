@@ -16,7 +16,7 @@ from dsgkit.solvers.parameters import PER_MODEL, SHARE
 class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
     """Minimiser of the semi-supervised AUC risk over a fixed set of random features.
 
-    The objective of `SAMULT` and QSG-S2AUC, with the Gaussian kernel replaced by
+    The objective of `SAMULT` and QSG-S2AUC, with the kernel replaced by
     ``2 n_features`` random features: O(n n_features^2) time in one pass over the unlabelled rows,
     which are never held in memory together, and O(n_features^2) memory.
 
@@ -25,10 +25,13 @@ class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
     lam : float
         Weight of the regulariser ``lam/2 ||w||^2``.
     sigma : float
-        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``. Its default suits features scaled to
-        [0, 1].
+        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. Its default suits
+        features scaled to [0, 1].
     gamma : float
         Weight of the supervised risk, in 0..1.
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
     n_features : int
         Random frequencies; each gives a cosine and a sine.
     max_memory : float or None
@@ -40,8 +43,8 @@ class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
 
     Attributes
     ----------
-    features_ : FourierFeatures
-    coef_ : ndarray of shape (2 * n_features,)
+    features_ : FeatureBlocks
+    coef_ : ndarray of shape (features_.width,)
     n_features_in_ : int
         Columns of the training rows.
 
@@ -71,6 +74,7 @@ class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
         sigma: float = 0.3,
         gamma: float = 0.5,
         *,
+        kernel: str = "gaussian",
         n_features: int = 1000,
         max_memory: float | None = None,
         random_state: int = 0,
@@ -79,6 +83,7 @@ class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
         self.lam = lam
         self.sigma = sigma
         self.gamma = gamma
+        self.kernel = kernel
         self.n_features = n_features
         self.max_memory = max_memory
         self.random_state = random_state

@@ -14,12 +14,12 @@ from dsgkit.solvers.parameters import PER_MODEL, SHARE
 
 
 class SAMULT(ExactKernelEstimator, ClosedFormRanker):
-    """Exact minimiser of the semi-supervised AUC risk with a Gaussian kernel.
+    """Exact minimiser of the semi-supervised AUC risk with a kernel.
 
     Minimises ``gamma R_PN(f) + (1 - gamma)(R_PU(f) + R_NU(f)) + lam/2 ||f||^2`` over the functions
-    of the kernel ``exp(-sigma ||x - x'||^2)``, where R_AB is the mean of ``(1 - f(a) + f(b))^2``
-    over all pairs. This is the problem that QSG-S2AUC approximates. One Cholesky factorisation:
-    O(n^3) time and 8 n^2 bytes for n labelled and unlabelled rows.
+    of a kernel, by default ``exp(-sigma ||x - x'||^2)``, where R_AB is the mean of
+    ``(1 - f(a) + f(b))^2`` over all pairs. This is the problem that QSG-S2AUC approximates. One
+    Cholesky factorisation: O(n^3) time and 8 n^2 bytes for n labelled and unlabelled rows.
 
     Parameters
     ----------
@@ -29,6 +29,9 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
         Parameter of the kernel. Its default suits features scaled to [0, 1].
     gamma : float
         Weight of the supervised risk, in 0..1; with 1 the unlabelled rows are not used.
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
     max_memory : float or None
         Limit in GiB; None is 80% of the memory that is available.
     unlabeled_label : int, float or str
@@ -68,12 +71,14 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
         sigma: float = 0.3,
         gamma: float = 0.5,
         *,
+        kernel: str = "gaussian",
         max_memory: float | None = None,
         unlabeled_label: int | float | str = -1,
     ) -> None:
         self.lam = lam
         self.sigma = sigma
         self.gamma = gamma
+        self.kernel = kernel
         self.max_memory = max_memory
         self.unlabeled_label = unlabeled_label
 

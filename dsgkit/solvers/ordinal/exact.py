@@ -33,6 +33,9 @@ class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
     gamma : float or tuple of float
         Weight of the supervised risk, in 0..1, of all cuts or of each; with 1 the unlabelled rows
         are not used.
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
     thresholds : {"logistic", "absolute", "share", "hinge"}
         Rule that places the thresholds between the classes on the function's values.
     max_memory : float or None
@@ -73,6 +76,7 @@ class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
         sigma: float = 0.3,
         gamma: float | tuple[float, ...] = 0.5,
         *,
+        kernel: str = "gaussian",
         thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic",
         max_memory: float | None = None,
         unlabeled_label: int | float | str = -1,
@@ -80,6 +84,7 @@ class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
         self.lam = lam
         self.sigma = sigma
         self.gamma = gamma
+        self.kernel = kernel
         self.thresholds = thresholds
         self.max_memory = max_memory
         self.unlabeled_label = unlabeled_label

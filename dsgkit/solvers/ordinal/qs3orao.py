@@ -21,12 +21,13 @@ from dsgkit.engine import (
     training_cost,
 )
 from dsgkit.errors import DataError, DivergedError
-from dsgkit.features import FourierFeatures
+from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective, open_cuts
 from dsgkit.solvers.auc.curvature import measured_curvatures
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.inputs import check_projections
+from dsgkit.solvers.kernel import KernelName
 from dsgkit.solvers.ordinal.base import Array, Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.cuts import for_cuts
 from dsgkit.solvers.ordinal.quadratic_risk import ordinal_risk
@@ -61,6 +62,9 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
     gamma : float or sequence of float
         Weight of the labelled pairs, in 0..1; 1 is supervised. Several numbers are those of the
         cuts, the first above the lowest class.
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
     batch_size : int
         Rows of each class, and unlabelled rows, per iteration.
     n_features : int
@@ -119,6 +123,7 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
     sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    kernel: KernelName
     gamma: Annotated[float | tuple[float, ...], SHARE, PER_MODEL, OnePer("n_cuts")]
     batch_size: Annotated[int, COUNT]
     n_features: Annotated[int, COUNT]
@@ -133,6 +138,7 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
         sigma: float = 0.3,
         gamma: float | tuple[float, ...] = 0.5,
         *,
+        kernel: str = "gaussian",
         batch_size: int = 256,
         n_features: int = 256,
         n_iterations: int | None = None,
@@ -145,6 +151,7 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
         self.lam = lam
         self.sigma = sigma
         self.gamma = gamma
+        self.kernel = kernel
         self.batch_size = batch_size
         self.n_features = n_features
         self.n_iterations = n_iterations
@@ -169,10 +176,10 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
         DivergedError
             If one of them has no finite coefficients.
         """
-        check_projections(X, self.sigma)
+        check_projections(X, self.sigma, self.kernel)
         model = train(_problem([self], X, codes, X_unlabeled, pools, len(self.classes_)))
         if not np.isfinite(model.coefficients).all():
-            check_projections(X_unlabeled, self.sigma)
+            check_projections(X_unlabeled, self.sigma, self.kernel)
             raise DivergedError(
                 f"diverged with lam={self.lam:g}: the first steps are too long; set t0='stable'"
             )
@@ -205,7 +212,7 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
         models = self._settings(points)
         first = clone(models[0])
         X, codes, X_unlabeled = first._inputs(X, y, X_unlabeled)
-        check_projections(X, first.sigma)
+        check_projections(X, first.sigma, first.kernel)
         pools = [training_rows(held_out, len(codes)) for held_out in folds]
         problem = _problem(models, X, codes, X_unlabeled, pools, len(first.classes_))
         final = train_values(problem)[0].reshape(len(codes), len(folds), len(points))
@@ -214,7 +221,7 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
             values[:, held_out] = final[held_out, fold].T
         diverged = ~np.isfinite(values[:, np.concatenate(folds)]).all(axis=1)
         if diverged.all():
-            check_projections(X_unlabeled, first.sigma)
+            check_projections(X_unlabeled, first.sigma, first.kernel)
         values[diverged] = np.nan
         return values
 
@@ -240,9 +247,9 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
             return int(self.n_iterations)
         return max(200, -(-n_unlabeled // int(self.batch_size)))
 
-    def _features(self) -> FourierFeatures:
-        return FourierFeatures(
-            "gaussian", float(self.sigma), int(self.n_features), int(self.random_state)
+    def _features(self) -> FeatureBlocks:
+        return random_features(
+            self.kernel, float(self.sigma), int(self.n_features), int(self.random_state)
         )
 
 
@@ -259,7 +266,8 @@ def _offsets(
         return [float(model.t0) for model in models] * len(pools)
     gammas = list(dict.fromkeys(_hashable(model.gamma) for model in models))
     risks = [[ordinal_risk(gamma, of_pool) for gamma in gammas] for of_pool in counts]
-    found = measured_curvatures(X, codes, X_unlabeled, models[0].sigma, pools, risks)
+    first = models[0]
+    found = measured_curvatures(X, codes, X_unlabeled, first.sigma, pools, risks, first.kernel)
     return [
         model.theta_lam / model.lam * curvatures[gammas.index(_hashable(model.gamma))]
         if model.t0 == "stable"

@@ -11,7 +11,7 @@ from dsgkit.solvers.ordinal.closed_form import ClosedFormOrdinal
 class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
     """Minimiser of the semi-supervised ordinal risk over a fixed set of random features.
 
-    The objective of `ExactS2OR` and QS3ORAO, with the Gaussian kernel replaced by
+    The objective of `ExactS2OR` and QS3ORAO, with the kernel replaced by
     ``2 n_features`` random features [1]_: O(n n_features^2) time in a pass over the unlabelled
     rows, which are never held in memory together, and O(n_features^2) memory.
 
@@ -20,10 +20,13 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
     lam : float
         Weight of the regulariser ``lam/2 ||w||^2``.
     sigma : float
-        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``. Its default suits features scaled to
-        [0, 1].
+        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. Its default suits
+        features scaled to [0, 1].
     gamma : float or tuple of float
         Weight of the supervised risk, in 0..1, of all cuts or of each.
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
     n_features : int
         Random frequencies; each gives a cosine and a sine.
     thresholds : {"logistic", "absolute", "share", "hinge"}
@@ -37,8 +40,8 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
 
     Attributes
     ----------
-    features_ : FourierFeatures
-    coef_ : ndarray of shape (2 * n_features,)
+    features_ : FeatureBlocks
+    coef_ : ndarray of shape (features_.width,)
     thresholds_ : ndarray of shape (n_classes - 1,)
 
     References
@@ -65,6 +68,7 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
         sigma: float = 0.3,
         gamma: float | tuple[float, ...] = 0.5,
         *,
+        kernel: str = "gaussian",
         n_features: int = 1000,
         thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic",
         max_memory: float | None = None,
@@ -74,6 +78,7 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
         self.lam = lam
         self.sigma = sigma
         self.gamma = gamma
+        self.kernel = kernel
         self.n_features = n_features
         self.thresholds = thresholds
         self.max_memory = max_memory

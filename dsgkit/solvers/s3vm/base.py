@@ -12,7 +12,7 @@ class S3VM(SemiSupervisedClassifier):
     """Base of the semi-supervised SVMs.
 
     All minimise ``1/2 ||f||^2 + C mean_labelled hinge(y f(x)) + C* mean_unlabelled u(f(x))`` over
-    functions f of the kernel ``exp(-sigma ||x - x'||^2)``, each with its own loss u.
+    functions f of a kernel such as ``exp(-sigma ||x - x'||^2)``, each with its own loss u.
     """
 
     version: ClassVar[int] = 1

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from dsgkit.costs import Cost
 from dsgkit.engine import DSGModel, Problem, sizes
 from dsgkit.features import FourierFeatures
-from dsgkit.features.tiles import cos_sin
 from dsgkit.mapped import read_rows
 from dsgkit.progress import report
+from dsgkit.solvers.kernel import FourierKernelName
 from dsgkit.solvers.s3vm.stochastic import LossName, StochasticS3VM
 from dsgkit.threads import single_blas_thread
 
@@ -20,7 +20,7 @@ Array = NDArray[np.float32]
 class FRS3VM(StochasticS3VM):
     """Semi-supervised SVM by stochastic gradient descent on one fixed set of random features.
 
-    The objective, the draws and the constant steps of `TSGS3VM`, with the Gaussian kernel replaced
+    The objective, the draws and the constant steps of `TSGS3VM`, with the kernel replaced
     once and for all by ``phi(x) = sqrt(1/m) [cos(w_1.x) .. cos(w_m.x), sin(w_1.x) .. sin(w_m.x)]``
     (the baseline of [1]_). It minimises
 
@@ -40,6 +40,9 @@ class FRS3VM(StochasticS3VM):
         sum: its C is ``C / n_l``.
     sigma : float
         Kernel parameter, > 0. The default suits features in [0, 1].
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian" or "matern(nu)",
+        with a number for nu (``dsg list kernels``).
     C_star : float, optional
         Weight C* of the mean loss of the unlabelled rows, >= 0; default the paper's
         ``C n_l / n_u``.
@@ -94,11 +97,14 @@ class FRS3VM(StochasticS3VM):
     True
     """
 
+    kernel: FourierKernelName
+
     def __init__(
         self,
         C: float = 100.0,
         sigma: float = 0.3,
         *,
+        kernel: str = "gaussian",
         C_star: float | None = None,
         loss: LossName = "shg",
         ramp_s: float = 0.0,
@@ -113,6 +119,7 @@ class FRS3VM(StochasticS3VM):
     ) -> None:
         self.C = C
         self.sigma = sigma
+        self.kernel = kernel
         self.C_star = C_star
         self.loss = loss
         self.ramp_s = ramp_s
@@ -130,6 +137,7 @@ class FRS3VM(StochasticS3VM):
     ) -> Cost:
         """Return what the features of batches and labelled rows take; see the base class."""
         features = self._features(n_labeled + n_unlabeled)
+        assert isinstance(features, FourierFeatures)
         m, b, T = features.n_frequencies, int(self.batch_size), self._iterations(n_unlabeled)
         rows = 4 * n_inputs * (n_labeled + sizes.rows_at_once(n_inputs, n_models))
         held = 8 * m * (n_labeled + b)
@@ -155,7 +163,7 @@ def _descend(problem: Problem) -> DSGModel:
     assert isinstance(features, FourierFeatures)
     W = features.half_turns(0, 1, p.n_inputs)[0]
     coefficients = np.zeros((features.width, p.n_models), np.float32)
-    labeled = cos_sin(read_rows(p.tables[0], slice(None)), W)
+    labeled = features.cos_sin(read_rows(p.tables[0], slice(None)), W)
     length = max(1, sizes.rows_at_once(p.n_inputs, p.n_models) // p.batch_size)
     for first in range(0, p.n_iterations, length):
         count = min(length, p.n_iterations - first)
@@ -163,7 +171,7 @@ def _descend(problem: Problem) -> DSGModel:
         X = read_rows(p.tables[1], unlabeled.ravel()).reshape(*unlabeled.shape, p.n_inputs)
         for k in range(count):
             rows = [positive[k], negative[k]]
-            gradient = _gradient(p, labeled, rows, cos_sin(X[k], W), coefficients)
+            gradient = _gradient(p, labeled, rows, features.cos_sin(X[k], W), coefficients)
             eta, decay = p.step(first + k + 1)
             coefficients *= decay.astype(np.float32)
             coefficients -= gradient * (eta / features.n_frequencies).astype(np.float32)

@@ -12,11 +12,12 @@ from sklearn.base import clone
 
 from dsgkit.engine import ConstantStep, DSGModel, Problem, Source
 from dsgkit.errors import DivergedError
-from dsgkit.features import FourierFeatures
+from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.objectives.s3vm import S3VMObjective
 from dsgkit.solvers.base import Folds, PointModels, Points
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.inputs import as_rows, check_finite, check_projections
+from dsgkit.solvers.kernel import KernelName
 from dsgkit.solvers.parameters import (
     COUNT,
     NOT_NEGATIVE,
@@ -71,6 +72,7 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
 
     C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
     C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
+    kernel: KernelName
     loss: Annotated[LossName, PER_MODEL]
     ramp_s: Annotated[float, Range(-1, 0, open_low=True), PER_MODEL]
     step: Annotated[float, Range(0, 1, open_low=True), PER_MODEL]
@@ -111,10 +113,10 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
             return int(self.n_iterations)
         return int(self.n_passes) * -(-n_unlabeled // int(self.batch_size))
 
-    def _features(self, n_rows: int) -> FourierFeatures:
+    def _features(self, n_rows: int) -> FeatureBlocks:
         """Return the random features: ``n_features``, by default the root of all training rows."""
         m = math.isqrt(n_rows - 1) + 1 if self.n_features is None else int(self.n_features)
-        return FourierFeatures("gaussian", float(self.sigma), m, int(self.random_state))
+        return random_features(self.kernel, float(self.sigma), m, int(self.random_state))
 
 
 def _trained(
@@ -122,14 +124,14 @@ def _trained(
 ) -> list[DSGModel]:
     """Return the models of all settings, in order; rows and memory are checked."""
     shared, n_labeled, n_unlabeled = settings[0], len(X), len(X_unlabeled)
-    check_projections(X, shared.sigma)
+    check_projections(X, shared.sigma, shared.kernel)
     cost = shared.cost(
         X.shape[1], n_models=len(settings), n_labeled=n_labeled, n_unlabeled=n_unlabeled
     )
     shared._check_memory(cost)
     models = shared._train(_problem(settings, X, positive, X_unlabeled))
     if not any(finite_models(model).any() for model in models):
-        check_projections(X_unlabeled, shared.sigma)
+        check_projections(X_unlabeled, shared.sigma, shared.kernel)
     return models
 
 

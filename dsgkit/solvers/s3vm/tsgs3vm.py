@@ -14,7 +14,7 @@ class TSGS3VM(StochasticS3VM):
 
     ``R(f) = 1/2 ||f||^2 + C/n_l sum_labelled hinge(y f(x)) + C*/n_u sum_unlabelled u(f(x))``
 
-    over the functions of the Gaussian kernel ``exp(-sigma ||x - x'||^2)``. Both sums are means, so
+    over the functions of a kernel, by default ``exp(-sigma ||x - x'||^2)``. Both sums are means, so
     that C and C* do not depend on the numbers of rows; the weight of a single row is ``C/n_l`` or
     ``C*/n_u``, which are the C and C* of programs such as UniverSVM and SVMlight.
 
@@ -35,6 +35,9 @@ class TSGS3VM(StochasticS3VM):
         sum: its C is ``C / n_l``.
     sigma : float
         Kernel parameter, > 0. The default suits features in [0, 1].
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
     C_star : float, optional
         Weight C* of the mean loss of the unlabelled rows, >= 0; default the paper's
         ``C n_l / n_u``.
@@ -101,6 +104,7 @@ class TSGS3VM(StochasticS3VM):
         C: float = 100.0,
         sigma: float = 0.3,
         *,
+        kernel: str = "gaussian",
         C_star: float | None = None,
         loss: LossName = "shg",
         ramp_s: float = 0.0,
@@ -114,6 +118,7 @@ class TSGS3VM(StochasticS3VM):
     ) -> None:
         self.C = C
         self.sigma = sigma
+        self.kernel = kernel
         self.C_star = C_star
         self.loss = loss
         self.ramp_s = ramp_s

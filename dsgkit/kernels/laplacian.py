@@ -1,0 +1,56 @@
+"""The Laplacian kernel: exact values, and the law of its frequencies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from dsgkit.kernels.base import Draws, Kernel, Spectrum
+from dsgkit.kernels.pairs import Array, expansion_memory, expansion_of, finite_rows
+from dsgkit.kernels.rounding import largest_scale
+
+
+def _values(A: Array, B: Array, sigma: float) -> Array:
+    values = cdist(A, B, "cityblock")
+    values *= -sigma
+    return np.exp(values, out=values)
+
+
+def laplacian_gram(A: Any, B: Any, sigma: float) -> Array:
+    """Return the kernel values ``exp(-sigma ||a - b||_1)`` of all pairs of rows."""
+    return _values(finite_rows(A), finite_rows(B), sigma)
+
+
+def laplacian_expansion(X: Any, centers: Array, coefficients: Array, sigma: float) -> Array:
+    """Return ``sum_j coefficients[j] k(centers[j], x)`` at the rows x of ``X``."""
+    return expansion_of(lambda A, B: _values(A, B, sigma), X, centers, coefficients)
+
+
+def laplacian_frequencies(draws: Draws, n_inputs: int, sigma: float) -> NDArray[np.float32]:
+    """Return frequencies whose coordinates are independent of Cauchy's law, of scale sigma.
+
+    A coordinate is the cotangent of a random angle: the quotient of two normals that share their
+    radius. One in 2^25 has the radius 0, and one in 2^32 an angle without a cotangent; 0 stands
+    for these.
+    """
+    N = draws.normals(2 * n_inputs)
+    cosines, sines = N[:, ::2], N[:, 1::2]
+    W = np.zeros_like(cosines)
+    np.divide(cosines, sines, out=W, where=sines != 0)
+    W *= np.float32(sigma)
+    return W
+
+
+LAPLACIAN = Kernel(
+    name="laplacian",
+    formula="exp(-sigma ||x - x'||_1)",
+    gram=laplacian_gram,
+    expansion=laplacian_expansion,
+    memory=expansion_memory,
+    longest=lambda sigma: largest_scale(1.0) / sigma,
+    norm=1,  # w.x is of Cauchy's law with the scale sigma ||x||_1
+    spectrum=Spectrum(laplacian_frequencies, heavy_tailed=True),
+)

@@ -1,0 +1,38 @@
+"""How long rows may be for features of heavy-tailed frequencies to be accurate in float32.
+
+A projection p rounded to float32 is within ``2^-24 |p|`` of itself, and so is its cosine, if not
+within 2. Where p has no bound, the mean of that is what a feature is off by: of a t law it is
+finite, and small while the law's scale is. The rare large projections stay what they are; beyond
+2^24 half turns a cosine is 1 (`dsgkit.features.tiles`).
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from scipy import special
+
+ACCURACY = 2.0**-12
+"""What a feature may be off by on average; the most that one of the Gaussian kernel may be."""
+
+
+@functools.cache
+def largest_scale(degrees: float) -> float:
+    """Return the scale s at which rounding ``s T`` moves its cosine by `ACCURACY` on average.
+
+    Parameters
+    ----------
+    degrees : float
+        Degrees of freedom of the t law of T; 1 is Cauchy's.
+    """
+    scales = 2.0 ** np.arange(-60, 25, 0.25)
+    errors = np.array([_mean_error(scale, degrees) for scale in scales])
+    return float(scales[np.searchsorted(errors, ACCURACY) - 1])
+
+
+def _mean_error(scale: float, degrees: float) -> float:
+    """Return ``E min(2, 2^-24 scale |T|)``, the integral of its tail probabilities."""
+    errors = np.geomspace(1e-14, 2, 2000)
+    beyond = 2 * special.stdtr(degrees, -errors / (scale * 2.0**-24))
+    return float(np.trapezoid(beyond, errors))
