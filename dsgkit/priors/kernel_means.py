@@ -43,7 +43,7 @@ EPSILON = 0.04
 """To what lam is found, as in the authors' program."""
 
 _FIRST = 1.05
-_LESS = 1e-9
+_LESS = 1e-8
 """Eigenvalues below this part of the largest one are dropped where that makes K of low rank."""
 
 
@@ -73,8 +73,7 @@ def km1_share(component: Any, mixture: Any, *, random_state: int = 0) -> float:
         have the same mean.
     """
     means = _kernel_means(component, mixture, random_state)
-    slope = 1 / math.sqrt(min(means.n_mixture, len(means.difference) - means.n_mixture))
-    return means.share(slope if slope <= 0.9 * means.steepest else means.relative_slope())
+    return means.share(means.absolute_slope())
 
 
 def km2_share(component: Any, mixture: Any, *, random_state: int = 0) -> float:
@@ -121,6 +120,11 @@ class _KernelMeans:
                 low = middle
         return 1 - 2 / (low + high)
 
+    def absolute_slope(self) -> float:
+        """Return the slope of KM1."""
+        slope = 1 / math.sqrt(min(self.n_mixture, len(self.difference) - self.n_mixture))
+        return slope if slope <= 0.9 * self.steepest else self.relative_slope()
+
     def relative_slope(self) -> float:
         """Return the slope of KM2."""
         return 0.8 * self._distance(_FIRST)[0] / (_FIRST - 1) + 0.2 * self.steepest
@@ -133,9 +137,10 @@ class _KernelMeans:
         weights = lam * np.maximum(self.difference, 0) - (lam - 1) * np.maximum(-self.difference, 0)
         residual = weights - self._nearest(weights)
         image = self.gram @ residual
-        distance = math.sqrt(max(0.0, residual @ image))
-        # below, both are rounding
-        return distance, image @ self.difference / distance if distance > 1e-6 else 0.0
+        distance = math.sqrt(max(0.0, float(residual @ image)))
+        if distance < 1e-6:  # of which rounding is what is left
+            return distance, 0.0
+        return distance, float(image @ self.difference) / distance
 
     def _nearest(self, weights: Array) -> Array:
         """Return the weights of the distribution whose kernel mean is nearest to given weights'."""
@@ -181,7 +186,7 @@ def _kernel_means(component: Any, mixture: Any, random_state: int) -> _KernelMea
     best, steepest = None, 0.0
     for width in WIDTHS if median > 0 else ():
         gram = np.exp(squared / (-2 * width**2 * median))
-        distance = math.sqrt(max(0.0, difference @ gram @ difference))
+        distance = math.sqrt(max(0.0, float(difference @ gram @ difference)))
         if distance > steepest:
             best, steepest = gram, distance
     if best is None or steepest < 1e-6:

@@ -115,7 +115,8 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row; a value of at least 0 is taken for positive."""
-        return self.classes_[(self.decision_function(X) >= 0).astype(int)]
+        positive = self.decision_function(X) >= 0
+        return self.classes_[positive.astype(int)]
 
     def fit_points(  # type: ignore[override]  # of its arrays by name, and folds of two kinds
         self, points: Points, *, folds: PairFolds | None = None, X_similar: Any, X_unlabeled: Any
@@ -158,12 +159,12 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         for number, model in enumerate(models):
             groups.setdefault(model._shared(), []).append(number)
         for numbers in groups.values():
-            members = [models[number] for number in numbers]
+            members, chosen = [models[number] for number in numbers], np.array(numbers)
             values = self._fold_values(members, pairs, X_unlabeled, folds)
             for (held_pairs, held_rows), (similar, unlabeled) in zip(folds, values, strict=True):
                 shape = len(numbers), len(held_pairs), 2
-                at_similar[np.ix_(numbers, held_pairs)] = similar.reshape(shape)
-                at_unlabeled[np.ix_(numbers, held_rows)] = unlabeled
+                at_similar[np.ix_(chosen, held_pairs)] = similar.reshape(shape)
+                at_unlabeled[np.ix_(chosen, held_rows)] = unlabeled
         return at_similar, at_unlabeled
 
     def _fit(self, S: Array, X_unlabeled: Any) -> None:

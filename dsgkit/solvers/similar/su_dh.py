@@ -132,7 +132,7 @@ class SUDH(PenalisedSUEstimator):
 
     def _minimise(self, features: FeatureMap, S: Array, X_unlabeled: Any) -> Array:
         """Return the minimiser w, and keep the minimum."""
-        Phi = features(X_unlabeled[:])
+        Phi = features(X_unlabeled[:]).astype(np.float64, copy=False)
         scale = 2 * self.prior_ - 1
         slope = (1 - self.prior_) / scale * Phi.mean(axis=0)
         slope -= similar_share(self.prior_) / scale * mean_features(features, S)
