@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
@@ -133,6 +135,19 @@ def test_more_memory_than_the_limit_is_refused_before_it_is_taken(model):
         model(prior=0.85, max_memory=1e-6).fit_points(
             [{}], folds=FOLDS, X_similar=pairs, X_unlabeled=U
         )
+
+
+def test_predicted_memory_is_what_a_fit_allocates():
+    rng = np.random.default_rng(0)
+    pairs, U = rng.random((300, 2, 5)), rng.random((1500, 5))
+    model = SUSL(prior=0.85)
+    tracemalloc.start()
+    try:
+        model.fit(pairs, U)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert model.cost(5, n_similar=300, n_unlabeled=1500).memory == pytest.approx(peak, rel=0.15)
 
 
 @pytest.mark.filterwarnings("ignore:prior 0.63 is so close")
