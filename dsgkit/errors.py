@@ -67,3 +67,13 @@ class DivergedError(FitError):
     """Iterations whose function values left the range of floating point numbers."""
 
     status = "diverged"
+
+
+class TimeLimitError(FitError):
+    """A fit that took longer than its own limit."""
+
+    status = "time_limit"
+
+
+class DsgWarning(UserWarning):
+    """A result that can be had but should not be trusted; the text says why."""

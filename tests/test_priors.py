@@ -43,7 +43,7 @@ def test_cross_validation_chooses_width_and_lam_by_the_held_out_score(monkeypatc
         drawn.append(folds)
         return (folds == np.arange(n_folds)[:, None]).astype(float)
 
-    monkeypatch.setattr("dsgkit.priors._fold_members", members)
+    monkeypatch.setattr("dsgkit.priors.labeled._fold_members", members)
     got = PenL1Prior(widths=widths, lams=lams, n_folds=3).distances(P, U, centers)
     fold_p, fold_u = drawn
 
@@ -103,14 +103,14 @@ def test_many_unlabelled_rows_are_sampled(monkeypatch):
             seen.append(key)
             return super().__getitem__(key)
 
-    monkeypatch.setattr("dsgkit.priors.MAX_ROWS", 500)
+    monkeypatch.setattr("dsgkit.priors.labeled.MAX_ROWS", 500)
     PenL1Prior().estimate(P, Recorder(U))
     assert energy_distance_prior(P, N, Recorder(U)) == pytest.approx(0.4, abs=0.1)
     assert [len(np.unique(key)) for key in seen] == [500, 500]
 
 
 def test_a_sample_takes_no_memory_of_all_rows(monkeypatch):
-    monkeypatch.setattr("dsgkit.priors.MAX_ROWS", 50)
+    monkeypatch.setattr("dsgkit.priors.labeled.MAX_ROWS", 50)
     P, N, _ = mixture(0.4, 0, 20, 10)
     endless = Rows(np.broadcast_to(np.float32(1), (10**8, 2)))
     energy_distance_prior(P, N, endless)

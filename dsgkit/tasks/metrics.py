@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,3 +73,64 @@ def _rank_auc(positive: NDArray[np.bool_], ranks: NDArray[np.float64]) -> float 
     if not n_pairs:
         return None
     return float((ranks[positive].sum() - n_positive * (n_positive + 1) / 2) / n_pairs)
+
+
+SULoss = Literal["zero_one", "squared"]
+
+
+def su_risk(
+    values_similar: Any, values_unlabeled: Any, prior: float, loss: SULoss = "zero_one"
+) -> float:
+    """Return the classification risk as similar pairs and unlabelled rows estimate it [1]_.
+
+    ``pi_S/(2 pi - 1) mean_S [l(f, +1) - l(f, -1)]
+    + 1/(2 pi - 1) mean_U [pi l(f, -1) - (1 - pi) l(f, +1)]``, where ``pi_S = pi^2 + (1 - pi)^2``.
+    It is unbiased, and is not clipped: it may be negative.
+
+    Parameters
+    ----------
+    values_similar : array-like of shape (n_similar, 2)
+        Of the function at the pairs.
+    values_unlabeled : array-like of shape (n_unlabeled,)
+    prior : float
+        The share pi of the positive class, not 1/2.
+    loss : {"zero_one", "squared"}
+        A value of at least 0 is taken for positive; the squared loss is ``(t z - 1)^2 / 4``.
+
+    References
+    ----------
+    .. [1] Bao, Niu & Sugiyama, "Classification from pairwise similarity and unlabeled data",
+       ICML 2018.
+    """
+    pairs, rows = _su_terms(values_similar, values_unlabeled, prior, loss)
+    return float(pairs.mean() + rows.mean())
+
+
+def su_risk_error(
+    values_similar: Any, values_unlabeled: Any, prior: float, loss: SULoss = "zero_one"
+) -> float:
+    """Return the standard error of `su_risk`, of which a pair is one observation."""
+    terms = _su_terms(values_similar, values_unlabeled, prior, loss)
+    return float(np.sqrt(sum(part.var(ddof=1) / len(part) for part in terms)))
+
+
+def _su_terms(
+    values_similar: Any, values_unlabeled: Any, prior: float, loss: SULoss
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what every pair and every unlabelled row adds to a risk, before the two means."""
+    losses = {"zero_one": _zero_one, "squared": _squared}[loss]
+    (s_plus, s_minus), (u_plus, u_minus) = (
+        losses(np.asarray(values, np.float64)) for values in (values_similar, values_unlabeled)
+    )
+    scale, prior_similar = 2 * prior - 1, prior**2 + (1 - prior) ** 2
+    pairs = prior_similar / scale * (s_plus - s_minus).mean(axis=1)
+    return pairs, (prior * u_minus - (1 - prior) * u_plus) / scale
+
+
+def _zero_one(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    wrong = (values < 0).astype(np.float64)
+    return wrong, 1 - wrong
+
+
+def _squared(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return (values - 1) ** 2 / 4, (values + 1) ** 2 / 4

@@ -119,6 +119,30 @@ class PenL1Prior:
         return np.sqrt(median) * np.logspace(-2, 1, 10)
 
 
+def penalised_l1_share(component: Any, mixture: Any, *, random_state: int = 0) -> float:
+    """Return the share of a component in a mixture by `PenL1Prior`, as its authors set it.
+
+    Parameters
+    ----------
+    component : rows of shape (n_component, n_inputs)
+        Positive rows, where the share of positives is asked for.
+    mixture : rows of shape (n_mixture, n_inputs)
+        Unlabelled rows.
+    random_state : int
+
+    Returns
+    -------
+    float
+        One of `CANDIDATES`.
+
+    Raises
+    ------
+    DataError
+        As `PenL1Prior.estimate`.
+    """
+    return PenL1Prior(random_state=random_state).estimate(component, mixture)
+
+
 def energy_distance_prior(X_positive: Any, X_negative: Any, X_unlabeled: Any) -> float:
     """Return the class prior that matches labelled to unlabelled rows in energy distance [1]_.
 

@@ -1,0 +1,1 @@
+"""Solvers of learning from similar pairs and unlabelled rows."""

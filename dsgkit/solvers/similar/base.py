@@ -1,0 +1,337 @@
+"""Base of the estimators that learn from similar pairs and unlabelled rows."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
+from dsgkit.priors import similar_prior
+from dsgkit.solvers.base import Estimator, Points, training_rows
+from dsgkit.solvers.inputs import as_rows, check_finite
+from dsgkit.solvers.parameters import PER_MODEL, Range
+
+Array = NDArray[np.float64]
+PairFolds = Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]]
+
+NEAREST = 1e-6
+"""How close to 1/2 a prior may be."""
+
+NOISY = 0.1
+"""Standard deviation of the risk, from the labels that were drawn, above which a fit warns."""
+
+
+class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
+    """Base of the estimators that learn from pairs of the same class, and unlabelled rows.
+
+    A subclass implements ``_fit(S, X_unlabeled)``, S being the points of all pairs, which reads
+    ``prior_``; and ``_values(X)``. One that trains several settings at once also overrides
+    `_fold_values`.
+
+    Scikit-learn's checks of estimators, which call ``fit(X, y)``, do not fit its signature.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        -1 and 1.
+    prior_ : float
+        The share of the class 1: the parameter ``prior``, or its estimate.
+    n_features_in_ : int
+        Columns of the training rows.
+    """
+
+    tasks = ("similar_unlabeled",)
+    _solution: ClassVar[str] = "coef_"
+    """The attribute that only a fitted model has."""
+
+    prior: Annotated[
+        float | Literal["estimate"], Range(0, 1, open_low=True, open_high=True), PER_MODEL
+    ]
+
+    classes_: NDArray[Any]
+    prior_: float
+    n_features_in_: int
+
+    def fit(self, X_similar: Any, X_unlabeled: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X_similar : array-like of shape (n_similar, 2, n_inputs)
+            Pairs of rows of the same, unknown class; or two data frames or sparse matrices with the
+            first and the second rows of the pairs.
+        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
+            Array, data frame, list, sparse matrix, memory map or any object with ``shape``, a
+            length and indexing by rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If a parameter is out of range, the prior is 1/2, or the rows cannot be used.
+        MemoryLimitError
+            If the fit needs more memory than ``max_memory`` or than there is, before anything is
+            allocated.
+        FitError
+            If there is no solution, or none that can be computed.
+
+        Warns
+        -----
+        DsgWarning
+            If the prior is so close to 1/2 that noise decides.
+        """
+        self._check_params()
+        pairs, X_unlabeled = self._inputs(X_similar, X_unlabeled)
+        self.prior_ = _known_prior(self.prior, pairs, X_unlabeled)
+        self._fit(points_of(pairs), X_unlabeled)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the values of the fitted function at the rows of ``X``, shape (n,).
+
+        Raises
+        ------
+        DataError
+            If the rows cannot be used.
+        """
+        check_is_fitted(self, self._solution)
+        X = as_rows(self, X, reset=False)
+        values = self._values(X)
+        if not np.isfinite(values).all():
+            check_finite(X)
+        return values
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row; a value of at least 0 is taken for positive."""
+        positive = self.decision_function(X) >= 0
+        return self.classes_[positive.astype(int)]
+
+    def fit_points(  # type: ignore[override]  # of its arrays by name, and folds of two kinds
+        self, points: Points, *, folds: PairFolds | None = None, X_similar: Any, X_unlabeled: Any
+    ) -> Any:
+        """Fit a model for each of many parameter settings.
+
+        Parameters
+        ----------
+        points : sequence of dict
+            Settings, laid over this estimator's own parameters.
+        folds : sequence of (int array, int array), optional
+            Positions of pairs and of unlabelled rows that are held out, fold by fold.
+        X_similar, X_unlabeled
+            What `fit` takes. A prior that is to be estimated is estimated once, from all of them.
+
+        Returns
+        -------
+        PointModels, or tuple of two ndarrays
+            Without folds, models with a ``decision_function`` of a column per point. With folds,
+            held-out values: entry ``[g, i, j]`` of the first, of shape (n_points, n_similar, 2), is
+            the value at row j of pair i of the model with ``points[g]`` trained without the fold
+            that holds i; entry ``[g, i]`` of the second, of shape (n_points, n_unlabeled), that at
+            unlabelled row i. NaN where there is no solution, or no fold that holds i.
+        """
+        if folds is None:
+            return super().fit_points(points, X_similar=X_similar, X_unlabeled=X_unlabeled)
+        models = [clone(self).set_params(**point) for point in points]
+        for model in models:
+            model._check_params()
+        pairs, X_unlabeled = clone(self)._inputs(X_similar, X_unlabeled)
+        folds = _checked(folds, len(pairs), len(X_unlabeled))
+        priors = {model.prior: 0.0 for model in models}
+        for prior in priors:
+            priors[prior] = _known_prior(prior, pairs, X_unlabeled)
+        for model in models:
+            model.prior_ = priors[model.prior]
+        at_similar = np.full((len(points), *pairs.shape[:2]), np.nan)
+        at_unlabeled = np.full((len(points), len(X_unlabeled)), np.nan)
+        groups: dict[Hashable, list[int]] = {}
+        for number, model in enumerate(models):
+            groups.setdefault(model._shared(), []).append(number)
+        for numbers in groups.values():
+            members, chosen = [models[number] for number in numbers], np.array(numbers)
+            values = self._fold_values(members, pairs, X_unlabeled, folds)
+            for (held_pairs, held_rows), (similar, unlabeled) in zip(folds, values, strict=True):
+                shape = len(numbers), len(held_pairs), 2
+                at_similar[np.ix_(chosen, held_pairs)] = similar.reshape(shape)
+                at_unlabeled[np.ix_(chosen, held_rows)] = unlabeled
+        return at_similar, at_unlabeled
+
+    def _fit(self, S: Array, X_unlabeled: Any) -> None:
+        """Compute the fitted attributes from the points of all pairs and unlabelled rows."""
+        raise NotImplementedError
+
+    def _values(self, X: Any) -> Array:
+        """Return the values of the fitted function at rows that have been checked."""
+        raise NotImplementedError
+
+    def _shared(self) -> Hashable:
+        """Return what the models that are trained together have in common."""
+        return tuple(self.get_params().items())
+
+    def _fold_values(
+        self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds
+    ) -> Iterator[tuple[Array, Array]]:
+        """Yield held-out values of models with a prior and one `_shared`, fold by fold.
+
+        Of a fold with h pairs and u rows, arrays of shape (n_models, 2 h) and (n_models, u).
+        """
+        for held_pairs, held_rows in folds:
+            S, S_held = without(pairs, held_pairs), points_of(pairs[held_pairs])
+            U = X_unlabeled[training_rows(held_rows, len(X_unlabeled))]
+            similar = np.full((len(models), len(S_held)), np.nan)
+            unlabeled = np.full((len(models), len(held_rows)), np.nan)
+            for g, model in enumerate(models):
+                try:
+                    model._fit(S, U)
+                except MemoryLimitError:
+                    raise
+                except FitError:
+                    continue
+                similar[g] = model._values(S_held)
+                unlabeled[g] = model._values(X_unlabeled[held_rows])
+            yield similar, unlabeled
+
+    def _inputs(self, X_similar: Any, X_unlabeled: Any) -> tuple[Array, Any]:
+        """Return pairs, shape (n_similar, 2, n_inputs), and unlabelled rows, all checked.
+
+        Sets ``classes_`` and ``n_features_in_``: `fit_points` calls it on a clone.
+        """
+        X_unlabeled = as_rows(self, X_unlabeled, reset=True, name="X_unlabeled")
+        if not len(X_unlabeled):
+            raise DataError("X_unlabeled must hold at least one row")
+        pairs = self._pairs(X_similar)
+        check_finite(points_of(pairs))
+        self.classes_ = np.array([-1, 1])
+        return pairs, X_unlabeled
+
+    def _pairs(self, X_similar: Any) -> Array:
+        """Return pairs as an array, their columns compared with those of the unlabelled rows."""
+        if isinstance(X_similar, list | tuple) and len(X_similar) == 2 and _tables(X_similar):
+            both = [as_rows(self, half, reset=False, name="X_similar")[:] for half in X_similar]
+            if len(both[0]) != len(both[1]):
+                raise DataError(
+                    "X_similar must hold as many first as second rows of pairs, got "
+                    f"{len(both[0])} and {len(both[1])}"
+                )
+            return np.stack(both, axis=1)
+        try:
+            pairs = np.asarray(X_similar[:])
+        except (TypeError, ValueError, IndexError):  # no rows, or of several lengths
+            pairs = np.empty(0)
+        if pairs.ndim != 3 or pairs.shape[1] != 2 or not len(pairs):
+            raise DataError(
+                "X_similar must hold pairs of rows, shape (n_similar, 2, n_inputs), got shape "
+                f"{pairs.shape}; for pairs side by side, X_similar.reshape(n_similar, 2, n_inputs)"
+            )
+        if pairs.shape[2] != self.n_features_in_:
+            raise DataError(
+                f"X_similar has {pairs.shape[2]} features, but X_unlabeled has "
+                f"{self.n_features_in_}"
+            )
+        rows = as_rows(clone(self), points_of(pairs), reset=True, name="X_similar")
+        checked: Array = np.asarray(rows).reshape(pairs.shape)
+        return checked
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.prior != "estimate":
+            check_prior(self.prior)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+def check_prior(prior: float) -> None:
+    """Raise `DataError` for a prior of 1/2."""
+    if abs(prior - 0.5) <= NEAREST:
+        raise DataError(
+            f"prior must differ from 1/2 by more than {NEAREST:g}, got {prior!r}: with two classes "
+            "of the same size, similar pairs and unlabelled rows have the same distribution, and "
+            "every term of the risk is divided by 2 prior - 1 = 0"
+        )
+
+
+def similar_share(prior: float) -> float:
+    """Return the probability that two random unlabelled rows are of the same class."""
+    return prior**2 + (1 - prior) ** 2
+
+
+def points_of(pairs: Array) -> Array:
+    """Return the points of pairs, shape (2 n, n_inputs), those of a pair one after the other."""
+    return pairs.reshape(-1, pairs.shape[2])
+
+
+def without(pairs: Array, held_out: NDArray[np.integer]) -> Array:
+    """Return the points of the pairs that are not held out."""
+    return points_of(pairs[training_rows(held_out, len(pairs))])
+
+
+def _known_prior(prior: float | str, pairs: Array, X_unlabeled: Any) -> float:
+    """Return a prior, or its estimate; warns if the risk will be noise.
+
+    Raises
+    ------
+    FitError
+        If the estimate is 1/2.
+    """
+    if prior == "estimate":
+        known = similar_prior(points_of(pairs), X_unlabeled)
+        if abs(known - 0.5) <= NEAREST:
+            raise FitError("the estimated prior is 1/2, with which the risk cannot be estimated")
+    else:
+        known = float(prior)
+    noise = label_noise(known, len(pairs), len(X_unlabeled))
+    if noise > NOISY:
+        text = (
+            f"prior {known:g} is so close to 1/2 that, with {len(pairs)} pairs and "
+            f"{len(X_unlabeled)} unlabelled rows, the labels that were drawn move the risk by "
+            f"{noise:.2g} (standard deviation): the result may be noise"
+        )
+        warnings.warn(text, DsgWarning, stacklevel=2)
+    return known
+
+
+def label_noise(prior: float, n_similar: int, n_unlabeled: int) -> float:
+    """Return the standard deviation of the risk that the drawn, hidden labels cause.
+
+    ``sqrt(4 pi_S^2 q (1 - q)/n_similar + pi (1 - pi)/n_unlabeled)/|2 pi - 1|``, where
+    ``q = pi^2/pi_S`` is the share of positive pairs.
+    """
+    share = similar_share(prior)
+    q = prior**2 / share
+    of_pairs = 4 * share**2 * q * (1 - q) / n_similar
+    return math.sqrt(of_pairs + prior * (1 - prior) / n_unlabeled) / abs(2 * prior - 1)
+
+
+def _tables(halves: Sequence[Any]) -> bool:
+    """Tell whether both are data frames or sparse matrices."""
+    return all(sparse.issparse(half) or hasattr(half, "iloc") for half in halves)
+
+
+def _checked(folds: Any, n_similar: int, n_unlabeled: int) -> PairFolds:
+    """Return folds, or raise `DataError` if they are no pairs of positions."""
+    try:
+        both = [(pairs, rows) for pairs, rows in folds]
+    except (TypeError, ValueError):
+        raise DataError(
+            "a fold must be two arrays: of held-out pairs, and of held-out unlabelled rows"
+        ) from None
+    for pairs, rows in both:
+        left = len(training_rows(pairs, n_similar)), len(training_rows(rows, n_unlabeled))
+        if not all(left):
+            raise DataError("a fold must leave a pair and an unlabelled row to train on")
+    return [(np.asarray(pairs), np.asarray(rows)) for pairs, rows in both]

@@ -1,0 +1,102 @@
+"""RFF-SU-SL: the objective of SU-SL on fixed random Fourier features."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.features import FourierFeatures
+from dsgkit.solvers.inputs import check_projections
+from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother
+from dsgkit.solvers.similar.explicit_features import ExplicitFeaturesEstimator
+from dsgkit.solvers.similar.quadratic import FeatureMap
+
+
+class RFFSUSL(ExplicitFeaturesEstimator):
+    """Minimiser of the similar-unlabelled risk with the squared loss over fixed random features.
+
+    The objective of `SUSL`, with the Gaussian kernel replaced by ``2 n_features`` random features:
+    O(n n_features^2) time in one pass over the unlabelled rows, which are never held in memory
+    together, and O(n_features^2) memory.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the regulariser ``lam/2 ||w||^2``.
+    sigma : float
+        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``. Its default suits features scaled to
+        [0, 1].
+    n_features : int
+        Random frequencies; each gives a cosine and a sine.
+    prior : float or "estimate"
+        The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` takes it for the
+        larger class and estimates pi (`dsgkit.priors.similar_prior`).
+    max_memory : float or None
+        Limit in GiB; None is 80% of the memory that is available.
+    random_state : int
+        Seed of the frequencies.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (2 * n_features,)
+    prior_ : float
+        The prior, given or estimated.
+    classes_ : ndarray of shape (2,)
+        -1 and 1.
+
+    References
+    ----------
+    .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
+    """
+
+    version: ClassVar[int] = 1
+
+    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    n_features: Annotated[int, COUNT]
+    random_state: Annotated[int, SEED]
+
+    # single precision sums moments of features to some 2^-24, which are eigenvalues below 0 too
+    _smallest_lam: ClassVar[float] = 2.0**-23
+
+    def __init__(
+        self,
+        lam: float = 0.1,
+        sigma: float = 1.0,
+        *,
+        n_features: int = 1000,
+        prior: float | Literal["estimate"] = "estimate",
+        max_memory: float | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.lam = lam
+        self.sigma = sigma
+        self.n_features = n_features
+        self.prior = prior
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    def _fourier(self) -> FourierFeatures:
+        return FourierFeatures(
+            "gaussian", float(self.sigma), int(self.n_features), int(self.random_state)
+        )
+
+    def _features(self) -> FeatureMap:
+        fourier = self._fourier()
+
+        def transform(rows: Any) -> NDArray[np.float32]:
+            check_projections(rows, fourier.sigma)
+            return fourier.transform(rows, 0)
+
+        return transform
+
+    def _width(self, n_inputs: int) -> int:
+        return 2 * int(self.n_features)
+
+    def _feature_flops(self, n_inputs: int) -> float:
+        return self._fourier().row_flops(n_inputs)
+
+    def _shared(self) -> Hashable:
+        return self.sigma, self.n_features, self.random_state

@@ -1,0 +1,56 @@
+"""Small problems of similar pairs and unlabelled rows, and the risk spelled out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+ORACLES = Path(__file__).parents[2] / "oracles"
+
+
+def oracle(name):
+    """Return the arrays of a stored problem, its pairs as such."""
+    with np.load(ORACLES / f"{name}.npz") as stored:
+        z = dict(stored)
+    return z | {"xs": z["xs"].reshape(len(z["xs"]), 2, -1)}
+
+
+def su_problem(n_similar=150, n_unlabeled=60, prior=0.85, seed=0):
+    """Return pairs, unlabelled rows and their hidden classes, of two overlapping clouds."""
+    rng = np.random.default_rng(seed)
+
+    def rows(y):
+        return rng.normal(size=(*y.shape, 3)) * 0.3 + 0.4 * y[..., None]
+
+    share = prior**2 / (prior**2 + (1 - prior) ** 2)
+    pairs = np.where(rng.random(n_similar) < share, 1, -1)
+    y = np.where(rng.random(n_unlabeled) < prior, 1, -1)
+    return rows(np.repeat(pairs[:, None], 2, axis=1)), rows(y), y
+
+
+def risk(values_similar, values_unlabeled, prior, loss):
+    """Sum over pairs and rows, one by one: equations 6 and 7 of Bao, Niu & Sugiyama."""
+    scale, share = 2 * prior - 1, prior**2 + (1 - prior) ** 2
+    total = 0.0
+    for pair in values_similar:
+        for z in pair:
+            tilde = (loss(z, +1) - loss(z, -1)) / scale
+            total += share * tilde / (2 * len(values_similar))
+    for z in values_unlabeled:
+        total += (prior / scale * loss(z, -1) - (1 - prior) / scale * loss(z, +1)) / len(
+            values_unlabeled
+        )
+    return total
+
+
+def squared(z, t):
+    return (t * z - 1) ** 2 / 4
+
+
+def zero_one(z, t):
+    return float((1 if z >= 0 else -1) != t)
+
+
+def double_hinge(z, t):
+    return max(-t * z, max(0.0, (1 - t * z) / 2))

@@ -1,0 +1,62 @@
+"""SU-DH against an independent solution of the right problem, and the risk spelled out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dsgkit.errors import DataError, FitError, TimeLimitError
+from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.solvers.similar.su_dh import SUDH
+from tests.solvers.similar.problems import double_hinge, oracle, risk, su_problem
+
+
+@pytest.mark.filterwarnings("ignore:prior 0.7 is so close")
+def test_the_right_quadratic_program_is_solved():
+    z = oracle("sudh_linear_gauss_p07_lam1")
+    model = SUDH(lam=float(z["lam"]), kernel="linear", prior=float(z["prior"]))
+    model.fit(z["xs"], z["xu"])
+    assert model.objective_ == pytest.approx(float(z["objective_corrected"]), abs=1e-6)
+    assert model.objective_ < float(z["objective_original"])
+    np.testing.assert_allclose(model.decision_function(z["xt"]), z["ft_correctedQP"], atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:prior 0.2 is so close")
+@pytest.mark.parametrize("prior", [0.85, 0.2])
+def test_the_solution_minimises_the_risk_in_the_space_of_the_kernel(prior):
+    pairs, U, _ = su_problem(n_unlabeled=40)
+    model = SUDH(lam=0.1, sigma=2.0, prior=prior, n_centers=10).fit(pairs, U)
+    K = gaussian_gram(model.centers_, model.centers_, 2.0)
+
+    def objective(coef):
+        f = gaussian_gram(np.vstack([U, pairs.reshape(-1, 3)]), model.centers_, 2.0) @ coef
+        loss = risk(f[40:].reshape(-1, 2), f[:40], prior, double_hinge)
+        return loss + 0.05 * coef @ K @ coef
+
+    lowest = objective(model.coef_)
+    assert lowest == pytest.approx(model.objective_, abs=1e-9)
+    for direction in np.random.default_rng(1).normal(size=(10, len(K))):
+        assert min(objective(model.coef_ + step * direction) for step in (-1e-3, 1e-3)) > lowest
+
+
+def test_the_other_class_as_the_positive_one_turns_the_sign():
+    pairs, U, _ = su_problem()
+    one, other = (SUDH(prior=p, n_centers=20).fit(pairs, U) for p in (0.85, 0.15))
+    assert one.objective_ == pytest.approx(other.objective_, abs=1e-7)
+    np.testing.assert_allclose(one.decision_function(U), -other.decision_function(U), atol=1e-4)
+
+
+def test_a_limit_of_time_ends_the_fit_and_not_a_search():
+    pairs, U, _ = su_problem()
+    slow = SUDH(prior=0.85, max_seconds=1e-9)
+    with pytest.raises(TimeLimitError, match="took longer than 1e-09 s") as caught:
+        slow.fit(pairs, U)
+    assert isinstance(caught.value, FitError) and caught.value.status == "time_limit"
+    with pytest.raises(DataError, match="max_seconds must be a number > 0 or null"):
+        SUDH(prior=0.85, max_seconds=0).fit(pairs, U)
+    folds = [(np.arange(3), np.arange(4))]
+    similar, unlabeled = SUDH(prior=0.85, n_centers=5).fit_points(
+        [{}, {"max_seconds": 1e-9}], folds=folds, X_similar=pairs, X_unlabeled=U
+    )
+    assert np.isfinite(similar[0, :3]).all() and np.isfinite(unlabeled[0, :4]).all()
+    assert np.isnan(similar[0, 3:]).all() and np.isnan(similar[1]).all()
