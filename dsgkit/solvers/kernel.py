@@ -13,6 +13,11 @@ def _fourier_kernel(name: str) -> None:
         raise ValueError("it has no random frequencies")
 
 
+def _linear_or_kernel(name: str) -> None:
+    if name != "linear":
+        kernel_named(name)
+
+
 KernelName = Annotated[str, Text(kernel_named, "the name of a kernel"), Unsaid("gaussian")]
 """A kernel, as `kernel_named` takes it. Results from before there was a choice are Gaussian."""
 
@@ -22,3 +27,6 @@ FourierKernelName = Annotated[
     Unsaid("gaussian"),
 ]
 """A kernel that has random Fourier features."""
+
+LinearOrKernel = Annotated[str, Text(_linear_or_kernel, "linear or the name of a kernel")]
+"""A kernel, or functions that are linear in the inputs."""

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from dsgkit.costs import FUNCTION_FLOPS, Cost
-from dsgkit.kernels import KERNELS
+from dsgkit.kernels import kernel_named
 from dsgkit.qp import solve_qp
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
+from dsgkit.solvers.kernel import LinearOrKernel
 from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother
 from dsgkit.solvers.similar.base import similar_share
 from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator, with_one
@@ -47,10 +48,10 @@ class SUDH(PenalisedSUEstimator):
     sigma : float
         Parameter of the kernel; not used by the linear one. Its default suits features scaled to
         [0, 1].
-    kernel : {"gaussian", "linear"}
-        Gaussian is ``exp(-sigma ||x - x'||^2)``, of which functions at ``n_centers`` unlabelled
-        rows are taken, their regulariser being the norm of the kernel's space. Linear functions
-        have a bias, which is penalised too.
+    kernel : str
+        "linear" (with a bias, which is penalised too), or a kernel such as "gaussian" or
+        "dot_product(3)": its functions at ``n_centers`` unlabelled rows, their regulariser being
+        the norm of the kernel's space.
     n_centers : int
         At most as many as rows are used.
     prior : float or "estimate"
@@ -85,7 +86,7 @@ class SUDH(PenalisedSUEstimator):
     version: ClassVar[int] = 1
 
     sigma: Annotated[float, POSITIVE, Smoother("smaller")]
-    kernel: Literal["gaussian", "linear"]
+    kernel: LinearOrKernel
     n_centers: Annotated[int, COUNT]
     max_seconds: Annotated[float | None, POSITIVE]
     random_state: Annotated[int, SEED]
@@ -99,7 +100,7 @@ class SUDH(PenalisedSUEstimator):
         lam: float = 0.1,
         sigma: float = 1.0,
         *,
-        kernel: Literal["gaussian", "linear"] = "gaussian",
+        kernel: str = "gaussian",
         n_centers: int = 200,
         prior: float | Literal["estimate"] = "estimate",
         max_memory: float | None = None,
@@ -122,7 +123,9 @@ class SUDH(PenalisedSUEstimator):
             self.coef_ = self._minimise(with_one, S, X_unlabeled)
             return
         self.centers_ = self._centers(X_unlabeled)
-        whitening = _whitening(KERNELS[self.kernel].gram(self.centers_, self.centers_, self.sigma))
+        whitening = _whitening(
+            kernel_named(self.kernel).gram(self.centers_, self.centers_, self.sigma)
+        )
 
         def features(rows: Any) -> Array:
             whitened: Array = self._kernel_values(rows) @ whitening
@@ -146,7 +149,7 @@ class SUDH(PenalisedSUEstimator):
         return evaluate(with_one if self.kernel == "linear" else self._kernel_values, X, self.coef_)
 
     def _kernel_values(self, rows: Any) -> Array:
-        return KERNELS[self.kernel].gram(rows, self.centers_, self.sigma)
+        return kernel_named(self.kernel).gram(rows, self.centers_, self.sigma)
 
     def _centers(self, X_unlabeled: Any) -> Array:
         n = len(X_unlabeled)

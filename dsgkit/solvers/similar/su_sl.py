@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.costs import FUNCTION_FLOPS, Cost
-from dsgkit.kernels import KERNELS
+from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.solvers.base import training_rows
+from dsgkit.solvers.kernel import LinearOrKernel
 from dsgkit.solvers.parameters import POSITIVE, Smoother
 from dsgkit.solvers.similar.base import PairFolds, points_of, without
 from dsgkit.solvers.similar.explicit_features import (
@@ -46,8 +47,8 @@ class SUSL(ExplicitFeaturesEstimator):
     sigma : float
         Parameter of the kernel; not used by the linear one. Its default suits features scaled to
         [0, 1].
-    kernel : {"gaussian", "linear"}
-        Gaussian is ``exp(-sigma ||x - x'||^2)``.
+    kernel : str
+        "linear" (with a bias), or a kernel such as "gaussian" or "dot_product(3)".
     prior : float or "estimate"
         The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` takes it for the
         larger class and estimates pi (`dsgkit.priors.similar_prior`).
@@ -87,7 +88,7 @@ class SUSL(ExplicitFeaturesEstimator):
     version: ClassVar[int] = 1
 
     sigma: Annotated[float, POSITIVE, Smoother("smaller")]
-    kernel: Literal["gaussian", "linear"]
+    kernel: LinearOrKernel
 
     centers_: Array
 
@@ -96,7 +97,7 @@ class SUSL(ExplicitFeaturesEstimator):
         lam: float = 0.1,
         sigma: float = 1.0,
         *,
-        kernel: Literal["gaussian", "linear"] = "gaussian",
+        kernel: str = "gaussian",
         prior: float | Literal["estimate"] = "estimate",
         max_memory: float | None = None,
     ) -> None:
@@ -123,10 +124,10 @@ class SUSL(ExplicitFeaturesEstimator):
         return self.kernel if self._linear else (self.kernel, self.sigma)
 
     def _gram(self, A: Any, B: Any) -> Array:
-        return KERNELS[self.kernel].gram(A, B, self.sigma)
+        return kernel_named(self.kernel).gram(A, B, self.sigma)
 
     def _expansion(self, X: Any, centers: Array, coefficients: Array) -> Array:
-        return KERNELS[self.kernel].expansion(X, centers, coefficients, self.sigma)
+        return kernel_named(self.kernel).expansion(X, centers, coefficients, self.sigma)
 
     def _mean_kernel(self, X: Any, S: Array) -> Array:
         """Return the mean kernel with the points of pairs, at the rows of X."""
