@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -49,8 +51,10 @@ def test_of_many_labelled_rows_some_of_each_class_stand_for_all(monkeypatch):
     monkeypatch.setattr("dsgkit.solvers.auc.curvature.LABELED_ROWS", 100)
     read = []
     monkeypatch.setattr(
-        "dsgkit.solvers.auc.curvature.gaussian_gram",
-        lambda A, B, sigma: read.append(len(A)) or gaussian_gram(A, B, sigma),
+        "dsgkit.solvers.auc.curvature.kernel_named",
+        lambda _: SimpleNamespace(
+            gram=lambda A, *rest: read.append(len(A)) or gaussian_gram(A, *rest)
+        ),
     )
     assert measured_curvatures(X, codes, U, 1.0, pools, risks) == pytest.approx(
         np.array(exact), rel=0.2
