@@ -20,24 +20,19 @@ from dsgkit.engine import (
     training_cost,
 )
 from dsgkit.errors import DataError, DivergedError
-from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.kernels import kernel_named
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
 from dsgkit.solvers.auc.base import KernelAUCEstimator
+from dsgkit.solvers.auc.stochastic import StochasticAUCEstimator
 from dsgkit.solvers.base import Folds, Points, training_rows
-from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.inputs import check_projections, spaced
 from dsgkit.solvers.parameters import (
-    COUNT,
-    NOT_NEGATIVE,
     PER_MODEL,
-    POSITIVE,
-    SEED,
     SHARE,
 )
 
 
-class QSGS2AUC(DoublyStochasticEstimator, KernelAUCEstimator):
+class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
     """Semi-supervised AUC maximisation by quadruply stochastic functional gradients.
 
     Minimises ``gamma R_PN + (1 - gamma) (R_PU + R_NU - 1/2) + lam/2 ||f||^2`` with the squared
@@ -106,12 +101,6 @@ class QSGS2AUC(DoublyStochasticEstimator, KernelAUCEstimator):
     version: ClassVar[int] = 1
 
     gamma: Annotated[float, SHARE, PER_MODEL]
-    batch_size: Annotated[int, COUNT]
-    n_features: Annotated[int, COUNT]
-    n_iterations: Annotated[int | None, COUNT]
-    theta_lam: Annotated[float, POSITIVE, PER_MODEL]
-    t0: Annotated[float | Literal["stable"], NOT_NEGATIVE, PER_MODEL]
-    random_state: Annotated[int, SEED]
 
     def __init__(
         self,
@@ -190,16 +179,6 @@ class QSGS2AUC(DoublyStochasticEstimator, KernelAUCEstimator):
             n_iterations=self._iterations(n_unlabeled),
             n_models=n_models,
             result="model" if n_models == 1 else "values",
-        )
-
-    def _iterations(self, n_unlabeled: int) -> int:
-        if self.n_iterations is not None:
-            return int(self.n_iterations)
-        return max(200, -(-n_unlabeled // int(self.batch_size)))
-
-    def _features(self) -> FeatureBlocks:
-        return random_features(
-            self.kernel, float(self.sigma), int(self.n_features), int(self.random_state)
         )
 
     def _offset(self, largest: float) -> float:

@@ -21,29 +21,22 @@ from dsgkit.engine import (
     training_cost,
 )
 from dsgkit.errors import DataError, DivergedError
-from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective, open_cuts
 from dsgkit.solvers.auc.curvature import measured_curvatures
+from dsgkit.solvers.auc.stochastic import StochasticAUCEstimator
 from dsgkit.solvers.base import Folds, Points, training_rows
-from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.inputs import check_projections
-from dsgkit.solvers.kernel import KernelName
 from dsgkit.solvers.ordinal.base import Array, Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.cuts import for_cuts
 from dsgkit.solvers.ordinal.quadratic_risk import ordinal_risk
 from dsgkit.solvers.parameters import (
-    COUNT,
-    NOT_NEGATIVE,
     PER_MODEL,
-    POSITIVE,
-    SEED,
     SHARE,
     OnePer,
-    Smoother,
 )
 
 
-class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
+class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
     """Semi-supervised ordinal AUC maximisation by quadruply stochastic functional gradients.
 
     Minimises the mean over the cuts between the classes of the semi-supervised AUC risk of
@@ -121,16 +114,7 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
 
     version: ClassVar[int] = 1
 
-    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
-    kernel: KernelName
     gamma: Annotated[float | tuple[float, ...], SHARE, PER_MODEL, OnePer("n_cuts")]
-    batch_size: Annotated[int, COUNT]
-    n_features: Annotated[int, COUNT]
-    n_iterations: Annotated[int | None, COUNT]
-    theta_lam: Annotated[float, POSITIVE, PER_MODEL]
-    t0: Annotated[float | Literal["stable"], NOT_NEGATIVE, PER_MODEL]
-    random_state: Annotated[int, SEED]
 
     def __init__(
         self,
@@ -240,16 +224,6 @@ class QS3ORAO(DoublyStochasticEstimator, OrdinalEstimator):
             n_iterations=self._iterations(n_unlabeled),
             n_models=n_models,
             result="model" if n_models == 1 else "values",
-        )
-
-    def _iterations(self, n_unlabeled: int) -> int:
-        if self.n_iterations is not None:
-            return int(self.n_iterations)
-        return max(200, -(-n_unlabeled // int(self.batch_size)))
-
-    def _features(self) -> FeatureBlocks:
-        return random_features(
-            self.kernel, float(self.sigma), int(self.n_features), int(self.random_state)
         )
 
 

@@ -1,0 +1,34 @@
+"""Base of the AUC estimators, of any family, that the engine trains with decreasing steps."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from dsgkit.features import FeatureBlocks, random_features
+from dsgkit.solvers.auc.base import KernelEstimator
+from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, SEED
+
+
+class StochasticAUCEstimator(DoublyStochasticEstimator, KernelEstimator):
+    """Base of the quadruply stochastic estimators: iterations, features and steps.
+
+    A subclass names this base before the one of its family.
+    """
+
+    batch_size: Annotated[int, COUNT]
+    n_features: Annotated[int, COUNT]
+    n_iterations: Annotated[int | None, COUNT]
+    theta_lam: Annotated[float, POSITIVE, PER_MODEL]
+    t0: Annotated[float | Literal["stable"], NOT_NEGATIVE, PER_MODEL]
+    random_state: Annotated[int, SEED]
+
+    def _iterations(self, n_unlabeled: int) -> int:
+        if self.n_iterations is not None:
+            return int(self.n_iterations)
+        return max(200, -(-n_unlabeled // int(self.batch_size)))
+
+    def _features(self) -> FeatureBlocks:
+        return random_features(
+            self.kernel, float(self.sigma), int(self.n_features), int(self.random_state)
+        )
