@@ -232,7 +232,7 @@ def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:
 
 def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     """Run one experiment, write its report and print its tables; return whether none failed."""
-    from dsgkit.experiment.endings import cells, describe_endings
+    from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.runner import run_experiment
     from dsgkit.report import refresh_report, text_table
@@ -248,6 +248,8 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     click.echo(text_table([results]))
     if outcome.ended:
         click.echo(describe_endings(outcome.ended, results.task.axis), err=True)
+    if warned := describe_warnings(results.records, results.task.axis):
+        click.echo(warned, err=True)
     if outcome.left:
         click.echo(f"stopped at a failure, with {cells(outcome.left)} left", err=True)
     click.echo(

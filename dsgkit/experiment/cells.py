@@ -8,7 +8,8 @@ import gc
 import math
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 from dsgkit import __version__, progress
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
-from dsgkit.errors import DataError, DsgError, FitError, MemoryLimitError
+from dsgkit.errors import DataError, DsgError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import MET
@@ -113,7 +114,8 @@ class Bench:
             return
         few = {axis: min(size, _WARM_UP_ROWS) for axis, size in cell.at.items()}
         first = {name: value for points in cell.stages for name, value in points[0].items()}
-        with contextlib.suppress(DsgError), progress.listening(lambda _: None):
+        silent = progress.listening(lambda _: None)
+        with contextlib.suppress(DsgError), silent, _warnings_to([]):
             if cell.kind == "search":
                 self.scores(cell, first, few, cell.points[:2])
             else:
@@ -151,11 +153,33 @@ def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Reco
             bench.warm_up(cell)
         reached("begun")
         reset_peak_memory()
-        record |= _search(bench, job, clock) if cell.kind == "search" else _fit(bench, job, clock)
+        warned: list[str] = []
+        with _warnings_to(warned):
+            run = _search if cell.kind == "search" else _fit
+            record |= run(bench, job, clock)
+        if warned:
+            record["warnings"] = list(dict.fromkeys(warned))
     except Exception as error:
         record |= _failure(error)
     times = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
     return {"key": job.cell.key, "times": times, "peak_memory": peak_memory()} | record
+
+
+@contextlib.contextmanager
+def _warnings_to(texts: list[str]) -> Iterator[None]:
+    """Keep what solvers warn of, instead of printing it; other warnings go their way."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DsgWarning)
+        show = warnings.showwarning
+
+        def keep(message: Any, category: Any, *place: Any, **more: Any) -> None:
+            if issubclass(category, DsgWarning):
+                texts.append(str(message))
+            else:
+                show(message, category, *place, **more)
+
+        warnings.showwarning = keep
+        yield
 
 
 def ended_record(job: Job, status: str, message: str, **more: Any) -> Record:

@@ -38,6 +38,17 @@ def describe_endings(
     return "\n".join(parts)
 
 
+def describe_warnings(records: Iterable[Record], axis: Axis | None) -> str:
+    """Return what solvers warned of in cells that have a result, grouped; nothing for none."""
+    warned = [
+        record | {"message": text}
+        for record in records
+        if record["status"] == "ok"
+        for text in record.get("warnings", ())
+    ]
+    return "\n".join(["warnings:", *_groups(warned, axis, tracebacks=False)]) if warned else ""
+
+
 def cause(record: Record) -> tuple[str, str, tuple[str, ...]]:
     """Return the same for records that differ only in the numbers of their messages."""
     message = re.sub(r"\d[\d.,]*", "#", record.get("message") or "")
@@ -71,7 +82,7 @@ def _groups(ended: Iterable[Record], axis: Axis | None, tracebacks: bool) -> lis
 def _reason(record: Record) -> str:
     words = status_words(record["status"])
     first = (record.get("message") or words).partition("\n")[0]
-    told = record["status"] == "failed" or first.startswith(words)
+    told = record["status"] in ("failed", "ok") or first.startswith(words)
     return first if told else f"{words}: {first}"
 
 

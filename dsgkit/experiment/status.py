@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.endings import cells, describe_endings
+from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
 from dsgkit.experiment.limits import FAILURES, status_words
 from dsgkit.experiment.results import PLAN, read_plan, read_task
 from dsgkit.experiment.store import CELLS, Record, holds, names_cell, read_records, running
@@ -96,6 +96,8 @@ def describe_status(status: Status, *, tracebacks: bool = False) -> str:
     ended = [record for record in status.records.values() if record["status"] != "ok"]
     if ended:
         lines.append(describe_endings(ended, status.axis, tracebacks=tracebacks))
+    if warned := describe_warnings(status.records.values(), status.axis):
+        lines.append(warned)
     if status.unreadable:
         lines.append(f"unreadable lines of {CELLS}: {status.unreadable}; their cells run again")
     return "\n".join(lines)

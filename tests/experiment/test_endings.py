@@ -1,6 +1,6 @@
 """What is said of cells without a result."""
 
-from dsgkit.experiment.endings import MOST_LINES, cells, describe_endings
+from dsgkit.experiment.endings import MOST_LINES, cells, describe_endings, describe_warnings
 from dsgkit.tasks.base import Axis
 
 AXIS = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
@@ -71,3 +71,15 @@ def test_a_cause_without_words_is_its_status():
 def test_without_a_swept_size_only_trials_are_told():
     records = [ended("failed", "no", trial=t) | {"at": {}} for t in range(2)]
     assert describe_endings(records, None).splitlines()[1] == "  A fit, trials 1..2 (2 cells): no"
+
+
+def test_warnings_of_cells_with_a_result_are_told_once():
+    warned = [
+        ended("ok", "", trial=trial, warnings=[f"prior 0.{trial} is poor"]) for trial in (1, 2)
+    ]
+    records = [*warned, ended("ok", ""), ended("failed", "no", warnings=["of a failure"])]
+    assert describe_warnings(records, AXIS).splitlines() == [
+        "warnings:",
+        "  A fit, trials 2..3, 100 unlabelled (2 cells): prior 0.1 is poor",
+    ]
+    assert describe_warnings([ended("ok", "")], AXIS) == ""
