@@ -74,7 +74,7 @@ class SolverInfo:
 
 
 _AUC, _S3VM = "dsgkit.solvers.auc", "dsgkit.solvers.s3vm"
-_ORDINAL = "dsgkit.solvers.ordinal"
+_ORDINAL, _SIMILAR = "dsgkit.solvers.ordinal", "dsgkit.solvers.similar"
 
 SOLVERS = {
     info.name: info
@@ -166,6 +166,24 @@ SOLVERS = {
             "Constant median",
             f"{_ORDINAL}.constant_median:ConstantMedian",
             "the median class for every row",
+        ),
+        SolverInfo(
+            "su_sl",
+            "SU-SL",
+            f"{_SIMILAR}.su_sl:SUSL",
+            "Bao, Niu & Sugiyama, ICML 2018, squared loss",
+        ),
+        SolverInfo(
+            "rff_su_sl",
+            "RFF-SU-SL",
+            f"{_SIMILAR}.rff_su_sl:RFFSUSL",
+            "the objective of SU-SL on fixed random features (Rahimi & Recht 2007)",
+        ),
+        SolverInfo(
+            "su_dh",
+            "SU-DH",
+            f"{_SIMILAR}.su_dh:SUDH",
+            "Bao, Niu & Sugiyama, ICML 2018, double hinge loss",
         ),
     )
 }

@@ -14,6 +14,7 @@ TASKS = {
     "semi_supervised_auc": "dsgkit.tasks.semi_supervised_auc:TASK",
     "semi_supervised_svm": "dsgkit.tasks.semi_supervised_svm:TASK",
     "ordinal": "dsgkit.tasks.ordinal:TASK",
+    "similar_unlabeled": "dsgkit.tasks.similar_unlabeled:TASK",
 }
 """Where the task of each kind is defined."""
 

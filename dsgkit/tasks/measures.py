@@ -41,6 +41,8 @@ class Measure(BaseModel):
         The phase of a cell whose seconds it is; empty for a score.
     optional : bool
         Whether it is left out, without a word, where no fit has a value.
+    traced : bool
+        Whether traces, the numbers along training, have it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,6 +59,7 @@ class Measure(BaseModel):
     file: str
     clock: str = ""
     optional: bool = False
+    traced: bool = False
 
     def best(self, values: Iterable[float]) -> float:
         """Return the best of some values of a measure that has a better side."""

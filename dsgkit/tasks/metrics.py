@@ -35,6 +35,19 @@ def error_rate(y: Any, values: Any) -> float:
     return float(np.mean((np.asarray(values) >= 0) != (np.asarray(y) > 0)))
 
 
+def balanced_accuracy(y: Any, values: Any) -> float:
+    """Return the mean over the classes of the share of their rows on the right side.
+
+    Parameters
+    ----------
+    y, values : array-like of shape (n,)
+        As in `error_rate`.
+    """
+    y = np.asarray(y)
+    right = (np.asarray(values) >= 0) == (y > 0)
+    return float(np.mean([right[y == label].mean() for label in np.unique(y)]))
+
+
 def cut_aucs(codes: Any, values: Any, n_classes: int) -> list[float | None]:
     """Return the area under the ROC curve of every cut between ordered classes.
 

@@ -14,6 +14,7 @@ from dsgkit.errors import DataError
 from dsgkit.solvers.catalogue import SOLVERS
 from tests.solvers.brute_force import folds_of, problem
 from tests.solvers.fingerprints import PARAMS
+from tests.solvers.given import SEMI_SUPERVISED
 
 COLUMNS = ["a", "b", "c"]
 
@@ -26,7 +27,7 @@ KINDS = {
 }
 
 
-@pytest.fixture(params=SOLVERS)
+@pytest.fixture(params=SEMI_SUPERVISED)
 def model(request):
     params = PARAMS[request.param]
     if "prior" in params:  # one with which the risk has a minimum

@@ -1,0 +1,194 @@
+"""How the rows of a dataset become pairs of one class, unlabelled rows and test rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.data.datasets import Dataset
+from dsgkit.data.rows import Rows
+from dsgkit.data.targets import check_kind
+from dsgkit.errors import DataError
+from dsgkit.random.seeds import derive_seed, permutation
+
+Positions = NDArray[np.int64]
+
+MOST_OF_A_CLASS = 2 / 3
+"""Of the rows of a class, the share that pairs may take; the rest is for unlabelled rows."""
+
+DEVIATIONS = 3
+"""Standard deviations of the number of rows of a class that are kept in reserve."""
+
+FEWEST = 10
+"""Pairs, and unlabelled rows, below which a dataset is refused."""
+
+
+@dataclass(frozen=True)
+class PairSizes:
+    """How many rows of each kind are drawn.
+
+    Attributes
+    ----------
+    n_similar : int
+        Pairs.
+    n_unlabeled, n_test : int
+    prior : float
+        The share of the positive class among unlabelled and test rows.
+    """
+
+    n_similar: int
+    n_unlabeled: int
+    n_test: int
+    prior: float
+
+    @property
+    def positive_pairs(self) -> float:
+        """The probability that a pair of one class is positive, ``pi^2/(pi^2 + (1 - pi)^2)``."""
+        return self.prior**2 / (self.prior**2 + (1 - self.prior) ** 2)
+
+
+@dataclass(frozen=True)
+class PairSplit:
+    """One trial of the similar-unlabelled protocol; no row is used twice.
+
+    Attributes
+    ----------
+    similar : Rows of shape (2 n_similar, d)
+        The points of the pairs, scaled: those of a pair one after the other.
+    X_unlabeled : Rows
+        In a random order: the first k are a random subset.
+    y_unlabeled : ndarray of int
+        Their hidden labels, -1 and +1.
+    X_test : Rows
+    y_test : ndarray of int
+    """
+
+    similar: Rows
+    X_unlabeled: Rows
+    y_unlabeled: NDArray[np.integer]
+    X_test: Rows
+    y_test: NDArray[np.integer]
+
+
+def pair_sizes(dataset: Dataset, *, pairs: int, test: int, prior: float | None = None) -> PairSizes:
+    """Return the most pairs asked for, and then the most unlabelled rows, that a dataset has.
+
+    A third as many test rows as unlabelled ones are drawn. Of class c, all take
+    ``2 n_S pi_c^2/pi_S + (n_U + n_test) pi_c`` rows in the mean; three standard deviations of that
+    are kept in reserve. Pairs take two thirds of a class at most.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    pairs, test : int
+        The most pairs and test rows.
+    prior : float, optional
+        The share of the positive class, by default the dataset's own.
+
+    Raises
+    ------
+    DataError
+        When there are too few rows for it, or the dataset's target does not make two classes.
+    """
+    check_kind(dataset, "binary")
+    counts = [int(np.count_nonzero(dataset.y == label)) for label in (1, -1)]
+    share = counts[0] / sum(counts) if prior is None else prior
+
+    def sizes(n_similar: int, n_unlabeled: int) -> PairSizes:
+        return PairSizes(n_similar, n_unlabeled, min(n_unlabeled // 3, test), share)
+
+    def fit(drawn: PairSizes, most: float) -> bool:
+        taken = zip(counts, _taken(drawn), strict=True)
+        return all(rows <= most * count for count, rows in taken)
+
+    n_similar = _largest(pairs, lambda n: fit(sizes(n, 0), MOST_OF_A_CLASS))
+    n_unlabeled = _largest(sum(counts), lambda n: fit(sizes(n_similar, n), 1.0))
+    if min(n_similar, n_unlabeled) < FEWEST:
+        raise DataError(
+            f"dataset {dataset.name}: {counts[0]:,} positive and {counts[1]:,} negative rows, "
+            f"drawn by a prior of {share:.3g}, give {n_similar} similar pairs and {n_unlabeled} "
+            f"unlabelled rows; {FEWEST} of each are needed"
+        )
+    return sizes(n_similar, n_unlabeled)
+
+
+def _largest(most: int, holds: Callable[[int], bool]) -> int:
+    """Return the largest n in 0..most for which something holds that holds for all smaller ones."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
+
+
+def _taken(sizes: PairSizes) -> Iterator[float]:
+    """Yield the rows that are taken of the positive and of the negative class, with a reserve."""
+    q, single = sizes.positive_pairs, sizes.n_unlabeled + sizes.n_test
+    spread = 4 * sizes.n_similar * q * (1 - q) + single * sizes.prior * (1 - sizes.prior)
+    for of_pairs, of_rows in ((q, sizes.prior), (1 - q, 1 - sizes.prior)):
+        mean = 2 * sizes.n_similar * of_pairs + single * of_rows
+        yield mean + DEVIATIONS * math.sqrt(spread)
+
+
+def pair_split(
+    dataset: Dataset,
+    sizes: PairSizes,
+    seed: int,
+    scaling: tuple[NDArray[np.float32], NDArray[np.float32]],
+) -> PairSplit:
+    """Draw the rows of one trial, by class and without replacement.
+
+    The class of every pair and of every single row is drawn with its probability, and then rows of
+    that class.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    sizes : PairSizes
+        From `pair_sizes`.
+    seed : int
+        Of the trial.
+    scaling : offset, factor
+        Of every feature.
+    """
+    left = {
+        label: _shuffled(np.flatnonzero(dataset.y == label), derive_seed(seed, "class", label))
+        for label in (1, -1)
+    }
+
+    def draw(what: str, n: int, probability: float, each: int) -> Positions:
+        most = len(left[1]) // each
+        fewest = max(0, n - len(left[-1]) // each)
+        key = derive_seed(seed, what)
+        n_positive = int(np.clip(_successes(n, probability, key), fewest, most))
+        counts = {1: each * n_positive, -1: each * (n - n_positive)}
+        drawn = np.concatenate([left[label][:count] for label, count in counts.items()])
+        for label, count in counts.items():
+            left[label] = left[label][count:]
+        order = permutation(n, derive_seed(seed, what, "order"))
+        return drawn.reshape(n, each)[order].ravel()
+
+    similar = draw("similar", sizes.n_similar, sizes.positive_pairs, 2)
+    unlabeled = draw("unlabeled", sizes.n_unlabeled, sizes.prior, 1)
+    test = draw("test", sizes.n_test, sizes.prior, 1)
+    return PairSplit(
+        similar=Rows(dataset.X, similar, *scaling),
+        X_unlabeled=Rows(dataset.X, unlabeled, *scaling),
+        y_unlabeled=dataset.y[unlabeled],
+        X_test=Rows(dataset.X, test, *scaling),
+        y_test=dataset.y[test],
+    )
+
+
+def _shuffled(positions: Positions, seed: int) -> Positions:
+    return positions[permutation(len(positions), seed)]
+
+
+def _successes(n: int, probability: float, seed: int) -> int:
+    """Return how many of n independent trials succeed."""
+    words = np.random.PCG64(seed).random_raw(n)
+    return int(np.count_nonzero(words < np.uint64(probability * 2.0**64)))

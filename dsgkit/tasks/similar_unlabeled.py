@@ -1,0 +1,424 @@
+"""Learning a classifier from pairs of rows of the same class, and unlabelled rows.
+
+No label is known, so a model is searched by cross-validation of the risk that pairs and unlabelled
+rows estimate (Bao, Niu & Sugiyama, ICML 2018), and judged by its accuracy on other rows, whose
+labels are known (Shi et al., Machine Learning 2021).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field
+
+from dsgkit.data.datasets import Dataset
+from dsgkit.errors import DataError
+from dsgkit.priors import similar_prior
+from dsgkit.random.folds import stratified_folds
+from dsgkit.random.seeds import derive_seed
+from dsgkit.specs import LARGEST_INTEGER, Count, Interval, is_finite, problem
+from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Trial, Work
+from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
+from dsgkit.tasks.pairs import PairSizes, PairSplit, pair_sizes, pair_split
+from dsgkit.tasks.semi_supervised import UNLABELED, finite_values
+
+TEST_ROWS = "test rows"
+
+CLASS_PRIOR = "class_prior"
+"""In a config, the value of a parameter that is the share of positives that rows are drawn by."""
+
+HALF = 1e-6
+"""How close to 1/2 a prior may be."""
+
+COLLAPSED = 0.99
+"""The share of rows in one class from which a model tells nothing apart."""
+
+CHECKPOINTS = 14
+"""About how often a model is looked at along training."""
+
+ACCURACY = Measure(
+    name="accuracy",
+    title="Accuracy",
+    word="accuracy",
+    where=TEST_ROWS,
+    better="higher",
+    digits=2,
+    percent=True,
+    output="accuracy",
+    file="accuracy",
+    traced=True,
+)
+BALANCED = ACCURACY.model_copy(
+    update={
+        "name": "balanced_accuracy",
+        "title": "Accuracy, mean over the classes",
+        "word": "balanced accuracy",
+        "output": "balanced",
+        "file": "balanced",
+        "traced": False,
+    }
+)
+POSITIVE = Measure(
+    name="positive",
+    title="Test rows taken for positive",
+    word="share taken for positive",
+    digits=2,
+    percent=True,
+    output="balance",
+    file="balance",
+)
+ONE_CLASS = Measure(
+    name="collapsed",
+    title=f"Trials with {COLLAPSED:.0%} of the test rows in one class",
+    word="share of collapsed trials",
+    digits=0,
+    percent=True,
+    output="balance",
+    file="balance",
+)
+CORRECTED = Measure(
+    name="corrected",
+    title="Batches with a negative part of the risk",
+    word="share of corrected batches",
+    digits=1,
+    percent=True,
+    output="corrected",
+    file="corrected",
+    optional=True,
+)
+PRIOR = Measure(
+    name="prior",
+    title="Class prior that was used",
+    word="prior",
+    digits=3,
+    output="prior",
+    file="prior",
+    optional=True,
+)
+PAIRS = Measure(
+    name="pairs",
+    title="Similar pairs",
+    word="pairs",
+    digits=0,
+    output="rows",
+    file="rows",
+)
+TESTED = Measure(
+    name="tested",
+    title="Test rows",
+    word="test rows",
+    digits=0,
+    output="rows",
+    file="rows",
+)
+RISK = Measure(
+    name="risk",
+    title="Cross-validated risk",
+    word="risk",
+    better="lower",
+    digits=3,
+    output="risk",
+    file="risk",
+    optional=True,
+)
+"""What hyper-parameters are chosen by; a fit has none."""
+
+
+def _prior(value: Any) -> float | None:
+    if value is None:
+        return None
+    if not is_finite(value) or not 0 < value < 1:
+        raise problem("must be a number above 0 and below 1, or null for the dataset's own")
+    if abs(value - 0.5) <= HALF:
+        raise problem(
+            f"must differ from 1/2 by more than {HALF:g}: with two classes of the same size, pairs "
+            "and unlabelled rows have the same distribution"
+        )
+    return float(value)
+
+
+class SimilarUnlabeledSpec(ProtocolSpec):
+    """How rows are drawn and scaled.
+
+    Attributes
+    ----------
+    pairs : int
+        Pairs of rows of one class, or as many as the dataset has.
+    prior : float or None
+        The share of positives that rows are drawn by; None is the dataset's own.
+    test : int
+        The most test rows; there are a third as many as unlabelled rows can be drawn.
+    scale : tuple of float or "common"
+        The interval that every feature is mapped to; or one factor for all of them, with which the
+        root of the mean squared norm of the rows is 1.
+    folds : int
+        Folds of pairs and of unlabelled rows.
+    select : {"zero_one", "squared"}
+        The loss of the risk that hyper-parameters are chosen by.
+    """
+
+    pairs: Count = 5000
+    prior: Annotated[float | None, BeforeValidator(_prior)] = None
+    test: Count = 10_000
+    scale: Interval | Literal["common"] = (0.0, 1.0)
+    folds: Annotated[int, Field(ge=2, le=LARGEST_INTEGER)] = 5
+    select: Literal["zero_one", "squared"] = "zero_one"
+
+    only_for_search: ClassVar[tuple[str, ...]] = ("folds", "select")
+
+    @property
+    def setting(self) -> str:
+        """The pairs and the prior."""
+        drawn = "the dataset's own prior" if self.prior is None else f"a prior of {self.prior:g}"
+        return f"{self.pairs:,} similar pairs (or as many as there are) at {drawn}"
+
+    @property
+    def protocol(self) -> str:
+        """How rows are used."""
+        if self.scale == "common":
+            scaled = "features on one common scale"
+        else:
+            low, high = self.scale
+            scaled = f"features scaled to [{low:g}, {high:g}]"
+        return f"{self.kind} with {self.setting}, {scaled}"
+
+    @property
+    def selection(self) -> str:
+        """How hyper-parameters are chosen."""
+        loss = {"zero_one": "zero-one", "squared": "squared"}[self.select]
+        return (
+            f"{self.folds}-fold cross-validation of pairs and unlabelled rows by their {loss} "
+            "risk, which uses no label"
+        )
+
+
+class SimilarUnlabeledTrial:
+    """A random choice of pairs, unlabelled rows and test rows.
+
+    What takes labels, by a ``fit(X, y)`` without pairs, is the upper bound: it is given as many
+    unlabelled rows with their labels as pairs have points, and is searched by their errors.
+    """
+
+    def __init__(self, dataset: Dataset, spec: SimilarUnlabeledSpec, seed: int) -> None:
+        self._dataset = dataset
+        self._spec = spec
+        self._seed = seed
+        self._sizes = pair_sizes(dataset, pairs=spec.pairs, test=spec.test, prior=spec.prior)
+        if abs(self._sizes.prior - 0.5) <= HALF:
+            raise DataError(
+                f"dataset {dataset.name}: its classes are of the same size, and with a prior of "
+                "1/2 pairs tell nothing; say `protocol.prior`"
+            )
+        if min(self._sizes.n_similar, self._sizes.n_unlabeled) < spec.folds:
+            raise DataError(
+                f"dataset {dataset.name}: {self._sizes.n_similar} pairs and "
+                f"{self._sizes.n_unlabeled} unlabelled rows cannot be cut into {spec.folds} folds"
+            )
+        self.sizes = {UNLABELED.name: self._sizes.n_unlabeled}
+        self._along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
+
+    @property
+    def words(self) -> dict[str, float | tuple[float, ...]]:
+        """The share of positives that rows are drawn by."""
+        return {CLASS_PRIOR: self._sizes.prior}
+
+    @property
+    def drawn(self) -> PairSizes:
+        """How many rows there are of each kind, and by which prior."""
+        return self._sizes
+
+    @functools.cached_property
+    def split(self) -> PairSplit:
+        """The rows of the trial."""
+        dataset, scale = self._dataset, self._spec.scale
+        scaling = dataset.common_scaling() if scale == "common" else dataset.scaling(*scale)
+        return pair_split(dataset, self._sizes, self._seed, scaling)
+
+    def counts(self, at: At) -> dict[str, int]:
+        """Return the numbers of pairs and of unlabelled rows."""
+        return {"n_similar": self._sizes.n_similar, "n_unlabeled": at[UNLABELED.name]}
+
+    def training(self, at: At) -> dict[str, Any]:
+        """Return the pairs, and the first of the unlabelled rows."""
+        split = self.split
+        pairs = split.similar[:].reshape(-1, 2, self._dataset.n_features)
+        unlabeled = split.X_unlabeled.take(slice(at[UNLABELED.name]))
+        return {"X_similar": pairs, "X_unlabeled": unlabeled}
+
+    def labeled(self, at: At) -> dict[str, Any]:
+        """Return rows with labels: as many as pairs have points, of the unlabelled ones."""
+        n = min(2 * self._sizes.n_similar, at[UNLABELED.name])
+        return {"X": self.split.X_unlabeled[:n], "y": self.split.y_unlabeled[:n]}
+
+    def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
+        """Return the held-out risk of every point on every fold; with labels, the error."""
+        if _takes_labels(estimator):
+            return self._search_labeled(estimator, at, points)
+        training, folds = self.training(at), list(self._folds(at))
+        values = estimator.fit_points(points, folds=folds, **training)
+        similar, unlabeled = (np.asarray(array) for array in values)
+        priors = self._known_priors(estimator, points, training)
+        return [
+            [
+                _risk(similar[g, pairs], unlabeled[g, rows], priors[g], self._spec.select)
+                for pairs, rows in folds
+            ]
+            for g in range(len(points))
+        ]
+
+    def _search_labeled(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
+        labeled = self.labeled(at)
+        y = labeled["y"]
+        folds = stratified_folds(y, self._spec.folds, derive_seed(self._seed, "folds"))
+        values = np.asarray(estimator.fit_points(points, folds=folds, **labeled))
+        return [
+            [
+                error_rate(y[fold], row[fold]) if np.isfinite(row[fold]).all() else None
+                for fold in folds
+            ]
+            for row in values
+        ]
+
+    def _folds(self, at: At) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield the positions of the pairs and the rows of a fold; their order is random."""
+        sizes = self._sizes.n_similar, at[UNLABELED.name]
+        for fold in range(self._spec.folds):
+            pairs, rows = (np.arange(fold, n, self._spec.folds) for n in sizes)
+            yield pairs, rows
+
+    def _known_priors(
+        self, estimator: Any, points: Sequence[Point], training: Mapping[str, Any]
+    ) -> list[float]:
+        """Return the prior that each point's model knows, which its risk is estimated with."""
+        fixed = estimator.get_params().get("prior", self._sizes.prior)
+        priors = [point.get("prior", fixed) for point in points]
+        if "estimate" in priors:
+            S = training["X_similar"].reshape(-1, self._dataset.n_features)
+            estimate = similar_prior(S, training["X_unlabeled"])
+            priors = [estimate if prior == "estimate" else prior for prior in priors]
+        return priors
+
+    def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
+        """Return the cost of training every point on every fold; scoring is nothing beside it."""
+        n_models = n_points * self._spec.folds
+        cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
+        return Work(cost.flops, 0.0, cost.memory)
+
+    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
+        """Train an estimator, keeping what it was along the way if it can be observed."""
+        training = self.labeled(at) if _takes_labels(estimator) else self.training(at)
+        along: list[tuple[int, float, Any]] = []
+        if hasattr(estimator, "fit_observed"):
+            training["at"] = checkpoints(estimator.n_iterations)
+            training["observe"] = lambda *seen: along.append(seen)
+            with clock.phase("fit"):
+                estimator.fit_observed(**training)
+        else:
+            with clock.phase("fit"):
+                estimator.fit(**training)
+        self._along = estimator, along
+
+    def fit_work(self, estimator: Any, at: At) -> Work:
+        """Return about what it takes to train, and to judge by the test rows."""
+        cost = estimator.cost(self._dataset.n_features, **self.counts(at))
+        looks = CHECKPOINTS if hasattr(estimator, "fit_observed") else 1
+        scoring = looks * self._sizes.n_test * cost.flops_per_row
+        return Work(cost.flops, scoring, cost.memory)
+
+    def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
+        """Score a fitted function on the test rows, and what it was along training."""
+        X_test, y = self.split.X_test, self.split.y_test
+        with clock.phase("predict"):
+            values = finite_values(model, X_test, (len(y),))
+        observed, along = self._along
+        with clock.phase("evaluate"):
+            trace = [
+                {"iteration": t, "seconds": seconds, **self._scores(function.decision_function)}
+                for t, seconds, function in (along if observed is model else [])
+            ]
+        positive = float(np.mean(values >= 0))
+        return Judgement(
+            {
+                ACCURACY.name: 1 - error_rate(y, values),
+                BALANCED.name: balanced_accuracy(y, values),
+                POSITIVE.name: positive,
+                ONE_CLASS.name: float(max(positive, 1 - positive) >= COLLAPSED),
+                CORRECTED.name: getattr(model, "corrected_", None),
+                PRIOR.name: getattr(model, "prior_", None),
+                PAIRS.name: float(self._sizes.n_similar),
+                TESTED.name: float(len(y)),
+                RISK.name: None,
+            },
+            trace,
+        )
+
+    def _scores(self, function: Any) -> dict[str, float]:
+        """Return what a function is worth along training."""
+        values = np.asarray(function(self.split.X_test))
+        return {ACCURACY.name: 1 - error_rate(self.split.y_test, values)}
+
+
+def checkpoints(n_iterations: int) -> list[int]:
+    """Return iterations at which a model is looked at: about evenly on a log axis, and the last."""
+    powers = np.geomspace(1, n_iterations, min(CHECKPOINTS, n_iterations))
+    return sorted({math.ceil(round(power, 6)) for power in powers})
+
+
+def _takes_labels(estimator: Any) -> bool:
+    return "X_similar" not in inspect.signature(estimator.fit).parameters
+
+
+def _risk(similar: Any, unlabeled: Any, prior: float, loss: Any) -> float | None:
+    """Return the risk on held-out pairs and rows; None without a solution."""
+    if not (np.isfinite(similar).all() and np.isfinite(unlabeled).all()):
+        return None
+    return su_risk(similar, unlabeled, prior, loss)
+
+
+class SimilarUnlabeled:
+    """The learning setting."""
+
+    kind: ClassVar[str] = "similar_unlabeled"
+    version: ClassVar[int | str] = 1
+    Spec: ClassVar[type[ProtocolSpec]] = SimilarUnlabeledSpec
+    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED,)
+    measures: ClassVar[tuple[Measure, ...]] = (
+        ACCURACY,
+        BALANCED,
+        POSITIVE,
+        ONE_CLASS,
+        CORRECTED,
+        PRIOR,
+        PAIRS,
+        TESTED,
+        RISK,
+    )
+    chooses: ClassVar[str] = RISK.name
+    outputs: ClassVar[tuple[str, ...]] = (
+        "accuracy_table",
+        "balanced_table",
+        "balance_table",
+        "corrected_table",
+        "prior_table",
+        "rows_table",
+        "time_table",
+        "accuracy_trace_table",
+        "accuracy_trace",
+        "accuracy_boxplot",
+        "time_curve",
+    )
+    words: ClassVar[tuple[str, ...]] = (CLASS_PRIOR,)
+
+    def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
+        """Return a trial of a dataset."""
+        return SimilarUnlabeledTrial(dataset, spec, seed)
+
+
+TASK = SimilarUnlabeled()
