@@ -100,7 +100,7 @@ class DatasetInfo:
 
     name: str
     title: str
-    loader: Literal["libsvm", "delimited", "reviews", "bundled"]
+    loader: Literal["libsvm", "delimited", "reviews", "idx", "bundled"]
     files: tuple[DataFile, ...] = ()
     target: _TargetField = Binary()
     n_rows: int | None = None
