@@ -41,6 +41,9 @@ class Measure(BaseModel):
         The phase of a cell whose seconds it is; empty for a score.
     optional : bool
         Whether it is left out, without a word, where no fit has a value.
+    traced : bool
+        Whether the traces of fits have it at checkpoints along training: ``<output>_trace`` and
+        ``<output>_trace_table`` show it against training time.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,6 +60,7 @@ class Measure(BaseModel):
     file: str
     clock: str = ""
     optional: bool = False
+    traced: bool = False
 
     def best(self, values: Iterable[float]) -> float:
         """Return the best of some values of a measure that has a better side."""
@@ -133,4 +137,6 @@ def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
             names[f"{measure.output}_boxplot"] = None
         if swept and measure.unit != "bytes":
             names[f"{measure.output}_curve"] = None
+        if measure.traced:
+            names[f"{measure.output}_trace"] = names[f"{measure.output}_trace_table"] = None
     return list(names)
