@@ -331,8 +331,11 @@ def params_table(summary: Summary) -> Table:
 def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
     """Return the chosen values of each parameter that any stage searched, with their counts."""
     for key, spec in summary.results.experiment.solvers.items():
-        grids = {name: grid for stage in spec.search for name, grid in stage.choices.items()}
-        for name, values in grids.items():
+        grids: dict[str, list[Any]] = {}
+        for stage in spec.search:
+            for name, grid in stage.choices.items():
+                grids.setdefault(name, []).append(grid)
+        for name, searched in grids.items():
             for value, count in _counted(summary.results, key, name):
                 yield {
                     "dataset": summary.title,
@@ -340,8 +343,9 @@ def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
                     "parameter": name,
                     "value": value_text(value),
                     "count": count,
-                    "grid": grid_text(values),
-                    "at_edge": _at_edge(value, grid_edges(values)),
+                    "grid": "; then ".join(map(grid_text, searched)),
+                    # of the last grid, which the value was chosen from in the end
+                    "at_edge": _at_edge(value, grid_edges(searched[-1])),
                 }
 
 
