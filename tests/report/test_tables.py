@@ -461,6 +461,15 @@ def test_parameters_of_every_stage_are_counted(invent, make, tmp_path):
     ]
 
 
+def test_a_parameter_of_two_stages_has_both_grids(invent, make, tmp_path):
+    solver = invent.solver("samult", None, {"lam": [1.0, 9.0]}, {"lam": [2.0, 3.0, 4.0]})
+    experiment = invent.experiment("codrna", trials=1, solvers={"samult": solver})
+    records = [invent.record(experiment, "samult", 0, 500, params={"lam": 4.0})]
+    write_tables([make(experiment, records)], tmp_path)
+    (row,) = read_csv(tmp_path, "params_table")
+    assert (row["grid"], row["at_edge"]) == ("1..9 (2); then 2..4 (3)", "True")
+
+
 def test_tables_of_another_task_are_unknown(invent, make, tmp_path):
     experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
     results = make(experiment, [invent.record(experiment, "samult", 0, 500)])
