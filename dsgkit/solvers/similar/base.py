@@ -92,10 +92,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         DsgWarning
             If the prior is so close to 1/2 that noise decides.
         """
-        self._check_params()
-        pairs, X_unlabeled = self._inputs(X_similar, X_unlabeled)
-        self.prior_ = _known_prior(self.prior, pairs, X_unlabeled)
-        self._fit(points_of(pairs), X_unlabeled)
+        self._fit(*self._prepared(X_similar, X_unlabeled))
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -166,6 +163,13 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
                 at_similar[np.ix_(chosen, held_pairs)] = similar.reshape(shape)
                 at_unlabeled[np.ix_(chosen, held_rows)] = unlabeled
         return at_similar, at_unlabeled
+
+    def _prepared(self, X_similar: Any, X_unlabeled: Any) -> tuple[Array, Any]:
+        """Return what `_fit` takes, checked; sets ``prior_`` too."""
+        self._check_params()
+        pairs, X_unlabeled = self._inputs(X_similar, X_unlabeled)
+        self.prior_ = _known_prior(self.prior, pairs, X_unlabeled)
+        return points_of(pairs), X_unlabeled
 
     def _fit(self, S: Array, X_unlabeled: Any) -> None:
         """Compute the fitted attributes from the points of all pairs and unlabelled rows."""
