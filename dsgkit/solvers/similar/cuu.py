@@ -177,7 +177,7 @@ class CUU(PenalisedSUEstimator):
         prior: float | Literal["estimate"] = "estimate",
         loss: Literal["squared", "logistic"] = "squared",
         delta: Literal["abs", "relu", "leaky_relu", "none"] = "abs",
-        leak: float = -0.1,
+        leak: float = -0.5,
         step: Literal["measured", "paper"] = "measured",
         theta: float = 1.0,
         momentum: float = 0.0,
