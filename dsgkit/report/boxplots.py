@@ -80,7 +80,7 @@ def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
     """Return the solvers so much worse than the others that these would look alike beside them.
 
     They are fewer than half, at least three others finished, and the gap between is wider than the
-    range of all trials of the others. An example is the constant model, with an AUC of 1/2.
+    range of all trials of the others. An example is a constant model.
     """
     sign = -1.0 if measure.better == "lower" else 1.0
     finished = [one for one in entries if one.values]
