@@ -10,7 +10,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from dsgkit.errors import ResultsError
-from dsgkit.report.boxplots import boxplot
+from dsgkit.report.boxplots import boxplot, far_off
 from dsgkit.report.curves import curve
 from dsgkit.report.panels import save
 from dsgkit.report.summary import Summary, all_axes, all_outputs, different, lowered
@@ -91,7 +91,9 @@ def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[D
 def _box_caption(measure: Measure, shown: Sequence[Summary]) -> str:
     axes = lowered(all_axes(shown))
     at = f", at each solver's largest finished number of {axes}" if axes else ""
-    return f"{measure.caption}{at}; a dot is a trial."
+    arrows = any(far_off(measure, list(one.largest(measure).values())) for one in shown)
+    beyond = " An arrow with its median stands for a box far below or above." if arrows else ""
+    return f"{measure.caption}{at}; a dot is a trial.{beyond}"
 
 
 def _curve_caption(measure: Measure, shown: Sequence[Summary]) -> str:

@@ -86,8 +86,8 @@ def test_a_share_without_result_passes_on_its_status():
 
 
 def test_a_failed_first_search_is_told_once_by_all_that_follows():
-    error = SearchError({"status": "failed", "message": "no way"})
-    again = SearchError({"status": "failed", "message": str(error)})
+    error = selection.SearchError({"status": "failed", "message": "no way"})
+    again = selection.SearchError({"status": "failed", "message": str(error)})
     assert str(error) == str(again) == "while searching: no way"
 
 
