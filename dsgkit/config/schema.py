@@ -268,6 +268,7 @@ class Experiment(Spec):
             selection=protocol.selection,
             axis=self.axis,
             measures=(*self.task.measures, *STANDARD),
+            chooses=self.task.chooses,
         )
 
     @field_validator("protocol", mode="before")

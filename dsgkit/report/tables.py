@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,9 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.files import folder_name
 from dsgkit.hints import nearest_or_all
+from dsgkit.report.choices import PARAMS_TABLE, params_table
 from dsgkit.report.entries import entry_cells, statistic
 from dsgkit.report.formats import Cell, Layout, Table, plain, write_table
-from dsgkit.report.numbers import (
-    grid_edges,
-    grid_text,
-    value_text,
-)
 from dsgkit.report.summary import (
     Entry,
     Summary,
@@ -36,9 +31,7 @@ from dsgkit.report.trace_tables import trace_overview, trace_table
 from dsgkit.report.traces import is_traced
 from dsgkit.tasks.measures import TIME, Measure
 
-PARAMS_TABLE = "params_table"
 TRACE_TABLE = "_trace_table"
-PARAMS_COLUMNS = ("dataset", "solver", "parameter", "value", "count", "grid", "at_edge")
 UNITS = {
     "": "",
     "seconds": " in seconds (one fit at the chosen hyper-parameters)",
@@ -301,66 +294,3 @@ def _row(summary: Summary, entry: Entry, further: Sequence[Measure]) -> dict[str
         else:
             row[measure.name] = beside.mean
     return row
-
-
-def params_table(summary: Summary) -> Table:
-    """Return the table of chosen hyper-parameters, the most frequent value first.
-
-    Only searched parameters are shown: the others are in the stored config. A choice at the edge
-    of its grid suggests a wider one, so those are counted.
-    """
-    frame = pd.DataFrame(_choices(summary), columns=list(PARAMS_COLUMNS))
-    rows = []
-    for (solver, name), group in frame.groupby(["solver", "parameter"], sort=False):
-        chosen = ", ".join(
-            f"{value} ({count})"
-            for value, count in zip(group["value"], group["count"], strict=True)
-        )
-        at_edge = group.loc[group["at_edge"], "count"].sum()
-        total = group["count"].sum()
-        texts = (solver, name, chosen, group["grid"].iloc[0])
-        rows.append([*map(Cell, texts), Cell(f"{at_edge}/{total}", value=at_edge / total)])
-    layout = Layout(
-        f"Chosen hyper-parameters and how many trials chose each; {summary.title}.",
-        ["Solver", "Parameter", "Chosen (trials)", "Grid", "At its edge"],
-        rows,
-    )
-    return Table(PARAMS_TABLE, [layout], frame)
-
-
-def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
-    """Return the chosen values of each parameter that any stage searched, with their counts."""
-    for key, spec in summary.results.experiment.solvers.items():
-        grids: dict[str, list[Any]] = {}
-        for stage in spec.search:
-            for name, grid in stage.choices.items():
-                grids.setdefault(name, []).append(grid)
-        for name, searched in grids.items():
-            for value, count in _counted(summary.results, key, name):
-                yield {
-                    "dataset": summary.title,
-                    "solver": summary.names[key],
-                    "parameter": name,
-                    "value": value_text(value),
-                    "count": count,
-                    "grid": "; then ".join(map(grid_text, searched)),
-                    # of the last grid, which the value was chosen from in the end
-                    "at_edge": _at_edge(value, grid_edges(searched[-1])),
-                }
-
-
-def _at_edge(value: Any, edges: Sequence[Any]) -> bool:
-    """Tell whether a value, or one of several numbers, is at the edge of its grid."""
-    return any(one in edges for one in (value if isinstance(value, tuple) else [value]))
-
-
-def _counted(results: Results, solver: str, name: str) -> list[tuple[Any, int]]:
-    """Return how many trials chose each value, the most frequent first."""
-    fits = results.cells[results.cells["solver"] == solver]
-    chosen = {
-        (trial, tuple(params[name]) if isinstance(params[name], list) else params[name])
-        for trial, params in zip(fits["trial"], fits["params"], strict=True)
-        if name in params
-    }
-    counts = Counter(value for _, value in chosen)
-    return sorted(counts.items(), key=lambda item: (-item[1], value_text(item[0])))

@@ -90,6 +90,8 @@ class Description(BaseModel):
     axis : Axis or None
         What is swept.
     measures : tuple of Measure
+    chooses : str
+        Name of the measure that hyper-parameters are chosen by.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -100,6 +102,7 @@ class Description(BaseModel):
     selection: str = ""
     axis: Axis | None = None
     measures: tuple[Measure, ...]
+    chooses: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dsgkit import cli, report
 from dsgkit.errors import ResultsError
 from dsgkit.report import write_report
 from dsgkit.report.tables import text_table, write_tables
+from tests.report.conftest import RANKING
 
 PACKAGE = Path(report.__file__).parent
 
@@ -485,6 +486,27 @@ def test_parameters_of_every_stage_are_counted(invent, make, tmp_path):
         ("lam", "2", "1", "True"),
         ("gamma", "0.5", "2", "False"),
     ]
+
+
+def test_what_the_choices_scored_on_held_out_folds(invent, make, tmp_path):
+    solver = invent.solver("samult", None, {"lam": [1.0, 2.0]})
+    experiment = invent.experiment("codrna", trials=2, solvers={"samult": solver})
+    folds = {1.0: [0.7, 0.8, 0.9], 2.0: [0.6, 0.6, None]}
+    searched = {"points": [{"lam": lam} for lam in folds], "fold_scores": [*folds.values()]}
+    records = [
+        invent.record(experiment, "samult", t, 500, params={"lam": lam})
+        | {"kind": kind, **searched}
+        for t, lam in enumerate(folds)
+        for kind in ("search", "fit")
+    ]
+    task = RANKING.model_copy(update={"chooses": "auc"})
+    write_tables([make(experiment, records, task)], tmp_path)
+    last = (tmp_path / "tables" / "params_table.md").read_text().splitlines()[-1]
+    # means of 0.8 and 0.6, and of 0.1 / sqrt(3) and 0
+    assert re.findall(r"[\d.]+", last) == ["0.700", "0.029"]
+    assert "held-out" in (tmp_path / "tables" / "params_table.tex").read_text()
+    write_tables([make(experiment, records)], tmp_path)  # of a folder that does not say by what
+    assert "held-out" not in (tmp_path / "tables" / "params_table.md").read_text()
 
 
 def test_a_parameter_of_two_stages_has_both_grids(invent, make, tmp_path):

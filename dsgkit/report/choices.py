@@ -1,0 +1,129 @@
+"""The table of chosen hyper-parameters, and what they scored on held-out folds."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dsgkit.experiment.results import Results
+from dsgkit.report.formats import Cell, Layout, Table
+from dsgkit.report.numbers import grid_edges, grid_text, percents, value_text
+from dsgkit.report.summary import Summary
+from dsgkit.tasks.measures import Measure
+
+PARAMS_TABLE = "params_table"
+_COLUMNS = ("dataset", "solver", "parameter", "value", "count", "grid", "at_edge")
+
+
+def params_table(summary: Summary) -> Table:
+    """Return the table of chosen hyper-parameters, the most frequent value first.
+
+    Only searched parameters are shown: the others are in the stored config. A choice at the edge
+    of its grid suggests a wider one, so those are counted.
+    """
+    frame = pd.DataFrame(_choices(summary), columns=list(_COLUMNS))
+    rows = []
+    for (solver, name), group in frame.groupby(["solver", "parameter"], sort=False):
+        chosen = ", ".join(
+            f"{value} ({count})"
+            for value, count in zip(group["value"], group["count"], strict=True)
+        )
+        at_edge = group.loc[group["at_edge"], "count"].sum()
+        total = group["count"].sum()
+        texts = (solver, name, chosen, group["grid"].iloc[0])
+        rows.append([*map(Cell, texts), Cell(f"{at_edge}/{total}", value=at_edge / total)])
+    layout = Layout(
+        f"Chosen hyper-parameters and how many trials chose each; {summary.title}.",
+        ["Solver", "Parameter", "Chosen (trials)", "Grid", "At its edge"],
+        rows,
+    )
+    return Table(PARAMS_TABLE, [layout, *_held_out_layouts(summary)], frame)
+
+
+def _held_out_layouts(summary: Summary) -> list[Layout]:
+    """Return what the choices scored on held-out folds, where anything was chosen by scores."""
+    task = summary.results.task
+    chooses = [measure for measure in task.measures if measure.name == task.chooses]
+    layouts = [_held_out_layout(summary, measure) for measure in chooses]
+    return [layout for layout in layouts if layout.rows]
+
+
+def _held_out_layout(summary: Summary, measure: Measure) -> Layout:
+    """Return a row for every solver that was searched."""
+    results, rows = summary.results, []
+    for key in results.experiment.solvers:
+        if scores := list(_held_out(results, key)):
+            means = (percents(measure, float(mean)) for mean in np.mean(scores, axis=0))
+            texts = (f"{mean:.{measure.digits}f}" for mean in means)
+            rows.append([Cell(text) for text in (summary.names[key], *texts)])
+    return Layout(
+        f"What the chosen scored on held-out folds: {measure.caption}, and its standard error over "
+        f"the folds of a trial, means over trials; {summary.title}.",
+        ["Solver", "Held-out score", "Standard error"],
+        rows,
+    )
+
+
+def _held_out(results: Results, solver: str) -> Iterator[tuple[float, float]]:
+    """Yield, trial by trial, the mean of what the choice scored on every fold and its error."""
+    chosen = {
+        record["trial"]: record["params"]
+        for record in results.records
+        if record["solver"] == solver and record["kind"] == "fit" and record.get("params")
+    }
+    for record in results.records:
+        if record["solver"] != solver or record["kind"] != "search":
+            continue
+        params = chosen.get(record["trial"], {})
+        for point, scores in zip(record["points"], record.get("fold_scores", ()), strict=False):
+            values = [value for value in scores if value is not None]
+            if _is(point, params) and len(values) > 1:
+                yield float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
+def _is(point: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
+    """Tell whether a point of a search is what was chosen."""
+    return all(name in params and params[name] == value for name, value in point.items())
+
+
+def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
+    """Return the chosen values of each parameter that any stage searched, with their counts."""
+    for key, spec in summary.results.experiment.solvers.items():
+        grids: dict[str, list[Any]] = {}
+        for stage in spec.search:
+            for name, grid in stage.choices.items():
+                grids.setdefault(name, []).append(grid)
+        for name, searched in grids.items():
+            for value, count in _counted(summary.results, key, name):
+                yield {
+                    "dataset": summary.title,
+                    "solver": summary.names[key],
+                    "parameter": name,
+                    "value": value_text(value),
+                    "count": count,
+                    "grid": "; then ".join(map(grid_text, searched)),
+                    # of the last grid, which the value was chosen from in the end
+                    "at_edge": _at_edge(value, grid_edges(searched[-1])),
+                }
+
+
+def _at_edge(value: Any, edges: Sequence[Any]) -> bool:
+    """Tell whether a value, or one of several numbers, is at the edge of its grid."""
+    return any(one in edges for one in (value if isinstance(value, tuple) else [value]))
+
+
+def _counted(results: Results, solver: str, name: str) -> list[tuple[Any, int]]:
+    """Return how many trials chose each value, the most frequent first."""
+    fits = results.cells[results.cells["solver"] == solver]
+    chosen = {
+        (trial, tuple(params[name]) if isinstance(params[name], list) else params[name])
+        for trial, params in zip(fits["trial"], fits["params"], strict=True)
+        if name in params
+    }
+    counts = Counter(value for _, value in chosen)
+    return sorted(counts.items(), key=lambda item: (-item[1], value_text(item[0])))
