@@ -360,8 +360,8 @@ class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
 
 def _points(pairs: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return the positions of the points of pairs, those of a pair one after the other."""
-    points: NDArray[np.int64] = (2 * np.asarray(pairs, np.int64)[:, None] + [0, 1]).ravel()
-    return points
+    first = 2 * np.asarray(pairs, np.int64)
+    return np.column_stack([first, first + 1]).ravel()
 
 
 def _problem(
