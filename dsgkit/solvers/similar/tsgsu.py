@@ -94,7 +94,8 @@ class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
         Factor of the step, > 0.
     tail : {"average", "last", "decay"}
         The mean of the functions after the last half of the iterations, the last function (the
-        paper's), or the last one with steps that fall to 0 on a line.
+        paper's), or the last one with steps that fall to 0 on a line. The mean depends least on lam
+        and sigma; where T is too small for the bias, the last function is nearer to the minimum.
     batch_size : int
         Rows b of each of the two batches.
     n_features : int

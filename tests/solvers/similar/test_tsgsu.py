@@ -1,0 +1,325 @@
+"""TSGSU against the authors' loop, against single fits, and against the closed form."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from dsgkit import load_model
+from dsgkit.engine import Problem, sizes
+from dsgkit.errors import DataError, DivergedError, MemoryLimitError
+from dsgkit.kernels import kernel_named
+from dsgkit.random.draws import draw_in_passes
+from dsgkit.solvers.similar import tsgsu
+from dsgkit.solvers.similar.curvature import largest_eigenvalue
+from dsgkit.solvers.similar.su_sl import SUSL
+from dsgkit.solvers.similar.tsgsu import TSGSU
+from tests.features.test_sketch import textbook
+from tests.solvers.similar.problems import su_problem
+
+SMALL = {"prior": 0.85, "lam": 0.05, "batch_size": 20, "n_features": 16, "n_iterations": 15}
+KERNELS = ["gaussian", "laplacian", "matern(0.5)", "matern(1.5)", "matern(2.5)", "dot_product(3)"]
+DELTAS = {"abs": -1.0, "relu": 0.0, "leaky_relu": -0.25, "none": 1.0}
+"""Slopes below 0, with leak -1/4."""
+
+
+def small(**params):
+    return TSGSU(**{**SMALL, **params})
+
+
+@pytest.fixture
+def data():
+    return su_problem(n_similar=140, n_unlabeled=120)[:2]
+
+
+def phi(blocks, X, t):
+    """Features of a block, in float64."""
+    if blocks.entries()["kernel"].startswith("dot"):
+        return textbook(blocks, X, t)
+    Z = X.astype(float) @ blocks.frequencies(t, 1, X.shape[1])[0].astype(float)
+    return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(Z.shape[1])
+
+
+def authors_loop(model, pairs, U, X):
+    """Values at X of the functions after every iteration, and the batches with r1 or r2 < 0.
+
+    Algorithm 1, one row and one block at a time.
+    """
+    m, S = model, pairs.reshape(-1, pairs.shape[2])
+    blocks, pi, below = m._features(), m.prior_, DELTAS[m.delta]
+    K = kernel_named(m.kernel).gram(U, U, m.sigma)
+    eta = m.theta / (m.lam + np.linalg.eigvalsh(K)[-1] / len(U) / 2)
+    if m.step == "paper":
+        eta = m.theta / np.sqrt(m.n_iterations)
+    pi_s, scale = pi**2 + (1 - pi) ** 2, 2 * pi - 1
+    b, alphas, history, negative = m.batch_size, [], [], 0
+    of_S, of_U, of_X = (
+        [phi(blocks, table.astype(np.float32), t) for t in range(m.n_iterations)]
+        for table in (S, U, X)
+    )
+    for t in range(m.n_iterations):
+        rows = [
+            draw_in_passes(m.random_state, k, t, 1, b, len(table))[0]
+            for k, table in enumerate((S, U))
+        ]
+        f_s, f_u = (
+            sum((Phi[j][r] @ a for j, a in enumerate(alphas)), np.zeros(b))
+            for Phi, r in zip((of_S, of_U), rows, strict=True)
+        )
+        r1 = r2 = 0.0
+        for i in range(b):
+            r1 += (pi_s * (f_s[i] - 1) ** 2 - (1 - pi) * (f_u[i] - 1) ** 2) / 4 / b / scale
+            r2 += (pi * (f_u[i] + 1) ** 2 - pi_s * (f_s[i] + 1) ** 2) / 4 / b / scale
+        d1, d2 = (below if r < 0 else 1.0 for r in (r1, r2))
+        negative += r1 < 0 or r2 < 0
+        gradient, features = 0.0, (of_S[t][rows[0]], of_U[t][rows[1]])
+        for i in range(b):
+            c_s = pi_s * (d1 * (f_s[i] - 1) - d2 * (f_s[i] + 1)) / 2 / b / scale
+            c_u = (d2 * pi * (f_u[i] + 1) - d1 * (1 - pi) * (f_u[i] - 1)) / 2 / b / scale
+            gradient = gradient + c_s * features[0][i] + c_u * features[1][i]
+        now = eta * (1 - t / m.n_iterations) if m.tail == "decay" else eta
+        alphas = [(1 - now * m.lam) * a for a in alphas] + [-now * gradient]
+        history.append(sum(of_X[j] @ a for j, a in enumerate(alphas)))
+    return np.array(history), negative
+
+
+def agree(got, expected, tolerance=1e-4):
+    return np.abs(got - expected).max() <= tolerance * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("delta", DELTAS)
+def test_fits_equal_the_authors_loop(kernel, delta, data, monkeypatch):
+    """With rows kept and with rows streamed; steps so long that parts of the risk go below 0."""
+    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 4 * 20)
+    pairs, U = data
+    model = small(kernel=kernel, delta=delta, leak=-0.25, lam=1e-3, theta=1.9, tail="last")
+    expected = None
+    for resident in (True, False):
+        monkeypatch.setattr(Problem, "resident", lambda self, table, kept=resident: kept)
+        model.fit(*data)
+        if expected is None:
+            expected, negative = authors_loop(model, pairs, U, U[:30])
+        assert agree(model.decision_function(U[:30]), expected[-1])
+        assert model.corrected_ == negative / 15 > 0
+        assert model.n_iter_ == 15
+
+
+@pytest.mark.parametrize("tail", ["last", "average", "decay"])
+@pytest.mark.parametrize("step", ["measured", "paper"])
+def test_steps_and_tails_are_those_of_the_loop(step, tail, data):
+    pairs, U = data
+    model = small(step=step, tail=tail, theta=0.7).fit(*data)
+    history, _ = authors_loop(model, pairs, U, U[:30])
+    expected = history[7:].mean(axis=0) if tail == "average" else history[-1]
+    assert agree(model.decision_function(U[:30]), expected)
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_the_other_class_as_the_positive_one_turns_the_sign(delta, data):
+    models = (small(delta=delta, prior=prior).fit(*data) for prior in (0.8, 0.2))
+    values, turned = (model.decision_function(data[1]) for model in models)
+    assert agree(values, -turned, 1e-5)
+
+
+def test_without_correction_the_gradient_is_unbiased():
+    """At some function, the mean over batches and blocks is the gradient of the risk of all rows.
+
+    8 values, each within 5.7 standard errors but one time in 8e7: fails by chance below 1e-6.
+    """
+    pairs, U, _ = su_problem(n_similar=40, n_unlabeled=70)
+    model = small(delta="none", random_state=5)
+    model.prior_ = pi = 0.85
+    S = pairs.reshape(-1, 3)
+    problem = tsgsu._problem([model], S, U)
+    f = [np.sin(3 * X[:, 0]) - X[:, 1] for X in (S, U)]
+    at = np.array(list(itertools.product([-0.5, 0.5], repeat=3)), np.float32)
+    draws = [s.draw(k, len(X), 5, 0, 3000, 20)[:, 0] for k, (s, X) in enumerate(_sources(problem))]
+    found = []
+    for t in range(3000):
+        rows = [d[t] for d in draws]
+        values = [v[r][:, None].astype(np.float32) for v, r in zip(f, rows, strict=True)]
+        c = problem.objective.coefficients(values)
+        drawn = np.vstack([S[rows[0]], U[rows[1]]]).astype(np.float32)
+        features = problem.features.transform(np.vstack([drawn, at]), t).astype(float)
+        found.append(features[-8:] @ (features[:-8].T @ np.vstack(c)[:, 0]))
+    slope_s = -(pi**2 + (1 - pi) ** 2) / (2 * pi - 1) * np.ones(80) / 80
+    slope_u = (f[1] / 2 + 0.5 / (2 * pi - 1)) / 70
+    K = kernel_named("gaussian").gram(at, np.vstack([S, U]), 1.0)
+    expected = K @ np.append(slope_s, slope_u)
+    error = np.std(found, axis=0) / np.sqrt(len(found))
+    assert (np.abs(np.mean(found, axis=0) - expected) < 5.7 * error).all()
+    assert (error < 0.05 * np.abs(expected).max()).all()
+
+
+def _sources(problem):
+    return [(source, problem.tables[source.table]) for source in problem.sources]
+
+
+def test_without_correction_the_mean_function_nears_the_closed_form(data):
+    exact = SUSL(lam=0.05, sigma=1.0, prior=0.85).fit(*data).decision_function(data[1])
+    params = {"delta": "none", "batch_size": 120, "n_features": 100, "n_iterations": 1500}
+    values = small(**params).fit(*data).decision_function(data[1])
+    assert np.sqrt(np.mean((values - exact) ** 2)) < 0.03 * np.sqrt(np.mean(exact**2))
+
+
+POINTS = [
+    {"lam": lam, "theta": theta, "delta": delta, "prior": prior}
+    for lam, theta, delta, prior in [
+        (0.05, 1.0, "abs", 0.85),
+        (0.5, 0.25, "relu", 0.85),
+        (1e-4, 1.0, "none", 0.15),
+        (0.05, 0.5, "leaky_relu", 0.9),
+    ]
+]
+FOLDS = [(np.arange(0, 140, 2), np.arange(30)), (np.arange(1, 60, 2), np.arange(40, 120))]
+
+
+@pytest.mark.filterwarnings("ignore:prior 0")
+@pytest.mark.parametrize("tail", ["last", "average", "decay"])
+def test_a_grid_on_folds_equals_single_fits_on_the_rest(tail, data, monkeypatch):
+    pairs, U = data
+    model = small(tail=tail)
+    trained = []
+    values_of = tsgsu.train_values
+    monkeypatch.setattr(tsgsu, "train_values", lambda p: trained.append(p.n_models) or values_of(p))
+    similar, unlabeled = model.fit_points(POINTS, folds=FOLDS, X_similar=pairs, X_unlabeled=U)
+    assert trained == [8]
+    for g, point in enumerate(POINTS):
+        for held_pairs, held_rows in FOLDS:
+            rest = np.delete(pairs, held_pairs, axis=0), np.delete(U, held_rows, axis=0)
+            one = clone(model).set_params(**point).fit(*rest)
+            expected = one.decision_function(U[held_rows])
+            assert agree(unlabeled[g, held_rows], expected)
+            at_pairs = one.decision_function(pairs[held_pairs].reshape(-1, 3)).reshape(-1, 2)
+            assert agree(similar[g, held_pairs], at_pairs)
+    assert np.isnan(similar[:, 61::2]).all() and np.isnan(unlabeled[:, 30:40]).all()
+
+
+@pytest.mark.filterwarnings("ignore:prior 0")
+def test_models_of_many_settings_equal_single_fits(data):
+    models = small().fit_points(POINTS, X_similar=data[0], X_unlabeled=data[1])
+    for column, point in zip(models.decision_function(data[1]).T, POINTS, strict=True):
+        assert agree(column, small(**point).fit(*data).decision_function(data[1]))
+    with pytest.raises(DataError, match=r"points of one pass must agree in .*sigma"):
+        small().fit_points([{"sigma": 1.0}, {"sigma": 2.0}], X_similar=data[0], X_unlabeled=data[1])
+
+
+@pytest.mark.parametrize("tail", ["last", "average"])
+def test_observing_does_not_change_the_fit(tail, data):
+    pairs, U = data
+    alone = small(tail=tail).fit(*data)
+    seen = []
+
+    def observe(t, seconds, function):
+        time.sleep(0.2)
+        seen.append((t, seconds, function))
+
+    model = small(tail=tail).fit_observed(*data, at=[1, 6, 15], observe=observe)
+    np.testing.assert_array_equal(model.model_.coefficients, alone.model_.coefficients)
+    assert model.corrected_ == alone.corrected_
+    model.fit(pairs[:50], U[:50])
+    history, _ = authors_loop(alone, pairs, U, U)
+    assert [t for t, _, _ in seen] == [1, 6, 15]
+    for t, _, function in seen:
+        expected = history[t // 2 : t].mean(axis=0) if tail == "average" else history[t - 1]
+        values = function.decision_function(U)
+        assert values.shape == (120,) and values.dtype == np.float64
+        assert agree(values, expected)
+    seconds = [s for _, s, _ in seen]
+    assert 0 < seconds[0] < seconds[1] < seconds[2] < 0.4
+    with pytest.raises(DataError, match="X has 2 features"):
+        seen[0][2].decision_function(U[:, :2])
+    with pytest.raises(ValueError, match="must ascend"):
+        small().fit_observed(*data, at=[16], observe=observe)
+
+
+def test_the_step_is_measured_on_at_most_800_rows():
+    U = np.random.default_rng(0).normal(size=(2000, 2))
+    sample = U[np.arange(800) * 2000 // 800]
+    K = kernel_named("laplacian").gram(sample, sample, 0.5)
+    expected = np.linalg.eigvalsh(K / 800)[-1]
+    assert largest_eigenvalue(U, 0.5, "laplacian") == pytest.approx(expected)
+
+
+def images(n, seed):
+    """Rows of 784 pixels in [0, 1] whose mean squared norm is about 89, as that of digits is."""
+    rng = np.random.default_rng(seed)
+    ink = rng.random((n, 784)) < 0.19
+    return np.where(ink, rng.uniform(0.35, 1, (n, 784)), 0) * np.sqrt(89 / 73)
+
+
+def test_a_factor_in_a_dot_product_is_one_in_lam_and_step():
+    """On raw images L goes from 3e9 to 3e-6: the measured step follows."""
+    pairs, U = images(80, 0).reshape(40, 2, 784), images(50, 1)
+    values = [
+        small(kernel="dot_product(5)", sigma=sigma, lam=lam, tail=tail)
+        .fit(pairs, U)
+        .decision_function(U)
+        for tail in ("last", "average")
+        for sigma, lam in ((1.0, 1e8), (0.1, 1e3), (0.001, 1e-7))
+    ]
+    for first, *others in (values[:3], values[3:]):
+        assert np.isfinite(first).all()
+        assert all(agree(other, first, 1e-3) for other in others)
+
+
+def test_a_step_beyond_the_regulariser_is_refused_and_has_no_values_in_a_grid(data):
+    pairs, U = data
+    far = {"step": "paper", "theta": 4.0, "lam": 1.0}  # 4/sqrt(15) > 1
+    with pytest.raises(DataError, match=r"theta=4 makes a step of 1/lam or more with lam=1"):
+        small(**far).fit(*data)
+    points = [{"theta": 4.0, "lam": 1.0}, {"theta": 0.5, "lam": 1.0}]
+    model = small(step="paper")
+    values = model.fit_points(points, folds=FOLDS, X_similar=pairs, X_unlabeled=U)
+    alone = model.fit_points(points[1:], folds=FOLDS, X_similar=pairs, X_unlabeled=U)
+    for found, expected in zip(values, alone, strict=True):
+        assert np.isnan(found[0]).all()
+        np.testing.assert_allclose(found[1], expected[0], rtol=1e-4, atol=1e-6)
+    both = model.fit_points(points, X_similar=pairs, X_unlabeled=U).decision_function(U)
+    assert np.isnan(both[:, 0]).all() and np.isfinite(both[:, 1]).all()
+
+
+def test_divergence_is_an_error_and_has_no_values_in_a_grid(data):
+    pairs, U = data
+    far = {"step": "paper", "theta": 3e4, "lam": 1e-6, "delta": "none"}
+    with pytest.raises(DivergedError, match="lower theta, or set step='measured'"):
+        small(**far, n_iterations=60).fit(*data)
+    points = [{"theta": 3e4, "lam": 1e-6}, {"lam": 0.5}]
+    model = small(step="paper", delta="none", n_iterations=60)
+    similar, unlabeled = model.fit_points(points, folds=FOLDS, X_similar=pairs, X_unlabeled=U)
+    assert np.isnan(similar[0]).all() and np.isnan(unlabeled[0]).all()
+    assert np.isfinite(similar[1][FOLDS[0][0]]).all()
+
+
+def test_the_function_is_kept_in_a_file(data, tmp_path):
+    model = small().fit(*data)
+    model.save(tmp_path / "model.npz")
+    stored = load_model(tmp_path / "model.npz").decision_function(data[1])[:, 0]
+    np.testing.assert_array_equal(stored, model.decision_function(data[1]))
+
+
+def test_more_than_the_memory_is_refused_before_training(data, monkeypatch):
+    monkeypatch.setattr(tsgsu, "train_values", None)
+    needed = small().cost(3, n_similar=140, n_unlabeled=120).memory
+    with pytest.raises(MemoryLimitError):
+        small(max_memory=needed / 2**30 / 2).fit(*data)
+    with pytest.raises(MemoryLimitError):
+        small(max_memory=needed / 2**30).fit_points(
+            [{}] * 9, folds=FOLDS, X_similar=data[0], X_unlabeled=data[1]
+        )
+
+
+def test_unlabelled_values_that_are_no_numbers_are_named(data):
+    pairs, U = data[0], np.repeat(data[1], 10, axis=0)
+    U[1, 1] = np.nan  # not among the 800 rows
+    for fit in (
+        lambda: small(n_iterations=60).fit(pairs, U),
+        lambda: small().fit_points([{}], folds=FOLDS, X_similar=pairs, X_unlabeled=U),
+    ):
+        with pytest.raises(DataError, match="NaN or infinite"):
+            fit()
