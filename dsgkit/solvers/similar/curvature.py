@@ -10,13 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
+from scipy.sparse.linalg import eigsh
 
 from dsgkit.kernels import kernel_named
 from dsgkit.solvers.inputs import spaced
 
 SAMPLE_ROWS = 800
 """Unlabelled rows that stand for all."""
+
+FEW_ROWS = 32
+"""Of which all eigenvalues are computed at once."""
 
 
 def largest_eigenvalue(X_unlabeled: Any, sigma: float, kernel: str) -> float:
@@ -32,5 +37,12 @@ def largest_eigenvalue(X_unlabeled: Any, sigma: float, kernel: str) -> float:
     """
     sample = np.asarray(spaced(X_unlabeled, SAMPLE_ROWS))
     K = kernel_named(kernel).gram(sample, sample, sigma)
-    last = len(K) - 1
-    return float(linalg.eigvalsh(K, subset_by_index=(last, last))[0] / len(K))
+    return largest_of(K) / len(K)
+
+
+def largest_of(K: NDArray[np.float64]) -> float:
+    """Return the largest eigenvalue of a symmetric matrix by Lanczos' method."""
+    if len(K) <= FEW_ROWS:
+        return float(linalg.eigvalsh(K)[-1])
+    start = np.ones(len(K))  # a given start, so that the bits are the same every time
+    return float(eigsh(K, k=1, which="LA", v0=start, tol=1e-7, return_eigenvectors=False)[0])
