@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
-from tests.solvers.given import WITH_LABELS
+from tests.solvers.given import SEMI_SUPERVISED
 
 QUICK = {"n_features": 16, "n_iterations": 20, "batch_size": 8, "n_passes": 1, "prior": 0.5}
 
@@ -42,7 +42,7 @@ def expected(estimator):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [quick(SOLVERS[name].load()) for name in WITH_LABELS],
+    [quick(SOLVERS[name].load()) for name in SEMI_SUPERVISED],
     expected_failed_checks=expected,
 )
 def test_scikit_learn_accepts(estimator, check):
