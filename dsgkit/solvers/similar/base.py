@@ -300,7 +300,9 @@ def _known_prior(prior: float | str, pairs: Array, X_unlabeled: Any) -> float:
     if prior == "estimate":
         known = similar_prior(points_of(pairs), X_unlabeled)
         if abs(known - 0.5) <= NEAREST:
-            raise FitError("the estimated prior is 1/2, with which the risk cannot be estimated")
+            raise FitError(
+                "the estimated prior is 1/2, with which the risk cannot be estimated: set prior"
+            )
     else:
         known = float(prior)
     noise = label_noise(known, len(pairs), len(X_unlabeled))
