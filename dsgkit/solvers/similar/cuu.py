@@ -389,7 +389,7 @@ class CUU(PenalisedSUEstimator):
         of_kernel = 0.0 if self._linear else 2.0 * n_inputs + FUNCTION_FLOPS
         per_value = passes * of_kernel + PRODUCTS * n_models
         measuring = 8 * MEASURED_ROWS * (min(BLOCK_ROWS, n_functions) + 3 * MEASURED_ROWS)
-        held = max(4 * ROWS * n_functions, 3 * 8 * min(BLOCK_ENTRIES, drawn * n_functions))
+        held = max(4 * ROWS * n_functions, 5 * 8 * min(BLOCK_ENTRIES, drawn * n_functions))
         return Cost(
             flops=self.n_iterations * drawn * n_functions * per_value,
             memory=max(measuring, held)
