@@ -31,7 +31,7 @@ Correlate = Callable[[Array], NDArray[np.floating]]
 ROWS = 128
 """Rows of a panel."""
 
-WIDTH = 512
+WIDTH = 256
 """Centres that a thread takes at a time."""
 
 _TILE = 32

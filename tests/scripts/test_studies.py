@@ -117,3 +117,24 @@ def test_the_gradient_of_the_study_is_that_of_the_objective(loss):
     step = 1e-6 * direction
     expected = (risk(beta + step) - risk(beta - step)) / 2e-6
     assert direction @ K @ gradient == pytest.approx(expected, rel=1e-3)
+
+
+def test_rows_of_a_study_of_priors_are_different_and_pairs_similar():
+    _, scope = study("study_priors")
+    classes = np.arange(500.0)[:, None], -1 - np.arange(400.0)[:, None]
+    similar, positive, unlabeled = scope["drawn"](classes, 0.7, 100, 300, 0)
+    assert [len(rows) for rows in (similar, positive, unlabeled)] == [200, 100, 300]
+    rows = np.vstack([similar, positive, unlabeled])
+    assert len(np.unique(rows)) == 600 and (positive >= 0).all()
+    signs = similar.reshape(100, 2) >= 0
+    assert (signs[:, 0] == signs[:, 1]).all() and 70 < signs[:, 0].sum() < 100
+    assert 180 < (unlabeled >= 0).sum() < 240
+
+
+def test_a_study_of_priors_prints_markdown():
+    main, scope = study("study_priors")
+    scope["estimates"] = lambda *rows: [0.5, 0.7, float(rows[-1])]
+    result = CliRunner().invoke(main, ["gaussians", "--prior", "0.7", "--pairs", "9"])
+    assert result.exit_code == 0, result.output
+    row = "| gaussians | 0.7 | 9 | 0.500 (0.000) | 0.700 (0.000) | 2.000 (1.581) |"
+    assert result.output.splitlines()[-1] == row

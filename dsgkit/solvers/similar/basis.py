@@ -16,11 +16,12 @@ from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.kernels.panels import Correlate, Panels, in_single
 from dsgkit.objectives.similar_unlabeled import CORRECTIONS, LOSSES, parts
 from dsgkit.solvers.similar.explicit_features import with_one
+from dsgkit.solvers.similar.quadratic import moments
 
 Array = NDArray[np.float64]
 
 BLOCK_ENTRIES = 2**21
-"""Values of basis functions that `Dense` holds at a time, and the measuring of curvatures."""
+"""Values of basis functions that `Dense` holds at a time."""
 
 
 class Basis(Protocol):
@@ -78,22 +79,23 @@ def kernel_curvature(rows: Array, kernel: str, centers: Array, sigma: float) -> 
     centers : ndarray of shape (n_centers, n_inputs)
     sigma : float
     """
-    gram = np.zeros((len(rows), len(rows)))
-    for block in row_blocks(len(centers), max(1, BLOCK_ENTRIES // len(rows))):
-        Phi = kernel_named(kernel).gram(rows, centers[block], sigma)
-        gram += Phi @ Phi.T
-    return _largest(gram) / len(rows)
+
+    def values(block: Array) -> Array:
+        return kernel_named(kernel).gram(block, rows, sigma)
+
+    return _largest(moments(values, centers).gram) / len(rows)
 
 
 def linear_curvature(rows: Array) -> float:
     """Return the largest eigenvalue of ``Phi'Phi/n`` of the inputs and a one at some rows."""
-    Phi = with_one(rows)
-    return _largest(Phi.T @ Phi) / len(rows)
+    return _largest(moments(with_one, rows).gram) / len(rows)
 
 
 def _largest(gram: Array) -> float:
+    """Return the largest eigenvalue of a symmetric matrix, of which the lower triangle is given."""
     last = len(gram) - 1
-    return float(linalg.eigh(gram, eigvals_only=True, subset_by_index=(last, last))[0])
+    spectrum = linalg.eigh(gram, lower=True, eigvals_only=True, subset_by_index=(last, last))
+    return float(spectrum[0])
 
 
 def slopes_below(delta: Sequence[str], leak: Sequence[float]) -> Array:

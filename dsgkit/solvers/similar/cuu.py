@@ -36,7 +36,7 @@ from dsgkit.solvers.similar.basis import (
     slopes_below,
 )
 from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator, with_one
-from dsgkit.solvers.similar.quadratic import evaluate
+from dsgkit.solvers.similar.quadratic import BLOCK_ROWS, evaluate
 
 Array = NDArray[np.float64]
 Observer = Callable[[int, float, Any], None]
@@ -388,10 +388,12 @@ class CUU(PenalisedSUEstimator):
         passes = min(n_models, USUAL_FOLDS)
         of_kernel = 0.0 if self._linear else 2.0 * n_inputs + FUNCTION_FLOPS
         per_value = passes * of_kernel + PRODUCTS * n_models
-        panel = 4 * n_functions * (ROWS if not self._linear else 0) + 3 * 8 * BLOCK_ENTRIES
+        measuring = 8 * MEASURED_ROWS * (min(BLOCK_ROWS, n_functions) + 3 * MEASURED_ROWS)
+        held = max(4 * ROWS * n_functions, 5 * 8 * min(BLOCK_ENTRIES, drawn * n_functions))
         return Cost(
             flops=self.n_iterations * drawn * n_functions * per_value,
-            memory=panel + n_functions * (BYTES_PER_INPUT * n_inputs + BYTES_PER_MODEL * n_models),
+            memory=max(measuring, held)
+            + n_functions * (BYTES_PER_INPUT * n_inputs + BYTES_PER_MODEL * n_models),
             flops_per_row=4.0 * n_functions
             if self._linear
             else expansion_flops(n_functions, n_inputs),

@@ -1,0 +1,114 @@
+"""Compare estimates of the class prior with the truth, on generated and on real data.
+
+From similar pairs and unlabelled rows: KM1 and KM2, whose estimates of pi_S become the larger prior
+(`dsgkit.priors.similar_prior`). From as many positive as there are pairs, and unlabelled rows:
+penalised L1. Rows are drawn by the prior, without replacement; a cell is the mean over the seeds,
+and the standard deviation. Prints Markdown. ``gaussians`` are two normal distributions of variance
+1 in four dimensions, whose means are 3 apart; other names are those of the catalogue.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.config import DatasetSpec
+from dsgkit.data import load_dataset
+from dsgkit.errors import DsgWarning
+from dsgkit.priors import penalised_l1_share, similar_prior
+from dsgkit.random.seeds import derive_seed, permutation
+
+Array = NDArray[np.float64]
+
+GENERATED = "gaussians"
+COLUMNS = ("dataset", "prior", "pairs", "KM1", "KM2", "penalised L1 (positive-unlabelled)")
+
+
+def classes_of(name: str, n_rows: int) -> tuple[Array, Array]:
+    """Return positive and negative rows: generated, or all of a dataset scaled to [0, 1]."""
+    if name == GENERATED:
+        rows = np.random.default_rng(0).normal(size=(2 * n_rows, 4))
+        rows[:n_rows] += 1.5  # in each of four dimensions: the means are 3 apart
+        return rows[:n_rows], rows[n_rows:]
+    dataset = load_dataset(DatasetSpec(name=name))
+    X = np.asarray(dataset.X[:], np.float64)
+    X = (X - X.min(axis=0)) / np.maximum(np.ptp(X, axis=0), 1e-12)
+    return X[dataset.y == 1], X[dataset.y == -1]
+
+
+def drawn(
+    classes: tuple[Array, Array], prior: float, n_pairs: int, n_unlabeled: int, seed: int
+) -> tuple[Array, Array, Array]:
+    """Return the points of similar pairs, positive rows and unlabelled rows, all different.
+
+    Classes of pairs and of unlabelled rows are random, as they are where data are found.
+    """
+    rng = np.random.default_rng(derive_seed(seed, "classes"))
+    of_pairs = int(rng.binomial(n_pairs, prior**2 / (prior**2 + (1 - prior) ** 2)))
+    of_rows = int(rng.binomial(n_unlabeled, prior))
+    counts = (
+        (2 * of_pairs, n_pairs, of_rows),
+        (2 * (n_pairs - of_pairs), 0, n_unlabeled - of_rows),
+    )
+    parts = []
+    for number, (rows, of_class) in enumerate(zip(classes, counts, strict=True)):
+        if sum(of_class) > len(rows):
+            raise click.ClickException(f"class {number} has {len(rows)} rows, not {sum(of_class)}")
+        order = rows[permutation(len(rows), derive_seed(seed, "rows", number))[: sum(of_class)]]
+        parts.append(np.split(order, np.cumsum(of_class)[:-1]))
+    similar, positive, unlabeled = (np.vstack(both) for both in zip(*parts, strict=True))
+    return similar, positive, unlabeled
+
+
+def estimates(similar: Array, positive: Array, unlabeled: Array, seed: int) -> list[float]:
+    """Return the estimates of the columns."""
+    methods: Sequence[Callable[[], float]] = (
+        lambda: similar_prior(similar, unlabeled, method="km1", random_state=seed),
+        lambda: similar_prior(similar, unlabeled, method="km2", random_state=seed),
+        lambda: penalised_l1_share(positive, unlabeled, random_state=seed),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DsgWarning)  # of a share below 1/2: the estimate shows it
+        return [method() for method in methods]
+
+
+def cell(values: Any) -> str:
+    """Return the mean and the standard deviation, for people."""
+    return f"{np.mean(values):.3f} ({np.std(values, ddof=1):.3f})"
+
+
+@click.command(help=__doc__)
+@click.argument("datasets", nargs=-1, default=(GENERATED, "skin", "codrna"))
+@click.option("--prior", "priors", multiple=True, type=float, default=(0.6, 0.7, 0.9))
+@click.option("--pairs", multiple=True, type=int, default=(50, 500))
+@click.option("--unlabeled", default=2000, show_default=True)
+@click.option("--seeds", default=5, show_default=True)
+def main(
+    datasets: tuple[str, ...],
+    priors: tuple[float, ...],
+    pairs: tuple[int, ...],
+    unlabeled: int,
+    seeds: int,
+) -> None:
+    """Print the table, row by row."""
+    click.echo(f"| {' | '.join(COLUMNS)} |")
+    click.echo("|" + "---|" * len(COLUMNS))
+    for name in datasets:
+        classes = classes_of(name, 2 * max(pairs) + max(pairs) + unlabeled)
+        for prior, n_pairs in itertools.product(priors, pairs):
+            found = [
+                estimates(*drawn(classes, prior, n_pairs, unlabeled, seed), seed)
+                for seed in range(seeds)
+            ]
+            cells = map(cell, np.transpose(found))
+            click.echo(f"| {name} | {prior:g} | {n_pairs} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()
