@@ -1,18 +1,17 @@
 """Compare estimates of the class prior with the truth, on generated and on real data.
 
-From similar pairs and unlabelled rows: KM1 and KM2, whose estimates of pi_S become the larger prior
-(`dsgkit.priors.similar_prior`). From as many positive as there are pairs, and unlabelled rows:
-penalised L1. Rows are drawn by the prior, without replacement; a cell is the mean over the seeds,
-and the standard deviation. Prints Markdown. ``gaussians`` are two normal distributions of variance
-1 in four dimensions, whose means are 3 apart; other names are those of the catalogue.
+From similar pairs and unlabelled rows: the larger prior by `dsgkit.priors.similar_prior`, with KM1,
+KM2 or penalised L1 for the two shares. From as many positive as there are pairs, and unlabelled
+rows: penalised L1. Rows are drawn by the prior, without replacement; a cell is the mean over the
+seeds, and the standard deviation. Prints Markdown. ``gaussians`` are two normal distributions of
+variance 1 in four dimensions, whose means are 3 apart; other names are those of the catalogue.
 """
 
 from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import click
 import numpy as np
@@ -27,7 +26,8 @@ from dsgkit.random.seeds import derive_seed, permutation
 Array = NDArray[np.float64]
 
 GENERATED = "gaussians"
-COLUMNS = ("dataset", "prior", "pairs", "KM1", "KM2", "penalised L1 (positive-unlabelled)")
+METHODS: tuple[Literal["km1", "km2", "penalised_l1"], ...] = ("km1", "km2", "penalised_l1")
+COLUMNS = ("dataset", "prior", "pairs", *METHODS, "penalised_l1, positive-unlabelled")
 
 
 def classes_of(name: str, n_rows: int) -> tuple[Array, Array]:
@@ -68,14 +68,13 @@ def drawn(
 
 def estimates(similar: Array, positive: Array, unlabeled: Array, seed: int) -> list[float]:
     """Return the estimates of the columns."""
-    methods: Sequence[Callable[[], float]] = (
-        lambda: similar_prior(similar, unlabeled, method="km1", random_state=seed),
-        lambda: similar_prior(similar, unlabeled, method="km2", random_state=seed),
-        lambda: penalised_l1_share(positive, unlabeled, random_state=seed),
-    )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DsgWarning)  # of a share below 1/2: the estimate shows it
-        return [method() for method in methods]
+        warnings.simplefilter("ignore", DsgWarning)  # of a prior of 1/2: the estimate shows it
+        found = [
+            similar_prior(similar, unlabeled, method=method, random_state=seed)
+            for method in METHODS
+        ]
+    return [*found, penalised_l1_share(positive, unlabeled, random_state=seed)]
 
 
 def cell(values: Any) -> str:

@@ -99,9 +99,35 @@ def test_rows_without_a_share_are_refused():
         similar_prior(component, rows, method="x")
 
 
-def test_a_share_below_one_half_is_clipped_with_a_word(monkeypatch):
-    monkeypatch.setattr(similar, "_SHARES", {"km2": lambda *rows, random_state: 0.41})
-    with pytest.warns(DsgWarning, match="0.410, below 1/2: taken for 1/2"):
+def of_separate_classes(prior, n, seed=0):
+    """Return points of n pairs, and n unlabelled rows, of classes that do not meet."""
+    rng = np.random.default_rng(seed)
+    of_pairs = rng.random(n) < prior**2 / (prior**2 + (1 - prior) ** 2)
+    positive = [of_pairs.repeat(2), rng.random(n) < prior]
+    return [rng.normal(size=(len(y), 2)) + 8.0 * y[:, None] for y in positive]
+
+
+@pytest.mark.parametrize("prior", [0.55, 0.7, 0.85, 0.99])
+def test_the_largest_shares_of_each_in_the_other_give_the_prior(prior, monkeypatch):
+    """Of two classes the largest share of a mixture in another is the least ratio of weights."""
+    q = prior**2 / (prior**2 + (1 - prior) ** 2)
+    weights = {"pairs": np.array([q, 1 - q]), "rows": np.array([prior, 1 - prior])}
+
+    def largest(component, mixture, random_state):
+        return np.min(weights[mixture] / weights[component])
+
+    monkeypatch.setattr(similar, "_SHARES", {"penalised_l1": largest})
+    assert similar_prior("pairs", "rows") == pytest.approx(prior)
+
+
+@pytest.mark.parametrize("prior", [0.6, 0.7, 0.8])
+def test_the_prior_of_classes_that_do_not_meet_is_found(prior):
+    assert similar_prior(*of_separate_classes(prior, 800)) == pytest.approx(prior, abs=0.08)
+
+
+def test_rows_that_look_alike_have_a_prior_of_one_half_and_a_word(monkeypatch):
+    monkeypatch.setattr(similar, "_SHARES", {"penalised_l1": lambda *rows, random_state: 1.02})
+    with pytest.warns(DsgWarning, match="look alike: the prior is taken for 1/2"):
         assert similar_prior(None, None) == 0.5
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any, Literal
 
@@ -17,16 +16,24 @@ def similar_prior(
     X_similar: Any,
     X_unlabeled: Any,
     *,
-    method: Literal["km1", "km2", "penalised_l1"] = "km2",
+    method: Literal["km1", "km2", "penalised_l1"] = "penalised_l1",
     random_state: int = 0,
 ) -> float:
-    """Return the larger of the two class priors from similar pairs and unlabelled rows [1]_.
+    """Return the larger of the two class priors from similar pairs and unlabelled rows.
 
-    Two random unlabelled rows are of the same class with probability
-    ``pi_S = pi^2 + (1 - pi)^2``, which is the share of the distribution of similar points in that
-    of unlabelled rows; ``pi = (1 + sqrt(2 pi_S - 1))/2``. An error of pi_S comes back times
-    ``1/(2 (2 pi - 1))``. Which class is the larger one, the rows do not say: where it is the
-    negative one, take ``1 - pi``.
+    With pi > 1/2, points of pairs are positive with probability ``q = pi^2/pi_S``, unlabelled rows
+    with pi, where ``pi_S = pi^2 + (1 - pi)^2``. If neither class hides in the other, the largest
+    share that the similar points' distribution can have in that of the unlabelled rows is
+    ``a = pi/q = pi_S/pi``, and the other way round it is ``b = (1 - q)/(1 - pi) = (1 - pi)/pi_S``:
+    so ``a b = (1 - pi)/pi``, and ``pi = 1/(1 + a b)``. Both shares are estimated.
+
+    Section 3.3 of [1]_ takes the first share for pi_S, because unlabelled rows are a mixture of
+    similar and dissimilar points; but dissimilar points hold similar ones in turn, so that the
+    largest share is ``pi_S/pi``. It has the same value for two priors, and tells none of them
+    alone.
+
+    Which class is the larger one, the rows do not say: where it is the negative one, take
+    ``1 - pi``.
 
     Parameters
     ----------
@@ -34,14 +41,14 @@ def similar_prior(
         The points of all pairs.
     X_unlabeled : rows of shape (n_unlabeled, n_inputs)
     method : {"km1", "km2", "penalised_l1"}
-        Estimator of pi_S.
+        Estimator of the shares.
     random_state : int
         Seed of the choice of rows.
 
     Returns
     -------
     float
-        In 1/2..1; 1/2 with a `DsgWarning` if the estimate of pi_S is below 1/2, which it cannot be.
+        In 1/2..1; 1/2 with a `DsgWarning` if no difference between the rows is found.
 
     Raises
     ------
@@ -50,13 +57,17 @@ def similar_prior(
 
     References
     ----------
-    .. [1] Bao, Niu & Sugiyama, "Classification from pairwise similarity and unlabeled data",
-       ICML 2018.
+    .. [1] Shi, Gu, Li, Deng & Huang, "Triply stochastic gradient method for large-scale nonlinear
+       similar unlabeled classification", Machine Learning 110, 2021; as Bao, Niu & Sugiyama, ICML
+       2018.
     """
     if method not in _SHARES:
         raise DataError(f"method must be one of {', '.join(_SHARES)}, got {method!r}")
-    share = _SHARES[method](X_similar, X_unlabeled, random_state=random_state)
-    if share < 0.5:
-        text = f"the estimated share of similar points is {share:.3f}, below 1/2: taken for 1/2"
+    share = _SHARES[method]
+    product = 1.0
+    for component, mixture in ((X_similar, X_unlabeled), (X_unlabeled, X_similar)):
+        product *= min(1.0, max(0.0, share(component, mixture, random_state=random_state)))
+    if product == 1:
+        text = "similar points and unlabelled rows look alike: the prior is taken for 1/2"
         warnings.warn(text, DsgWarning, stacklevel=2)
-    return (1 + math.sqrt(max(0.0, 2 * share - 1))) / 2
+    return 1 / (1 + product)
