@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit._jit import fast
+from dsgkit.solvers.clustering.kernel_values import squared_distances
 
 REMOVAL, NEAREST, RANDOM = 0, 1, 2
 """What becomes of the vector that goes: nothing, or its projection onto some neighbours."""
@@ -64,27 +65,6 @@ class Support(NamedTuple):
 
 
 @fast
-def kernel_row(support, x, gamma, out):  # type: ignore[no-untyped-def]
-    """Write the kernel values of a point with all support vectors."""
-    n = support.size[0]
-    squared_distances(support, x, out)
-    for j in range(n):
-        out[j] = math.exp(-gamma * out[j])
-
-
-@fast
-def squared_distances(support, x, out):  # type: ignore[no-untyped-def]
-    """Write the squared distances of a point from all support vectors."""
-    n = support.size[0]
-    out[:n] = 0.0
-    for k in range(len(x)):
-        centre, coordinate = x[k], support.points[k]
-        for j in range(n):
-            difference = coordinate[j] - centre
-            out[j] += difference * difference
-
-
-@fast
 def add(support, row, x, coefficient):  # type: ignore[no-untyped-def]
     """Add to the coefficient of a row; tell whether it became a support vector by that."""
     n = support.size[0]
@@ -127,7 +107,7 @@ def maintenance(support, strategy, gamma, words, places, changes, scratch):  # t
         return 1
     k = min(len(places), n) - 1
     if strategy == NEAREST:
-        squared_distances(support, support.points[:, first], scratch)
+        squared_distances(support.points, n, support.points[:, first], scratch)
         _choose_nearest(scratch, n, first, places[1 : k + 1])
     else:
         _choose_random(words, n, first, places[1 : k + 1])

@@ -154,7 +154,7 @@ class LargeMarginClustering(ClusteringEstimator):
         self.inside_ = float(np.mean(f >= 0))
         highest = max(f.max(), domain.values(equilibria.points).max())
         self.mode_seeking_only_ = bool(highest < 0)
-        of_started = self.equilibrium_labels_[equilibria.index]
+        of_started = self.equilibrium_labels_[equilibria.which]
         self._nearest = NearestRow(rows, of_started)
         self.labels_ = self._assigned(X, f, started, of_started)
 
@@ -196,12 +196,12 @@ class BSGDLMOC(LargeMarginClustering):
 
     The domain is that of the large-margin one-class support vector machine, which minimises
     ``1/2 ||w||^2 + C/n sum_i max(0, 1 - w.phi(x_i))`` for the kernel ``exp(-gamma ||x - x'||^2)``:
-    ``f(x) = w.phi(x) - 1 = sum_i alpha_i k(x_i, x) - 1``. Stochastic gradient descent trains it, and
-    past the budget the support vector with the smallest coefficient goes, of equal ones the oldest.
-    Every boundary row, ``|f| <= epsilon``, follows the fixed-point map of mean shift to an
-    equilibrium of f. Equilibria between which f >= 0 on the whole segment are joined; the connected
-    components are the clusters. Boundary rows take that of their equilibrium, other rows, and new
-    ones, that of their nearest boundary row.
+    ``f(x) = w.phi(x) - 1 = sum_i alpha_i k(x_i, x) - 1``. It is trained by stochastic gradient
+    descent; past the budget, the support vector with the smallest coefficient goes, of equal ones
+    the oldest. Every boundary row, ``|f| <= epsilon``, follows the fixed-point map of mean shift to
+    an equilibrium of f. Equilibria between which f >= 0 on the whole segment are joined; the
+    connected components are the clusters. Boundary rows take that of their equilibrium, other rows,
+    and new ones, that of their nearest boundary row.
 
     As ``sum alpha <= C`` while vectors are only removed, the domain is empty for C <= 1; and
     wherever it is, no two equilibria are joined (``mode_seeking_only_``).

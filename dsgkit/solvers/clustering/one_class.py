@@ -17,7 +17,8 @@ from dsgkit._jit import fast
 from dsgkit.progress import report
 from dsgkit.random.draws import draw_with_replacement
 from dsgkit.random.stream import DRAWS, words
-from dsgkit.solvers.clustering.budget import Support, add, apply, kernel_row, maintenance
+from dsgkit.solvers.clustering.budget import Support, add, apply, maintenance
+from dsgkit.solvers.clustering.kernel_values import kernel_values
 
 Array = NDArray[np.float64]
 
@@ -95,7 +96,7 @@ class Descent:
             k = self.n_neighbors
             drawn = words(self.seed, first * k, length * k, DRAWS + NEIGHBORS).reshape(length, k)
             points = np.ascontiguousarray(X[rows], np.float64)
-            _descend(support, rows, points, drawn, counts, squared_norm, *self._compiled())
+            _descend(support, rows, points, drawn, counts, squared_norm, self._compiled())
             report(min(1.0, counts[_STEP] / self._steps(n)))
         size, n_steps = support.size[0], int(counts[_STEP])
         return OneClass(
@@ -124,26 +125,13 @@ def expected_steps(C: float, tol: float, patience: int, max_iter: int) -> float:
 
 
 @fast
-def _descend(
-    support,
-    rows,
-    points,
-    drawn,
-    counts,
-    squared_norm,
-    C,
-    gamma,
-    budget,
-    strategy,
-    tol,
-    patience,
-    max_iter,
-):  # type: ignore[no-untyped-def]
+def _descend(support, rows, points, drawn, counts, squared_norm, settings):  # type: ignore[no-untyped-def]
     """Do the steps of some drawn rows, until it is over.
 
-    With ``s = (t-1) w_t``, ``s'= t w_(t+1)``: the squared length of a step follows from ``||s||^2``
-    (``squared_norm``), ``||s'||^2`` and ``s.s'``, and these from values of the functions.
+    With ``s = (t-1) w_t``, ``s' = t w_(t+1)``: the squared length of a step follows from
+    ``||s||^2`` (``squared_norm``), ``||s'||^2`` and ``s.s'``, and these from values of functions.
     """
+    C, gamma, budget, strategy, tol, patience, max_iter = settings
     kernel = np.empty(len(support.rows))
     scratch = np.empty(len(support.rows))
     places = np.empty(drawn.shape[1] + 1, np.int64)
@@ -155,7 +143,7 @@ def _descend(
         product = before
         value = 0.0
         if support.size[0] > 0:
-            kernel_row(support, points[i], gamma, kernel)
+            kernel_values(support.points, support.size[0], points[i], gamma, kernel)
             value = _product(support, kernel)
         if t == 1 or value < t - 1:
             squared_norm[0] += 2 * C * value + C * C
@@ -196,7 +184,7 @@ def _effect(support, gamma, places, changes, kernel):  # type: ignore[no-untyped
     """
     along = length = 0.0
     for i in range(len(places)):
-        kernel_row(support, support.points[:, places[i]], gamma, kernel)
+        kernel_values(support.points, support.size[0], support.points[:, places[i]], gamma, kernel)
         along += changes[i] * _product(support, kernel)
         for j in range(len(places)):
             length += changes[i] * changes[j] * kernel[places[j]]
