@@ -282,9 +282,9 @@ class BSGDLMOC(LargeMarginClustering):
     >>> radius = np.where(np.arange(600) < 150, 0.2, 2)
     >>> X = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     >>> X += 0.1 * rng.normal(size=X.shape)
-    >>> model = BSGDLMOC(gamma=4, C=32).fit(X)
+    >>> model = BSGDLMOC(gamma=2, C=512, budget=100).fit(X)
     >>> model.n_clusters_, len(model.support_vectors_)
-    (2, 50)
+    (2, 100)
     >>> model.predict([[0, 0], [2, 0], [0, -2]])
     array([0, 1, 1])
     """
