@@ -59,12 +59,13 @@ def stages(model: BSGDLMOC, X: Array) -> dict[str, float]:
     domain = Domain(model.support_vectors_, model.dual_coef_, float(model.gamma))
     with clock.phase("values"):
         near = np.abs(domain.values(X)) <= model.epsilon_
+        rows, others = np.flatnonzero(near), np.flatnonzero(~near)
     with clock.phase("trajectories"):
-        equilibria = find_equilibria(domain, X[near])
+        equilibria = find_equilibria(domain, X, rows)
     with clock.phase("segments"):
         labels = connected(domain, equilibria.points, model.n_segment)
     with clock.phase("nearest"):
-        NearestRow(X[near], labels[equilibria.which]).labels_of(X[~near])
+        NearestRow(X, rows, labels[equilibria.which]).labels_of(X, others)
     return clock.seconds
 
 
@@ -96,7 +97,7 @@ def measure(X: Array, **params: Any) -> dict[str, Any]:
     }
 
 
-def problems(rows: int) -> Iterator[tuple[str, Array, dict[str, float]]]:
+def problems(rows: int, columns: tuple[int, ...]) -> Iterator[tuple[str, Array, dict[str, float]]]:
     """Yield names, rows and parameters of what is clustered."""
     X = shuttle()
     if X is None:
@@ -104,7 +105,7 @@ def problems(rows: int) -> Iterator[tuple[str, Array, dict[str, float]]]:
     else:
         for gamma, C in ((0.5, 32.0), (8.0, 32.0)):
             yield "shuttle", X, {"gamma": gamma, "C": C, "budget": 100}
-    for n_inputs in (2, 9):
+    for n_inputs in columns:
         name = f"generated, {n_inputs} columns"
         # in more columns rows are farther apart
         yield name, generated(rows, n_inputs), {"gamma": 2 / n_inputs, "C": 32.0, "budget": 100}
@@ -112,11 +113,12 @@ def problems(rows: int) -> Iterator[tuple[str, Array, dict[str, float]]]:
 
 @click.command(help=__doc__)
 @click.option("--rows", default=1_000_000, show_default=True, help="Generated rows.")
+@click.option("--columns", multiple=True, default=(2, 9), show_default=True, help="Of these.")
 @click.option("--strategy", "only", type=click.Choice(STRATEGIES), multiple=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
-def main(rows: int, only: tuple[str, ...], as_json: bool) -> None:
+def main(rows: int, columns: tuple[int, ...], only: tuple[str, ...], as_json: bool) -> None:
     """Measure and print."""
-    for name, X, params in problems(rows):
+    for name, X, params in problems(rows, columns):
         for strategy in only or STRATEGIES:
             f = measure(X, strategy=strategy, **params)
             if as_json:

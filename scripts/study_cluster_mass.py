@@ -15,6 +15,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import matplotlib as mpl
@@ -60,7 +61,7 @@ def machines(
     gamma: float, C: float, budget: int, n_steps: int, seed: int
 ) -> dict[str, LargeMarginClustering]:
     """Return what is compared, to be trained for some steps."""
-    steps = {"tol": 0.0, "max_iter": n_steps, "random_state": seed}
+    steps: dict[str, Any] = {"tol": 0.0, "max_iter": n_steps, "random_state": seed}
     models: dict[str, LargeMarginClustering] = {
         strategy: BSGDLMOC(gamma, C, budget=budget, strategy=strategy, **steps)
         for strategy in ("removal", "pnn", "prn")
