@@ -117,3 +117,28 @@ def test_the_gradient_of_the_study_is_that_of_the_objective(loss):
     step = 1e-6 * direction
     expected = (risk(beta + step) - risk(beta - step)) / 2e-6
     assert direction @ K @ gradient == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("removal", "pnn", "said"),
+    [(0.0, 0.85, ""), (0.2, 0.85, "removal has not emptied"), (0.0, 0.6, "PNN is not as without")],
+)
+def test_the_mass_of_budgeted_machines_is_judged(removal, pnn, said, tmp_path):
+    main, scope = study("study_cluster_mass")
+    last = {"removal": removal, "pnn": pnn, "prn": 0.7, "no budget": 0.8}
+    scope["follow"] = lambda *_: {name: [scope["Point"](1.0, at)] for name, at in last.items()}
+    figure = tmp_path / "mass.png"
+    arguments = [] if said else ["--figure", str(figure)]
+    result = CliRunner().invoke(main, ["--most", "100", *arguments])
+    assert (result.exit_code == 1) == bool(said), result.output
+    assert said in result.output
+    assert figure.is_file() == bool(arguments)
+
+
+def test_a_short_study_of_the_mass_runs(monkeypatch):
+    monkeypatch.delenv("DSGKIT_DATA", raising=False)
+    main, _ = study("study_cluster_mass")
+    result = CliRunner().invoke(main, ["--seeds", "1", "--most", "200"])
+    lines = result.output.splitlines()
+    assert lines[0].startswith("seven generated groups: 788 rows")
+    assert [line.split()[0] for line in lines[3:5]] == ["100", "200"]
