@@ -171,3 +171,16 @@ def test_the_runner_is_measured(script):
     assert all(10 < value < 2000 for value in figures["memory_of_a_worker_mib"])
     assert not scope["grows"]([100.0, 130.0, 105.0])
     assert scope["grows"]([100.0, 100.0, 111.0])
+
+
+def test_the_clustering_of_generated_rows_is_measured(script, monkeypatch):
+    monkeypatch.delenv("DSGKIT_DATA", raising=False)
+    main = script("bench_clustering")["main"]
+    arguments = ["--rows", "3000", "--columns", "2", "--strategy", "pnn"]
+    result = CliRunner().invoke(main, [*arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.stdout)
+    assert list(figures["stages"]) == ["values", "trajectories", "segments", "nearest"]
+    assert figures["clusters_found"] == 12
+    assert "Shuttle is left out" in result.stderr
+    assert "12 clusters" in CliRunner().invoke(main, arguments).stdout

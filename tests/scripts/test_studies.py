@@ -138,3 +138,28 @@ def test_a_study_of_priors_prints_markdown():
     assert result.exit_code == 0, result.output
     row = "| gaussians | 0.7 | 9 | 0.500 (0.000) | 0.700 (0.000) | 2.000 (1.581) |"
     assert result.output.splitlines()[-1] == row
+
+
+@pytest.mark.parametrize(
+    ("removal", "pnn", "said"),
+    [(0.0, 0.85, ""), (0.2, 0.85, "removal has not emptied"), (0.0, 0.6, "PNN is not as without")],
+)
+def test_the_mass_of_budgeted_machines_is_judged(removal, pnn, said, tmp_path):
+    main, scope = study("study_cluster_mass")
+    last = {"removal": removal, "pnn": pnn, "prn": 0.7, "no budget": 0.8}
+    scope["follow"] = lambda *_: {name: [scope["Point"](1.0, at)] for name, at in last.items()}
+    figure = tmp_path / "mass.png"
+    arguments = [] if said else ["--figure", str(figure)]
+    result = CliRunner().invoke(main, ["--most", "100", *arguments])
+    assert (result.exit_code == 1) == bool(said), result.output
+    assert said in result.output
+    assert figure.is_file() == bool(arguments)
+
+
+def test_a_short_study_of_the_mass_runs(monkeypatch):
+    monkeypatch.delenv("DSGKIT_DATA", raising=False)
+    main, _ = study("study_cluster_mass")
+    result = CliRunner().invoke(main, ["--seeds", "1", "--most", "200"])
+    lines = result.output.splitlines()
+    assert lines[0].startswith("seven generated groups: 788 rows")
+    assert [line.split()[0] for line in lines[3:5]] == ["100", "200"]
