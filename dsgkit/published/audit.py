@@ -203,7 +203,7 @@ def _parted_entropy(sizes: Sequence[int], disagreeing: float) -> float:
     """
     M = np.asarray(sizes, np.float64)
     n = M.sum()
-    r = np.linspace(0, 1, 2_001)
+    r = np.linspace(0, 1, 501)
     kept = 1 - r
     own = -kept * np.log(np.where(kept > 0, kept, 1)) + r * np.log(M)[:, None]
     entropy = np.maximum.accumulate(M[:, None] / n * own, axis=1)
