@@ -1,0 +1,1 @@
+"""Support vector clustering: a domain that encloses the rows, then clusters inside of it."""

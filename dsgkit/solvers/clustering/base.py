@@ -1,0 +1,134 @@
+"""Base of the estimators that cluster rows inside of a domain that encloses them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClusterMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dsgkit.solvers.base import Estimator
+from dsgkit.solvers.inputs import as_rows, check_finite
+
+Array = NDArray[np.float64]
+
+
+class ClusteringEstimator(ClusterMixin, Estimator):
+    """Base of the support vector clusterings, which work in two phases.
+
+    `fit_domain` trains a function f; its domain, where f >= 0, encloses most rows. `fit_clusters`
+    makes clusters of them. A subclass implements ``_fit_domain(X)``, ``_fit_clusters(X)``,
+    ``_values(X)``, ``_clusters_of(X)`` and ``cost(n_inputs, *, n_models, n_rows)``.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int64, shape (n,)
+        The cluster of each row, from 0 on; -1 for rows outside, if asked for.
+    n_clusters_ : int
+    support_vectors_ : ndarray of shape (s, n_inputs)
+    dual_coef_ : ndarray of shape (s,)
+    n_features_in_ : int
+        Columns of the training rows.
+    """
+
+    tasks = ("clustering",)
+    _solution: ClassVar[str] = "dual_coef_"
+    """The attribute that only a trained domain has."""
+
+    labels_: NDArray[np.int64]
+    n_clusters_: int
+    support_vectors_: Array
+    dual_coef_: Array
+    n_features_in_: int
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]  # of its arrays by name
+        """Train the domain, and cluster the rows.
+
+        Parameters
+        ----------
+        X : rows of shape (n, n_inputs)
+            Array, data frame, list, sparse matrix, memory map or any object with ``shape``, a
+            length and indexing by rows.
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If a parameter is out of range, or the rows cannot be used.
+        MemoryLimitError
+            If the fit needs more memory than ``max_memory`` or than there is, before anything is
+            allocated.
+        FitError
+            If there is no solution.
+        """
+        return self.fit_domain(X).fit_clusters(X)
+
+    def fit_domain(self, X: Any) -> Self:
+        """Train the domain of some rows: the first phase of `fit`."""
+        self._check_params()
+        rows = as_rows(self, X, reset=True)
+        check_finite(rows)
+        self._check_memory(self.cost(rows.shape[1], n_rows=len(rows)))
+        self._fit_domain(rows)
+        return self
+
+    def fit_clusters(self, X: Any) -> Self:
+        """Cluster rows by the domain that was trained: the second phase of `fit`."""
+        check_is_fitted(self, self._solution)
+        rows = as_rows(self, X, reset=False)
+        check_finite(rows)
+        self._fit_clusters(rows)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return f at the rows of ``X``, shape (n,): at least 0 inside of the domain.
+
+        Raises
+        ------
+        DataError
+            If the rows cannot be used.
+        """
+        check_is_fitted(self, self._solution)
+        return self._values(as_rows(self, X, reset=False))
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the clusters of new rows, shape (n,).
+
+        Raises
+        ------
+        DataError
+            If the rows cannot be used.
+        """
+        check_is_fitted(self, "labels_")
+        rows = as_rows(self, X, reset=False)
+        check_finite(rows)
+        return self._clusters_of(rows)
+
+    def _fit_domain(self, X: Any) -> None:
+        """Compute the attributes of the domain from rows that have been checked."""
+        raise NotImplementedError
+
+    def _fit_clusters(self, X: Any) -> None:
+        """Compute ``labels_``, ``n_clusters_`` and what `_clusters_of` needs."""
+        raise NotImplementedError
+
+    def _values(self, X: Any) -> Array:
+        """Return f at rows that have been checked."""
+        raise NotImplementedError
+
+    def _clusters_of(self, X: Any) -> NDArray[np.int64]:
+        """Return the clusters of rows that have been checked."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

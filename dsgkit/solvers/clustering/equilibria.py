@@ -1,0 +1,250 @@
+"""Equilibria of a sum of kernels: where the fixed-point map of mean shift leads.
+
+The map is ``P(x) = sum_i alpha_i k(x_i, x) x_i / sum_i alpha_i k(x_i, x)``; its fixed points are
+those at which the gradient of the sum vanishes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from dsgkit._jit import fast, fast_parallel, prange
+from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.progress import report
+from dsgkit.solvers.clustering.domain import Domain
+
+Array = NDArray[np.float64]
+
+TOLERANCE = 1e-4
+"""Length of a step that ends a trajectory, in kernel widths."""
+
+REFINED = 1e-8
+"""The same for the equilibria themselves, which are few, once the trajectories have ended."""
+
+MOST_STEPS = 2000
+"""Steps of a trajectory that does not converge."""
+
+CELL = 0.01
+"""Side of the cells within which ends of trajectories are the same, in kernel widths."""
+
+JOINED = 0.05
+"""Distance within which they are the same across cells, in kernel widths."""
+
+BLOCK = 2**14
+"""Trajectories between two reports of progress."""
+
+_NEGLIGIBLE = 45.0
+"""Exponent, below the largest, of what does not change a sum: exp(-45) is less than 2^-64."""
+
+
+class Equilibria(NamedTuple):
+    """Where trajectories lead.
+
+    Attributes
+    ----------
+    points : ndarray of shape (e, n_inputs)
+        The distinct equilibria, in the order of the first trajectory that leads to each.
+    index : ndarray of int64, shape (n,)
+        Which of them each trajectory leads to.
+    n_unconverged : int
+        Trajectories that ended before they converged: after `MOST_STEPS` steps, or where the sum
+        of kernels is not positive, so that there is no next point.
+    """
+
+    points: Array
+    index: NDArray[np.int64]
+    n_unconverged: int
+
+
+def find_equilibria(domain: Domain, starts: Array) -> Equilibria:
+    """Return the equilibria that the trajectories from some points lead to.
+
+    Parameters
+    ----------
+    domain : Domain
+    starts : ndarray of shape (n, n_inputs)
+        Left as they are.
+    """
+    ends, n_steps = trajectories(domain, starts, TOLERANCE)
+    points, index = _distinct(domain, ends)
+    # where the map hardly moves, trajectories to one equilibrium may have ended apart
+    points, same = _distinct(domain, trajectories(domain, points, REFINED)[0])
+    return Equilibria(points, same[index], int(np.count_nonzero(n_steps < 0)))
+
+
+def _distinct(domain: Domain, ends: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Return the distinct ones of some ends, and which of these each is."""
+    index = merge(ends, CELL * domain.width, JOINED * domain.width)
+    # of the ends that are the same, the highest is the nearest to the equilibrium
+    order = np.lexsort((-domain.values(ends), index))
+    first = np.searchsorted(index[order], np.arange(index.max() + 1))
+    return ends[order[first]], index
+
+
+def trajectories(
+    domain: Domain, starts: Array, tolerance: float
+) -> tuple[Array, NDArray[np.int64]]:
+    """Follow the map from some points until it moves them less than a tolerance.
+
+    Parameters
+    ----------
+    domain : Domain
+    starts : ndarray of shape (n, n_inputs)
+    tolerance : float
+        In kernel widths.
+
+    Returns
+    -------
+    ends : ndarray of shape (n, n_inputs)
+    n_steps : ndarray of int64, shape (n,)
+        Negative where a trajectory did not converge.
+    """
+    ends = np.array(starts, np.float64, order="C")
+    n_steps = np.empty(len(ends), np.int64)
+    vectors = np.ascontiguousarray(domain.support_vectors)
+    columns = np.ascontiguousarray(vectors.T)
+    tol = tolerance * domain.width
+    for block in row_blocks(len(ends), BLOCK):
+        _follow(
+            vectors, columns, domain.coefficients, domain.gamma, tol, ends[block], n_steps[block]
+        )
+        report(block.stop / len(ends))
+    return ends, n_steps
+
+
+@fast_parallel
+def _follow(vectors, columns, coefficients, gamma, tol, points, n_steps):  # type: ignore[no-untyped-def]
+    """Move every point along its trajectory to the end."""
+    for i in prange(len(points)):
+        exponents = np.empty(len(vectors))
+        moved = np.empty(points.shape[1])
+        n_steps[i] = -MOST_STEPS
+        for step in range(MOST_STEPS):
+            if not _map(vectors, columns, coefficients, gamma, points[i], exponents, moved):
+                n_steps[i] = -step - 1
+                break
+            squared = 0.0
+            for k in range(len(moved)):
+                squared += (moved[k] - points[i, k]) ** 2
+                points[i, k] = moved[k]
+            if squared <= tol * tol:
+                n_steps[i] = step + 1
+                break
+
+
+@fast
+def _map(vectors, columns, coefficients, gamma, x, exponents, moved):  # type: ignore[no-untyped-def]
+    """Write the image of a point; tell whether there is one.
+
+    Relative to the largest kernel value: far from all vectors, all are 0.
+    """
+    n = len(vectors)
+    exponents[:] = 0.0
+    for k in range(len(x)):
+        centre, coordinate = x[k], columns[k]
+        for j in range(n):
+            difference = coordinate[j] - centre
+            exponents[j] += difference * difference
+    smallest = exponents.min()
+    total = 0.0
+    moved[:] = 0.0
+    for j in range(n):
+        exponent = gamma * (exponents[j] - smallest)
+        if exponent < _NEGLIGIBLE:
+            weight = coefficients[j] * math.exp(-exponent)
+            total += weight
+            for k in range(len(x)):
+                moved[k] += weight * vectors[j, k]
+    if not total > 0.0:
+        return False
+    for k in range(len(x)):
+        moved[k] /= total
+    return True
+
+
+def merge(points: Array, cell: float, distance: float) -> NDArray[np.int64]:
+    """Number points so that those of one cell, and cells near each other, have one number.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, n_inputs)
+    cell : float
+        Side of the cells, which are cubes of a grid.
+    distance : float
+        Cells are joined if the first points in them are at most so far apart; and so are those
+        that others join.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        Numbers from 0 on, in the order of the first point of each.
+    """
+    cells = np.rint(points / cell) + 0.0  # no negative zeros
+    _, first, of_point = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    pairs = near_pairs(points[first], distance)
+    number = components(len(first), pairs)[of_point.reshape(-1)]
+    return by_first(number)
+
+
+def by_first(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Renumber from 0 on in the order of first appearance."""
+    _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]
+
+
+def components(n: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the connected component of each of ``n`` nodes, the pairs being edges."""
+    edges = np.ones(len(pairs), np.bool_), (pairs[:, 0], pairs[:, 1])
+    return connected_components(coo_array(edges, shape=(n, n)), directed=False)[1].astype(np.int64)
+
+
+def near_pairs(points: Array, distance: float) -> NDArray[np.int64]:
+    """Return pairs of points at most so far apart that join all that these would join.
+
+    Shape (p, 2), p below n: a pair that is already joined by others is left out.
+    """
+    spread = np.ptp(points, axis=0)
+    order = np.argsort(points[:, np.argmax(spread)], kind="stable")
+    joined = _near_pairs(points[order], int(np.argmax(spread)), distance)
+    return order[joined]
+
+
+@fast
+def _near_pairs(points, along, distance):  # type: ignore[no-untyped-def]
+    """Return joining pairs of points that are sorted along a coordinate."""
+    n = len(points)
+    parent = np.arange(n)
+    pairs = np.empty((max(n - 1, 0), 2), np.int64)
+    found = 0
+    for i in range(n):
+        for j in range(i + 1, n):
+            if points[j, along] - points[i, along] > distance:
+                break
+            a, b = _root(parent, i), _root(parent, j)
+            if a == b:
+                continue
+            squared = 0.0
+            for k in range(points.shape[1]):
+                squared += (points[i, k] - points[j, k]) ** 2
+            if squared <= distance * distance:
+                parent[b] = a
+                pairs[found, 0], pairs[found, 1] = i, j
+                found += 1
+    return pairs[:found]
+
+
+@fast
+def _root(parent, i):  # type: ignore[no-untyped-def]
+    """Return the root of a tree of joined points, and shorten the way to it."""
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i

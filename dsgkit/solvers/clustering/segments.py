@@ -1,0 +1,148 @@
+"""Which points are joined by segments within a domain; their components are clusters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from dsgkit._jit import fast, fast_parallel, prange
+from dsgkit.progress import report
+from dsgkit.solvers.clustering.domain import Domain
+from dsgkit.solvers.clustering.equilibria import by_first, components
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.int64]
+
+NEAREST = 10
+"""Neighbours of every point that are tested before all others."""
+
+BLOCK_PAIRS = 2**18
+"""Pairs that are looked at together; components are found anew after each such block."""
+
+ROUNDING = 1e-7
+"""How far below the level a point may be, relative to it: the boundary is part of the domain."""
+
+
+def connected(domain: Domain, points: Array, n_segment: int) -> NDArray[np.int64]:
+    """Return the cluster of each point, from 0 on in the order of their first points.
+
+    Two points are joined if f >= 0 at ``n_segment`` points, evenly spaced, of the segment between
+    them, its ends included; clusters are the components. Only pairs that are not connected yet are
+    tested, near ones first: the components are the same.
+
+    Parameters
+    ----------
+    domain : Domain
+    points : ndarray of shape (n, n_inputs)
+    n_segment : int
+    """
+    labels = np.arange(len(points))
+    inside = np.flatnonzero(domain.values(points) >= -ROUNDING * domain.level)
+    found = _components_inside(domain, points[inside], n_segment)
+    labels[inside] = inside[found]
+    return by_first(labels)
+
+
+def _components_inside(domain: Domain, points: Array, n_segment: int) -> NDArray[np.int64]:
+    """Return the components of points of the domain, each named by one of its points."""
+    n = len(points)
+    joined = np.empty((0, 2), np.int64)
+    labels = np.arange(n)
+    if n < 2:
+        return labels
+    shares = segment_shares(n_segment)
+    for pairs in _candidates(points):
+        apart = pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]]
+        if not len(apart):
+            continue
+        new = apart[joined_pairs(domain, points, apart, shares)]
+        if len(new):
+            joined = np.concatenate([joined, new])
+            labels = components(n, joined)
+            joined = _spanning(labels)
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return first[inverse]
+
+
+def _spanning(labels: NDArray[np.int64]) -> Pairs:
+    """Return pairs that join each component: all of its points with the first."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.column_stack([first[inverse], np.arange(len(labels))])
+
+
+def _candidates(points: Array) -> Iterator[Pairs]:
+    """Yield all pairs in blocks, those of near points first, and again later."""
+    n = len(points)
+    k = min(NEAREST + 1, n)
+    neighbors = cKDTree(points).query(points, k)[1].reshape(n, k)[:, 1:]
+    for column in neighbors.T:  # the nearest of each, then the next
+        yield np.column_stack([np.arange(n), column])
+    rows = max(1, BLOCK_PAIRS // n)
+    for start in range(0, n, rows):
+        stop = min(start + rows, n)
+        first, second = np.triu_indices(stop - start, 1, n - start)
+        yield np.column_stack([first + start, second + start])
+        report(stop / n)
+
+
+def segment_shares(n_segment: int) -> Array:
+    """Return where on a segment points are, as shares of it, those in the middle first.
+
+    A segment that leaves the domain mostly does so in the middle.
+    """
+    shares = np.linspace(0, 1, n_segment)
+    return shares[np.argsort(np.abs(shares - 0.5), kind="stable")]
+
+
+def joined_pairs(domain: Domain, points: Array, pairs: Pairs, shares: Array) -> NDArray[np.bool_]:
+    """Tell which pairs of points are joined by a segment within the domain.
+
+    Parameters
+    ----------
+    domain : Domain
+    points : ndarray of shape (n, n_inputs)
+    pairs : ndarray of int64, shape (p, 2)
+    shares : ndarray of shape (m,)
+        Where on the segment, from 0 to 1, the domain is looked at.
+    """
+    columns = np.ascontiguousarray(domain.support_vectors.T)
+    least = domain.level * (1 - ROUNDING)
+    return _joined(columns, domain.coefficients, domain.gamma, least, points, pairs, shares)
+
+
+@fast_parallel
+def _joined(columns, coefficients, gamma, least, points, pairs, shares):  # type: ignore[no-untyped-def]
+    """Tell of every pair whether the sum of kernels is large enough along its segment."""
+    result = np.empty(len(pairs), np.bool_)
+    for p in prange(len(pairs)):
+        a, b = points[pairs[p, 0]], points[pairs[p, 1]]
+        exponents = np.empty(columns.shape[1])
+        x = np.empty(len(a))
+        result[p] = True
+        for share in shares:
+            for k in range(len(x)):
+                x[k] = a[k] + share * (b[k] - a[k])
+            if _sum(columns, coefficients, gamma, x, exponents) < least:
+                result[p] = False
+                break
+    return result
+
+
+@fast
+def _sum(columns, coefficients, gamma, x, exponents):  # type: ignore[no-untyped-def]
+    """Return the sum of kernels at a point."""
+    n = len(coefficients)
+    exponents[:] = 0.0
+    for k in range(len(x)):
+        centre, coordinate = x[k], columns[k]
+        for j in range(n):
+            difference = coordinate[j] - centre
+            exponents[j] += difference * difference
+    total = 0.0
+    for j in range(n):
+        total += coefficients[j] * math.exp(-gamma * exponents[j])
+    return total
