@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dsgkit import __version__
 from dsgkit.errors import DsgError
 from dsgkit.signals import Interrupted, stopped_by_signals
+
+if TYPE_CHECKING:
+    from dsgkit.experiment.results import Results
 
 RESULTS = Path("results")
 CONFIGS = Path("configs")
@@ -425,6 +428,12 @@ def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
                 metavar="NAME",
                 help=f"Make this {what} only, such as {example}; may be repeated.",
             ),
+            click.option(
+                "--at",
+                type=click.IntRange(min=1),
+                metavar="SIZE",
+                help="Show only the fits at the largest size up to this one; needs --out.",
+            ),
             _debug_option,
         ]
         for option in reversed(options):
@@ -436,13 +445,15 @@ def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
 
 @cli.command()
 @_drawing_options("table", "auc_table")
-def table(results: tuple[Path, ...], out: Path | None, only: tuple[str, ...]) -> None:
+def table(
+    results: tuple[Path, ...], out: Path | None, only: tuple[str, ...], at: int | None
+) -> None:
     """Print and write the tables of stored RESULTS; several folders are put side by side."""
-    from dsgkit.experiment.results import load_results
     from dsgkit.report import text_table, write_tables
 
+    _check_apart(at, out)
     target = _target(results, out, "folder")
-    loaded = [load_results(folder) for folder in results]
+    loaded = _loaded(results, at)
     click.echo(text_table(loaded, only))
     for path in write_tables(loaded, target, only):
         click.echo(path)
@@ -450,13 +461,15 @@ def table(results: tuple[Path, ...], out: Path | None, only: tuple[str, ...]) ->
 
 @cli.command()
 @_drawing_options("figure", "time_curve")
-def plot(results: tuple[Path, ...], out: Path | None, only: tuple[str, ...]) -> None:
+def plot(
+    results: tuple[Path, ...], out: Path | None, only: tuple[str, ...], at: int | None
+) -> None:
     """Draw the figures of stored RESULTS; several folders become panels of one figure."""
-    from dsgkit.experiment.results import load_results
     from dsgkit.report import draw_figures
 
+    _check_apart(at, out)
     target = _target(results, out, "folder")
-    for path in draw_figures([load_results(folder) for folder in results], target, only):
+    for path in draw_figures(_loaded(results, at), target, only):
         click.echo(path)
 
 
@@ -508,6 +521,20 @@ def report(results: tuple[Path, ...], out: Path | None) -> None:
     target = _target(results, out, "file")
     path = target if out else target / "report.html"
     click.echo(write_page([load_results(folder) for folder in results], path))
+
+
+def _check_apart(at: int | None, out: Path | None) -> None:
+    """Refuse to replace the report of all sizes by that of one."""
+    if at is not None and out is None:
+        raise click.UsageError("--at needs --out: the results folder's own report has all sizes")
+
+
+def _loaded(folders: tuple[Path, ...], at: int | None) -> list[Results]:
+    """Return stored results, at one size if that is asked for."""
+    from dsgkit.experiment.results import load_results
+
+    loaded = [load_results(folder) for folder in folders]
+    return loaded if at is None else [one.at(at) for one in loaded]
 
 
 def _target(results: tuple[Path, ...], out: Path | None, what: str) -> Path:

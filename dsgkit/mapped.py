@@ -53,7 +53,7 @@ def _read(
         out = np.empty((max(0, stop - start), table.shape[1]), table.dtype)
         _fill(out.reshape(-1).view(np.uint8), file, offset + start * table.strides[0])
         return out
-    rows = _positions(index, len(table))
+    rows = positions(index, len(table))
     out = np.empty((len(rows), table.shape[1]), table.dtype)
     buffers = out.view(np.uint8)
     for place in np.argsort(rows, kind="stable"):
@@ -61,7 +61,7 @@ def _read(
     return out
 
 
-def _positions(index: slice | NDArray[np.integer], n: int) -> NDArray[np.integer]:
+def positions(index: slice | NDArray[np.integer], n: int) -> NDArray[np.integer]:
     """Return the row numbers that an index stands for, as numpy understands it."""
     if isinstance(index, slice):
         return np.arange(*index.indices(n))

@@ -94,13 +94,15 @@ class DatasetInfo:
         Features that the texts of reviews become, at most.
     function : str or None
         Of `sklearn.datasets`, which returns a bundled dataset.
+    double : float or None
+        Noise with which every training row is there twice; see `dsgkit.data.doubling.doubled`.
     local : bool
         True for a user's own file, found by its path alone.
     """
 
     name: str
     title: str
-    loader: Literal["libsvm", "delimited", "reviews", "bundled"]
+    loader: Literal["libsvm", "delimited", "reviews", "idx", "bundled"]
     files: tuple[DataFile, ...] = ()
     target: _TargetField = Binary()
     n_rows: int | None = None
@@ -117,6 +119,7 @@ class DatasetInfo:
     categorical: tuple[int, ...] = ()
     components: int = COMPONENTS
     function: str | None = None
+    double: float | None = None
     local: bool = False
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data.catalogue import COMPONENTS, DATASETS, DataFile, DatasetInfo, get
+from dsgkit.data.doubling import Doubled, doubled
 from dsgkit.data.find import FoundFile, find
 from dsgkit.data.prepare import (
     is_current,
@@ -58,6 +59,8 @@ class DatasetSpec(Protocol):
         Columns of delimited text that hold categories.
     components : int or None
         Features that the texts of reviews become.
+    double : float or None
+        Noise of a second copy of the training rows, as `doubled` takes it.
     """
 
     name: Any
@@ -73,6 +76,7 @@ class DatasetSpec(Protocol):
     label_columns: Any
     categorical: Any
     components: Any
+    double: Any
 
 
 @dataclass(frozen=True)
@@ -83,9 +87,9 @@ class Dataset:
     ----------
     name, title : str
         Its name in configs, and for people.
-    X : memmap of float32, shape (n, d)
+    X : memmap of float32, or Doubled, of shape (n, d)
         All training rows, unscaled.
-    X_test : like X, or None
+    X_test : memmap of float32, or None
         The official test split, where there is one.
     labels : ndarray of float64 (a memmap) or of text, shape (n,)
         The labels of the training rows as the file has them.
@@ -99,12 +103,13 @@ class Dataset:
     made : str
         How the features were made, in words; empty when they are those of the file.
     content_hash : str
-        Of the rows and the labels as the files have them, whatever the target.
+        Of the rows and the labels as the files have them, and of the noise of doubled ones,
+        whatever the target.
     """
 
     name: str
     title: str
-    X: NDArray[np.float32]
+    X: NDArray[np.float32] | Doubled
     X_test: NDArray[np.float32] | None
     labels: NDArray[Any]
     labels_test: NDArray[Any] | None
@@ -247,7 +252,8 @@ def open_dataset(info: DatasetInfo) -> Dataset:
         prepare(info, obtain(info))
         meta = read_meta(folder)
     assert meta is not None
-    return _open(info, folder, meta)
+    dataset = _open(info, folder, meta)
+    return dataset if info.double is None else doubled(dataset, info.double)
 
 
 def _outdated(meta: dict[str, Any], info: DatasetInfo) -> bool:
@@ -320,8 +326,9 @@ def _registered(spec: DatasetSpec) -> DatasetInfo:
         if info.loader != "reviews":
             raise DataError(f"dataset {info.name} holds no reviews: `components` is for these")
         info = replace(info, components=spec.components, n_features=spec.components)
-    target = _target(spec)
-    return info if target is None else replace(info, target=target)
+    changes = {"target": _target(spec), "double": spec.double}
+    known = {key: value for key, value in changes.items() if value is not None}
+    return replace(info, **known) if known else info
 
 
 def _target(spec: DatasetSpec) -> Binary | Bins | Ordered | None:
@@ -354,5 +361,6 @@ def _local(spec: DatasetSpec) -> DatasetInfo:
         text_labels=not are_numbers(target.named),
         categorical=tuple(spec.categorical or ()),
         components=spec.components or COMPONENTS,
+        double=spec.double,
         local=True,
     )

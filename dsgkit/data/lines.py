@@ -1,4 +1,4 @@
-"""Text files of any size, read in pieces of whole lines, uncompressed and hashed on the way."""
+"""Files of any size, uncompressed and hashed on the way; text in pieces of whole lines."""
 
 from __future__ import annotations
 
@@ -81,12 +81,25 @@ class LineReader:
             yield Chunk(rest, line)
 
     def _blocks(self) -> Iterator[bytes]:
-        try:
-            with _open(self.source) as stream:
-                while block := stream.read(CHUNK_BYTES):
-                    yield block
-        except _DAMAGED as error:
-            raise DataError(f"{self.source.label}: cannot be read ({error})") from error
+        with open_content(self.source) as stream:
+            while block := stream.read(CHUNK_BYTES):
+                yield block
+
+
+@contextmanager
+def open_content(source: FoundFile) -> Iterator[IO[bytes]]:
+    """Open the uncompressed content of a file for reading.
+
+    Raises
+    ------
+    DataError
+        When it cannot be read, or is damaged: also while it is being read.
+    """
+    try:
+        with _open(source) as stream:
+            yield stream
+    except _DAMAGED as error:
+        raise DataError(f"{source.label}: cannot be read ({error})") from error
 
 
 @contextmanager

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data import reviews
+from dsgkit.data import idx, reviews
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile
 from dsgkit.data.reading import (
     Block,
+    Categories,
     count_features,
     find_categories,
     read_blocks,
@@ -62,6 +63,8 @@ def open_parts(info: DatasetInfo, sources: Sequence[FoundFile]) -> Parts:
     """
     if info.loader == "bundled":
         return _bundled(info)
+    if info.loader == "idx":
+        return _of_images(info, sources)
     return _of_reviews(info, sources) if info.loader == "reviews" else _of_tables(info, sources)
 
 
@@ -89,8 +92,41 @@ def _of_tables(info: DatasetInfo, sources: Sequence[FoundFile]) -> Parts:
         rows = (block for source in files for block in read_blocks(source, known, categories))
         return _joined(rows, np.concatenate(apart)) if apart else rows
 
-    columns = [f"column {column + 1} ({', '.join(x)})" for column, x in categories.items()]
-    return Parts(n_features, blocks, f"one-hot {', '.join(columns)}" if columns else "")
+    return Parts(n_features, blocks, _told(categories))
+
+
+def _told(categories: Categories) -> str:
+    """Return in words which columns became several, those of the same values together."""
+    places: dict[tuple[str, ...], list[int]] = {}
+    for column, values in categories.items():
+        places.setdefault(tuple(values.tolist()), []).append(column + 1)
+    if not places:
+        return ""
+    told = [f"{_listed(columns)} ({', '.join(values)})" for values, columns in places.items()]
+    return f"one-hot {', '.join(told)}"
+
+
+def _listed(columns: Sequence[int]) -> str:
+    """Return columns in words: ``column 2``, ``columns 1 to 4`` or ``columns 1, 3 and 8``."""
+    *others, last = columns
+    if not others:
+        return f"column {last}"
+    if list(columns) == list(range(columns[0], last + 1)):
+        return f"columns {columns[0]} to {last}"
+    return f"columns {', '.join(map(str, others))} and {last}"
+
+
+def _of_images(info: DatasetInfo, sources: Sequence[FoundFile]) -> Parts:
+    assert info.n_features is not None
+    n_features = info.n_features
+
+    def blocks(part: str) -> Iterator[Block]:
+        labels = [idx.read_labels(s) for s in sources if s.file.part == f"{part}_labels"]
+        files = (s for s in sources if s.file.part == part)
+        rows = ((X, None) for source in files for X in idx.read_rows(source, n_features))
+        return _joined(rows, np.concatenate(labels))
+
+    return Parts(n_features, blocks)
 
 
 def _joined(blocks: Iterator[Block], labels: NDArray[Any]) -> Iterator[Block]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dsgkit.data.doubling import Doubled
 from dsgkit.mapped import read_rows
 
 Index = slice | NDArray[np.integer]
@@ -17,7 +18,7 @@ class Rows:
 
     Parameters
     ----------
-    base : ndarray or memmap of shape (n, d)
+    base : ndarray, memmap or Doubled of shape (n, d)
         The whole matrix.
     index : array of int, optional
         Row numbers in ``base``, in the order of the view; all rows by default.
@@ -34,7 +35,7 @@ class Rows:
 
     def __init__(
         self,
-        base: NDArray[Any],
+        base: NDArray[Any] | Doubled,
         index: ArrayLike | None = None,
         offset: ArrayLike | None = None,
         factor: ArrayLike | None = None,

@@ -3,13 +3,14 @@
 from dsgkit.engine.costs import TableSize, training_cost
 from dsgkit.engine.model import DSGModel, load_model
 from dsgkit.engine.problem import Problem, Source
-from dsgkit.engine.steps import ConstantStep, DecreasingStep, StepRule
+from dsgkit.engine.steps import ConstantStep, DecreasingStep, LinearStep, StepRule
 from dsgkit.engine.training import train, train_in_passes, train_values
 
 __all__ = [
     "ConstantStep",
     "DSGModel",
     "DecreasingStep",
+    "LinearStep",
     "Problem",
     "Source",
     "StepRule",

@@ -13,6 +13,25 @@ PART = 32
 """Blocks that are allocated, and given back, together."""
 
 
+def magnitude(coefficients: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the sums of absolute coefficients of blocks of shape (..., width, G)."""
+    total: NDArray[np.float64] = np.abs(coefficients).sum(axis=-2, dtype=np.float64)
+    return total
+
+
+def first_needed(magnitudes: NDArray[np.float64]) -> int:
+    """Return how many of the oldest blocks together stay within `FORGOTTEN`, of every model.
+
+    Parameters
+    ----------
+    magnitudes : ndarray of shape (n_blocks, G)
+        Sums of absolute coefficients of the blocks.
+    """
+    total = np.cumsum(magnitudes, axis=0)
+    needed = (total > FORGOTTEN * total[-1:]).any(axis=1)
+    return int(needed.argmax()) if needed.any() else 0
+
+
 class Coefficients:
     """Coefficients of one block per iteration for G models, up to one scale per model.
 
@@ -46,7 +65,7 @@ class Coefficients:
             self._parts.append(np.empty(self._shape, np.float32))
             self._magnitudes = np.vstack([self._magnitudes, np.zeros((PART, self._shape[2]))])
         self._parts[-1][self.last % PART] = coefficients
-        self._magnitudes[self.last] = np.abs(coefficients).sum(axis=0, dtype=np.float64)
+        self._magnitudes[self.last] = magnitude(coefficients)
         self.last += 1
 
     def kept(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
@@ -70,9 +89,7 @@ class Coefficients:
         coefficients that they make up can only shrink later: decay acts on all blocks alike, and
         new blocks add to the sum.
         """
-        total = np.cumsum(self._magnitudes[: self.last], axis=0)
-        needed = (total > FORGOTTEN * total[-1:]).any(axis=1)
-        return max(self.first, int(needed.argmax())) if needed.any() else self.first
+        return max(self.first, first_needed(self._magnitudes[: self.last]))
 
     def forget(self) -> None:
         """Drop the oldest blocks, as far as `first_needed` allows."""

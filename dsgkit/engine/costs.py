@@ -39,6 +39,7 @@ def training_cost(
     n_models: int = 1,
     remembered: int | None = None,
     result: Literal["model", "models", "values"] = "model",
+    average: bool = False,
 ) -> Cost:
     """Return about what a run takes in time and memory.
 
@@ -55,6 +56,8 @@ def training_cost(
         all blocks in training: the smallest of their steps decides.
     result : {"model", "models", "values"}
         What is trained for, by `train`, `train_in_passes` or `train_values`.
+    average : bool
+        As in `Problem`.
 
     Returns
     -------
@@ -67,11 +70,13 @@ def training_cost(
     resident, streamed = _shares(tables, n_inputs, batch_size, T)
     per_row = features.row_flops(n_inputs)
     evaluations = T * resident + streamed * _met(T, n_left if n_models == 1 else T)
-    n_blocks = 0 if result == "values" and not streamed else T
+    values = result == "values"
+    n_blocks = sizes.blocks_held(T, kept=not values, streamed=streamed > 0, average=average)
     rows = 8 * n_inputs * (resident + sizes.ROWS_AT_ONCE)
-    per_model = sizes.model_bytes(n_blocks, features.width, resident)
+    n_averaged = resident if average and values else 0
+    per_model = sizes.model_bytes(n_blocks, features.width, resident, n_averaged)
     in_pass = n_models if result == "model" else min(n_models, sizes.models_at_once(per_model))
-    finished = 4 * features.width * n_blocks * n_models if result == "models" else 0
+    finished = 4 * features.width * T * n_models if result == "models" else 0
     return Cost(
         flops=evaluations * (per_row + 2.0 * features.width * n_models),
         memory=rows + per_model * in_pass + finished,

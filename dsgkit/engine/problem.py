@@ -72,6 +72,9 @@ class Problem:
     n_iterations, batch_size : int
     group : ndarray of int, shape (G,)
         The group of each model, in ascending order.
+    average : bool
+        Whether a model is the mean of the functions after the last half of the iterations, see
+        `dsgkit.engine.averages`, rather than the last function.
     """
 
     tables: Sequence[Any]
@@ -82,6 +85,7 @@ class Problem:
     n_iterations: int
     batch_size: int
     group: NDArray[np.int64]
+    average: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what compiled code would not survive."""
@@ -133,8 +137,11 @@ class Problem:
         """
         kept = [self.resident(k) for k in range(len(self.tables))]
         n_resident = sum(t.shape[0] for t, r in zip(self.tables, kept, strict=True) if r)
-        n_iterations = self.n_iterations if keep_blocks or not all(kept) else 0
-        return sizes.model_bytes(n_iterations, self.features.width, n_resident)
+        n_blocks = sizes.blocks_held(
+            self.n_iterations, kept=keep_blocks, streamed=not all(kept), average=self.average
+        )
+        n_averaged = n_resident if self.average and not keep_blocks else 0
+        return sizes.model_bytes(n_blocks, self.features.width, n_resident, n_averaged)
 
     def take(self, models: slice) -> Problem:
         """Return the problem of some of the models."""

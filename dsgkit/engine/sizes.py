@@ -53,20 +53,40 @@ def kept_resident(n_rows: int, n_inputs: int, n_drawn: int, n_iterations: int) -
     return 4 * n_rows * n_inputs <= TABLE_BYTES and 2 * n_rows <= n_drawn * n_iterations
 
 
-def model_bytes(n_iterations: int, width: int, n_resident: int) -> int:
-    """Return the bytes that one model takes in training.
+def blocks_held(n_iterations: int, *, kept: bool, streamed: bool, average: bool) -> int:
+    """Return how many blocks of coefficients a model holds in training.
 
     Parameters
     ----------
     n_iterations : int
-        Iterations whose coefficients are kept; 0 where none are.
-    n_features : int
-        Features 2m of a block.
+    kept : bool
+        Whether the model is the coefficients, rather than values of resident rows.
+    streamed : bool
+        Whether there are streamed rows, which meet all earlier blocks.
+    average : bool
+        Whether the model is a mean of functions, whose coefficients are others than those of the
+        last function.
+    """
+    return n_iterations * (kept + streamed if average else kept or streamed)
+
+
+def model_bytes(n_blocks: int, width: int, n_resident: int, n_averaged: int = 0) -> int:
+    """Return the bytes that one model takes in training.
+
+    Parameters
+    ----------
+    n_blocks : int
+        Blocks whose coefficients are held.
+    width : int
+        Features of a block.
     n_resident : int
         Rows whose values are kept up to date. These and the values of a panel are there twice
         while the next panel takes them over.
+    n_averaged : int
+        Rows whose values are averaged.
     """
-    return 4 * width * n_iterations + 8 * n_iterations + 8 * (n_resident + ROWS_AT_ONCE)
+    rows = 8 * (n_resident + ROWS_AT_ONCE) + 4 * n_averaged
+    return 4 * width * n_blocks + 8 * n_blocks + rows
 
 
 def models_at_once(bytes_per_model: int) -> int:

@@ -84,3 +84,31 @@ class ConstantStep:
     def take(self, models: slice) -> ConstantStep:
         """Return the rule of some of the models."""
         return ConstantStep(self.eta[models], self.lam[models])
+
+
+@dataclass(frozen=True)
+class LinearStep:
+    """Steps that fall on a line, towards 0 after the last: ``eta (1 - (t - 1)/T)``.
+
+    Attributes
+    ----------
+    eta : ndarray of shape (G,)
+        The first step.
+    lam : ndarray of shape (G,)
+        Regularisation.
+    n_iterations : int
+        T.
+    """
+
+    eta: NDArray[np.float64]
+    lam: NDArray[np.float64]
+    n_iterations: int
+
+    def __call__(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the steps and the decays of iteration t."""
+        eta = self.eta * (1 - (t - 1) / self.n_iterations)
+        return eta, 1.0 - eta * self.lam
+
+    def take(self, models: slice) -> LinearStep:
+        """Return the rule of some of the models."""
+        return LinearStep(self.eta[models], self.lam[models], self.n_iterations)

@@ -11,6 +11,8 @@ models that share the draws are trained together, and each feature serves all of
   advance and are evaluated on all earlier blocks together, so that each block of features is drawn
   once per panel; inside the panel every new block is added to the rows still to come.
 - Blocks that have decayed to next to nothing of the function are dropped (`Coefficients.forget`).
+- The mean of the last functions costs next to nothing: its coefficients are those of the blocks as
+  they were added, times weights that follow from the steps; values are summed as they come.
 
 Algorithm 1 of Shi et al. (IJCAI 2019) and its relatives are this loop with their own sources,
 objective and step rule.
@@ -25,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit._jit import fast
+from dsgkit.engine.averages import AddedBlocks, add_scaled, averaged
 from dsgkit.engine.checkpoints import Checkpoints, Observer
 from dsgkit.engine.coefficients import Coefficients
 from dsgkit.engine.model import DSGModel
@@ -252,8 +255,13 @@ class _Training:
             if p.resident(k)
         }
         self.streamed = [s for s, x in enumerate(p.sources) if x.table not in self.resident]
-        self.past = (
-            Coefficients(p.features.width, p.n_models) if keep_blocks or self.streamed else None
+        self.added = AddedBlocks() if keep_blocks and p.average else None
+        keep_past = (keep_blocks and not p.average) or self.streamed
+        self.past = Coefficients(p.features.width, p.n_models) if keep_past else None
+        self.sums = (
+            {k: np.zeros_like(table.F) for k, table in self.resident.items()}
+            if p.average and not keep_blocks
+            else {}
         )
 
     def _most_drawn(self, table: int) -> int:
@@ -277,6 +285,9 @@ class _Training:
 
     def model(self) -> DSGModel:
         """Return the models as they are after the iterations so far."""
+        if self.added is not None:
+            first, coefficients = self.added.mean(self.p.step)
+            return DSGModel(self.p.features, coefficients, self.p.n_inputs, first)
         assert self.past is not None
         first, coefficients = self.past.needed()
         coefficients *= self.scale.astype(np.float32)
@@ -284,6 +295,8 @@ class _Training:
 
     def values(self) -> dict[int, NDArray[np.float32]]:
         """Return the values of resident rows by table."""
+        if self.p.average:
+            return self.sums
         return {k: table.F * self.scale.astype(np.float32) for k, table in self.resident.items()}
 
     def _run_panel(self, first: int, last: int) -> None:
@@ -314,7 +327,13 @@ class _Training:
         A = self.blocks.correlate(X_drawn, t, C, -eta / self.scale)
         if self.past is not None:
             self.past.append(A)
+        if self.added is not None:
+            self.added.append(A, self.scale)
         self.blocks.add(X, t, A[None], F)
+        if t >= p.n_iterations // 2:
+            share = (self.scale / averaged(p.n_iterations)).astype(np.float32)
+            for k, total in self.sums.items():
+                add_scaled(self.resident[k].F, share, total)
 
     def _values(
         self, rows: list[NDArray[np.int64]], streamed: NDArray[np.float32]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,33 @@ class Results:
     def solvers(self) -> list[str]:
         """Keys of the solvers, in the order of the config, then those known from cells only."""
         return list(dict.fromkeys([*self.experiment.solvers, *self.cells["solver"]]))
+
+    def at(self, n: int) -> Results:
+        """Return the same with the fits at one size only: the largest up to ``n``.
+
+        Datasets of which some are smaller have different largest sizes. Without a swept axis
+        nothing is left out.
+
+        Raises
+        ------
+        ResultsError
+            If every size is larger.
+        """
+        if self.task.axis is None:
+            return self
+        sizes = sorted(set(self.cells["size"]))
+        largest = max((size for size in sizes if size <= n), default=None)
+        if largest is None:
+            raise ResultsError(
+                f"{self.folder}: no fit at {n:,} {self.task.axis.noun} or below; there are "
+                f"{', '.join(f'{size:,}' for size in sizes) or 'none'}"
+            )
+        name = self.task.axis.name
+        return replace(
+            self,
+            cells=self.cells[self.cells["size"] == largest],
+            records=[r for r in self.records if r["kind"] != "fit" or r["at"][name] == largest],
+        )
 
     def label(self, solver: str) -> str:
         """Return the name of a solver that tables and figures print."""

@@ -14,12 +14,15 @@ from dsgkit.experiment.plan import Cell, Point
 from dsgkit.experiment.store import Record
 from dsgkit.tasks.measures import Measure
 
+WHILE = "while searching: "
+
 
 class SearchError(FitError):
     """A cell that cannot be run because a share of its search has no result."""
 
     def __init__(self, record: Record) -> None:
-        super().__init__(f"while searching: {record['message']}")
+        # a search that an earlier one failed says so already
+        super().__init__(WHILE + record["message"].removeprefix(WHILE))
         self.status = record["status"]
         for name in MET:
             setattr(self, name, record.get(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
 import matplotlib as mpl
@@ -21,6 +22,7 @@ from dsgkit.tasks.measures import Measure
 BOX_WIDTH = 0.6
 FEWEST_SLOTS = 3
 STATUS_FONT = 6.5
+STATUS_WIDTH = 0.25
 LETTER_WIDTH = 0.072
 Y_AXIS_WIDTH = 0.5
 
@@ -49,13 +51,18 @@ def _draw_panel(
 ) -> None:
     """Draw the boxes of one dataset."""
     entries = list(summary.largest(measure).values())
+    beyond = far_off(measure, entries)
+    side = 0.6 + max(0, FEWEST_SLOTS - len(entries)) / 2
+    width = axes.get_window_extent().width / axes.figure.dpi
+    slot = width / (2 * side + len(entries) - 1)
     for place, entry in enumerate(entries):
-        if entry.values:
+        if entry.solver in beyond:
+            _draw_far_off(axes, place, measure, entry)
+        elif entry.values:
             heights = [percents(measure, value) for value in entry.values]
             _draw_box(axes, place, heights, styles[entry.solver])
         else:
-            _draw_status(axes, place, entry)
-    side = 0.6 + max(0, FEWEST_SLOTS - len(entries)) / 2
+            _draw_status(axes, place, entry, narrow=slot < STATUS_WIDTH)
     axes.set_xlim(-side, len(entries) - 1 + side)
     axes.grid(visible=False, axis="x")
     axes.tick_params(axis="x", length=0)
@@ -65,6 +72,49 @@ def _draw_panel(
         axes.set_yticks([])
     texts = [_below(entry, named, swept=summary.axis is not None) for entry in entries]
     axes.set_xticks(range(len(entries)), texts)
+    if not named and max(map(len, texts)) * LETTER_WIDTH > slot:
+        axes.tick_params(axis="x", labelrotation=90)
+
+
+def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
+    """Return the solvers so much worse than the others that these would look alike beside them.
+
+    They are fewer than half, at least three others finished, and the gap between is wider than the
+    range of all trials of the others. An example is a constant model.
+    """
+    sign = -1.0 if measure.better == "lower" else 1.0
+    finished = [one for one in entries if one.values]
+    ranges = [
+        (min(sign * v for v in one.values), max(sign * v for v in one.values)) for one in finished
+    ]
+    order = sorted(range(len(finished)), key=lambda place: ranges[place][1])
+    found: list[str] = []
+    for count in range(1, (len(order) + 1) // 2):
+        worse, rest = order[:count], order[count:]
+        low = min(ranges[place][0] for place in rest)
+        spread = max(ranges[place][1] for place in rest) - low
+        gap = low - max(ranges[place][1] for place in worse)
+        if len(rest) >= FEWEST_SLOTS and gap > spread > 0:
+            found = [finished[place].solver for place in worse]
+    return found
+
+
+def _draw_far_off(axes: Axes, place: int, measure: Measure, entry: Entry) -> None:
+    """Draw an arrow to where a box would be, with its median."""
+    low = measure.better == "higher"
+    value = percents(measure, median(entry.values))
+    # Turned by a right angle, an arrow to the left points down.
+    arrow = r"$\leftarrow$" if low else r"$\rightarrow$"
+    number = f"{value:.{measure.digits}f}"
+    look: dict[str, Any] = {"rotation": 90, "ha": "center", "fontsize": STATUS_FONT}
+    axes.text(
+        place,
+        0.02 if low else 0.98,
+        f"{arrow} {number}" if low else f"{number} {arrow}",
+        transform=axes.get_xaxis_transform(),
+        va="bottom" if low else "top",
+        **look,
+    )
 
 
 def _draw_box(axes: Axes, place: int, values: Sequence[float], style: SolverStyle) -> None:
@@ -94,11 +144,12 @@ def _face(style: SolverStyle) -> dict[str, Any]:
     return {**look, "linewidth": 0.9}
 
 
-def _draw_status(axes: Axes, place: int, entry: Entry) -> None:
-    """Say in a box's place why there is none."""
-    needs = "" if entry.needed is None else f"\nneeds {memory_text(entry.needed)}"
+def _draw_status(axes: Axes, place: int, entry: Entry, *, narrow: bool) -> None:
+    """Say in a box's place why there is none, in one line where it is narrow."""
+    needs = "" if entry.needed is None else f"needs {memory_text(entry.needed)}"
+    words = needs or entry.status if narrow else "\n".join(filter(None, [entry.status, needs]))
     look: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "center", "fontsize": STATUS_FONT}
-    axes.text(place, 0.5, entry.status + needs, transform=axes.get_xaxis_transform(), **look)
+    axes.text(place, 0.5, words, transform=axes.get_xaxis_transform(), **look)
 
 
 def _names_fit(names: Sequence[str]) -> bool:

@@ -37,7 +37,7 @@ def curve(shown: Sequence[Summary], measure: Measure) -> Figure:
     solvers = all_solvers(shown)
     styles = solver_styles(solvers)
     with mpl.rc_context(RC):
-        handles = [_handle(styles[name], name) for name in solvers]
+        handles = [line_handle(styles[name], name) for name in solvers]
         figure, axes = panels.new_figure([one.title for one in shown], handles)
         ends = [
             _draw_panel(panel, one, measure, styles) for panel, one in zip(axes, shown, strict=True)
@@ -66,7 +66,7 @@ def _draw_panel(
         if line and failed:
             ends.append(_draw_end(axes, line, failed, styles[solver]))
         elif failed:
-            absent.append(f"{solver}: {_reason(failed, ' ')}")
+            absent.append(f"{solver}: {reason(failed, ' ')}")
     _set_axes(axes, measure, list(drawn.values()), headroom=NOTE_ROOM * len(absent))
     look: dict[str, Any] = {"va": "top", "fontsize": END_FONT, "linespacing": 1.0}
     axes.text(0.03, 0.98, "\n".join(absent), transform=axes.transAxes, **look)
@@ -94,7 +94,7 @@ def _draw_line(axes: Axes, line: Line, style: SolverStyle, label: str) -> None:
     """Draw the medians and the range of one solver."""
     low, high = ([pick(values) for values in line.values()] for pick in (min, max))
     axes.fill_between(list(line), low, high, color=style.color, alpha=0.2, linewidth=0)
-    handle = _handle(style, label)
+    handle = line_handle(style, label)
     handle.set_data(list(line), [median(values) for values in line.values()])
     axes.add_line(handle)
 
@@ -104,17 +104,17 @@ def _draw_end(axes: Axes, line: Line, failed: Entry, style: SolverStyle) -> Labe
     x, values = list(line.items())[-1]
     y = median(values)
     axes.plot([x], [y], marker="x", color="black", markersize=5.5, markeredgewidth=1.1, zorder=4)
-    return Label(x, y, _reason(failed, "\n"), style.color)
+    return Label(x, y, reason(failed, "\n"), style.color)
 
 
-def _reason(failed: Entry, gap: str) -> str:
+def reason(failed: Entry, gap: str) -> str:
     """Return in a few words why a fit did not finish."""
     if failed.needed is not None:
         return f"needs{gap}{memory_text(failed.needed, decimal_below=10)}"
     return END_WORDS.get(failed.status, failed.status)
 
 
-def _handle(style: SolverStyle, label: str) -> Line2D:
+def line_handle(style: SolverStyle, label: str) -> Line2D:
     """Return a solver's line, and its entry in the legend."""
     return Line2D(
         [], [], color=style.color, marker=style.marker, linestyle=style.linestyle, label=label
@@ -129,19 +129,19 @@ def _set_axes(axes: Axes, measure: Measure, drawn: Sequence[Line], headroom: flo
     sizes = [size for line in drawn for size in line]
     values = [value for line in drawn for at_size in line.values() for value in at_size]
     axes.set_xscale("log")
-    axes.set_xlim(*_padded(min(sizes), max(sizes)))
+    axes.set_xlim(*padded(min(sizes), max(sizes)))
     set_log_ticks(axes.xaxis, max(sizes) / min(sizes), short_count)
     if measure.unit == "seconds":
         axes.set_yscale("log")
-        axes.set_ylim(*_padded(min(values), max(values), headroom))
-        set_log_ticks(axes.yaxis, max(values) / min(values), _seconds)
+        axes.set_ylim(*padded(min(values), max(values), headroom))
+        set_log_ticks(axes.yaxis, max(values) / min(values), seconds_tick)
     else:
         room = max(values) - min(values) or abs(max(values)) or 1.0
         axes.set_ylim(min(values) - MARGIN * room, max(values) + (MARGIN + headroom) * room)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
 
 
-def _padded(low: float, high: float, headroom: float = 0.0) -> tuple[float, float]:
+def padded(low: float, high: float, headroom: float = 0.0) -> tuple[float, float]:
     """Return limits with room for the texts at the ends of lines."""
     ratio = max(high / low, 10.0)
     return low / ratio**MARGIN, high * ratio ** (MARGIN + headroom)
@@ -157,7 +157,7 @@ def set_log_ticks(axis: Axis, ratio: float, text: Callable[[float], str]) -> Non
         axis.set_minor_locator(NullLocator())
 
 
-def _seconds(value: float) -> str:
+def seconds_tick(value: float) -> str:
     """Return a tick of the time axis."""
     if 1e-3 <= value < 1e5:
         return f"{value:g}"

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
 from dsgkit.errors import ResultsError
-from dsgkit.report.boxplots import boxplot
+from dsgkit.report.boxplots import boxplot, far_off
 from dsgkit.report.curves import curve
 from dsgkit.report.panels import save
 from dsgkit.report.summary import Summary, all_axes, all_outputs, different, lowered
 from dsgkit.report.tables import check_names, nothing_to_show
+from dsgkit.report.trace_figure import trace
+from dsgkit.report.traces import is_traced
 from dsgkit.tasks.measures import Measure, outputs_of
 
 
@@ -41,11 +44,12 @@ class Drawing:
     shown: list[Summary]
     caption: str
     _draw: Callable[[Sequence[Summary], Measure], Figure]
+    _has: Callable[[Summary, Measure], bool]
 
     @property
     def has_values(self) -> bool:
         """Whether there is anything to show."""
-        return any(one.has(self.measure) for one in self.shown)
+        return any(self._has(one, self.measure) for one in self.shown)
 
     def draw(self) -> Figure:
         """Draw it."""
@@ -87,7 +91,9 @@ def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[D
 def _box_caption(measure: Measure, shown: Sequence[Summary]) -> str:
     axes = lowered(all_axes(shown))
     at = f", at each solver's largest finished number of {axes}" if axes else ""
-    return f"{measure.caption}{at}; a dot is a trial."
+    arrows = any(far_off(measure, list(one.largest(measure).values())) for one in shown)
+    beyond = " An arrow with its median stands for a box far below or above." if arrows else ""
+    return f"{measure.caption}{at}; a dot is a trial.{beyond}"
 
 
 def _curve_caption(measure: Measure, shown: Sequence[Summary]) -> str:
@@ -98,9 +104,37 @@ def _curve_caption(measure: Measure, shown: Sequence[Summary]) -> str:
     )
 
 
-BOXES = "boxplot"
-WAYS = {BOXES: (boxplot, _box_caption), "curve": (curve, _curve_caption)}
-"""How a measure can be drawn, and what is said of it, by the last part of names."""
+def _trace_caption(measure: Measure, shown: Sequence[Summary]) -> str:
+    axes = lowered(all_axes(shown))
+    if not axes:
+        at = ""
+    elif len(shown) == 1:
+        at = f", a panel for each number of {axes} at which a method in iterations finished"
+    else:
+        at = f", at the largest number of {axes} at which a method in iterations finished"
+    return (
+        f"{measure.caption} against training time{at}: lines join the means over trials at equal "
+        f"iterations, within a band of one standard deviation to each side. A method without "
+        f"iterations is a point, with bars of one standard deviation in both directions; "
+        f"an arrow to the left says how much earlier than drawn it belongs."
+    )
+
+
+class Way(NamedTuple):
+    """How a measure can be drawn, what is said of it, and which results have something to show."""
+
+    draw: Callable[[Sequence[Summary], Measure], Figure]
+    caption: Callable[[Measure, Sequence[Summary]], str]
+    has: Callable[[Summary, Measure], bool] = Summary.has
+    swept: bool = False
+
+
+WAYS = {
+    "boxplot": Way(boxplot, _box_caption),
+    "curve": Way(curve, _curve_caption, swept=True),
+    "trace": Way(trace, _trace_caption, has=is_traced),
+}
+"""The ways by the last part of names; of one that is ``swept``, only where there is an axis."""
 
 
 def drawings(shown: Sequence[Summary]) -> list[Drawing]:
@@ -108,11 +142,13 @@ def drawings(shown: Sequence[Summary]) -> list[Drawing]:
     swept = any(one.axis for one in shown)
     measures = dict.fromkeys(measure for one in shown for measure in one.results.task.measures)
     found = []
-    for way, (draw_way, caption) in WAYS.items():
-        members = [m for m in measures if f"{m.output}_{way}" in outputs_of([m], swept=swept)]
-        names = different(f"{measure.file}_{way}" for measure in members)
+    for name_of_way, way in WAYS.items():
+        members = [
+            m for m in measures if f"{m.output}_{name_of_way}" in outputs_of([m], swept=swept)
+        ]
+        names = different(f"{measure.file}_{name_of_way}" for measure in members)
         for name, measure in zip(names, members, strict=True):
-            panels = [one for one in shown if one.shows(measure) and (way == BOXES or one.axis)]
-            output, words = f"{measure.output}_{way}", caption(measure, panels)
-            found.append(Drawing(name, output, measure, panels, words, draw_way))
+            panels = [one for one in shown if one.shows(measure) and (one.axis or not way.swept)]
+            output, words = f"{measure.output}_{name_of_way}", way.caption(measure, panels)
+            found.append(Drawing(name, output, measure, panels, words, way.draw, way.has))
     return found

@@ -55,6 +55,13 @@ def short_count(n: float) -> str:
     return f"{n:g}"
 
 
+def seconds_text(seconds: float) -> str:
+    """Return a time with its unit, to two digits: ``0.4 ms``, ``35 s``."""
+    if seconds < 0.1:
+        return f"{1000 * seconds:.2g} ms"
+    return f"{seconds:.2g} s" if seconds < 100 else f"{seconds:,.0f} s"
+
+
 def counted(n: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun, whose plural may be irregular."""
     return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"

@@ -28,15 +28,17 @@ SVG_PATH = re.compile(r'(?<= d=")[^"]*')
 LONG_NUMBER = re.compile(r"\d+\.\d{3,}")
 
 
-def new_figure(titles: Sequence[str], handles: Sequence[Artist]) -> tuple[Figure, list[Axes]]:
+def new_figure(
+    titles: Sequence[str], handles: Sequence[Artist], panel_height: float = PANEL_HEIGHT
+) -> tuple[Figure, list[Axes]]:
     """Return a figure and its panels, with one legend for all of them below, if it has entries.
 
-    It is one column wide for one panel, else as wide as a page.
+    It is one column wide for one panel, else as wide as a page, with panels of a height in inches.
     """
     columns, rows = min(len(titles), COLUMNS), -(-len(titles) // COLUMNS)
     single = len(titles) == 1
     width = COLUMN_WIDTH if single else PAGE_WIDTH
-    height = SINGLE_HEIGHT if single else 0.3 + rows * PANEL_HEIGHT
+    height = SINGLE_HEIGHT if single else 0.3 + rows * panel_height
     labels = [str(handle.get_label()) for handle in handles]
     legend_rows = 0
     if labels:

@@ -14,19 +14,14 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.files import folder_name
 from dsgkit.hints import nearest_or_all
+from dsgkit.report.entries import entry_cells, statistic
 from dsgkit.report.formats import Cell, Layout, Table, plain, write_table
 from dsgkit.report.numbers import (
-    NONE,
     grid_edges,
     grid_text,
-    memory_text,
-    percents,
-    time_digits,
     value_text,
-    with_std,
 )
 from dsgkit.report.summary import (
-    NOT_RUN,
     Entry,
     Summary,
     all_axes,
@@ -37,9 +32,12 @@ from dsgkit.report.summary import (
     lowered,
     summarise,
 )
-from dsgkit.tasks.measures import Measure
+from dsgkit.report.trace_tables import trace_overview, trace_table
+from dsgkit.report.traces import is_traced
+from dsgkit.tasks.measures import TIME, Measure
 
 PARAMS_TABLE = "params_table"
+TRACE_TABLE = "_trace_table"
 PARAMS_COLUMNS = ("dataset", "solver", "parameter", "value", "count", "grid", "at_edge")
 UNITS = {
     "": "",
@@ -105,7 +103,7 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
     """
     check_recorded(results)
     shown = summarise(results)
-    wanted = wanted_tables(shown, only) if only else list(_outputs_by_table(shown))
+    wanted = wanted_tables(shown, only) if only else list(_tables_of_sizes(shown))
     blocks = []
     if len(shown) > 1:
         overviews = overview_tables(shown, wanted)
@@ -117,6 +115,8 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
         if one.axis is not None:
             layouts = [layout.transposed(one.axis.title) for layout in layouts]
         blocks += layouts
+        for table in _trace_tables(one, wanted):
+            blocks += [layout.transposed(TIME.title) for layout in table.layouts]
         if PARAMS_TABLE in only:
             blocks += params_table(one).layouts
     return "\n".join(plain(layout) for layout in blocks)
@@ -136,7 +136,7 @@ def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[st
     check_names(only, [*known, PARAMS_TABLE], "table")
     wanted = [name for name in known if name in only]
     for name in wanted:
-        if not any(_measures(one, name) for one in shown):
+        if not any(_measures(one, name) or _traced(one, name) for one in shown):
             raise nothing_to_show(shown, name)
     return wanted
 
@@ -154,8 +154,15 @@ def nothing_to_show(shown: Iterable[Summary], name: str) -> ResultsError:
     return ResultsError(f"{folders}: no finished fit has a value for {name}")
 
 
-def _outputs_by_table(shown: Iterable[Summary]) -> dict[str, str]:
+def _outputs_by_table(shown: Sequence[Summary]) -> dict[str, str]:
     """Return the output that asks for each table of measures."""
+    measures = (measure for one in shown for measure in one.results.task.measures if measure.traced)
+    along = {f"{one.file}{TRACE_TABLE}": f"{one.output}{TRACE_TABLE}" for one in measures}
+    return _tables_of_sizes(shown) | along
+
+
+def _tables_of_sizes(shown: Iterable[Summary]) -> dict[str, str]:
+    """Return the same of the tables that show what fits came to, and not how."""
     measures = (measure for one in shown for measure in one.results.task.measures)
     return {f"{one.file}_table": f"{one.output}_table" for one in measures}
 
@@ -166,6 +173,19 @@ def _measures(summary: Summary, name: str) -> list[Measure]:
     return [measure for measure in measures if f"{measure.file}_table" == name]
 
 
+def _traced(summary: Summary, name: str) -> list[Measure]:
+    """Return the measures that a table shows along the training of one of the results."""
+    measures = all_measures([summary])
+    named = [measure for measure in measures if f"{measure.file}{TRACE_TABLE}" == name]
+    return [measure for measure in named if is_traced(summary, measure)]
+
+
+def _trace_tables(summary: Summary, wanted: Sequence[str]) -> list[Table]:
+    """Return the tables of one results folder by training time."""
+    found = ((name, _traced(summary, name)) for name in wanted)
+    return [trace_table(summary, name, measures) for name, measures in found if measures]
+
+
 def tables_of(summary: Summary, wanted: Sequence[str]) -> list[Table]:
     """Return the tables of one results folder."""
     tables = []
@@ -174,7 +194,7 @@ def tables_of(summary: Summary, wanted: Sequence[str]) -> list[Table]:
             layouts = [_by_size(summary, measure) for measure in measures]
             shown = (summary, measures, summary.entries(measures[0]).values())
             tables.append(Table(name, layouts, _tidy([shown])))
-    return [*tables, params_table(summary)]
+    return [*tables, *_trace_tables(summary, wanted), params_table(summary)]
 
 
 def overview_tables(shown: Sequence[Summary], wanted: Sequence[str]) -> list[Table]:
@@ -187,6 +207,8 @@ def overview_tables(shown: Sequence[Summary], wanted: Sequence[str]) -> list[Tab
         layouts = [_by_dataset([one for one in shown if one.shows(m)], m) for m in measures]
         if parts:
             tables.append(Table(name, layouts, _tidy(parts)))
+        if traced := dict.fromkeys(m for one in shown for m in _traced(one, name)):
+            tables.append(trace_overview(shown, name, list(traced)))
     return tables
 
 
@@ -195,10 +217,11 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
     entries, axis = summary.entries(measure), summary.axis
     solvers = list(summary.solvers)
     columns = [
-        _cells(measure, [entries[solver, size] for solver in solvers]) for size in summary.sizes
+        entry_cells(measure, [entries[solver, size] for solver in solvers])
+        for size in summary.sizes
     ]
     caption = [
-        f"{measure.caption}{UNITS[measure.unit]}, {_statistic(measure, [summary])}; {summary.title}"
+        f"{measure.caption}{UNITS[measure.unit]}, {statistic(measure, [summary])}; {summary.title}"
     ]
     caption += [setting] if (setting := summary.results.task.setting) else []
     caption += [] if axis is None else [f"by {lowered(axis.title)}"]
@@ -217,10 +240,10 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
     rows, footnotes = [], []
     for one in shown:
         found, swept = one.largest(measure), one.axis is not None
-        cells = _cells(measure, [found.get(solver) for solver in solvers], note_size=swept)
+        cells = entry_cells(measure, [found.get(solver) for solver in solvers], note_size=swept)
         rows.append([Cell(one.title), *cells])
         footnotes += [f"{one.title} {note}" for note in _partial_notes(found.values(), swept=swept)]
-    caption = f"{measure.caption}{UNITS[measure.unit]}, {_statistic(measure, shown)}"
+    caption = f"{measure.caption}{UNITS[measure.unit]}, {statistic(measure, shown)}"
     if axes := lowered(all_axes(shown)):
         caption += f", at the largest number of {axes} that the solver finished (in parentheses)"
     return Layout(
@@ -229,60 +252,6 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
         rows,
         footnotes,
     )
-
-
-def _statistic(measure: Measure, shown: Sequence[Summary]) -> str:
-    """Return what is shown of how many trials, a range where their number differs."""
-    counts = sorted({one.results.trials for one in shown})
-    if counts == [1]:
-        return "one trial"
-    statistic = "maximum" if measure.unit == "bytes" else "mean ± standard deviation"
-    return f"{statistic} over {'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
-
-
-def _cells(
-    measure: Measure, entries: Sequence[Entry | None], *, note_size: bool = False
-) -> list[Cell]:
-    """Return the cells of entries that compete with each other, a dash for None.
-
-    With ``note_size`` each also says its size; times at different sizes are no contest.
-    """
-    contest = measure.better and not (note_size and measure.unit == "seconds")
-    best = _best(measure, entries) if contest and len(entries) > 1 else []
-    return [
-        Cell(NONE) if entry is None else _cell(measure, entry, entry in best, note_size)
-        for entry in entries
-    ]
-
-
-def _best(measure: Measure, entries: Sequence[Entry | None]) -> list[Entry]:
-    """Return the entries whose printed mean is the best."""
-    shown = [
-        (round(percents(measure, entry.mean), _digits(measure, entry)), entry)
-        for entry in entries
-        if entry is not None and entry.values
-    ]
-    target = measure.best(value for value, _ in shown) if shown else None
-    return [entry for value, entry in shown if value == target]
-
-
-def _cell(measure: Measure, entry: Entry, best: bool, note_size: bool) -> Cell:
-    """Return an entry's cell: its mean, or in words why there is none."""
-    if not entry.values:
-        text = NONE if entry.status == NOT_RUN else entry.status
-        return Cell(text, "" if entry.needed is None else f"(needs {memory_text(entry.needed)})")
-    remarks = [f"{entry.size.n:,}"] * note_size + [entry.partial] * bool(entry.partial)
-    note = f"({', '.join(remarks)})" if remarks else ""
-    if measure.unit == "bytes":
-        largest = max(entry.values)
-        return Cell(memory_text(largest), note, best, largest)
-    mean = percents(measure, entry.mean)
-    std = None if entry.std is None else percents(measure, entry.std)
-    return Cell(with_std(mean, std, _digits(measure, entry)), note, best, entry.mean)
-
-
-def _digits(measure: Measure, entry: Entry) -> int:
-    return time_digits(entry.mean) if measure.unit == "seconds" else measure.digits
 
 
 def _partial_notes(entries: Iterable[Entry], *, swept: bool) -> list[str]:
@@ -362,8 +331,11 @@ def params_table(summary: Summary) -> Table:
 def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
     """Return the chosen values of each parameter that any stage searched, with their counts."""
     for key, spec in summary.results.experiment.solvers.items():
-        grids = {name: grid for stage in spec.search for name, grid in stage.choices.items()}
-        for name, values in grids.items():
+        grids: dict[str, list[Any]] = {}
+        for stage in spec.search:
+            for name, grid in stage.choices.items():
+                grids.setdefault(name, []).append(grid)
+        for name, searched in grids.items():
             for value, count in _counted(summary.results, key, name):
                 yield {
                     "dataset": summary.title,
@@ -371,8 +343,9 @@ def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
                     "parameter": name,
                     "value": value_text(value),
                     "count": count,
-                    "grid": grid_text(values),
-                    "at_edge": _at_edge(value, grid_edges(values)),
+                    "grid": "; then ".join(map(grid_text, searched)),
+                    # of the last grid, which the value was chosen from in the end
+                    "at_edge": _at_edge(value, grid_edges(searched[-1])),
                 }
 
 

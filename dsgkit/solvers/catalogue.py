@@ -168,6 +168,9 @@ SOLVERS = {
             "the median class for every row",
         ),
         SolverInfo(
+            "tsgsu", "TSGSU", f"{_SIMILAR}.tsgsu:TSGSU", "Shi et al., Machine Learning 2021"
+        ),
+        SolverInfo(
             "su_sl",
             "SU-SL",
             f"{_SIMILAR}.su_sl:SUSL",
@@ -184,6 +187,19 @@ SOLVERS = {
             "SU-DH",
             f"{_SIMILAR}.su_dh:SUDH",
             "Bao, Niu & Sugiyama, ICML 2018, double hinge loss",
+        ),
+        SolverInfo("cuu", "CUU", f"{_SIMILAR}.cuu:CUU", "Lu et al., AISTATS 2020"),
+        SolverInfo(
+            "supervised_sl",
+            "Supervised",
+            f"{_SIMILAR}.supervised:SupervisedSL",
+            "the loss of SU-SL, with labels",
+        ),
+        SolverInfo(
+            "majority_class",
+            "Majority class",
+            f"{_SIMILAR}.majority:MajorityClass",
+            "the larger class for every row",
         ),
     )
 }

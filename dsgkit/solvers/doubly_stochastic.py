@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -12,11 +13,63 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.engine import DSGModel
 from dsgkit.errors import DataError
-from dsgkit.solvers.base import Points, SemiSupervisedEstimator
+from dsgkit.solvers.base import Estimator, PointModels, Points
+from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.solvers.parameters import parameters
 
 
-class DoublyStochasticEstimator(SemiSupervisedEstimator):
+class TogetherModels(PointModels):
+    """The models of several parameter settings, evaluated together.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Knows the columns of the training rows.
+    models : sequence of DSGModel
+        Together one function for each setting, in order.
+    """
+
+    def __init__(self, estimator: Any, models: Sequence[DSGModel]) -> None:
+        super().__init__(models)
+        self._estimator = estimator
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of all at the rows of ``X``, shape (n, n_points); NaN if diverged."""
+        X = as_rows(self._estimator, X, reset=False)
+        values = np.hstack([model.decision_function(X) for model in self._models])
+        finite = np.concatenate([finite_models(model) for model in self._models])
+        if not np.isfinite(values[:, finite]).all():
+            check_finite(X)
+        values[:, ~finite] = np.nan
+        return values.astype(np.float64)
+
+
+class FittedFunction:
+    """A function that training has shown on its way.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Knows the columns of the training rows.
+    model : DSGModel
+    """
+
+    def __init__(self, estimator: Any, model: DSGModel) -> None:
+        self._estimator = estimator
+        self.model = model
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of the function at the rows of ``X``, shape (n,)."""
+        X = as_rows(self._estimator, X, reset=False)
+        return self.model.decision_function(X)[:, 0].astype(np.float64)
+
+
+def finite_models(model: DSGModel) -> NDArray[np.bool_]:
+    """Return which functions of a model have finite coefficients, shape (G,)."""
+    return np.asarray(np.isfinite(model.coefficients).all(axis=(0, 1)))
+
+
+class DoublyStochasticEstimator(Estimator):
     """Values and files of a fitted model, and the settings that one pass can train together.
 
     A subclass names this base before the one of its family.
@@ -48,9 +101,12 @@ class DoublyStochasticEstimator(SemiSupervisedEstimator):
         settings = [clone(self).set_params(**point) for point in points]
         for setting in settings:
             setting._check_params()
-        solver: Any = type(self)
-        shared = [name for name, p in parameters(solver).items() if not p.per_model]
-        values = [[getattr(setting, name) for name in shared] for setting in settings]
+        values = [setting._in_common() for setting in settings]
         if any(other != values[0] for other in values):
-            raise DataError(f"points of one pass must agree in {', '.join(shared)}")
+            raise DataError(f"points of one pass must agree in {', '.join(values[0])}")
         return settings
+
+    def _in_common(self) -> dict[str, Any]:
+        """Return the parameters that models of one pass must agree in."""
+        solver: Any = type(self)
+        return {n: getattr(self, n) for n, p in parameters(solver).items() if not p.per_model}

@@ -42,7 +42,8 @@ class Measure(BaseModel):
     optional : bool
         Whether it is left out, without a word, where no fit has a value.
     traced : bool
-        Whether traces, the numbers along training, have it.
+        Whether the traces of fits have it at checkpoints along training: ``<output>_trace`` and
+        ``<output>_trace_table`` show it against training time.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -136,4 +137,6 @@ def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
             names[f"{measure.output}_boxplot"] = None
         if swept and measure.unit != "bytes":
             names[f"{measure.output}_curve"] = None
+        if measure.traced:
+            names[f"{measure.output}_trace"] = names[f"{measure.output}_trace_table"] = None
     return list(names)

@@ -17,6 +17,10 @@ TENTHS = [k / 10 for k in range(11)]
 
 ORDINAL = ("sgemm", "abalone", "esl", "swd", "lev", "era", "musical_instruments")
 S3VM = ("codrna", "w6a", "w8a", "ijcnn1", "susy", "skin", "higgs", "dota2", "hepmass")
+SU = (
+    *("codrna", "ijcnn1", "skin", "covtype", "poker", "poker_cards", "connect4", "shuttle"),
+    *("letter", "usps", "mnist", "mnist8m", "acoustic", "combined", "year", "sim", "svhn"),
+)
 TENS = [10.0**k for k in range(-3, 4)]
 
 
@@ -104,10 +108,35 @@ def test_the_default_is_the_setting_of_the_second_paper(name):
     assert tsgs.grids[1] == {"step": TENS[:4]}
 
 
+@pytest.mark.parametrize("name", SU)
+def test_the_default_is_the_setting_of_the_fourth_paper(name):
+    experiment = load_experiment(CONFIGS / f"{name}_su.yaml")
+    protocol = experiment.protocol
+    assert (protocol.pairs, protocol.trials, protocol.folds) == (5000, 10, 5)
+    assert protocol.select == "zero_one"
+    assert experiment.sweep.sizes == (10_000, 100_000, "all")
+    seven = [2.0**k for k in range(-7, 8)]
+    dots = name in ("mnist", "mnist8m", "sim", "svhn")
+    for key in ("tsgsu", "tsgsu_paper", "tsgsu_uncorrected"):
+        solver = experiment.solvers[key]
+        sizes = {name: solver.params[name] for name in ("batch_size", "n_features", "n_iterations")}
+        assert sizes == {"batch_size": 1000, "n_features": 1000, "n_iterations": 100}
+        assert solver.grids[0]["lam"] == seven
+    for key in ("tsgsu", "su_sl", "cuu_all", "cuu_2000"):
+        (grid,) = experiment.solvers[key].grids
+        if dots:
+            assert grid["kernel"] == [f"dot_product({p})" for p in (1, 3, 5)]
+            assert grid["sigma"] == [0.001, 0.01, 0.1, 1.0]
+        else:
+            assert grid["sigma"] == seven
+    assert experiment.solvers["cuu_2000"].params["n_centers"] == 2000
+    assert experiment.solvers["cuu_all"].params["n_centers"] is None
+
+
 def test_samples_are_never_called_by_the_official_name():
     for summary in SUMMARIES:
         dataset, _, setting = summary.name.rpartition("_")
-        complete = (*PAPER, *S3VM) if setting != "ordinal" else ORDINAL
+        complete = {"ordinal": ORDINAL, "su": SU}.get(setting, (*PAPER, *S3VM))
         if dataset not in complete and summary.name != "quickstart":
             assert "not the full dataset" in summary.description
 

@@ -53,6 +53,12 @@ def test_the_papers_datasets_are_registered():
         "beauty": (198_502, 1000),
         "clothing": (278_677, 1000),
         "pet": (157_836, 1000),
+        "poker_all": (1_025_010, 10),
+        "acoustic": (78_823, 50),
+        "combined": (78_823, 100),
+        "sim": (72_309, 20_958),
+        "svhn": (73_257, 3_072),
+        "mnist8m": (8_100_000, 784),
     }
     assert {n: (d.n_rows, d.n_features) for n, d in DATASETS.items() if n in shapes} == shapes
 

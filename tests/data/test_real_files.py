@@ -21,6 +21,46 @@ COUNTS = {
     "susy_10k": ((10_000, 8), (5_372, 4_628), (544, 456)),
     "higgs_11k": ((10_984, 28), (5_163, 5_821), None),
     "higgs_7k": ((7_000, 28), (3_284, 3_716), (228, 272)),
+    "poker": ((25_010, 10), (12_517, 12_493), None),
+    "poker_cards": ((25_010, 85), (12_517, 12_493), None),
+    "connect4": ((67_557, 126), (23_084, 44_473), None),
+    "shuttle": ((43_500, 9), (9_392, 34_108), (3_022, 11_478)),
+    "letter": ((20_000, 16), (19_211, 789), None),
+    "usps": ((7_291, 256), (6_097, 1_194), (1_648, 359)),
+}
+# rows with each label, of the training and the test part, where more than two labels count
+LABELS = {
+    "covtype_20k": ([2_942, 6_022, 2_160, 2_160, 2_396, 2_160, 2_160], None),
+    "poker": ([12_493, 10_599, 1_206, 513, 93, 54, 36, 6, 5, 5], None),
+    "connect4": ([6_449, 16_635, 44_473], None),
+    "shuttle": ([34_108, 37, 132, 6_748, 2_458, 6, 11], [11_478, 13, 39, 2_155, 809, 4, 2]),
+    "letter": (
+        [
+            *(789, 766, 736, 805, 768, 775, 773, 734, 755, 747, 739, 761, 792),
+            *(783, 753, 803, 783, 758, 748, 796, 813, 764, 752, 787, 786, 734),
+        ],
+        None,
+    ),
+    "usps": (
+        [1_194, 1_005, 731, 658, 652, 556, 664, 645, 542, 644],
+        [359, 264, 198, 166, 200, 160, 170, 147, 166, 177],
+    ),
+    "mnist": (
+        [5_923, 6_742, 5_958, 6_131, 5_842, 5_421, 5_918, 6_265, 5_851, 5_949],
+        [980, 1_135, 1_032, 1_010, 982, 892, 958, 1_028, 974, 1_009],
+    ),
+}
+# one label against the rest
+CHOSEN = {
+    "codrna": 1,
+    "ijcnn1": -1,
+    "skin": 2,
+    "covtype_20k": 2,
+    "poker": 1,
+    "connect4": "draw",
+    "shuttle": 4,
+    "letter": "B",
+    "usps": 7,
 }
 # rows and features, and rows of each class
 CLASSES = {
@@ -47,17 +87,34 @@ def counts(y):
     return None if y is None else (np.sum(y == -1), np.sum(y == 1))
 
 
-def opened(name):
+def opened(name, **settings):
     info = get(name)
     if any(find(info, file) is None for file in info.files):
         pytest.skip(f"{name} is not in DSGKIT_DATA")
-    return load_dataset(make_spec(name=name))
+    return load_dataset(make_spec(name=name, **settings))
+
+
+def check_labels(name, dataset):
+    for labels, expected in zip((dataset.labels, dataset.labels_test), LABELS[name], strict=True):
+        found = None if labels is None else np.unique(labels, return_counts=True)[1].tolist()
+        assert found == expected
+
+
+def check_chosen(name):
+    dataset, label = opened(name, target={"positive": [CHOSEN[name]]}), CHOSEN[name]
+    for y, labels in ((dataset.y, dataset.labels), (dataset.y_test, dataset.labels_test)):
+        if y is not None:
+            np.testing.assert_array_equal(y, np.where(labels == label, 1, -1))
 
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_shapes_counts_and_ranges(real_data, name):
     dataset = opened(name)
     assert (dataset.X.shape, counts(dataset.y), counts(dataset.y_test)) == COUNTS[name]
+    if name in LABELS:
+        check_labels(name, dataset)
+    if name in CHOSEN:
+        check_chosen(name)
     if name in RANGES:
         extremes = dataset.minimum.min(), dataset.maximum.max()
         np.testing.assert_allclose(extremes, RANGES[name], rtol=1e-6)
@@ -65,6 +122,15 @@ def test_shapes_counts_and_ranges(real_data, name):
     split = semi_supervised_split(dataset, labeled=200, folds=5, seed=0)
     values = split.X_unlabeled[:]
     assert values.min() == 0 and values.max() <= 1 and values.max() > 0.999999
+
+
+def test_the_images_of_mnist(real_data):
+    dataset = opened("mnist")
+    assert dataset.X.shape == (60_000, 784) and dataset.X_test.shape == (10_000, 784)
+    check_labels("mnist", dataset)
+    assert (dataset.minimum.min(), dataset.maximum.max()) == (0, 255)
+    # everybody normalises by a mean of .1307 and a standard deviation of .3081
+    assert dataset.mean_square / 784 / 255**2 == pytest.approx(0.1307**2 + 0.3081**2, abs=1e-4)
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -85,6 +85,12 @@ def test_a_share_without_result_passes_on_its_status():
     assert error.value.needed == 9 * 2**30
 
 
+def test_a_failed_first_search_is_told_once_by_all_that_follows():
+    error = selection.SearchError({"status": "failed", "message": "no way"})
+    again = selection.SearchError({"status": "failed", "message": str(error)})
+    assert str(error) == str(again) == "while searching: no way"
+
+
 def test_no_solution_anywhere_is_a_failure():
     with pytest.raises(FitError, match="no point"):
         choose(FIT, [search([{"lam": 1.0}], [[None]])])

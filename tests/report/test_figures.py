@@ -16,7 +16,7 @@ from dsgkit.report import draw_figures, write_report
 from dsgkit.report.figures import drawings
 from dsgkit.report.style import LOOKS, OWN, solver_styles
 from dsgkit.report.summary import summarise
-from tests.report.conftest import CLASSES
+from tests.report.conftest import CLASSES, RANKING
 
 
 def drawn(results, name):
@@ -412,3 +412,31 @@ def test_without_a_sweep_boxes_have_no_size_and_there_are_no_curves(regression, 
 def test_tables_need_no_matplotlib():
     code = "import sys, dsgkit.report, dsgkit.report.tables; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(("task", "name", "sign"), [(RANKING, "auc", 1), (CLASSES, "error", -1)])
+def test_a_box_far_worse_than_the_others_is_an_arrow(invent, make, task, name, sign):
+    solvers = {key: invent.solver(f"mine:{key}", key) for key in "abcd"}
+    experiment = invent.experiment("codrna", trials=3, solvers=solvers, task=task)
+    levels = dict(zip(solvers, (0.9, 0.91, 0.92, 0.5), strict=True))
+
+    def results(levels):
+        fits = [
+            (key, trial, 0.5 + sign * (level - 0.5) + 0.001 * trial)
+            for key, level in levels.items()
+            for trial in range(3)
+        ]
+        return make(
+            experiment,
+            [invent.record(experiment, key, t, 500, **{name: value}) for key, t, value in fits],
+            task,
+        )
+
+    (axes,) = drawn([results(levels)], f"{name}_boxplot").axes
+    low, high = axes.get_ylim()
+    assert high - low < (0.05 if task is RANKING else 5)
+    arrow = r"$\leftarrow$ 0.501" if task is RANKING else r"50.10 $\rightarrow$"
+    assert texts_of(axes) == [arrow]
+    # as near as the others are to each other it is a box like them
+    (axes,) = drawn([results({**levels, "d": 0.89})], f"{name}_boxplot").axes
+    assert texts_of(axes) == []

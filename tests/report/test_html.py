@@ -19,6 +19,7 @@ import yaml
 from matplotlib.image import imread
 
 from dsgkit import cli
+from dsgkit.config.solvers import Stage
 from dsgkit.errors import ResultsError
 from dsgkit.experiment import results as stored
 from dsgkit.report.html import page_text, write_page
@@ -519,6 +520,16 @@ def test_choosing_is_described_by_the_task(invent, make):
     assert "ross-validation" not in page.text
     (row,) = page.table("Solvers")[1:]
     assert row[3:] == ["C 1..2 (2); then step 1..2 (2)", "2, then 2", "all"]
+
+
+def test_points_of_a_number_after_the_other_are_those_of_each(invent, make):
+    solver = invent.solver("tsgs3vm", "TSGS3VM", {"C": [1.0, 2.0]})
+    stages = (*solver.search, Stage(coordinates={"weight": [1, 2, 3]}))
+    solvers = {"tsgs3vm": solver.model_copy(update={"search": stages})}
+    experiment = invent.experiment("w8a", trials=1, solvers=solvers, task=CLASSES, outputs=())
+    page = read([make(experiment, [invent.record(experiment, "tsgs3vm", 0, 500)], CLASSES)])
+    (row,) = page.table("Solvers")[1:]
+    assert row[4] == "2, then 3 per number"
 
 
 def test_a_task_that_sweeps_nothing_has_a_page_without_sizes(regression):

@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click import UsageError
 
-from dsgkit import report
+from dsgkit import cli, report
 from dsgkit.errors import ResultsError
 from dsgkit.report import write_report
 from dsgkit.report.tables import text_table, write_tables
@@ -445,6 +446,31 @@ def test_results_of_several_tasks_share_the_tables_of_what_both_have(
     assert [row["unlabeled"] for row in read_csv(tmp_path, "time_table")] == ["500", ""]
 
 
+def test_one_size_of_several_datasets_is_a_row_each(invent, make, tmp_path):
+    folders = []
+    for dataset, sizes in (("codrna", (500, 2000, 30_000)), ("heart", (210, 900))):
+        experiment = invent.experiment(dataset, trials=1, solvers=("qsg_s2auc", "samult"))
+        records = [
+            invent.record(experiment, key, 0, n, auc=0.5 + n / 10**5, full=n == sizes[-1])
+            for key in experiment.solvers
+            for n in sizes
+        ]
+        folders.append(make(experiment, records))
+    write_tables([one.at(2000) for one in folders], tmp_path, ["auc_table"])
+    assert read_markdown(tmp_path, "auc_table") == {
+        "codrna": dict.fromkeys(("QSG-S2AUC", "SAMULT"), "**0.520** (2,000)"),
+        "heart": dict.fromkeys(("QSG-S2AUC", "SAMULT"), "**0.509** (900)"),
+    }
+    with pytest.raises(ResultsError, match="no fit at 300 unlabelled or below; there are 500, 2,0"):
+        folders[0].at(300)
+    out = ["--out", str(tmp_path / "only")]
+    one_size = ["table", str(folders[0].folder), "--at", "1000"]
+    cli.cli.main([*one_size, *out], standalone_mode=False)
+    assert list(read_markdown(tmp_path / "only", "auc_table")["SAMULT"]) == ["500"]
+    with pytest.raises(UsageError, match="--at needs --out"):
+        cli.cli.main(one_size, standalone_mode=False)
+
+
 def test_parameters_of_every_stage_are_counted(invent, make, tmp_path):
     solver = invent.solver("samult", None, {"lam": [1.0, 2.0]}, {"gamma": [0.0, 0.5, 1.0]})
     experiment = invent.experiment("codrna", trials=2, solvers={"samult": solver})
@@ -459,6 +485,15 @@ def test_parameters_of_every_stage_are_counted(invent, make, tmp_path):
         ("lam", "2", "1", "True"),
         ("gamma", "0.5", "2", "False"),
     ]
+
+
+def test_a_parameter_of_two_stages_has_both_grids(invent, make, tmp_path):
+    solver = invent.solver("samult", None, {"lam": [1.0, 9.0]}, {"lam": [2.0, 3.0, 4.0]})
+    experiment = invent.experiment("codrna", trials=1, solvers={"samult": solver})
+    records = [invent.record(experiment, "samult", 0, 500, params={"lam": 4.0})]
+    write_tables([make(experiment, records)], tmp_path)
+    (row,) = read_csv(tmp_path, "params_table")
+    assert (row["grid"], row["at_edge"]) == ("1..9 (2); then 2..4 (3)", "True")
 
 
 def test_tables_of_another_task_are_unknown(invent, make, tmp_path):

@@ -54,6 +54,10 @@ PARAMS = {
     "su_sl": {"lam": 0.01, "sigma": 1.0, "prior": 0.7},
     "rff_su_sl": {"lam": 0.01, "sigma": 1.0, "prior": 0.7, "n_features": 8, "random_state": 3},
     "su_dh": {"lam": 0.1, "sigma": 1.0, "prior": 0.7, "n_centers": 20},
+    "tsgsu": {**_ENGINE, "lam": 0.01, "prior": 0.7, "n_iterations": 30},
+    "cuu": {"lam": 0.01, "sigma": 1.0, "prior": 0.7, "n_iterations": 20, "batch_size": 8},
+    "supervised_sl": {"lam": 0.01, "sigma": 1.0},
+    "majority_class": {},
     "s3vm_light": {"C": 2.0, "sigma": 1.0, "C_star": 0.75},
 }
 """What the defaults are does not matter: they are no part of a solver's version."""

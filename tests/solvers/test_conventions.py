@@ -50,7 +50,7 @@ OTHER_VALUES = {
     "unlabeled_label": "?",
     "max_seconds": 50.0,
     "delta": "relu",
-    "leak": 0.5,
+    "leak": -0.25,
     "theta": 0.25,
     "tail": "decay",
     "momentum": 0.5,

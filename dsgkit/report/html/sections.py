@@ -142,6 +142,7 @@ def _solver(name: str, spec: Any, swept: bool) -> list[Cell]:
     searched = {name for grid in grids for name in grid}
     fixed = {name: value for name, value in spec.params.items() if name not in searched}
     points = [math.prod(map(len, grid.values())) for grid in grids] or [1]
+    per = [" per number" if stage.coordinates else "" for stage in spec.search] or [""]
     texts = [
         _listed({name: grid_text(values) for name, values in stage.choices.items()})
         + (", one number after the other" if stage.coordinates else "")
@@ -152,7 +153,9 @@ def _solver(name: str, spec: Any, swept: bool) -> list[Cell]:
         Cell(spec.kind),
         Cell(_listed({name: value_text(value) for name, value in fixed.items()})),
         Cell("; then ".join(texts) or NONE),
-        Cell(", then ".join(f"{n:,}" for n in points), value=points[0]),
+        Cell(
+            ", then ".join(f"{n:,}{of}" for n, of in zip(points, per, strict=True)), value=points[0]
+        ),
     ]
     if swept:
         at = _sizes(spec.search_at) or "all" if max(points) > 1 else NONE

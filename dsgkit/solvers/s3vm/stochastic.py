@@ -14,9 +14,13 @@ from dsgkit.engine import ConstantStep, DSGModel, Problem, Source
 from dsgkit.errors import DivergedError
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.objectives.s3vm import S3VMObjective
-from dsgkit.solvers.base import Folds, PointModels, Points
-from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
-from dsgkit.solvers.inputs import as_rows, check_finite, check_projections
+from dsgkit.solvers.base import Folds, Points
+from dsgkit.solvers.doubly_stochastic import (
+    DoublyStochasticEstimator,
+    TogetherModels,
+    finite_models,
+)
+from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.kernel import KernelName
 from dsgkit.solvers.parameters import (
     COUNT,
@@ -31,37 +35,6 @@ from dsgkit.solvers.s3vm.base import S3VM
 
 LossName = Literal["shg", "sshg", "ramp", "da"]
 """The losses of unlabelled rows, those of `dsgkit.objectives.s3vm`."""
-
-
-class TogetherModels(PointModels):
-    """The models of several parameter settings, evaluated together.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Knows the columns of the training rows.
-    models : sequence of DSGModel
-        Together one function for each setting, in order.
-    """
-
-    def __init__(self, estimator: Any, models: Sequence[DSGModel]) -> None:
-        super().__init__(models)
-        self._estimator = estimator
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the values of all at the rows of ``X``, shape (n, n_points); NaN if diverged."""
-        X = as_rows(self._estimator, X, reset=False)
-        values = np.hstack([model.decision_function(X) for model in self._models])
-        finite = np.concatenate([finite_models(model) for model in self._models])
-        if not np.isfinite(values[:, finite]).all():
-            check_finite(X)
-        values[:, ~finite] = np.nan
-        return values.astype(np.float64)
-
-
-def finite_models(model: DSGModel) -> NDArray[np.bool_]:
-    """Return which functions of a model have finite coefficients, shape (G,)."""
-    return np.asarray(np.isfinite(model.coefficients).all(axis=(0, 1)))
 
 
 class StochasticS3VM(DoublyStochasticEstimator, S3VM):

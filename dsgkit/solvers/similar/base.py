@@ -92,11 +92,15 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         DsgWarning
             If the prior is so close to 1/2 that noise decides.
         """
+        self._fit(*self._training(X_similar, X_unlabeled))
+        return self
+
+    def _training(self, X_similar: Any, X_unlabeled: Any) -> tuple[Array, Any]:
+        """Return the points of all pairs and the unlabelled rows, checked; sets ``prior_``."""
         self._check_params()
         pairs, X_unlabeled = self._inputs(X_similar, X_unlabeled)
-        self.prior_ = _known_prior(self.prior, pairs, X_unlabeled)
-        self._fit(points_of(pairs), X_unlabeled)
-        return self
+        self._set_priors([self], pairs, X_unlabeled)
+        return points_of(pairs), X_unlabeled
 
     def decision_function(self, X: Any) -> Array:
         """Return the values of the fitted function at the rows of ``X``, shape (n,).
@@ -148,11 +152,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
             model._check_params()
         pairs, X_unlabeled = clone(self)._inputs(X_similar, X_unlabeled)
         folds = _checked(folds, len(pairs), len(X_unlabeled))
-        priors = {model.prior: 0.0 for model in models}
-        for prior in priors:
-            priors[prior] = _known_prior(prior, pairs, X_unlabeled)
-        for model in models:
-            model.prior_ = priors[model.prior]
+        self._set_priors(models, pairs, X_unlabeled)
         at_similar = np.full((len(points), *pairs.shape[:2]), np.nan)
         at_unlabeled = np.full((len(points), len(X_unlabeled)), np.nan)
         groups: dict[Hashable, list[int]] = {}
@@ -214,6 +214,15 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         check_finite(points_of(pairs))
         self.classes_ = np.array([-1, 1])
         return pairs, X_unlabeled
+
+    @staticmethod
+    def _set_priors(models: Sequence[Any], pairs: Array, X_unlabeled: Any) -> None:
+        """Set ``prior_`` of all models; the same prior is estimated, and warned of, once."""
+        priors = {model.prior: 0.0 for model in models}
+        for prior in priors:
+            priors[prior] = _known_prior(prior, pairs, X_unlabeled)
+        for model in models:
+            model.prior_ = priors[model.prior]
 
     def _pairs(self, X_similar: Any) -> Array:
         """Return pairs as an array, their columns compared with those of the unlabelled rows."""

@@ -125,7 +125,7 @@ def solve_primal(unlabeled: Moments, mean_similar: Array, lam: float, prior: flo
     right = _primal_right(unlabeled, mean_similar, prior)
     matrix = unlabeled.gram
     matrix *= 0.5 / unlabeled.n_rows
-    return _solve_penalised(matrix, lam, right)
+    return solve_penalised(matrix, lam, right)
 
 
 def solve_primal_grid(
@@ -135,7 +135,7 @@ def solve_primal_grid(
 
     Destroys ``unlabeled.gram``.
     """
-    spectrum, vectors = _eigh(unlabeled.gram)
+    spectrum, vectors = eigh(unlabeled.gram)
     right = np.column_stack([_primal_right(unlabeled, mean_similar, prior) for prior in priors])
     right = vectors.T @ right
     right /= spectrum[:, None] / (2 * unlabeled.n_rows) + np.asarray(lams)
@@ -173,7 +173,7 @@ def solve_dual(gram: Array, mean_similar: Array, lam: float, prior: float) -> tu
     """
     c_s, c_u = weights(prior)
     right = -c_s / lam * mean_similar - 2 * c_u
-    return _solve_penalised(gram.T, 2 * len(gram) * lam, right), c_s / lam
+    return solve_penalised(gram.T, 2 * len(gram) * lam, right), c_s / lam
 
 
 def solve_dual_grid(
@@ -188,14 +188,14 @@ def solve_dual_grid(
     """
     c_s, c_u = np.array([weights(prior) for prior in priors]).T
     penalties = np.asarray(lams)
-    spectrum, vectors = _eigh(gram.T)
+    spectrum, vectors = eigh(gram.T)
     of_similar, of_ones = vectors.T @ mean_similar, vectors.sum(axis=0)
     right = -np.outer(of_similar, c_s / penalties) - np.outer(of_ones, 2 * c_u)
     right /= spectrum[:, None] + 2 * len(spectrum) * penalties
     return vectors @ right, c_s / penalties
 
 
-def _solve_penalised(matrix: Array, penalty: float, right: Array) -> Array:
+def solve_penalised(matrix: Array, penalty: float, right: Array) -> Array:
     """Solve ``(matrix + penalty I) x = right`` in the memory of the matrix, its lower triangle."""
     np.einsum("ii->i", matrix)[:] += penalty
     try:
@@ -206,7 +206,7 @@ def _solve_penalised(matrix: Array, penalty: float, right: Array) -> Array:
     return solution
 
 
-def _eigh(matrix: Array) -> tuple[Array, Array]:
+def eigh(matrix: Array) -> tuple[Array, Array]:
     """Eigendecomposition of a positive semi-definite matrix, in its own memory."""
     spectrum, vectors = linalg.eigh(
         matrix, lower=True, overwrite_a=True, check_finite=False, driver="evd"

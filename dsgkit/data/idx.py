@@ -1,0 +1,106 @@
+"""IDX files: arrays of bytes behind a short header, as MNIST has its images and labels."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.data.find import FoundFile
+from dsgkit.data.lines import check_rows, check_sha256, open_content
+from dsgkit.errors import DataError
+
+BLOCK_BYTES = 2**23
+"""Values read at a time."""
+
+_BYTES = b"\0\0\x08"
+"""How a file of unsigned bytes begins; the number of its dimensions follows."""
+
+
+def read_rows(source: FoundFile, n_features: int) -> Iterator[NDArray[np.float32]]:
+    """Read the items of a file, images for instance, as rows of all their values.
+
+    Parameters
+    ----------
+    source : FoundFile
+        A file of at least two dimensions, the first of which counts the items.
+    n_features : int
+        Expected number of values of an item.
+
+    Yields
+    ------
+    ndarray of float32, shape (n_block, n_features)
+        With values from 0 to 255.
+
+    Raises
+    ------
+    DataError
+        For a file that is no IDX file of unsigned bytes, is shorter or longer than its header
+        says, or whose items, rows or checksum are not the expected ones.
+    """
+    for block in _read(source, (n_features,)):
+        yield block.astype(np.float32)
+
+
+def read_labels(source: FoundFile) -> NDArray[np.float64]:
+    """Read a file of one dimension, a label each.
+
+    Raises
+    ------
+    DataError
+        As `read_rows`.
+    """
+    blocks = [block.astype(np.float64) for block in _read(source, ())]
+    return np.concatenate(blocks)
+
+
+def _read(source: FoundFile, item: tuple[int, ...]) -> Iterator[NDArray[np.uint8]]:
+    """Yield blocks of items of that shape, and check the file against its header."""
+    size = math.prod(item)
+    step = max(1, BLOCK_BYTES // size)
+    digest = hashlib.sha256()
+    with open_content(source) as stream:
+        n_items = _read_header(source, stream, digest, item)
+        for start in range(0, n_items, step):
+            count = min(step, n_items - start)
+            data = stream.read(count * size)
+            digest.update(data)
+            if len(data) < count * size:
+                raise DataError(
+                    f"{source.label}: the file ends within item {start + len(data) // size + 1:,} "
+                    f"of the {n_items:,} that its header says"
+                )
+            yield np.frombuffer(data, np.uint8).reshape(count, *item)
+        if stream.read(1):
+            raise DataError(
+                f"{source.label}: the file goes on after the {n_items:,} items of its header"
+            )
+    check_rows(source, n_items)
+    check_sha256(source, digest.hexdigest())
+
+
+def _read_header(
+    source: FoundFile, stream: IO[bytes], digest: hashlib._Hash, item: tuple[int, ...]
+) -> int:
+    """Check that a file holds items of that shape, and return how many."""
+    start = stream.read(4)
+    if len(start) < 4 or start[:3] != _BYTES:
+        raise DataError(
+            f"{source.label}: no IDX file of unsigned bytes (it begins with {start.hex(' ')}, "
+            "not with 00 00 08)"
+        )
+    n_dimensions = start[3]
+    sizes = stream.read(4 * n_dimensions)
+    digest.update(start + sizes)
+    if len(sizes) < 4 * n_dimensions:
+        raise DataError(f"{source.label}: the file ends within its header")
+    shape = np.frombuffer(sizes, ">u4").tolist()
+    if bool(item) != (n_dimensions > 1) or math.prod(shape[1:]) != math.prod(item) or not shape:
+        found = " x ".join(f"{size:,}" for size in shape) or "nothing"
+        expected = f"items of {item[0]:,} values each" if item else "one label each"
+        raise DataError(f"{source.label}: its header says {found}, but not {expected}")
+    return shape[0]

@@ -1,0 +1,106 @@
+"""Two classes, one side of the labels against the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
+from dsgkit.data.targets.base import Kind
+from dsgkit.data.targets.labels import Label, any_of, label_text, like, listed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Binary:
+    """Two classes, -1 and +1.
+
+    Parameters
+    ----------
+    positive : tuple of labels, optional
+        Labels that become +1. By default the training rows must have exactly two labels, of which
+        the larger is positive.
+    negative : tuple of labels, optional
+        Labels that become -1; by default all others.
+    """
+
+    kind: ClassVar[Kind] = "binary"
+    positive: tuple[Label, ...] | None = None
+    negative: tuple[Label, ...] | None = None
+
+    @property
+    def words(self) -> str:
+        """What becomes of the labels, for people."""
+        if self.positive is None:
+            return "the larger label is +1, the smaller -1"
+        rest = "the rest" if self.negative is None else any_of(self.negative)
+        return f"{any_of(self.positive)} is +1, {rest} -1"
+
+    @property
+    def named(self) -> tuple[Label, ...]:
+        """The labels of both sides."""
+        return (*(self.positive or ()), *(self.negative or ()))
+
+    def told(self, training: NDArray[Any]) -> str:
+        """Return the same words whatever the labels are."""
+        return self.words
+
+    def identity(self) -> list[Any]:
+        """Return the labels of both sides, in an order and a spelling of their own."""
+        sides = (self.positive, self.negative)
+        return [
+            "binary",
+            *(None if side is None else sorted(map(label_text, side)) for side in sides),
+        ]
+
+    def apply(self, labels: NDArray[Any], training: NDArray[Any]) -> NDArray[Any]:
+        """Return -1 and +1 as int8; see `Target.apply`.
+
+        Raises
+        ------
+        ValueError
+            For a label of neither side, and when all labels are of one.
+        """
+        import numpy as np
+
+        positive, negative = self._sides(training)
+        is_positive = np.isin(labels, positive)
+        if negative is not None:
+            strange = ~is_positive & ~np.isin(labels, negative)
+            if strange.any():
+                raise ValueError(self._strange(labels, int(np.argmax(strange)), training))
+        count = int(np.count_nonzero(is_positive))
+        if count in (0, len(labels)):
+            one = "+1" if count else "-1"
+            raise ValueError(
+                f"all {len(labels):,} labels are of one class ({one}; {self.words}); two are needed"
+            )
+        return np.where(is_positive, 1, -1).astype(np.int8)
+
+    def _sides(self, training: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return the labels of both sides in the type of the file's; None for all others."""
+        if self.positive is None:
+            low, high = sorted(_first_two(training))
+            return like([high], training), like([low], training)
+        negative = None if self.negative is None else like(self.negative, training)
+        return like(self.positive, training), negative
+
+    def _strange(self, labels: NDArray[Any], row: int, training: NDArray[Any]) -> str:
+        """Say what is wrong with a label that is of neither side."""
+        label = label_text(labels[row])
+        if self.positive is None:
+            seen = listed(_first_two(training), " and ")
+            return (
+                f"row {row + 1:,}: {label} is a third label after {seen}; say by `positive` which "
+                "labels are +1"
+            )
+        known = listed((*self.positive, *(self.negative or ())), ", ")
+        return f"row {row + 1:,}: unknown label {label} (known: {known})"
+
+
+def _first_two(labels: NDArray[Any]) -> tuple[Label, Label]:
+    """Return the first label and the first other one, or the first twice if there is none."""
+    return labels[0], labels[(labels != labels[0]).argmax()]

@@ -1,0 +1,41 @@
+"""Counting ordered classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_CLASSES = 2**15 - 1
+"""Ordered classes that int16 can count."""
+
+
+def check_count(n_classes: int, what: str) -> None:
+    """Refuse a number of classes, of which there is one per ``what``, that cannot be learned.
+
+    Raises
+    ------
+    ValueError
+        For less than two, and for more than `MOST_CLASSES`.
+    """
+    if n_classes < 2:
+        raise ValueError(f"the training rows have one {what} alone; ordered classes need two")
+    if n_classes > MOST_CLASSES:
+        raise ValueError(
+            f"{n_classes:,} different labels are too many for classes; cut them by `bins`"
+        )
+
+
+def class_counts(y: NDArray[Any], n_classes: int) -> list[int]:
+    """Return the number of rows of each class 1..k."""
+    import numpy as np
+
+    return np.bincount(y, minlength=n_classes + 1)[1:].tolist()
+
+
+def with_counts(rows: Iterable[tuple[str, int]]) -> str:
+    """Return names and their numbers of rows, the first of which says what is counted."""
+    (first, count), *others = rows
+    return ", ".join([f"{first} ({count:,} rows)", *(f"{name} ({n:,})" for name, n in others)])

@@ -1,0 +1,33 @@
+"""Targets as the catalogue and configs describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dsgkit.data.targets.binary import Binary
+from dsgkit.data.targets.bins import Bins
+from dsgkit.data.targets.ordered import Ordered
+
+
+def target_of(settings: Mapping[str, Any]) -> Binary | Bins | Ordered:
+    """Return the target that the catalogue or a config describes.
+
+    Parameters
+    ----------
+    settings : mapping
+        ``{positive: labels}``, with ``negative`` if need be; ``{bins: count}``; ``{ordered:
+        labels}``, where True stands for ascending numbers.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+    """
+    match dict(settings):
+        case {"bins": count, **rest} if not rest:
+            return Bins(count)
+        case {"ordered": order, **rest} if not rest:
+            return Ordered(None if order is True else order)
+        case sides:
+            return Binary(**sides)

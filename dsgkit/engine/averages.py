@@ -1,0 +1,65 @@
+"""The mean of the functions after the last half of the iterations: its coefficients and values.
+
+With a constant step the last function moves about the minimum; the mean of the last ones is nearer
+to it. Of t iterations, the last ``t - t // 2`` count.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit._jit import fast
+from dsgkit.engine.coefficients import first_needed, magnitude
+from dsgkit.engine.steps import StepRule
+
+
+def averaged(t: int) -> int:
+    """Return over how many functions the mean after t iterations is."""
+    return t - t // 2
+
+
+def block_weights(step: StepRule, t: int) -> NDArray[np.float64]:
+    """Return how much of each block, as it was added, is left in the mean after t iterations.
+
+    A block counts in the functions since its own iteration, each time shrunk by the decays between:
+    the weights follow from the step rule alone, shape (t, G).
+    """
+    weights = np.empty((t, len(step.lam)))
+    weight = np.zeros(len(step.lam))
+    decay = np.zeros(len(step.lam))
+    for i in range(t, 0, -1):
+        weight = decay * weight + (i > t // 2) / averaged(t)
+        weights[i - 1] = weight
+        decay = step(i)[1]
+    return weights
+
+
+class AddedBlocks:
+    """The coefficients of all blocks as they were added, before any decay."""
+
+    def __init__(self) -> None:
+        self._blocks: list[NDArray[np.float32]] = []
+
+    def append(self, coefficients: NDArray[np.float32], scale: NDArray[np.float64]) -> None:
+        """Keep the block of the next iteration, shape (width, G), given up to its scale."""
+        self._blocks.append(coefficients * scale.astype(np.float32))
+
+    def mean(self, step: StepRule) -> tuple[int, NDArray[np.float32]]:
+        """Return the mean of the functions: the number of its first block, and coefficients.
+
+        Blocks that make up next to nothing of it are left out, as `Coefficients.needed` does.
+        """
+        weights = block_weights(step, len(self._blocks)).astype(np.float32)
+        blocks = np.stack(self._blocks)
+        blocks *= weights[:, None]
+        first = first_needed(magnitude(blocks))
+        return first, blocks[first:].copy() if first else blocks
+
+
+@fast
+def add_scaled(values, scale, total):  # type: ignore[no-untyped-def]
+    """Add ``scale[g] * values[:, g]`` to the total, in place."""
+    for i in range(values.shape[0]):
+        for g in range(values.shape[1]):
+            total[i, g] += scale[g] * values[i, g]

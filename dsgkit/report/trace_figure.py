@@ -1,0 +1,172 @@
+"""A measure against training time."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator
+
+from dsgkit.report import panels
+from dsgkit.report.curves import (
+    END_FONT,
+    MARGIN,
+    NOTE_ROOM,
+    line_handle,
+    padded,
+    reason,
+    seconds_tick,
+    set_log_ticks,
+)
+from dsgkit.report.numbers import SHORTEST_TIME, percents, seconds_text, short_count
+from dsgkit.report.style import RC, SolverStyle, solver_styles
+from dsgkit.report.summary import NOT_RUN, Summary, all_solvers
+from dsgkit.report.traces import Checkpoint, Race, widest_races
+from dsgkit.tasks.measures import TIME, Measure
+
+PANEL_HEIGHT = 2.1
+MARK_EVERY = 0.2
+LEAD = 10.0
+"""A point this much earlier than every line stands at this distance: it would squeeze the lines."""
+
+
+def trace(shown: Sequence[Summary], measure: Measure) -> Figure:
+    """Draw a measure along the training of each solver, one panel per dataset and size.
+
+    Lines join means over trials at equal iterations, in a band of one standard deviation to each
+    side. A method without iterations is a point with bars likewise. Of several results only the
+    largest size with values along training is drawn.
+    """
+    solvers = all_solvers(shown)
+    styles = solver_styles(solvers)
+    races = widest_races(shown, measure)
+    moving = {t.entry.solver for race in races for t in race.trainings if t.iterative}
+    with mpl.rc_context(RC):
+        handles = [line_handle(styles[name], name) for name in solvers]
+        for handle in handles:
+            if handle.get_label() not in moving:
+                handle.set_linestyle("none")
+        titles = [_title(race, narrow=len(races) > 2) for race in races]
+        figure, axes = panels.new_figure(titles, handles, PANEL_HEIGHT)
+        for panel, race in zip(axes, races, strict=True):
+            _draw_panel(panel, race, measure, styles)
+        panels.label_axes(axes, TIME.axis_label, panels.measure_label(measure))
+    return figure
+
+
+def _title(race: Race, *, narrow: bool) -> str:
+    """Return a dataset's name, with the size where one is swept."""
+    axis, gap = race.summary.axis, "\n" if narrow else ", "
+    size = f"{gap}{short_count(race.size.n)} {axis.noun}" if axis else ""
+    return race.summary.title + size
+
+
+class Mean:
+    """A checkpoint of several trials, as it is drawn: means and standard deviations."""
+
+    def __init__(self, measure: Measure, trials: Sequence[Checkpoint]) -> None:
+        times = [max(one.seconds, SHORTEST_TIME) for one in trials]
+        values = [percents(measure, one.value) for one in trials]
+        self.seconds, self.seconds_std = statistics.fmean(times), _std(times)
+        self.value, self.value_std = statistics.fmean(values), _std(values)
+        self.earliest = min(times)
+
+    def put_at(self, seconds: float) -> None:
+        """Have it drawn at another time, which its bar would not belong to."""
+        self.seconds, self.seconds_std, self.earliest = seconds, 0.0, seconds
+
+
+def _std(values: Sequence[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def _draw_panel(axes: Axes, race: Race, measure: Measure, styles: dict[str, SolverStyle]) -> None:
+    """Draw one dataset, and name the solvers that have nothing to draw with the reason."""
+    drawn: list[Mean] = []
+    absent, points = [], {}
+    for index, training in enumerate(race.trainings):
+        solver = training.entry.solver
+        means = [Mean(measure, trials) for trials in training.checkpoints()]
+        if means and training.iterative:
+            _draw_line(axes, means, styles[solver], solver, index / len(race.trainings))
+        elif means:
+            points[solver] = means[0]
+        elif training.entry.status not in ("ok", NOT_RUN):
+            absent.append(f"{solver}: {reason(training.entry, ' ')}")
+        drawn += means
+    first = min((mean.seconds for mean in drawn if mean not in points.values()), default=0.0)
+    for solver, mean in points.items():
+        if mean.seconds < first / LEAD:
+            _say_earlier(axes, mean, styles[solver])
+            mean.put_at(first / LEAD)
+        _draw_point(axes, mean, styles[solver], solver)
+    _set_axes(axes, drawn, headroom=NOTE_ROOM * len(absent))
+    look: dict[str, Any] = {"va": "top", "fontsize": END_FONT, "linespacing": 1.0}
+    axes.text(0.03, 0.98, "\n".join(absent), transform=axes.transAxes, **look)
+
+
+def _say_earlier(axes: Axes, mean: Mean, style: SolverStyle) -> None:
+    """Write the true time over a point that is drawn at a later one."""
+    axes.annotate(
+        rf"$\leftarrow$ {seconds_text(mean.seconds)}",
+        (0.01, mean.value),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(0, 4),
+        textcoords="offset points",
+        fontsize=END_FONT,
+        color=style.color,
+        path_effects=[withStroke(linewidth=1.5, foreground="white")],
+    )
+
+
+def _draw_line(
+    axes: Axes, means: Sequence[Mean], style: SolverStyle, label: str, shift: float
+) -> None:
+    """Draw the course of one solver; markers are as sparse as not to hide the lines."""
+    x = [one.seconds for one in means]
+    low = [one.value - one.value_std for one in means]
+    high = [one.value + one.value_std for one in means]
+    axes.fill_between(x, low, high, color=style.color, alpha=0.15, linewidth=0)
+    line = line_handle(style, label)
+    line.set_data(x, [one.value for one in means])
+    line.set_markevery((MARK_EVERY * shift, MARK_EVERY))
+    axes.add_line(line)
+
+
+def _draw_point(axes: Axes, mean: Mean, style: SolverStyle, label: str) -> None:
+    """Draw a method without iterations; the bar of its time keeps to what there was."""
+    left = min(mean.seconds_std, mean.seconds - mean.earliest)
+    axes.errorbar(
+        [mean.seconds],
+        [mean.value],
+        xerr=[[left], [mean.seconds_std]],
+        yerr=[mean.value_std],
+        color=style.color,
+        marker=style.marker,
+        markersize=5.5,
+        markeredgecolor="white",
+        markeredgewidth=0.5,
+        elinewidth=0.9,
+        linestyle="none",
+        label=label,
+        zorder=4,
+    )
+
+
+def _set_axes(axes: Axes, drawn: Sequence[Mean], headroom: float) -> None:
+    """Set scales, limits (with some more room above) and ticks."""
+    if not drawn:
+        axes.set_axis_off()
+        return
+    times, values = [one.seconds for one in drawn], [one.value for one in drawn]
+    axes.set_xscale("log")
+    axes.set_xlim(*padded(min(times), max(times)))
+    set_log_ticks(axes.xaxis, max(times) / min(times), seconds_tick)
+    room = max(values) - min(values) or abs(max(values)) or 1.0
+    axes.set_ylim(min(values) - MARGIN * room, max(values) + (MARGIN + headroom) * room)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))

@@ -1,0 +1,154 @@
+"""Tables of a measure by training time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from dsgkit.report.entries import entry_cells, statistic
+from dsgkit.report.formats import Cell, Layout, Table
+from dsgkit.report.numbers import NONE, SHORTEST_TIME
+from dsgkit.report.summary import Entry, Summary
+from dsgkit.report.traces import Race, Training, races, widest_races
+from dsgkit.tasks.measures import Measure
+
+MOST_TIMES = 12
+SERIES = ((1, 2, 5), (1, 3), (1,))
+"""The first digits of the times that values are shown at, the finest first."""
+
+
+def trace_table(summary: Summary, name: str, measures: Sequence[Measure]) -> Table:
+    """Return the table of solvers by training time, one for each size and measure."""
+    layouts, rows = [], []
+    for measure in measures:
+        for race in races(summary, measure):
+            times = round_times([race])
+            layouts.append(_one_race(race, measure, times))
+            rows += _tidy(race, measure, times)
+    return Table(name, layouts, pd.DataFrame(rows))
+
+
+def trace_overview(shown: Sequence[Summary], name: str, measures: Sequence[Measure]) -> Table:
+    """Return the table of datasets and solvers by training time, each dataset at its largest."""
+    layouts, rows = [], []
+    for measure in measures:
+        found = widest_races([one for one in shown if one.shows(measure)], measure)
+        times = round_times(found)
+        layouts.append(_several_races(found, measure, times))
+        rows += [row for race in found for row in _tidy(race, measure, times)]
+    return Table(name, layouts, pd.DataFrame(rows))
+
+
+def round_times(found: Sequence[Race]) -> list[float]:
+    """Return a few round times, from where training in iterations has begun to where it has ended.
+
+    One more follows if another method ends later.
+    """
+    along = sorted(
+        max(time, SHORTEST_TIME) for race in found for time in race.times(iterative=True)
+    )
+    last = max((time for race in found for time in race.times()), default=0.0)
+    if not along:
+        return []
+    for digits in SERIES:
+        decades = range(math.floor(math.log10(along[0])), math.ceil(math.log10(last)) + 1)
+        series = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
+        end = next(place for place, time in enumerate(series) if time >= along[-1])
+        times = [time for time in series[: end + 1] if time >= along[0]]
+        if len(times) <= MOST_TIMES:
+            break
+    later = next(time for time in series if time >= last)
+    return times if later in times else [*times, later]
+
+
+def _one_race(race: Race, measure: Measure, times: Sequence[float]) -> Layout:
+    """Return the table of solvers by training time of one dataset at one size."""
+    summary = race.summary
+    parts = [f"{_caption(measure, [summary])}; {summary.title}"]
+    parts += [setting] if (setting := summary.results.task.setting) else []
+    parts += [f"{race.size.n:,} {summary.axis.noun}"] if summary.axis else []
+    return Layout(
+        f"{', '.join(parts)}.",
+        ["Solver", *map(_heading, times)],
+        _rows(race, measure, times),
+        _notes([race], times),
+    )
+
+
+def _several_races(found: Sequence[Race], measure: Measure, times: Sequence[float]) -> Layout:
+    """Return the table of datasets and solvers by training time."""
+    caption = _caption(measure, [race.summary for race in found])
+    rows = []
+    for race in found:
+        axis = race.summary.axis
+        size = f"({race.size.n:,} {axis.noun})" if axis else ""
+        rows += [[Cell(race.summary.title, size), *row] for row in _rows(race, measure, times)]
+    header = ["Dataset", "Solver", *map(_heading, times)]
+    return Layout(f"{caption}.", header, rows, _notes(found, times))
+
+
+def _caption(measure: Measure, shown: Sequence[Summary]) -> str:
+    return f"{measure.caption} after so many seconds of training, {statistic(measure, shown)}"
+
+
+def _heading(seconds: float) -> str:
+    return f"{seconds:,.10g} s"
+
+
+def _rows(race: Race, measure: Measure, times: Sequence[float]) -> list[list[Cell]]:
+    """Return a row per solver: blank where it has no value yet, why it has none said once."""
+    columns = []
+    for place, time in enumerate(times):
+        entries = [_after(training, time) for training in race.trainings]
+        cells = [
+            cell if place == 0 or training.entry.values else Cell(NONE)
+            for training, cell in zip(
+                race.trainings, entry_cells(measure, entries, none=""), strict=True
+            )
+        ]
+        columns.append(cells)
+    names = [Cell(training.entry.solver) for training in race.trainings]
+    return [list(row) for row in zip(names, *columns, strict=True)]
+
+
+def _after(training: Training, seconds: float) -> Entry | None:
+    """Return the entry of a solver after so many seconds; None before its first value."""
+    values = training.values_after(seconds)
+    if training.entry.values and not values:
+        return None
+    return replace(training.entry, values=values)
+
+
+def _notes(found: Sequence[Race], times: Sequence[float]) -> list[str]:
+    """Return what is to be said of entries to which not all trials contribute."""
+    entries = [_after(one, time) for race in found for one in race.trainings for time in times]
+    if not any(entry and entry.partial for entry in entries):
+        return []
+    return ["(k/n): only k of n trials had a value by then."]
+
+
+def _tidy(race: Race, measure: Measure, times: Sequence[float]) -> list[dict[str, Any]]:
+    """Return a row per solver and time, also where there is no value yet."""
+    axis = race.summary.axis
+    rows = []
+    for training in race.trainings:
+        for time in times:
+            entry = _after(training, time)
+            rows.append(
+                {
+                    "dataset": race.summary.title,
+                    "solver": training.entry.solver,
+                    **({axis.name: race.size.n} if axis else {}),
+                    "measure": measure.name,
+                    "seconds": time,
+                    "mean": entry.mean if entry else math.nan,
+                    "std": entry.std if entry else None,
+                    "trials": len(entry.values) if entry else 0,
+                    "status": training.entry.status,
+                }
+            )
+    return rows

@@ -1,0 +1,162 @@
+"""What is known of a measure along training, in every trial."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeGuard
+
+from dsgkit.experiment.store import Record
+from dsgkit.report.summary import Entry, Size, Summary
+from dsgkit.tasks.measures import TIME, Measure
+
+
+class Checkpoint(NamedTuple):
+    """The value that a trial had reached after so much training.
+
+    The iteration is 0 for a method without any, whose only value is that at the end.
+    """
+
+    iteration: int
+    seconds: float
+    value: float
+
+
+Course = tuple[Checkpoint, ...]
+"""The checkpoints of one trial, ascending."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the trials of one solver came to their values.
+
+    Attributes
+    ----------
+    entry : Entry
+        What they came to.
+    courses : list of Course
+        One per finished trial.
+    """
+
+    entry: Entry
+    courses: Sequence[Course]
+
+    @property
+    def iterative(self) -> bool:
+        """Whether any trial has values along training."""
+        return any(course[0].iteration for course in self.courses)
+
+    def checkpoints(self) -> list[list[Checkpoint]]:
+        """Return what the trials have at every iteration, ascending.
+
+        Trials without values along training say nothing beside others that have some.
+        """
+        by_iteration: dict[int, list[Checkpoint]] = {}
+        for course in self.courses:
+            for one in course:
+                by_iteration.setdefault(one.iteration, []).append(one)
+        if self.iterative:
+            by_iteration.pop(0, None)
+        return [by_iteration[iteration] for iteration in sorted(by_iteration)]
+
+    def values_after(self, seconds: float) -> tuple[float, ...]:
+        """Return each trial's last value by then, of those that have one."""
+        found = []
+        for course in self.courses:
+            if reached := [one.value for one in course if one.seconds <= seconds]:
+                found.append(reached[-1])
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Race:
+    """All solvers of one of the results at one size.
+
+    Attributes
+    ----------
+    summary : Summary
+    size : Size
+    trainings : list of Training
+        In the order of the solvers.
+    """
+
+    summary: Summary
+    size: Size
+    trainings: Sequence[Training]
+
+    def times(self, *, iterative: bool = False) -> list[float]:
+        """Return the seconds of all checkpoints of all trials, of methods in iterations only."""
+        trainings = (one for one in self.trainings if one.iterative or not iterative)
+        courses = [course for training in trainings for course in training.courses]
+        return [one.seconds for course in courses for one in course]
+
+
+def is_traced(summary: Summary, measure: Measure) -> bool:
+    """Tell whether any fit has values of a measure along training."""
+    if not measure.traced or not summary.shows(measure):
+        return False
+    return any(_steps(record, measure) for record in _fits(summary))
+
+
+def races(summary: Summary, measure: Measure) -> list[Race]:
+    """Return the solvers at each size at which one has values along training, ascending.
+
+    Without such a size it is the largest alone.
+    """
+    courses: dict[tuple[str, int], list[Course]] = {}
+    for record in _fits(summary):
+        if course := _course(record, measure):
+            n = record["at"][summary.axis.name] if summary.axis else 0
+            courses.setdefault((summary.name_of(record), n), []).append(course)
+    entries = summary.entries(measure)
+    found = [
+        Race(
+            summary,
+            size,
+            [
+                Training(entries[solver, size], courses.get((solver, size.n), []))
+                for solver in summary.solvers
+            ],
+        )
+        for size in summary.sizes
+    ]
+    return [race for race in found if any(one.iterative for one in race.trainings)] or found[-1:]
+
+
+def widest_races(shown: Sequence[Summary], measure: Measure) -> list[Race]:
+    """Return every race of one of the results, but of several the largest of each."""
+    if len(shown) == 1:
+        return races(shown[0], measure)
+    return [race for one in shown for race in races(one, measure)[-1:]]
+
+
+def _fits(summary: Summary) -> Iterable[Record]:
+    """Return the records of the finished fits."""
+    records = summary.results.records
+    return (one for one in records if one["kind"] == "fit" and one["status"] == "ok")
+
+
+def _course(record: Record, measure: Measure) -> Course:
+    """Return a trial's values along training; the final one alone if there are no others."""
+    if steps := _steps(record, measure):
+        return steps
+    seconds = (record.get("times") or {}).get(TIME.clock)
+    value = (record.get("scores") or {}).get(measure.name)
+    if _is_number(seconds) and _is_number(value):
+        return (Checkpoint(0, seconds, value),)
+    return ()
+
+
+def _steps(record: Record, measure: Measure) -> Course:
+    """Return the checkpoints with a value; one that was not finite is stored in words."""
+    found = []
+    for step in record.get("trace") or []:
+        iteration, seconds, value = (step.get(k) for k in ("iteration", "seconds", measure.name))
+        if _is_number(iteration) and _is_number(seconds) and _is_number(value):
+            found.append(Checkpoint(int(iteration), seconds, value))
+    return tuple(found)
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and math.isfinite(value)

@@ -1,0 +1,105 @@
+"""Base of what similar-unlabelled methods are compared with: estimators that see labels."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dsgkit.solvers.base import Estimator
+from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
+
+Array = NDArray[np.float64]
+
+
+class LabeledEstimator(ClassifierMixin, Estimator):
+    """Base of the classifiers of labelled rows of two classes.
+
+    A subclass implements `_fit`, to which labels are -1 and 1, and `_values`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The labels, the larger and positive one last.
+    n_features_in_ : int
+        Columns of the training rows.
+    """
+
+    tasks = ("similar_unlabeled",)
+    _solution: ClassVar[str] = "coef_"
+    """The attribute that only a fitted model has."""
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : rows of shape (n, n_inputs)
+            Array, data frame, list, sparse matrix, memory map or any object with ``shape``, a
+            length and indexing by rows.
+        y : array-like of shape (n,)
+            Labels of two classes; the larger one is positive.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If a parameter is out of range, or the rows or labels cannot be used.
+        MemoryLimitError
+            If the fit needs more memory than ``max_memory`` or than there is.
+        FitError
+            If there is no solution.
+        """
+        self._check_params()
+        self._fit(*self._inputs(X, y))
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the values of the fitted function at the rows of ``X``, shape (n,).
+
+        Raises
+        ------
+        DataError
+            If the rows cannot be used.
+        """
+        check_is_fitted(self, self._solution)
+        X = as_rows(self, X, reset=False)
+        check_finite(X)
+        return self._values(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row; a value of at least 0 is taken for positive."""
+        positive = self.decision_function(X) >= 0
+        return self.classes_[positive.astype(int)]
+
+    def _fit(self, X: Any, t: Array) -> None:
+        """Compute the fitted attributes from checked rows and labels -1 and 1."""
+        raise NotImplementedError
+
+    def _values(self, X: Any) -> Array:
+        """Return the values of the fitted function at rows that have been checked."""
+        raise NotImplementedError
+
+    def _inputs(self, X: Any, y: Any) -> tuple[Any, Array]:
+        """Return rows, and labels as -1 and 1, all checked; sets ``classes_``."""
+        X = as_rows(self, X, reset=True)
+        labels = as_labels(y, len(X))
+        self.classes_ = two_classes(labels)
+        check_finite(X)
+        return X, np.where(labels == self.classes_[1], 1.0, -1.0)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,44 @@
+"""The larger class for every row: what anything learnt must be better than."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import Tags
+
+from dsgkit.solvers.similar.labeled import Array, LabeledEstimator
+
+
+class MajorityClass(LabeledEstimator):
+    """The constant that is right on most labelled rows; of classes of one size, the positive one.
+
+    Attributes
+    ----------
+    value_ : float
+        1 or -1, the value at all rows.
+    classes_ : ndarray of shape (2,)
+        The labels, the larger and positive one last.
+
+    Examples
+    --------
+    >>> from dsgkit.solvers.similar.majority import MajorityClass
+    >>> MajorityClass().fit([[0], [1], [2]], ["a", "b", "a"]).predict([[0], [9]])
+    array(['a', 'a'], dtype='<U1')
+    """
+
+    version: ClassVar[int] = 1
+    _solution: ClassVar[str] = "value_"
+
+    value_: float
+
+    def _fit(self, X: Any, t: Array) -> None:
+        self.value_ = 1.0 if t.sum() >= 0 else -1.0
+
+    def _values(self, X: Any) -> Array:
+        return np.full(len(X), self.value_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags

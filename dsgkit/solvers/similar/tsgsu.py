@@ -1,0 +1,422 @@
+"""TSGSU: triply stochastic gradients for similar-unlabelled learning (Shi et al., 2021)."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from dsgkit.costs import Cost
+from dsgkit.engine import (
+    ConstantStep,
+    DSGModel,
+    LinearStep,
+    Problem,
+    Source,
+    TableSize,
+    train,
+    train_in_passes,
+    train_values,
+    training_cost,
+)
+from dsgkit.errors import DataError, DivergedError
+from dsgkit.features import FeatureBlocks, random_features
+from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
+from dsgkit.solvers.base import Points, training_rows
+from dsgkit.solvers.doubly_stochastic import (
+    DoublyStochasticEstimator,
+    FittedFunction,
+    TogetherModels,
+    finite_models,
+)
+from dsgkit.solvers.inputs import check_projections, spaced
+from dsgkit.solvers.kernel import KernelName
+from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, Range, Smoother
+from dsgkit.solvers.similar.base import PairFolds, points_of
+from dsgkit.solvers.similar.curvature import SAMPLE_ROWS, largest_eigenvalue
+from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator
+
+Array = NDArray[np.float64]
+Observer = Callable[[int, float, FittedFunction], None]
+"""Takes the number of iterations made, the seconds they took, and the function after them."""
+
+Pools = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Positions of points of pairs, and of unlabelled rows, that are trained on."""
+
+
+class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
+    """Similar-unlabelled learning by triply stochastic functional gradients.
+
+    Minimises ``delta(r1) + delta(r2) + lam/2 ||f||^2`` over the functions of a kernel, by default
+    ``exp(-sigma ||x - x'||^2)``, where with ``l(z, t) = (t z - 1)^2/4`` and
+    ``pi_S = pi^2 + (1 - pi)^2``
+
+    ``r1 = [pi_S mean_S l(f, +1) - (1 - pi) mean_U l(f, +1)] / (2 pi - 1)``
+    ``r2 = [pi mean_U l(f, -1) - pi_S mean_S l(f, -1)] / (2 pi - 1)``
+
+    estimate what the two classes add to the risk, S being the points of all pairs and U the
+    unlabelled rows. Neither is below 0 in expectation, but an estimate may be: there the correction
+    function delta turns or stops the descent (Eq. 8 of [1]_). Without it, the risk is that of
+    `SUSL`.
+
+    Each iteration draws a batch of points of pairs, one of unlabelled rows and a new block of m
+    random frequencies; delta' is that of the batch's own r1 and r2 (Algorithm 1 of [1]_). Time is
+    O(b m d T^2 / 2), memory O(m T), whatever the number of rows.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the regulariser, > 0.
+    sigma : float
+        Kernel parameter, > 0. Its default suits features scaled to [0, 1].
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
+    prior : float or "estimate"
+        The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` takes it for the
+        larger class and estimates pi (`dsgkit.priors.similar_prior`).
+    delta : {"abs", "relu", "leaky_relu", "none"}
+        Correction function: the absolute value (the paper's), ``max(0, r)``, a line of slope
+        ``leak`` below 0, or no correction.
+    leak : float
+        Slope of the leaky ReLU below 0, in -1..0: from that of the absolute value to that of ReLU.
+    step : {"measured", "paper"}
+        ``theta / (lam + L/2)``, L being the largest eigenvalue of the kernel matrix of (800)
+        unlabelled rows over their number, or ``theta / sqrt(T)``. A step of ``1 / lam`` or more is
+        refused.
+    theta : float
+        Factor of the step, > 0.
+    tail : {"average", "last", "decay"}
+        The mean of the functions after the last half of the iterations, the last function (the
+        paper's), or the last one with steps that fall to 0 on a line.
+    batch_size : int
+        Rows b of each of the two batches.
+    n_features : int
+        Random frequencies m per iteration (each is a cosine and a sine).
+    n_iterations : int
+        Iterations T.
+    max_memory : float or None
+        Limit in GiB; None is 80% of the memory that is available.
+    random_state : int
+        Seed of the frequencies and of the draws, in 0..2^64-1.
+
+    Attributes
+    ----------
+    model_ : DSGModel
+        Seeds and coefficients.
+    corrected_ : float
+        Share of the batches in which r1 or r2 was below 0: where a correction acts.
+    n_iter_ : int
+        Iterations made.
+    prior_ : float
+        The prior, given or estimated.
+    classes_ : ndarray of shape (2,)
+        -1 and 1.
+    n_features_in_ : int
+        Columns of the training rows.
+
+    See Also
+    --------
+    SUSL : The minimiser without correction, in closed form.
+
+    References
+    ----------
+    .. [1] Shi, Gu, Li, Deng & Huang, "Triply stochastic gradient method for large-scale nonlinear
+       similar unlabeled classification", Machine Learning 110, 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsgkit.solvers.similar.tsgsu import TSGSU
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.where(rng.random(2000) < 0.8, 1, -1)
+    >>> X = (rng.normal(size=(2000, 2)) + 1.5 * y[:, None]) / 6 + 0.5
+    >>> same = y[:1000:2] == y[1:1000:2]
+    >>> pairs = X[:1000].reshape(500, 2, 2)[same]
+    >>> model = TSGSU(prior=0.8, n_features=100).fit(pairs, X[1000:])
+    >>> model.score(X[1000:], y[1000:]) > 0.95
+    True
+    """
+
+    version: ClassVar[int] = 1
+
+    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    kernel: KernelName
+    delta: Annotated[Literal["abs", "relu", "leaky_relu", "none"], PER_MODEL]
+    leak: Annotated[float, Range(-1, 0), PER_MODEL]
+    step: Literal["measured", "paper"]
+    theta: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
+    tail: Literal["average", "last", "decay"]
+    batch_size: Annotated[int, COUNT]
+    n_features: Annotated[int, COUNT]
+    n_iterations: Annotated[int, COUNT]
+    random_state: Annotated[int, SEED]
+
+    corrected_: float
+    n_iter_: int
+
+    def __init__(
+        self,
+        lam: float = 0.001,
+        sigma: float = 1.0,
+        *,
+        kernel: str = "gaussian",
+        prior: float | Literal["estimate"] = "estimate",
+        delta: Literal["abs", "relu", "leaky_relu", "none"] = "abs",
+        leak: float = -0.5,
+        step: Literal["measured", "paper"] = "measured",
+        theta: float = 1.0,
+        tail: Literal["average", "last", "decay"] = "average",
+        batch_size: int = 1000,
+        n_features: int = 1000,
+        n_iterations: int = 100,
+        max_memory: float | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.lam = lam
+        self.sigma = sigma
+        self.kernel = kernel
+        self.prior = prior
+        self.delta = delta
+        self.leak = leak
+        self.step = step
+        self.theta = theta
+        self.tail = tail
+        self.batch_size = batch_size
+        self.n_features = n_features
+        self.n_iterations = n_iterations
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    def fit_observed(
+        self, X_similar: Any, X_unlabeled: Any, *, at: Sequence[int], observe: Observer
+    ) -> Self:
+        """Fit as `fit` does, and show the function on the way.
+
+        Parameters
+        ----------
+        X_similar, X_unlabeled
+            As in `fit`.
+        at : sequence of int
+            Iterations, ascending within 1..n_iterations.
+        observe : callable
+            ``observe(t, seconds, function)`` is called after each of them, with what the fit has
+            taken so far, without what observing takes, and a function of its own that has
+            ``decision_function``: with ``tail="average"`` the mean of the functions after the last
+            half of the t iterations.
+
+        Raises
+        ------
+        ValueError
+            If ``at`` does not ascend within the iterations.
+        """
+        start = time.perf_counter()
+        S, X_unlabeled = self._training(X_similar, X_unlabeled)
+        columns = copy.copy(self)  # functions outlive another fit of this estimator
+
+        def trained(problem: Problem) -> DSGModel:
+            before = time.perf_counter() - start
+            return train(
+                problem,
+                at=at,
+                observe=lambda t, seconds, model: observe(
+                    t, before + seconds, FittedFunction(columns, model)
+                ),
+            )
+
+        self._fit(S, X_unlabeled, trained)
+        return self
+
+    def fit_points(  # type: ignore[override]  # of its arrays by name
+        self, points: Points, *, folds: PairFolds | None = None, X_similar: Any, X_unlabeled: Any
+    ) -> Any:
+        """Train a model for each of many settings, in one pass over the features.
+
+        As in the base class. Of the points, those with folds that agree in all parameters but lam,
+        theta, delta, leak and prior are trained in one pass; without folds all must. A model that
+        diverged, or whose step is not below ``1 / lam``, has values of NaN.
+        """
+        if folds is not None:
+            return super().fit_points(
+                points, folds=folds, X_similar=X_similar, X_unlabeled=X_unlabeled
+            )
+        settings = self._settings(points)
+        checked = clone(self)
+        pairs, X_unlabeled = checked._inputs(X_similar, X_unlabeled)
+        self._set_priors(settings, pairs, X_unlabeled)
+        S = points_of(pairs)
+        first = settings[0]
+        cost = first._cost(len(S), len(X_unlabeled), S.shape[1], len(settings), "models")
+        first._check_memory(cost)
+        check_projections(S, first.sigma, first.kernel)
+        models = train_in_passes(_problem(settings, S, X_unlabeled))
+        if not any(finite_models(model).any() for model in models):
+            check_projections(X_unlabeled, first.sigma, first.kernel)
+        return TogetherModels(checked, models)
+
+    def _fit(
+        self, S: Array, X_unlabeled: Any, trained: Callable[[Problem], DSGModel] = train
+    ) -> None:
+        self._check_memory(self._cost(len(S), len(X_unlabeled), S.shape[1], 1, "model"))
+        check_projections(S, self.sigma, self.kernel)
+        problem = _problem([self], S, X_unlabeled)
+        if np.isnan(problem.step(1)[0]).any():
+            raise DataError(
+                f"theta={self.theta:g} makes a step of 1/lam or more with lam={self.lam:g}, which "
+                "is no descent: lower theta"
+            )
+        model = trained(problem)
+        objective: Any = problem.objective
+        if not finite_models(model).all():
+            check_projections(X_unlabeled, self.sigma, self.kernel)
+            raise DivergedError(
+                f"diverged with theta={self.theta:g}: the steps are too long; lower theta, or set "
+                "step='measured'"
+            )
+        self.model_ = model
+        self.n_iter_ = int(self.n_iterations)
+        self.corrected_ = float(objective.negative[0] / self.n_iter_)
+
+    def _shared(self) -> Hashable:
+        return tuple(self._in_common().items())
+
+    def _fold_values(
+        self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds
+    ) -> Iterator[tuple[Array, Array]]:
+        """Yield held-out values of all models, all folds trained in one pass over the features."""
+        first, S = models[0], points_of(pairs)
+        counts = {"n_similar": len(pairs), "n_unlabeled": len(X_unlabeled)}
+        n_models = len(models) * len(folds)
+        first._check_memory(first.cost(S.shape[1], n_models=n_models, **counts))
+        check_projections(S, first.sigma, first.kernel)
+        pools = [
+            (
+                _points(training_rows(held_pairs, len(pairs))),
+                training_rows(held_rows, len(X_unlabeled)),
+            )
+            for held_pairs, held_rows in folds
+        ]
+        values = train_values(_problem(models, S, X_unlabeled, pools))
+        at_points, at_rows = (
+            values[k].reshape(len(values[k]), len(folds), len(models)) for k in (0, 1)
+        )
+        found = []
+        for fold, (held_pairs, held_rows) in enumerate(folds):
+            similar = at_points[_points(held_pairs), fold].T.astype(np.float64)
+            unlabeled = at_rows[held_rows, fold].T.astype(np.float64)
+            diverged = ~(np.isfinite(similar).all(axis=1) & np.isfinite(unlabeled).all(axis=1))
+            similar[diverged] = unlabeled[diverged] = np.nan
+            found.append((similar, unlabeled))
+        if all(np.isnan(part).all() for both in found for part in both):
+            check_projections(X_unlabeled, first.sigma, first.kernel)
+        yield from found
+
+    def _features(self) -> FeatureBlocks:
+        return random_features(
+            self.kernel, float(self.sigma), int(self.n_features), int(self.random_state)
+        )
+
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_similar: int, n_unlabeled: int
+    ) -> Cost:
+        """Return what the engine takes for a fit, or for the values of a grid on folds.
+
+        Parameters
+        ----------
+        n_inputs, n_models : int
+            As in `Estimator.cost`.
+        n_similar, n_unlabeled : int
+            Pairs and rows.
+        """
+        result: Literal["model", "values"] = "model" if n_models == 1 else "values"
+        return self._cost(2 * n_similar, n_unlabeled, n_inputs, n_models, result)
+
+    def _cost(
+        self,
+        n_points: int,
+        n_unlabeled: int,
+        n_inputs: int,
+        n_models: int,
+        result: Literal["model", "models", "values"],
+    ) -> Cost:
+        """Return what the engine takes; values are those of a grid, whose folds draw in pools."""
+        return training_cost(
+            self._features(),
+            n_inputs,
+            [TableSize(n, in_pools=result == "values") for n in (n_points, n_unlabeled)],
+            batch_size=int(self.batch_size),
+            n_iterations=int(self.n_iterations),
+            n_models=n_models,
+            result=result,
+            average=self.tail == "average",
+        )
+
+
+def _points(pairs: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return the positions of the points of pairs, those of a pair one after the other."""
+    points: NDArray[np.int64] = (2 * np.asarray(pairs, np.int64)[:, None] + [0, 1]).ravel()
+    return points
+
+
+def _problem(
+    models: Sequence[TSGSU], S: Array, X_unlabeled: Any, pools: Sequence[Pools] | None = None
+) -> Problem:
+    """Return the problem of training every model on all rows, or on the rows of every pool.
+
+    Parameters
+    ----------
+    models : sequence of TSGSU
+        With a prior; they agree in what is not per model.
+    S : ndarray of shape (n_points, n_inputs)
+    X_unlabeled : rows
+    pools : sequence of (int array, int array), optional
+        Positions of points and of unlabelled rows; a model for each of ``models``, pool by pool.
+    """
+    shared = models[0]
+    if pools is None:
+        sources = [Source(0, in_passes=True), Source(1, in_passes=True)]
+        eta = _steps(models, X_unlabeled)
+        n_pools = 1
+    else:
+        sources = [Source(k, [pool[k] for pool in pools], in_passes=True) for k in (0, 1)]
+        eta = np.concatenate([_steps(models, X_unlabeled[_sample(rows)]) for _, rows in pools])
+        n_pools = len(pools)
+    everywhere = [model for _ in range(n_pools) for model in models]
+    lam, prior, leak = np.array([(m.lam, m.prior_, m.leak) for m in everywhere], np.float64).T
+    n_iterations = int(shared.n_iterations)
+    decays = shared.tail == "decay"
+    return Problem(
+        tables=[S, X_unlabeled],
+        sources=sources,
+        objective=SimilarUnlabeledObjective(prior, [m.delta for m in everywhere], leak),
+        step=LinearStep(eta, lam, n_iterations) if decays else ConstantStep(eta, lam),
+        features=shared._features(),
+        n_iterations=n_iterations,
+        batch_size=int(shared.batch_size),
+        group=np.repeat(np.arange(n_pools), len(models)),
+        average=shared.tail == "average",
+    )
+
+
+def _sample(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return those of the positions of unlabelled rows whose curvature is measured."""
+    sample: NDArray[np.int64] = spaced(rows, SAMPLE_ROWS)
+    return sample
+
+
+def _steps(models: Sequence[TSGSU], X_unlabeled: Any) -> Array:
+    """Return the (first) step of each model; NaN, with which it diverges, for 1/lam or more."""
+    shared = models[0]
+    theta, lam = np.array([(model.theta, model.lam) for model in models], np.float64).T
+    if shared.step == "paper":
+        eta = theta / math.sqrt(shared.n_iterations)
+    else:
+        eta = theta / (lam + largest_eigenvalue(X_unlabeled, shared.sigma, shared.kernel) / 2)
+    allowed: Array = np.where(eta * lam < 1, eta, np.nan)
+    return allowed

@@ -1,0 +1,214 @@
+"""CUU: its risk and gradient spelled out, the authors' trajectory, and the closed form."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import minmax_scale
+
+from dsgkit.errors import DataError, DivergedError, MemoryLimitError
+from dsgkit.kernels import kernel_named
+from dsgkit.solvers.similar.basis import (
+    Descent,
+    kernel_basis,
+    kernel_curvature,
+    linear_basis,
+    slopes_below,
+)
+from dsgkit.solvers.similar.cuu import CUU
+from tests.solvers.similar.problems import ORACLES, su_problem
+
+LOSSES = {
+    "squared": lambda z, t: (t * z - 1) ** 2 / 4,
+    "logistic": lambda z, t: np.log(1 + np.exp(-t * z)),
+}
+DELTAS = {
+    "abs": abs,
+    "relu": lambda r: max(r, 0.0),
+    "leaky_relu": lambda r: r if r >= 0 else -0.3 * r,
+    "none": lambda r: r,
+}
+FOLDS = [(np.arange(40), np.arange(20)), (np.arange(40, 150), np.arange(20, 60))]
+
+
+def descent(prior=0.7, delta="abs", lam=0.0, eta=0.0, **kwargs):
+    lam, eta, prior = (np.array([float(number)]) for number in (lam, eta, prior))
+    return Descent(lam, eta, prior, slopes_below([delta], [-0.3]), **kwargs)
+
+
+def parts(f_similar, f_unlabeled, prior, loss):
+    """The r1 and r2 of METHODS, mean by mean."""
+    share, scale = prior**2 + (1 - prior) ** 2, 2 * prior - 1
+    r1 = share / scale * np.mean([loss(z, 1) for z in f_similar])
+    r1 -= (1 - prior) / scale * np.mean([loss(z, 1) for z in f_unlabeled])
+    r2 = prior / scale * np.mean([loss(z, -1) for z in f_unlabeled])
+    r2 -= share / scale * np.mean([loss(z, -1) for z in f_similar])
+    return r1, r2
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+@pytest.mark.parametrize(("loss", "prior"), [("squared", 0.7), ("logistic", 0.2)])
+def test_the_risk_and_its_gradient_are_those_of_the_formula(delta, loss, prior):
+    """At functions at which r1, r2, both and neither are below 0."""
+    rng = np.random.default_rng(0)
+    S, U = 0.5 * rng.normal(size=(30, 3)) + 1, 0.5 * rng.normal(size=(50, 3)) - 1
+    centers = np.vstack([S[:4], U[:4]])
+    basis = kernel_basis("matern(1.5)", centers, 0.5)
+    K_S, K_U = (kernel_named("matern(1.5)").gram(X, centers, 0.5) for X in (S, U))
+    model, seen = descent(prior, delta, loss=loss), set()
+
+    def objective(w):
+        r = parts(K_S @ w, K_U @ w, prior, LOSSES[loss])
+        return r, sum(DELTAS[delta](part) for part in r)
+
+    for w in (scale * rng.normal(size=8) for scale in np.geomspace(0.1, 10, 25)):
+        r1, r2, gradient = model.risk(basis, S, U, w[:, None])
+        expected, value = objective(w)
+        np.testing.assert_allclose([r1[0], r2[0]], expected, atol=1e-9)
+        assert model.corrected(r1, r2)[0] == pytest.approx(value, abs=1e-9)
+        differences = [(objective(w + h)[1] - objective(w - h)[1]) / 2e-6 for h in 1e-6 * np.eye(8)]
+        np.testing.assert_allclose(gradient[:, 0], differences, atol=1e-5 * abs(gradient).max())
+        seen.add((r1[0] < 0, r2[0] < 0))
+    assert len(seen) >= 3
+
+
+def test_the_trajectory_of_the_linear_logistic_case_is_reproduced():
+    """Full batches, a heavy ball, and a decay of the bias too."""
+    with np.load(ORACLES / "cuu_abs_linear_gauss_p07.npz") as stored:
+        z = dict(stored)
+    S, U, X = (
+        (z[name] - z["scale_min"]) / (z["scale_max"] - z["scale_min"])
+        for name in ("u1", "u2", "xt")
+    )
+    model = descent(
+        z["prior"], lam=z["weight_decay"], eta=z["lr"], loss="logistic", momentum=z["momentum"]
+    )
+    start = np.append(z["W0"], z["b0"])[:, None]
+    steps = list(model.run(linear_basis(), itertools.repeat((S, U), int(z["T"])), start))
+    losses = [model.corrected(step.r1, step.r2)[0] for step in steps]
+    np.testing.assert_allclose(losses, z["losses"], atol=1e-5)
+    w = steps[-1].W[:, 0]
+    np.testing.assert_allclose(w, np.append(z["W"], z["b"]), rtol=1e-5)
+    np.testing.assert_allclose(X @ w[:-1] + w[-1], z["ft"], atol=1e-4)
+
+
+def test_full_batches_without_correction_converge_to_the_closed_form_on_the_basis():
+    pairs, U, _ = su_problem()
+    S = pairs.reshape(-1, 3)
+    centers, prior, lam, sigma = np.vstack([U, S]), 0.85, 0.2, 2.0
+    basis = kernel_basis("gaussian", centers, sigma)
+    eta = 1 / (lam + kernel_curvature(U, "gaussian", centers, sigma) / 2)
+    model = descent(prior, "none", lam=lam, eta=eta, momentum=0.9)
+    *_, last = model.run(basis, itertools.repeat((S, U), 300), np.zeros((len(centers), 1)))
+    K_U, K_S = (kernel_named("gaussian").gram(X, centers, sigma) for X in (U, S))
+    matrix = K_U.T @ K_U / len(U) + 2 * lam * np.eye(len(centers))
+    share = prior**2 + (1 - prior) ** 2
+    right = (2 * share * K_S.mean(axis=0) - K_U.mean(axis=0)) / (2 * prior - 1)
+    expected = K_U @ np.linalg.solve(matrix, right)
+    np.testing.assert_allclose(K_U @ last.W[:, 0], expected, atol=1e-4 * abs(expected).max())
+
+
+@pytest.mark.filterwarnings("ignore:prior .* is so close")
+@pytest.mark.parametrize(
+    "model",
+    [
+        CUU(sigma=2.0, prior=0.85, batch_size=32, n_iterations=20),
+        CUU(sigma=2.0, prior=0.85, kernel="laplacian", n_centers=25, n_iterations=20),
+        CUU(prior=0.85, kernel="linear", loss="logistic", step="paper", n_iterations=20),
+    ],
+    ids=["gaussian", "laplacian", "linear"],
+)
+def test_many_settings_on_folds_are_those_trained_one_by_one(model):
+    pairs, U, _ = su_problem()
+    points = [
+        {"lam": 0.01, "theta": 0.5, "delta": "relu"},
+        {"lam": 0.5, "prior": 0.2, "delta": "leaky_relu", "leak": -0.4},
+        {"delta": "none", "momentum": 0.5},
+        {"lam": 0.1, "theta": 1e9},  # leaves nothing of earlier steps
+    ]
+    similar, unlabeled = model.fit_points(points, folds=FOLDS, X_similar=pairs, X_unlabeled=U)
+    assert np.isnan(similar[3]).all() and np.isnan(unlabeled[3]).all()
+    for g, point in enumerate(points[:3]):
+        for held_pairs, held_rows in FOLDS:
+            one = CUU(**model.get_params()).set_params(**point)
+            one.fit(np.delete(pairs, held_pairs, axis=0), np.delete(U, held_rows, axis=0))
+            expected = one.decision_function(pairs[held_pairs].reshape(-1, 3)).reshape(-1, 2)
+            np.testing.assert_allclose(similar[g, held_pairs], expected, atol=1e-5)
+            expected = one.decision_function(U[held_rows])
+            np.testing.assert_allclose(unlabeled[g, held_rows], expected, atol=1e-5)
+
+
+def test_a_function_that_is_observed_is_the_one_of_so_many_iterations():
+    pairs, U, _ = su_problem()
+    model = CUU(prior=0.85, batch_size=32, n_iterations=9, step="measured")
+    seen = []
+    model.fit_observed(pairs, U, at=[2, 5, 9], observe=lambda *of: seen.append(of))
+    assert [t for t, _, _ in seen] == [2, 5, 9]
+    assert 0 < seen[0][1] < seen[1][1] < seen[2][1]
+    for t, _, function in seen:
+        expected = CUU(prior=0.85, batch_size=32, n_iterations=t).fit(pairs, U)
+        got = function.decision_function(U)
+        np.testing.assert_array_equal(got, expected.decision_function(U))
+    assert model.n_iter_ == 9 and 0 <= model.corrected_ <= 1
+    with pytest.raises(ValueError, match="ascend"):
+        model.fit_observed(pairs, U, at=[3, 2], observe=print)
+
+
+def test_the_share_of_corrected_batches_is_counted_without_a_correction_too():
+    pairs, U, _ = su_problem()
+    small = {"prior": 0.85, "kernel": "linear", "n_iterations": 200}
+    assert CUU(**small, batch_size=4, delta="none").fit(pairs, U).corrected_ > 0.1
+    assert CUU(**small, batch_size=None, lam=10.0).fit(pairs, U).corrected_ == 0
+
+
+def test_steps_that_are_too_long():
+    pairs, U, _ = su_problem()
+    with pytest.raises(DataError, match="theta is too large"):
+        CUU(prior=0.85, lam=2.0, theta=5.0, step="paper", n_iterations=100).fit(pairs, U)
+    long = {"prior": 0.85, "lam": 1e-9, "theta": 1e7, "step": "paper", "n_iterations": 100}
+    with pytest.raises(DivergedError, match="take a smaller theta"):
+        CUU(**long).fit(pairs, U)
+    similar, _ = CUU(**long).fit_points(
+        [{}, {"theta": 0.1}], folds=FOLDS, X_similar=pairs, X_unlabeled=U
+    )
+    assert np.isnan(similar[0]).all() and np.isfinite(similar[1]).all()
+    with pytest.raises(DataError, match="NaN or infinite"):
+        CUU(prior=0.85).fit(pairs, np.vstack([U, np.full((1, 3), np.nan)]))
+
+
+def test_the_other_class_as_the_positive_one_turns_the_sign():
+    pairs, U, _ = su_problem()
+    one, other = (CUU(prior=p, batch_size=32).fit(pairs, U) for p in (0.8, 0.2))
+    np.testing.assert_allclose(one.coef_, -other.coef_, atol=1e-7)
+
+
+def test_predicted_memory_covers_what_a_fit_allocates():
+    rng = np.random.default_rng(0)
+    pairs, U = rng.random((500, 2, 20)), rng.random((2000, 20))
+    model = CUU(prior=0.85, n_iterations=2).fit(pairs[:200], U[:200])
+    tracemalloc.start()
+    try:
+        model.fit(pairs, U)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    needed = model.cost(20, n_similar=500, n_unlabeled=2000).memory
+    assert peak < needed < 8 * peak
+    with pytest.raises(MemoryLimitError):
+        CUU(prior=0.85, max_memory=1e-6).fit(pairs, U)
+
+
+def test_defaults_learn_breast_cancer():
+    """The majority is 0.58 of the unlabelled rows."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X, rng = minmax_scale(X), np.random.default_rng(0)
+    benign, malignant = (rng.permutation(np.flatnonzero(y == label)) for label in (1, 0))
+    similar = np.concatenate([benign[:118], malignant[:42]])  # 80 pairs of prior 0.63
+    others = np.setdiff1d(np.arange(len(X)), similar)
+    with pytest.warns(match="prior 0.63 is so close"):
+        model = CUU(prior=0.63).fit(X[similar].reshape(80, 2, -1), X[others])
+    assert model.score(X[others], np.where(y[others] == 1, 1, -1)) > 0.8
