@@ -5,6 +5,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 
+from dsgkit.data.catalogue import DATASETS
 from dsgkit.published import bsgd_svc
 from dsgkit.published.audit import (
     contradictions,
@@ -106,3 +107,10 @@ def test_bounds_hold_for_every_clustering(sizes):
     assert min(rands) <= rand_at_least(sizes) + len(classes) / 2 / n_pairs
     assert rands[0] == pytest.approx(same_class_share(sizes))  # one cluster
     assert rands[-1] == pytest.approx(1 - same_class_share(sizes))  # of one row each
+
+
+def test_every_dataset_is_registered():
+    for known in bsgd_svc.datasets().values():
+        info = DATASETS[known.name]
+        assert info.n_rows == known.n_rows
+        assert info.n_features == (166 if known.name == "musk" else known.n_features)
