@@ -1,8 +1,8 @@
 """The one place that spells numba's options.
 
 `exact` functions must give the same bits on every machine (the random streams): no reassociation
-and no contraction to fused multiply-adds. `fast` ones may contract, and `reducing_parallel` ones,
-which sum over many terms, may also reorder. None may assume that values are finite: a diverging
+and no contraction to fused multiply-adds. `fast` ones may contract, and `reducing` ones, which sum
+over many terms, may also reorder. None may assume that values are finite: a diverging
 model must show as NaN.
 
 Idle threads sleep rather than spin: a parallel region is entered several times per iteration, and
@@ -35,7 +35,15 @@ from numba.core.caching import FunctionCache
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-__all__ = ["exact", "exact_parallel", "fast", "fast_parallel", "prange", "reducing_parallel"]
+__all__ = [
+    "exact",
+    "exact_parallel",
+    "fast",
+    "fast_parallel",
+    "prange",
+    "reducing",
+    "reducing_parallel",
+]
 
 _PACKAGE = Path(__file__).parent
 _IMPORTS = re.compile(
@@ -134,4 +142,5 @@ exact = _compiled()
 exact_parallel = _compiled(parallel=True)
 fast = _compiled(fastmath={"contract"})
 fast_parallel = _compiled(fastmath={"contract"}, parallel=True)
+reducing = _compiled(fastmath={"contract", "reassoc", "nsz"})
 reducing_parallel = _compiled(fastmath={"contract", "reassoc", "nsz"}, parallel=True)

@@ -44,7 +44,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     dual_coef_: Array
     n_features_in_: int
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]  # of its arrays by name
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Train the domain, and cluster the rows.
 
         Parameters

@@ -6,7 +6,6 @@ those at which the gradient of the sum vanishes.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +13,11 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from dsgkit._jit import fast, fast_parallel, prange
+from dsgkit._jit import fast, fast_parallel, prange, reducing
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.progress import report
 from dsgkit.solvers.clustering.domain import Domain
+from dsgkit.solvers.clustering.kernel_values import exponential, squared_distances
 
 Array = NDArray[np.float64]
 
@@ -39,9 +39,6 @@ JOINED = 0.05
 BLOCK = 2**14
 """Trajectories between two reports of progress."""
 
-_NEGLIGIBLE = 45.0
-"""Exponent, below the largest, of what does not change a sum: exp(-45) is less than 2^-64."""
-
 
 class Equilibria(NamedTuple):
     """Where trajectories lead.
@@ -50,7 +47,7 @@ class Equilibria(NamedTuple):
     ----------
     points : ndarray of shape (e, n_inputs)
         The distinct equilibria, in the order of the first trajectory that leads to each.
-    index : ndarray of int64, shape (n,)
+    which : ndarray of int64, shape (n,)
         Which of them each trajectory leads to.
     n_unconverged : int
         Trajectories that ended before they converged: after `MOST_STEPS` steps, or where the sum
@@ -58,7 +55,7 @@ class Equilibria(NamedTuple):
     """
 
     points: Array
-    index: NDArray[np.int64]
+    which: NDArray[np.int64]
     n_unconverged: int
 
 
@@ -107,26 +104,23 @@ def trajectories(
     """
     ends = np.array(starts, np.float64, order="C")
     n_steps = np.empty(len(ends), np.int64)
-    vectors = np.ascontiguousarray(domain.support_vectors)
-    columns = np.ascontiguousarray(vectors.T)
+    columns = np.ascontiguousarray(domain.support_vectors.T)
     tol = tolerance * domain.width
     for block in row_blocks(len(ends), BLOCK):
-        _follow(
-            vectors, columns, domain.coefficients, domain.gamma, tol, ends[block], n_steps[block]
-        )
+        _follow(columns, domain.coefficients, domain.gamma, tol, ends[block], n_steps[block])
         report(block.stop / len(ends))
     return ends, n_steps
 
 
 @fast_parallel
-def _follow(vectors, columns, coefficients, gamma, tol, points, n_steps):  # type: ignore[no-untyped-def]
+def _follow(columns, coefficients, gamma, tol, points, n_steps):  # type: ignore[no-untyped-def]
     """Move every point along its trajectory to the end."""
     for i in prange(len(points)):
-        exponents = np.empty(len(vectors))
+        weights = np.empty(len(coefficients))
         moved = np.empty(points.shape[1])
         n_steps[i] = -MOST_STEPS
         for step in range(MOST_STEPS):
-            if not _map(vectors, columns, coefficients, gamma, points[i], exponents, moved):
+            if not _map(columns, coefficients, gamma, points[i], weights, moved):
                 n_steps[i] = -step - 1
                 break
             squared = 0.0
@@ -138,38 +132,33 @@ def _follow(vectors, columns, coefficients, gamma, tol, points, n_steps):  # typ
                 break
 
 
-@fast
-def _map(vectors, columns, coefficients, gamma, x, exponents, moved):  # type: ignore[no-untyped-def]
+@reducing
+def _map(columns, coefficients, gamma, x, weights, moved):  # type: ignore[no-untyped-def]
     """Write the image of a point; tell whether there is one.
 
-    Relative to the largest kernel value: far from all vectors, all are 0.
+    Kernel values are relative to the largest: far from all vectors, they would all be 0.
     """
-    n = len(vectors)
-    exponents[:] = 0.0
-    for k in range(len(x)):
-        centre, coordinate = x[k], columns[k]
-        for j in range(n):
-            difference = coordinate[j] - centre
-            exponents[j] += difference * difference
-    smallest = exponents.min()
+    n = len(coefficients)
+    squared_distances(columns, n, x, weights)
+    smallest = weights[0]
+    for j in range(1, n):
+        smallest = min(smallest, weights[j])
     total = 0.0
-    moved[:] = 0.0
     for j in range(n):
-        exponent = gamma * (exponents[j] - smallest)
-        if exponent < _NEGLIGIBLE:
-            weight = coefficients[j] * math.exp(-exponent)
-            total += weight
-            for k in range(len(x)):
-                moved[k] += weight * vectors[j, k]
+        weights[j] = coefficients[j] * exponential(gamma * (smallest - weights[j]))
+        total += weights[j]
     if not total > 0.0:
         return False
     for k in range(len(x)):
-        moved[k] /= total
+        coordinate, weighted = columns[k], 0.0
+        for j in range(n):
+            weighted += weights[j] * coordinate[j]
+        moved[k] = weighted / total
     return True
 
 
 def merge(points: Array, cell: float, distance: float) -> NDArray[np.int64]:
-    """Number points so that those of one cell, and cells near each other, have one number.
+    """Return numbers of points, the same for those of one cell and of cells near each other.
 
     Parameters
     ----------

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from dsgkit._jit import fast, fast_parallel, prange
+from dsgkit._jit import fast_parallel, prange, reducing
 from dsgkit.progress import report
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import by_first, components
+from dsgkit.solvers.clustering.kernel_values import kernel_values
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
@@ -120,29 +120,24 @@ def _joined(columns, coefficients, gamma, least, points, pairs, shares):  # type
     result = np.empty(len(pairs), np.bool_)
     for p in prange(len(pairs)):
         a, b = points[pairs[p, 0]], points[pairs[p, 1]]
-        exponents = np.empty(columns.shape[1])
+        kernel = np.empty(columns.shape[1])
         x = np.empty(len(a))
         result[p] = True
         for share in shares:
             for k in range(len(x)):
                 x[k] = a[k] + share * (b[k] - a[k])
-            if _sum(columns, coefficients, gamma, x, exponents) < least:
+            if _sum(columns, coefficients, gamma, x, kernel) < least:
                 result[p] = False
                 break
     return result
 
 
-@fast
-def _sum(columns, coefficients, gamma, x, exponents):  # type: ignore[no-untyped-def]
+@reducing
+def _sum(columns, coefficients, gamma, x, kernel):  # type: ignore[no-untyped-def]
     """Return the sum of kernels at a point."""
     n = len(coefficients)
-    exponents[:] = 0.0
-    for k in range(len(x)):
-        centre, coordinate = x[k], columns[k]
-        for j in range(n):
-            difference = coordinate[j] - centre
-            exponents[j] += difference * difference
+    kernel_values(columns, n, x, gamma, kernel)
     total = 0.0
     for j in range(n):
-        total += coefficients[j] * math.exp(-gamma * exponents[j])
+        total += coefficients[j] * kernel[j]
     return total

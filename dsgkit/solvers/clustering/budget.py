@@ -1,0 +1,219 @@
+"""Support vectors of kernel descent, and how their number is kept to a budget.
+
+Past the budget the vector with the smallest coefficient goes, of equal ones the first. It is just
+removed, or first projected onto the span, in feature space, of its nearest (PNN) or of random (PRN)
+other ones; kernels are Gaussian, so that all vectors have length 1 there.
+
+References
+----------
+Wang, Crammer & Vucetic, "Breaking the curse of kernelization: budgeted stochastic gradient descent
+for large-scale SVM training", JMLR 13, 2012.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit._jit import fast
+from dsgkit.solvers.clustering.kernel_values import squared_distances
+
+REMOVAL, NEAREST, RANDOM = 0, 1, 2
+"""What becomes of the vector that goes: nothing, or its projection onto some neighbours."""
+
+SINGULAR = 1e-8
+"""Squared distance from the span of other unit vectors below which one adds nothing to it."""
+
+
+class Support(NamedTuple):
+    """Support vectors in the order in which they came; the first ``size[0]`` places are in use.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n_inputs, capacity)
+        The vectors, transposed.
+    rows : ndarray of int64, shape (capacity,)
+        Their numbers among the training rows.
+    coefficients : ndarray of shape (capacity,)
+    size : ndarray of int64, shape (1,)
+    """
+
+    points: NDArray[np.float64]
+    rows: NDArray[np.int64]
+    coefficients: NDArray[np.float64]
+    size: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, n_inputs: int, capacity: int) -> Support:
+        """Return room for some support vectors, with none."""
+        points = np.empty((n_inputs, capacity))
+        return cls(points, np.empty(capacity, np.int64), np.empty(capacity), np.zeros(1, np.int64))
+
+    def with_room_for(self, n_more: int) -> Support:
+        """Return the same support vectors with room for some more; itself, if it has that."""
+        n, capacity = self.size[0], len(self.rows)
+        if n + n_more <= capacity:
+            return self
+        larger = Support.empty(len(self.points), max(2 * capacity, n + n_more))
+        larger.points[:, :n] = self.points[:, :n]
+        larger.rows[:n], larger.coefficients[:n] = self.rows[:n], self.coefficients[:n]
+        larger.size[0] = n
+        return larger
+
+
+@fast
+def add(support, row, x, coefficient):  # type: ignore[no-untyped-def]
+    """Add to the coefficient of a row; tell whether it became a support vector by that."""
+    n = support.size[0]
+    for j in range(n):
+        if support.rows[j] == row:
+            support.coefficients[j] += coefficient
+            return False
+    support.points[:, n] = x
+    support.rows[n], support.coefficients[n] = row, coefficient
+    support.size[0] += 1
+    return True
+
+
+@fast
+def maintenance(support, strategy, gamma, words, places, changes, scratch):  # type: ignore[no-untyped-def]
+    """Plan how to do with one support vector less; return how many coefficients change.
+
+    Parameters
+    ----------
+    support : Support
+    strategy : int
+        One of `REMOVAL`, `NEAREST` and `RANDOM`.
+    gamma : float
+        Kernel parameter.
+    words : ndarray of uint64, shape (n_neighbors,)
+        Random; of which `RANDOM` makes neighbours.
+    places : ndarray of int64, shape (1 + n_neighbors,)
+        Where in ``support`` the coefficients are; the first is of the vector that goes.
+    changes : ndarray of shape (1 + n_neighbors,)
+        What is to be added to them.
+    scratch : ndarray of shape (capacity,)
+    """
+    n = support.size[0]
+    first = 0
+    for j in range(1, n):
+        if abs(support.coefficients[j]) < abs(support.coefficients[first]):
+            first = j
+    places[0], changes[0] = first, -support.coefficients[first]
+    if strategy == REMOVAL:
+        return 1
+    k = min(len(places), n) - 1
+    if strategy == NEAREST:
+        squared_distances(support.points, n, support.points[:, first], scratch)
+        _choose_nearest(scratch, n, first, places[1 : k + 1])
+    else:
+        _choose_random(words, n, first, places[1 : k + 1])
+    projection(support.points, places[: k + 1], gamma, changes[1 : k + 1])
+    for i in range(1, k + 1):
+        changes[i] *= support.coefficients[first]
+    return k + 1
+
+
+@fast
+def apply(support, places, changes):  # type: ignore[no-untyped-def]
+    """Change coefficients as planned, and remove the first of the vectors."""
+    for place, change in zip(places, changes):  # noqa: B905  numba knows no strict
+        support.coefficients[place] += change
+    first, n = places[0], support.size[0]
+    for j in range(first, n - 1):
+        support.rows[j] = support.rows[j + 1]
+        support.coefficients[j] = support.coefficients[j + 1]
+    for k in range(len(support.points)):
+        coordinate = support.points[k]
+        for j in range(first, n - 1):
+            coordinate[j] = coordinate[j + 1]
+    support.size[0] = n - 1
+
+
+@fast
+def _choose_nearest(squared, n, centre, out):  # type: ignore[no-untyped-def]
+    """Write the places of the smallest of ``n`` distances, but that of the centre, in order."""
+    found = 0
+    for j in range(n):
+        if j != centre and (found < len(out) or squared[j] < squared[out[-1]]):
+            i = min(found, len(out) - 1)
+            while i > 0 and squared[j] < squared[out[i - 1]]:
+                out[i] = out[i - 1]
+                i -= 1
+            out[i] = j
+            found = min(found + 1, len(out))
+
+
+@fast
+def _choose_random(words, n, centre, out):  # type: ignore[no-untyped-def]
+    """Write different places out of ``n``, but the centre, each as likely as any other."""
+    taken = np.empty(len(out) + 1, np.int64)
+    taken[0] = centre
+    for i in range(len(out)):
+        left = np.uint64(n - 1 - i)
+        place = np.int64(((words[i] >> np.uint64(32)) * left) >> np.uint64(32))
+        # that many of the places that are left, which are those between the ones taken
+        for j in range(i + 1):
+            if place < taken[j]:
+                break
+            place += 1
+        out[i] = place
+        j = i
+        while j >= 0 and taken[j] > place:
+            taken[j + 1] = taken[j]
+            j -= 1
+        taken[j + 1] = place
+
+
+@fast
+def projection(points, places, gamma, out):  # type: ignore[no-untyped-def]
+    """Write the coefficients of the projection of the first vector onto the span of the others.
+
+    By a Cholesky factorisation of their kernel matrix; a vector that is in the span of the ones
+    before it, up to `SINGULAR`, gets 0.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_inputs, capacity)
+    places : ndarray of int64, shape (1 + k,)
+        Columns of ``points``.
+    gamma : float
+    out : ndarray of shape (k,)
+    """
+    k = len(out)
+    factor = np.zeros((k + 1, k))
+    pivots = np.zeros(k, np.bool_)
+    for i in range(k + 1):
+        # the last row is that of the vector to be projected
+        place = places[(i + 1) % (k + 1)]
+        for j in range(min(i + 1, k)):
+            if j < i and not pivots[j]:
+                continue
+            rest = _kernel(points, place, places[j + 1], gamma)
+            for m in range(j):
+                rest -= factor[i, m] * factor[j, m]
+            if j < i:
+                factor[i, j] = rest / factor[j, j]
+            elif rest > SINGULAR:
+                pivots[j] = True
+                factor[j, j] = math.sqrt(rest)
+    for i in range(k - 1, -1, -1):
+        out[i] = 0.0
+        if pivots[i]:
+            rest = factor[k, i]
+            for j in range(i + 1, k):
+                rest -= factor[j, i] * out[j]
+            out[i] = rest / factor[i, i]
+
+
+@fast
+def _kernel(points, i, j, gamma):  # type: ignore[no-untyped-def]
+    """Return the kernel value of two columns."""
+    squared = 0.0
+    for k in range(len(points)):
+        difference = points[k, i] - points[k, j]
+        squared += difference * difference
+    return math.exp(-gamma * squared)

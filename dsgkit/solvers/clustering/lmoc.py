@@ -1,0 +1,426 @@
+"""SGD-LMOC and BSGD-LMOC: clusters of a large-margin one-class support vector machine."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.costs import Cost
+from dsgkit.errors import FitError
+from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.progress import part
+from dsgkit.solvers.clustering.base import Array, ClusteringEstimator
+from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
+from dsgkit.solvers.clustering.domain import Domain
+from dsgkit.solvers.clustering.equilibria import find_equilibria
+from dsgkit.solvers.clustering.nearest import NearestRow
+from dsgkit.solvers.clustering.one_class import CHUNK, Descent, expected_steps
+from dsgkit.solvers.clustering.segments import connected
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, SEED, Range, Smoother
+
+Stop = Literal["paper", "epoch"]
+
+STRATEGIES = {"removal": REMOVAL, "pnn": NEAREST, "prn": RANDOM}
+
+LEAST_EPSILON = 0.1
+BOUNDARY_SHARE = 0.2
+"""Of the rows, at least, those nearest to the boundary are on it, unless it is set how near."""
+
+_TRAJECTORY_STEPS = 40.0
+"""Steps of a trajectory, about; 12 to 300 have been seen."""
+
+_SUPPORT_SHARE = 0.3
+"""Of the rows that are drawn, about, those that become support vectors."""
+
+
+class LargeMarginClustering(ClusteringEstimator):
+    """Base of the clusterings by a large-margin one-class machine; a subclass says how to train it.
+
+    Attributes
+    ----------
+    equilibria_ : ndarray of shape (e, n_inputs)
+        Where the trajectories of the boundary rows lead.
+    equilibrium_labels_ : ndarray of int64, shape (e,)
+        Their clusters.
+    n_boundary_ : int
+        Rows that trajectories start from.
+    n_unconverged_ : int
+        Trajectories that did not converge.
+    mode_seeking_only_ : bool
+        Whether f < 0 at all rows and equilibria, so that every equilibrium is a cluster.
+    inside_ : float
+        Share of the rows with f >= 0.
+    epsilon_ : float
+        Rows with ``|f| <= epsilon_`` are boundary rows.
+    n_iter_ : int
+        Steps of the training.
+    n_removals_ : int
+        How often a support vector went.
+    mass_ : float
+        Sum of ``dual_coef_``.
+    """
+
+    version: ClassVar[int] = 1
+
+    gamma: Annotated[float, POSITIVE, Smoother("smaller")]
+    C: Annotated[float, POSITIVE, Smoother("smaller")]
+    stop: Stop | None
+    tol: Annotated[float, NOT_NEGATIVE]
+    max_iter: Annotated[int, COUNT]
+    epsilon: Annotated[float | None, NOT_NEGATIVE]
+    starts: Literal["boundary", "all"]
+    n_segment: Annotated[int, Range(2)]
+    outliers: bool
+    random_state: Annotated[int, SEED]
+
+    equilibria_: Array
+    equilibrium_labels_: NDArray[np.int64]
+    n_boundary_: int
+    n_unconverged_: int
+    mode_seeking_only_: bool
+    inside_: float
+    epsilon_: float
+    n_iter_: int
+    n_removals_: int
+    mass_: float
+
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_rows: int
+    ) -> Cost:
+        """Return about what both phases take, and the memory of the larger."""
+        steps = expected_steps(self.C, self.tol, self._patience(n_rows), self.max_iter)
+        n_support = self._expected_support(steps, n_rows)
+        row = expansion_flops(n_support, n_inputs)
+        n_starts = n_rows if self.starts == "all" else BOUNDARY_SHARE * n_rows
+        descent = steps * row * self._rows_per_step()
+        clustering = (n_rows + n_starts * _TRAJECTORY_STEPS) * row
+        support = 8 * (2 * n_inputs + 4) * (n_support + CHUNK)
+        # starts, ends, cells and what sorting them takes; values and labels of all rows
+        rows = 8 * n_rows * (6 * n_inputs + 8) + expansion_memory(n_support, n_inputs)
+        return Cost(
+            flops=n_models * (descent + clustering), memory=support + rows, flops_per_row=row
+        )
+
+    def _descent(self, n_rows: int) -> Descent:
+        """Return how to train on so many rows."""
+        raise NotImplementedError
+
+    def _patience(self, n_rows: int) -> int:
+        """Return how many small steps in a row end the training."""
+        return 1 if self._stop() == "paper" else n_rows
+
+    def _stop(self) -> Stop:
+        """Return the rule by which the training ends."""
+        return self.stop or "epoch"
+
+    def _expected_support(self, n_steps: float, n_rows: int) -> int:
+        """Return about how many support vectors there are after some steps."""
+        return int(min(n_rows, 1 + _SUPPORT_SHARE * n_steps))
+
+    def _rows_per_step(self) -> float:
+        """Return the kernel rows that a step takes, about."""
+        return 0.5
+
+    def _fit_domain(self, X: Any) -> None:
+        with part(0, 0.5):
+            machine = self._descent(len(X)).train(X)
+        self.support_vectors_ = machine.support_vectors
+        self.dual_coef_ = machine.coefficients
+        self.n_iter_, self.n_removals_ = machine.n_steps, machine.n_removals
+        self.mass_ = float(machine.coefficients.sum())
+
+    def _fit_clusters(self, X: Any) -> None:
+        f = self._values(X)
+        self.epsilon_ = self._epsilon(f)
+        near = np.abs(f) <= self.epsilon_
+        started = np.flatnonzero(near) if self.starts == "boundary" else np.arange(len(f))
+        if not len(started):
+            raise FitError(
+                f"no row has |f| <= epsilon = {self.epsilon_:g}, so that there is nowhere to start"
+                " from: the nearest has "
+                f"{np.abs(f).min():.3g}; take a larger epsilon, or None for one that fits the rows"
+            )
+        rows = np.asarray(X[started], np.float64)
+        domain = self._domain()
+        with part(0.5, 0.75):
+            equilibria = find_equilibria(domain, rows)
+        with part(0.75, 0.85):
+            self.equilibrium_labels_ = connected(domain, equilibria.points, int(self.n_segment))
+        self.equilibria_ = equilibria.points
+        self.n_clusters_ = int(self.equilibrium_labels_.max()) + 1
+        self.n_boundary_, self.n_unconverged_ = len(started), equilibria.n_unconverged
+        self.inside_ = float(np.mean(f >= 0))
+        highest = max(f.max(), domain.values(equilibria.points).max())
+        self.mode_seeking_only_ = bool(highest < 0)
+        of_started = self.equilibrium_labels_[equilibria.which]
+        self._nearest = NearestRow(rows, of_started)
+        self.labels_ = self._assigned(X, f, started, of_started)
+
+    def _assigned(
+        self, X: Any, f: Array, started: NDArray[np.int64], of_started: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the clusters of all rows, those of some being known."""
+        labels = np.empty(len(f), np.int64)
+        labels[started] = of_started
+        others = np.setdiff1d(np.arange(len(f)), started)
+        with part(0.85, 1):
+            labels[others] = self._nearest.labels_of(X[others])
+        return self._without_outliers(labels, f)
+
+    def _without_outliers(self, labels: NDArray[np.int64], f: Array) -> NDArray[np.int64]:
+        """Return labels with -1 for rows far outside, if that is asked for."""
+        if self.outliers:
+            labels[f < -self.epsilon_] = -1
+        return labels
+
+    def _epsilon(self, f: Array) -> float:
+        """Return how large ``|f|`` is at most at boundary rows."""
+        if self.epsilon is not None:
+            return float(self.epsilon)
+        return max(LEAST_EPSILON, float(np.quantile(np.abs(f), BOUNDARY_SHARE)))
+
+    def _domain(self) -> Domain:
+        return Domain(self.support_vectors_, self.dual_coef_, float(self.gamma))
+
+    def _values(self, X: Any) -> Array:
+        return self._domain().values(X)
+
+    def _clusters_of(self, X: Any) -> NDArray[np.int64]:
+        return self._without_outliers(self._nearest.labels_of(X), self._values(X))
+
+
+class BSGDLMOC(LargeMarginClustering):
+    """Support vector clustering with a budget of support vectors.
+
+    The domain is that of the large-margin one-class support vector machine, which minimises
+    ``1/2 ||w||^2 + C/n sum_i max(0, 1 - w.phi(x_i))`` for the kernel ``exp(-gamma ||x - x'||^2)``:
+    ``f(x) = w.phi(x) - 1 = sum_i alpha_i k(x_i, x) - 1``. It is trained by stochastic gradient
+    descent; past the budget, the support vector with the smallest coefficient goes, of equal ones
+    the oldest. Every boundary row, ``|f| <= epsilon``, follows the fixed-point map of mean shift to
+    an equilibrium of f. Equilibria between which f >= 0 on the whole segment are joined; the
+    connected components are the clusters. Boundary rows take that of their equilibrium, other rows,
+    and new ones, that of their nearest boundary row.
+
+    As ``sum alpha <= C`` while vectors are only removed, the domain is empty for C <= 1; and
+    wherever it is, no two equilibria are joined (``mode_seeking_only_``).
+
+    O(B d) time per step and, for n rows, O(n B d) for the clusters, times the steps of the
+    trajectories; O(n d) memory.
+
+    Parameters
+    ----------
+    gamma : float
+        Kernel parameter, > 0.
+    C : float
+        Weight of the mean loss, > 0.
+    budget : int
+        Most support vectors, B.
+    strategy : {"removal", "pnn", "prn"}
+        What becomes of the support vector that goes: nothing, or it is first projected onto the
+        span of its nearest or of random other ones. With "removal" alone the coefficients, and with
+        them the domain, vanish in a long training.
+    n_neighbors : int
+        Support vectors that are projected onto.
+    stop : {"paper", "epoch"} or None
+        The training ends with the first step, but the very first, that moves w by at most ``tol``;
+        or with the last of n such steps in a row, n being the number of rows. None is "paper" for
+        "removal", else "epoch".
+    tol : float
+        See ``stop``.
+    max_iter : int
+        Most steps of the training.
+    epsilon : float or None
+        See above; None is the 20% quantile of ``|f|`` at the rows, but at least 0.1, which is the
+        paper's.
+    starts : {"boundary", "all"}
+        The rows that follow the map; others take the cluster of the nearest of them.
+    n_segment : int
+        Points of a segment, its ends included, at which f is looked at.
+    outliers : bool
+        Whether rows with ``f < -epsilon`` get the label -1.
+    max_memory : float, optional
+        GiB that a fit may take; without it, what is available.
+    random_state : int
+        Seed of the rows that are drawn, and of random neighbours, in 0..2^64-1.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int64, shape (n,)
+        The cluster of each row, from 0 on.
+    n_clusters_ : int
+    support_vectors_ : ndarray of shape (s, n_inputs)
+    dual_coef_ : ndarray of shape (s,)
+    mass_ : float
+        Their sum.
+    n_iter_, n_removals_ : int
+        Steps of the training; how often a support vector went.
+    inside_ : float
+        Share of the rows with f >= 0.
+    epsilon_ : float
+    n_boundary_, n_unconverged_ : int
+        Trajectories; those that did not converge.
+    equilibria_ : ndarray of shape (e, n_inputs)
+    equilibrium_labels_ : ndarray of int64, shape (e,)
+    mode_seeking_only_ : bool
+        Whether f < 0 at all rows and equilibria.
+    n_features_in_ : int
+        Columns of the training rows.
+
+    References
+    ----------
+    .. [1] Pham, Le & Dang, "Scalable support vector clustering using budget", arXiv 1709.06444,
+       2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsgkit.solvers.clustering.lmoc import BSGDLMOC
+    >>> rng = np.random.default_rng(0)
+    >>> angle = rng.uniform(0, 2 * np.pi, 600)
+    >>> radius = np.where(np.arange(600) < 150, 0.2, 2)
+    >>> X = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> X += 0.1 * rng.normal(size=X.shape)
+    >>> model = BSGDLMOC(gamma=4, C=32).fit(X)
+    >>> model.n_clusters_, len(model.support_vectors_)
+    (2, 50)
+    >>> model.predict([[0, 0], [2, 0], [0, -2]])
+    array([0, 1, 1])
+    """
+
+    budget: Annotated[int, COUNT]
+    strategy: Literal["removal", "pnn", "prn"]
+    n_neighbors: Annotated[int, COUNT]
+
+    def __init__(
+        self,
+        gamma: float = 1.0,
+        C: float = 8.0,
+        *,
+        budget: int = 50,
+        strategy: Literal["removal", "pnn", "prn"] = "pnn",
+        n_neighbors: int = 5,
+        stop: Stop | None = None,
+        tol: float = 0.01,
+        max_iter: int = 10**7,
+        epsilon: float | None = None,
+        starts: Literal["boundary", "all"] = "boundary",
+        n_segment: int = 20,
+        outliers: bool = False,
+        max_memory: float | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.gamma = gamma
+        self.C = C
+        self.budget = budget
+        self.strategy = strategy
+        self.n_neighbors = n_neighbors
+        self.stop = stop
+        self.tol = tol
+        self.max_iter = max_iter
+        self.epsilon = epsilon
+        self.starts = starts
+        self.n_segment = n_segment
+        self.outliers = outliers
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    def _descent(self, n_rows: int) -> Descent:
+        return Descent(
+            float(self.C),
+            float(self.gamma),
+            int(self.budget),
+            STRATEGIES[self.strategy],
+            int(self.n_neighbors),
+            float(self.tol),
+            self._patience(n_rows),
+            int(self.max_iter),
+            int(self.random_state),
+        )
+
+    def _stop(self) -> Stop:
+        return self.stop or ("paper" if self.strategy == "removal" else "epoch")
+
+    def _expected_support(self, n_steps: float, n_rows: int) -> int:
+        return min(int(self.budget), super()._expected_support(n_steps, n_rows))
+
+    def _rows_per_step(self) -> float:
+        projected = 0 if self.strategy == "removal" else self.n_neighbors
+        return 1 + _SUPPORT_SHARE * (1 + projected)
+
+
+class SGDLMOC(LargeMarginClustering):
+    """Support vector clustering without a budget: what `BSGDLMOC` would be with memory for all.
+
+    The number of support vectors grows with that of the rows, so that the time grows with its
+    square. See `BSGDLMOC` for the method, and for all parameters and attributes.
+
+    Parameters
+    ----------
+    gamma, C : float
+    stop : {"paper", "epoch"} or None
+        None is "epoch".
+    tol : float
+    max_iter : int
+    epsilon : float or None
+    starts : {"boundary", "all"}
+    n_segment : int
+    outliers : bool
+    max_memory : float, optional
+    random_state : int
+
+    References
+    ----------
+    .. [1] Pham, Le, Le & Dang, "Fast support vector clustering", Vietnam Journal of Computer
+       Science 4, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsgkit.solvers.clustering.lmoc import SGDLMOC
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat([[0, 0], [4, 0], [0, 4]], 100, axis=0) + rng.normal(size=(300, 2)) / 2
+    >>> SGDLMOC(gamma=1, C=8).fit(X).n_clusters_
+    3
+    """
+
+    def __init__(
+        self,
+        gamma: float = 1.0,
+        C: float = 8.0,
+        *,
+        stop: Stop | None = None,
+        tol: float = 0.01,
+        max_iter: int = 10**7,
+        epsilon: float | None = None,
+        starts: Literal["boundary", "all"] = "boundary",
+        n_segment: int = 20,
+        outliers: bool = False,
+        max_memory: float | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.gamma = gamma
+        self.C = C
+        self.stop = stop
+        self.tol = tol
+        self.max_iter = max_iter
+        self.epsilon = epsilon
+        self.starts = starts
+        self.n_segment = n_segment
+        self.outliers = outliers
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    def _descent(self, n_rows: int) -> Descent:
+        return Descent(
+            float(self.C),
+            float(self.gamma),
+            None,
+            REMOVAL,
+            1,
+            float(self.tol),
+            self._patience(n_rows),
+            int(self.max_iter),
+            int(self.random_state),
+        )

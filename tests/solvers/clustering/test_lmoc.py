@@ -1,0 +1,162 @@
+"""The estimators BSGDLMOC and SGDLMOC."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.solvers.clustering import nearest
+from dsgkit.solvers.clustering.lmoc import BSGDLMOC, SGDLMOC
+from tests.solvers.brute_force import kernel
+
+BOTH = pytest.mark.parametrize("solver", [BSGDLMOC, SGDLMOC])
+
+
+def three_groups(n=150, n_inputs=2, seed=0):
+    rng = np.random.default_rng(seed)
+    centers = 4 * np.eye(3, n_inputs)
+    return centers[np.arange(n) % 3] + 0.5 * rng.normal(size=(n, n_inputs)), np.arange(n) % 3
+
+
+@BOTH
+@pytest.mark.parametrize("strategy", ["removal", "pnn", "prn"])
+def test_groups_apart_are_found(solver, strategy):
+    X, y = three_groups()
+    model = solver()
+    if solver is BSGDLMOC:
+        model.set_params(strategy=strategy, budget=80)
+    labels = model.fit_predict(X)
+    np.testing.assert_array_equal(labels, y)  # clusters are numbered as their rows come
+    assert model.n_clusters_ == 3
+    assert model.mode_seeking_only_ is False
+    new, classes = three_groups(seed=1)
+    np.testing.assert_array_equal(model.predict(new), classes)
+    same, other = (clone(model).set_params(random_state=seed).fit(X) for seed in (0, 1))
+    np.testing.assert_array_equal(same.dual_coef_, model.dual_coef_)
+    assert not np.array_equal(other.support_vectors_, model.support_vectors_)
+
+
+@pytest.mark.parametrize("starts", ["boundary", "all"])
+@pytest.mark.parametrize("most_tree_inputs", [0, 15])
+def test_rows_take_the_cluster_of_their_start(starts, most_tree_inputs, monkeypatch):
+    monkeypatch.setattr(nearest, "MOST_TREE_INPUTS", most_tree_inputs)
+    X = np.random.default_rng(5).normal(size=(300, 2))
+    model = BSGDLMOC(6, 12, starts=starts).fit(X)
+    f = kernel(X, model.support_vectors_, 6) @ model.dual_coef_ - 1
+    np.testing.assert_allclose(model.decision_function(X), f, atol=1e-12)
+    assert model.mass_ == pytest.approx(model.dual_coef_.sum())
+    assert model.inside_ == np.mean(f >= 0)
+    assert model.epsilon_ == pytest.approx(max(0.1, np.quantile(np.abs(f), 0.2)))
+    assert model.n_clusters_ == len(set(model.labels_)) > 1
+    begun = np.abs(f) <= model.epsilon_ if starts == "boundary" else np.full(300, True)
+    assert model.n_boundary_ == begun.sum()
+    distances = np.linalg.norm(X[:, None] - X[begun], axis=2)
+    of_start = model.labels_[begun][distances.argmin(axis=1)]
+    np.testing.assert_array_equal(model.labels_, of_start)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    reached = np.linalg.norm(X[begun][:, None] - model.equilibria_, axis=2)
+    assert len(model.equilibrium_labels_) == reached.shape[1]
+    assert set(model.equilibrium_labels_) == set(range(model.n_clusters_))
+
+
+def test_rows_far_outside_are_left_out_if_asked_for():
+    X, _ = three_groups()
+    X[7] = 50
+    model = SGDLMOC().fit(X)
+    assert model.labels_.min() == 0
+    apart = clone(model).set_params(outliers=True).fit(X)
+    out = apart.decision_function(X) < -apart.epsilon_
+    assert out[7]
+    np.testing.assert_array_equal(apart.labels_, np.where(out, -1, model.labels_))
+    np.testing.assert_array_equal(apart.predict(X), apart.labels_)
+
+
+def test_an_empty_domain_joins_nothing():
+    X, _ = three_groups()
+    model = SGDLMOC(C=1.0).fit(X)
+    assert model.mode_seeking_only_
+    assert model.inside_ == 0
+    assert model.n_clusters_ == len(model.equilibria_)
+    with pytest.raises(FitError, match=r"no row has \|f\| <= epsilon = 0.1"):
+        SGDLMOC(C=0.5, epsilon=0.1).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "default"), [("removal", "paper"), ("pnn", "epoch"), ("prn", "epoch")]
+)
+def test_the_default_stop_is_that_of_the_strategy(strategy, default):
+    X, _ = three_groups()
+    steps = {
+        stop: BSGDLMOC(strategy=strategy, stop=stop).fit_domain(X).n_iter_
+        for stop in (None, "paper", "epoch")
+    }
+    assert steps[None] == steps[default]
+    assert steps["paper"] + len(X) <= steps["epoch"] + 1
+    assert SGDLMOC().fit_domain(X).n_iter_ == SGDLMOC(stop="epoch").fit_domain(X).n_iter_
+
+
+def test_in_the_long_run_removal_loses_its_mass():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    mass = {}
+    for strategy in ("removal", "pnn"):
+        model = BSGDLMOC(2, 16, budget=30, strategy=strategy, tol=0, max_iter=5000)
+        mass[strategy] = model.fit_domain(X).mass_
+        assert len(model.dual_coef_) == 30
+    exact = SGDLMOC(2, 16, tol=0, max_iter=5000).fit_domain(X).mass_
+    assert mass["removal"] < exact / 4
+    assert mass["pnn"] == pytest.approx(exact, rel=0.1)
+
+
+@BOTH
+def test_rows_of_every_kind(solver, tmp_path):
+    X = three_groups()[0].astype(np.float32)
+    np.save(tmp_path / "X.npy", X)
+    expected = solver().fit(X).labels_
+    kinds = [
+        X.tolist(),
+        pd.DataFrame(X, columns=["a", "b"]),
+        sparse.csr_array(X),
+        np.load(tmp_path / "X.npy", mmap_mode="r"),
+        np.asfortranarray(X),
+    ]
+    for rows in kinds:
+        model = solver().fit(rows)
+        np.testing.assert_array_equal(model.labels_, expected)
+        np.testing.assert_array_equal(model.predict(rows), expected)
+
+
+@BOTH
+def test_mistakes_have_clear_errors(solver):
+    X, _ = three_groups()
+    with pytest.raises(NotFittedError):
+        solver().predict(X)
+    with pytest.raises(NotFittedError):
+        solver().fit_domain(X).predict(X)
+    with pytest.raises(NotFittedError):
+        solver().fit_clusters(X)
+    with pytest.raises(DataError, match="gamma must be a number > 0"):
+        solver(gamma=0).fit(X)
+    with pytest.raises(DataError, match="NaN or infinite"):
+        solver().fit(np.where(X > 4, np.nan, X))
+    with pytest.raises(DataError, match="X has 1 features"):
+        solver().fit(X).predict(X[:, :1])
+    with pytest.raises(MemoryLimitError):
+        solver(max_memory=1e-6).fit(X)
+
+
+def test_costs_grow_as_the_method_says():
+    budgeted = [BSGDLMOC().cost(9, n_rows=n).flops for n in (10**6, 10**7)]
+    assert budgeted[1] / budgeted[0] == pytest.approx(10, rel=0.05)
+    unbudgeted = [SGDLMOC().cost(9, n_rows=n).flops for n in (10**6, 10**7)]
+    assert unbudgeted[1] / unbudgeted[0] == pytest.approx(100, rel=0.05)
+    assert BSGDLMOC().cost(9, n_rows=10**6).memory < 10**9
+
+
+@pytest.mark.slow
+@parametrize_with_checks([BSGDLMOC(), SGDLMOC()])
+def test_scikit_learn_accepts(estimator, check):
+    check(estimator)
