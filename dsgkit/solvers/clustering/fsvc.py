@@ -162,7 +162,7 @@ class FSVC(SphereClustering):
         self.equilibria_ = equilibria.points
         self.n_clusters_ = int(self.equilibrium_labels_.max()) + 1
         self.n_balls_, self.n_unconverged_ = len(centers), equilibria.n_unconverged
-        of_balls = self.equilibrium_labels_[equilibria.index]
+        of_balls = self.equilibrium_labels_[equilibria.which]
         self._nearest = NearestRow(rows[centers], of_balls)
         self.labels_ = of_balls[balls]
         outside = domain.values(rows) < -ROUNDING

@@ -13,6 +13,7 @@ from dsgkit.progress import report
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import by_first, components
 from dsgkit.solvers.clustering.kernel_values import kernel_values
+from dsgkit.solvers.clustering.screening import Screen
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
@@ -27,7 +28,9 @@ ROUNDING = 1e-7
 """How far below the level a point may be, relative to it: the boundary is part of the domain."""
 
 
-def connected(domain: Domain, points: Array, n_segment: int) -> NDArray[np.int64]:
+def connected(
+    domain: Domain, points: Array, n_segment: int, *, screened: bool = False
+) -> NDArray[np.int64]:
     """Return the cluster of each point, from 0 on in the order of their first points.
 
     Two points are joined if f >= 0 at ``n_segment`` points, evenly spaced, of the segment between
@@ -39,15 +42,19 @@ def connected(domain: Domain, points: Array, n_segment: int) -> NDArray[np.int64
     domain : Domain
     points : ndarray of shape (n, n_inputs)
     n_segment : int
+    screened : bool
+        Whether pairs go through a `Screen` first, which pays for many points and support vectors.
     """
     labels = np.arange(len(points))
     inside = np.flatnonzero(domain.values(points) >= -ROUNDING * domain.level)
-    found = _components_inside(domain, points[inside], n_segment)
+    found = _components_inside(domain, points[inside], n_segment, screened)
     labels[inside] = inside[found]
     return by_first(labels)
 
 
-def _components_inside(domain: Domain, points: Array, n_segment: int) -> NDArray[np.int64]:
+def _components_inside(
+    domain: Domain, points: Array, n_segment: int, screened: bool
+) -> NDArray[np.int64]:
     """Return the components of points of the domain, each named by one of its points."""
     n = len(points)
     joined = np.empty((0, 2), np.int64)
@@ -55,8 +62,11 @@ def _components_inside(domain: Domain, points: Array, n_segment: int) -> NDArray
     if n < 2:
         return labels
     shares = segment_shares(n_segment)
+    screen = Screen(domain, points) if screened else None
     for pairs in _candidates(points):
         apart = pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]]
+        if screen is not None:
+            apart = apart[screen.may_join(apart, shares)]
         if not len(apart):
             continue
         new = apart[joined_pairs(domain, points, apart, shares)]

@@ -152,7 +152,7 @@ class BenHurSVC(SphereClustering):
         segment = 2 * n_support * (2 * n_inputs + FUNCTION_FLOPS)
         flops = n_rows * row + n_rows**2 / 2 * segment
         memory = 2**20 * CACHE + 8 * n_rows * (4 * n_inputs + 20)
-        memory += expansion_memory(n_support, n_inputs)
+        memory += expansion_memory(n_support, n_inputs) + 8 * n_rows * n_support
         return Cost(flops=n_models * flops, memory=memory, flops_per_row=row)
 
     def _training_rows(self, X: Any) -> Array:
@@ -167,7 +167,7 @@ class BenHurSVC(SphereClustering):
         rows = np.asarray(X[:], np.float64)
         domain = self._domain()
         with part(0.3, 1):
-            joined = connected(domain, rows, int(self.n_segment))
+            joined = connected(domain, rows, int(self.n_segment), screened=True)
         inside = domain.values(rows) >= -ROUNDING
         self.inside_ = float(inside.mean())
         clusters = by_first(joined[inside])

@@ -14,6 +14,7 @@ from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import find_equilibria
 from dsgkit.solvers.clustering.fsvc import FSVC, cover
 from dsgkit.solvers.clustering.hypersphere import enclosing_sphere
+from dsgkit.solvers.clustering.screening import Screen
 from dsgkit.solvers.clustering.segments import connected, joined_pairs
 from dsgkit.solvers.clustering.svc import BenHurSVC
 
@@ -92,9 +93,9 @@ def test_balls_equilibria_and_clusters_are_those_of_the_toolbox():
     equilibria = find_equilibria(domain, X[centers])
     distances = cdist(equilibria.points, known["loc"].T)
     assert len(equilibria.points) == 10 and distances.min(axis=1).max() < 5e-4
-    of_balls = distances.argmin(axis=1)[equilibria.index]
+    of_balls = distances.argmin(axis=1)[equilibria.which]
     np.testing.assert_array_equal(of_balls + 1, known["ml"])
-    labels = connected(domain, equilibria.points, 11)[equilibria.index][balls]
+    labels = connected(domain, equilibria.points, 11)[equilibria.which][balls]
     assert adjusted_rand_score(labels, known["lab"]) == 1
 
 
@@ -110,3 +111,15 @@ def test_the_fast_clustering_finds_what_is_apart(blobs):
     distances = cdist(X, X[centers])
     np.testing.assert_array_equal(balls, (distances <= 0.7).argmax(axis=1))
     assert distances[np.arange(len(X)), balls].max() <= 0.7
+
+
+def test_the_screen_refuses_only_segments_that_leave_the_domain(blobs):
+    X = blobs[0]
+    model = BenHurSVC(gamma=8, C=1).fit(X)
+    domain = Domain(model.support_vectors_, model.dual_coef_, 8.0)
+    pairs = np.column_stack(np.triu_indices(len(X), 1))
+    shares = np.linspace(0, 1, 20)
+    joined = joined_pairs(domain, X, pairs, shares)
+    possible = Screen(domain, X).may_join(pairs, shares)
+    assert joined.any() and not (joined & ~possible).any()
+    assert possible.mean() < 0.5
