@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from dsgkit._jit import fast_parallel, prange
+from dsgkit._jit import fast, fast_parallel, prange
 from dsgkit.solvers.clustering.domain import Domain
 
 Array = NDArray[np.float64]
@@ -57,7 +57,6 @@ class Screen:
 @fast_parallel
 def _may_join(exponents, points, gamma, most, pairs, shares):  # type: ignore[no-untyped-def]
     """Tell of every pair whether some support vector is near at all points of its segment."""
-    n_support = exponents.shape[1]
     result = np.empty(len(pairs), np.bool_)
     for p in prange(len(pairs)):
         a, b = pairs[p]
@@ -66,16 +65,25 @@ def _may_join(exponents, points, gamma, most, pairs, shares):  # type: ignore[no
             squared += (points[a, column] - points[b, column]) ** 2
         result[p] = True
         for share in shares:
-            rest = 1 - share
-            less = share * rest * gamma * squared
+            less = share * (1 - share) * gamma * squared
             limit = most + less + _ROUNDING * (1 + most + less)
-            start, near = 0, 0
-            while near == 0 and start < n_support:
-                stop = min(start + _CHUNK, n_support)
-                for i in range(start, stop):
-                    near += rest * exponents[a, i] + share * exponents[b, i] <= limit
-                start = stop
-            if near == 0:
+            if not _any_below(exponents[a], exponents[b], share, limit):
                 result[p] = False
                 break
     return result
+
+
+@fast
+def _any_below(first, second, share, limit):  # type: ignore[no-untyped-def]
+    """Tell whether a mean of two exponents, weighted by a share, is at most a limit."""
+    rest = 1 - share
+    for start in range(0, len(first), _CHUNK):
+        # slices, whose places are known not to be negative, are gone through in large registers
+        chunk, other = first[start : start + _CHUNK], second[start : start + _CHUNK]
+        count = 0
+        for i in range(len(chunk)):
+            if rest * chunk[i] + share * other[i] <= limit:
+                count += 1
+        if count > 0:
+            return True
+    return False
