@@ -6,7 +6,7 @@ those at which the gradient of the sum vanishes.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ JOINED = 0.05
 """Distance within which they are the same across cells, in kernel widths."""
 
 BLOCK = 2**14
-"""Trajectories between two reports of progress."""
+"""Trajectories that are followed together."""
 
 
 class Equilibria(NamedTuple):
@@ -59,29 +59,43 @@ class Equilibria(NamedTuple):
     n_unconverged: int
 
 
-def find_equilibria(domain: Domain, starts: Array) -> Equilibria:
-    """Return the equilibria that the trajectories from some points lead to.
+def find_equilibria(domain: Domain, X: Any, rows: NDArray[np.int64]) -> Equilibria:
+    """Return the equilibria that the trajectories from some rows lead to.
+
+    Beyond the result, memory is taken for a block of rows at a time.
 
     Parameters
     ----------
     domain : Domain
-    starts : ndarray of shape (n, n_inputs)
-        Left as they are.
+    X : rows of shape (n, n_inputs)
+    rows : ndarray of int64, shape (n_starts,)
+        Numbers of the rows to start from.
     """
-    ends, n_steps = trajectories(domain, starts, TOLERANCE)
-    points, index = _distinct(domain, ends)
+    found: list[Array] = []
+    which = np.empty(len(rows), np.int64)
+    n_found = n_unconverged = 0
+    for block in row_blocks(len(rows), BLOCK):
+        starts = np.asarray(X[rows[block]], np.float64)
+        ends, n_steps = trajectories(domain, starts, TOLERANCE)
+        points, of_ends = _distinct(domain, ends)
+        which[block] = n_found + of_ends
+        found.append(points)
+        n_found += len(points)
+        n_unconverged += int(np.count_nonzero(n_steps < 0))
+        report(block.stop / len(rows))
     # where the map hardly moves, trajectories to one equilibrium may have ended apart
-    points, same = _distinct(domain, trajectories(domain, points, REFINED)[0])
-    return Equilibria(points, same[index], int(np.count_nonzero(n_steps < 0)))
+    points, same = _distinct(domain, np.concatenate(found))
+    points, refined = _distinct(domain, trajectories(domain, points, REFINED)[0])
+    return Equilibria(points, refined[same[which]], n_unconverged)
 
 
 def _distinct(domain: Domain, ends: Array) -> tuple[Array, NDArray[np.int64]]:
     """Return the distinct ones of some ends, and which of these each is."""
-    index = merge(ends, CELL * domain.width, JOINED * domain.width)
+    number = merge(ends, CELL * domain.width, JOINED * domain.width)
     # of the ends that are the same, the highest is the nearest to the equilibrium
-    order = np.lexsort((-domain.values(ends), index))
-    first = np.searchsorted(index[order], np.arange(index.max() + 1))
-    return ends[order[first]], index
+    order = np.lexsort((-domain.values(ends), number))
+    first = np.searchsorted(number[order], np.arange(number.max() + 1))
+    return ends[order[first]], number
 
 
 def trajectories(
@@ -106,9 +120,7 @@ def trajectories(
     n_steps = np.empty(len(ends), np.int64)
     columns = np.ascontiguousarray(domain.support_vectors.T)
     tol = tolerance * domain.width
-    for block in row_blocks(len(ends), BLOCK):
-        _follow(columns, domain.coefficients, domain.gamma, tol, ends[block], n_steps[block])
-        report(block.stop / len(ends))
+    _follow(columns, domain.coefficients, domain.gamma, tol, ends, n_steps)
     return ends, n_steps
 
 

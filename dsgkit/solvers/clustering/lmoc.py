@@ -14,7 +14,7 @@ from dsgkit.progress import part
 from dsgkit.solvers.clustering.base import Array, ClusteringEstimator
 from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
 from dsgkit.solvers.clustering.domain import Domain
-from dsgkit.solvers.clustering.equilibria import find_equilibria
+from dsgkit.solvers.clustering.equilibria import BLOCK, find_equilibria
 from dsgkit.solvers.clustering.nearest import NearestRow
 from dsgkit.solvers.clustering.one_class import CHUNK, Descent, expected_steps
 from dsgkit.solvers.clustering.segments import connected
@@ -97,11 +97,10 @@ class LargeMarginClustering(ClusteringEstimator):
         descent = steps * row * self._rows_per_step()
         clustering = (n_rows + n_starts * _TRAJECTORY_STEPS) * row
         support = 8 * (2 * n_inputs + 4) * (n_support + CHUNK)
-        # starts, ends, cells and what sorting them takes; values and labels of all rows
-        rows = 8 * n_rows * (6 * n_inputs + 8) + expansion_memory(n_support, n_inputs)
-        return Cost(
-            flops=n_models * (descent + clustering), memory=support + rows, flops_per_row=row
-        )
+        # boundary rows; values, starts and labels of all; starts, ends and cells of a block
+        rows = 8 * (n_starts * n_inputs + 10 * n_rows + 10 * min(BLOCK, n_rows) * n_inputs)
+        memory = support + rows + expansion_memory(n_support, n_inputs)
+        return Cost(n_models * (descent + clustering), int(memory), row)
 
     def _descent(self, n_rows: int) -> Descent:
         """Return how to train on so many rows."""
@@ -134,40 +133,30 @@ class LargeMarginClustering(ClusteringEstimator):
     def _fit_clusters(self, X: Any) -> None:
         f = self._values(X)
         self.epsilon_ = self._epsilon(f)
-        near = np.abs(f) <= self.epsilon_
-        started = np.flatnonzero(near) if self.starts == "boundary" else np.arange(len(f))
-        if not len(started):
+        begun = np.abs(f) <= self.epsilon_ if self.starts == "boundary" else np.full(len(f), True)
+        if not begun.any():
             raise FitError(
                 f"no row has |f| <= epsilon = {self.epsilon_:g}, so that there is nowhere to start"
-                " from: the nearest has "
-                f"{np.abs(f).min():.3g}; take a larger epsilon, or None for one that fits the rows"
+                f" from: the nearest has {np.abs(f).min():.3g}; take a larger epsilon, or None for"
+                " one that fits the rows"
             )
-        rows = np.asarray(X[started], np.float64)
-        domain = self._domain()
+        domain, rows = self._domain(), np.flatnonzero(begun)
         with part(0.5, 0.75):
-            equilibria = find_equilibria(domain, rows)
+            equilibria = find_equilibria(domain, X, rows)
         with part(0.75, 0.85):
             self.equilibrium_labels_ = connected(domain, equilibria.points, int(self.n_segment))
         self.equilibria_ = equilibria.points
         self.n_clusters_ = int(self.equilibrium_labels_.max()) + 1
-        self.n_boundary_, self.n_unconverged_ = len(started), equilibria.n_unconverged
+        self.n_boundary_, self.n_unconverged_ = len(rows), equilibria.n_unconverged
         self.inside_ = float(np.mean(f >= 0))
         highest = max(f.max(), domain.values(equilibria.points).max())
         self.mode_seeking_only_ = bool(highest < 0)
-        of_started = self.equilibrium_labels_[equilibria.which]
-        self._nearest = NearestRow(rows, of_started)
-        self.labels_ = self._assigned(X, f, started, of_started)
-
-    def _assigned(
-        self, X: Any, f: Array, started: NDArray[np.int64], of_started: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return the clusters of all rows, those of some being known."""
         labels = np.empty(len(f), np.int64)
-        labels[started] = of_started
-        others = np.setdiff1d(np.arange(len(f)), started)
+        labels[rows] = self.equilibrium_labels_[equilibria.which]
+        self._nearest = NearestRow(X, rows, labels[rows])
         with part(0.85, 1):
-            labels[others] = self._nearest.labels_of(X[others])
-        return self._without_outliers(labels, f)
+            labels[~begun] = self._nearest.labels_of(X, np.flatnonzero(~begun))
+        self.labels_ = self._without_outliers(labels, f)
 
     def _without_outliers(self, labels: NDArray[np.int64], f: Array) -> NDArray[np.int64]:
         """Return labels with -1 for rows far outside, if that is asked for."""
@@ -188,7 +177,9 @@ class LargeMarginClustering(ClusteringEstimator):
         return self._domain().values(X)
 
     def _clusters_of(self, X: Any) -> NDArray[np.int64]:
-        return self._without_outliers(self._nearest.labels_of(X), self._values(X))
+        return self._without_outliers(
+            self._nearest.labels_of(X, np.arange(len(X))), self._values(X)
+        )
 
 
 class BSGDLMOC(LargeMarginClustering):
@@ -282,9 +273,9 @@ class BSGDLMOC(LargeMarginClustering):
     >>> radius = np.where(np.arange(600) < 150, 0.2, 2)
     >>> X = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     >>> X += 0.1 * rng.normal(size=X.shape)
-    >>> model = BSGDLMOC(gamma=4, C=32).fit(X)
+    >>> model = BSGDLMOC(gamma=2, C=512, budget=100).fit(X)
     >>> model.n_clusters_, len(model.support_vectors_)
-    (2, 50)
+    (2, 100)
     >>> model.predict([[0, 0], [2, 0], [0, -2]])
     array([0, 1, 1])
     """

@@ -23,29 +23,34 @@ BLOCK = 2**15
 
 
 class NearestRow:
-    """The clusters of rows, and of others by the nearest of these.
+    """Known clusters of some rows, and those of others by the nearest of these.
 
     Parameters
     ----------
-    points : ndarray of shape (n, n_inputs)
-    labels : ndarray of int64, shape (n,)
+    X : rows of shape (n, n_inputs)
+    rows : ndarray of int64, shape (m,)
+        The rows of known cluster, of which a copy is kept if there are several clusters.
+    labels : ndarray of int64, shape (m,)
+        Their clusters.
     """
 
-    def __init__(self, points: Array, labels: NDArray[np.int64]) -> None:
-        self._points = points
-        self._labels = labels
-        self._same = bool((labels == labels[0]).all())
-        # cutting in the middle of the cells is quicker than at medians, which ties may share
-        by_tree = not self._same and points.shape[1] <= MOST_TREE_INPUTS
-        self._tree = cKDTree(points, balanced_tree=False) if by_tree else None
+    def __init__(self, X: Any, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> None:
+        self._labels = labels[:1].copy()
+        self._points = self._tree = None
+        if (labels != labels[0]).any():
+            self._labels = labels
+            self._points = np.ascontiguousarray(X[rows], np.float64)
+            if X.shape[1] <= MOST_TREE_INPUTS:
+                # cut in the middle of its cells: rows with a column in common have no median
+                self._tree = cKDTree(self._points, balanced_tree=False)
 
-    def labels_of(self, X: Any) -> NDArray[np.int64]:
-        """Return the clusters of the rows of ``X``, shape (n,)."""
-        labels = np.full(len(X), self._labels[0])
-        if not self._same:
-            for block in row_blocks(len(X), BLOCK):
-                labels[block] = self._labels[self._nearest(np.asarray(X[block], np.float64))]
-                report(block.stop / len(X))
+    def labels_of(self, X: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the clusters of some rows of ``X``, shape (len(rows),)."""
+        labels = np.full(len(rows), self._labels[0])
+        if self._points is not None:
+            for block in row_blocks(len(rows), BLOCK):
+                labels[block] = self._labels[self._nearest(np.asarray(X[rows[block]], np.float64))]
+                report(block.stop / len(rows))
         return labels
 
     def _nearest(self, X: Array) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
-from dsgkit.solvers.clustering import segments
+from dsgkit.solvers.clustering import equilibria, segments
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import (
     MOST_STEPS,
@@ -34,10 +34,11 @@ def same_partition(a, b):
 
 
 @pytest.mark.parametrize("name", TOOLBOX)
-def test_equilibria_and_labels_are_those_of_the_toolboxes(name):
+def test_equilibria_and_labels_are_those_of_the_toolboxes(name, monkeypatch):
+    monkeypatch.setattr(equilibria, "BLOCK", 50)  # blocks are no part of the result
     stored = load(name)
     X, domain = rows_and_domain(stored)
-    found = find_equilibria(domain, X)
+    found = find_equilibria(domain, X, np.arange(len(X)))
     assert len(found.points) == TOOLBOX[name]
     assert found.n_unconverged == 0
     labels = connected(domain, found.points, 11)[found.which]
@@ -47,8 +48,8 @@ def test_equilibria_and_labels_are_those_of_the_toolboxes(name):
         expected.append(stored["equilibria_fixedpoint"])
     if not name.endswith("FMSC"):  # which clusters balls, not rows
         assert same_partition(labels, stored["lab"])
-    for equilibria in expected:
-        distances = np.linalg.norm(found.points[:, None] - equilibria, axis=2)
+    for points in expected:
+        distances = np.linalg.norm(found.points[:, None] - points, axis=2)
         assert distances.min(axis=1).max() < 5e-4
         assert distances.min(axis=0).max() < 5e-4
 
@@ -92,7 +93,8 @@ def test_trajectories_that_do_not_converge_are_counted():
     _, n_steps = trajectories(slow, np.array([[0.8]]), 1e-9)
     assert n_steps.tolist() == [-MOST_STEPS]
     negative = Domain(np.array([[0.0], [2.0]]), np.array([1.0, -0.9]), 0.5)
-    found = find_equilibria(negative, np.array([[0.0], [0.1], [3.0]]))
+    starts = np.array([[9.0], [0.0], [0.1], [3.0]])
+    found = find_equilibria(negative, starts, np.array([1, 2, 3]))
     assert found.n_unconverged == 1
     assert found.which.tolist() == [0, 0, 1]
     np.testing.assert_array_equal(found.points[1], [3.0])
