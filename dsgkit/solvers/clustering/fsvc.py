@@ -156,14 +156,14 @@ class FSVC(SphereClustering):
         with part(0.3, 0.5):
             centers, balls = cover(rows, order, self.radius * domain.width)
         with part(0.5, 0.9):
-            equilibria = find_equilibria(domain, rows[centers])
+            equilibria = find_equilibria(domain, rows, centers)
         with part(0.9, 1):
             self.equilibrium_labels_ = connected(domain, equilibria.points, int(self.n_segment))
         self.equilibria_ = equilibria.points
         self.n_clusters_ = int(self.equilibrium_labels_.max()) + 1
         self.n_balls_, self.n_unconverged_ = len(centers), equilibria.n_unconverged
         of_balls = self.equilibrium_labels_[equilibria.which]
-        self._nearest = NearestRow(rows[centers], of_balls)
+        self._nearest = NearestRow(rows, centers, of_balls)
         self.labels_ = of_balls[balls]
         outside = domain.values(rows) < -ROUNDING
         self.inside_ = float(1 - outside.mean())

@@ -62,7 +62,7 @@ class SphereClustering(ClusteringEstimator):
         return self._domain().values(X)
 
     def _clusters_of(self, X: Any) -> NDArray[np.int64]:
-        labels = self._nearest.labels_of(X)
+        labels = self._nearest.labels_of(X, np.arange(len(X)))
         if self.outliers:
             labels[self._values(X) < -ROUNDING] = -1
         return labels
@@ -172,11 +172,12 @@ class BenHurSVC(SphereClustering):
         self.inside_ = float(inside.mean())
         clusters = by_first(joined[inside])
         self.n_clusters_ = int(clusters.max()) + 1
-        self._nearest = NearestRow(rows[inside], clusters)
+        self._nearest = NearestRow(rows, np.flatnonzero(inside), clusters)
         self.labels_ = np.full(len(rows), -1)
         self.labels_[inside] = clusters
         if not (self.outliers or inside.all()):
-            self.labels_[~inside] = self._nearest.labels_of(rows[~inside])
+            outside = np.flatnonzero(~inside)
+            self.labels_[outside] = self._nearest.labels_of(rows, outside)
 
 
 def _expected_support(n_rows: int) -> int:

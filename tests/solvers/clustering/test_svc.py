@@ -90,7 +90,7 @@ def test_balls_equilibria_and_clusters_are_those_of_the_toolbox():
     norm = alpha @ np.exp(-gamma * cdist(X, X, "sqeuclidean")) @ alpha
     support = alpha > 0
     domain = Domain(X[support], alpha[support], gamma, (1 + norm - float(known["r"])) / 2)
-    equilibria = find_equilibria(domain, X[centers])
+    equilibria = find_equilibria(domain, X, centers)
     distances = cdist(equilibria.points, known["loc"].T)
     assert len(equilibria.points) == 10 and distances.min(axis=1).max() < 5e-4
     of_balls = distances.argmin(axis=1)[equilibria.which]
