@@ -167,7 +167,7 @@ class BenHurSVC(SphereClustering):
         rows = np.asarray(X[:], np.float64)
         domain = self._domain()
         with part(0.3, 1):
-            joined = connected(domain, rows, int(self.n_segment), screened=True)
+            joined = connected(domain, rows, int(self.n_segment), by_ends=True)
         inside = domain.values(rows) >= -ROUNDING
         self.inside_ = float(inside.mean())
         clusters = by_first(joined[inside])

@@ -11,10 +11,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from dsgkit.errors import DataError, FitError
 from dsgkit.solvers.clustering.domain import Domain
+from dsgkit.solvers.clustering.ends import EndExponents
 from dsgkit.solvers.clustering.equilibria import find_equilibria
 from dsgkit.solvers.clustering.fsvc import FSVC, cover
 from dsgkit.solvers.clustering.hypersphere import enclosing_sphere
-from dsgkit.solvers.clustering.screening import Screen
 from dsgkit.solvers.clustering.segments import connected, joined_pairs
 from dsgkit.solvers.clustering.svc import BenHurSVC
 
@@ -113,13 +113,14 @@ def test_the_fast_clustering_finds_what_is_apart(blobs):
     assert distances[np.arange(len(X)), balls].max() <= 0.7
 
 
-def test_the_screen_refuses_only_segments_that_leave_the_domain(blobs):
+def test_the_ends_tell_what_the_points_of_a_segment_do(blobs):
     X = blobs[0]
-    model = BenHurSVC(gamma=8, C=1).fit(X)
-    domain = Domain(model.support_vectors_, model.dual_coef_, 8.0)
     pairs = np.column_stack(np.triu_indices(len(X), 1))
     shares = np.linspace(0, 1, 20)
-    joined = joined_pairs(domain, X, pairs, shares)
-    possible = Screen(domain, X).may_join(pairs, shares)
-    assert joined.any() and not (joined & ~possible).any()
-    assert possible.mean() < 0.5
+    for gamma in (0.3, 8.0):
+        model = BenHurSVC(gamma=gamma, C=1).fit(X)
+        domain = Domain(model.support_vectors_, model.dual_coef_, gamma)
+        joined = joined_pairs(domain, X, pairs, shares)
+        assert 0.01 < joined.mean() < 0.9
+        ends = EndExponents(domain, X)
+        np.testing.assert_array_equal(ends.joined(pairs, shares, 1 - 1e-7), joined)
