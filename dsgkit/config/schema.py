@@ -55,6 +55,12 @@ def _order(value: Any) -> Any:
     return value
 
 
+def _all_labels(value: Any) -> Any:
+    if value is not True and not isinstance(value, list):
+        raise problem(f"must be true or all labels, got {shown(value)}")
+    return value
+
+
 def _distinct_labels(value: Any) -> Any:
     if value is True:
         return value
@@ -80,6 +86,7 @@ Column = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 Columns = Annotated[list[Column], AfterValidator(_columns)]
 Labels = Annotated[list[Any], AfterValidator(_labels)]
 Order = Annotated[Any, BeforeValidator(_order), AfterValidator(_distinct_labels)]
+AllLabels = Annotated[Any, BeforeValidator(_all_labels), AfterValidator(_distinct_labels)]
 
 
 class TargetSpec(Spec):
@@ -93,16 +100,21 @@ class TargetSpec(Spec):
         Numeric labels are cut into so many classes of equal frequency.
     ordered : True or list, optional
         The labels are the classes in their order: ascending numbers, or as listed.
+    classes : True or list, optional
+        The labels are classes that judge and train nothing: all that there are, or those listed.
     """
 
     positive: Labels | None = None
     bins: Annotated[int, Field(ge=2, le=MOST_CLASSES)] | None = None
     ordered: Order | None = None
+    classes: AllLabels | None = None
 
     @model_validator(mode="after")
     def _one(self) -> TargetSpec:
         if len(self.settings) != 1:
-            raise problem("needs one of positive: [labels], bins: count and ordered: true")
+            raise problem(
+                "needs one of positive: [labels], bins: count, ordered: true and classes: true"
+            )
         return self
 
     @property

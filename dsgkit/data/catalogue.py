@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from dsgkit.data.targets import Binary, Bins, Ordered, target_of
+from dsgkit.data.targets import Binary, Bins, Nominal, Ordered, target_of
 from dsgkit.errors import DataError
 from dsgkit.hints import nearest_or_all
 
@@ -22,7 +23,7 @@ COMPONENTS = 1000
 """Components of review texts, as the paper has them."""
 
 _TargetField = Annotated[
-    Binary | Bins | Ordered,
+    Binary | Bins | Ordered | Nominal,
     BeforeValidator(lambda value: target_of(value) if isinstance(value, dict) else value),
 ]
 
@@ -90,6 +91,11 @@ class DatasetInfo:
     categorical : tuple of int
         Columns of delimited text, likewise, that hold categories: each becomes one column of 0 and
         1 per category, in sorted order.
+    ignored : tuple of int
+        Columns of delimited text, likewise, that are left out.
+    values : mapping of int to mapping
+        Columns of delimited text, likewise, with the numbers that texts in them stand for; other
+        texts are read as numbers.
     components : int
         Features that the texts of reviews become, at most.
     function : str or None
@@ -117,6 +123,8 @@ class DatasetInfo:
     label_columns: tuple[int, ...] = (-1,)
     text_labels: bool = False
     categorical: tuple[int, ...] = ()
+    ignored: tuple[int, ...] = ()
+    values: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     components: int = COMPONENTS
     function: str | None = None
     double: float | None = None

@@ -24,7 +24,7 @@ from dsgkit.data.prepare import (
     raw_labels,
     read_meta,
 )
-from dsgkit.data.targets import Binary, Bins, Ordered, Target, are_numbers, target_of
+from dsgkit.data.targets import Binary, Bins, Nominal, Ordered, Target, are_numbers, target_of
 from dsgkit.errors import DataError
 
 
@@ -331,7 +331,7 @@ def _registered(spec: DatasetSpec) -> DatasetInfo:
     return replace(info, **known) if known else info
 
 
-def _target(spec: DatasetSpec) -> Binary | Bins | Ordered | None:
+def _target(spec: DatasetSpec) -> Binary | Bins | Ordered | Nominal | None:
     """Return the target that a spec says, None if it says none."""
     if spec.positive is not None:
         return target_of({"positive": spec.positive})

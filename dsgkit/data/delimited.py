@@ -34,6 +34,10 @@ class Columns:
     categories : mapping of int to array of text
         Columns that hold text, from 0, with all their values in sorted order. The n values of a
         column make n features of 0 and 1.
+    values : mapping of int to mapping
+        Columns, from 0, in which texts stand for numbers.
+    ignored : tuple of int
+        Columns, from 0, that are left out, whatever they hold.
     """
 
     n_columns: int
@@ -41,17 +45,21 @@ class Columns:
     labels: tuple[int, ...]
     text_labels: bool = False
     categories: Mapping[int, NDArray[Any]] = field(default_factory=dict)
+    values: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    ignored: tuple[int, ...] = ()
 
     @property
     def n_features(self) -> int:
         """Number of columns that rows become."""
-        plain = self.n_columns - len(self.labels) - len(self.categories)
+        apart = len(self.labels) + len(self.categories) + len(self.ignored)
+        plain = self.n_columns - apart
         return plain + sum(map(len, self.categories.values()))
 
     @property
     def texts(self) -> set[int]:
         """The columns that are not numbers."""
-        return {*self.categories, *(self.labels if self.text_labels else ())}
+        labels = self.labels if self.text_labels else ()
+        return {*self.categories, *self.values, *self.ignored, *labels}
 
 
 def guess_delimiter(line: bytes) -> str | None:
@@ -134,16 +142,25 @@ def _labels(table: Any, columns: Columns) -> NDArray[Any] | None:
 
 def _features(table: Any, columns: Columns) -> NDArray[np.float64]:
     """Return a table as numbers, with a column per category in the place of a categorical one."""
-    if not columns.categories:
+    table = table.drop(columns=list(columns.ignored))
+    if not columns.categories and not columns.values:
         return table.to_numpy(np.float64)
     parts = []
     for column in table:
-        known = columns.categories.get(column)
-        if known is None:
-            parts.append(table[[column]].to_numpy(np.float64))
-        else:
+        if column in columns.categories:
+            known = columns.categories[column]
             parts.append((_text(table[column])[:, None] == known).astype(np.float64))
+        elif column in columns.values:
+            parts.append(_numbers(table[column], columns.values[column])[:, None])
+        else:
+            parts.append(table[[column]].to_numpy(np.float64))
     return np.hstack(parts)
+
+
+def _numbers(column: Any, known: Mapping[str, float]) -> NDArray[np.float64]:
+    """Return the numbers that the texts of a column stand for."""
+    values, places = np.unique(_text(column), return_inverse=True)
+    return np.array([known[text] if text in known else float(text) for text in values])[places]
 
 
 def _text(column: Any) -> NDArray[np.str_]:
@@ -184,7 +201,9 @@ def problem(line: bytes, columns: Columns) -> str | None:
     if len(fields) != columns.n_columns:
         return f"{len(fields)} columns instead of {columns.n_columns}"
     for column, value in enumerate(fields):
-        if column not in columns.texts:
+        if value in columns.values.get(column, ()):
+            continue
+        if column in columns.values or column not in columns.texts:
             trouble = number_problem(value)
         else:
             trouble = None if value or column not in columns.categories else "empty field"

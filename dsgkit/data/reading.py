@@ -75,7 +75,14 @@ def _parsed(parse: Parser, chunk: Chunk) -> tuple[Any, NDArray[Any] | None]:
 def read_labels(source: FoundFile, info: DatasetInfo) -> NDArray[Any]:
     """Read a file that holds one label a line."""
     alone = replace(
-        info, n_features=0, label_columns=(0,), categorical=(), loader="delimited", header=False
+        info,
+        n_features=0,
+        label_columns=(0,),
+        categorical=(),
+        values={},
+        ignored=(),
+        loader="delimited",
+        header=False,
     )
     return np.concatenate([y for _, y in read_blocks(source, alone) if y is not None])
 
@@ -141,7 +148,8 @@ def _format(
         )
     chunks, first = _skip_header(chunks, info.header)
     n_labels = 0 if _labels_apart(source, info) else len(info.label_columns)
-    n_columns = n_features - sum(len(values) - 1 for values in categories.values()) + n_labels
+    n_columns = n_features - sum(len(values) - 1 for values in categories.values())
+    n_columns += n_labels + len(info.ignored)
     columns = _layout(source, info, first, n_columns, categories)
     return (
         lambda data: delimited.parse(data, columns),
@@ -155,14 +163,18 @@ def _layout(
 ) -> delimited.Columns:
     """Return how the columns of a file are laid out, `first` being its first line of data."""
     delimiter = _delimiter(info, first)
-    if _labels_apart(source, info):
-        return delimited.Columns(n_columns, delimiter, (), categories=categories)
-    labels = _places(source, "label_column", info.label_columns, n_columns)
-    if info.text_labels and len(labels) > 1:
-        raise DataError(f"{source.label}: labels that are text have no mean; take one column")
-    for column in set(labels) & set(categories):
-        raise DataError(f"{source.label}: column {column + 1} is of the label, not categorical")
-    return delimited.Columns(n_columns, delimiter, labels, info.text_labels, categories)
+    ignored = _places(source, "ignored", info.ignored, n_columns)
+    recoded = _places(source, "values", tuple(info.values), n_columns)
+    values = dict(zip(recoded, info.values.values(), strict=True))
+    labels: tuple[int, ...] = ()
+    if not _labels_apart(source, info):
+        labels = _places(source, "label_column", info.label_columns, n_columns)
+        if info.text_labels and len(labels) > 1:
+            raise DataError(f"{source.label}: labels that are text have no mean; take one column")
+        for column in set(labels) & set(categories):
+            raise DataError(f"{source.label}: column {column + 1} is of the label, not categorical")
+    text_labels = info.text_labels and bool(labels)
+    return delimited.Columns(n_columns, delimiter, labels, text_labels, categories, values, ignored)
 
 
 def _places(source: FoundFile, key: str, columns: Sequence[int], n_columns: int) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dsgkit.config import Experiment, SolverSpec, Stage, SweepSpec, list_configs, load_experiment
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import resolve
-from dsgkit.data.targets import Binary, Bins, Ordered
+from dsgkit.data.targets import Binary, Bins, Nominal, Ordered
 from dsgkit.errors import ConfigError
 from tests.config.conftest import MINIMAL
 
@@ -176,6 +176,8 @@ def test_local_files_are_looked_for_beside_the_file_that_names_them(folder, tmp_
         ("name: digits, target: {ordered: true}", Ordered()),
         ("path: a, loader: libsvm, target: {ordered: true}", Ordered()),
         ("path: a, loader: delimited, target: {ordered: [b, 1]}", Ordered(("b", 1))),
+        ("name: digits, target: {classes: true}", Nominal()),
+        ("path: a, loader: delimited, target: {classes: [b, 1]}", Nominal(("b", 1))),
         ("path: a, loader: reviews, components: 9", Ordered()),
         ("path: a, loader: delimited, label_columns: [1, 2], categorical: [0]", Binary()),
     ],

@@ -1,5 +1,7 @@
 """The registered datasets that are at hand, against counts taken from the files independently."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.find import find
 from dsgkit.data.rows import Rows
+from dsgkit.published import bsgd_svc
 from dsgkit.tasks.splits import semi_supervised_split
 from tests.data.conftest import make_spec
 
@@ -176,3 +179,17 @@ def test_both_forms_of_reviews_hold_the_same(real_data, form):
     assert np.bincount(dataset.y)[1:].tolist() == [217, 250, 772, 2_084, 6_938]
     assert np.count_nonzero(~dataset.X.any(axis=1)) == 7
     assert "5 components of TF-IDF over 20,551 terms" in dataset.describe()["features"]
+
+
+@pytest.mark.parametrize("name", bsgd_svc.datasets())
+def test_the_datasets_of_the_clustering_paper(real_data, name):
+    known = bsgd_svc.datasets()[name]
+    info = get(name)
+    if any(find(info, file) is None for file in info.files):
+        pytest.skip(f"{name} is not in DSGKIT_DATA")
+    dataset = load_dataset(make_spec(name=name, target={"classes": True}))
+    n_features = 166 if name == "musk" else known.n_features
+    assert dataset.X.shape == (known.n_rows, n_features)
+    assert sorted(np.bincount(dataset.y)[1:]) == sorted(known.class_sizes)
+    distinct = {"car": 1_728, "breast_cancer_wisconsin": 457}
+    assert len(np.unique(dataset.X, axis=0)) == distinct.get(name, mock.ANY)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsgkit.data.targets import Binary, Bins, Ordered, target_of
+from dsgkit.data.targets import Binary, Bins, Nominal, Ordered, target_of
 
 NUMBERS = np.array([1.0, 2, 3, 1])
 TEXTS = np.array(["win", "draw", "1", "win"])
@@ -169,11 +169,28 @@ def test_ordered_targets_have_words_and_identities():
     assert [target.kind for target in targets] == ["binary", *["ordered"] * 5]
 
 
+def test_classes_for_judging_are_counted_as_they_are_sorted():
+    assert applied(Nominal(), NUMBERS) == applied(Ordered(), NUMBERS)
+    classes = sorted(set(TEXTS))
+    assert [classes[code - 1] for code in applied(Nominal(), TEXTS)] == TEXTS.tolist()
+    assert max(applied(Nominal((1, 2, 3, 9)), NUMBERS)) == 3
+    assert applied(Nominal(), np.zeros(3)) == [1, 1, 1]
+    assert Nominal().told(NUMBERS) == "3 classes for judging only: 1 (2 rows), 2 (1), 3 (1)"
+    assert Nominal(("a", 2)).words == "the labels, a, 2, are classes for judging only"
+    assert Nominal((2, 1)).identity() == Nominal((1, 2.0)).identity() != Nominal().identity()
+    with pytest.raises(ValueError, match="row 2: label 4 is of no training row"):
+        Nominal().apply(np.array([1.0, 4]), NUMBERS)
+    with pytest.raises(ValueError, match="label 3 is none of 1, 2"):
+        applied(Nominal((1, 2)), NUMBERS)
+
+
 def test_targets_as_the_catalogue_writes_them():
     assert target_of({"positive": [1], "negative": [2]}) == Binary((1,), (2,))
     assert target_of({"bins": 5}) == Bins(5)
     assert target_of({"ordered": True}) == Ordered()
     assert target_of({"ordered": ["a", "b"]}) == Ordered(("a", "b"))
+    assert target_of({"classes": True}) == Nominal()
+    assert target_of({"classes": ["a", "b"]}) == Nominal(("a", "b"))
     for wrong in ({"bins": 1}, {"bins": 5, "positive": [1]}, {"ordered": 3}, {"bin": 5}):
         with pytest.raises(ValueError, match="validation error"):
             target_of(wrong)

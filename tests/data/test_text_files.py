@@ -326,3 +326,27 @@ def test_columns_that_cannot_be_used(tmp_path, content, options, text):
     with pytest.raises(DataError) as caught:
         load(tmp_path, content, "delimited", **options)
     assert text in str(caught.value) and "\n" not in str(caught.value)
+
+
+VALUES = b"17,low,3,?,yes\n18,high,5more,2,no\n"
+
+
+def recoded(tmp_path, content):
+    """Read text with words that stand for numbers, and a column that is left out."""
+    path = tmp_path / "data.txt"
+    path.write_bytes(content)
+    words = {1: {"low": 1, "high": 2.5}, 2: {"5more": 4}, -2: {"?": 7}}
+    known = {"ignored": (0,), "values": words, "text_labels": True, "n_features": 3}
+    ((X, labels),) = read(FoundFile(DataFile("data.txt"), path), info(**known))
+    return X, labels
+
+
+def test_texts_may_stand_for_numbers_and_columns_be_left_out(tmp_path):
+    X, labels = recoded(tmp_path, VALUES)
+    np.testing.assert_array_equal(X, [[1, 3, 7], [2.5, 4, 2]])
+    assert labels.tolist() == ["yes", "no"]
+
+
+def test_other_texts_are_no_numbers(tmp_path):
+    with pytest.raises(DataError, match=":3: column 2: 'middle' is not a number"):
+        recoded(tmp_path, VALUES + b"x,middle,3,?,no\n")

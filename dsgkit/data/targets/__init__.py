@@ -8,6 +8,7 @@ from dsgkit.data.targets.binary import Binary
 from dsgkit.data.targets.bins import Bins
 from dsgkit.data.targets.classes import MOST_CLASSES
 from dsgkit.data.targets.labels import Label, are_numbers, label_text
+from dsgkit.data.targets.nominal import Nominal
 from dsgkit.data.targets.ordered import Ordered
 from dsgkit.data.targets.settings import target_of
 
@@ -17,6 +18,7 @@ __all__ = [
     "Bins",
     "Kind",
     "Label",
+    "Nominal",
     "Ordered",
     "Target",
     "are_numbers",

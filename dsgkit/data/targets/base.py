@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from dsgkit.data.datasets import Dataset
 
-Kind = Literal["binary", "ordered"]
+Kind = Literal["binary", "ordered", "classes"]
 
 
 class Target(Protocol):
@@ -20,8 +20,9 @@ class Target(Protocol):
 
     Attributes
     ----------
-    kind : {"binary", "ordered"}
-        What it makes: -1 and +1, or classes 1..k in their order.
+    kind : {"binary", "ordered", "classes"}
+        What it makes: -1 and +1, classes 1..k in their order, or classes 1..k without one, which
+        only judge.
     """
 
     kind: ClassVar[Kind]
@@ -67,14 +68,21 @@ class Target(Protocol):
         """
 
 
+_NEEDS: dict[Kind, tuple[str, str]] = {
+    "binary": ("two classes", "{positive: [labels]}"),
+    "ordered": ("ordered classes", "{bins: 5} for numbers, {ordered: true} for classes"),
+    "classes": ("classes to judge by", "{classes: true}"),
+}
+
+
 def check_kind(dataset: Dataset, kind: Kind) -> None:
     """Refuse a dataset whose target makes other classes than a task learns.
 
     Parameters
     ----------
     dataset : Dataset
-    kind : {"binary", "ordered"}
-        What the task learns.
+    kind : {"binary", "ordered", "classes"}
+        What the task learns, or judges by.
 
     Raises
     ------
@@ -83,10 +91,7 @@ def check_kind(dataset: Dataset, kind: Kind) -> None:
     """
     if dataset.target.kind == kind:
         return
-    if kind == "binary":
-        needs, remedy = "two classes", "{positive: [labels]}"
-    else:
-        needs, remedy = "ordered classes", "{bins: 5} for numbers, {ordered: true} for classes"
+    needs, remedy = _NEEDS[kind]
     raise DataError(
         f"dataset {dataset.name}: the task needs {needs}, but the target is: "
         f"{dataset.target.words}; say `dataset.target`: {remedy}"

@@ -7,17 +7,19 @@ from typing import Any
 
 from dsgkit.data.targets.binary import Binary
 from dsgkit.data.targets.bins import Bins
+from dsgkit.data.targets.nominal import Nominal
 from dsgkit.data.targets.ordered import Ordered
 
 
-def target_of(settings: Mapping[str, Any]) -> Binary | Bins | Ordered:
+def target_of(settings: Mapping[str, Any]) -> Binary | Bins | Ordered | Nominal:
     """Return the target that the catalogue or a config describes.
 
     Parameters
     ----------
     settings : mapping
         ``{positive: labels}``, with ``negative`` if need be; ``{bins: count}``; ``{ordered:
-        labels}``, where True stands for ascending numbers.
+        labels}``, where True stands for ascending numbers; ``{classes: labels}``, where True stands
+        for all that there are.
 
     Raises
     ------
@@ -29,5 +31,7 @@ def target_of(settings: Mapping[str, Any]) -> Binary | Bins | Ordered:
             return Bins(count)
         case {"ordered": order, **rest} if not rest:
             return Ordered(None if order is True else order)
+        case {"classes": labels, **rest} if not rest:
+            return Nominal(None if labels is True else labels)
         case sides:
             return Binary(**sides)

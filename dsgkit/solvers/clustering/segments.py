@@ -11,6 +11,7 @@ from scipy.spatial import cKDTree
 from dsgkit._jit import fast_parallel, prange, reducing
 from dsgkit.progress import report
 from dsgkit.solvers.clustering.domain import Domain
+from dsgkit.solvers.clustering.ends import EndExponents
 from dsgkit.solvers.clustering.equilibria import by_first, components
 from dsgkit.solvers.clustering.kernel_values import kernel_values
 
@@ -27,7 +28,9 @@ ROUNDING = 1e-7
 """How far below the level a point may be, relative to it: the boundary is part of the domain."""
 
 
-def connected(domain: Domain, points: Array, n_segment: int) -> NDArray[np.int64]:
+def connected(
+    domain: Domain, points: Array, n_segment: int, *, by_ends: bool = False
+) -> NDArray[np.int64]:
     """Return the cluster of each point, from 0 on in the order of their first points.
 
     Two points are joined if f >= 0 at ``n_segment`` points, evenly spaced, of the segment between
@@ -39,15 +42,20 @@ def connected(domain: Domain, points: Array, n_segment: int) -> NDArray[np.int64
     domain : Domain
     points : ndarray of shape (n, n_inputs)
     n_segment : int
+    by_ends : bool
+        Whether segments are told from `EndExponents`, which pays, and takes memory, for many points
+        and support vectors.
     """
     labels = np.arange(len(points))
     inside = np.flatnonzero(domain.values(points) >= -ROUNDING * domain.level)
-    found = _components_inside(domain, points[inside], n_segment)
+    found = _components_inside(domain, points[inside], n_segment, by_ends)
     labels[inside] = inside[found]
     return by_first(labels)
 
 
-def _components_inside(domain: Domain, points: Array, n_segment: int) -> NDArray[np.int64]:
+def _components_inside(
+    domain: Domain, points: Array, n_segment: int, by_ends: bool
+) -> NDArray[np.int64]:
     """Return the components of points of the domain, each named by one of its points."""
     n = len(points)
     joined = np.empty((0, 2), np.int64)
@@ -55,11 +63,15 @@ def _components_inside(domain: Domain, points: Array, n_segment: int) -> NDArray
     if n < 2:
         return labels
     shares = segment_shares(n_segment)
+    ends = EndExponents(domain, points) if by_ends else None
     for pairs in _candidates(points):
         apart = pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]]
         if not len(apart):
             continue
-        new = apart[joined_pairs(domain, points, apart, shares)]
+        if ends is None:
+            new = apart[joined_pairs(domain, points, apart, shares)]
+        else:
+            new = apart[ends.joined(apart, shares, domain.level * (1 - ROUNDING))]
         if len(new):
             joined = np.concatenate([joined, new])
             labels = components(n, joined)

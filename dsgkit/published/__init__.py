@@ -1,0 +1,1 @@
+"""Figures that papers published, as data, and what can be told of them without an experiment."""

@@ -1,0 +1,115 @@
+"""Segments within a domain, told from the kernel's exponents at their ends.
+
+On the segment from a to b, the exponents ``e_i(x) = gamma ||x_i - x||^2`` follow from those at its
+ends: ``(1 - t) e_i(a) + t e_i(b) - t (1 - t) gamma ||a - b||^2``, whatever the number of columns.
+The sum of kernels reaches its level only if one of them is at most ``log(sum_i alpha_i/level)``,
+which most segments between far points are refused by, without an exponential.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from dsgkit._jit import fast, fast_parallel, prange, reducing
+from dsgkit.solvers.clustering.domain import Domain
+from dsgkit.solvers.clustering.kernel_values import exponential
+
+Array = NDArray[np.float64]
+
+_ROUNDING = 1e-9
+"""Of an exponent, relative to the terms that it is the difference of."""
+
+_CHUNK = 256
+"""Support vectors after which it is seen whether enough is known."""
+
+
+class EndExponents:
+    """The exponents of many points, for the segments between them.
+
+    Parameters
+    ----------
+    domain : Domain
+        With s support vectors of positive coefficients.
+    points : ndarray of shape (n, n_inputs)
+        8 n s bytes are kept of them.
+    """
+
+    def __init__(self, domain: Domain, points: Array) -> None:
+        self._domain = domain
+        self._points = points
+        self._exponents = domain.gamma * cdist(points, domain.support_vectors, "sqeuclidean")
+
+    def joined(self, pairs: NDArray[np.int64], shares: Array, least: float) -> NDArray[np.bool_]:
+        """Return a mask of pairs, True where the sum of kernels is large enough on the segment.
+
+        Parameters
+        ----------
+        pairs : ndarray of int64, shape (p, 2)
+        shares : ndarray of shape (m,)
+            Where on the segment, from 0 to 1, the domain is looked at.
+        least : float
+            Of the sum.
+        """
+        coefficients, gamma = self._domain.coefficients, self._domain.gamma
+        most = math.log(coefficients.sum() / least)
+        settings = coefficients, gamma, least, most
+        return _joined(self._exponents, self._points, *settings, pairs, shares)
+
+
+@fast_parallel
+def _joined(exponents, points, coefficients, gamma, least, most, pairs, shares):  # type: ignore[no-untyped-def]
+    """Tell of every pair whether the sum of kernels is large enough along its segment."""
+    result = np.empty(len(pairs), np.bool_)
+    for p in prange(len(pairs)):
+        a, b = pairs[p]
+        squared = 0.0
+        for column in range(points.shape[1]):
+            squared += (points[a, column] - points[b, column]) ** 2
+        result[p] = True
+        for share in shares:
+            less = share * (1 - share) * gamma * squared
+            limit = most + less + _ROUNDING * (1 + most + less)
+            first, second = exponents[a], exponents[b]
+            if not (
+                _any_below(first, second, share, limit)
+                and _reaches(first, second, share, less, coefficients, least)
+            ):
+                result[p] = False
+                break
+    return result
+
+
+@fast
+def _any_below(first, second, share, limit):  # type: ignore[no-untyped-def]
+    """Tell whether a mean of two exponents, weighted by a share, is at most a limit."""
+    rest = 1 - share
+    for start in range(0, len(first), _CHUNK):
+        # slices, whose places are known not to be negative, are gone through in large registers
+        chunk, other = first[start : start + _CHUNK], second[start : start + _CHUNK]
+        count = 0
+        for i in range(len(chunk)):
+            if rest * chunk[i] + share * other[i] <= limit:
+                count += 1
+        if count > 0:
+            return True
+    return False
+
+
+@reducing
+def _reaches(first, second, share, less, coefficients, least):  # type: ignore[no-untyped-def]
+    """Tell whether a sum of kernels is large enough."""
+    rest = 1 - share
+    total = 0.0
+    for start in range(0, len(first), _CHUNK):
+        chunk, other = first[start : start + _CHUNK], second[start : start + _CHUNK]
+        weights = coefficients[start : start + _CHUNK]
+        for i in range(len(chunk)):
+            exponent = rest * chunk[i] + share * other[i] - less
+            total += weights[i] * exponential(-max(exponent, 0.0))
+        if total >= least:
+            return True
+    return False

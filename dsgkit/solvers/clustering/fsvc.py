@@ -1,0 +1,220 @@
+"""Fast support vector clustering: only the centres of small balls look for their equilibria."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit._jit import fast
+from dsgkit.costs import Cost
+from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.progress import part
+from dsgkit.random.seeds import derive_seed
+from dsgkit.solvers.clustering.equilibria import find_equilibria
+from dsgkit.solvers.clustering.hypersphere import CACHE
+from dsgkit.solvers.clustering.nearest import NearestRow
+from dsgkit.solvers.clustering.segments import ROUNDING, connected
+from dsgkit.solvers.clustering.svc import SphereClustering
+from dsgkit.solvers.parameters import POSITIVE, SEED, Range
+
+Array = NDArray[np.float64]
+
+_TRAJECTORY_STEPS = 40.0
+_BALL_ROWS = 10
+"""Rows of a ball, about."""
+
+
+class FSVC(SphereClustering):
+    """Fast support vector clustering by a cover with balls [1]_.
+
+    The domain is the inside of the smallest sphere in feature space around the rows, or around a
+    random share of them. Balls of one radius cover the rows: the first uncovered row, in random
+    order, is the centre of the next. Every centre follows the fixed-point map of mean shift to an
+    equilibrium; equilibria between which the whole segment is in the domain are joined, and the
+    connected components are the clusters. Rows take that of their ball, new ones that of the
+    nearest centre.
+
+    The clustering papers search two numbers p and epsilon from 0.1 to 1 without saying what they
+    are. Here they are `share` and `radius`, which is this project's reading.
+
+    Parameters
+    ----------
+    gamma : float
+        Kernel parameter of ``exp(-gamma ||x - x'||^2)``, > 0.
+    C : float
+        Largest coefficient of a row, at least 1 by the number of rows that the sphere is put
+        around. With 1 or more, none of these is outside.
+    share : float
+        Share of the rows that the sphere is put around, p.
+    radius : float
+        Of the balls, epsilon, in widths of the kernel, ``1/sqrt(2 gamma)``.
+    n_segment : int
+        Points of a segment, its ends included, that must be in the domain.
+    outliers : bool
+        Whether rows outside of the sphere get the label -1.
+    max_memory : float, optional
+        GiB that a fit may take; without it, what is available.
+    random_state : int
+        Seed of the rows drawn and of their order, in 0..2^64-1.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int64, shape (n,)
+        The cluster of each row, from 0 on.
+    n_clusters_ : int
+    support_vectors_ : ndarray of shape (s, n_inputs)
+    dual_coef_ : ndarray of shape (s,)
+        Scaled, so that ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.
+    squared_radius_ : float
+        Of the sphere.
+    inside_ : float
+        Share of the rows inside of it.
+    n_balls_ : int
+    equilibria_ : ndarray of shape (e, n_inputs)
+    equilibrium_labels_ : ndarray of int64, shape (e,)
+        Their clusters.
+    n_unconverged_ : int
+        Centres whose trajectories did not converge.
+    n_features_in_ : int
+        Columns of the training rows.
+
+    References
+    ----------
+    .. [1] Jung, Lee & Lee, "Clustering based on Gaussian processes", Neural Computation 19, 2007;
+       Jung, Lee & Kim, "Fast support-based clustering method for large-scale problems", Pattern
+       Recognition 43, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsgkit.solvers.clustering.fsvc import FSVC
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat([[0, 0], [4, 0], [0, 4]], 50, axis=0) + rng.normal(size=(150, 2)) / 2
+    >>> FSVC(gamma=1, C=0.1).fit(X).n_clusters_
+    3
+    """
+
+    share: Annotated[float, Range(0, 1, open_low=True)]
+    radius: Annotated[float, POSITIVE]
+    random_state: Annotated[int, SEED]
+
+    equilibria_: Array
+    equilibrium_labels_: NDArray[np.int64]
+    n_balls_: int
+    n_unconverged_: int
+
+    def __init__(
+        self,
+        gamma: float = 1.0,
+        C: float = 1.0,
+        *,
+        share: float = 1.0,
+        radius: float = 0.5,
+        n_segment: int = 20,
+        outliers: bool = False,
+        max_memory: float | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.gamma = gamma
+        self.C = C
+        self.share = share
+        self.radius = radius
+        self.n_segment = n_segment
+        self.outliers = outliers
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_rows: int
+    ) -> Cost:
+        """Return about what both phases take, and the memory of the larger."""
+        n_seen = self._n_seen(n_rows)
+        n_support = max(1, n_seen // 3)
+        row = expansion_flops(n_support, n_inputs)
+        n_balls = 1 + n_rows // _BALL_ROWS
+        flops = (n_seen + n_rows + _TRAJECTORY_STEPS * n_balls) * row
+        flops += 4.0 * n_rows * n_balls * n_inputs
+        memory = 2**20 * CACHE + 8 * n_rows * (4 * n_inputs + 20)
+        memory += expansion_memory(n_support, n_inputs)
+        return Cost(flops=n_models * flops, memory=memory, flops_per_row=row)
+
+    def _n_seen(self, n_rows: int) -> int:
+        """Return how many of some rows the sphere is put around."""
+        return math.ceil(self.share * n_rows)
+
+    def _training_rows(self, X: Any) -> Array:
+        seen = self._order("rows of the sphere", len(X))[: self._n_seen(len(X))]
+        return np.asarray(X[np.sort(seen)], np.float64)
+
+    def _fit_clusters(self, X: Any) -> None:
+        rows = np.asarray(X[:], np.float64)
+        domain = self._domain()
+        order = self._order("cover", len(rows))
+        with part(0.3, 0.5):
+            centers, balls = cover(rows, order, self.radius * domain.width)
+        with part(0.5, 0.9):
+            equilibria = find_equilibria(domain, rows, centers)
+        with part(0.9, 1):
+            self.equilibrium_labels_ = connected(domain, equilibria.points, int(self.n_segment))
+        self.equilibria_ = equilibria.points
+        self.n_clusters_ = int(self.equilibrium_labels_.max()) + 1
+        self.n_balls_, self.n_unconverged_ = len(centers), equilibria.n_unconverged
+        of_balls = self.equilibrium_labels_[equilibria.which]
+        self._nearest = NearestRow(rows, centers, of_balls)
+        self.labels_ = of_balls[balls]
+        outside = domain.values(rows) < -ROUNDING
+        self.inside_ = float(1 - outside.mean())
+        if self.outliers:
+            self.labels_[outside] = -1
+
+    def _order(self, purpose: str, n_rows: int) -> NDArray[np.int64]:
+        """Return rows in a random order of some purpose."""
+        rng = np.random.default_rng(derive_seed(int(self.random_state), purpose))
+        return rng.permutation(n_rows)
+
+
+def cover(
+    X: Array, order: NDArray[np.int64], radius: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cover rows with balls around some of them.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+    order : ndarray of int64, shape (n,)
+        The rows, in which order they become centres unless an earlier ball covers them.
+    radius : float
+
+    Returns
+    -------
+    centers : ndarray of int64, shape (m,)
+        Rows in the middle of the balls.
+    balls : ndarray of int64, shape (n,)
+        Of every row the first ball that covers it.
+    """
+    centers, balls = np.empty(len(X), np.int64), np.empty(len(X), np.int64)
+    count = _cover(X, order, radius**2, centers, balls)
+    return centers[:count], balls
+
+
+@fast
+def _cover(X, order, squared_radius, centers, balls):  # type: ignore[no-untyped-def]
+    """Fill in centres and balls; return the number of balls."""
+    count = 0
+    for row in order:
+        ball = 0
+        while ball < count:
+            square = 0.0
+            for column in range(X.shape[1]):
+                square += (X[row, column] - X[centers[ball], column]) ** 2
+            if square <= squared_radius:
+                break
+            ball += 1
+        if ball == count:
+            centers[count] = row
+            count += 1
+        balls[row] = ball
+    return count

@@ -1,0 +1,98 @@
+"""The smallest sphere around most rows in feature space, by libsvm's one-class SVM.
+
+The dual, ``max sum_i b_i k(x_i, x_i) - b'K b`` where ``sum b = 1`` and ``0 <= b_i <= C`` [1]_, is
+that of the one-class SVM for kernels with a constant diagonal, scaled: there the coefficients are
+at most 1 and sum to ``nu n = 1/C``.
+
+References
+----------
+.. [1] Ben-Hur, Horn, Siegelmann & Vapnik, "Support vector clustering", JMLR 2, 2001.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.errors import FitError
+from dsgkit.kernels.gaussian import gaussian_expansion
+
+Array = NDArray[np.float64]
+
+TOLERANCE = 1e-8
+"""Of libsvm's optimality conditions."""
+
+CACHE = 200
+"""MiB of kernel values that libsvm keeps."""
+
+
+@dataclass(frozen=True)
+class Hypersphere:
+    """A sphere ``||phi(x) - a||^2 <= R^2`` with the centre ``a = sum_i b_i phi(x_i)``.
+
+    Attributes
+    ----------
+    support : ndarray of int64, shape (s,)
+        Rows with ``b_i > 0``.
+    beta : ndarray of shape (s,)
+        Their coefficients, which sum to 1.
+    bounded : ndarray of bool, shape (s,)
+        Which of them are at the bound C: the rows outside of the sphere.
+    squared_radius : float
+        ``R^2``, the mean over the free support vectors, which are on the sphere.
+    level : float
+        ``sum_i b_i k(x_i, x)`` is at least so large inside of the sphere, by rounding a little less
+        than at its surface, so that no row falls out of it that the bound does not allow to.
+    """
+
+    support: NDArray[np.int64]
+    beta: Array
+    bounded: NDArray[np.bool_]
+    squared_radius: float
+    level: float
+
+
+def enclosing_sphere(X: Array, gamma: float, C: float) -> Hypersphere:
+    """Return the sphere around some rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+    gamma : float
+        Of the kernel ``exp(-gamma ||x - x'||^2)``.
+    C : float
+        Largest coefficient, at least 1/n: up to 1/(C n) of the rows are outside; with C = 1 or
+        more, none.
+
+    Raises
+    ------
+    FitError
+        If C is below 1/n: coefficients could not sum to 1.
+    """
+    from sklearn.svm import OneClassSVM
+
+    n = len(X)
+    bound = min(C, 1.0)
+    if bound * n < 1:
+        raise FitError(f"C must be at least 1/n = {1 / n:.3g} for a sphere, got {C:g}")
+    machine = OneClassSVM(gamma=gamma, nu=1 / (bound * n), tol=TOLERANCE, cache_size=CACHE).fit(X)
+    support = np.asarray(machine.support_, np.int64)
+    beta = machine.dual_coef_[0] / machine.dual_coef_.sum()
+    values = gaussian_expansion(X, X[support], beta, gamma)
+    bounded = beta >= bound * (1 - 1e-9) if bound < 1 else np.zeros(len(beta), np.bool_)
+    surface = _surface(values, support, bounded)
+    squared_radius = 1 - 2 * surface + float(beta @ values[support])
+    within = np.delete(values, support[bounded])
+    level = min(surface, float(within.min())) if len(within) else surface
+    return Hypersphere(support, beta, bounded, squared_radius, level)
+
+
+def _surface(values: Array, support: NDArray[np.int64], bounded: NDArray[np.bool_]) -> float:
+    """Return the value on the sphere: that of free support vectors, or what parts all others."""
+    if not bounded.all():
+        return float(values[support[~bounded]].mean())
+    inside = np.delete(values, support)
+    highest = float(values[support].max())
+    return (highest + float(inside.min())) / 2 if len(inside) else highest

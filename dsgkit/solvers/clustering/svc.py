@@ -1,0 +1,185 @@
+"""Support vector clustering as it was first: a sphere, and segments between all pairs of rows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.errors import DataError
+from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.progress import part
+from dsgkit.solvers.clustering.base import ClusteringEstimator
+from dsgkit.solvers.clustering.domain import Domain
+from dsgkit.solvers.clustering.equilibria import by_first
+from dsgkit.solvers.clustering.hypersphere import CACHE, enclosing_sphere
+from dsgkit.solvers.clustering.nearest import NearestRow
+from dsgkit.solvers.clustering.segments import ROUNDING, connected
+from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
+
+Array = NDArray[np.float64]
+
+
+class SphereClustering(ClusteringEstimator):
+    """Base of the clusterings whose domain is a sphere in feature space.
+
+    Attributes
+    ----------
+    squared_radius_ : float
+        Of the sphere.
+    inside_ : float
+        Share of the rows inside of it.
+    """
+
+    version: ClassVar[int] = 1
+
+    gamma: Annotated[float, POSITIVE, Smoother("smaller")]
+    C: Annotated[float, POSITIVE, Smoother("smaller")]
+    n_segment: Annotated[int, Range(2)]
+    outliers: bool
+
+    squared_radius_: float
+    inside_: float
+
+    def _fit_domain(self, X: Any) -> None:
+        rows = self._training_rows(X)
+        with part(0, 0.3):
+            sphere = enclosing_sphere(rows, float(self.gamma), float(self.C))
+        self.support_vectors_ = rows[sphere.support]
+        self.dual_coef_ = sphere.beta / sphere.level
+        self.squared_radius_ = sphere.squared_radius
+
+    def _training_rows(self, X: Any) -> Array:
+        """Return the rows that the sphere is put around."""
+        return np.asarray(X[:], np.float64)
+
+    def _domain(self) -> Domain:
+        return Domain(self.support_vectors_, self.dual_coef_, float(self.gamma))
+
+    def _values(self, X: Any) -> Array:
+        return self._domain().values(X)
+
+    def _clusters_of(self, X: Any) -> NDArray[np.int64]:
+        labels = self._nearest.labels_of(X, np.arange(len(X)))
+        if self.outliers:
+            labels[self._values(X) < -ROUNDING] = -1
+        return labels
+
+
+class BenHurSVC(SphereClustering):
+    """Support vector clustering of Ben-Hur et al.: the complete graph of all rows [1]_.
+
+    The domain is the inside of the smallest sphere in feature space around all rows but a share of
+    up to 1/(C n). Two rows are joined if the whole segment between them is in the domain, looked at
+    in some points; the connected components are the clusters. Only pairs that are not connected yet
+    are tested, near ones first, which gives the same components. Rows outside take the cluster of
+    the nearest row inside.
+
+    O(n^2) time and memory for the sphere at least, and up to n^2/2 segments: hence ``max_rows``.
+
+    Parameters
+    ----------
+    gamma : float
+        Kernel parameter of ``exp(-gamma ||x - x'||^2)``, > 0.
+    C : float
+        Largest coefficient of a row, at least 1/n. With 1 or more, no row is outside.
+    n_segment : int
+        Points of a segment, its ends included, that must be in the domain.
+    outliers : bool
+        Whether rows outside get the label -1.
+    max_rows : int
+        More rows than that are refused.
+    max_memory : float, optional
+        GiB that a fit may take; without it, what is available.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int64, shape (n,)
+        The cluster of each row, from 0 on.
+    n_clusters_ : int
+    support_vectors_ : ndarray of shape (s, n_inputs)
+    dual_coef_ : ndarray of shape (s,)
+        Scaled, so that ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.
+    squared_radius_ : float
+        Of the sphere.
+    inside_ : float
+        Share of the rows inside of it.
+    n_features_in_ : int
+        Columns of the training rows.
+
+    References
+    ----------
+    .. [1] Ben-Hur, Horn, Siegelmann & Vapnik, "Support vector clustering", JMLR 2, 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsgkit.solvers.clustering.svc import BenHurSVC
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat([[0, 0], [4, 0], [0, 4]], 50, axis=0) + rng.normal(size=(150, 2)) / 2
+    >>> model = BenHurSVC(gamma=1, C=0.1).fit(X)
+    >>> model.n_clusters_, model.predict([[0, 0], [4, 0.5], [3.5, 0]]).tolist()
+    (3, [0, 1, 1])
+    """
+
+    max_rows: Annotated[int, COUNT]
+
+    def __init__(
+        self,
+        gamma: float = 1.0,
+        C: float = 1.0,
+        *,
+        n_segment: int = 20,
+        outliers: bool = False,
+        max_rows: int = 5000,
+        max_memory: float | None = None,
+    ) -> None:
+        self.gamma = gamma
+        self.C = C
+        self.n_segment = n_segment
+        self.outliers = outliers
+        self.max_rows = max_rows
+        self.max_memory = max_memory
+
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_rows: int
+    ) -> Cost:
+        """Return about what the sphere and a point of each segment take."""
+        n_support = _expected_support(n_rows)
+        row = expansion_flops(n_support, n_inputs)
+        segment = 2 * n_support * (2 * n_inputs + FUNCTION_FLOPS)
+        flops = n_rows * row + n_rows**2 / 2 * segment
+        memory = 2**20 * CACHE + 8 * n_rows * (4 * n_inputs + 20)
+        memory += expansion_memory(n_support, n_inputs) + 8 * n_rows * n_support
+        return Cost(flops=n_models * flops, memory=memory, flops_per_row=row)
+
+    def _training_rows(self, X: Any) -> Array:
+        if len(X) > self.max_rows:
+            raise DataError(
+                f"{len(X):,} rows are more than max_rows = {self.max_rows:,}: segments between all "
+                "pairs of them would take long; take fewer rows, or a larger max_rows"
+            )
+        return super()._training_rows(X)
+
+    def _fit_clusters(self, X: Any) -> None:
+        rows = np.asarray(X[:], np.float64)
+        domain = self._domain()
+        with part(0.3, 1):
+            joined = connected(domain, rows, int(self.n_segment), by_ends=True)
+        inside = domain.values(rows) >= -ROUNDING
+        self.inside_ = float(inside.mean())
+        clusters = by_first(joined[inside])
+        self.n_clusters_ = int(clusters.max()) + 1
+        self._nearest = NearestRow(rows, np.flatnonzero(inside), clusters)
+        self.labels_ = np.full(len(rows), -1)
+        self.labels_[inside] = clusters
+        if not (self.outliers or inside.all()):
+            outside = np.flatnonzero(~inside)
+            self.labels_[outside] = self._nearest.labels_of(rows, outside)
+
+
+def _expected_support(n_rows: int) -> int:
+    """Return about how many support vectors there are: with narrow kernels, most rows."""
+    return max(1, n_rows // 3)

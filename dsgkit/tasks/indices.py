@@ -1,0 +1,263 @@
+"""Indices of clusterings: against classes, thin over scikit-learn, and of the clusters' shape.
+
+Clusters are the different values of ``labels``, whatever these are: what shall become of rows
+without a cluster is decided before. An index that asks for classes compares them with clusters by
+their common rows alone; the others read the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit._jit import prange, reducing_parallel
+from dsgkit.random.seeds import derive_seed
+
+Array = NDArray[np.float64]
+
+BLOCK_ENTRIES = 2**20
+"""Distances between centroids that are held at a time."""
+
+
+def purity(classes: Any, labels: Any) -> float:
+    """Return the share of rows whose class is the most frequent one of their cluster.
+
+    ``sum_i N_i/N max_j p_ij`` where ``p_ij = N_ij/N_i`` is the share of class j in cluster i [1]_.
+    It rises with the number of clusters, and is 1 where every row is a cluster.
+
+    Parameters
+    ----------
+    classes, labels : array-like of shape (n,)
+
+    References
+    ----------
+    .. [1] Manning, Raghavan & Schütze, "Introduction to information retrieval", 2008, 16.3.
+    """
+    from sklearn.metrics.cluster import contingency_matrix
+
+    counts = contingency_matrix(classes, labels, sparse=True)
+    return float(counts.max(axis=0).sum() / counts.sum())
+
+
+def rand_index(classes: Any, labels: Any) -> float:
+    """Return the share of pairs of rows that classes and clusters both join or both part."""
+    from sklearn.metrics import rand_score
+
+    return float(rand_score(classes, labels))
+
+
+def adjusted_rand_index(classes: Any, labels: Any) -> float:
+    """Return the Rand index less that of chance, scaled: 0 by chance, 1 for equal partitions."""
+    from sklearn.metrics import adjusted_rand_score
+
+    return float(adjusted_rand_score(classes, labels))
+
+
+def normalized_mutual_information(
+    classes: Any, labels: Any, mean: Literal["arithmetic", "geometric"] = "arithmetic"
+) -> float:
+    """Return the mutual information of classes and clusters by a mean of their entropies.
+
+    Parameters
+    ----------
+    classes, labels : array-like of shape (n,)
+    mean : {"arithmetic", "geometric"}
+        The arithmetic mean is the paper's formula; the geometric one fits some of its figures.
+    """
+    from sklearn.metrics import normalized_mutual_info_score
+
+    return float(normalized_mutual_info_score(classes, labels, average_method=mean))
+
+
+def davies_bouldin(
+    X: Any, labels: Any, spread: Literal["centroid", "diameter"] = "centroid"
+) -> float | None:
+    """Return the Davies-Bouldin index [1]_, of which a small one is good.
+
+    ``1/m sum_i max_{j != i} (s_i + s_j)/d_ij``, where ``d_ij`` is the distance of two centroids; a
+    pair with one centroid adds nothing. Rows that are clusters of their own make it small.
+
+    Parameters
+    ----------
+    X : rows of shape (n, d)
+    labels : array-like of shape (n,)
+    spread : {"centroid", "diameter"}
+        What ``s_i`` is: the mean distance of a cluster's rows to its centroid, the standard and
+        scikit-learn's; or their largest distance from each other, with which it is of the size that
+        the clustering paper published.
+
+    Returns
+    -------
+    float or None
+        None for one cluster.
+
+    Notes
+    -----
+    scikit-learn's function looks at all rows for every cluster, holds the distances of all
+    centroids and refuses clusters of one row each: too slow, too large and too strict for the
+    thousands of clusters that some parameters give.
+
+    References
+    ----------
+    .. [1] Davies & Bouldin, "A cluster separation measure", PAMI 1, 1979.
+    """
+    clusters = _Clusters.of(X, labels)
+    if len(clusters) < 2:
+        return None
+    centroids = clusters.centroids()
+    if spread == "centroid":
+        spreads = clusters.sums(clusters.distances_to(centroids)) / clusters.sizes
+    else:
+        spreads = _within(clusters.rows, clusters.starts)[1]
+    return float(np.mean(_largest_ratios(centroids, spreads)))
+
+
+def compactness(X: Any, labels: Any, *, weighted: bool = True) -> float:
+    """Return the mean pairwise distance within clusters, weighted by their numbers of rows.
+
+    ``1/N sum_k N_k D_k`` where ``D_k`` is the mean distance of the pairs of rows of cluster k, 0
+    for a cluster of one row.
+
+    Parameters
+    ----------
+    X : rows of shape (n, d)
+    labels : array-like of shape (n,)
+    weighted : bool
+        False leaves out the factors ``N_k``: ``1/N sum_k D_k``, which fits some of the figures that
+        the clustering paper published.
+
+    See Also
+    --------
+    sampled_compactness : Of some pairs, for large clusters.
+    """
+    clusters = _Clusters.of(X, labels)
+    means = _within(clusters.rows, clusters.starts)[0] / np.maximum(clusters.n_pairs, 1)
+    return float(clusters.weights(weighted) @ means)
+
+
+def sampled_compactness(
+    X: Any, labels: Any, *, n_pairs: int = 200_000, seed: int = 0, weighted: bool = True
+) -> tuple[float, float]:
+    """Return an unbiased estimate of `compactness` by random pairs, and its standard error.
+
+    Parameters
+    ----------
+    X : rows of shape (n, d)
+    labels : array-like of shape (n,)
+    n_pairs : int
+        Pairs that are drawn, about: every cluster gets its share by its rows, at least 2. A cluster
+        without more pairs than that is computed exactly.
+    seed : int
+    weighted : bool
+        As in `compactness`.
+    """
+    clusters = _Clusters.of(X, labels)
+    weights = clusters.weights(weighted)
+    quota = np.maximum(np.ceil(n_pairs * clusters.sizes / len(clusters.rows)), 2).astype(np.int64)
+    small = clusters.n_pairs <= quota
+    means, variances = np.zeros(len(clusters)), np.zeros(len(clusters))
+    part = clusters.only(small)
+    means[small] = _within(part.rows, part.starts)[0] / np.maximum(part.n_pairs, 1)
+    rng = np.random.default_rng(derive_seed(seed, "pairs within clusters"))
+    for k in np.flatnonzero(~small):
+        rows = clusters.rows[clusters.starts[k] : clusters.starts[k + 1]]
+        distances = _random_distances(rows, quota[k], rng)
+        means[k], variances[k] = distances.mean(), distances.var(ddof=1) / len(distances)
+    return float(weights @ means), float(np.sqrt(weights**2 @ variances))
+
+
+@dataclass(frozen=True)
+class _Clusters:
+    """Rows ordered by cluster, those of cluster k from ``starts[k]`` to ``starts[k + 1]``."""
+
+    rows: Array
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, X: Any, labels: Any) -> _Clusters:
+        codes, sizes = np.unique(np.asarray(labels), return_inverse=True, return_counts=True)[1:]
+        rows = np.asarray(X, np.float64)[np.argsort(codes, kind="stable")]
+        return cls(rows, _starts(sizes))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        return np.diff(self.starts)
+
+    @property
+    def n_pairs(self) -> NDArray[np.int64]:
+        return self.sizes * (self.sizes - 1) // 2
+
+    def weights(self, by_size: bool) -> Array:
+        return (self.sizes if by_size else np.ones(len(self))) / len(self.rows)
+
+    def only(self, chosen: NDArray[np.bool_]) -> _Clusters:
+        return _Clusters(self.rows[np.repeat(chosen, self.sizes)], _starts(self.sizes[chosen]))
+
+    def sums(self, values: Array) -> Array:
+        return np.add.reduceat(values, self.starts[:-1], axis=0)
+
+    def centroids(self) -> Array:
+        return self.sums(self.rows) / self.sizes[:, None]
+
+    def distances_to(self, centroids: Array) -> Array:
+        return np.linalg.norm(self.rows - np.repeat(centroids, self.sizes, axis=0), axis=1)
+
+
+def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes)])
+
+
+def _largest_ratios(centroids: Array, spreads: Array) -> Array:
+    """Return of every cluster the largest ratio of spreads and distance with another one."""
+    from scipy.spatial.distance import cdist
+
+    m = len(centroids)
+    largest = np.empty(m)
+    step = max(1, BLOCK_ENTRIES // m)
+    for start in range(0, m, step):
+        block = slice(start, start + step)
+        distances = cdist(centroids[block], centroids)
+        distances[distances == 0] = np.inf  # to itself, and of those with one centroid
+        largest[block] = np.max((spreads[block, None] + spreads) / distances, axis=1)
+    return largest
+
+
+def _random_distances(rows: Array, count: int, rng: np.random.Generator) -> Array:
+    """Return the distances of random pairs of different rows, drawn with replacement."""
+    first = rng.integers(len(rows), size=count)
+    second = rng.integers(len(rows) - 1, size=count)
+    second += second >= first
+    return np.linalg.norm(rows[first] - rows[second], axis=1)
+
+
+def _within(rows: Array, starts: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return of every cluster the sum and the maximum of its pairwise distances."""
+    if not len(rows):
+        return np.empty(0), np.empty(0)
+    sums, maxima = _to_earlier_rows(rows, np.repeat(starts[:-1], np.diff(starts)))
+    return np.add.reduceat(sums, starts[:-1]), np.maximum.reduceat(maxima, starts[:-1])
+
+
+@reducing_parallel
+def _to_earlier_rows(rows: Array, first: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return sum and maximum of the distances of row i to the rows ``first[i]`` to i - 1."""
+    n, d = rows.shape
+    sums, maxima = np.zeros(n), np.zeros(n)
+    for step in prange(n):
+        # every second row from the other end: rows late in a large cluster take longer
+        i = step // 2 if step % 2 == 0 else n - 1 - step // 2
+        total, largest = 0.0, 0.0
+        for j in range(first[i], i):
+            square = 0.0
+            for column in range(d):
+                square += (rows[i, column] - rows[j, column]) ** 2
+            total += np.sqrt(square)
+            largest = max(largest, square)
+        sums[i], maxima[i] = total, np.sqrt(largest)
+    return sums, maxima
