@@ -26,6 +26,9 @@ from dsgkit.data.prepare import (
 )
 from dsgkit.data.targets import Binary, Bins, Nominal, Ordered, Target, are_numbers, target_of
 from dsgkit.errors import DataError
+from dsgkit.mapped import read_rows
+
+_BLOCK_ROWS = 10_000
 
 
 class DatasetSpec(Protocol):
@@ -204,6 +207,32 @@ class Dataset:
         factor = np.where(constant, 1.0, (high - low) / np.where(constant, 1.0, width))
         factor = factor.astype(np.float32)
         return (self.minimum - low / factor.astype(np.float64)).astype(np.float32), factor
+
+    def standard_scaling(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the scaling after which every column has mean 0 and standard deviation 1.
+
+        Returns
+        -------
+        offset, factor : ndarray of float32, shape (d,)
+            As `scaling` returns them, computed in float64 over all training rows; a constant column
+            becomes 0.
+        """
+        n, mean = len(self.X), np.zeros(self.n_features)
+        for part in self._blocks():
+            mean += part.sum(axis=0) / n
+        variance = np.zeros(self.n_features)
+        for part in self._blocks():
+            variance += ((part - mean) ** 2).sum(axis=0) / n
+        # what rounding leaves of a constant column is no spread
+        constant = np.sqrt(variance) <= 1e-7 * np.abs(mean) + np.finfo(np.float32).tiny
+        factor = np.where(constant, 1.0, 1 / np.sqrt(np.where(constant, 1.0, variance)))
+        return mean.astype(np.float32), factor.astype(np.float32)
+
+    def _blocks(self) -> Iterator[NDArray[np.float64]]:
+        """Yield all training rows, some at a time."""
+        for start in range(0, len(self.X), _BLOCK_ROWS):
+            rows = read_rows(self.X, slice(start, start + _BLOCK_ROWS))
+            yield rows.astype(np.float64)
 
     def common_scaling(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the scaling by one factor after which the root mean square of row norms is 1.

@@ -59,7 +59,8 @@ class Bench:
         trial = self.trial(cell.trial)
         params = _in_numbers({**self.experiment.solvers[cell.solver].params, **point}, trial)
         if "random_state" in info.params and "random_state" not in params:
-            params["random_state"] = derive_seed(self.experiment.seed, "solver", cell.trial)
+            seed = derive_seed(self.experiment.seed, "solver", cell.trial)
+            params["random_state"] = info.seed(seed)
         return info.load()(**params)
 
     def scores(

@@ -65,7 +65,13 @@ class SolverInfo:
     @property
     def tasks(self) -> tuple[str, ...]:
         """Kinds of the tasks that it is for."""
-        return tuple(self.load().tasks)
+        from dsgkit.solvers.user import tasks_of
+
+        return tasks_of(self.load())
+
+    def seed(self, seed: int) -> int:
+        """Return a seed of 64 bits as the class takes it: scikit-learn's take 32 bits."""
+        return seed % 2**32 if self.import_path.startswith("sklearn.") else seed
 
     @property
     def version(self) -> int | str:
@@ -75,6 +81,7 @@ class SolverInfo:
 
 _AUC, _S3VM = "dsgkit.solvers.auc", "dsgkit.solvers.s3vm"
 _ORDINAL, _SIMILAR = "dsgkit.solvers.ordinal", "dsgkit.solvers.similar"
+_CLUSTERING = "dsgkit.solvers.clustering"
 
 SOLVERS = {
     info.name: info
@@ -200,6 +207,22 @@ SOLVERS = {
             "Majority class",
             f"{_SIMILAR}.majority:MajorityClass",
             "the larger class for every row",
+        ),
+        SolverInfo(
+            "bsgd_lmoc",
+            "BSGD-LMOC",
+            f"{_CLUSTERING}.lmoc:BSGDLMOC",
+            "Pham, Le & Dang, 2017 (arXiv 1709.06444)",
+        ),
+        SolverInfo(
+            "sgd_lmoc",
+            "SGD-LMOC",
+            f"{_CLUSTERING}.lmoc:SGDLMOC",
+            "Pham, Le, Le & Dang, Vietnam Journal of Computer Science 2017",
+        ),
+        SolverInfo("svc", "SVC", f"{_CLUSTERING}.svc:BenHurSVC", "Ben-Hur et al., JMLR 2001"),
+        SolverInfo(
+            "fsvc", "FSVC", f"{_CLUSTERING}.fsvc:FSVC", "Jung, Lee & Kim, Pattern Recognition 2010"
         ),
     )
 }

@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from sklearn.base import ClusterMixin
+
 from dsgkit.errors import ConfigError
 from dsgkit.hints import shown
 from dsgkit.origin import one_line
@@ -20,6 +22,8 @@ _WRITTEN = {"fit": "_fit", "decision_function": "_values"}
 """What a class has to write, by itself or through the hook that its base class calls."""
 
 _INHERITED = ("cost", "fit_points", "get_params")
+_OF_CLUSTERERS = ("get_params",)
+"""What is needed of scikit-learn's clusterers, which are taken as they are."""
 
 
 def describe(import_path: str) -> SolverInfo:
@@ -45,6 +49,12 @@ def describe(import_path: str) -> SolverInfo:
     return _described(import_path, find_own(import_path, "class", _is_class, _EXAMPLE))
 
 
+def tasks_of(solver: type) -> tuple[str, ...]:
+    """Return the kinds of the tasks that a class is for; a clusterer need not say."""
+    declared = tuple(getattr(solver, "tasks", ()))
+    return declared or (("clustering",) if issubclass(solver, ClusterMixin) else ())
+
+
 def _is_class(found: Any) -> bool:
     return isinstance(found, type)
 
@@ -60,8 +70,9 @@ def _described(import_path: str, solver: Any) -> SolverInfo:
 def _check_methods(solver: type) -> None:
     """Refuse a class that lacks what the runner calls."""
     missing = [name for name in _WRITTEN if not _writes(solver, name)]
-    missing += [name for name in _INHERITED if not callable(getattr(solver, name, None))]
-    if not getattr(solver, "tasks", ()):
+    needed = _OF_CLUSTERERS if issubclass(solver, ClusterMixin) else _INHERITED
+    missing += [name for name in needed if not callable(getattr(solver, name, None))]
+    if not tasks_of(solver):
         missing.append("tasks")
     if missing:
         inherit = f"; derive it from {_BASES}, which have all but {_and(_WRITTEN)}"

@@ -15,6 +15,7 @@ TASKS = {
     "semi_supervised_svm": "dsgkit.tasks.semi_supervised_svm:TASK",
     "ordinal": "dsgkit.tasks.ordinal:TASK",
     "similar_unlabeled": "dsgkit.tasks.similar_unlabeled:TASK",
+    "clustering": "dsgkit.tasks.clustering:TASK",
 }
 """Where the task of each kind is defined."""
 

@@ -1,0 +1,456 @@
+"""Clustering: no label is known in training; classes, where a dataset has them, judge clusters.
+
+Solvers of two phases, with ``fit_domain`` and ``fit_clusters``, are timed in two; of others, such
+as scikit-learn's, ``fit`` and ``labels_`` are all that is asked for (Pham, Le & Dang, 2017).
+
+Rows without a cluster, which some solvers label -1, are no cluster in the number of clusters. All
+indices take them together for one more cluster: so no index rises because rows were left out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.costs import Cost
+from dsgkit.data.datasets import Dataset
+from dsgkit.data.rows import Rows
+from dsgkit.data.targets import check_kind
+from dsgkit.errors import DataError, FitError
+from dsgkit.random.seeds import derive_seed, permutation
+from dsgkit.specs import Interval
+from dsgkit.tasks import indices
+from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Trial, Work
+from dsgkit.tasks.clustering_picture import picture
+from dsgkit.tasks.measures import Measure
+
+ROWS = Axis(name="rows", title="Rows", noun="rows")
+
+FEWEST, MOST = 2, 50
+"""Numbers of clusters that can be chosen without labels."""
+
+EXACT_ROWS = 20_000
+"""Up to how many rows all pairs within clusters are measured."""
+
+PURITY = Measure(
+    name="purity",
+    title="Purity",
+    word="purity",
+    better="higher",
+    digits=2,
+    output="purity",
+    file="purity",
+)
+RAND = Measure(
+    name="rand",
+    title="Rand index",
+    word="Rand index",
+    better="higher",
+    digits=2,
+    output="rand",
+    file="rand",
+)
+ADJUSTED_RAND = Measure(
+    name="adjusted_rand",
+    title="Adjusted Rand index",
+    word="adjusted Rand index",
+    better="higher",
+    digits=2,
+    output="rand",
+    file="rand",
+)
+NMI = Measure(
+    name="nmi",
+    title="Normalised mutual information",
+    word="NMI",
+    better="higher",
+    digits=2,
+    output="nmi",
+    file="nmi",
+)
+DAVIES_BOULDIN = Measure(
+    name="davies_bouldin",
+    title="Davies-Bouldin index",
+    word="Davies-Bouldin index",
+    better="lower",
+    digits=2,
+    output="davies_bouldin",
+    file="davies_bouldin",
+)
+COMPACTNESS = Measure(
+    name="compactness",
+    title="Compactness: mean distance of two rows of a cluster",
+    word="compactness",
+    better="lower",
+    digits=2,
+    output="compactness",
+    file="compactness",
+)
+CLUSTERS = Measure(
+    name="clusters",
+    title="Clusters",
+    word="clusters",
+    digits=1,
+    output="clusters",
+    file="clusters",
+)
+UNASSIGNED = Measure(
+    name="unassigned",
+    title="Rows without a cluster",
+    word="share of rows without a cluster",
+    digits=1,
+    percent=True,
+    output="clusters",
+    file="clusters",
+)
+CLUSTERING_TIME = Measure(
+    name="clustering_seconds",
+    title="Time for the clusters, after the training",
+    word="time for the clusters",
+    better="lower",
+    unit="seconds",
+    output="time",
+    file="clustering_time",
+    clock="clustering",
+    optional=True,
+)
+CHOICE = Measure(
+    name="choice",
+    title="Score that parameters are chosen by",
+    word="score of the choice",
+    better="higher",
+    digits=2,
+    output="choice",
+    file="choice",
+    optional=True,
+)
+"""The NMI, or less the Davies-Bouldin index; a fit has none."""
+
+_DOMAIN = Measure(
+    name="inside",
+    title="Rows inside of the domain",
+    word="share of rows inside",
+    digits=1,
+    percent=True,
+    output="domain",
+    file="domain",
+    optional=True,
+)
+
+
+def _of_domain(name: str, title: str, word: str, **more: Any) -> Measure:
+    told = {"name": name, "title": title, "word": word, "digits": 0, "percent": False}
+    return _DOMAIN.model_copy(update={**told, **more})
+
+
+FITTED = {
+    "inside_": _DOMAIN,
+    "mass_": _of_domain("mass", "Sum of the coefficients", "sum of the coefficients", digits=2),
+    "n_iter_": _of_domain("steps", "Steps of the training", "steps"),
+    "n_removals_": _of_domain("removals", "Support vectors that went", "removals"),
+    "n_boundary_": _of_domain("boundary", "Boundary rows", "boundary rows"),
+    "mode_seeking_only_": _of_domain(
+        "mode_seeking", "Trials with an empty domain", "share of empty domains", percent=True
+    ),
+}
+"""Measures that are attributes of the fitted solvers that have them."""
+
+_HYPOTHESIS = {"output": "hypotheses", "file": "hypotheses", "optional": True}
+NMI_GEOMETRIC = NMI.model_copy(
+    update={
+        "name": "nmi_geometric",
+        "title": "Hypothesis of the published NMI: by the geometric mean",
+        "word": "NMI by the geometric mean",
+        **_HYPOTHESIS,
+    }
+)
+DIAMETERS = DAVIES_BOULDIN.model_copy(
+    update={
+        "name": "davies_bouldin_diameter",
+        "title": "Hypothesis of the published Davies-Bouldin index: by the clusters' diameters",
+        "word": "Davies-Bouldin index by diameters",
+        **_HYPOTHESIS,
+    }
+)
+UNWEIGHTED = COMPACTNESS.model_copy(
+    update={
+        "name": "compactness_unweighted",
+        "title": "Hypothesis of the published compactness: clusters without their sizes",
+        "word": "compactness without sizes",
+        **_HYPOTHESIS,
+    }
+)
+
+
+class ClusteringSpec(ProtocolSpec):
+    """How rows are scaled, and how parameters are chosen.
+
+    Attributes
+    ----------
+    scale : {"raw", "standard"} or tuple of float
+        Rows as they are, z-scores, or the interval that every feature is mapped to.
+    select : {"nmi", "davies_bouldin"}
+        By the NMI with the classes, which no user has; or, without labels, by the lowest
+        Davies-Bouldin index among the points with 2 to 50 clusters, a weak choice.
+    """
+
+    scale: Interval | Literal["raw", "standard"] = "standard"
+    select: Literal["nmi", "davies_bouldin"] = "nmi"
+
+    only_for_search: ClassVar[tuple[str, ...]] = ("select",)
+
+    @property
+    def setting(self) -> str:
+        """The scaling and the choice."""
+        chosen = {
+            "nmi": "an oracle choice of parameters, by NMI with the labels",
+            "davies_bouldin": "parameters chosen without labels, by a weak index",
+        }
+        return f"{self._scaled}, {chosen[self.select]}"
+
+    @property
+    def protocol(self) -> str:
+        """How rows are used."""
+        return f"{self.kind} of all rows, {self.setting}"
+
+    @property
+    def selection(self) -> str:
+        """How hyper-parameters are chosen."""
+        return {
+            "nmi": "an oracle choice: the highest NMI with the classes, which no user has",
+            "davies_bouldin": "without labels: the lowest Davies-Bouldin index among the points "
+            f"with {FEWEST} to {MOST} clusters, a weak choice",
+        }[self.select]
+
+    @property
+    def _scaled(self) -> str:
+        words = {"raw": "unscaled features", "standard": "z-scores"}
+        if isinstance(self.scale, str):
+            return words[self.scale]
+        low, high = self.scale
+        return f"features scaled to [{low:g}, {high:g}]"
+
+
+class ClusteringTrial:
+    """A run: all rows in a random order, of which a smaller sweep point takes the first."""
+
+    def __init__(self, dataset: Dataset, spec: ClusteringSpec, seed: int) -> None:
+        check_kind(dataset, "classes")
+        if len(dataset.X) < FEWEST:
+            raise DataError(f"dataset {dataset.name}: one row alone makes no clusters")
+        self._dataset = dataset
+        self._spec = spec
+        self._seed = seed
+        self.sizes = {ROWS.name: len(dataset.X)}
+        self.words: dict[str, float | tuple[float, ...]] = {}
+
+    @functools.cached_property
+    def _order(self) -> NDArray[np.int64]:
+        return permutation(len(self._dataset.X), derive_seed(self._seed, "order"))
+
+    @functools.cached_property
+    def _scaling(self) -> tuple[Any, Any]:
+        if self._spec.scale == "raw":
+            return None, None
+        if self._spec.scale == "standard":
+            return self._dataset.standard_scaling()
+        return self._dataset.scaling(*self._spec.scale)
+
+    def counts(self, at: At) -> dict[str, int]:
+        """Return the number of rows."""
+        return {"n_rows": at[ROWS.name]}
+
+    def training(self, at: At) -> dict[str, Any]:
+        """Return the rows."""
+        order = self._order[: at[ROWS.name]]
+        return {"X": Rows(self._dataset.X, order, *self._scaling)[:]}
+
+    def classes(self, at: At) -> NDArray[Any]:
+        """Return the classes of the rows."""
+        return self._dataset.y[self._order[: at[ROWS.name]]]
+
+    def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
+        """Return the score of every point, on all rows."""
+        X, classes = self.training(at)["X"], self.classes(at)
+        return [[self._score(estimator, point, X, classes)] for point in points]
+
+    def _score(
+        self, estimator: Any, point: Point, X: NDArray[Any], classes: NDArray[Any]
+    ) -> float | None:
+        """Return the score of a point; None if it has no clusters that can be chosen."""
+        labels = _labels_at(estimator, point, X)
+        if labels is None:
+            return None
+        if self._spec.select == "nmi":
+            return indices.normalized_mutual_information(classes, labels)
+        if not FEWEST <= _n_clusters(labels) <= MOST:
+            return None
+        index = indices.davies_bouldin(X, labels)
+        return None if index is None else -index
+
+    def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
+        """Return the cost of clustering by every point."""
+        cost = self._cost(estimator, at)
+        return Work(n_points * cost.flops, 0.0, cost.memory)
+
+    def _cost(self, estimator: Any, at: At) -> Cost:
+        """Return what a fit takes; of a solver that does not say, the distances of all pairs."""
+        d, n = self._dataset.n_features, at[ROWS.name]
+        known = getattr(estimator, "cost", None)
+        return Cost(flops=3.0 * n**2 * d) if known is None else known(d, n_rows=n)
+
+    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
+        """Train and cluster: in a phase each where the estimator has two."""
+        X = self.training(at)["X"]
+        if not hasattr(estimator, "fit_domain"):
+            with clock.phase("fit"):
+                estimator.fit(X)
+            return
+        with clock.phase("fit"):
+            estimator.fit_domain(X)
+        with clock.phase("clustering"):
+            estimator.fit_clusters(X)
+
+    def fit_work(self, estimator: Any, at: At) -> Work:
+        """Return about what it takes to cluster, and to measure the pairs within clusters."""
+        cost, n = self._cost(estimator, at), at[ROWS.name]
+        pairs = 3 * n**2 if n <= EXACT_ROWS else 0
+        return Work(cost.flops, float(pairs * self._dataset.n_features), cost.memory)
+
+    def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
+        """Compare clusters with classes, and measure their shape."""
+        X, classes = self.training(at)["X"], self.classes(at)
+        labels = checked_labels(model, len(X))
+        with clock.phase("evaluate"):
+            scores = {**against_classes(classes, labels), **of_shape(X, labels, self._seed)}
+        found = {
+            measure.name: None if (value := getattr(model, name, None)) is None else float(value)
+            for name, measure in FITTED.items()
+        }
+        counted: dict[str, float | None] = {
+            CLUSTERS.name: float(_n_clusters(labels)),
+            UNASSIGNED.name: float(np.mean(labels < 0)),
+            CHOICE.name: None,
+        }
+        return Judgement({**scores, **counted, **found}, artefact=picture(model, X, labels))
+
+
+def against_classes(classes: NDArray[Any], labels: NDArray[Any]) -> dict[str, float | None]:
+    """Return the indices that compare clusters with classes."""
+    return {
+        PURITY.name: indices.purity(classes, labels),
+        RAND.name: indices.rand_index(classes, labels),
+        ADJUSTED_RAND.name: indices.adjusted_rand_index(classes, labels),
+        NMI.name: indices.normalized_mutual_information(classes, labels),
+        NMI_GEOMETRIC.name: indices.normalized_mutual_information(classes, labels, "geometric"),
+    }
+
+
+def of_shape(X: NDArray[Any], labels: NDArray[Any], seed: int) -> dict[str, float | None]:
+    """Return the indices of the clusters' shape: of many rows by random pairs, where that can be.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    labels : ndarray of int64, shape (n,)
+    seed : int
+        Of the pairs.
+    """
+    exact = len(X) <= EXACT_ROWS
+    compact = {
+        measure.name: indices.compactness(X, labels, weighted=weighted)
+        if exact
+        else indices.sampled_compactness(X, labels, seed=seed, weighted=weighted)[0]
+        for measure, weighted in ((COMPACTNESS, True), (UNWEIGHTED, False))
+    }
+    return {
+        DAVIES_BOULDIN.name: indices.davies_bouldin(X, labels),
+        DIAMETERS.name: indices.davies_bouldin(X, labels, "diameter") if exact else None,
+        **compact,
+    }
+
+
+def checked_labels(model: Any, n_rows: int) -> NDArray[np.int64]:
+    """Return a fitted model's labels, -1 for all rows without a cluster.
+
+    Raises
+    ------
+    FitError
+        If they are not a whole number for every row.
+    """
+    labels = np.asarray(getattr(model, "labels_", None))
+    if labels.shape != (n_rows,) or labels.dtype.kind not in "iu":
+        raise FitError(
+            f"labels_ must be a whole number for each of {n_rows:,} rows, got {labels.dtype} of "
+            f"shape {labels.shape}"
+        )
+    return np.maximum(labels.astype(np.int64), -1)
+
+
+def _labels_at(estimator: Any, point: Mapping[str, Any], X: NDArray[Any]) -> NDArray[Any] | None:
+    """Return the labels of a point; None if it has no solution."""
+    from sklearn.base import clone
+
+    try:
+        model = clone(estimator).set_params(**point).fit(X)
+    except FitError as error:
+        if error.status != FitError.status:
+            raise  # a limit of this machine says nothing of the point
+        return None
+    except (ArithmeticError, RuntimeError, np.linalg.LinAlgError):  # of scikit-learn's
+        return None
+    return checked_labels(model, len(X))
+
+
+def _n_clusters(labels: NDArray[Any]) -> int:
+    return len(np.unique(labels[labels >= 0]))
+
+
+class Clustering:
+    """The learning setting."""
+
+    kind: ClassVar[str] = "clustering"
+    version: ClassVar[int | str] = 1
+    Spec: ClassVar[type[ProtocolSpec]] = ClusteringSpec
+    axes: ClassVar[tuple[Axis, ...]] = (ROWS,)
+    measures: ClassVar[tuple[Measure, ...]] = (
+        PURITY,
+        RAND,
+        ADJUSTED_RAND,
+        NMI,
+        DAVIES_BOULDIN,
+        COMPACTNESS,
+        CLUSTERS,
+        UNASSIGNED,
+        *FITTED.values(),
+        NMI_GEOMETRIC,
+        DIAMETERS,
+        UNWEIGHTED,
+        CLUSTERING_TIME,
+        CHOICE,
+    )
+    chooses: ClassVar[str] = CHOICE.name
+    outputs: ClassVar[tuple[str, ...]] = (
+        "purity_table",
+        "rand_table",
+        "nmi_table",
+        "davies_bouldin_table",
+        "compactness_table",
+        "clusters_table",
+        "domain_table",
+        "hypotheses_table",
+        "time_table",
+        "nmi_boxplot",
+    )
+    words: ClassVar[tuple[str, ...]] = ()
+
+    def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
+        """Return a trial of a dataset."""
+        return ClusteringTrial(dataset, spec, seed)
+
+
+TASK = Clustering()

@@ -1,0 +1,74 @@
+"""What a picture of clusters is drawn from: rows in a plane, equilibria, and the domain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_ROWS = 2000
+MOST_EQUILIBRIA = 2000
+GRID = 120
+"""Points of a side of the grid that the domain is looked at on."""
+
+_MARGIN = 0.08
+"""What the grid is wider than the rows, of their range."""
+
+Array = NDArray[np.floating]
+
+
+def picture(model: Any, X: Array, labels: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the arrays of a picture: more columns than two become two principal components.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; its equilibria and, of rows in a plane, its ``decision_function`` are in the
+        picture where it has them.
+    X : ndarray of shape (n, d)
+        Rows in a random order, of which the first are shown.
+    labels : ndarray of int64, shape (n,)
+
+    Returns
+    -------
+    dict
+        ``rows`` (r, 2) float32 and ``labels`` (r,); where there are such, ``equilibria`` (e, 2) and
+        ``equilibrium_labels`` (e,), and ``grid_x``, ``grid_y`` and ``domain``: f on their grid.
+    """
+    shown = X[:MOST_ROWS]
+    if X.shape[1] < 2:
+        return {}
+    center, axes = _plane(shown)
+    rows = (shown - center) @ axes
+    arrays = {"rows": rows.astype(np.float32), "labels": labels[: len(rows)]}
+    equilibria = getattr(model, "equilibria_", None)
+    if equilibria is not None:
+        arrays["equilibria"] = ((equilibria - center) @ axes)[:MOST_EQUILIBRIA].astype(np.float32)
+        arrays["equilibrium_labels"] = np.asarray(model.equilibrium_labels_)[:MOST_EQUILIBRIA]
+    if X.shape[1] == 2 and hasattr(model, "decision_function"):
+        arrays |= _domain(model, shown)
+    return arrays
+
+
+def _plane(rows: Array) -> tuple[Array, Array]:
+    """Return the origin and the axes, in columns, of the plane that rows are shown in."""
+    d = rows.shape[1]
+    if d == 2:
+        return np.zeros(2), np.eye(2)
+    center = rows.mean(axis=0, dtype=np.float64)
+    axes = np.linalg.svd(rows - center, full_matrices=False)[2][:2].T
+    # the sign of an axis is a matter of rounding: its largest entry is positive
+    largest = np.abs(axes).argmax(axis=0)
+    axes = axes * np.where(axes[largest, range(axes.shape[1])] < 0, -1, 1)
+    return center, np.pad(axes, ((0, 0), (0, 2 - axes.shape[1])))
+
+
+def _domain(model: Any, rows: Array) -> dict[str, Any]:
+    """Return f on a grid around rows in a plane."""
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    margin = _MARGIN * np.maximum(high - low, np.finfo(np.float32).tiny)
+    x, y = (np.linspace(a, b, GRID) for a, b in zip(low - margin, high + margin, strict=True))
+    points = np.column_stack([values.ravel() for values in np.meshgrid(x, y)])
+    values = np.asarray(model.decision_function(points)).reshape(GRID, GRID)
+    return {"grid_x": x, "grid_y": y, "domain": values.astype(np.float32)}
