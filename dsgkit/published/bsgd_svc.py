@@ -21,6 +21,12 @@ from importlib.resources import files
 METHODS = ("SVC", "SGD", "FSVC", "BSGD-R", "BSGD-PNN", "BSGD-PRN")
 """As the paper calls them: SGD is SGD-LMOC, the last three are one method with three strategies."""
 
+
+def key_of(method: str) -> str:
+    """Return the key that a method has in this project's configs, such as ``bsgd_pnn``."""
+    return method.lower().replace("-", "_")
+
+
 MEASURES = {
     "purity": "higher",
     "rand": "higher",

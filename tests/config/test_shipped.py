@@ -6,6 +6,8 @@ import pytest
 
 from dsgkit.config import list_configs, load_experiment
 from dsgkit.data.catalogue import DATASETS
+from dsgkit.own import is_import_path
+from dsgkit.published import bsgd_svc
 from dsgkit.solvers.catalogue import SOLVERS
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -20,6 +22,10 @@ S3VM = ("codrna", "w6a", "w8a", "ijcnn1", "susy", "skin", "higgs", "dota2", "hep
 SU = (
     *("codrna", "ijcnn1", "skin", "covtype", "poker", "poker_cards", "connect4", "shuttle"),
     *("letter", "usps", "mnist", "mnist8m", "acoustic", "combined", "year", "sim", "svhn"),
+)
+CLUSTERING = (
+    *("aggregation", "compound", "d31", "flame", "jain", "pathbased", "r15", "spiral", "iris"),
+    *("glass", "breast_cancer_wisconsin", "car", "abalone_coded", "musk", "shuttle"),
 )
 TENS = [10.0**k for k in range(-3, 4)]
 
@@ -46,7 +52,8 @@ def test_every_config_is_short_described_and_compares_all_solvers(summary):
     assert rows in summary.description
     kind = load_experiment(summary.path).protocol.kind
     compared = {load_experiment(summary.path).solvers[key].kind for key in summary.solvers}
-    assert compared == {k for k, solver in SOLVERS.items() if kind in solver.tasks}
+    own = {k for k in compared if is_import_path(k)}
+    assert compared - own == {k for k, solver in SOLVERS.items() if kind in solver.tasks}
     svm = kind == "semi_supervised_svm"
     assert set(summary.profiles) == ({"quick"} if svm else {"quick", "wide"})
 
@@ -133,10 +140,32 @@ def test_the_default_is_the_setting_of_the_fourth_paper(name):
     assert experiment.solvers["cuu_all"].params["n_centers"] is None
 
 
+@pytest.mark.parametrize("name", CLUSTERING)
+def test_the_default_is_the_setting_of_the_fifth_paper(name):
+    assert set(CLUSTERING) == set(bsgd_svc.datasets())
+    experiment = load_experiment(CONFIGS / f"{name}_clustering.yaml")
+    assert experiment.dataset.name == name
+    assert experiment.protocol.trials == bsgd_svc.N_RUNS
+    in_plane = bsgd_svc.datasets()[name].n_features == 2
+    assert experiment.protocol.scale == ("raw" if in_plane else "standard")
+    budgets = {f.budget for f in bsgd_svc.figures() if f.dataset == name}
+    odd = [2.0**k for k in range(-5, 6, 2)]
+    for method in bsgd_svc.METHODS:
+        solver = experiment.solvers[bsgd_svc.key_of(method)]
+        assert solver.grids[0]["gamma"] == solver.grids[0]["C"] == odd
+        if method.startswith("BSGD"):
+            assert {solver.params["budget"]} == budgets
+    modern = {solver.kind for solver in experiment.solvers.values() if is_import_path(solver.kind)}
+    named = ("DBSCAN", "HDBSCAN", "MeanShift", "SpectralClustering")
+    assert modern == {f"sklearn.cluster:{one}" for one in named}
+
+
 def test_samples_are_never_called_by_the_official_name():
     for summary in SUMMARIES:
         dataset, _, setting = summary.name.rpartition("_")
-        complete = {"ordinal": ORDINAL, "su": SU}.get(setting, (*PAPER, *S3VM))
+        complete = {"ordinal": ORDINAL, "su": SU, "clustering": CLUSTERING}.get(
+            setting, (*PAPER, *S3VM)
+        )
         if dataset not in complete and summary.name != "quickstart":
             assert "not the full dataset" in summary.description
 

@@ -58,6 +58,10 @@ PARAMS = {
     "cuu": {"lam": 0.01, "sigma": 1.0, "prior": 0.7, "n_iterations": 20, "batch_size": 8},
     "supervised_sl": {"lam": 0.01, "sigma": 1.0},
     "majority_class": {},
+    "bsgd_lmoc": {"gamma": 8.0, "C": 8.0, "budget": 12, "strategy": "pnn", "random_state": 3},
+    "sgd_lmoc": {"gamma": 8.0, "C": 8.0, "random_state": 3},
+    "svc": {"gamma": 8.0, "C": 0.2},
+    "fsvc": {"gamma": 8.0, "C": 0.2, "share": 0.8, "random_state": 3},
     "s3vm_light": {"C": 2.0, "sigma": 1.0, "C_star": 0.75},
 }
 """What the defaults are does not matter: they are no part of a solver's version."""

@@ -54,10 +54,23 @@ OTHER_VALUES = {
     "theta": 0.25,
     "tail": "decay",
     "momentum": 0.5,
+    "budget": 7,
+    "strategy": "prn",
+    "n_neighbors": 3,
+    "stop": "epoch",
+    "epsilon": 0.3,
+    "starts": "all",
+    "n_segment": 10,
+    "outliers": True,
+    "max_rows": 100,
+    "share": 0.75,
+    "radius": 0.25,
 }
 OTHERS_OF = {
     "TSGSU": {"step": "paper"},
     "CUU": {"step": "paper", "loss": "logistic"},
+    "BSGDLMOC": {"tol": 0.02},
+    "SGDLMOC": {"tol": 0.02},
 }
 
 

@@ -1,0 +1,196 @@
+"""The learning setting of clustering, against scikit-learn's indices and by small numbers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import DBSCAN, KMeans
+from sklearn.metrics import adjusted_rand_score, davies_bouldin_score, normalized_mutual_info_score
+from sklearn.preprocessing import StandardScaler
+
+from dsgkit.data.targets import Nominal
+from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.experiment.measure import Clock
+from dsgkit.solvers import catalogue
+from dsgkit.solvers.clustering.lmoc import BSGDLMOC
+from dsgkit.tasks.clustering import TASK, against_classes, checked_labels, of_shape
+from tests.data.conftest import make_dataset
+
+AT = {"rows": 120}
+
+
+def with_classes(X, y):
+    return replace(make_dataset(X, y), target=Nominal())
+
+
+def dataset_of(d=2):
+    rng = np.random.default_rng(0)
+    y = np.repeat([1.0, 2.0, 3.0], 40)
+    X = rng.normal(size=(120, d)) / 2
+    X[:, :2] += 4 * np.column_stack([y == 2, y == 3])
+    return with_classes(X, y)
+
+
+def trial_of(dataset, seed=0, **settings):
+    return TASK.trial(dataset, TASK.Spec(**{"kind": "clustering", **settings}), seed)
+
+
+class Given(ClusterMixin, BaseEstimator):
+    """Cuts the first feature into parts; some cuts end otherwise."""
+
+    def __init__(self, parts=1):
+        self.parts = parts
+
+    def fit(self, X, y=None):
+        if self.parts == 0:
+            raise FitError("no solution")
+        if self.parts < 0:
+            raise MemoryLimitError(2**31, 2**30)
+        ranks = X[:, 0].argsort().argsort()
+        self.labels_ = ranks * self.parts // len(X)
+        return self
+
+
+def test_rows_are_scaled_and_in_an_order_of_the_trial():
+    dataset = dataset_of(5)
+    scaled = trial_of(dataset).training(AT)["X"]
+    assert scaled.dtype == np.float32
+    expected = StandardScaler().fit_transform(dataset.X)
+    classes = trial_of(dataset).classes(AT)
+    for k in (1, 2, 3):
+        rows = expected[dataset.y == k]
+        np.testing.assert_allclose(
+            np.sort(scaled[classes == k], axis=0), np.sort(rows, axis=0), atol=1e-5
+        )
+    raw, other = (trial_of(dataset, seed, scale="raw").training(AT)["X"] for seed in (0, 1))
+    assert (raw != other).any()
+    np.testing.assert_array_equal(np.sort(raw, axis=0), np.sort(dataset.X, axis=0))
+    few = trial_of(dataset, scale="raw").training({"rows": 7})["X"]
+    np.testing.assert_array_equal(few, raw[:7])
+    to_unit = trial_of(dataset, scale=[0, 1]).training(AT)["X"]
+    assert (to_unit.min(), to_unit.max()) == (0, 1)
+
+
+def test_constant_columns_become_zero():
+    X = np.full((50, 2), 0.1, np.float32)
+    X[:, 1] = np.arange(50)
+    scaled = trial_of(with_classes(X, np.arange(50) % 2)).training({"rows": 50})
+    assert (scaled["X"][:, 0] == 0).all()
+    assert scaled["X"][:, 1].std() == pytest.approx(1)
+
+
+def test_points_are_chosen_by_an_oracle_or_without_labels():
+    points = [{"parts": k} for k in (1, 2, 3, 0, 60)]
+    trial = trial_of(dataset_of(), scale="raw")
+    X, classes = trial.training(AT)["X"], trial.classes(AT)
+    labels = [None if k == 0 else Given(k).fit(X).labels_ for k in (1, 2, 3, 0, 60)]
+    expected = [
+        None if one is None else normalized_mutual_info_score(classes, one) for one in labels
+    ]
+    assert trial.search(Given(), AT, points) == [
+        [None if value is None else pytest.approx(value)] for value in expected
+    ]
+    blind = trial_of(dataset_of(), scale="raw", select="davies_bouldin")
+    two, three = (pytest.approx(-davies_bouldin_score(X, labels[i])) for i in (1, 2))
+    assert blind.search(Given(), AT, points) == [[None], [two], [three], [None], [None]]
+    with pytest.raises(MemoryLimitError):
+        trial.search(Given(), AT, [{"parts": -1}])
+
+
+def test_what_is_said_of_the_choice_stands_in_every_caption():
+    oracle, blind = (TASK.Spec(kind="clustering", select=s) for s in ("nmi", "davies_bouldin"))
+    assert "oracle" in oracle.setting and "oracle" in oracle.selection
+    assert "weak" in blind.setting and "2 to 50 clusters" in blind.selection
+    with pytest.raises(ValidationError, match="select"):
+        TASK.Spec(kind="clustering", select="purity")
+
+
+def test_rows_without_a_cluster_are_one_more_cluster_but_are_not_counted():
+    trial = trial_of(dataset_of(), scale="raw")
+    model, clock = DBSCAN(eps=0.2, min_samples=5), Clock()
+    trial.fit(model, AT, clock)
+    judged = trial.judge(model, AT, clock).scores
+    apart = model.labels_ == -1
+    assert judged["unassigned"] == apart.mean() > 0
+    assert judged["clusters"] == model.labels_.max() + 1
+    classes = trial.classes(AT)
+    assert judged["adjusted_rand"] == pytest.approx(adjusted_rand_score(classes, model.labels_))
+    X = trial.training(AT)["X"]
+    assert judged["davies_bouldin"] == pytest.approx(davies_bouldin_score(X, model.labels_))
+    assert judged["inside"] is None and judged["mass"] is None
+    assert set(clock.seconds) == {"fit", "evaluate"}
+    model.labels_ = np.where(apart, -7, model.labels_)  # any negative label says so
+    assert trial.judge(model, AT, clock).scores == judged
+
+
+def test_a_solver_of_two_phases_is_timed_in_two_and_draws_its_domain():
+    trial = trial_of(dataset_of(), scale="raw")
+    model, clock = BSGDLMOC(gamma=1, C=32), Clock()
+    trial.fit(model, AT, clock)
+    judgement = trial.judge(model, AT, clock)
+    assert set(clock.seconds) == {"fit", "clustering", "evaluate"}
+    scores, art = judgement.scores, judgement.artefact
+    assert scores["inside"] == model.inside_ and scores["steps"] == model.n_iter_
+    assert scores["choice"] is None
+    assert set(scores) == {measure.name for measure in TASK.measures} - {"clustering_seconds"}
+    assert scores["nmi"] > 0.9
+    np.testing.assert_array_equal(art["rows"], trial.training(AT)["X"])
+    assert len(art["equilibria"]) == len(art["equilibrium_labels"]) > 0
+    i, j = 40, 70
+    place = [[art["grid_x"][j], art["grid_y"][i]]]
+    assert art["domain"][i, j] == pytest.approx(model.decision_function(place)[0], rel=1e-5)
+
+
+def test_other_rows_are_shown_by_two_principal_components():
+    trial = trial_of(dataset_of(5), scale="raw")
+    model, clock = KMeans(3, random_state=0), Clock()
+    trial.fit(model, AT, clock)
+    art = trial.judge(model, AT, clock).artefact
+    assert set(art) == {"rows", "labels"}
+    X = trial.training(AT)["X"].astype(np.float64)
+    singular = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:2]
+    np.testing.assert_allclose(np.linalg.norm(art["rows"], axis=0), singular, rtol=1e-5)
+
+
+def test_of_many_rows_pairs_are_sampled(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(2000, 3)), np.repeat([0, 1], 1000)
+    exact = of_shape(X, labels, 0)
+    monkeypatch.setattr("dsgkit.tasks.clustering.EXACT_ROWS", 10)
+    sampled = of_shape(X, labels, 0)
+    assert sampled["compactness"] != exact["compactness"]
+    assert sampled["compactness"] == pytest.approx(exact["compactness"], rel=0.01)
+    assert sampled["davies_bouldin_diameter"] is None
+
+
+def test_clusters_like_the_classes_have_the_best_indices():
+    classes = np.repeat([1, 2, 3], [5, 6, 7])
+    assert set(against_classes(classes, 3 - classes).values()) == {1.0}
+
+
+@pytest.mark.parametrize("labels", [None, np.zeros(3), np.zeros((4, 1), int), np.zeros(4)])
+def test_labels_are_a_whole_number_for_every_row(labels):
+    model = Given()
+    if labels is not None:
+        model.labels_ = labels
+    with pytest.raises(FitError, match="a whole number for each of 4 rows"):
+        checked_labels(model, 4)
+
+
+def test_classes_are_needed_to_judge_by():
+    rows = np.zeros((4, 2))
+    with pytest.raises(DataError, match="classes to judge by"):
+        trial_of(make_dataset(rows, [1, -1, 1, -1]))
+    with pytest.raises(DataError, match="one row alone"):
+        trial_of(with_classes(rows[:1], [1]))
+
+
+def test_clusterers_of_scikit_learn_are_taken_as_they_are():
+    info = catalogue.get("sklearn.cluster:SpectralClustering")
+    assert info.tasks == ("clustering",)
+    assert info.label == "SpectralClustering"
+    assert info.seed(2**40 + 3) == 3
+    assert catalogue.get("bsgd_lmoc").seed(2**40 + 3) == 2**40 + 3
+    assert catalogue.get("sklearn.cluster:DBSCAN").parameters["eps"].parse(2) == 2.0
