@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
+import sys
 from collections.abc import Iterable
 from typing import Any
-
-from sklearn.base import ClusterMixin
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import shown
@@ -52,7 +51,13 @@ def describe(import_path: str) -> SolverInfo:
 def tasks_of(solver: type) -> tuple[str, ...]:
     """Return the kinds of the tasks that a class is for; a clusterer need not say."""
     declared = tuple(getattr(solver, "tasks", ()))
-    return declared or (("clustering",) if issubclass(solver, ClusterMixin) else ())
+    return declared or (("clustering",) if _is_clusterer(solver) else ())
+
+
+def _is_clusterer(solver: type) -> bool:
+    """Tell whether a class is one of scikit-learn's clusterers, which then has been imported."""
+    base = sys.modules.get("sklearn.base")
+    return base is not None and issubclass(solver, base.ClusterMixin)
 
 
 def _is_class(found: Any) -> bool:
@@ -70,7 +75,7 @@ def _described(import_path: str, solver: Any) -> SolverInfo:
 def _check_methods(solver: type) -> None:
     """Refuse a class that lacks what the runner calls."""
     missing = [name for name in _WRITTEN if not _writes(solver, name)]
-    needed = _OF_CLUSTERERS if issubclass(solver, ClusterMixin) else _INHERITED
+    needed = _OF_CLUSTERERS if _is_clusterer(solver) else _INHERITED
     missing += [name for name in needed if not callable(getattr(solver, name, None))]
     if not tasks_of(solver):
         missing.append("tasks")
