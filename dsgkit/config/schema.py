@@ -281,6 +281,7 @@ class Experiment(Spec):
             axis=self.axis,
             measures=(*self.task.measures, *STANDARD),
             chooses=self.task.chooses,
+            published=protocol.published(self.dataset.name),
         )
 
     @field_validator("protocol", mode="before")

@@ -16,6 +16,7 @@ from dsgkit.hints import nearest_or_all
 from dsgkit.report.choices import PARAMS_TABLE, params_table
 from dsgkit.report.entries import entry_cells, statistic
 from dsgkit.report.formats import Cell, Layout, Table, plain, write_table
+from dsgkit.report.published import PUBLISHED_TABLE, published_table
 from dsgkit.report.summary import (
     Entry,
     Summary,
@@ -44,9 +45,9 @@ def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] =
     """Write the tables as CSV, Markdown and LaTeX (booktabs) and return their paths.
 
     For one results folder these are those that its config's ``outputs`` ask for, each with one on
-    official test rows where there are any, and always ``params_table``. For several, what any of
-    them asks for: these names then compare the datasets, each solver at its largest finished size,
-    and a folder per dataset holds its own.
+    official test rows where there are any, always ``params_table``, and ``published_table`` where a
+    paper's figures are known. For several, what any of them asks for: these names then compare the
+    datasets, each solver at its largest finished size, and a folder per dataset holds its own.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
     wanted = wanted_tables(shown, only) if only else list(_tables_of_sizes(shown))
     blocks = []
     if len(shown) > 1:
-        overviews = overview_tables(shown, wanted)
+        overviews = [t for t in overview_tables(shown, wanted) if t.name != PUBLISHED_TABLE]
         blocks += [layout for table in overviews for layout in table.layouts]
     for one in shown:
         measures = (measure for name in wanted for measure in _measures(one, name))
@@ -112,6 +113,8 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
             blocks += [layout.transposed(TIME.title) for layout in table.layouts]
         if PARAMS_TABLE in only:
             blocks += params_table(one).layouts
+    if PUBLISHED_TABLE in only and (published := published_table(shown)):
+        blocks += published.layouts
     return "\n".join(plain(layout) for layout in blocks)
 
 
@@ -126,7 +129,8 @@ def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[st
     known = _outputs_by_table(shown)
     if not only:
         return [name for output in all_outputs(shown) for name in known if known[name] == output]
-    check_names(only, [*known, PARAMS_TABLE], "table")
+    published = [PUBLISHED_TABLE] if any(one.results.task.published for one in shown) else []
+    check_names(only, [*known, *published, PARAMS_TABLE], "table")
     wanted = [name for name in known if name in only]
     for name in wanted:
         if not any(_measures(one, name) or _traced(one, name) for one in shown):
@@ -187,7 +191,9 @@ def tables_of(summary: Summary, wanted: Sequence[str]) -> list[Table]:
             layouts = [_by_size(summary, measure) for measure in measures]
             shown = (summary, measures, summary.entries(measures[0]).values())
             tables.append(Table(name, layouts, _tidy([shown])))
-    return [*tables, *_trace_tables(summary, wanted), params_table(summary)]
+    published = published_table([summary])
+    beside = [] if published is None else [published]
+    return [*tables, *_trace_tables(summary, wanted), *beside, params_table(summary)]
 
 
 def overview_tables(shown: Sequence[Summary], wanted: Sequence[str]) -> list[Table]:
@@ -202,7 +208,8 @@ def overview_tables(shown: Sequence[Summary], wanted: Sequence[str]) -> list[Tab
             tables.append(Table(name, layouts, _tidy(parts)))
         if traced := dict.fromkeys(m for one in shown for m in _traced(one, name)):
             tables.append(trace_overview(shown, name, list(traced)))
-    return tables
+    published = published_table(shown)
+    return tables if published is None else [*tables, published]
 
 
 def _by_size(summary: Summary, measure: Measure) -> Layout:

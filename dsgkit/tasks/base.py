@@ -46,6 +46,50 @@ class Axis(BaseModel):
     noun: str
 
 
+class PublishedFigure(BaseModel):
+    """A figure that a paper printed.
+
+    Attributes
+    ----------
+    solver : str
+        The method's key in configs.
+    measure : str
+        Name of a measure of the task.
+    value : float
+    decimals : int
+        Digits after the point, as printed.
+    tolerance : float or None
+        How far a measured value may be off to agree; None where agreement says nothing.
+    flag : str
+        In words, why the figure says nothing; else empty.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solver: str
+    measure: str
+    value: float
+    decimals: int = 2
+    tolerance: float | None = None
+    flag: str = ""
+
+
+class Published(BaseModel):
+    """What was published of a dataset.
+
+    Attributes
+    ----------
+    source : str
+        The paper, as captions name it.
+    figures : tuple of PublishedFigure
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str
+    figures: tuple[PublishedFigure, ...]
+
+
 class ProtocolSpec(Spec):
     """The ``protocol`` section of a config; every task adds its own settings.
 
@@ -78,6 +122,10 @@ class ProtocolSpec(Spec):
         """How hyper-parameters are chosen, in words."""
         return ""
 
+    def published(self, dataset: str | None) -> Published | None:
+        """Return what was published of a dataset, by its name in configs; None if nothing was."""
+        return None
+
 
 class Description(BaseModel):
     """What a results folder keeps of its task, so that a report needs nothing else.
@@ -92,6 +140,8 @@ class Description(BaseModel):
     measures : tuple of Measure
     chooses : str
         Name of the measure that hyper-parameters are chosen by.
+    published : Published or None
+        Figures to print beside the measured ones.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -103,6 +153,7 @@ class Description(BaseModel):
     axis: Axis | None = None
     measures: tuple[Measure, ...]
     chooses: str = ""
+    published: Published | None = None
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,20 @@ from dsgkit.errors import DataError, FitError
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.specs import Interval
 from dsgkit.tasks import indices
-from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Trial, Work
+from dsgkit.tasks.base import (
+    At,
+    Axis,
+    Clock,
+    Judgement,
+    Point,
+    ProtocolSpec,
+    Published,
+    Scores,
+    Trial,
+    Work,
+)
 from dsgkit.tasks.clustering_picture import picture
+from dsgkit.tasks.clustering_published import published_of
 from dsgkit.tasks.measures import Measure
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
@@ -225,6 +237,10 @@ class ClusteringSpec(ProtocolSpec):
             "davies_bouldin": "without labels: the lowest Davies-Bouldin index among the points "
             f"with {FEWEST} to {MOST} clusters, a weak choice",
         }[self.select]
+
+    def published(self, dataset: str | None) -> Published | None:
+        """Return the paper's figures of a dataset."""
+        return published_of(dataset)
 
     @property
     def _scaled(self) -> str:

@@ -1,0 +1,45 @@
+"""What the clustering paper published of a dataset, as reports print it beside measured values."""
+
+from __future__ import annotations
+
+from dsgkit.published import bsgd_svc
+from dsgkit.published.audit import findings
+from dsgkit.tasks.base import Published, PublishedFigure
+
+TOLERANCE = 0.05
+"""Within which a published purity, Rand index or NMI agrees with a measured one."""
+
+_AUDITED = ("purity", "rand", "nmi")
+_NAMES = {"training_seconds": "fit_seconds"}
+"""Measures that this project calls otherwise."""
+
+
+def published_of(dataset: str | None) -> Published | None:
+    """Return the figures of a dataset, with a remark where no clustering has them; None of others.
+
+    The remark of a purity, Rand index or NMI is on all three: which one is wrong cannot be told.
+    """
+    if dataset not in bsgd_svc.datasets():
+        return None
+    figures = tuple(_figure(one) for one in bsgd_svc.figures() if one.dataset == dataset)
+    return Published(source="Pham, Le & Dang (2017)", figures=figures)
+
+
+def _figure(figure: bsgd_svc.Figure) -> PublishedFigure:
+    audited = figure.measure in _AUDITED
+    return PublishedFigure(
+        solver=bsgd_svc.key_of(figure.method),
+        measure=_NAMES.get(figure.measure, figure.measure),
+        value=figure.value,
+        decimals=figure.decimals,
+        tolerance=TOLERANCE if audited else None,
+        flag=_remark(figure.dataset, figure.method) if audited else "",
+    )
+
+
+def _remark(dataset: str, method: str) -> str:
+    """Return why the three indices of a method say nothing of its clusters, if they do not."""
+    finding = findings()[dataset, method]
+    if finding.impossible:
+        return f"impossible: {'; '.join(finding.impossible)}"
+    return f"of {finding.degenerate}" if finding.degenerate else ""
