@@ -37,8 +37,9 @@ def params_table(summary: Summary) -> Table:
         total = group["count"].sum()
         texts = (solver, name, chosen, group["grid"].iloc[0])
         rows.append([*map(Cell, texts), Cell(f"{at_edge}/{total}", value=at_edge / total)])
+    by = f", {selection}" if (selection := summary.results.task.selection) else ""
     layout = Layout(
-        f"Chosen hyper-parameters and how many trials chose each; {summary.title}.",
+        f"Chosen hyper-parameters and how many trials chose each; {summary.title}{by}.",
         ["Solver", "Parameter", "Chosen (trials)", "Grid", "At its edge"],
         rows,
     )

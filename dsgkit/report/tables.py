@@ -244,6 +244,8 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
         rows.append([Cell(one.title), *cells])
         footnotes += [f"{one.title} {note}" for note in _partial_notes(found.values(), swept=swept)]
     caption = f"{measure.caption}{UNITS[measure.unit]}, {statistic(measure, shown)}"
+    if len(settings := {one.results.task.setting for one in shown}) == 1 and "" not in settings:
+        caption += f", {settings.pop()}"
     if axes := lowered(all_axes(shown)):
         caption += f", at the largest number of {axes} that the solver finished (in parentheses)"
     return Layout(

@@ -169,7 +169,7 @@ FITTED = {
         "mode_seeking", "Trials with an empty domain", "share of empty domains", percent=True
     ),
 }
-"""Measures that are attributes of the fitted solvers that have them."""
+"""Measures that are attributes of the solvers with a domain that have them."""
 
 _HYPOTHESIS = {"output": "hypotheses", "file": "hypotheses", "optional": True}
 NMI_GEOMETRIC = NMI.model_copy(
@@ -343,8 +343,9 @@ class ClusteringTrial:
         labels = checked_labels(model, len(X))
         with clock.phase("evaluate"):
             scores = {**against_classes(classes, labels), **of_shape(X, labels, self._seed)}
+        fitted = vars(model) if hasattr(model, "fit_domain") else {}
         found = {
-            measure.name: None if (value := getattr(model, name, None)) is None else float(value)
+            measure.name: float(fitted[name]) if name in fitted else None
             for name, measure in FITTED.items()
         }
         counted: dict[str, float | None] = {

@@ -149,6 +149,7 @@ def test_other_rows_are_shown_by_two_principal_components():
     trial.fit(model, AT, clock)
     art = trial.judge(model, AT, clock).artefact
     assert set(art) == {"rows", "labels"}
+    assert trial.judge(model, AT, clock).scores["steps"] is None  # those of k-means are others
     X = trial.training(AT)["X"].astype(np.float64)
     singular = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:2]
     np.testing.assert_allclose(np.linalg.norm(art["rows"], axis=0), singular, rtol=1e-5)
