@@ -99,7 +99,9 @@ class DatasetInfo:
     components : int
         Features that the texts of reviews become, at most.
     function : str or None
-        Of `sklearn.datasets`, which returns a bundled dataset.
+        Of `sklearn.datasets`, which returns a bundled dataset, or makes one.
+    arguments : mapping
+        What that function is given.
     double : float or None
         Noise with which every training row is there twice; see `dsgkit.data.doubling.doubled`.
     local : bool
@@ -127,6 +129,7 @@ class DatasetInfo:
     values: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     components: int = COMPONENTS
     function: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     double: float | None = None
     local: bool = False
 

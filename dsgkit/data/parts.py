@@ -73,7 +73,9 @@ def _bundled(info: DatasetInfo) -> Parts:
         import sklearn.datasets
 
         assert info.function is not None
-        yield getattr(sklearn.datasets, info.function)(return_X_y=True)
+        function = getattr(sklearn.datasets, info.function)
+        # what makes rows returns them and their labels, whatever is asked for
+        yield function(**info.arguments) if info.arguments else function(return_X_y=True)
 
     assert info.n_features is not None
     return Parts(info.n_features, blocks)

@@ -47,6 +47,8 @@ def prepared_folder(info: DatasetInfo) -> Path:
     text = json.dumps([VERSION, info.name, files, *reading, info.n_rows, info.n_features])
     if info.ignored or info.values:  # what is prepared of other datasets keeps its name
         text += json.dumps([info.ignored, info.values])
+    if info.arguments:
+        text += json.dumps(info.arguments)
     digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
     plain = re.sub(r"[^\w.-]", "_", info.name)[:64]
     return cache_folder() / "prepared" / f"{plain}-{digest}"

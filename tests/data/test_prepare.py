@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, make_moons
 
 from dsgkit.config import DatasetSpec
 from dsgkit.data import lines
@@ -266,6 +266,20 @@ def test_opening_needs_no_parser(spec, tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr
+
+
+def test_datasets_that_are_made_are_the_same_every_time():
+    X, y = make_moons(n_samples=600, noise=0.08, random_state=0)
+    moons = load_dataset(make_spec(name="moons"))
+    np.testing.assert_array_equal(moons.X, X.astype(np.float32))
+    np.testing.assert_array_equal(moons.y, y + 1)
+    sizes = {
+        n: np.bincount(load_dataset(make_spec(name=n)).y)[1:] for n in ("rings", "gaussians_4")
+    }
+    assert {n: s.tolist() for n, s in sizes.items()} == {
+        "rings": [300] * 2,
+        "gaussians_4": [200] * 4,
+    }
 
 
 def test_bundled_datasets():
