@@ -9,14 +9,15 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.kernels.panels import Correlate, Panels, in_single
 from dsgkit.objectives.similar_unlabeled import CORRECTIONS, LOSSES, parts
+from dsgkit.solvers.similar.curvature import largest_of
 from dsgkit.solvers.similar.explicit_features import with_one
 from dsgkit.solvers.similar.quadratic import moments
+from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -83,7 +84,8 @@ def kernel_curvature(rows: Array, kernel: str, centers: Array, sigma: float) -> 
     def values(block: Array) -> Array:
         return kernel_named(kernel).gram(block, rows, sigma)
 
-    return _largest(moments(values, centers).gram) / len(rows)
+    with single_blas_thread():  # under numba's threads BLAS's are slow
+        return _largest(moments(values, centers).gram) / len(rows)
 
 
 def linear_curvature(rows: Array) -> float:
@@ -93,9 +95,7 @@ def linear_curvature(rows: Array) -> float:
 
 def _largest(gram: Array) -> float:
     """Return the largest eigenvalue of a symmetric matrix, of which the lower triangle is given."""
-    last = len(gram) - 1
-    spectrum = linalg.eigh(gram, lower=True, eigvals_only=True, subset_by_index=(last, last))
-    return float(spectrum[0])
+    return largest_of(np.tril(gram) + np.tril(gram, -1).T)
 
 
 def slopes_below(delta: Sequence[str], leak: Sequence[float]) -> Array:

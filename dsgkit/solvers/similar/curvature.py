@@ -16,6 +16,7 @@ from scipy.sparse.linalg import eigsh
 
 from dsgkit.kernels import kernel_named
 from dsgkit.solvers.inputs import spaced
+from dsgkit.threads import single_blas_thread
 
 SAMPLE_ROWS = 800
 """Unlabelled rows that stand for all."""
@@ -36,8 +37,9 @@ def largest_eigenvalue(X_unlabeled: Any, sigma: float, kernel: str) -> float:
     kernel : str
     """
     sample = np.asarray(spaced(X_unlabeled, SAMPLE_ROWS))
-    K = kernel_named(kernel).gram(sample, sample, sigma)
-    return largest_of(K) / len(K)
+    with single_blas_thread():  # under numba's threads BLAS's are slow
+        K = kernel_named(kernel).gram(sample, sample, sigma)
+        return largest_of(K) / len(K)
 
 
 def largest_of(K: NDArray[np.float64]) -> float:
