@@ -119,14 +119,6 @@ def su_risk(
     return float(pairs.mean() + rows.mean())
 
 
-def su_risk_error(
-    values_similar: Any, values_unlabeled: Any, prior: float, loss: SULoss = "zero_one"
-) -> float:
-    """Return the standard error of `su_risk`, of which a pair is one observation."""
-    terms = _su_terms(values_similar, values_unlabeled, prior, loss)
-    return float(np.sqrt(sum(part.var(ddof=1) / len(part) for part in terms)))
-
-
 def _su_terms(
     values_similar: Any, values_unlabeled: Any, prior: float, loss: SULoss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

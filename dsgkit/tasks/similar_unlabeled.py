@@ -34,6 +34,9 @@ TEST_ROWS = "test rows"
 CLASS_PRIOR = "class_prior"
 """In a config, the value of a parameter that is the share of positives that rows are drawn by."""
 
+ESTIMATE = "estimate"
+"""The value of a solver's parameter ``prior`` that asks for an estimate."""
+
 HALF = 1e-6
 """How close to 1/2 a prior may be."""
 
@@ -195,15 +198,19 @@ class SimilarUnlabeledSpec(ProtocolSpec):
         loss = {"zero_one": "zero-one", "squared": "squared"}[self.select]
         return (
             f"{self.folds}-fold cross-validation of pairs and unlabelled rows by their {loss} "
-            "risk, which uses no label"
+            "risk, which uses no label; what is given labels, by its error"
         )
 
 
 class SimilarUnlabeledTrial:
     """A random choice of pairs, unlabelled rows and test rows.
 
-    What takes labels, by a ``fit(X, y)`` without pairs, is the upper bound: it is given as many
-    unlabelled rows with their labels as pairs have points, and is searched by their errors.
+    What takes labels, by a ``fit(X, y)``, is the upper bound: it is given as many unlabelled rows
+    with their labels as pairs have points, or all that there are, and is searched by its errors.
+
+    An estimate of the prior is always the larger one: it cannot know which class that is, but
+    whoever drew the rows does. So a solver that is to estimate it is given the estimate, made once
+    from all rows, of the positive class.
     """
 
     def __init__(self, dataset: Dataset, spec: SimilarUnlabeledSpec, seed: int) -> None:
@@ -223,6 +230,7 @@ class SimilarUnlabeledTrial:
             )
         self.sizes = {UNLABELED.name: self._sizes.n_unlabeled}
         self._along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
+        self._estimates: dict[int, float] = {}
 
     @property
     def words(self) -> dict[str, float | tuple[float, ...]]:
@@ -253,7 +261,7 @@ class SimilarUnlabeledTrial:
         return {"X_similar": pairs, "X_unlabeled": unlabeled}
 
     def labeled(self, at: At) -> dict[str, Any]:
-        """Return rows with labels: as many as pairs have points, of the unlabelled ones."""
+        """Return unlabelled rows with their labels: as many as pairs have points, or all."""
         n = min(2 * self._sizes.n_similar, at[UNLABELED.name])
         return {"X": self.split.X_unlabeled[:n], "y": self.split.y_unlabeled[:n]}
 
@@ -262,9 +270,12 @@ class SimilarUnlabeledTrial:
         if _takes_labels(estimator):
             return self._search_labeled(estimator, at, points)
         training, folds = self.training(at), list(self._folds(at))
+        self._tell_prior(estimator, training)
+        points = [self._told(point, training) for point in points]
         values = estimator.fit_points(points, folds=folds, **training)
         similar, unlabeled = (np.asarray(array) for array in values)
-        priors = self._known_priors(estimator, points, training)
+        known = estimator.get_params().get("prior", self._sizes.prior)
+        priors = [point.get("prior", known) for point in points]
         return [
             [
                 _risk(similar[g, pairs], unlabeled[g, rows], priors[g], self._spec.select)
@@ -293,17 +304,24 @@ class SimilarUnlabeledTrial:
             pairs, rows = (np.arange(fold, n, self._spec.folds) for n in sizes)
             yield pairs, rows
 
-    def _known_priors(
-        self, estimator: Any, points: Sequence[Point], training: Mapping[str, Any]
-    ) -> list[float]:
-        """Return the prior that each point's model knows, which its risk is estimated with."""
-        fixed = estimator.get_params().get("prior", self._sizes.prior)
-        priors = [point.get("prior", fixed) for point in points]
-        if "estimate" in priors:
+    def _tell_prior(self, estimator: Any, training: Mapping[str, Any]) -> None:
+        """Set the prior of an estimator that is to estimate it."""
+        if estimator.get_params().get("prior") == ESTIMATE:
+            estimator.set_params(prior=self._estimate(training))
+
+    def _told(self, point: Point, training: Mapping[str, Any]) -> Point:
+        """Return a point with the estimate in place of the word for it."""
+        asked = point.get("prior") == ESTIMATE
+        return {**point, "prior": self._estimate(training)} if asked else point
+
+    def _estimate(self, training: Mapping[str, Any]) -> float:
+        """Return the estimated share of the positive class."""
+        n = len(training["X_unlabeled"])
+        if n not in self._estimates:
             S = training["X_similar"].reshape(-1, self._dataset.n_features)
-            estimate = similar_prior(S, training["X_unlabeled"])
-            priors = [estimate if prior == "estimate" else prior for prior in priors]
-        return priors
+            larger = similar_prior(S, training["X_unlabeled"])
+            self._estimates[n] = larger if self._sizes.prior > 0.5 else 1 - larger
+        return self._estimates[n]
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
         """Return the cost of training every point on every fold; scoring is nothing beside it."""
@@ -314,6 +332,8 @@ class SimilarUnlabeledTrial:
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
         """Train an estimator, keeping what it was along the way if it can be observed."""
         training = self.labeled(at) if _takes_labels(estimator) else self.training(at)
+        with clock.phase("prior"):
+            self._tell_prior(estimator, training)
         along: list[tuple[int, float, Any]] = []
         if hasattr(estimator, "fit_observed"):
             training["at"] = checkpoints(estimator.n_iterations)
@@ -372,7 +392,7 @@ def checkpoints(n_iterations: int) -> list[int]:
 
 
 def _takes_labels(estimator: Any) -> bool:
-    return "X_similar" not in inspect.signature(estimator.fit).parameters
+    return "y" in inspect.signature(estimator.fit).parameters
 
 
 def _risk(similar: Any, unlabeled: Any, prior: float, loss: Any) -> float | None:

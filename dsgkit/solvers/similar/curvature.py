@@ -46,5 +46,7 @@ def largest_of(K: NDArray[np.float64]) -> float:
     """Return the largest eigenvalue of a symmetric matrix by Lanczos' method."""
     if len(K) <= FEW_ROWS:
         return float(linalg.eigvalsh(K)[-1])
-    start = np.ones(len(K))  # a given start, so that the bits are the same every time
+    if not K.any():
+        return 0.0
+    start = np.cos(np.arange(len(K)))  # a given one, so that the bits are the same every time
     return float(eigsh(K, k=1, which="LA", v0=start, tol=1e-7, return_eigenvectors=False)[0])
