@@ -22,11 +22,12 @@ from dsgkit.errors import DataError
 from dsgkit.priors import similar_prior
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
-from dsgkit.specs import LARGEST_INTEGER, Count, Interval, is_finite, problem
+from dsgkit.specs import LARGEST_INTEGER, Count, is_finite, problem
 from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Trial, Work
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
 from dsgkit.tasks.pairs import PairSizes, PairSplit, pair_sizes, pair_split
+from dsgkit.tasks.scaling import Scale, scale_words, scaling_of
 from dsgkit.tasks.semi_supervised import UNLABELED, finite_values
 
 TEST_ROWS = "test rows"
@@ -158,9 +159,7 @@ class SimilarUnlabeledSpec(ProtocolSpec):
         The share of positives that rows are drawn by; None is the dataset's own.
     test : int
         The most test rows; there are a third as many as unlabelled rows can be drawn.
-    scale : tuple of float or "common"
-        The interval that every feature is mapped to; or one factor for all of them, with which the
-        root of the mean squared norm of the rows is 1.
+    scale : Scale
     folds : int
         Folds of pairs and of unlabelled rows.
     select : {"zero_one", "squared"}
@@ -170,7 +169,7 @@ class SimilarUnlabeledSpec(ProtocolSpec):
     pairs: Count = 5000
     prior: Annotated[float | None, BeforeValidator(_prior)] = None
     test: Count = 10_000
-    scale: Interval | Literal["common"] = (0.0, 1.0)
+    scale: Scale = (0.0, 1.0)
     folds: Annotated[int, Field(ge=2, le=LARGEST_INTEGER)] = 5
     select: Literal["zero_one", "squared"] = "zero_one"
 
@@ -185,12 +184,7 @@ class SimilarUnlabeledSpec(ProtocolSpec):
     @property
     def protocol(self) -> str:
         """How rows are used."""
-        if self.scale == "common":
-            scaled = "features on one common scale"
-        else:
-            low, high = self.scale
-            scaled = f"features scaled to [{low:g}, {high:g}]"
-        return f"{self.kind} with {self.setting}, {scaled}"
+        return f"{self.kind} with {self.setting}, {scale_words(self.scale)}"
 
     @property
     def selection(self) -> str:
@@ -245,9 +239,8 @@ class SimilarUnlabeledTrial:
     @functools.cached_property
     def split(self) -> PairSplit:
         """The rows of the trial."""
-        dataset, scale = self._dataset, self._spec.scale
-        scaling = dataset.common_scaling() if scale == "common" else dataset.scaling(*scale)
-        return pair_split(dataset, self._sizes, self._seed, scaling)
+        scaling = scaling_of(self._dataset, self._spec.scale)
+        return pair_split(self._dataset, self._sizes, self._seed, scaling)
 
     def counts(self, at: At) -> dict[str, int]:
         """Return the numbers of pairs and of unlabelled rows."""
