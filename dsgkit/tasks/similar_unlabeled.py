@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, Field
 
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import DataError
+from dsgkit.objectives.similar_unlabeled import NEAREST
 from dsgkit.priors import similar_prior
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
@@ -37,9 +38,6 @@ CLASS_PRIOR = "class_prior"
 
 ESTIMATE = "estimate"
 """The value of a solver's parameter ``prior`` that asks for an estimate."""
-
-HALF = 1e-6
-"""How close to 1/2 a prior may be."""
 
 COLLAPSED = 0.99
 """The share of rows in one class from which a model tells nothing apart."""
@@ -140,9 +138,9 @@ def _prior(value: Any) -> float | None:
         return None
     if not is_finite(value) or not 0 < value < 1:
         raise problem("must be a number above 0 and below 1, or null for the dataset's own")
-    if abs(value - 0.5) <= HALF:
+    if abs(value - 0.5) <= NEAREST:
         raise problem(
-            f"must differ from 1/2 by more than {HALF:g}: with two classes of the same size, pairs "
+            f"must differ from 1/2 by more than {NEAREST:g}: with two classes of the same size, pairs "
             "and unlabelled rows have the same distribution"
         )
     return float(value)
@@ -212,7 +210,7 @@ class SimilarUnlabeledTrial:
         self._spec = spec
         self._seed = seed
         self._sizes = pair_sizes(dataset, pairs=spec.pairs, test=spec.test, prior=spec.prior)
-        if abs(self._sizes.prior - 0.5) <= HALF:
+        if abs(self._sizes.prior - 0.5) <= NEAREST:
             raise DataError(
                 f"dataset {dataset.name}: its classes are of the same size, and with a prior of "
                 "1/2 pairs tell nothing; say `protocol.prior`"

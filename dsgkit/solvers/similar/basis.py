@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.kernels.panels import Correlate, Panels, in_single
-from dsgkit.objectives.similar_unlabeled import CORRECTIONS, LOSSES, parts
+from dsgkit.objectives.similar_unlabeled import LOSSES, corrected_slope, parts
 from dsgkit.solvers.similar.curvature import largest_of
 from dsgkit.solvers.similar.explicit_features import with_one
 from dsgkit.solvers.similar.quadratic import moments
@@ -98,12 +98,6 @@ def _largest(gram: Array) -> float:
     return largest_of(np.tril(gram) + np.tril(gram, -1).T)
 
 
-def slopes_below(delta: Sequence[str], leak: Sequence[float]) -> Array:
-    """Return the slopes below 0 of correction functions, and of the leaky ReLU the given ones."""
-    pairs = zip(delta, leak, strict=True)
-    return np.array([CORRECTIONS[name].below(slope) for name, slope in pairs])
-
-
 @dataclass(frozen=True, eq=False)
 class Descent:
     """Gradient descent with heavy-ball momentum of G models on the corrected risk.
@@ -166,7 +160,7 @@ class Descent:
         return total / len(rows), of_class / len(rows)
 
     def _slopes(self, r: Array) -> Array:
-        return np.where(r < 0, self.below, 1.0)
+        return np.asarray(corrected_slope(r, self.below))
 
 
 class Step(NamedTuple):

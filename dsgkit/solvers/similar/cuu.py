@@ -17,6 +17,7 @@ from dsgkit.errors import DataError, DivergedError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.kernels.panels import ROWS
+from dsgkit.objectives.similar_unlabeled import slopes_below
 from dsgkit.progress import part, report
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
@@ -33,7 +34,6 @@ from dsgkit.solvers.similar.basis import (
     kernel_curvature,
     linear_basis,
     linear_curvature,
-    slopes_below,
 )
 from dsgkit.solvers.similar.curvature import SAMPLE_ROWS
 from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator, with_one

@@ -17,7 +17,7 @@ from scipy.linalg import blas
 
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.linear_systems import eigh, solve_penalised
-from dsgkit.solvers.similar.base import similar_share
+from dsgkit.objectives.similar_unlabeled import similar_share
 
 Array = NDArray[np.float64]
 FeatureMap = Callable[[Any], NDArray[np.floating]]
