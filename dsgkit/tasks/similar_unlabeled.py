@@ -140,8 +140,8 @@ def _prior(value: Any) -> float | None:
         raise problem("must be a number above 0 and below 1, or null for the dataset's own")
     if abs(value - 0.5) <= NEAREST:
         raise problem(
-            f"must differ from 1/2 by more than {NEAREST:g}: with two classes of the same size, pairs "
-            "and unlabelled rows have the same distribution"
+            f"must differ from 1/2 by more than {NEAREST:g}: with two classes of the same size, "
+            "pairs and unlabelled rows have the same distribution"
         )
     return float(value)
 

@@ -19,7 +19,7 @@ from dsgkit.objectives.similar_unlabeled import NEAREST, similar_share
 from dsgkit.priors import similar_prior
 from dsgkit.solvers.base import Estimator, Points, training_rows
 from dsgkit.solvers.inputs import as_rows, check_finite
-from dsgkit.solvers.parameters import PER_MODEL, Range
+from dsgkit.solvers.parameters import PER_MODEL, Range, parameters
 
 Array = NDArray[np.float64]
 PairFolds = Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]]
@@ -175,7 +175,8 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
 
     def _shared(self) -> Hashable:
         """Return what the models that are trained together have in common."""
-        return tuple(self.get_params().items())
+        solver: Any = type(self)
+        return tuple(getattr(self, n) for n, p in parameters(solver).items() if not p.per_model)
 
     def _fold_values(
         self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -317,10 +317,6 @@ class CUU(PenalisedSUEstimator):
     def _batch(self, count: int) -> int:
         """Return how many of so many rows an iteration takes."""
         return count if self.batch_size is None else min(int(self.batch_size), count)
-
-    def _shared(self) -> Hashable:
-        own = {"lam", "prior", "delta", "leak", "theta", "max_memory"}
-        return tuple((name, value) for name, value in self.get_params().items() if name not in own)
 
     def _fold_values(
         self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds
