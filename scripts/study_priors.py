@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dsgkit.config import DatasetSpec
 from dsgkit.data import load_dataset
 from dsgkit.errors import DsgWarning
+from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.priors import penalised_l1_share, similar_prior
 from dsgkit.random.seeds import derive_seed, permutation
 
@@ -50,7 +51,7 @@ def drawn(
     Classes of pairs and of unlabelled rows are random, as they are where data are found.
     """
     rng = np.random.default_rng(derive_seed(seed, "classes"))
-    of_pairs = int(rng.binomial(n_pairs, prior**2 / (prior**2 + (1 - prior) ** 2)))
+    of_pairs = int(rng.binomial(n_pairs, prior**2 / similar_share(prior)))
     of_rows = int(rng.binomial(n_unlabeled, prior))
     counts = (
         (2 * of_pairs, n_pairs, of_rows),

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 import yaml
 
 from dsgkit.config import load_experiment
@@ -44,6 +45,13 @@ def test_its_code_runs(tmp_path, monkeypatch):
     exec(block("python"), names)
     assert names["scores"].shape == (10,)
     assert names["values"].shape == (4, 40)
+
+
+@pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
+def test_its_code_with_pairs_runs():
+    names = {}
+    exec(block("python", "Pairs of rows of one class"), names)
+    assert names["model"].score(names["X_unlabeled"], 2 * names["y"][200:] - 1) > 0.8
 
 
 def test_its_solver_runs(toy, monkeypatch, own_modules, in_process):

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import nnls
 
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, DsgWarning, FitError
+from dsgkit.errors import DataError, FitError
 from dsgkit.priors import (
     kernel_means,
     km1_share,
@@ -116,19 +116,14 @@ def test_the_largest_shares_of_each_in_the_other_give_the_prior(prior, monkeypat
     def largest(component, mixture, random_state):
         return np.min(weights[mixture] / weights[component])
 
-    monkeypatch.setattr(similar, "_SHARES", {"penalised_l1": largest})
+    monkeypatch.setattr(similar, "_SHARES", {"km2": largest})
     assert similar_prior("pairs", "rows") == pytest.approx(prior)
 
 
 @pytest.mark.parametrize("prior", [0.6, 0.7, 0.8])
 def test_the_prior_of_classes_that_do_not_meet_is_found(prior):
-    assert similar_prior(*of_separate_classes(prior, 800)) == pytest.approx(prior, abs=0.08)
-
-
-def test_rows_that_look_alike_have_a_prior_of_one_half_and_a_word(monkeypatch):
-    monkeypatch.setattr(similar, "_SHARES", {"penalised_l1": lambda *rows, random_state: 1.02})
-    with pytest.warns(DsgWarning, match="look alike: the prior is taken for 1/2"):
-        assert similar_prior(None, None) == 0.5
+    rows = of_separate_classes(prior, 800)
+    assert similar_prior(*rows, method="penalised_l1") == pytest.approx(prior, abs=0.08)
 
 
 def test_a_program_without_a_solution_is_an_error():

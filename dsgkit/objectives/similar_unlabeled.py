@@ -24,6 +24,11 @@ Values = NDArray[np.floating]
 Array = NDArray[np.float64]
 
 
+NEAREST = 1e-6
+"""How close to 1/2 a prior may be: similar pairs and unlabelled rows have one distribution there,
+and every term of the risk is divided by ``2 prior - 1``."""
+
+
 @dataclass(frozen=True)
 class MarginLoss:
     """A loss ``l(z, t)`` of the value z at a row of the class t, +1 or -1.
@@ -86,10 +91,11 @@ class Correction:
 
     def slope(self, r: Any, leak: Any) -> Any:
         """Return ``delta'(r)``."""
-        return _slope(r, self.below(leak))
+        return corrected_slope(r, self.below(leak))
 
 
-def _slope(r: Any, below: Any) -> Any:
+def corrected_slope(r: Any, below: Any) -> Any:
+    """Return ``delta'(r)`` of a correction whose slope below 0 is given."""
     return np.where(np.less(r, 0), below, 1.0)
 
 
@@ -105,13 +111,25 @@ CORRECTIONS = {
 """The correction functions by name; "none" leaves the risk as it is, and unbiased."""
 
 
+def slopes_below(delta: Sequence[str], leak: Sequence[float] | Values) -> Array:
+    """Return the slopes below 0 of correction functions, and of the leaky ReLU the given ones."""
+    return np.array(
+        [CORRECTIONS[name].below(slope) for name, slope in zip(delta, leak, strict=True)]
+    )
+
+
+def similar_share(prior: Any) -> Any:
+    """Return the probability that two random unlabelled rows are of the same class."""
+    return prior**2 + (1 - prior) ** 2
+
+
 def weights(prior: Any) -> tuple[Any, Any, Any]:
     """Return what the means over S, U with the class +1 and U with -1 count in r1 and r2.
 
     ``(pi_S, 1 - pi, pi) / (2 pi - 1)``, of one prior or of an array of them.
     """
     scale = 2 * prior - 1
-    return (prior**2 + (1 - prior) ** 2) / scale, (1 - prior) / scale, prior / scale
+    return similar_share(prior) / scale, (1 - prior) / scale, prior / scale
 
 
 def parts(
@@ -170,15 +188,14 @@ class SimilarUnlabeledObjective:
         self.loss = loss
         self.negative = np.zeros(len(self.prior), np.int64) if negative is None else negative
         self._loss = LOSSES[loss]
-        pairs = zip(self.delta, self.leak, strict=True)
-        self._below = np.array([CORRECTIONS[name].below(leak) for name, leak in pairs])
+        self._below = slopes_below(self.delta, self.leak)
 
     def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
         """Return the derivative of the batch's corrected risk by the value of each drawn row."""
         at_similar, at_unlabeled = (v.astype(np.float64) for v in values)
         r1, r2 = self._parts(at_similar, at_unlabeled)
         self.negative += (r1 < 0) | (r2 < 0)
-        d1, d2 = (_slope(r, self._below) for r in (r1, r2))
+        d1, d2 = (corrected_slope(r, self._below) for r in (r1, r2))
         w_s, w_pos, w_neg = weights(self.prior)
         slope = self._loss.slope
         return [
@@ -189,7 +206,9 @@ class SimilarUnlabeledObjective:
     def batch_loss(self, values: list[Values]) -> Array:
         """Return the corrected risk of a batch, shape (G,); `coefficients` are its derivatives."""
         r1, r2 = self._parts(*values)
-        corrected: Array = r1 * _slope(r1, self._below) + r2 * _slope(r2, self._below)
+        corrected: Array = r1 * corrected_slope(r1, self._below) + r2 * corrected_slope(
+            r2, self._below
+        )
         return corrected
 
     def take(self, models: slice) -> SimilarUnlabeledObjective:

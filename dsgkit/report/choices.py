@@ -63,8 +63,8 @@ def _held_out_layout(summary: Summary, measure: Measure) -> Layout:
             texts = (f"{mean:.{measure.digits}f}" for mean in means)
             rows.append([Cell(text) for text in (summary.names[key], *texts)])
     return Layout(
-        f"What the chosen scored on held-out folds: {measure.caption}, and its standard error over "
-        f"the folds of a trial, means over trials; {summary.title}.",
+        f"{measure.axis_label} of the chosen on held-out folds, and its standard error over the "
+        f"folds of a trial: means over trials; {summary.title}.",
         ["Solver", "Held-out score", "Standard error"],
         rows,
     )

@@ -7,6 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.objectives.similar_unlabeled import weights
+
 
 def auc(y: Any, values: Any) -> float:
     """Return the area under the ROC curve: the share of (positive, negative) pairs in order.
@@ -119,14 +121,6 @@ def su_risk(
     return float(pairs.mean() + rows.mean())
 
 
-def su_risk_error(
-    values_similar: Any, values_unlabeled: Any, prior: float, loss: SULoss = "zero_one"
-) -> float:
-    """Return the standard error of `su_risk`, of which a pair is one observation."""
-    terms = _su_terms(values_similar, values_unlabeled, prior, loss)
-    return float(np.sqrt(sum(part.var(ddof=1) / len(part) for part in terms)))
-
-
 def _su_terms(
     values_similar: Any, values_unlabeled: Any, prior: float, loss: SULoss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -135,9 +129,8 @@ def _su_terms(
     (s_plus, s_minus), (u_plus, u_minus) = (
         losses(np.asarray(values, np.float64)) for values in (values_similar, values_unlabeled)
     )
-    scale, prior_similar = 2 * prior - 1, prior**2 + (1 - prior) ** 2
-    pairs = prior_similar / scale * (s_plus - s_minus).mean(axis=1)
-    return pairs, (prior * u_minus - (1 - prior) * u_plus) / scale
+    of_pairs, of_plus, of_minus = weights(prior)
+    return of_pairs * (s_plus - s_minus).mean(axis=1), of_minus * u_minus - of_plus * u_plus
 
 
 def _zero_one(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

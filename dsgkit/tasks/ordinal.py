@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from dsgkit.data.targets import check_kind
 from dsgkit.errors import DataError, FitError
 from dsgkit.random.seeds import derive_seed, permutation
-from dsgkit.specs import Count, Interval
+from dsgkit.specs import Count
 from dsgkit.tasks.base import At, Axis, Clock, Point, ProtocolSpec, Scores, Trial, Work
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import cut_aucs
+from dsgkit.tasks.scaling import Scale, scaling_of
 from dsgkit.tasks.semi_supervised import (
     TEST_ROWS,
     UNLABELED,
@@ -101,29 +102,17 @@ class OrdinalSpec(SemiSupervisedSpec):
     ----------
     labeled : int
         Labelled rows, at most half of all rows.
-    scale : tuple of float or "common"
-        The interval that every feature is mapped to; or one factor for all of them, with which the
-        root of the mean squared norm of the rows is 1.
+    scale : Scale
     folds : int
     """
 
     labeled: Count = 500
-    scale: Interval | Literal["common"] = (0.0, 1.0)  # type: ignore[assignment]
+    scale: Scale = (0.0, 1.0)  # type: ignore[assignment]
 
     @property
     def setting(self) -> str:
         """The labelled rows."""
         return f"{self.labeled:,} labelled rows (at most half of all)"
-
-    @property
-    def protocol(self) -> str:
-        """How rows are used."""
-        if self.scale == "common":
-            scaled = "features on one common scale"
-        else:
-            low, high = self.scale
-            scaled = f"features scaled to [{low:g}, {high:g}]"
-        return f"{self.kind} with {self.setting}, {scaled}"
 
     @property
     def selection(self) -> str:
@@ -177,7 +166,7 @@ class OrdinalTrial(SemiSupervisedTrial):
                 f"dataset {dataset.name}: all {self._labeled} labelled rows drawn are of one "
                 "class; raise `labeled`"
             )
-        scaling = dataset.common_scaling() if scale == "common" else dataset.scaling(*scale)
+        scaling = scaling_of(dataset, scale)
         return split_in_order(dataset, order, self._labeled, self._spec.folds, self._seed, scaling)
 
     def counts(self, at: At) -> dict[str, int]:

@@ -13,6 +13,7 @@ from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import check_kind
 from dsgkit.errors import DataError
+from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.random.seeds import derive_seed, permutation
 
 Positions = NDArray[np.int64]
@@ -48,7 +49,7 @@ class PairSizes:
     @property
     def positive_pairs(self) -> float:
         """The probability that a pair of one class is positive, ``pi^2/(pi^2 + (1 - pi)^2)``."""
-        return self.prior**2 / (self.prior**2 + (1 - self.prior) ** 2)
+        return float(self.prior**2 / similar_share(self.prior))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from dsgkit.errors import FitError
 from dsgkit.progress import part
 from dsgkit.specs import LARGEST_INTEGER, Count, Interval, problem
 from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Work
+from dsgkit.tasks.scaling import scale_words
 from dsgkit.tasks.splits import SemiSupervisedSplit, check_split, semi_supervised_split
 
 UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
@@ -58,8 +59,7 @@ class SemiSupervisedSpec(ProtocolSpec):
     @property
     def protocol(self) -> str:
         """How rows are used."""
-        low, high = self.scale
-        return f"{self.kind} with {self.setting}, features scaled to [{low:g}, {high:g}]"
+        return f"{self.kind} with {self.setting}, {scale_words(self.scale)}"
 
 
 class SemiSupervisedTrial:

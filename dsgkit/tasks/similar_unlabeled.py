@@ -19,14 +19,16 @@ from pydantic import BeforeValidator, Field
 
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import DataError
+from dsgkit.objectives.similar_unlabeled import NEAREST
 from dsgkit.priors import similar_prior
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
-from dsgkit.specs import LARGEST_INTEGER, Count, Interval, is_finite, problem
+from dsgkit.specs import LARGEST_INTEGER, Count, is_finite, problem
 from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Trial, Work
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
 from dsgkit.tasks.pairs import PairSizes, PairSplit, pair_sizes, pair_split
+from dsgkit.tasks.scaling import Scale, scale_words, scaling_of
 from dsgkit.tasks.semi_supervised import UNLABELED, finite_values
 
 TEST_ROWS = "test rows"
@@ -34,8 +36,8 @@ TEST_ROWS = "test rows"
 CLASS_PRIOR = "class_prior"
 """In a config, the value of a parameter that is the share of positives that rows are drawn by."""
 
-HALF = 1e-6
-"""How close to 1/2 a prior may be."""
+ESTIMATE = "estimate"
+"""The value of a solver's parameter ``prior`` that asks for an estimate."""
 
 COLLAPSED = 0.99
 """The share of rows in one class from which a model tells nothing apart."""
@@ -136,10 +138,10 @@ def _prior(value: Any) -> float | None:
         return None
     if not is_finite(value) or not 0 < value < 1:
         raise problem("must be a number above 0 and below 1, or null for the dataset's own")
-    if abs(value - 0.5) <= HALF:
+    if abs(value - 0.5) <= NEAREST:
         raise problem(
-            f"must differ from 1/2 by more than {HALF:g}: with two classes of the same size, pairs "
-            "and unlabelled rows have the same distribution"
+            f"must differ from 1/2 by more than {NEAREST:g}: with two classes of the same size, "
+            "pairs and unlabelled rows have the same distribution"
         )
     return float(value)
 
@@ -155,9 +157,7 @@ class SimilarUnlabeledSpec(ProtocolSpec):
         The share of positives that rows are drawn by; None is the dataset's own.
     test : int
         The most test rows; there are a third as many as unlabelled rows can be drawn.
-    scale : tuple of float or "common"
-        The interval that every feature is mapped to; or one factor for all of them, with which the
-        root of the mean squared norm of the rows is 1.
+    scale : Scale
     folds : int
         Folds of pairs and of unlabelled rows.
     select : {"zero_one", "squared"}
@@ -167,7 +167,7 @@ class SimilarUnlabeledSpec(ProtocolSpec):
     pairs: Count = 5000
     prior: Annotated[float | None, BeforeValidator(_prior)] = None
     test: Count = 10_000
-    scale: Interval | Literal["common"] = (0.0, 1.0)
+    scale: Scale = (0.0, 1.0)
     folds: Annotated[int, Field(ge=2, le=LARGEST_INTEGER)] = 5
     select: Literal["zero_one", "squared"] = "zero_one"
 
@@ -182,12 +182,7 @@ class SimilarUnlabeledSpec(ProtocolSpec):
     @property
     def protocol(self) -> str:
         """How rows are used."""
-        if self.scale == "common":
-            scaled = "features on one common scale"
-        else:
-            low, high = self.scale
-            scaled = f"features scaled to [{low:g}, {high:g}]"
-        return f"{self.kind} with {self.setting}, {scaled}"
+        return f"{self.kind} with {self.setting}, {scale_words(self.scale)}"
 
     @property
     def selection(self) -> str:
@@ -195,15 +190,19 @@ class SimilarUnlabeledSpec(ProtocolSpec):
         loss = {"zero_one": "zero-one", "squared": "squared"}[self.select]
         return (
             f"{self.folds}-fold cross-validation of pairs and unlabelled rows by their {loss} "
-            "risk, which uses no label"
+            "risk, which uses no label; what is given labels, by its error"
         )
 
 
 class SimilarUnlabeledTrial:
     """A random choice of pairs, unlabelled rows and test rows.
 
-    What takes labels, by a ``fit(X, y)`` without pairs, is the upper bound: it is given as many
-    unlabelled rows with their labels as pairs have points, and is searched by their errors.
+    What takes labels, by a ``fit(X, y)``, is the upper bound: it is given as many unlabelled rows
+    with their labels as pairs have points, or all that there are, and is searched by its errors.
+
+    An estimate of the prior is always the larger one: it cannot know which class that is, but
+    whoever drew the rows does. So a solver that is to estimate it is given the estimate, made once
+    from all rows, of the positive class.
     """
 
     def __init__(self, dataset: Dataset, spec: SimilarUnlabeledSpec, seed: int) -> None:
@@ -211,7 +210,7 @@ class SimilarUnlabeledTrial:
         self._spec = spec
         self._seed = seed
         self._sizes = pair_sizes(dataset, pairs=spec.pairs, test=spec.test, prior=spec.prior)
-        if abs(self._sizes.prior - 0.5) <= HALF:
+        if abs(self._sizes.prior - 0.5) <= NEAREST:
             raise DataError(
                 f"dataset {dataset.name}: its classes are of the same size, and with a prior of "
                 "1/2 pairs tell nothing; say `protocol.prior`"
@@ -223,6 +222,7 @@ class SimilarUnlabeledTrial:
             )
         self.sizes = {UNLABELED.name: self._sizes.n_unlabeled}
         self._along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
+        self._estimates: dict[int, float] = {}
 
     @property
     def words(self) -> dict[str, float | tuple[float, ...]]:
@@ -237,9 +237,8 @@ class SimilarUnlabeledTrial:
     @functools.cached_property
     def split(self) -> PairSplit:
         """The rows of the trial."""
-        dataset, scale = self._dataset, self._spec.scale
-        scaling = dataset.common_scaling() if scale == "common" else dataset.scaling(*scale)
-        return pair_split(dataset, self._sizes, self._seed, scaling)
+        scaling = scaling_of(self._dataset, self._spec.scale)
+        return pair_split(self._dataset, self._sizes, self._seed, scaling)
 
     def counts(self, at: At) -> dict[str, int]:
         """Return the numbers of pairs and of unlabelled rows."""
@@ -253,7 +252,7 @@ class SimilarUnlabeledTrial:
         return {"X_similar": pairs, "X_unlabeled": unlabeled}
 
     def labeled(self, at: At) -> dict[str, Any]:
-        """Return rows with labels: as many as pairs have points, of the unlabelled ones."""
+        """Return unlabelled rows with their labels: as many as pairs have points, or all."""
         n = min(2 * self._sizes.n_similar, at[UNLABELED.name])
         return {"X": self.split.X_unlabeled[:n], "y": self.split.y_unlabeled[:n]}
 
@@ -262,9 +261,12 @@ class SimilarUnlabeledTrial:
         if _takes_labels(estimator):
             return self._search_labeled(estimator, at, points)
         training, folds = self.training(at), list(self._folds(at))
+        self._tell_prior(estimator, training)
+        points = [self._told(point, training) for point in points]
         values = estimator.fit_points(points, folds=folds, **training)
         similar, unlabeled = (np.asarray(array) for array in values)
-        priors = self._known_priors(estimator, points, training)
+        known = estimator.get_params().get("prior", self._sizes.prior)
+        priors = [point.get("prior", known) for point in points]
         return [
             [
                 _risk(similar[g, pairs], unlabeled[g, rows], priors[g], self._spec.select)
@@ -293,17 +295,24 @@ class SimilarUnlabeledTrial:
             pairs, rows = (np.arange(fold, n, self._spec.folds) for n in sizes)
             yield pairs, rows
 
-    def _known_priors(
-        self, estimator: Any, points: Sequence[Point], training: Mapping[str, Any]
-    ) -> list[float]:
-        """Return the prior that each point's model knows, which its risk is estimated with."""
-        fixed = estimator.get_params().get("prior", self._sizes.prior)
-        priors = [point.get("prior", fixed) for point in points]
-        if "estimate" in priors:
+    def _tell_prior(self, estimator: Any, training: Mapping[str, Any]) -> None:
+        """Set the prior of an estimator that is to estimate it."""
+        if estimator.get_params().get("prior") == ESTIMATE:
+            estimator.set_params(prior=self._estimate(training))
+
+    def _told(self, point: Point, training: Mapping[str, Any]) -> Point:
+        """Return a point with the estimate in place of the word for it."""
+        asked = point.get("prior") == ESTIMATE
+        return {**point, "prior": self._estimate(training)} if asked else point
+
+    def _estimate(self, training: Mapping[str, Any]) -> float:
+        """Return the estimated share of the positive class."""
+        n = len(training["X_unlabeled"])
+        if n not in self._estimates:
             S = training["X_similar"].reshape(-1, self._dataset.n_features)
-            estimate = similar_prior(S, training["X_unlabeled"])
-            priors = [estimate if prior == "estimate" else prior for prior in priors]
-        return priors
+            larger = similar_prior(S, training["X_unlabeled"])
+            self._estimates[n] = larger if self._sizes.prior > 0.5 else 1 - larger
+        return self._estimates[n]
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
         """Return the cost of training every point on every fold; scoring is nothing beside it."""
@@ -314,6 +323,8 @@ class SimilarUnlabeledTrial:
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
         """Train an estimator, keeping what it was along the way if it can be observed."""
         training = self.labeled(at) if _takes_labels(estimator) else self.training(at)
+        with clock.phase("prior"):
+            self._tell_prior(estimator, training)
         along: list[tuple[int, float, Any]] = []
         if hasattr(estimator, "fit_observed"):
             training["at"] = checkpoints(estimator.n_iterations)
@@ -372,7 +383,7 @@ def checkpoints(n_iterations: int) -> list[int]:
 
 
 def _takes_labels(estimator: Any) -> bool:
-    return "X_similar" not in inspect.signature(estimator.fit).parameters
+    return "y" in inspect.signature(estimator.fit).parameters
 
 
 def _risk(similar: Any, unlabeled: Any, prior: float, loss: Any) -> float | None:

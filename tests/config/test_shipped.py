@@ -161,6 +161,15 @@ def test_the_default_is_the_setting_of_the_fifth_paper(name):
     assert modern == {f"sklearn.cluster:{one}" for one in named}
 
 
+@pytest.mark.parametrize("profile", ["quick", "wide"])
+def test_other_profiles_of_dot_products_keep_to_their_kernels(profile):
+    solvers = load_experiment(CONFIGS / "mnist_su.yaml", profile=profile).solvers
+    for key in ("tsgsu", "tsgsu_paper", "su_sl", "su_dh", "cuu_all", "cuu_2000", "supervised_sl"):
+        (grid,) = solvers[key].grids
+        assert all(kernel.startswith("dot_product(") for kernel in grid["kernel"])
+        assert grid["sigma"] == [1]
+
+
 def test_samples_are_never_called_by_the_official_name():
     for summary in SUMMARIES:
         dataset, _, setting = summary.name.rpartition("_")

@@ -106,6 +106,23 @@ def test_large_files_are_measured_and_growth_is_judged(script, tmp_path, ordinal
     assert CliRunner().invoke(main, arguments).exit_code == 1
 
 
+@pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
+def test_many_unlabelled_rows_are_measured_beside_pairs_of_one_class(script, tmp_path):
+    scope = script("study_big_su")["main"].callback.__globals__
+    few = {"n_iterations": 4, "batch_size": 20, "n_features": 8}
+    solver = scope["TSGSU"]
+    scope.update(N_PAIRS=60, N_LABELED=400, TSGSU=lambda **params: solver(**{**params, **few}))
+    X = scope["make_big_data"].make_rows(900, scope["N_INPUTS"])[0]
+    np.save(tmp_path / "X.npy", X)
+    pairs, tested, positive = scope["pairs_and_tested"](X[:400])
+    score = scope["make_big_data"].score
+    least = np.quantile(score(X[:400]), 0.3)
+    assert len(pairs) == 60 and len(tested) == len(positive) == 160
+    assert ((score(pairs[:, 0]) > least) == (score(pairs[:, 1]) > least)).all()
+    figures = scope["measure"](tmp_path, 450)
+    assert figures["rows"] == 450 and 0 <= figures["accuracy"] <= 1 <= figures["memory"]
+
+
 @pytest.mark.slow
 def test_rules_for_thresholds_are_compared_on_the_same_functions(script, monkeypatch):
     scope = script("study_thresholds")["main"].callback.__globals__

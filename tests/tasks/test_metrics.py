@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsgkit.tasks.metrics import su_risk, su_risk_error
+from dsgkit.tasks.metrics import su_risk
 from tests.solvers.similar.problems import risk, squared, zero_one
 
 LOSSES = {"squared": squared, "zero_one": zero_one}
@@ -22,7 +22,7 @@ def test_the_risk_is_the_sum_over_pairs_and_rows(loss, prior):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_it_is_unbiased_and_its_standard_error_is_right(loss):
+def test_it_is_unbiased(loss):
     """4,000 draws of pairs and rows; an offset of 5 standard errors has a chance of 1e-6."""
     rng, prior = np.random.default_rng(1), 0.7
     q = prior**2 / (prior**2 + (1 - prior) ** 2)
@@ -34,5 +34,3 @@ def test_it_is_unbiased_and_its_standard_error_is_right(loss):
     z = rng.normal(size=10**6) + 1  # as far from the mean as in either class
     losses = {"squared": (z - 1) ** 2 / 4, "zero_one": z < 0}[loss]
     assert np.mean(risks) == pytest.approx(losses.mean(), abs=5 * np.std(risks) / 4000**0.5)
-    errors = [su_risk_error(s, u, prior, loss) for s, u in zip(similar, unlabeled, strict=True)]
-    assert np.mean(np.square(errors)) == pytest.approx(np.var(risks), rel=0.15)

@@ -6,6 +6,7 @@ from sklearn.metrics import balanced_accuracy_score
 from dsgkit.errors import DataError
 from dsgkit.experiment.measure import Clock
 from dsgkit.solvers.similar.base import SimilarUnlabeledEstimator
+from dsgkit.tasks import similar_unlabeled
 from dsgkit.tasks.metrics import su_risk
 from dsgkit.tasks.similar_unlabeled import CHECKPOINTS, TASK, checkpoints
 from tests.data.conftest import make_dataset
@@ -100,6 +101,22 @@ def test_a_risk_is_that_of_the_prior_that_the_model_knows():
     assert trial.search(First(prior=0.8), trial.sizes, [{"threshold": 0.4}]) == [b]
     squared = trial_of(dataset_of(), select="squared")
     assert squared.search(First(), trial.sizes, [known])[0] != pytest.approx(a)
+
+
+@pytest.mark.parametrize(("n_positive", "prior"), [(300, 0.8), (150, 0.2)])
+def test_an_estimate_is_of_the_positive_class_and_made_once(n_positive, prior, monkeypatch):
+    """Estimates are of the larger class, which may be the negative one."""
+    calls = []
+    monkeypatch.setattr(similar_unlabeled, "similar_prior", lambda S, U: calls.append(1) or 0.8)
+    trial, clock = trial_of(dataset_of(n_positive, 200)), Clock()
+    model = First(0.4, prior="estimate")
+    trial.fit(model, trial.sizes, clock)
+    assert trial.judge(model, trial.sizes, clock).scores["prior"] == pytest.approx(prior)
+    searched = trial.search(First(prior="estimate"), trial.sizes, [{"threshold": 0.4}])
+    in_points = trial.search(First(), trial.sizes, [{"threshold": 0.4, "prior": "estimate"}])
+    known = trial.search(First(prior=prior), trial.sizes, [{"threshold": 0.4}])
+    assert searched[0] == pytest.approx(known[0]) and in_points[0] == pytest.approx(known[0])
+    assert len(calls) == 1 and "prior" in clock.seconds
 
 
 def test_a_model_is_judged_on_the_test_rows():

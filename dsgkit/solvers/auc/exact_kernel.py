@@ -11,6 +11,7 @@ from scipy import linalg
 
 from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.kernels import kernel_named
+from dsgkit.linear_systems import eigh_memory
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import (
     Codes,
@@ -18,7 +19,6 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
     PairwiseRisk,
     cholesky,
     dual_response,
-    eigh_memory,
     label_weights,
 )
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from dsgkit.errors import DataError, FitError, IndefiniteError
+from dsgkit.linear_systems import EIGH_FLOPS, eigh, solve_penalised
 from dsgkit.solvers.base import training_rows
 from dsgkit.threads import single_blas_thread
 
@@ -189,7 +190,7 @@ class DualResponse:
 
     def __init__(self, gram: Array, cross: Array, gram_unlabeled: Array) -> None:
         self._gram = gram
-        self._spectrum, vectors = _eigh(gram_unlabeled.T)
+        self._spectrum, vectors = eigh(gram_unlabeled.T)
         self._cross = cross @ vectors
         self._mean = vectors.mean(axis=0)
 
@@ -215,7 +216,7 @@ class PrimalResponse:
     """
 
     def __init__(self, features: Array, gram_unlabeled: Array) -> None:
-        self._spectrum, vectors = _eigh(gram_unlabeled)
+        self._spectrum, vectors = eigh(gram_unlabeled)
         self._features = features @ vectors
 
     def at(self, penalty: float, weight: float) -> Array:
@@ -235,7 +236,7 @@ def dual_response(
     """
     system = gram_unlabeled
     system *= weight
-    solved = _solve_penalised(system.T, penalty, cross.T)
+    solved = solve_penalised(system.T, penalty, cross.T, singular=SINGULAR)
     P = (gram - weight * (cross @ solved)) / penalty
     P[-1] = P[:, -1] = solved.mean(axis=0)  # as in `DualResponse`
     return P
@@ -251,40 +252,16 @@ def primal_response(features: Array, gram_unlabeled: Array, penalty: float, weig
     """
     system = gram_unlabeled
     system *= weight
-    return features @ _solve_penalised(system, penalty, features.T)
-
-
-def _solve_penalised(matrix: Array, penalty: float, right: Array) -> Array:
-    """Solve ``(matrix + penalty I) x = right``, in the memory of the matrix."""
-    np.einsum("ii->i", matrix)[:] += penalty
-    try:
-        factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
-        raise FitError(SINGULAR) from None
-    solved: Array = linalg.cho_solve(factor, right, check_finite=False)
-    return solved
-
-
-def _eigh(matrix: Array) -> tuple[Array, Array]:
-    """Eigendecomposition of a positive semi-definite matrix, in its own memory."""
-    spectrum, vectors = linalg.eigh(
-        matrix, lower=True, overwrite_a=True, check_finite=False, driver="evd"
-    )
-    return np.maximum(spectrum, 0), vectors
-
-
-def eigh_memory(n: int) -> int:
-    """Return the bytes of an n x n matrix under eigendecomposition, work space included."""
-    return 3 * 8 * n * n
+    return features @ solve_penalised(system, penalty, features.T, singular=SINGULAR)
 
 
 def grid_flops(n: int, n_labeled: int, n_models: int) -> float:
     """Return about the operations of a grid of models, beyond those of building the matrix.
 
-    An eigendecomposition of size n takes as long as about 5 n^3 operations of a matrix product;
-    each model then solves a system of the labelled rows, and shares P with the other folds.
+    After an eigendecomposition each model solves a system of the labelled rows, and shares P with
+    the other folds.
     """
-    return 5 * n**3 + 2 * n_labeled * n**2 + n_models * n_labeled**2 * (n_labeled + n / 2)
+    return EIGH_FLOPS * n**3 + 2 * n_labeled * n**2 + n_models * n_labeled**2 * (n_labeled + n / 2)
 
 
 def cv_values(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.kernels.gaussian import expansion_memory, gaussian_expansion, gaussian_gram
+from dsgkit.linear_systems import eigh_memory
 from dsgkit.priors import PenL1Prior
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
@@ -26,7 +27,6 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
     Codes,
     PairwiseRisk,
     PrimalResponse,
-    eigh_memory,
     pnu_risk,
 )
 from dsgkit.solvers.base import Folds, training_rows

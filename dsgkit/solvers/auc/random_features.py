@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.linear_systems import eigh_memory
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
 from dsgkit.solvers.auc.explicit_features import (
     FeatureMoments,
@@ -18,7 +19,7 @@ from dsgkit.solvers.auc.explicit_features import (
     moments_response_at,
     solve,
 )
-from dsgkit.solvers.auc.pairwise_quadratic import Codes, PrimalResponse, eigh_memory
+from dsgkit.solvers.auc.pairwise_quadratic import Codes, PrimalResponse
 from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.parameters import COUNT, SEED
 

@@ -17,7 +17,7 @@ from dsgkit.kernels.gaussian import (
     gaussian_expansion,
     gaussian_gram,
 )
-from dsgkit.solvers.auc.pairwise_quadratic import eigh_memory
+from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
@@ -152,7 +152,7 @@ class LabeledKernelEstimator(OrdinalEstimator):
     ) -> Cost:
         """Return what a fit of the function takes, or a grid; see `Estimator.cost`."""
         n, double = n_labeled, 2
-        decomposing = 5 * n**3 * min(n_models, USUAL_FOLDS)
+        decomposing = EIGH_FLOPS * n**3 * min(n_models, USUAL_FOLDS)
         building = n**2 * (n_inputs + FUNCTION_FLOPS / 2)
         return Cost(
             flops=double * (building + decomposing + n_models * self._solve_flops(n, n_cuts)),

@@ -15,16 +15,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
+from dsgkit.objectives.similar_unlabeled import NEAREST, similar_share
 from dsgkit.priors import similar_prior
 from dsgkit.solvers.base import Estimator, Points, training_rows
 from dsgkit.solvers.inputs import as_rows, check_finite
-from dsgkit.solvers.parameters import PER_MODEL, Range
+from dsgkit.solvers.parameters import PER_MODEL, Range, parameters
 
 Array = NDArray[np.float64]
 PairFolds = Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]]
-
-NEAREST = 1e-6
-"""How close to 1/2 a prior may be."""
 
 NOISY = 0.1
 """Standard deviation of the risk, from the labels that were drawn, above which a fit warns."""
@@ -177,7 +175,8 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
 
     def _shared(self) -> Hashable:
         """Return what the models that are trained together have in common."""
-        return tuple(self.get_params().items())
+        solver: Any = type(self)
+        return tuple(getattr(self, n) for n, p in parameters(solver).items() if not p.per_model)
 
     def _fold_values(
         self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds
@@ -272,11 +271,6 @@ def check_prior(prior: float) -> None:
             "of the same size, similar pairs and unlabelled rows have the same distribution, and "
             "every term of the risk is divided by 2 prior - 1 = 0"
         )
-
-
-def similar_share(prior: float) -> float:
-    """Return the probability that two random unlabelled rows are of the same class."""
-    return prior**2 + (1 - prior) ** 2
 
 
 def points_of(pairs: Array) -> Array:

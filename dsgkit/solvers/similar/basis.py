@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.kernels.panels import Correlate, Panels, in_single
-from dsgkit.objectives.similar_unlabeled import CORRECTIONS, LOSSES, parts
+from dsgkit.objectives.similar_unlabeled import LOSSES, corrected_slope, parts
+from dsgkit.solvers.similar.curvature import largest_of
 from dsgkit.solvers.similar.explicit_features import with_one
 from dsgkit.solvers.similar.quadratic import moments
+from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -83,7 +84,8 @@ def kernel_curvature(rows: Array, kernel: str, centers: Array, sigma: float) -> 
     def values(block: Array) -> Array:
         return kernel_named(kernel).gram(block, rows, sigma)
 
-    return _largest(moments(values, centers).gram) / len(rows)
+    with single_blas_thread():  # under numba's threads BLAS's are slow
+        return _largest(moments(values, centers).gram) / len(rows)
 
 
 def linear_curvature(rows: Array) -> float:
@@ -93,15 +95,7 @@ def linear_curvature(rows: Array) -> float:
 
 def _largest(gram: Array) -> float:
     """Return the largest eigenvalue of a symmetric matrix, of which the lower triangle is given."""
-    last = len(gram) - 1
-    spectrum = linalg.eigh(gram, lower=True, eigvals_only=True, subset_by_index=(last, last))
-    return float(spectrum[0])
-
-
-def slopes_below(delta: Sequence[str], leak: Sequence[float]) -> Array:
-    """Return the slopes below 0 of correction functions, and of the leaky ReLU the given ones."""
-    pairs = zip(delta, leak, strict=True)
-    return np.array([CORRECTIONS[name].below(slope) for name, slope in pairs])
+    return largest_of(np.tril(gram) + np.tril(gram, -1).T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +160,7 @@ class Descent:
         return total / len(rows), of_class / len(rows)
 
     def _slopes(self, r: Array) -> Array:
-        return np.where(r < 0, self.below, 1.0)
+        return np.asarray(corrected_slope(r, self.below))
 
 
 class Step(NamedTuple):

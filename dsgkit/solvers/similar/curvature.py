@@ -16,6 +16,7 @@ from scipy.sparse.linalg import eigsh
 
 from dsgkit.kernels import kernel_named
 from dsgkit.solvers.inputs import spaced
+from dsgkit.threads import single_blas_thread
 
 SAMPLE_ROWS = 800
 """Unlabelled rows that stand for all."""
@@ -36,13 +37,16 @@ def largest_eigenvalue(X_unlabeled: Any, sigma: float, kernel: str) -> float:
     kernel : str
     """
     sample = np.asarray(spaced(X_unlabeled, SAMPLE_ROWS))
-    K = kernel_named(kernel).gram(sample, sample, sigma)
-    return largest_of(K) / len(K)
+    with single_blas_thread():  # under numba's threads BLAS's are slow
+        K = kernel_named(kernel).gram(sample, sample, sigma)
+        return largest_of(K) / len(K)
 
 
 def largest_of(K: NDArray[np.float64]) -> float:
     """Return the largest eigenvalue of a symmetric matrix by Lanczos' method."""
     if len(K) <= FEW_ROWS:
         return float(linalg.eigvalsh(K)[-1])
-    start = np.ones(len(K))  # a given start, so that the bits are the same every time
+    if not K.any():
+        return 0.0
+    start = np.cos(np.arange(len(K)))  # a given one, so that the bits are the same every time
     return float(eigsh(K, k=1, which="LA", v0=start, tol=1e-7, return_eigenvectors=False)[0])

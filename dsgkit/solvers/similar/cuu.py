@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from dsgkit.errors import DataError, DivergedError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.kernels.panels import ROWS
+from dsgkit.objectives.similar_unlabeled import slopes_below
 from dsgkit.progress import part, report
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
@@ -33,16 +34,13 @@ from dsgkit.solvers.similar.basis import (
     kernel_curvature,
     linear_basis,
     linear_curvature,
-    slopes_below,
 )
+from dsgkit.solvers.similar.curvature import SAMPLE_ROWS
 from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator, with_one
 from dsgkit.solvers.similar.quadratic import BLOCK_ROWS, evaluate
 
 Array = NDArray[np.float64]
 Observer = Callable[[int, float, Any], None]
-
-MEASURED_ROWS = 800
-"""Unlabelled rows that the curvature is measured on."""
 
 SIMILAR, UNLABELED, CENTERS = range(3)
 """Numbers of the sources that rows are drawn from."""
@@ -154,9 +152,9 @@ class CUU(PenalisedSUEstimator):
     kernel: LinearOrKernel
     loss: Literal["squared", "logistic"]
     delta: Annotated[Literal["abs", "relu", "leaky_relu", "none"], PER_MODEL]
-    leak: Annotated[float, Range(-1, 0, open_high=True), PER_MODEL]
+    leak: Annotated[float, Range(-1, 0), PER_MODEL]
     step: Literal["measured", "paper"]
-    theta: Annotated[float, POSITIVE, PER_MODEL]
+    theta: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
     momentum: Annotated[float, Range(0, 1, open_high=True)]
     batch_size: Annotated[int | None, COUNT]
     n_iterations: Annotated[int, COUNT]
@@ -170,7 +168,7 @@ class CUU(PenalisedSUEstimator):
 
     def __init__(
         self,
-        lam: float = 0.1,
+        lam: float = 0.001,
         sigma: float = 1.0,
         *,
         kernel: str = "gaussian",
@@ -218,8 +216,9 @@ class CUU(PenalisedSUEstimator):
             ``observe(t, seconds, function)`` is called after the iterations ``at`` with the seconds
             that training has taken so far, and the function: it has a ``decision_function``.
         """
+        checkpoints = Checkpoints(at, observe, int(self.n_iterations))  # its clock starts here
         S, U = self._training(X_similar, X_unlabeled)
-        self._train(S, U, Checkpoints(at, observe, int(self.n_iterations)))
+        self._train(S, U, checkpoints)
         return self
 
     @property
@@ -265,7 +264,7 @@ class CUU(PenalisedSUEstimator):
         """Return the lengths of the steps of models."""
         if self.step == "paper":
             return [model.theta / math.sqrt(self.n_iterations) for model in models]
-        rows = np.asarray(spaced(X_unlabeled, MEASURED_ROWS), np.float64)
+        rows = np.asarray(spaced(X_unlabeled, SAMPLE_ROWS), np.float64)
         check_finite(rows)
         if self._linear:
             largest = linear_curvature(rows)
@@ -318,10 +317,6 @@ class CUU(PenalisedSUEstimator):
     def _batch(self, count: int) -> int:
         """Return how many of so many rows an iteration takes."""
         return count if self.batch_size is None else min(int(self.batch_size), count)
-
-    def _shared(self) -> Hashable:
-        own = {"lam", "prior", "delta", "leak", "theta", "max_memory"}
-        return tuple((name, value) for name, value in self.get_params().items() if name not in own)
 
     def _fold_values(
         self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds
@@ -388,7 +383,7 @@ class CUU(PenalisedSUEstimator):
         passes = min(n_models, USUAL_FOLDS)
         of_kernel = 0.0 if self._linear else 2.0 * n_inputs + FUNCTION_FLOPS
         per_value = passes * of_kernel + PRODUCTS * n_models
-        measuring = 8 * MEASURED_ROWS * (min(BLOCK_ROWS, n_functions) + 3 * MEASURED_ROWS)
+        measuring = 8 * SAMPLE_ROWS * (min(BLOCK_ROWS, n_functions) + 3 * SAMPLE_ROWS)
         held = max(4 * ROWS * n_functions, 5 * 8 * min(BLOCK_ENTRIES, drawn * n_functions))
         return Cost(
             flops=self.n_iterations * drawn * n_functions * per_value,

@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 
 from dsgkit.costs import Cost
 from dsgkit.errors import FitError
+from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.solvers.inputs import check_finite
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
 from dsgkit.solvers.similar.base import PairFolds, SimilarUnlabeledEstimator, points_of, without
 from dsgkit.solvers.similar.quadratic import (
     BLOCK_ROWS,
-    EIGH_FLOPS,
     SINGULAR,
     FeatureMap,
-    eigh_memory,
     evaluate,
     mean_features,
     moments,

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 from scipy.linalg import blas
 
-from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import row_blocks
-from dsgkit.solvers.similar.base import similar_share
+from dsgkit.linear_systems import eigh, solve_penalised
+from dsgkit.objectives.similar_unlabeled import similar_share
 
 Array = NDArray[np.float64]
 FeatureMap = Callable[[Any], NDArray[np.floating]]
@@ -125,7 +124,7 @@ def solve_primal(unlabeled: Moments, mean_similar: Array, lam: float, prior: flo
     right = _primal_right(unlabeled, mean_similar, prior)
     matrix = unlabeled.gram
     matrix *= 0.5 / unlabeled.n_rows
-    return solve_penalised(matrix, lam, right)
+    return solve_penalised(matrix, lam, right, singular=SINGULAR)
 
 
 def solve_primal_grid(
@@ -173,7 +172,8 @@ def solve_dual(gram: Array, mean_similar: Array, lam: float, prior: float) -> tu
     """
     c_s, c_u = weights(prior)
     right = -c_s / lam * mean_similar - 2 * c_u
-    return solve_penalised(gram.T, 2 * len(gram) * lam, right), c_s / lam
+    a = solve_penalised(gram.T, 2 * len(gram) * lam, right, singular=SINGULAR)
+    return a, c_s / lam
 
 
 def solve_dual_grid(
@@ -193,31 +193,3 @@ def solve_dual_grid(
     right = -np.outer(of_similar, c_s / penalties) - np.outer(of_ones, 2 * c_u)
     right /= spectrum[:, None] + 2 * len(spectrum) * penalties
     return vectors @ right, c_s / penalties
-
-
-def solve_penalised(matrix: Array, penalty: float, right: Array) -> Array:
-    """Solve ``(matrix + penalty I) x = right`` in the memory of the matrix, its lower triangle."""
-    np.einsum("ii->i", matrix)[:] += penalty
-    try:
-        factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
-        raise FitError(SINGULAR) from None
-    solution: Array = linalg.cho_solve(factor, right, check_finite=False)
-    return solution
-
-
-def eigh(matrix: Array) -> tuple[Array, Array]:
-    """Eigendecomposition of a positive semi-definite matrix, in its own memory."""
-    spectrum, vectors = linalg.eigh(
-        matrix, lower=True, overwrite_a=True, check_finite=False, driver="evd"
-    )
-    return np.maximum(spectrum, 0), vectors
-
-
-def eigh_memory(n: int) -> int:
-    """Return the bytes of an n x n matrix under eigendecomposition, work space included."""
-    return 3 * 8 * n * n
-
-
-EIGH_FLOPS = 5.0
-"""An eigendecomposition of size n takes as long as about so many n^3 operations of a product."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -97,6 +96,3 @@ class RFFSUSL(ExplicitFeaturesEstimator):
 
     def _feature_flops(self, n_inputs: int) -> float:
         return self._fourier().row_flops(n_inputs)
-
-    def _shared(self) -> Hashable:
-        return self.sigma, self.n_features, self.random_state

@@ -10,12 +10,12 @@ from scipy import linalg, sparse
 
 from dsgkit.costs import FUNCTION_FLOPS, Cost
 from dsgkit.kernels import kernel_named
+from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.qp import solve_qp
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers.kernel import LinearOrKernel
 from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother
-from dsgkit.solvers.similar.base import similar_share
 from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator, with_one
 from dsgkit.solvers.similar.quadratic import FeatureMap, evaluate, mean_features
 

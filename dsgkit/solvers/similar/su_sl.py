@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dsgkit.costs import FUNCTION_FLOPS, Cost
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.solvers.base import training_rows
 from dsgkit.solvers.kernel import LinearOrKernel
 from dsgkit.solvers.parameters import POSITIVE, Smoother
@@ -20,9 +21,7 @@ from dsgkit.solvers.similar.explicit_features import (
     with_one,
 )
 from dsgkit.solvers.similar.quadratic import (
-    EIGH_FLOPS,
     FeatureMap,
-    eigh_memory,
     solve_dual,
     solve_dual_grid,
 )

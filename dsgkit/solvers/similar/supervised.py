@@ -12,18 +12,13 @@ from dsgkit.costs import FUNCTION_FLOPS, Cost
 from dsgkit.errors import DataError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.linear_systems import EIGH_FLOPS, eigh, eigh_memory, solve_penalised
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.kernel import LinearOrKernel
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
 from dsgkit.solvers.similar.explicit_features import with_one
 from dsgkit.solvers.similar.labeled import Array, LabeledEstimator
-from dsgkit.solvers.similar.quadratic import (
-    EIGH_FLOPS,
-    eigh,
-    eigh_memory,
-    evaluate,
-    solve_penalised,
-)
+from dsgkit.solvers.similar.quadratic import SINGULAR, evaluate
 
 
 class SupervisedSL(LabeledEstimator):
@@ -123,7 +118,7 @@ class SupervisedSL(LabeledEstimator):
         self._check_memory(self._cost_of(X.shape[1], len(t), 1))
         self.centers_ = np.asarray(X[:], np.float64)
         matrix, right = self._system(self.centers_, t)
-        self.coef_ = solve_penalised(matrix, 2 * len(t) * self.lam, right)
+        self.coef_ = solve_penalised(matrix, 2 * len(t) * self.lam, right, singular=SINGULAR)
 
     def _solve_all(self, X: Any, t: Array, lams: Sequence[float]) -> Array:
         """Return the coefficients of every lam, a column each."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -283,9 +283,6 @@ class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
         self.model_ = model
         self.n_iter_ = int(self.n_iterations)
         self.corrected_ = float(objective.negative[0] / self.n_iter_)
-
-    def _shared(self) -> Hashable:
-        return tuple(self._in_common().items())
 
     def _fold_values(
         self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds

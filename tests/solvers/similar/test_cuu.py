@@ -12,12 +12,12 @@ from sklearn.preprocessing import minmax_scale
 
 from dsgkit.errors import DataError, DivergedError, MemoryLimitError
 from dsgkit.kernels import kernel_named
+from dsgkit.objectives.similar_unlabeled import slopes_below
 from dsgkit.solvers.similar.basis import (
     Descent,
     kernel_basis,
     kernel_curvature,
     linear_basis,
-    slopes_below,
 )
 from dsgkit.solvers.similar.cuu import CUU
 from tests.solvers.similar.problems import ORACLES, su_problem

@@ -1,0 +1,28 @@
+"""How features are scaled before anything is trained: by column, or all by one factor."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.data.datasets import Dataset
+from dsgkit.specs import Interval
+
+Scale = Interval | Literal["common"]
+"""The interval that every feature is mapped to; or one factor for all of them, with which the root
+of the mean squared norm of the rows is 1."""
+
+
+def scale_words(scale: Scale) -> str:
+    """Return a scale in words, for captions."""
+    if scale == "common":
+        return "features on one common scale"
+    low, high = scale
+    return f"features scaled to [{low:g}, {high:g}]"
+
+
+def scaling_of(dataset: Dataset, scale: Scale) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return offset and factor of every feature, as `Dataset.scaling` does."""
+    return dataset.common_scaling() if scale == "common" else dataset.scaling(*scale)
