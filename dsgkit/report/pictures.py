@@ -171,7 +171,7 @@ def pictures(shown: Sequence[Summary]) -> Figure:
                 # as many lines everywhere, so that texts stand at one height
                 text = texts[number].get(solver, "")
                 filled = text + "\n " * (below - 1 - text.count("\n"))
-                panel.set_xlabel(filled, fontsize=SMALL, linespacing=1.0, labelpad=2)
+                panel.set_xlabel(filled, fontsize=SMALL, linespacing=1.1, labelpad=2)
                 if solver in of:
                     _draw_panel(panel, of[solver].arrays, place)
                 else:
@@ -307,7 +307,8 @@ def cluster_looks(rows: NDArray[Any], labels: NDArray[Any], place: Place) -> dic
 
     Clusters are coloured from left to right, by their centres: each takes a colour that none has
     yet, else the one whose nearest bearer is farthest. Of a colour, the next shape is taken every
-    time. Two clusterings that agree are so coloured alike, whatever their labels.
+    time; only when all looks are taken, they are taken again. Two clusterings that agree are so
+    coloured alike, whatever their labels.
 
     Parameters
     ----------
@@ -324,7 +325,9 @@ def cluster_looks(rows: NDArray[Any], labels: NDArray[Any], place: Place) -> dic
     shapes = tuple(SHAPES)
     for cluster in sorted(clusters, key=lambda k: (*centres[k], k)):
         here = centres[cluster]
-        color = max(taken, key=lambda c: _distance(here, taken[c]))
+        most = len(shapes) * (1 + len(looks) // (len(COLORS) * len(shapes)))
+        free = [color for color in COLORS if len(taken[color]) < most]
+        color = max(free, key=lambda c: _distance(here, taken[c]))
         looks[cluster] = color, shapes[len(taken[color]) % len(shapes)]
         taken[color].append(here)
     return looks
