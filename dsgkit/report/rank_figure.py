@@ -94,10 +94,10 @@ def _draw(axes: Axes, one: Ranking, styles: Mapping[str, SolverStyle], width: fl
     axes.set_axis_off()
     every = 1 if (width - 2 * beside) / (most - 1) > LEAST_STEP else 2
     axes.plot([1, most], [0, 0], color="k", linewidth=0.8)
-    for rank in range(1, most + 1):
-        axes.plot([rank, rank], [0, 0.3], color="k", linewidth=0.8)
-        if (rank - 1) % every == 0:
-            axes.text(rank, 0.4, str(rank), ha="center", va="bottom", fontsize=SMALL)
+    for tick in range(1, most + 1):
+        axes.plot([tick, tick], [0, 0.3], color="k", linewidth=0.8)
+        if (tick - 1) % every == 0:
+            axes.text(tick, 0.4, str(tick), ha="center", va="bottom", fontsize=SMALL)
     _draw_scale(axes, one, pad)
     for number, group in enumerate(one.groups):
         y = -BAR * (number + 1.1)
