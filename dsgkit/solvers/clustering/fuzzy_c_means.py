@@ -12,14 +12,13 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.base import ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost
 from dsgkit.errors import DataError
-from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.inputs import as_rows, check_finite
-from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, SEED, Range
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, SEED, Range, check_parameters
 
 Array = NDArray[np.float64]
 
@@ -29,7 +28,7 @@ _STEPS = 50.0
 _TINY = np.finfo(np.float64).tiny
 
 
-class FuzzyCMeans(ClusterMixin, Estimator):
+class FuzzyCMeans(ClusterMixin, BaseEstimator):
     """Fuzzy C-means: every row belongs to every cluster, to degrees that sum to 1 [1]_.
 
     It minimises ``sum_ik u_ik^m ||x_i - v_k||^2`` over the centres v and the memberships u by
@@ -45,8 +44,6 @@ class FuzzyCMeans(ClusterMixin, Estimator):
         It ends when no membership changes by more.
     max_iter : int
         Steps at most.
-    max_memory : float, optional
-        Bytes that a fit may take.
     random_state : int
         Seed of the memberships to begin with.
 
@@ -68,7 +65,7 @@ class FuzzyCMeans(ClusterMixin, Estimator):
     .. [1] Bezdek, "Pattern recognition with fuzzy objective function algorithms", 1981.
     """
 
-    tasks = ("clustering",)
+    tasks: ClassVar[tuple[str, ...]] = ("clustering",)
     version: ClassVar[int] = 1
 
     n_clusters: Annotated[int, COUNT]
@@ -84,14 +81,12 @@ class FuzzyCMeans(ClusterMixin, Estimator):
         m: float = 2.0,
         tol: float = 1e-5,
         max_iter: int = 300,
-        max_memory: float | None = None,
         random_state: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.m = m
         self.tol = tol
         self.max_iter = max_iter
-        self.max_memory = max_memory
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -111,15 +106,12 @@ class FuzzyCMeans(ClusterMixin, Estimator):
         ------
         DataError
             If a parameter is out of range, or the rows cannot be used.
-        MemoryLimitError
-            If the fit needs more memory than ``max_memory`` or than there is.
         """
-        self._check_params()
+        check_parameters(self)
         rows = as_rows(self, X, reset=True)
         check_finite(rows)
         if len(rows) < self.n_clusters:
             raise DataError(f"{len(rows)} rows are too few for n_clusters = {self.n_clusters}")
-        self._check_memory(self.cost(rows.shape[1], n_rows=len(rows)))
         rows = _dense(rows)
         rng = np.random.default_rng(self.random_state)
         u = rng.dirichlet(np.ones(self.n_clusters), size=len(rows))
@@ -135,7 +127,7 @@ class FuzzyCMeans(ClusterMixin, Estimator):
         self.labels_ = u.argmax(axis=1)
         return self
 
-    def decision_function(self, X: Any) -> Array:
+    def memberships(self, X: Any) -> Array:
         """Return the memberships of new rows, shape (n, n_clusters).
 
         Raises
@@ -156,11 +148,9 @@ class FuzzyCMeans(ClusterMixin, Estimator):
         DataError
             If the rows cannot be used.
         """
-        return self.decision_function(X).argmax(axis=1)
+        return self.memberships(X).argmax(axis=1)
 
-    def cost(  # type: ignore[override]  # of its counts by name
-        self, n_inputs: int, *, n_models: int = 1, n_rows: int
-    ) -> Cost:
+    def cost(self, n_inputs: int, *, n_models: int = 1, n_rows: int) -> Cost:
         """Return about what a fit takes: distances, powers and sums of every step."""
         row = self.n_clusters * (8.0 * n_inputs + 160)
         memory = 8 * n_rows * (n_inputs + 6 * self.n_clusters)

@@ -74,3 +74,6 @@ def test_it_has_scikit_learns_manners(blobs):
         FuzzyCMeans(m=1.0).fit(X)
     with pytest.raises(DataError, match="too few"):
         FuzzyCMeans(3).fit(X[:2])
+    # memberships are no function with a domain, for which pictures ask by this name
+    assert not hasattr(model, "decision_function")
+    np.testing.assert_allclose(model.memberships(X), model.memberships_, atol=1e-4)
