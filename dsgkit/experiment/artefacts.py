@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.store import Record
@@ -29,9 +31,13 @@ def keep_artefact(folder: Path, record: Record) -> Record:
     """
     if "artefact" not in record:
         return record
-    name = f"{ARTEFACTS}/{record['key']}.npz"
+    name = _name(record)
     _write(folder / name, record["artefact"])
     return {**record, "artefact": name}
+
+
+def _name(record: Record) -> str:
+    return f"{ARTEFACTS}/{record['key']}.npz"
 
 
 def _write(path: Path, arrays: Mapping[str, Any]) -> None:
@@ -42,11 +48,38 @@ def _write(path: Path, arrays: Mapping[str, Any]) -> None:
         raise ResultsError(f"{path}: cannot write ({error.strerror})") from None
 
 
+def load_artefact(folder: Path, record: Record) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a stored record, by their names.
+
+    Returns
+    -------
+    arrays : dict
+        Empty without any, and where a results folder has been moved without its artefacts.
+
+    Raises
+    ------
+    ResultsError
+        If the file is there and cannot be read.
+    """
+    if "artefact" not in record:
+        return {}
+    path = folder / _name(record)
+    try:
+        with path.open("rb") as file, np.load(file) as arrays:
+            return dict(arrays)
+    except FileNotFoundError:
+        return {}
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
+        raise ResultsError(
+            f"{path}: cannot be read ({error}); remove it, and it is left out of pictures"
+        ) from error
+
+
 def copy_artefact(source: Path, target: Path, record: Record) -> bool:
     """Copy a record's artefact between results folders; return whether nothing of it is missing."""
     if "artefact" not in record:
         return True
-    name = f"{ARTEFACTS}/{record['key']}.npz"
+    name = _name(record)
     with suppress(OSError):
         content = (source / name).read_bytes()
         (target / ARTEFACTS).mkdir(exist_ok=True)

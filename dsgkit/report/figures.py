@@ -10,6 +10,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from dsgkit.errors import ResultsError
+from dsgkit.report import pictures
 from dsgkit.report.boxplots import boxplot, far_off
 from dsgkit.report.curves import curve
 from dsgkit.report.panels import save
@@ -17,7 +18,7 @@ from dsgkit.report.summary import Summary, all_axes, all_outputs, different, low
 from dsgkit.report.tables import check_names, nothing_to_show
 from dsgkit.report.trace_figure import trace
 from dsgkit.report.traces import is_traced
-from dsgkit.tasks.measures import Measure, outputs_of
+from dsgkit.tasks.measures import PICTURES, Measure, outputs_of
 
 
 @dataclass(frozen=True)
@@ -30,30 +31,30 @@ class Drawing:
         Name of its files.
     output : str
         What asks for it.
-    measure : Measure
-        What it shows.
     shown : list of Summary
         The results that have a panel.
-    caption : str
-        What it shows, for readers of a page.
     """
 
     name: str
     output: str
-    measure: Measure
     shown: list[Summary]
-    caption: str
-    _draw: Callable[[Sequence[Summary], Measure], Figure]
-    _has: Callable[[Summary, Measure], bool]
+    _draw: Callable[[Sequence[Summary]], Figure]
+    _caption: Callable[[Sequence[Summary]], str]
+    _has: Callable[[Summary], bool]
 
     @property
     def has_values(self) -> bool:
         """Whether there is anything to show."""
-        return any(self._has(one, self.measure) for one in self.shown)
+        return any(self._has(one) for one in self.shown)
+
+    @property
+    def caption(self) -> str:
+        """What it shows, for readers of a page."""
+        return self._caption(self.shown)
 
     def draw(self) -> Figure:
         """Draw it."""
-        return self._draw(self.shown, self.measure)
+        return self._draw(self.shown)
 
 
 def draw(shown: Sequence[Summary], folder: Path, only: Sequence[str] = ()) -> list[Path]:
@@ -88,7 +89,7 @@ def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[D
     return wanted
 
 
-def _box_caption(measure: Measure, shown: Sequence[Summary]) -> str:
+def _box_caption(shown: Sequence[Summary], measure: Measure) -> str:
     axes = lowered(all_axes(shown))
     at = f", at each solver's largest finished number of {axes}" if axes else ""
     arrows = any(far_off(measure, list(one.largest(measure).values())) for one in shown)
@@ -96,7 +97,7 @@ def _box_caption(measure: Measure, shown: Sequence[Summary]) -> str:
     return f"{measure.caption}{at}; a dot is a trial.{beyond}"
 
 
-def _curve_caption(measure: Measure, shown: Sequence[Summary]) -> str:
+def _curve_caption(shown: Sequence[Summary], measure: Measure) -> str:
     ends = "fastest to the slowest" if measure.unit == "seconds" else "lowest to the highest"
     return (
         f"{measure.caption} against the number of {lowered(all_axes(shown))}: medians over trials, "
@@ -104,7 +105,7 @@ def _curve_caption(measure: Measure, shown: Sequence[Summary]) -> str:
     )
 
 
-def _trace_caption(measure: Measure, shown: Sequence[Summary]) -> str:
+def _trace_caption(shown: Sequence[Summary], measure: Measure) -> str:
     axes = lowered(all_axes(shown))
     if not axes:
         at = ""
@@ -124,9 +125,20 @@ class Way(NamedTuple):
     """How a measure can be drawn, what is said of it, and which results have something to show."""
 
     draw: Callable[[Sequence[Summary], Measure], Figure]
-    caption: Callable[[Measure, Sequence[Summary]], str]
+    caption: Callable[[Sequence[Summary], Measure], str]
     has: Callable[[Summary, Measure], bool] = Summary.has
     swept: bool = False
+
+    def of(self, measure: Measure, name: str, output: str, shown: list[Summary]) -> Drawing:
+        """Return the drawing of a measure in this way."""
+        return Drawing(
+            name,
+            output,
+            shown,
+            lambda of: self.draw(of, measure),
+            lambda of: self.caption(of, measure),
+            lambda one: self.has(one, measure),
+        )
 
 
 WAYS = {
@@ -149,6 +161,8 @@ def drawings(shown: Sequence[Summary]) -> list[Drawing]:
         names = different(f"{measure.file}_{name_of_way}" for measure in members)
         for name, measure in zip(names, members, strict=True):
             panels = [one for one in shown if one.shows(measure) and (one.axis or not way.swept)]
-            output, words = f"{measure.output}_{name_of_way}", way.caption(measure, panels)
-            found.append(Drawing(name, output, measure, panels, words, way.draw, way.has))
+            found.append(way.of(measure, name, f"{measure.output}_{name_of_way}", panels))
+    if kept := [one for one in shown if pictures.has_artefacts(one)]:
+        own = pictures.pictures, pictures.caption, pictures.has_pictures
+        found.append(Drawing(PICTURES, PICTURES, kept, *own))
     return found

@@ -121,8 +121,12 @@ STANDARD = (TIME, MEMORY)
 """The measures of every task."""
 
 
+PICTURES = "pictures"
+"""The output of any task that keeps rows and labels of fits: clusters in the plane."""
+
+
 def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
-    """Return the tables and figures that there can be of some measures.
+    """Return the tables and figures that there can be of some measures, and pictures.
 
     Parameters
     ----------
@@ -139,4 +143,4 @@ def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
             names[f"{measure.output}_curve"] = None
         if measure.traced:
             names[f"{measure.output}_trace"] = names[f"{measure.output}_trace_table"] = None
-    return list(names)
+    return [*names, PICTURES]

@@ -1,0 +1,372 @@
+"""Pictures of clusterings in the plane, of any fit that keeps the arrays for one.
+
+A picture needs ``rows`` of shape (r, 2) and their ``labels``, -1 where a row is in no cluster. It
+also shows, where a fit has them: ``equilibria`` of shape (e, 2) with ``equilibrium_labels``, and
+``domain``, the values of a function f at the points of ``grid_x`` and ``grid_y``, one line per y.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+
+from dsgkit.experiment.artefacts import load_artefact
+from dsgkit.experiment.limits import status_words
+from dsgkit.report.numbers import value_text
+from dsgkit.report.style import DPI, LOOKS, PAGE_WIDTH, RC
+from dsgkit.report.summary import Size, Summary, all_axes, all_solvers, lowered
+
+NEEDED = {"rows", "labels"}
+COLORS = tuple(look.color for look in LOOKS[:8])
+SHAPES = {"o": 1.0, "^": 1.2, "s": 0.8, "v": 1.2}
+"""Each with the area at which it looks as large as the others."""
+
+INSIDE, BOUNDARY, NOWHERE = "#FBE7C6", "0.25", "0.55"
+COLUMNS = 5
+LARGEST_PANEL = 1.75
+TEXT_LINE = 0.11
+SMALL, TITLE = 6.5, 9.0
+LABEL_WIDTH, LEGEND_HEIGHT = 0.25, 0.42
+LETTER = 0.042
+MANY_ROWS = 10_000
+"""From so many on, in all panels, rows are pixels in vector formats too."""
+
+MANY_EQUILIBRIA = 30
+LONGEST_SIDE = 3.0
+"""Of a dataset, in relation to the other, that is drawn true to scale."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What one panel shows.
+
+    Attributes
+    ----------
+    solver : str
+        Its name.
+    record : dict
+        Of the fit.
+    size : Size
+    arrays : dict of ndarray
+    """
+
+    solver: str
+    record: Mapping[str, Any]
+    size: Size
+    arrays: Mapping[str, NDArray[Any]]
+
+    @property
+    def clusters(self) -> list[int]:
+        """The labels of the clusters that the rows are in."""
+        return [int(label) for label in np.unique(self.arrays["labels"]) if label >= 0]
+
+    @property
+    def text(self) -> str:
+        """How many clusters there are, and the parameters that were chosen."""
+        count, outside = len(self.clusters), int((self.arrays["labels"] < 0).sum())
+        found = f"{count:,} cluster{'s' if count != 1 else ''}"
+        found += f", {outside:,} rows in none" if outside else ""
+        chosen = (f"{k} {value_text(v)}" for k, v in (self.record.get("params") or {}).items())
+        return "\n".join(filter(None, [found, ", ".join(chosen)]))
+
+
+def has_artefacts(summary: Summary) -> bool:
+    """Whether any fit has kept arrays, without a look at them."""
+    return any("artefact" in record for record in _finished(summary))
+
+
+def has_pictures(summary: Summary) -> bool:
+    """Whether any fit has kept the arrays of a picture."""
+    return bool(pictures_of(summary))
+
+
+def pictures_of(summary: Summary) -> dict[str, Picture]:
+    """Return the picture of each solver that has one: of its first trial at its largest size."""
+    found: dict[str, Picture] = {}
+    for record in sorted(_finished(summary), key=lambda one: (-_size(summary, one), one["trial"])):
+        solver = summary.name_of(record)
+        if solver not in found and "artefact" in record:
+            arrays = load_artefact(summary.results.folder, record)
+            if arrays.keys() >= NEEDED:
+                size = Size(_size(summary, record), bool(record.get("full")))
+                found[solver] = Picture(solver, record, size, arrays)
+    return {solver: found[solver] for solver in summary.solvers if solver in found}
+
+
+def _finished(summary: Summary) -> list[dict[str, Any]]:
+    records = summary.results.records
+    return [one for one in records if one["kind"] == "fit" and one["status"] == "ok"]
+
+
+def _size(summary: Summary, record: Mapping[str, Any]) -> int:
+    return int(record["at"][summary.axis.name]) if summary.axis else 0
+
+
+def caption(shown: Sequence[Summary]) -> str:
+    """Return what the pictures show, and of which fits."""
+    found = [picture for one in shown for picture in pictures_of(one).values()]
+    parts = [f"Clusters of rows{_of_which_fits(shown, found)}."]
+    parts.append(
+        "Rows are in their two columns or, of more columns, in the first two principal components."
+    )
+    if any(len(picture.clusters) > len(COLORS) for picture in found):
+        parts.append("A colour in another shape is another cluster.")
+    if any("domain" in picture.arrays for picture in found):
+        parts.append("The shaded region is the domain, where f is at least 0; a line bounds it.")
+    if any("equilibria" in picture.arrays for picture in found):
+        parts.append("A diamond is an equilibrium, in the colour of its cluster.")
+    if any((picture.arrays["labels"] < 0).any() for picture in found):
+        parts.append("A grey cross is a row in no cluster.")
+    return " ".join(parts)
+
+
+def _of_which_fits(shown: Sequence[Summary], found: Sequence[Picture]) -> str:
+    trials = {picture.record["trial"] + 1 for picture in found}
+    which = f"trial {min(trials)}" if len(trials) == 1 else "each solver's first finished trial"
+    axes = lowered(all_axes(shown))
+    return f" in {which}" + (f", at the largest finished number of {axes}" if axes else "")
+
+
+def pictures(shown: Sequence[Summary]) -> Figure:
+    """Draw the clusters of each solver (columns) in each dataset (rows of panels).
+
+    Solvers that do not fit side by side take several rows of panels for each dataset.
+    """
+    found = [pictures_of(one) for one in shown]
+    solvers = [name for name in all_solvers(shown) if any(name in of for of in found)]
+    lines = -(-len(solvers) // COLUMNS)
+    columns = -(-len(solvers) // lines)
+    width = min(LARGEST_PANEL, (PAGE_WIDTH - LABEL_WIDTH) / columns)
+    places = [Place.of([one.arrays for one in of.values()]) for of in found]
+    texts = [{name: _folded(one.text, width) for name, one in of.items()} for of in found]
+    below = max(text.count("\n") + 1 for of in texts for text in of.values())
+    with mpl.rc_context({**RC, "axes.grid": False, "axes.spines.top": True}):
+        heights = [width * place.aspect for place in places for _ in range(lines)]
+        figure, axes = _new_figure(heights, columns, width, below)
+        for number, (one, of, place) in enumerate(zip(shown, found, places, strict=True)):
+            panels = axes[number * lines : (number + 1) * lines].ravel()
+            for unused in panels[len(solvers) :]:
+                figure.delaxes(unused)
+            if len(shown) > 1:
+                panels[0].set_ylabel(one.title, fontsize=TITLE)
+            for panel, solver in zip(panels, solvers, strict=False):
+                _frame(panel, place)
+                if lines > 1 or number == 0:
+                    panel.set_title(_folded(solver, width, TITLE), fontsize=TITLE, pad=3)
+                # as many lines everywhere, so that texts stand at one height
+                text = texts[number].get(solver, "")
+                filled = text + "\n " * (below - 1 - text.count("\n"))
+                panel.set_xlabel(filled, fontsize=SMALL, linespacing=1.1, labelpad=2)
+                if solver in of:
+                    _draw_panel(panel, of[solver].arrays, place)
+                else:
+                    _say_why(panel, one, solver)
+        _rasterize_many(axes.ravel())
+        handles = _legend([picture for of in found for picture in of.values()])
+        if handles:
+            figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    return figure
+
+
+def _new_figure(
+    heights: Sequence[float], columns: int, width: float, text_lines: int
+) -> tuple[Figure, Any]:
+    """Return a figure and its panels, of a width and, line by line, of heights in inches."""
+    line = TEXT_LINE * text_lines + 0.1
+    size = LABEL_WIDTH + columns * width, sum(heights) + line * len(heights) + LEGEND_HEIGHT
+    layout = ConstrainedLayoutEngine(w_pad=0.02, h_pad=0.02, wspace=0.0, hspace=0.0)
+    figure = Figure(figsize=size, dpi=DPI, layout=layout)
+    FigureCanvasAgg(figure)
+    ratios = {"height_ratios": heights}
+    return figure, figure.subplots(len(heights), columns, squeeze=False, gridspec_kw=ratios)
+
+
+def _folded(text: str, side: float, size: float = SMALL) -> str:
+    """Return a text in lines that are not wider than a panel."""
+    letters = max(8, int(side / (LETTER * size / SMALL)))
+    lines = (textwrap.wrap(line, letters, break_on_hyphens=False) for line in text.split("\n"))
+    return "\n".join(part for line in lines for part in line)
+
+
+class Place(NamedTuple):
+    """The part of the plane that the panels of a dataset show.
+
+    Attributes
+    ----------
+    x, y : tuple of float
+        Limits.
+    aspect : float
+        Height of a panel in relation to its width.
+    """
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    aspect: float
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """What has the length 1 on paper, in both directions."""
+        return np.array([self.x[1] - self.x[0], (self.y[1] - self.y[0]) / self.aspect])
+
+    @classmethod
+    def of(cls, drawn: Sequence[Mapping[str, NDArray[Any]]]) -> Place:
+        """Return where all rows are, and the domains, true to scale if no side is far longer."""
+        rows = np.concatenate([arrays["rows"] for arrays in drawn] or [np.zeros((1, 2))])
+        low, high = rows.min(axis=0).astype(float), rows.max(axis=0).astype(float)
+        for arrays in drawn:
+            if "domain" in arrays and (arrays["domain"] >= 0).any():
+                inside = arrays["domain"] >= 0
+                x = arrays["grid_x"][inside.any(axis=0)]
+                y = arrays["grid_y"][inside.any(axis=1)]
+                low = np.minimum(low, (x.min(), y.min()))
+                high = np.maximum(high, (x.max(), y.max()))
+        sides = np.where(high > low, high - low, 1.0)
+        aspect = 1.0
+        if sides.max() <= LONGEST_SIDE * sides.min():
+            sides[0] = sides.max()
+            aspect = float(sides[1] / sides[0])
+        begin, end = (low + high) / 2 - 0.53 * sides, (low + high) / 2 + 0.53 * sides
+        return cls((float(begin[0]), float(end[0])), (float(begin[1]), float(end[1])), aspect)
+
+
+def _frame(axes: Axes, place: Place) -> None:
+    """Show a place without numbers: axes are columns of any data, or principal components."""
+    axes.set_xlim(*place.x)
+    axes.set_ylim(*place.y)
+    axes.set_box_aspect(place.aspect)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
+        spine.set(visible=True, color="0.6", linewidth=0.5)
+
+
+def _draw_panel(axes: Axes, arrays: Mapping[str, NDArray[Any]], place: Place) -> None:
+    """Draw the domain, the rows upon it, and the equilibria on top."""
+    rows, labels = arrays["rows"], arrays["labels"]
+    looks = cluster_looks(rows, labels, place)
+    if "domain" in arrays:
+        _draw_domain(axes, arrays)
+    size = float(np.clip(1800 / len(rows), 2.0, 8))
+    outside = rows[labels < 0]
+    if len(outside):
+        axes.scatter(
+            outside[:, 0], outside[:, 1], s=2 * size, c=NOWHERE, marker="x", linewidths=0.5
+        )
+    for label, (color, shape) in looks.items():
+        x, y = rows[labels == label].T
+        axes.scatter(x, y, s=size * SHAPES[shape], c=color, marker=shape, linewidths=0)
+    if "equilibria" in arrays:
+        _draw_equilibria(axes, arrays, looks)
+
+
+def _draw_domain(axes: Axes, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Shade where f >= 0 and draw its boundary, as far as there is one."""
+    f = arrays["domain"]
+    grid = arrays["grid_x"], arrays["grid_y"], f
+    highest = float(f.max())
+    if highest > 0:
+        axes.contourf(*grid, levels=[0, 2 * highest], colors=[INSIDE], zorder=0.5)
+        if f.min() < 0:
+            axes.contour(*grid, levels=[0], colors=[BOUNDARY], linewidths=0.6, zorder=0.6)
+
+
+Look = tuple[str, str]
+"""Colour and shape."""
+
+
+def _draw_equilibria(
+    axes: Axes, arrays: Mapping[str, NDArray[Any]], looks: Mapping[int, Look]
+) -> None:
+    """Draw equilibria in the colours of their clusters; one without rows is white."""
+    points, labels = arrays["equilibria"], arrays["equilibrium_labels"]
+    colors = [looks[int(label)][0] if int(label) in looks else "white" for label in labels]
+    size, edge = (11, 0.7) if len(points) <= MANY_EQUILIBRIA else (5, 0.4)
+    x, y = points.T
+    # a rim tells them from rows of their colour
+    axes.scatter(x, y, s=2 * size, c="white", marker="D", linewidths=0, zorder=3)
+    axes.scatter(x, y, s=size, c=colors, marker="D", edgecolors="k", linewidths=edge, zorder=3)
+
+
+def cluster_looks(rows: NDArray[Any], labels: NDArray[Any], place: Place) -> dict[int, Look]:
+    """Return a look for every cluster, as different from those near to it as can be.
+
+    Clusters are coloured from left to right, by their centres: each takes a colour that none has
+    yet, else the one whose nearest bearer is farthest. Of a colour, the next shape is taken every
+    time; only when all looks are taken, they are taken again. Two clusterings that agree are so
+    coloured alike, whatever their labels.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (r, 2)
+    labels : ndarray of int, shape (r,)
+        Negative ones are no clusters.
+    place : Place
+        Distances are those on paper.
+    """
+    clusters = [int(label) for label in np.unique(labels) if label >= 0]
+    centres = {k: rows[labels == k].mean(axis=0, dtype=np.float64) / place.scale for k in clusters}
+    taken: dict[str, list[NDArray[np.float64]]] = {color: [] for color in COLORS}
+    looks: dict[int, Look] = {}
+    shapes = tuple(SHAPES)
+    for cluster in sorted(clusters, key=lambda k: (*centres[k], k)):
+        here = centres[cluster]
+        most = len(shapes) * (1 + len(looks) // (len(COLORS) * len(shapes)))
+        free = [color for color in COLORS if len(taken[color]) < most]
+        color = max(free, key=lambda c: _distance(here, taken[c]))
+        looks[cluster] = color, shapes[len(taken[color]) % len(shapes)]
+        taken[color].append(here)
+    return looks
+
+
+def _distance(point: NDArray[np.float64], others: Sequence[NDArray[np.float64]]) -> float:
+    return min((float(np.linalg.norm(point - other)) for other in others), default=math.inf)
+
+
+def _say_why(axes: Axes, summary: Summary, solver: str) -> None:
+    """Write into a panel why it is empty."""
+    ends = [one for one in summary.results.records if one["kind"] == "fit"]
+    statuses = [one["status"] for one in ends if summary.name_of(one) == solver]
+    failed = next((status for status in statuses if status != "ok"), None)
+    text = status_words(failed) if failed else "not run" if not statuses else "no picture"
+    look: dict[str, Any] = {"ha": "center", "va": "center", "color": "0.4", "fontsize": SMALL}
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, **look)
+
+
+def _rasterize_many(panels: Iterable[Axes]) -> None:
+    """Have many rows drawn as pixels, so that files stay small; few stay sharp."""
+    drawn = [c for axes in panels for c in axes.collections if isinstance(c, PathCollection)]
+    if sum(len(np.asarray(one.get_offsets())) for one in drawn) > MANY_ROWS:
+        for collection in drawn:
+            collection.set_rasterized(True)
+
+
+def _legend(found: Sequence[Picture]) -> list[Artist]:
+    """Return what is to be explained of what is drawn."""
+    handles: list[Artist] = []
+    if any("domain" in one.arrays and (one.arrays["domain"] > 0).any() for one in found):
+        handles.append(
+            Patch(facecolor=INSIDE, edgecolor=BOUNDARY, linewidth=0.6, label="inside, $f \\geq 0$")
+        )
+    if any("equilibria" in one.arrays for one in found):
+        mark: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": "k"}
+        handles.append(Line2D([], [], marker="D", linestyle="none", label="equilibrium", **mark))
+    if any((one.arrays["labels"] < 0).any() for one in found):
+        handles.append(
+            Line2D([], [], marker="x", linestyle="none", color=NOWHERE, label="row in no cluster")
+        )
+    return handles

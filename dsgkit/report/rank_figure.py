@@ -1,0 +1,137 @@
+"""Critical-difference diagrams: mean ranks on a line, and which of them may differ by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from dsgkit.report.ranks import LEVEL, Ranking
+from dsgkit.report.style import COLUMN_WIDTH, DPI, PAGE_WIDTH, RC, SolverStyle, solver_styles
+
+FONT, SMALL, TITLE = 7.5, 6.5, 8.5
+LETTER = 0.053
+"""Width of a letter of a name, in inches, about."""
+
+LINE = 0.14
+"""Height of a line of names, in inches; the unit of what is drawn below the axis."""
+
+BAR = 0.45
+TOP = 2.3
+LEAST_AXIS = 1.0
+LEAST_STEP = 0.18
+"""Between numbers at the axis, in inches: where ranks are nearer, every second has one."""
+
+
+def caption(rankings: Sequence[Ranking]) -> str:
+    """Return what the diagrams show, for readers of a page."""
+    counts = sorted({one.n_datasets for one in rankings})
+    over = "-".join(map(str, dict.fromkeys([counts[0], counts[-1]])))
+    return (
+        f"Mean ranks over {over} datasets, the best at the left. Methods under one bar differ by "
+        f"less than the critical difference (CD) of Nemenyi's test at the level {LEVEL:g}: these "
+        "datasets do not tell them apart. p is that of Friedman's test that all are alike."
+    )
+
+
+def rank_figure(
+    rankings: Sequence[Ranking], *, columns: int = 1, kinds: Mapping[str, str] | None = None
+) -> Figure:
+    """Draw a diagram for each ranking, line by line.
+
+    Parameters
+    ----------
+    rankings : sequence of Ranking
+    columns : int
+        Diagrams side by side, such as 2 for published beside measured ones.
+    kinds : mapping of str to str, optional
+        Kinds of the solvers by their names, by which they look as in other figures.
+    """
+    names = dict.fromkeys(name for one in rankings for name in one.ranks)
+    styles = solver_styles({name: (kinds or {}).get(name, "") for name in names})
+    lines = [rankings[first : first + columns] for first in range(0, len(rankings), columns)]
+    heights = [LINE * max(TOP + _depth(one) for one in line) for line in lines]
+    width = COLUMN_WIDTH * 1.25 if columns == 1 else PAGE_WIDTH
+    with mpl.rc_context({**RC, "axes.grid": False}):
+        layout = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.0)
+        size = width, sum(heights) + 0.3 * len(heights)
+        figure = Figure(figsize=size, dpi=DPI, layout=layout)
+        FigureCanvasAgg(figure)
+        ratios = {"height_ratios": heights}
+        axes = figure.subplots(len(lines), columns, squeeze=False, gridspec_kw=ratios)
+        for panels, line, height in zip(axes, lines, heights, strict=True):
+            for unused in panels[len(line) :]:
+                figure.delaxes(unused)
+            for panel, one in zip(panels, line, strict=False):
+                panel.set_ylim(TOP - height / LINE, TOP)
+                _draw(panel, one, styles, width / columns)
+    return figure
+
+
+def _depth(one: Ranking) -> float:
+    """Return how far a diagram goes below its axis, in lines."""
+    return _names_from(one) + (len(one.ranks) + 1) // 2
+
+
+def _names_from(one: Ranking) -> float:
+    return 0.75 + BAR * len(one.groups)
+
+
+def _draw(axes: Axes, one: Ranking, styles: Mapping[str, SolverStyle], width: float) -> None:
+    """Draw one diagram in axes whose height is set."""
+    most = len(one.ranks)
+    plural = "s" if one.n_datasets != 1 else ""
+    axes.set_title(f"{one.title} ({one.n_datasets} dataset{plural})", fontsize=TITLE, pad=2)
+    longest = max(map(len, one.ranks)) + len(" 1.00")
+    beside = min(LETTER * longest + 0.1, (width - LEAST_AXIS) / 2)
+    pad = (most - 1) * beside / (width - 2 * beside)
+    axes.set_xlim(1 - pad, most + pad)
+    axes.set_axis_off()
+    every = 1 if (width - 2 * beside) / (most - 1) > LEAST_STEP else 2
+    axes.plot([1, most], [0, 0], color="k", linewidth=0.8)
+    for tick in range(1, most + 1):
+        axes.plot([tick, tick], [0, 0.3], color="k", linewidth=0.8)
+        if (tick - 1) % every == 0:
+            axes.text(tick, 0.4, str(tick), ha="center", va="bottom", fontsize=SMALL)
+    _draw_scale(axes, one, pad)
+    for number, group in enumerate(one.groups):
+        y = -BAR * (number + 1.1)
+        ends = [one.ranks[group[0]] - 0.04, one.ranks[group[-1]] + 0.04]
+        axes.plot(ends, [y, y], color="0.3", linewidth=2.2, solid_capstyle="butt")
+    for place, (name, rank) in enumerate(one.ranks.items()):
+        _draw_name(axes, one, place, f"{name} {rank:.2f}", pad)
+        look: dict[str, Any] = {"color": styles[name].color, "marker": styles[name].marker}
+        axes.plot([rank], [0], markersize=4, markeredgecolor="white", markeredgewidth=0.3, **look)
+
+
+def _draw_scale(axes: Axes, one: Ranking, pad: float) -> None:
+    """Draw the length of the critical difference above the axis, or say that it is longer."""
+    y, start, difference = 1.75, 1.0 - pad, one.critical_difference
+    text = f"CD = {difference:.2f}"
+    if difference < len(one.ranks) - 1 + pad:
+        axes.plot([start, start + difference], [y, y], color="k", linewidth=0.8)
+        for x in (start, start + difference):
+            axes.plot([x, x], [y - 0.2, y + 0.2], color="k", linewidth=0.8)
+        start += difference + 0.03 * (len(one.ranks) - 1 + 2 * pad)
+    axes.text(start, y, text, ha="left", va="center", fontsize=SMALL)
+    if one.p is not None:
+        shown = "Friedman p " + ("< 0.001" if one.p < 0.001 else f"= {one.p:.3f}")
+        axes.text(len(one.ranks) + pad, y, shown, ha="right", va="center", fontsize=SMALL)
+
+
+def _draw_name(axes: Axes, one: Ranking, place: int, text: str, pad: float) -> None:
+    """Write a name at its side, the better half at the left, with a line that leads to its rank."""
+    half = (len(one.ranks) + 1) // 2
+    left = place < half
+    line = place if left else len(one.ranks) - 1 - place
+    rank, y = list(one.ranks.values())[place], -_names_from(one) - line
+    gap = 0.06 * (len(one.ranks) - 1)
+    end = 1 - gap if left else len(one.ranks) + gap
+    axes.plot([rank, rank, end], [0, y, y], color="0.45", linewidth=0.5, zorder=1)
+    away = gap / 4 * (-1 if left else 1)
+    axes.text(end + away, y, text, ha="right" if left else "left", va="center", fontsize=FONT)

@@ -1,0 +1,180 @@
+"""Fuzzy C-means, which pictures of clusterings are compared with.
+
+It is a few lines of its own rather than scikit-fuzzy's ``cmeans``, which has the same BSD licence:
+that package is about fuzzy control and had one release since 2019, importing it takes about a
+second, and its function, of columns instead of rows, is no estimator.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dsgkit.costs import Cost
+from dsgkit.errors import DataError
+from dsgkit.solvers.inputs import as_rows, check_finite
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, SEED, Range, check_parameters
+
+Array = NDArray[np.float64]
+
+_STEPS = 50.0
+"""Until it converges, about."""
+
+_TINY = np.finfo(np.float64).tiny
+
+
+class FuzzyCMeans(ClusterMixin, BaseEstimator):
+    """Fuzzy C-means: every row belongs to every cluster, to degrees that sum to 1 [1]_.
+
+    It minimises ``sum_ik u_ik^m ||x_i - v_k||^2`` over the centres v and the memberships u by
+    turns.
+
+    Parameters
+    ----------
+    n_clusters : int
+    m : float
+        Fuzzifier, greater than 1: near 1 memberships are nearly 0 or 1, as in k-means; large ones
+        are all alike.
+    tol : float
+        It ends when no membership changes by more.
+    max_iter : int
+        Steps at most.
+    random_state : int
+        Seed of the memberships to begin with.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int64, shape (n,)
+        The cluster to which each row belongs most.
+    memberships_ : ndarray of shape (n, n_clusters)
+    cluster_centers_ : ndarray of shape (n_clusters, n_inputs)
+    objective_ : float
+        What it minimises, at the memberships and centres.
+    n_iter_ : int
+        Steps taken.
+    n_features_in_ : int
+        Columns of the training rows.
+
+    References
+    ----------
+    .. [1] Bezdek, "Pattern recognition with fuzzy objective function algorithms", 1981.
+    """
+
+    tasks: ClassVar[tuple[str, ...]] = ("clustering",)
+    version: ClassVar[int] = 1
+
+    n_clusters: Annotated[int, COUNT]
+    m: Annotated[float, Range(1, open_low=True)]
+    tol: Annotated[float, NOT_NEGATIVE]
+    max_iter: Annotated[int, COUNT]
+    random_state: Annotated[int, SEED]
+
+    def __init__(
+        self,
+        n_clusters: int = 3,
+        *,
+        m: float = 2.0,
+        tol: float = 1e-5,
+        max_iter: int = 300,
+        random_state: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.m = m
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the rows.
+
+        Parameters
+        ----------
+        X : rows of shape (n, n_inputs)
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If a parameter is out of range, or the rows cannot be used.
+        """
+        check_parameters(self)
+        rows = as_rows(self, X, reset=True)
+        check_finite(rows)
+        if len(rows) < self.n_clusters:
+            raise DataError(f"{len(rows)} rows are too few for n_clusters = {self.n_clusters}")
+        rows = _dense(rows)
+        rng = np.random.default_rng(self.random_state)
+        u = rng.dirichlet(np.ones(self.n_clusters), size=len(rows))
+        change, self.n_iter_ = np.inf, 0
+        while change > self.tol and self.n_iter_ < self.max_iter:
+            before = u
+            centers = centers_of(rows, before, self.m)
+            u = memberships_of(rows, centers, self.m)
+            change = np.abs(u - before).max()
+            self.n_iter_ += 1
+        self.cluster_centers_, self.memberships_ = centers, u
+        self.objective_ = float((u**self.m * cdist(rows, centers, "sqeuclidean")).sum())
+        self.labels_ = u.argmax(axis=1)
+        return self
+
+    def memberships(self, X: Any) -> Array:
+        """Return the memberships of new rows, shape (n, n_clusters).
+
+        Raises
+        ------
+        DataError
+            If the rows cannot be used.
+        """
+        check_is_fitted(self, "cluster_centers_")
+        rows = as_rows(self, X, reset=False)
+        check_finite(rows)
+        return memberships_of(_dense(rows), self.cluster_centers_, self.m)
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the clusters to which new rows belong most, shape (n,).
+
+        Raises
+        ------
+        DataError
+            If the rows cannot be used.
+        """
+        return self.memberships(X).argmax(axis=1)
+
+    def cost(self, n_inputs: int, *, n_models: int = 1, n_rows: int) -> Cost:
+        """Return about what a fit takes: distances, powers and sums of every step."""
+        row = self.n_clusters * (8.0 * n_inputs + 160)
+        memory = 8 * n_rows * (n_inputs + 6 * self.n_clusters)
+        return Cost(n_models * _STEPS * n_rows * row, memory, row)
+
+
+def _dense(rows: Any) -> Array:
+    return np.asarray(rows[:], np.float64)
+
+
+def centers_of(X: Array, u: Array, m: float) -> Array:
+    """Return the best centres: ``v_k = sum_i u_ik^m x_i / sum_i u_ik^m``."""
+    weights = u**m
+    return np.asarray(weights.T @ X / np.maximum(weights.sum(axis=0), _TINY)[:, None])
+
+
+def memberships_of(X: Array, centers: Array, m: float) -> Array:
+    """Return the best memberships: ``u_ik = 1 / sum_j (d_ik/d_ij)^(2/(m - 1))``.
+
+    A row that is a centre belongs to it alone, or in equal parts to all that it is.
+    """
+    squared = cdist(X, centers, "sqeuclidean")
+    nearest = squared.min(axis=1, keepdims=True)
+    # in relation to the nearest, so that no power overflows
+    ratios = np.divide(nearest, squared, out=np.ones_like(squared), where=squared > 0)
+    u = ratios ** (1 / (m - 1))
+    return np.asarray(u / u.sum(axis=1, keepdims=True))

@@ -1,0 +1,189 @@
+"""Pictures of clusterings: what is drawn of the arrays that fits have kept."""
+
+import numpy as np
+import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.colors import same_color, to_hex
+
+from dsgkit.errors import ResultsError
+from dsgkit.experiment.artefacts import keep_artefact
+from dsgkit.report import draw_figures
+from dsgkit.report.figures import drawings
+from dsgkit.report.html.page import page_text
+from dsgkit.report.pictures import COLORS, INSIDE, Place, cluster_looks
+from dsgkit.report.summary import summarise
+from tests.report.conftest import REGRESSION
+
+
+def blobs(n_clusters, n_rows=20, seed=0):
+    """Rows around the points of a lattice, and which."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(n_clusters), n_rows)
+    centres = np.column_stack([labels % 6, labels // 6]) * 4.0
+    return (centres + rng.normal(scale=0.3, size=centres.shape)).astype(np.float32), labels
+
+
+def arrays_of(n_clusters=3, *, domain=None, outside=0):
+    rows, labels = blobs(n_clusters)
+    labels[:outside] = -1
+    made = {"rows": rows, "labels": labels}
+    if domain is not None:
+        x, y = np.linspace(-1, 9, 30), np.linspace(-2, 2, 20)
+        made |= {"grid_x": x, "grid_y": y, "domain": domain(*np.meshgrid(x, y))}
+        made |= {"equilibria": np.array([[0, 0], [4, 0]]), "equilibrium_labels": np.array([0, 1])}
+    return made
+
+
+def disc(x, y):
+    return 1 - x**2 - y**2
+
+
+@pytest.fixture
+def results(invent, make, tmp_path):
+    """Return a function that makes results from arrays by solver and trial."""
+
+    def make_results(arrays, name="rings", failed=()):
+        solvers = {key: invent.solver(f"mine:{key}", key.upper()) for key in [*arrays, *failed]}
+        experiment = invent.experiment(
+            name, name=name, trials=2, solvers=solvers, task=REGRESSION, outputs=("pictures",)
+        )
+        folder = tmp_path / "results" / name
+        folder.mkdir(parents=True)
+        records = [
+            keep_artefact(
+                folder,
+                invent.record(
+                    experiment, key, trial, rmse=1.0, params={"gamma": 0.5, "C": 8.0}, artefact=one
+                ),
+            )
+            for key, trials in arrays.items()
+            for trial, one in trials.items()
+        ]
+        records += [invent.failure(experiment, key, 0, 0, "time_limit") for key in failed]
+        return make(experiment, records, REGRESSION)
+
+    return make_results
+
+
+def picture_of(*results):
+    (found,) = (one for one in drawings(summarise(results)) if one.name == "pictures")
+    return found
+
+
+def points_of(axes):
+    return [c for c in axes.collections if isinstance(c, PathCollection)]
+
+
+def shaded(axes):
+    """The corners of the regions in the domain's colour."""
+    found = [c for c in axes.collections if not isinstance(c, PathCollection)]
+    filled = [c for c in found if len(c.get_facecolor()) and to_hex(c.get_facecolor()[0])]
+    filled = [c for c in filled if same_color(c.get_facecolor()[0], INSIDE)]
+    return [path.vertices for c in filled for path in c.get_paths() if len(path.vertices)]
+
+
+def test_a_panel_shows_the_rows_the_domain_and_the_equilibria(results):
+    arrays = arrays_of(domain=disc, outside=2)
+    drawing = picture_of(results({"a": {0: arrays}, "b": {0: arrays_of()}}))
+    a, b = drawing.draw().axes
+    assert (a.get_title(), b.get_title()) == ("A", "B")
+    assert a.get_xlabel() == "3 clusters, 2 rows in none\ngamma 0.5, C 8"
+    outside, *clusters, _, equilibria = points_of(a)
+    np.testing.assert_allclose(outside.get_offsets(), arrays["rows"][:2])
+    assert sorted(len(c.get_offsets()) for c in clusters) == [18, 20, 20]
+    np.testing.assert_allclose(equilibria.get_offsets(), arrays["equilibria"])
+    colors = {tuple(c.get_offsets()[0]): c.get_facecolor()[0] for c in clusters}
+    first = next(v for k, v in colors.items() if k == tuple(arrays["rows"][2]))
+    assert same_color(equilibria.get_facecolor()[0], first)
+    (region,) = shaded(a)
+    # between two points of the grid, 1 - r^2 is above its chord by little
+    radii = np.hypot(*region.T)
+    assert radii.max() < 1.01 and np.median(radii) > 0.95
+    assert len(points_of(b)) == 3 and not shaded(b)
+    for part in ("trial 1", "shaded", "diamond", "grey cross"):
+        assert part in drawing.caption
+    assert "another shape" not in drawing.caption
+
+
+@pytest.mark.parametrize(("level", "regions"), [(-1.0, 0), (1.0, 1)])
+def test_a_domain_may_be_nowhere_or_everywhere(results, level, regions):
+    arrays = arrays_of(domain=lambda x, y: np.full_like(x, level))
+    (axes,) = picture_of(results({"a": {0: arrays}})).draw().axes
+    assert len(shaded(axes)) == regions
+
+
+def test_datasets_are_rows_of_panels_and_gaps_say_why(results):
+    one = results({"a": {0: arrays_of()}, "b": {0: arrays_of(1)}})
+    two = results({"a": {0: arrays_of(2)}}, name="moons", failed=("b",))
+    axes = picture_of(one, two).draw().axes
+    assert [panel.get_title() for panel in axes] == ["A", "B", "", ""]
+    assert [panel.get_ylabel() for panel in axes] == ["rings", "", "moons", ""]
+    assert axes[1].get_xlabel().startswith("1 cluster\n")
+    assert [text.get_text() for text in axes[3].texts] == ["time limit"]
+
+
+def test_many_solvers_take_several_rows_of_panels(results):
+    solvers = "abcdefg"
+    figure = picture_of(results({key: {0: arrays_of()} for key in solvers})).draw()
+    assert [panel.get_title() for panel in figure.axes] == [key.upper() for key in solvers]
+    figure.draw_without_rendering()
+    boxes = [panel.get_position() for panel in figure.axes]
+    assert len({round(box.y0, 3) for box in boxes}) == 2
+    assert max(box.x1 for box in boxes) < 1
+    assert figure.get_figwidth() <= 6.9
+
+
+def test_the_first_trial_with_arrays_is_shown(results):
+    drawing = picture_of(results({"a": {1: arrays_of(2), 0: {"coefficients": np.ones(3)}}}))
+    assert drawing.draw().axes[0].get_xlabel().startswith("2 clusters")
+    assert "trial 2" in drawing.caption
+
+
+def test_other_arrays_or_none_make_no_picture(results, regression, tmp_path):
+    other = results({"a": {0: {"coefficients": np.ones(3)}}})
+    assert not picture_of(other).has_values
+    assert draw_figures([other], tmp_path) == []
+    none = regression({"ridge": [1.0]})
+    assert "pictures" not in [one.name for one in drawings(summarise([none]))]
+    with pytest.raises(ResultsError, match="no figure 'pictures'"):
+        draw_figures([none], tmp_path, ["pictures"])
+
+
+def test_files_and_the_page_have_it(results, tmp_path):
+    made = results({"a": {0: arrays_of(domain=disc)}})
+    pdf, _ = draw_figures([made], tmp_path / "one")
+    again, _ = draw_figures([made], tmp_path / "two")
+    assert pdf.read_bytes() == again.read_bytes()
+    page = page_text([made], tmp_path)
+    assert "Clusters of rows in trial 1." in page and "--only pictures" in page
+
+
+def test_up_to_31_clusters_look_different_and_neighbours_have_other_colours():
+    rows, labels = blobs(31)
+    place = Place.of([{"rows": rows, "labels": labels}])
+    looks = cluster_looks(rows, labels, place)
+    assert len(set(looks.values())) == 31
+    centres = np.array([rows[labels == k].mean(axis=0) for k in range(31)])
+    distances = np.linalg.norm(centres[:, None] - centres, axis=2)
+    beside = np.argwhere((distances > 0) & (distances < 5))
+    assert all(looks[i][0] != looks[j][0] for i, j in beside)
+
+
+def test_few_clusters_have_a_colour_each_whatever_their_labels():
+    rows, labels = blobs(8)
+    place = Place.of([{"rows": rows, "labels": labels}])
+    looks = cluster_looks(rows, labels, place)
+    assert {color for color, _ in looks.values()} == set(COLORS)
+    others = np.random.default_rng(1).permutation(8) * 3
+    renamed = cluster_looks(rows, others[labels], place)
+    assert {k: renamed[others[k]] for k in range(8)} == looks
+
+
+@pytest.mark.parametrize(("height", "aspect"), [(0.5, 0.5), (2.0, 1.0), (0.1, 1.0)])
+def test_panels_are_true_to_scale_unless_one_side_is_far_longer(height, aspect):
+    rows = np.array([[0, 0], [1, height]])
+    place = Place.of([{"rows": rows, "labels": np.zeros(2, int)}])
+    assert place.aspect == pytest.approx(aspect)
+    assert place.x[0] < 0 and place.x[1] > 1 and place.y[0] < 0 and place.y[1] > height
+    equal = height != 0.1
+    assert (place.scale[0] == pytest.approx(place.scale[1])) == equal

@@ -1,0 +1,79 @@
+"""Fuzzy C-means against the equations of textbooks, term by term, and against k-means."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from dsgkit.errors import DataError
+from dsgkit.solvers.clustering.fuzzy_c_means import FuzzyCMeans, centers_of, memberships_of
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs([40, 60, 50], centers=[[0, 0], [5, 0], [0, 5]], random_state=2)
+
+
+@pytest.mark.parametrize("m", [1.2, 2.0, 3.5])
+def test_a_step_is_that_of_the_equations(m):
+    rng = np.random.default_rng(0)
+    X, u = rng.normal(size=(7, 3)), rng.dirichlet(np.ones(4), size=7)
+    centers = centers_of(X, u, m)
+    for k in range(4):
+        expected = sum(u[i, k] ** m * X[i] for i in range(7)) / sum(u[i, k] ** m for i in range(7))
+        np.testing.assert_allclose(centers[k], expected, rtol=1e-12)
+    found = memberships_of(X, centers, m)
+    for i in range(7):
+        d = [np.linalg.norm(X[i] - v) for v in centers]
+        for k in range(4):
+            expected = 1 / sum((d[k] / d[j]) ** (2 / (m - 1)) for j in range(4))
+            assert found[i, k] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_row_that_is_a_centre_belongs_to_it_alone():
+    centers = np.array([[0.0, 0], [3, 4], [3, 4]])
+    found = memberships_of(np.array([[0.0, 0], [3, 4]]), centers, 2.0)
+    np.testing.assert_array_equal(found, [[1, 0, 0], [0, 0.5, 0.5]])
+
+
+def test_a_fit_is_a_fixed_point_that_lowers_the_objective(blobs):
+    X = blobs[0]
+    model = FuzzyCMeans(3, tol=1e-12, max_iter=2000).fit(X)
+    assert model.n_iter_ < 2000
+    centers = centers_of(X, model.memberships_, model.m)
+    np.testing.assert_allclose(centers, model.cluster_centers_, atol=1e-10)
+    np.testing.assert_allclose(model.memberships_.sum(axis=1), 1)
+    courses = [FuzzyCMeans(3, tol=0, max_iter=n).fit(X).objective_ for n in range(1, 12)]
+    assert all(np.diff(courses) <= 1e-9)
+    assert model.objective_ <= courses[-1]
+
+
+def test_hardly_fuzzy_it_is_k_means(blobs):
+    X, y = blobs
+    model = FuzzyCMeans(3, m=1.05).fit(X)
+    other = KMeans(3, n_init=5, random_state=0).fit(X)
+    assert adjusted_rand_score(model.labels_, other.labels_) == 1
+    near = np.linalg.norm(model.cluster_centers_[:, None] - other.cluster_centers_, axis=2)
+    assert near.min(axis=1).max() < 0.05
+    assert adjusted_rand_score(FuzzyCMeans(3).fit(X).labels_, y) > 0.95
+
+
+def test_it_has_scikit_learns_manners(blobs):
+    X = blobs[0]
+    model = FuzzyCMeans(4, random_state=3)
+    labels = model.fit_predict(X)
+    np.testing.assert_array_equal(labels, model.predict(X))
+    np.testing.assert_array_equal(clone(model).fit(X.tolist()).labels_, labels)
+    assert model.n_features_in_ == 2
+    assert model.cost(2, n_rows=150).flops > 0
+    with pytest.raises(DataError, match="n_clusters"):
+        FuzzyCMeans(0).fit(X)
+    with pytest.raises(DataError, match="m must be"):
+        FuzzyCMeans(m=1.0).fit(X)
+    with pytest.raises(DataError, match="too few"):
+        FuzzyCMeans(3).fit(X[:2])
+    # memberships are no function with a domain, for which pictures ask by this name
+    assert not hasattr(model, "decision_function")
+    np.testing.assert_allclose(model.memberships(X), model.memberships_, atol=1e-4)
