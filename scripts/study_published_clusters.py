@@ -1,0 +1,187 @@
+"""Look for the published clusterings among all that the paper's grids give.
+
+The paper on budgeted support vector clustering states neither how it chose gamma and C nor how it
+scaled features. For its methods, on datasets of the shipped configs, this fits every point of the
+grid with several seeds, on raw and on scaled features, and keeps purity, Rand index, NMI and the
+number of clusters in a CSV file: what is there already is not fitted again. It prints, for each
+published triple that is possible, the point whose mean triple is nearest to it, and how many of the
+published figures are within 0.05 under every rule of choice, the last of them by the figures
+themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+
+from dsgkit.config import load_experiment
+from dsgkit.data import load_dataset
+from dsgkit.errors import FitError
+from dsgkit.experiment.plan import grid_points, solver_info
+from dsgkit.published import bsgd_svc
+from dsgkit.published.audit import findings
+from dsgkit.random.seeds import derive_seed
+from dsgkit.tasks import indices
+from dsgkit.tasks.clustering import ROWS, ClusteringTrial
+from dsgkit.tasks.clustering_published import TOLERANCE
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+SCALES = ("raw", "standard")
+TRIPLE = ["purity", "rand", "nmi"]
+KEYS = ["dataset", "method", "scale"]
+POINT = [*KEYS, "point"]
+
+FEWEST, MOST = 2, 50
+"""Numbers of clusters among which the Davies-Bouldin index chooses."""
+
+MEASURED = "measured_"
+"""What comes before the name of a measured index, beside a published one."""
+
+NEAREST = "nearest to the published triple"
+RULES = {"highest NMI": "nmi", "highest Rand index": "rand", "highest purity": "purity"}
+BY_SHAPE = f"lowest Davies-Bouldin index, {FEWEST} to {MOST} clusters"
+HALF = 0.005
+"""Of the last published digit."""
+
+
+def fits(dataset: str, scale: str, seeds: int) -> Iterator[dict[str, Any]]:
+    """Fit every point of the paper's methods, and return the indices of each as a row."""
+    experiment = load_experiment(CONFIGS / f"{dataset}_clustering.yaml")
+    data = load_dataset(experiment.dataset)
+    spec = experiment.protocol.model_copy(update={"scale": scale})
+    for seed in range(seeds):
+        trial = ClusteringTrial(data, spec, derive_seed(seed, "split"))
+        X, classes = trial.training(trial.sizes)["X"], trial.classes(trial.sizes)
+        for method in bsgd_svc.METHODS:
+            key = bsgd_svc.key_of(method)
+            solver, info = experiment.solvers[key], solver_info(experiment, key)
+            if len(X) > solver.at_most.get(ROWS.name, len(X)):
+                continue
+            drawn = {"random_state": seed} if "random_state" in info.params else {}
+            for point in grid_points(solver.grids[0]):
+                text = ", ".join(f"{name} {value:g}" for name, value in point.items())
+                row = {"dataset": dataset, "method": method, "scale": scale, "point": text}
+                try:
+                    model = info.load()(**{**solver.params, **drawn, **point}).fit(X)
+                except FitError:
+                    continue  # no domain at this point
+                yield {**row, "seed": seed, **indices_of(X, classes, model.labels_)}
+
+
+def indices_of(X: Any, classes: Any, labels: Any) -> dict[str, Any]:
+    """Return the indices of a clustering."""
+    return {
+        "purity": indices.purity(classes, labels),
+        "rand": indices.rand_index(classes, labels),
+        "nmi": indices.normalized_mutual_information(classes, labels),
+        "davies_bouldin": indices.davies_bouldin(X, labels),
+        "clusters": int(labels.max()) + 1,
+    }
+
+
+def published() -> pd.DataFrame:
+    """Return the published triples that some clustering with structure may have."""
+    rows = [
+        {
+            "dataset": finding.dataset,
+            "method": finding.method,
+            **{name: bsgd_svc.value(finding.dataset, finding.method, name) for name in TRIPLE},
+        }
+        for finding in findings().values()
+        if not finding.impossible and not finding.degenerate
+    ]
+    return pd.DataFrame(rows)
+
+
+def means(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean of every point over its seeds, beside what is published of its method."""
+    values = found.drop(columns="seed").groupby(POINT, as_index=False).mean()
+    values = values.rename(columns={name: MEASURED + name for name in TRIPLE})
+    both = values.merge(published(), on=["dataset", "method"])
+    both["distance"] = distances(both).max(axis=1)
+    return both
+
+
+def distances(both: pd.DataFrame) -> pd.DataFrame:
+    """Return how far measured indices are from published ones."""
+    return pd.DataFrame({name: (both[MEASURED + name] - both[name]).abs() for name in TRIPLE})
+
+
+def chosen(points: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the point of each dataset, method and scaling that every rule of choice takes."""
+    by_index = {
+        rule: points.loc[points.groupby(KEYS)[MEASURED + name].idxmax()]
+        for rule, name in RULES.items()
+    }
+    usual = points[points["clusters"].between(FEWEST, MOST)].dropna(subset="davies_bouldin")
+    by_index[BY_SHAPE] = usual.loc[usual.groupby(KEYS)["davies_bouldin"].idxmin()]
+    return {**by_index, NEAREST: points.loc[points.groupby(KEYS)["distance"].idxmin()]}
+
+
+def counts(points: pd.DataFrame) -> pd.DataFrame:
+    """Return how many figures are within the tolerance, by scaling and rule."""
+    rows = []
+    for rule, all_scales in chosen(points).items():
+        for scale, one in all_scales.groupby("scale"):
+            near = distances(one) <= TOLERANCE + HALF
+            cells = {name: f"{near[name].sum()} of {len(near)}" for name in TRIPLE}
+            cells["all three"] = f"{near.all(axis=1).sum()} of {len(near)}"
+            rows.append({"choice": rule, "features": scale, **cells})
+    return pd.DataFrame(rows)
+
+
+def nearest(points: pd.DataFrame) -> pd.DataFrame:
+    """Return, for every published triple, the nearest point under either scaling."""
+    best = points.loc[points.groupby(["dataset", "method"])["distance"].idxmin()]
+
+    def triple(prefix: str) -> pd.Series:
+        columns = [best[prefix + name].map("{:.2f}".format) for name in TRIPLE]
+        return columns[0].str.cat(columns[1:], sep=" / ")
+
+    told = best[["dataset", "method"]].assign(published=triple(""), nearest=triple(MEASURED))
+    told["off by"] = best["distance"].map("{:.2f}".format)
+    told["clusters"] = best["clusters"].map("{:.1f}".format)
+    return told.assign(features=best["scale"], at=best["point"])
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """Return a table as Markdown."""
+    lines = [table.columns, ["---"] * len(table.columns), *table.itertuples(index=False)]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def collect(path: Path, datasets: tuple[str, ...], seeds: int) -> pd.DataFrame:
+    """Return what the file holds, with the fits that it lacks added to it."""
+    known = pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=[*POINT, "seed"])
+    for dataset in datasets:
+        for scale in SCALES:
+            have = known[(known["dataset"] == dataset) & (known["scale"] == scale)]
+            if have["seed"].nunique() < seeds:
+                added = pd.DataFrame(fits(dataset, scale, seeds))
+                known = pd.concat([known.drop(have.index), added], ignore_index=True)
+                known.to_csv(path, index=False)
+    return known
+
+
+@click.command(help=__doc__)
+@click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("datasets", nargs=-1, type=click.Choice(list(bsgd_svc.datasets())))
+@click.option("--seeds", default=5, show_default=True)
+def main(path: Path, datasets: tuple[str, ...], seeds: int) -> None:
+    """Fit what the file lacks of some datasets, and print what it says of all that it holds."""
+    found = collect(path, datasets, seeds)
+    if not len(found):
+        raise click.ClickException(f"{path} holds nothing yet: name datasets to fit")
+    points = means(found)
+    click.echo(f"Published figures within {TOLERANCE:g} of means over {seeds} seeds\n")
+    click.echo(markdown(counts(points)))
+    click.echo("\nPurity / Rand index / NMI\n")
+    click.echo(markdown(nearest(points)))
+
+
+if __name__ == "__main__":
+    main()

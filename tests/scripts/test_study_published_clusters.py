@@ -1,0 +1,65 @@
+"""The study of published clusterings counts what is near, and fits only what its file lacks."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from dsgkit.published import bsgd_svc
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "study_published_clusters.py"
+
+
+@pytest.fixture
+def study(monkeypatch):
+    """The script's command and, of what it calls, a stand-in that fits two points of a method."""
+    main = runpy.run_path(str(SCRIPT))["main"]
+    scope, calls = main.callback.__globals__, []
+
+    def fits(dataset, scale, seeds):
+        calls.append((dataset, scale))
+        values = {n: bsgd_svc.value(dataset, "BSGD-PNN", n) for n in ("purity", "rand", "nmi")}
+        near = {**values, "purity": values["purity"] - 0.04, "davies_bouldin": 2.0, "clusters": 3}
+        # the higher NMI, and a lower purity than was published
+        far = {**near, "nmi": 0.99, "purity": 0.5, "davies_bouldin": 1.0}
+        for seed in range(seeds):
+            for point, found in (("near", near), ("far", far)):
+                yield {
+                    "dataset": dataset,
+                    "method": "BSGD-PNN",
+                    "scale": scale,
+                    "point": point,
+                    "seed": seed,
+                    **found,
+                }
+
+    scope["fits"] = fits
+    return main, calls
+
+
+def test_counts_by_rule_and_the_nearest_point(study, tmp_path):
+    main, _ = study
+    path = tmp_path / "found.csv"
+    result = CliRunner().invoke(main, [str(path), "jain", "--seeds", "2"])
+    assert result.exit_code == 0, result.output
+    assert "| nearest to the published triple | raw | 1 of 1 | 1 of 1 | 1 of 1 | 1 of 1 |" in (
+        result.output
+    )
+    assert "| highest NMI | standard | 0 of 1 | 1 of 1 | 0 of 1 | 0 of 1 |" in result.output
+    assert "| jain | BSGD-PNN | 1.00 / 0.98 / 0.92 | 0.96 / 0.98 / 0.92 | 0.04 | 3.0 |" in (
+        result.output
+    )
+    assert len(pd.read_csv(path)) == 2 * 2 * 2
+
+
+def test_what_the_file_holds_is_not_fitted_again(study, tmp_path):
+    main, calls = study
+    path = str(tmp_path / "found.csv")
+    for seeds in ("2", "1", "3"):
+        assert CliRunner().invoke(main, [path, "iris", "--seeds", seeds]).exit_code == 0
+    assert calls == [("iris", "raw"), ("iris", "standard")] * 2
+    assert CliRunner().invoke(main, [str(tmp_path / "new.csv")]).exit_code != 0
