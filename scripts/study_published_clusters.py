@@ -1,16 +1,18 @@
 """Look for the published clusterings among all that the paper's grids give.
 
 The paper on budgeted support vector clustering states neither how it chose gamma and C nor how it
-scaled features. For its methods, on datasets of the shipped configs, this fits every point of the
-grid with several seeds, on raw and on scaled features, and keeps purity, Rand index, NMI and the
-number of clusters in a CSV file: what is there already is not fitted again. It prints, for each
-published triple that is possible, the point whose mean triple is nearest to it, and how many of the
-published figures are within 0.05 under every rule of choice, the last of them by the figures
+scaled features; and C may be that of the sum over rows, not of their mean as its equation has it.
+For its methods, on datasets of the shipped configs, this fits every point of the grid with several
+seeds, on raw and on scaled features and with C in either unit, and keeps purity, Rand index, NMI
+and the number of clusters in a CSV file: what is there already is not fitted again. It prints, for
+each published triple that is possible, the point whose mean triple is nearest to it, and how many
+of the published figures are within 0.05 under every rule of choice, the last of them by the figures
 themselves.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,13 +28,18 @@ from dsgkit.published import bsgd_svc
 from dsgkit.published.audit import findings
 from dsgkit.random.seeds import derive_seed
 from dsgkit.tasks import indices
-from dsgkit.tasks.clustering import ROWS, ClusteringTrial
+from dsgkit.tasks.clustering import ROWS, ClusteringSpec, ClusteringTrial
 from dsgkit.tasks.clustering_published import TOLERANCE
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 SCALES = ("raw", "standard")
+METHODS_IN = {"mean": bsgd_svc.METHODS, "sum": ("SGD", "BSGD-R", "BSGD-PNN", "BSGD-PRN")}
+UNITS = tuple(METHODS_IN)
+"""Of the losses, by which C is multiplied in the objective."""
+
 TRIPLE = ["purity", "rand", "nmi"]
-KEYS = ["dataset", "method", "scale"]
+SETTING = ["scale", "C of the"]
+KEYS = ["dataset", "method", *SETTING]
 POINT = [*KEYS, "point"]
 
 FEWEST, MOST = 2, 50
@@ -48,15 +55,18 @@ HALF = 0.005
 """Of the last published digit."""
 
 
-def fits(dataset: str, scale: str, seeds: int) -> Iterator[dict[str, Any]]:
-    """Fit every point of the paper's methods, and return the indices of each as a row."""
+def fits(dataset: str, scale: str, unit: str, seeds: int) -> Iterator[dict[str, Any]]:
+    """Fit every point of the paper's methods, and return the indices of each as a row.
+
+    Of a sphere, C is the same in either unit: SVC and FSVC are fitted for the mean alone.
+    """
     experiment = load_experiment(CONFIGS / f"{dataset}_clustering.yaml")
     data = load_dataset(experiment.dataset)
-    spec = experiment.protocol.model_copy(update={"scale": scale})
+    spec = ClusteringSpec.model_validate({**experiment.protocol.model_dump(), "scale": scale})
     for seed in range(seeds):
         trial = ClusteringTrial(data, spec, derive_seed(seed, "split"))
         X, classes = trial.training(trial.sizes)["X"], trial.classes(trial.sizes)
-        for method in bsgd_svc.METHODS:
+        for method in METHODS_IN[unit]:
             key = bsgd_svc.key_of(method)
             solver, info = experiment.solvers[key], solver_info(experiment, key)
             if len(X) > solver.at_most.get(ROWS.name, len(X)):
@@ -64,7 +74,9 @@ def fits(dataset: str, scale: str, seeds: int) -> Iterator[dict[str, Any]]:
             drawn = {"random_state": seed} if "random_state" in info.params else {}
             for point in grid_points(solver.grids[0]):
                 text = ", ".join(f"{name} {value:g}" for name, value in point.items())
-                row = {"dataset": dataset, "method": method, "scale": scale, "point": text}
+                row = dict(zip(POINT, (dataset, method, scale, unit, text), strict=True))
+                if unit == "sum":
+                    point = {**point, "C": len(X) * point["C"]}
                 try:
                     model = info.load()(**{**solver.params, **drawn, **point}).fit(X)
                 except FitError:
@@ -125,12 +137,12 @@ def chosen(points: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def counts(points: pd.DataFrame) -> pd.DataFrame:
     """Return how many figures are within the tolerance, by scaling and rule."""
     rows = []
-    for rule, all_scales in chosen(points).items():
-        for scale, one in all_scales.groupby("scale"):
+    for rule, of_rule in chosen(points).items():
+        for (scale, unit), one in of_rule.groupby(SETTING):
             near = distances(one) <= TOLERANCE + HALF
             cells = {name: f"{near[name].sum()} of {len(near)}" for name in TRIPLE}
             cells["all three"] = f"{near.all(axis=1).sum()} of {len(near)}"
-            rows.append({"choice": rule, "features": scale, **cells})
+            rows.append({"choice": rule, "features": scale, "C of the": unit, **cells})
     return pd.DataFrame(rows)
 
 
@@ -145,7 +157,9 @@ def nearest(points: pd.DataFrame) -> pd.DataFrame:
     told = best[["dataset", "method"]].assign(published=triple(""), nearest=triple(MEASURED))
     told["off by"] = best["distance"].map("{:.2f}".format)
     told["clusters"] = best["clusters"].map("{:.1f}".format)
-    return told.assign(features=best["scale"], at=best["point"])
+    return told.assign(
+        **{"features": best["scale"], "C of the": best["C of the"], "at": best["point"]}
+    )
 
 
 def markdown(table: pd.DataFrame) -> str:
@@ -154,30 +168,43 @@ def markdown(table: pd.DataFrame) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
-def collect(path: Path, datasets: tuple[str, ...], seeds: int) -> pd.DataFrame:
+def collect(
+    path: Path,
+    datasets: tuple[str, ...],
+    scales: tuple[str, ...],
+    units: tuple[str, ...],
+    seeds: int,
+) -> pd.DataFrame:
     """Return what the file holds, with the fits that it lacks added to it."""
     known = pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=[*POINT, "seed"])
-    for dataset in datasets:
-        for scale in SCALES:
-            have = known[(known["dataset"] == dataset) & (known["scale"] == scale)]
-            if have["seed"].nunique() < seeds:
-                added = pd.DataFrame(fits(dataset, scale, seeds))
-                known = pd.concat([known.drop(have.index), added], ignore_index=True)
-                known.to_csv(path, index=False)
+    for wanted in itertools.product(datasets, scales, units):
+        have = known[known[["dataset", *SETTING]].eq(list(wanted)).all(axis=1)]
+        if have["seed"].nunique() < seeds:
+            added = pd.DataFrame(fits(*wanted, seeds))
+            known = pd.concat([known.drop(have.index), added], ignore_index=True)
+            known.to_csv(path, index=False)
     return known
 
 
 @click.command(help=__doc__)
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("datasets", nargs=-1, type=click.Choice(list(bsgd_svc.datasets())))
+@click.option("--scale", "scales", type=click.Choice(SCALES), multiple=True, default=SCALES)
+@click.option("--unit", "units", type=click.Choice(UNITS), multiple=True, default=UNITS)
 @click.option("--seeds", default=5, show_default=True)
-def main(path: Path, datasets: tuple[str, ...], seeds: int) -> None:
+def main(
+    path: Path,
+    datasets: tuple[str, ...],
+    scales: tuple[str, ...],
+    units: tuple[str, ...],
+    seeds: int,
+) -> None:
     """Fit what the file lacks of some datasets, and print what it says of all that it holds."""
-    found = collect(path, datasets, seeds)
+    found = collect(path, datasets, scales, units, seeds)
     if not len(found):
         raise click.ClickException(f"{path} holds nothing yet: name datasets to fit")
     points = means(found)
-    click.echo(f"Published figures within {TOLERANCE:g} of means over {seeds} seeds\n")
+    click.echo(f"Published figures within {TOLERANCE:g} of means over seeds\n")
     click.echo(markdown(counts(points)))
     click.echo("\nPurity / Rand index / NMI\n")
     click.echo(markdown(nearest(points)))

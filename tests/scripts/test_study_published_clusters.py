@@ -20,8 +20,8 @@ def study(monkeypatch):
     main = runpy.run_path(str(SCRIPT))["main"]
     scope, calls = main.callback.__globals__, []
 
-    def fits(dataset, scale, seeds):
-        calls.append((dataset, scale))
+    def fits(dataset, scale, unit, seeds):
+        calls.append((dataset, scale, unit))
         values = {n: bsgd_svc.value(dataset, "BSGD-PNN", n) for n in ("purity", "rand", "nmi")}
         near = {**values, "purity": values["purity"] - 0.04, "davies_bouldin": 2.0, "clusters": 3}
         # the higher NMI, and a lower purity than was published
@@ -32,6 +32,7 @@ def study(monkeypatch):
                     "dataset": dataset,
                     "method": "BSGD-PNN",
                     "scale": scale,
+                    "C of the": unit,
                     "point": point,
                     "seed": seed,
                     **found,
@@ -46,20 +47,22 @@ def test_counts_by_rule_and_the_nearest_point(study, tmp_path):
     path = tmp_path / "found.csv"
     result = CliRunner().invoke(main, [str(path), "jain", "--seeds", "2"])
     assert result.exit_code == 0, result.output
-    assert "| nearest to the published triple | raw | 1 of 1 | 1 of 1 | 1 of 1 | 1 of 1 |" in (
-        result.output
+    assert (
+        "| nearest to the published triple | raw | mean | 1 of 1 | 1 of 1 | 1 of 1 | 1 of 1 |"
+        in (result.output)
     )
-    assert "| highest NMI | standard | 0 of 1 | 1 of 1 | 0 of 1 | 0 of 1 |" in result.output
+    assert "| highest NMI | standard | sum | 0 of 1 | 1 of 1 | 0 of 1 | 0 of 1 |" in result.output
     assert "| jain | BSGD-PNN | 1.00 / 0.98 / 0.92 | 0.96 / 0.98 / 0.92 | 0.04 | 3.0 |" in (
         result.output
     )
-    assert len(pd.read_csv(path)) == 2 * 2 * 2
+    assert len(pd.read_csv(path)) == 2 * 2 * 2 * 2
 
 
 def test_what_the_file_holds_is_not_fitted_again(study, tmp_path):
     main, calls = study
     path = str(tmp_path / "found.csv")
     for seeds in ("2", "1", "3"):
-        assert CliRunner().invoke(main, [path, "iris", "--seeds", seeds]).exit_code == 0
-    assert calls == [("iris", "raw"), ("iris", "standard")] * 2
+        asked = [path, "iris", "--unit", "mean", "--seeds", seeds]
+        assert CliRunner().invoke(main, asked).exit_code == 0
+    assert calls == [("iris", "raw", "mean"), ("iris", "standard", "mean")] * 2
     assert CliRunner().invoke(main, [str(tmp_path / "new.csv")]).exit_code != 0
