@@ -19,3 +19,11 @@ def test_labels_are_those_of_the_first_of_the_nearest(n_inputs, n_points):
     for labels in (rng.integers(4, size=n_points), halves, np.zeros(n_points, np.int64)):
         found = LabelTree(points, labels).nearest_labels(X)
         np.testing.assert_array_equal(found, labels[nearest])
+
+
+def test_labels_of_rows_between_clusters():
+    rng = np.random.default_rng(0)
+    points, X = rng.normal(size=(3000, 6)), rng.normal(size=(3000, 6))
+    labels = (points[:, 0] > 0).astype(np.int64)
+    nearest = cdist(X, points, "sqeuclidean").argmin(axis=1)
+    np.testing.assert_array_equal(LabelTree(points, labels).nearest_labels(X), labels[nearest])
