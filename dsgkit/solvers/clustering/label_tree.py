@@ -56,10 +56,10 @@ class LabelTree:
     """
 
     def __init__(self, points: Array, labels: Labels) -> None:
-        data, order, nodes, bounds = KDTree(points, leaf_size=LEAF).get_arrays()
+        _, order, nodes, bounds = KDTree(points, leaf_size=LEAF).get_arrays()
         self._order = np.asarray(order, np.int64)
         self._labels = labels[self._order]
-        self._columns = np.ascontiguousarray(np.asarray(data)[self._order].T)
+        self._columns = points.T.take(self._order, axis=1)
         starts, stops = nodes["idx_start"].copy(), nodes["idx_end"].copy()
         self._boxes = _Boxes(
             np.ascontiguousarray(np.asarray(bounds).transpose(1, 0, 2)),
