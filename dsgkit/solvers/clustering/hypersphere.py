@@ -24,6 +24,9 @@ Array = NDArray[np.float64]
 TOLERANCE = 1e-8
 """Of libsvm's optimality conditions."""
 
+ROUNDING = 1e-9
+"""Of a coefficient, relative to the bound."""
+
 CACHE = 200
 """MiB of kernel values that libsvm keeps."""
 
@@ -71,22 +74,29 @@ def enclosing_sphere(X: Array, gamma: float, C: float) -> Hypersphere:
     FitError
         If C is below 1/n: coefficients could not sum to 1.
     """
-    from sklearn.svm import OneClassSVM
-
-    n = len(X)
     bound = min(C, 1.0)
-    if bound * n < 1:
-        raise FitError(f"C must be at least 1/n = {1 / n:.3g} for a sphere, got {C:g}")
-    machine = OneClassSVM(gamma=gamma, nu=1 / (bound * n), tol=TOLERANCE, cache_size=CACHE).fit(X)
-    support = np.asarray(machine.support_, np.int64)
-    beta = machine.dual_coef_[0] / machine.dual_coef_.sum()
+    support, beta = _dual(X, gamma, bound)
     values = gaussian_expansion(X, X[support], beta, gamma)
-    bounded = beta >= bound * (1 - 1e-9) if bound < 1 else np.zeros(len(beta), np.bool_)
+    bounded = beta >= bound * (1 - ROUNDING) if bound < 1 else np.zeros(len(beta), np.bool_)
     surface = _surface(values, support, bounded)
     squared_radius = 1 - 2 * surface + float(beta @ values[support])
     within = np.delete(values, support[bounded])
     level = min(surface, float(within.min())) if len(within) else surface
     return Hypersphere(support, beta, bounded, squared_radius, level)
+
+
+def _dual(X: Array, gamma: float, bound: float) -> tuple[NDArray[np.int64], Array]:
+    """Return the rows with positive coefficients, and these, at most ``bound`` and of sum 1."""
+    from sklearn.svm import OneClassSVM
+
+    n = len(X)
+    if bound * n < 1 - ROUNDING:
+        raise FitError(f"C must be at least 1/n = {1 / n:.3g} for a sphere, got {bound:g}")
+    if bound * n <= 1 + ROUNDING:  # there is but one choice, at which libsvm finds no offset
+        return np.arange(n), np.full(n, 1 / n)
+    machine = OneClassSVM(gamma=gamma, nu=1 / (bound * n), tol=TOLERANCE, cache_size=CACHE).fit(X)
+    beta = machine.dual_coef_[0] / machine.dual_coef_.sum()
+    return np.asarray(machine.support_, np.int64), beta
 
 
 def _surface(values: Array, support: NDArray[np.int64], bounded: NDArray[np.bool_]) -> float:

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 from sklearn.metrics import pairwise_distances_argmin
 
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.progress import report
-from dsgkit.threads import thread_counts
+from dsgkit.solvers.clustering.label_tree import LabelTree
 
 Array = NDArray[np.float64]
 
@@ -35,25 +34,25 @@ class NearestRow:
     """
 
     def __init__(self, X: Any, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> None:
-        self._labels = labels[:1].copy()
-        self._points = self._tree = None
+        self._first = int(labels[0])
+        self._known: LabelTree | tuple[Array, NDArray[np.int64]] | None = None
         if (labels != labels[0]).any():
-            self._labels = labels
-            self._points = np.ascontiguousarray(X[rows], np.float64)
-            if X.shape[1] <= MOST_TREE_INPUTS:
-                # cut in the middle of its cells: rows with a column in common have no median
-                self._tree = cKDTree(self._points, balanced_tree=False)
+            points = np.ascontiguousarray(X[rows], np.float64)
+            few = X.shape[1] <= MOST_TREE_INPUTS
+            self._known = LabelTree(points, labels) if few else (points, labels)
 
     def labels_of(self, X: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the clusters of some rows of ``X``, shape (len(rows),)."""
-        labels = np.full(len(rows), self._labels[0])
-        if self._points is not None:
+        found = np.full(len(rows), self._first)
+        if self._known is not None:
             for block in row_blocks(len(rows), BLOCK):
-                labels[block] = self._labels[self._nearest(np.asarray(X[rows[block]], np.float64))]
+                found[block] = self._nearest(np.ascontiguousarray(X[rows[block]], np.float64))
                 report(block.stop / len(rows))
-        return labels
+        return found
 
     def _nearest(self, X: Array) -> NDArray[np.int64]:
-        if self._tree is None:
-            return pairwise_distances_argmin(X, self._points)
-        return self._tree.query(X, workers=thread_counts()[0])[1]
+        if isinstance(self._known, LabelTree):
+            return self._known.nearest_labels(X)
+        assert self._known is not None
+        points, labels = self._known
+        return labels[pairwise_distances_argmin(X, points)]

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast
+from dsgkit._jit import fast, fast_parallel, prange
+from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.progress import report
 from dsgkit.random.draws import draw_with_replacement
 from dsgkit.random.stream import DRAWS, words
 from dsgkit.solvers.clustering.budget import Support, add, apply, maintenance
 from dsgkit.solvers.clustering.kernel_values import kernel_values
+from dsgkit.threads import threads_for
 
 Array = NDArray[np.float64]
 
@@ -27,6 +29,18 @@ ROWS, NEIGHBORS = 0, 1
 
 CHUNK = 4096
 """Steps whose rows are read together."""
+
+BLOCK = 64
+"""Steps whose kernel values are computed together, where there is no budget."""
+
+TILE = 128
+"""Support vectors that are kept in cache meanwhile."""
+
+_EXPONENTIAL = 16
+"""What the exponential of a kernel value takes, in terms of its squared distance, about."""
+
+_TERMS_PER_THREAD = 2**18
+"""Such terms for which a thread is worth waking."""
 
 _STEP, _REMOVALS, _SMALL, _DONE = range(4)
 """Places of the counts: steps, vectors removed, small steps in a row, and whether it is over."""
@@ -96,7 +110,11 @@ class Descent:
             k = self.n_neighbors
             drawn = words(self.seed, first * k, length * k, DRAWS + NEIGHBORS).reshape(length, k)
             points = np.ascontiguousarray(X[rows], np.float64)
-            _descend(support, rows, points, drawn, counts, squared_norm, self._compiled())
+            state = counts, squared_norm, self._compiled()
+            if self.budget is None:
+                _descend_freely(support, rows, points, *state)
+            else:
+                _descend(support, rows, points, drawn, *state)
             report(min(1.0, counts[_STEP] / self._steps(n)))
         size, n_steps = support.size[0], int(counts[_STEP])
         return OneClass(
@@ -108,9 +126,8 @@ class Descent:
 
     def _compiled(self) -> tuple[float, float, int, int, float, int, int]:
         """Return the settings as compiled code takes them."""
-        budget = -1 if self.budget is None else self.budget
-        settings = self.C, self.gamma, budget, self.strategy, self.tol, self.patience, self.max_iter
-        return settings
+        budget, stop = self.budget or 0, (self.tol, self.patience, self.max_iter)
+        return self.C, self.gamma, budget, self.strategy, *stop
 
     def _steps(self, n: int) -> float:
         return expected_steps(self.C, self.tol, self.patience, self.max_iter)
@@ -122,6 +139,67 @@ def expected_steps(C: float, tol: float, patience: int, max_iter: int) -> float:
     A step is at most ``(C + ||w||)/t`` long, and ``||w||`` near 1.
     """
     return min(max_iter, (C + 1) / tol + patience) if tol else max_iter
+
+
+def _descend_freely(
+    support: Support,
+    rows: NDArray[np.int64],
+    points: Array,
+    counts: NDArray[np.int64],
+    squared_norm: Array,
+    settings: tuple[float, float, int, int, float, int, int],
+) -> None:
+    """Do the steps of some drawn rows without a budget, kernel values being computed by blocks.
+
+    Support vectors then keep their places, so that values with many rows are computed together,
+    while the vectors are in cache.
+    """
+    gamma = settings[1]
+    for block in row_blocks(len(rows), BLOCK):
+        if counts[_DONE]:
+            return
+        drawn, known = points[block], int(support.size[0])
+        kernel = np.empty((len(drawn), known + len(drawn)))
+        with threads_for(kernel.size * (points.shape[1] + _EXPONENTIAL), _TERMS_PER_THREAD):
+            _kernel_block(support.points, known, drawn, gamma, kernel)
+        columns = np.ascontiguousarray(drawn.T)
+        _grow(support, rows[block], columns, kernel, counts, squared_norm, settings)
+
+
+@fast_parallel
+def _kernel_block(columns, n, points, gamma, kernel):  # type: ignore[no-untyped-def]
+    """Write the kernel values of some points with the first ``n`` columns."""
+    for tile in prange((n + TILE - 1) // TILE):
+        first, stop = tile * TILE, min((tile + 1) * TILE, n)
+        part = columns[:, first:stop].copy()
+        for i in range(len(points)):
+            kernel_values(part, stop - first, points[i], gamma, kernel[i, first:stop])
+
+
+@fast
+def _grow(support, rows, columns, kernel, counts, squared_norm, settings):  # type: ignore[no-untyped-def]
+    """Do the steps of a block of rows; see `_descend` for the lengths.
+
+    ``kernel`` holds their values with all support vectors; those with new ones are added.
+    """
+    C, gamma, _, _, tol, patience, max_iter = settings
+    with_new = np.empty(len(rows))
+    for i in range(len(rows)):
+        counts[_STEP] += 1
+        t = counts[_STEP]
+        before = squared_norm[0]
+        product = before
+        value = _product(support, kernel[i])
+        if t == 1 or value < t - 1:
+            squared_norm[0] += 2 * C * value + C * C
+            product += C * value
+            x = columns[:, i].copy()
+            if add(support, rows[i], x, C):
+                kernel_values(columns, len(rows), x, gamma, with_new)
+                kernel[:, support.size[0] - 1] = with_new
+        _end_step(before, product, counts, squared_norm, t, tol, patience, max_iter)
+        if counts[_DONE]:
+            return
 
 
 @fast
@@ -150,7 +228,7 @@ def _descend(support, rows, points, drawn, counts, squared_norm, settings):  # t
             product += C * value
             if add(support, rows[i], points[i], C):
                 kernel[support.size[0] - 1] = 1.0
-            if budget >= 0 and support.size[0] > budget:
+            if support.size[0] > budget:
                 n = maintenance(support, strategy, gamma, drawn[i], places, changes, scratch)
                 along, length = _effect(support, gamma, places[:n], changes[:n], scratch)
                 squared_norm[0] += 2 * along + length
@@ -159,12 +237,18 @@ def _descend(support, rows, points, drawn, counts, squared_norm, settings):  # t
                     product -= C * changes[j] * kernel[places[j]]
                 apply(support, places[:n], changes[:n])
                 counts[_REMOVALS] += 1
-        counts[_SMALL] = (
-            counts[_SMALL] + 1 if _is_small(before, product, squared_norm, t, tol) else 0
-        )
-        if counts[_SMALL] >= patience or t == max_iter:
-            counts[_DONE] = 1
+        _end_step(before, product, counts, squared_norm, t, tol, patience, max_iter)
+        if counts[_DONE]:
             return
+
+
+@fast
+def _end_step(before, product, counts, squared_norm, t, tol, patience, max_iter):  # type: ignore[no-untyped-def]
+    """Count small steps, and tell in the counts whether it is over."""
+    small = _is_small(before, product, squared_norm, t, tol)
+    counts[_SMALL] = counts[_SMALL] + 1 if small else 0
+    if counts[_SMALL] >= patience or t == max_iter:
+        counts[_DONE] = 1
 
 
 @fast

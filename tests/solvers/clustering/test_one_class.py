@@ -98,6 +98,16 @@ def test_training_is_what_the_algorithm_says(changes, patience, monkeypatch):
     assert machine.coefficients.sum() == pytest.approx(alpha.sum(), abs=1e-6)
 
 
+def test_more_support_vectors_than_fit_a_tile():
+    X = some_rows(400)
+    descent = replace(SETTING, budget=None, gamma=8.0, tol=0.0)
+    alpha, _, _ = written_out(descent, X)
+    machine = descent.train(X)
+    assert len(machine.coefficients) == np.count_nonzero(alpha) > one_class.TILE
+    found = kernel(X, machine.support_vectors, descent.gamma) @ machine.coefficients
+    np.testing.assert_allclose(found, kernel(X, X, descent.gamma) @ alpha, atol=1e-7)
+
+
 def test_rows_drawn_equally_often_have_equal_coefficients():
     machine = replace(SETTING, budget=None, tol=0.0, max_iter=57).train(some_rows(40))
     counts = machine.coefficients * 57 / SETTING.C

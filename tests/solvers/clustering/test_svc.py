@@ -72,6 +72,23 @@ def test_clusters_are_the_components_of_the_complete_graph(blobs, gamma, C):
     np.testing.assert_array_equal(whole.predict(X), whole.labels_)
 
 
+@pytest.mark.parametrize(("n", "C"), [(1, 4.0), (3, 1 / 3), (32, 2.0**-5), (49, 1 / 49)])
+@pytest.mark.parametrize("solver", [BenHurSVC, FSVC])
+def test_at_one_coefficient_per_row_the_centre_is_the_mean(solver, n, C):
+    # 49 * (1 / 49) is below 1
+    X = np.random.default_rng(n).normal(size=(n, 2))
+    model = solver(gamma=0.7, C=C).fit(X)
+    heights = np.exp(-0.7 * cdist(X, X, "sqeuclidean")).mean(axis=1)
+    np.testing.assert_allclose(model.decision_function(X), heights / heights.max() - 1, atol=1e-12)
+    mean_distances = 1 - 2 * heights + heights.mean()
+    assert model.squared_radius_ == pytest.approx(mean_distances.min(), abs=1e-12)
+    # the sphere ends at the row that is nearest to its centre
+    assert model.inside_ == pytest.approx(1 / n)
+    if n > 1:
+        near = solver(gamma=0.7, C=C * (1 + 1e-7)).fit(X)
+        assert model.squared_radius_ == pytest.approx(near.squared_radius_, rel=1e-5)
+
+
 def test_what_a_sphere_cannot_do_is_said(blobs):
     with pytest.raises(FitError, match=r"C must be at least 1/n = 0\.0133"):
         BenHurSVC(C=0.01).fit(blobs[0])
