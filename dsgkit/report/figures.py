@@ -201,13 +201,13 @@ def _ranks(shown: Sequence[Summary]) -> list[Drawing]:
         )
         told = f"Solvers as published by {'; '.join(sources)} (left) and as measured (right)."
         if any(pair.figure.flag for pair in pairs if pair.measure in beside):
-            told += " Published figures with a remark count too."
+            told += " Published figures count also where their table has a remark."
         rankings = [one for both in beside.values() for one in both]
         found.append(_rank_drawing(f"{RANKS}_published", shown, rankings, told))
     if measured := measured_rankings(shown):
         axes = lowered(all_axes(shown))
         at = f", each at its largest finished number of {axes}" if axes else ""
-        told = f"Solvers as measured{at}; equal as printed share a rank."
+        told = f"Solvers that all results have, as measured{at}; equal as printed share a rank."
         found.append(_rank_drawing(f"{RANKS}_measured", shown, measured, told))
     return found
 

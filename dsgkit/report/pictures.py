@@ -186,7 +186,9 @@ def pictures(shown: Sequence[Summary]) -> Figure:
                 _frame(panel, place)
                 if lines > 1 or number == 0:
                     panel.set_title(_folded(solver, width, TITLE), fontsize=TITLE, pad=3)
-                panel.set_xlabel(texts[number].get(solver, ""), fontsize=SMALL, linespacing=1.1, labelpad=2)
+                panel.set_xlabel(
+                    texts[number].get(solver, ""), fontsize=SMALL, linespacing=1.1, labelpad=2
+                )
                 if solver in of:
                     _draw_panel(panel, of[solver].arrays, place)
                 else:
