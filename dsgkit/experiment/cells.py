@@ -20,6 +20,7 @@ from dsgkit import __version__, progress
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.errors import DataError, DsgError, DsgWarning, FitError, MemoryLimitError
+from dsgkit.experiment.endings import without_numbers
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import MET
@@ -159,7 +160,7 @@ def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Reco
             run = _search if cell.kind == "search" else _fit
             record |= run(bench, job, clock)
         if warned:
-            record["warnings"] = list(dict.fromkeys(warned))
+            record["warnings"] = warned
     except Exception as error:
         record |= _failure(error)
     times = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
@@ -168,17 +169,20 @@ def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Reco
 
 @contextlib.contextmanager
 def _warnings_to(texts: list[str]) -> Iterator[None]:
-    """Keep what solvers warn of, instead of printing it; other warnings go their way."""
+    """Keep what there are warnings of, instead of printing it, also those of other libraries.
+
+    A search fits hundreds of models: of texts that differ only in numbers, the first is kept.
+    """
+    known: set[str] = set()
+
+    def keep(message: Any, *_: Any, **__: Any) -> None:
+        text = str(message)
+        if (form := without_numbers(text)) not in known:
+            known.add(form)
+            texts.append(text)
+
     with warnings.catch_warnings():
         warnings.simplefilter("always", DsgWarning)
-        show = warnings.showwarning
-
-        def keep(message: Any, category: Any, *place: Any, **more: Any) -> None:
-            if issubclass(category, DsgWarning):
-                texts.append(str(message))
-            else:
-                show(message, category, *place, **more)
-
         warnings.showwarning = keep
         yield
 

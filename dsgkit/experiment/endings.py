@@ -51,10 +51,15 @@ def describe_warnings(records: Iterable[Record], axis: Axis | None) -> str:
 
 def cause(record: Record) -> tuple[str, str, tuple[str, ...]]:
     """Return the same for records that differ only in the numbers of their messages."""
-    message = re.sub(r"\d[\d.,]*", "#", record.get("message") or "")
+    message = without_numbers(record.get("message") or "")
     lines = (record.get("traceback") or "").splitlines()
     frames = tuple(line for line in lines if line.lstrip().startswith("File "))
     return record["status"], message, frames
+
+
+def without_numbers(text: str) -> str:
+    """Return the same for texts that differ only in numbers."""
+    return re.sub(r"\d[\d.,]*", "#", text)
 
 
 def cells(count: int) -> str:

@@ -30,7 +30,8 @@ Y_AXIS_WIDTH = 0.5
 def boxplot(shown: Sequence[Summary], measure: Measure) -> Figure:
     """Draw a score of each solver at its largest finished size, one panel per dataset.
 
-    Every trial is also a dot. Below each box stands its size, where one is swept.
+    Every trial is also a dot. Below each box stands its size, where one is swept, or below all of
+    them the one that all have.
     """
     solvers = all_solvers(shown)
     styles = solver_styles(solvers)
@@ -71,6 +72,9 @@ def _draw_panel(
     else:
         axes.set_yticks([])
     texts = [_below(entry, named, swept=summary.axis is not None) for entry in entries]
+    if not named and len(set(filter(None, texts))) == 1:
+        axes.set_xticks([(len(entries) - 1) / 2], [max(texts)])
+        return
     axes.set_xticks(range(len(entries)), texts)
     if not named and max(map(len, texts)) * LETTER_WIDTH > slot:
         axes.tick_params(axis="x", labelrotation=90)

@@ -10,15 +10,27 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from dsgkit.errors import ResultsError
+from dsgkit.files import folder_name
 from dsgkit.report import pictures
 from dsgkit.report.boxplots import boxplot, far_off
 from dsgkit.report.curves import curve
+from dsgkit.report.pairs import pairs_of
 from dsgkit.report.panels import save
-from dsgkit.report.summary import Summary, all_axes, all_outputs, different, lowered
+from dsgkit.report.rank_figure import caption, rank_figure
+from dsgkit.report.rankings import measured_rankings, published_rankings
+from dsgkit.report.ranks import Ranking
+from dsgkit.report.summary import (
+    Summary,
+    all_axes,
+    all_outputs,
+    all_solvers,
+    different,
+    lowered,
+)
 from dsgkit.report.tables import check_names, nothing_to_show
 from dsgkit.report.trace_figure import trace
 from dsgkit.report.traces import is_traced
-from dsgkit.tasks.measures import PICTURES, Measure, outputs_of
+from dsgkit.tasks.measures import PICTURES, RANKS, Measure, outputs_of
 
 
 @dataclass(frozen=True)
@@ -72,6 +84,8 @@ def draw(shown: Sequence[Summary], folder: Path, only: Sequence[str] = ()) -> li
 def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[Drawing]:
     """Return the figures that are named, else those that configs ask for and that have values.
 
+    The name of an output that several figures belong to names all of them.
+
     Raises
     ------
     ResultsError
@@ -81,8 +95,10 @@ def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[D
     if not only:
         asked = [one for name in all_outputs(shown) for one in known if one.output == name]
         return [drawing for drawing in asked if drawing.has_values]
-    check_names(only, [drawing.name for drawing in known], "figure")
-    wanted = [drawing for drawing in known if drawing.name in only]
+    names = {drawing.name for drawing in known}
+    groups = {drawing.output for drawing in known} - names
+    check_names(only, [*names, *groups], "figure")
+    wanted = [d for d in known if d.name in only or d.output in groups.intersection(only)]
     for drawing in wanted:
         if not drawing.has_values:
             raise nothing_to_show(shown, drawing.name)
@@ -162,7 +178,49 @@ def drawings(shown: Sequence[Summary]) -> list[Drawing]:
         for name, measure in zip(names, members, strict=True):
             panels = [one for one in shown if one.shows(measure) and (one.axis or not way.swept)]
             found.append(way.of(measure, name, f"{measure.output}_{name_of_way}", panels))
-    if kept := [one for one in shown if pictures.has_artefacts(one)]:
-        own = pictures.pictures, pictures.caption, pictures.has_pictures
-        found.append(Drawing(PICTURES, PICTURES, kept, *own))
+    return [*found, *_pictures(shown), *_ranks(shown)]
+
+
+def _pictures(shown: Sequence[Summary]) -> list[Drawing]:
+    """Return one figure, or one for each of the results if all together are higher than a page."""
+    kept = [one for one in shown if pictures.has_artefacts(one)]
+    own = pictures.pictures, pictures.caption, pictures.has_pictures
+    if pictures.fit_on_a_page(kept):
+        return [Drawing(PICTURES, PICTURES, kept, *own)] if kept else []
+    names = different(f"{PICTURES}_{folder_name(one.title)}" for one in kept)
+    return [Drawing(n, PICTURES, [one], *own) for n, one in zip(names, kept, strict=True)]
+
+
+def _ranks(shown: Sequence[Summary]) -> list[Drawing]:
+    """Return the figures of ranks over several results, as far as these have any."""
+    pairs = [pair for one in shown for pair in pairs_of(one)]
+    found = []
+    if beside := published_rankings(pairs):
+        sources = dict.fromkeys(
+            one.results.task.published.source for one in shown if one.results.task.published
+        )
+        told = f"Solvers as published by {'; '.join(sources)} (left) and as measured (right)."
+        if any(pair.figure.flag for pair in pairs if pair.measure in beside):
+            told += " Published figures count also where their table has a remark."
+        rankings = [one for both in beside.values() for one in both]
+        found.append(_rank_drawing(f"{RANKS}_published", shown, rankings, told))
+    if measured := measured_rankings(shown):
+        axes = lowered(all_axes(shown))
+        at = f", each at its largest finished number of {axes}" if axes else ""
+        told = f"Solvers that all results have, as measured{at}; equal as printed share a rank."
+        found.append(_rank_drawing(f"{RANKS}_measured", shown, measured, told))
     return found
+
+
+def _rank_drawing(
+    name: str, shown: Sequence[Summary], rankings: Sequence[Ranking], told: str
+) -> Drawing:
+    kinds = all_solvers(shown)
+    return Drawing(
+        name,
+        RANKS,
+        list(shown),
+        lambda _: rank_figure(rankings, columns=min(2, len(rankings)), kinds=kinds),
+        lambda _: f"{told} {caption(rankings)}",
+        lambda _: True,
+    )

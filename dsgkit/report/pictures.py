@@ -40,9 +40,18 @@ INSIDE, BOUNDARY, NOWHERE = "#FBE7C6", "0.25", "0.55"
 COLUMNS = 5
 LARGEST_PANEL = 1.75
 TEXT_LINE = 0.11
+APART = 0.04
+"""Half of the height between lines of panels, in inches."""
+
 SMALL, TITLE = 6.5, 9.0
 LABEL_WIDTH, LEGEND_HEIGHT = 0.25, 0.42
 LETTER = 0.042
+MOST_LINES = 6
+"""Of panels, in one figure of several datasets: about a page."""
+
+TOGETHER = "\N{NO-BREAK SPACE}"
+"""Between words that stay on one line."""
+
 MANY_ROWS = 10_000
 """From so many on, in all panels, rows are pixels in vector formats too."""
 
@@ -81,7 +90,9 @@ class Picture:
         count, outside = len(self.clusters), int((self.arrays["labels"] < 0).sum())
         found = f"{count:,} cluster{'s' if count != 1 else ''}"
         found += f", {outside:,} rows in none" if outside else ""
-        chosen = (f"{k} {value_text(v)}" for k, v in (self.record.get("params") or {}).items())
+        chosen = (
+            f"{k}{TOGETHER}{value_text(v)}" for k, v in (self.record.get("params") or {}).items()
+        )
         return "\n".join(filter(None, [found, ", ".join(chosen)]))
 
 
@@ -93,6 +104,12 @@ def has_artefacts(summary: Summary) -> bool:
 def has_pictures(summary: Summary) -> bool:
     """Whether any fit has kept the arrays of a picture."""
     return bool(pictures_of(summary))
+
+
+def fit_on_a_page(shown: Sequence[Summary]) -> bool:
+    """Whether the pictures of several results make a figure that is not too high."""
+    lines = -(-len(all_solvers(shown)) // COLUMNS)
+    return len(shown) == 1 or len(shown) * lines <= MOST_LINES
 
 
 def pictures_of(summary: Summary) -> dict[str, Picture]:
@@ -154,9 +171,10 @@ def pictures(shown: Sequence[Summary]) -> Figure:
     width = min(LARGEST_PANEL, (PAGE_WIDTH - LABEL_WIDTH) / columns)
     places = [Place.of([one.arrays for one in of.values()]) for of in found]
     texts = [{name: _folded(one.text, width) for name, one in of.items()} for of in found]
-    below = max(text.count("\n") + 1 for of in texts for text in of.values())
+    folds = [solvers[first : first + columns] for first in range(0, len(solvers), columns)]
+    below = [_most_lines([of.get(name, "") for name in names]) for of in texts for names in folds]
     with mpl.rc_context({**RC, "axes.grid": False, "axes.spines.top": True}):
-        heights = [width * place.aspect for place in places for _ in range(lines)]
+        heights = [width * place.aspect for place in places for _ in folds]
         figure, axes = _new_figure(heights, columns, width, below)
         for number, (one, of, place) in enumerate(zip(shown, found, places, strict=True)):
             panels = axes[number * lines : (number + 1) * lines].ravel()
@@ -168,10 +186,9 @@ def pictures(shown: Sequence[Summary]) -> Figure:
                 _frame(panel, place)
                 if lines > 1 or number == 0:
                     panel.set_title(_folded(solver, width, TITLE), fontsize=TITLE, pad=3)
-                # as many lines everywhere, so that texts stand at one height
-                text = texts[number].get(solver, "")
-                filled = text + "\n " * (below - 1 - text.count("\n"))
-                panel.set_xlabel(filled, fontsize=SMALL, linespacing=1.1, labelpad=2)
+                panel.set_xlabel(
+                    texts[number].get(solver, ""), fontsize=SMALL, linespacing=1.1, labelpad=2
+                )
                 if solver in of:
                     _draw_panel(panel, of[solver].arrays, place)
                 else:
@@ -183,13 +200,20 @@ def pictures(shown: Sequence[Summary]) -> Figure:
     return figure
 
 
+def _most_lines(texts: Sequence[str]) -> int:
+    return max(text.count("\n") + 1 for text in texts)
+
+
 def _new_figure(
-    heights: Sequence[float], columns: int, width: float, text_lines: int
+    heights: Sequence[float], columns: int, width: float, below: Sequence[int]
 ) -> tuple[Figure, Any]:
-    """Return a figure and its panels, of a width and, line by line, of heights in inches."""
-    line = TEXT_LINE * text_lines + 0.1
-    size = LABEL_WIDTH + columns * width, sum(heights) + line * len(heights) + LEGEND_HEIGHT
-    layout = ConstrainedLayoutEngine(w_pad=0.02, h_pad=0.02, wspace=0.0, hspace=0.0)
+    """Return a figure and its panels, of a width and, line by line, of heights in inches.
+
+    Below each line there is room for as many lines of text.
+    """
+    text = TEXT_LINE * sum(below) + (0.1 + 2 * APART) * len(heights)
+    size = LABEL_WIDTH + columns * width, sum(heights) + text + LEGEND_HEIGHT
+    layout = ConstrainedLayoutEngine(w_pad=0.02, h_pad=APART, wspace=0.0, hspace=0.0)
     figure = Figure(figsize=size, dpi=DPI, layout=layout)
     FigureCanvasAgg(figure)
     ratios = {"height_ratios": heights}
@@ -200,7 +224,7 @@ def _folded(text: str, side: float, size: float = SMALL) -> str:
     """Return a text in lines that are not wider than a panel."""
     letters = max(8, int(side / (LETTER * size / SMALL)))
     lines = (textwrap.wrap(line, letters, break_on_hyphens=False) for line in text.split("\n"))
-    return "\n".join(part for line in lines for part in line)
+    return "\n".join(part for line in lines for part in line).replace(TOGETHER, " ")
 
 
 class Place(NamedTuple):

@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from dsgkit.report.entries import entry_cells, statistic
 from dsgkit.report.formats import Cell, Layout, Table
-from dsgkit.report.numbers import NONE, percents
-from dsgkit.report.summary import Entry, Summary, all_measures, all_solvers
-from dsgkit.tasks.base import PublishedFigure
+from dsgkit.report.numbers import NONE, p_text, percents
+from dsgkit.report.pairs import Pair, pairs_of
+from dsgkit.report.rankings import published_rankings
+from dsgkit.report.ranks import LEVEL
+from dsgkit.report.summary import Summary, all_solvers
 from dsgkit.tasks.measures import Measure
 
 PUBLISHED_TABLE = "published_table"
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """A published figure and the entry that was measured at the largest finished size."""
-
-    summary: Summary
-    measure: Measure
-    figure: PublishedFigure
-    entry: Entry
-
-    @property
-    def difference(self) -> float | None:
-        """Measured less published, in the measure's own unit; seconds depend on the machine."""
-        if not self.entry.values or self.measure.unit:
-            return None
-        return self.entry.mean - self.figure.value
-
-    @property
-    def agrees(self) -> bool | None:
-        """Whether both are within the tolerance, up to rounding; None where that says nothing."""
-        difference, tolerance = self.difference, self.figure.tolerance
-        if self.figure.flag or difference is None or tolerance is None:
-            return None
-        return abs(difference) <= tolerance + 10.0**-self.figure.decimals / 2
 
 
 def published_table(shown: Sequence[Summary]) -> Table | None:
@@ -52,7 +26,7 @@ def published_table(shown: Sequence[Summary]) -> Table | None:
     shown : sequence of Summary
         A row for every dataset and solver with a published figure.
     """
-    pairs = [pair for one in shown for pair in _pairs(one)]
+    pairs = [pair for one in shown for pair in pairs_of(one)]
     if not pairs:
         return None
     measures = list(dict.fromkeys(pair.measure for pair in pairs))
@@ -63,16 +37,7 @@ def published_table(shown: Sequence[Summary]) -> Table | None:
     return Table(PUBLISHED_TABLE, layouts, pd.DataFrame([_tidy(pair) for pair in pairs]))
 
 
-def _pairs(summary: Summary) -> Iterator[_Pair]:
-    published = summary.results.task.published
-    measures = {measure.name: measure for measure in all_measures([summary])}
-    for figure in published.figures if published else ():
-        measure, name = measures.get(figure.measure), summary.names.get(figure.solver)
-        if measure is not None and name is not None:
-            yield _Pair(summary, measure, figure, summary.largest(measure)[name])
-
-
-def _layout(measure: Measure, pairs: Sequence[_Pair]) -> Layout:
+def _layout(measure: Measure, pairs: Sequence[Pair]) -> Layout:
     """Return what was published and measured of one measure."""
     shown = list({id(pair.summary): pair.summary for pair in pairs}.values())
     tasks = [one.results.task for one in shown]
@@ -99,14 +64,14 @@ def _layout(measure: Measure, pairs: Sequence[_Pair]) -> Layout:
     return Layout(f"{', '.join(parts)}.", header, rows)
 
 
-def _difference(pair: _Pair) -> Cell:
+def _difference(pair: Pair) -> Cell:
     if pair.difference is None:
         return Cell(NONE)
     text = f"{percents(pair.measure, pair.difference):+.{pair.measure.digits}f}"
     return Cell(text, best=bool(pair.agrees), value=pair.difference)
 
 
-def _agreement(pairs: Sequence[_Pair]) -> Layout:
+def _agreement(pairs: Sequence[Pair]) -> Layout:
     """Return how many published figures agree with what was measured."""
     counted = [pair for pair in pairs if pair.agrees is not None]
     measures = list(dict.fromkeys(pair.measure for pair in counted))
@@ -128,50 +93,35 @@ def _agreement(pairs: Sequence[_Pair]) -> Layout:
     )
 
 
-def _ranks(pairs: Sequence[_Pair]) -> Layout:
+def _ranks(pairs: Sequence[Pair]) -> Layout:
     """Return mean ranks over the datasets on which all solvers have both figures."""
-    with_pairs = {pair.entry.solver for pair in pairs}
-    solvers = [name for name in all_solvers(pair.summary for pair in pairs) if name in with_pairs]
-    header, columns = ["Solver"], [[Cell(name) for name in solvers]]
-    for measure in dict.fromkeys(pair.measure for pair in pairs if pair.measure.better):
-        datasets = _complete([pair for pair in pairs if pair.measure == measure], solvers)
-        if len(datasets) > 1 and len(solvers) > 1:
-            published = _mean_ranks(
-                measure, [[pair.figure.value for pair in found] for found in datasets]
-            )
-            measured = _mean_ranks(
-                measure,
-                [[round(p.entry.mean, p.figure.decimals) for p in found] for found in datasets],
-            )
-            both = zip(published, measured, strict=True)
-            header.append(f"{measure.title} ({len(datasets)})")
-            columns.append([Cell(f"{a:.1f} / {b:.1f}") for a, b in both])
+    found = published_rankings(pairs)
+    if not found:
+        return Layout("", [], [])
+    known = next(iter(found.values())).measured.ranks
+    solvers = [name for name in all_solvers(pair.summary for pair in pairs) if name in known]
+    columns = [[Cell(name) for name in (*solvers, "Friedman's p", "Critical difference")]]
+    for published, measured in found.values():
+        both = [(published.ranks[name], measured.ranks[name]) for name in solvers]
+        columns.append(
+            [
+                *(Cell(f"{a:.1f} / {b:.1f}") for a, b in both),
+                Cell(f"{p_text(published.p)} / {p_text(measured.p)}"),
+                Cell(f"{measured.critical_difference:.2f}"),
+            ]
+        )
+    counts = [f"{measure.title} ({both.measured.n_datasets})" for measure, both in found.items()]
     return Layout(
         "Mean ranks of the solvers, published / measured, 1 the best, over the datasets (how many) "
-        "on which all have both; figures with a remark count too.",
-        header,
-        list(zip(*columns, strict=True)) if len(columns) > 1 else [],
+        "on which all have both; figures with a remark count too. Friedman's test is that of all "
+        "solvers being alike; solvers whose ranks differ by less than the critical difference of "
+        f"Nemenyi's test at the level {LEVEL:g} are not told apart.",
+        ["Solver", *counts],
+        list(zip(*columns, strict=True)),
     )
 
 
-def _complete(pairs: Sequence[_Pair], solvers: Sequence[str]) -> list[list[_Pair]]:
-    """Return the pairs of every dataset that has one for each solver, in their order."""
-    found: dict[int, dict[str, _Pair]] = {}
-    for pair in pairs:
-        if pair.entry.values:
-            found.setdefault(id(pair.summary), {})[pair.entry.solver] = pair
-    return [[one[name] for name in solvers] for one in found.values() if len(one) == len(solvers)]
-
-
-def _mean_ranks(measure: Measure, values: Sequence[Sequence[float]]) -> NDArray[np.float64]:
-    """Return the mean rank of every column, equal values sharing theirs."""
-    from scipy.stats import rankdata
-
-    sign = -1 if measure.better == "higher" else 1
-    return np.mean([rankdata(sign * np.array(row)) for row in values], axis=0)
-
-
-def _tidy(pair: _Pair) -> dict[str, object]:
+def _tidy(pair: Pair) -> dict[str, object]:
     return {
         "dataset": pair.summary.title,
         "solver": pair.entry.solver,

@@ -11,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from dsgkit.report.numbers import p_text
 from dsgkit.report.ranks import LEVEL, Ranking
 from dsgkit.report.style import COLUMN_WIDTH, DPI, PAGE_WIDTH, RC, SolverStyle, solver_styles
 
@@ -50,10 +51,10 @@ def rank_figure(
     columns : int
         Diagrams side by side, such as 2 for published beside measured ones.
     kinds : mapping of str to str, optional
-        Kinds of the solvers by their names, by which they look as in other figures.
+        Kinds of all solvers of a report by their names: so they look as in its other figures.
     """
-    names = dict.fromkeys(name for one in rankings for name in one.ranks)
-    styles = solver_styles({name: (kinds or {}).get(name, "") for name in names})
+    names = dict.fromkeys((name for one in rankings for name in one.ranks), "")
+    styles = solver_styles({**names, **(kinds or {})})
     lines = [rankings[first : first + columns] for first in range(0, len(rankings), columns)]
     heights = [LINE * max(TOP + _depth(one) for one in line) for line in lines]
     width = COLUMN_WIDTH * 1.25 if columns == 1 else PAGE_WIDTH
@@ -120,8 +121,14 @@ def _draw_scale(axes: Axes, one: Ranking, pad: float) -> None:
         start += difference + 0.03 * (len(one.ranks) - 1 + 2 * pad)
     axes.text(start, y, text, ha="left", va="center", fontsize=SMALL)
     if one.p is not None:
-        shown = "Friedman p " + ("< 0.001" if one.p < 0.001 else f"= {one.p:.3f}")
-        axes.text(len(one.ranks) + pad, y, shown, ha="right", va="center", fontsize=SMALL)
+        axes.text(
+            len(one.ranks) + pad,
+            y,
+            f"Friedman p: {p_text(one.p)}",
+            ha="right",
+            va="center",
+            fontsize=SMALL,
+        )
 
 
 def _draw_name(axes: Axes, one: Ranking, place: int, text: str, pad: float) -> None:

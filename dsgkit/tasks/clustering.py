@@ -38,7 +38,7 @@ from dsgkit.tasks.base import (
 )
 from dsgkit.tasks.clustering_picture import picture
 from dsgkit.tasks.clustering_published import published_of
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import PICTURES, RANKS, Measure
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
 
@@ -462,6 +462,8 @@ class Clustering:
         "hypotheses_table",
         "time_table",
         "nmi_boxplot",
+        PICTURES,
+        RANKS,
     )
     words: ClassVar[tuple[str, ...]] = ()
 

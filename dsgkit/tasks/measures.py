@@ -124,9 +124,12 @@ STANDARD = (TIME, MEMORY)
 PICTURES = "pictures"
 """The output of any task that keeps rows and labels of fits: clusters in the plane."""
 
+RANKS = "ranks"
+"""The output that ranks the solvers over the datasets of a report, if there are several."""
+
 
 def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
-    """Return the tables and figures that there can be of some measures, and pictures.
+    """Return the tables and figures that there can be of some measures, pictures and ranks.
 
     Parameters
     ----------
@@ -143,4 +146,4 @@ def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
             names[f"{measure.output}_curve"] = None
         if measure.traced:
             names[f"{measure.output}_trace"] = names[f"{measure.output}_trace_table"] = None
-    return [*names, PICTURES]
+    return [*names, PICTURES, RANKS]

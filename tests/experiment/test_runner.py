@@ -1,5 +1,6 @@
 import json
 import shutil
+import warnings
 from pathlib import Path
 from typing import ClassVar
 
@@ -434,3 +435,22 @@ def test_a_classifier_is_searched_twice_and_judged_by_its_error(toy, own_modules
     page = write_page([results], folder / "page.html").read_text()
     assert "C 1..2 (2); then shift -9..9 (3)" in page
     assert "Error on the unlabelled rows in percent" in text_table([results])
+
+
+@pytest.mark.parametrize(("kind", "called"), [("search", "fit_points"), ("fit", "fit")])
+def test_what_libraries_warn_of_is_kept_once(alone, monkeypatch, kind, called):
+    """Hundreds of models of a search warn of the same with other numbers."""
+    original = getattr(SAMULT, called)
+
+    def warn(*arguments, **more):
+        for steps in range(3):
+            warnings.warn(f"not converged after {steps} steps", UserWarning, stacklevel=1)
+        return original(*arguments, **more)
+
+    monkeypatch.setattr(SAMULT, called, warn)
+    with warnings.catch_warnings(record=True) as printed:
+        warnings.simplefilter("always")
+        _, folder = run(alone)
+    kept = [one["warnings"] for one in records(folder) if one["kind"] == kind]
+    assert kept and all(texts == ["not converged after 0 steps"] for texts in kept)
+    assert not printed

@@ -7,7 +7,7 @@ from matplotlib.colors import same_color, to_hex
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.artefacts import keep_artefact
-from dsgkit.report import draw_figures
+from dsgkit.report import draw_figures, pictures
 from dsgkit.report.figures import drawings
 from dsgkit.report.html.page import page_text
 from dsgkit.report.pictures import COLORS, INSIDE, Place, cluster_looks
@@ -131,6 +131,19 @@ def test_many_solvers_take_several_rows_of_panels(results):
     assert len({round(box.y0, 3) for box in boxes}) == 2
     assert max(box.x1 for box in boxes) < 1
     assert figure.get_figwidth() <= 6.9
+
+
+def test_many_datasets_are_a_figure_each_which_the_page_has_in_their_sections(
+    results, tmp_path, monkeypatch
+):
+    made = [results({"a": {0: arrays_of()}}, name=name) for name in ("rings", "moons")]
+    assert [one.name for one in drawings(summarise(made))][-1] == "pictures"
+    monkeypatch.setattr(pictures, "MOST_LINES", 1)
+    paths = draw_figures(made, tmp_path, ["pictures"])
+    assert {path.stem for path in paths} == {"pictures_rings", "pictures_moons"}
+    page = page_text(made, tmp_path)
+    assert page.count("<figcaption>Clusters of rows in trial 1.") == 2
+    assert "There is no figure of several datasets" in page
 
 
 def test_the_first_trial_with_arrays_is_shown(results):

@@ -52,6 +52,8 @@ def make_section(summary: Summary, number: int) -> Context:
 def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Context]:
     """Draw the figures that the experiments ask for, as far as there is something to show.
 
+    Of several results those of one alone are left out, which are in its own section.
+
     Parameters
     ----------
     shown : sequence of Summary
@@ -61,7 +63,8 @@ def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Conte
     command = ["dsg", "plot", *(str(one.results.folder) for one in shown)]
     command += [] if folder is None else ["--out", str(folder)]
     found = []
-    for drawing in wanted_figures(shown):
+    drawings = wanted_figures(shown)
+    for drawing in (d for d in drawings if len(d.shown) > 1 or len(shown) == 1):
         figure = drawing.draw()
         width, height = (round(CSS_INCH * inches) for inches in figure.get_size_inches())
         of = f"Datasets: {', '.join(one.title for one in drawing.shown)}. "

@@ -1,0 +1,45 @@
+"""Published figures, each beside what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dsgkit.report.summary import Entry, Summary, all_measures
+from dsgkit.tasks.base import PublishedFigure
+from dsgkit.tasks.measures import Measure
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A published figure and the entry that was measured at the largest finished size."""
+
+    summary: Summary
+    measure: Measure
+    figure: PublishedFigure
+    entry: Entry
+
+    @property
+    def difference(self) -> float | None:
+        """Measured less published, in the measure's own unit; seconds depend on the machine."""
+        if not self.entry.values or self.measure.unit:
+            return None
+        return self.entry.mean - self.figure.value
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether both are within the tolerance, up to rounding; None where that says nothing."""
+        difference, tolerance = self.difference, self.figure.tolerance
+        if self.figure.flag or difference is None or tolerance is None:
+            return None
+        return abs(difference) <= tolerance + 10.0**-self.figure.decimals / 2
+
+
+def pairs_of(summary: Summary) -> Iterator[Pair]:
+    """Yield the pairs of one of the results."""
+    published = summary.results.task.published
+    measures = {measure.name: measure for measure in all_measures([summary])}
+    for figure in published.figures if published else ():
+        measure, name = measures.get(figure.measure), summary.names.get(figure.solver)
+        if measure is not None and name is not None:
+            yield Pair(summary, measure, figure, summary.largest(measure)[name])

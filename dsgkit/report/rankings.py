@@ -1,0 +1,113 @@
+"""Which rankings of solvers several results have: published beside measured, and measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from dsgkit.report.numbers import percents
+from dsgkit.report.pairs import Pair
+from dsgkit.report.ranks import Ranking, ranking
+from dsgkit.report.summary import (
+    Entry,
+    Summary,
+    all_measures,
+    all_outputs,
+    all_solvers,
+)
+from dsgkit.tasks.measures import Measure
+
+FEWEST = 2
+"""Datasets, and solvers, that there is a ranking of."""
+
+
+class Beside(NamedTuple):
+    """Two rankings of the same solvers over the same datasets."""
+
+    published: Ranking
+    measured: Ranking
+
+
+def published_rankings(pairs: Sequence[Pair]) -> dict[Measure, Beside]:
+    """Return the rankings by each measure with a better side, of the solvers with both figures."""
+    with_both = {pair.entry.solver for pair in pairs if pair.entry.values}
+    solvers = [name for name in all_solvers(pair.summary for pair in pairs) if name in with_both]
+    once = _once([pair.summary for pair in pairs])
+    found = {}
+    for measure in dict.fromkeys(pair.measure for pair in pairs if pair.measure.better):
+        of_measure = [pair for pair in pairs if pair.measure == measure and pair.summary in once]
+        measured = _complete(of_measure, solvers, _measured)
+        published = _complete(of_measure, solvers, lambda pair: pair.figure.value)
+        both = measured.index.intersection(published.index)
+        if len(both) >= FEWEST and len(solvers) >= FEWEST:
+            found[measure] = Beside(
+                _ranking(measure, "published", published.loc[both]),
+                _ranking(measure, "measured", measured.loc[both]),
+            )
+    return found
+
+
+def measured_rankings(shown: Sequence[Summary]) -> list[Ranking]:
+    """Return the rankings of the solvers that all results have, by what their tables are about.
+
+    That is every measure with a better side, but for seconds and those that only some fits have.
+    """
+    if len(shown) < FEWEST:
+        return []
+    once, asked = _once(shown), all_outputs(shown)
+    found = []
+    for measure in all_measures(shown):
+        known = measure.better and not (measure.unit or measure.optional)
+        if known and f"{measure.output}_table" in asked:
+            values = _values([one for one in once if one.shows(measure)], measure)
+            if min(values.shape) >= FEWEST:
+                found.append(_ranking(measure, "measured", values))
+    return found
+
+
+def _once(shown: Sequence[Summary]) -> list[Summary]:
+    """Return the first results of every dataset: two on one would count it twice."""
+    return list({one.results.dataset: one for one in reversed(shown)}.values())[::-1]
+
+
+def _ranking(measure: Measure, whose: str, values: pd.DataFrame) -> Ranking:
+    assert measure.better is not None
+    title = measure.word[:1].upper() + measure.word[1:]
+    return ranking(f"{title}, {whose}", values, measure.better)
+
+
+def _complete(
+    pairs: Sequence[Pair], solvers: Sequence[str], value: Callable[[Pair], float]
+) -> pd.DataFrame:
+    """Return values by datasets and solvers, of the datasets that have all."""
+    rows: dict[str, dict[str, float]] = {}
+    for pair in pairs:
+        rows.setdefault(pair.summary.title, {})[pair.entry.solver] = value(pair)
+    return pd.DataFrame.from_dict(rows, orient="index").reindex(columns=list(solvers)).dropna()
+
+
+def _measured(pair: Pair) -> float:
+    """Return the measured value, as exact as the published one: what it would print is equal.
+
+    Other machines are faster, so that seconds keep their digits; those of fewer rows do not count.
+    """
+    if not pair.measure.unit:
+        return round(pair.entry.mean, pair.figure.decimals)
+    return pair.entry.mean if pair.entry.size == pair.summary.sizes[-1] else math.nan
+
+
+def _values(shown: Sequence[Summary], measure: Measure) -> pd.DataFrame:
+    """Return what tables print, by datasets and the solvers that all results have."""
+    largest = {one.title: one.largest(measure) for one in shown}
+    solvers = [name for name in all_solvers(shown) if all(name in of for of in largest.values())]
+    values = pd.DataFrame(
+        {name: [_printed(measure, of[name]) for of in largest.values()] for name in solvers}
+    )
+    return values.dropna(axis=1, how="all").dropna()
+
+
+def _printed(measure: Measure, entry: Entry) -> float:
+    return round(percents(measure, entry.mean), measure.digits)

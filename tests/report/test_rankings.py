@@ -1,0 +1,127 @@
+"""Which rankings there are of several results, against ranks counted by hand."""
+
+import math
+
+import pytest
+
+from dsgkit.errors import ResultsError
+from dsgkit.report import draw_figures
+from dsgkit.report.figures import drawings, wanted_figures
+from dsgkit.report.html import page_text
+from dsgkit.report.pairs import pairs_of
+from dsgkit.report.published import published_table
+from dsgkit.report.rankings import measured_rankings, published_rankings
+from dsgkit.report.summary import summarise
+from dsgkit.tasks.base import Published, PublishedFigure
+from tests.report.conftest import AUC, RANKING, experiment_of, record, solver_of
+
+LABELS = {"a": "A", "b": "B", "c": "C"}
+NAMES = ("one", "two", "three")
+
+
+@pytest.fixture
+def results(make):
+    """Return a function that makes results with published figures, each a dict by solver."""
+
+    def make_results(dataset, *, auc, published=(), seconds=None, sizes=None, name=None):
+        figures = [
+            PublishedFigure(solver=solver, measure=measure, value=value, flag=flag)
+            for measure, values, flag in published
+            for solver, value in values.items()
+        ]
+        told = Published(source="Somebody (2001)", figures=tuple(figures)) if figures else None
+        task = RANKING.model_copy(update={"published": told})
+        solvers = {key: solver_of(f"mine:{key}", LABELS[key]) for key in auc}
+        outputs = ("auc_table", "time_table", "ranks")
+        experiment = experiment_of(
+            dataset, name=name or dataset, trials=1, solvers=solvers, task=task, outputs=outputs
+        )
+        records = [
+            record(
+                experiment,
+                key,
+                0,
+                (sizes or {}).get(key, 500),
+                auc=value,
+                times={"fit": (seconds or {}).get(key, 1.0)},
+            )
+            for key, value in auc.items()
+        ]
+        return make(experiment, records, task)
+
+    return make_results
+
+
+def test_published_and_measured_rank_over_the_same_datasets(results):
+    full = [("auc", {"a": 0.9, "b": 0.8, "c": 0.7}, "")]
+    made = [
+        results("one", auc={"a": 0.701, "b": 0.699, "c": 0.9}, published=full),
+        results("two", auc={"a": 0.9, "b": 0.8, "c": 0.7}, published=full),
+        results("three", auc={"a": math.nan, "b": 0.8, "c": 0.7}, published=full),
+        results("one", auc={"a": 0.9, "b": 0.8, "c": 0.7}, published=full, name="again"),
+    ]
+    pairs = [pair for one in summarise(made) for pair in pairs_of(one)]
+    both = published_rankings(pairs)[AUC]
+    assert both.published.n_datasets == both.measured.n_datasets == 2
+    assert both.published.ranks == {"A": 1, "B": 2, "C": 3}
+    # to the two digits of the published figures a and b are equal on the first dataset
+    assert both.measured.ranks == {"A": (2.5 + 1) / 2, "B": (2.5 + 2) / 2, "C": (1 + 3) / 2}
+    assert (both.published.title, both.measured.title) == ("AUC, published", "AUC, measured")
+
+
+def test_seconds_are_ranked_to_all_digits_and_of_all_rows_only(results):
+    figures = [("fit_seconds", {"a": 30.0, "b": 20.0}, "")]
+    auc = {"a": 0.9, "b": 0.8}
+    made = [
+        results(name, auc=auc, published=figures, seconds={"a": 0.002, "b": 0.001})
+        for name in NAMES[:2]
+    ]
+    made.append(results("three", auc=auc, published=figures, sizes={"a": 500, "b": 1000}))
+    pairs = [pair for one in summarise(made) for pair in pairs_of(one)]
+    (both,) = published_rankings(pairs).values()
+    assert both.measured.ranks == {"B": 1, "A": 2}
+    assert both.measured.n_datasets == 2
+
+
+def test_a_solver_that_never_finished_hinders_no_ranking(results):
+    figures = [("auc", {"a": 0.9, "b": 0.8, "c": 0.7}, "impossible")]
+    auc = {"a": 0.9, "b": 0.8, "c": math.nan}
+    shown = summarise([results(name, auc=auc, published=figures) for name in NAMES])
+    by_name = {one.name: one for one in drawings(shown)}
+    assert "count also where their table has a remark" in by_name["ranks_published"].caption
+    assert len(by_name["ranks_published"].draw().axes) == 2
+    (measured,) = measured_rankings(shown)
+    assert list(measured.ranks) == ["A", "B"]
+    ranks = published_table(shown).layouts[-1]
+    assert [[cell.text for cell in row] for row in ranks.rows] == [
+        ["A", "1.0 / 1.0"],
+        ["B", "2.0 / 2.0"],
+        ["Friedman's p", "– / –"],
+        ["Critical difference", "1.13"],  # 1.960 sqrt(2 * 3/(6 * 3))
+    ]
+
+
+def test_solvers_that_all_results_have_are_ranked_by_what_tables_show(results):
+    one = results("one", auc={"a": 0.9004, "b": 0.9, "c": 0.1})
+    two = results("two", auc={"a": 0.9, "b": 0.8})
+    (found,) = measured_rankings(summarise([one, two]))
+    assert found.title == "AUC, measured"
+    assert found.ranks == {"A": (1.5 + 1) / 2, "B": (1.5 + 2) / 2}
+    assert measured_rankings(summarise([one])) == []
+    assert measured_rankings(summarise([one, results("one", auc={"a": 1.0}, name="x")])) == []
+
+
+def test_ranks_are_drawn_of_several_results_and_silently_not_of_one(results, tmp_path):
+    figures = [("auc", {"a": 0.9, "b": 0.8}, "")]
+    auc = {"a": 0.9, "b": 0.8}
+    made = [results(name, auc=auc, published=figures) for name in NAMES[:2]]
+    paths = draw_figures(made, tmp_path, ["ranks"])
+    assert {path.stem for path in paths} == {"ranks_published", "ranks_measured"}
+    assert [one.name for one in wanted_figures(summarise(made))] == [
+        "ranks_published",
+        "ranks_measured",
+    ]
+    assert "as published by Somebody (2001) (left)" in page_text(made, tmp_path)
+    assert wanted_figures(summarise(made[:1])) == []
+    with pytest.raises(ResultsError, match="no figure 'ranks'"):
+        draw_figures(made[:1], tmp_path, ["ranks"])
