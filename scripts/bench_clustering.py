@@ -56,7 +56,7 @@ def generated(n_rows: int, n_inputs: int) -> Array:
 def stages(model: BSGDLMOC, X: Array) -> dict[str, float]:
     """Return the seconds of each stage of the second phase, done once more."""
     clock = Clock()
-    domain = Domain(model.support_vectors_, model.dual_coef_, float(model.gamma))
+    domain = Domain(model.support_vectors_, model.dual_coef_, model.gamma_)
     with clock.phase("values"):
         near = np.abs(domain.values(X)) <= model.epsilon_
         rows, others = np.flatnonzero(near), np.flatnonzero(~near)

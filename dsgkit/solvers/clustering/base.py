@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,31 @@ from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.inputs import as_rows, check_finite
+from dsgkit.solvers.parameters import POSITIVE, Smoother
 
 Array = NDArray[np.float64]
+
+
+_BLOCK = 65_536
+
+
+def total_variance(X: Any) -> float:
+    """Return the sum of the columns' variances: for z-scores their number.
+
+    Parameters
+    ----------
+    X : rows of shape (n, n_inputs)
+    """
+    n, origin = len(X), np.asarray(X[:1], np.float64)
+    total, squares = np.zeros(X.shape[1]), 0.0
+    for block in row_blocks(n, _BLOCK):
+        rows = np.asarray(X[block], np.float64) - origin
+        total += rows.sum(axis=0)
+        squares += float((rows**2).sum())
+    return squares / n - float((total**2).sum()) / n**2
 
 
 class ClusteringEstimator(ClusterMixin, Estimator):
@@ -28,6 +49,8 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     labels_ : ndarray of int64, shape (n,)
         The cluster of each row, from 0 on; -1 for rows outside, if asked for.
     n_clusters_ : int
+    gamma_ : float
+        That of the kernel.
     support_vectors_ : ndarray of shape (s, n_inputs)
     dual_coef_ : ndarray of shape (s,)
     n_features_in_ : int
@@ -38,6 +61,12 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     _solution: ClassVar[str] = "dual_coef_"
     """The attribute that only a trained domain has."""
 
+    _per_variance: ClassVar[float] = 4.0
+    """Without a gamma, it is this by the rows' variance."""
+
+    gamma: Annotated[float | None, POSITIVE, Smoother("smaller")]
+
+    gamma_: float
     labels_: NDArray[np.int64]
     n_clusters_: int
     support_vectors_: Array
@@ -77,6 +106,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         rows = as_rows(self, X, reset=True)
         check_finite(rows)
         self._check_memory(self.cost(rows.shape[1], n_rows=len(rows)))
+        self.gamma_ = self._gamma(rows)
         self._fit_domain(rows)
         return self
 
@@ -111,6 +141,13 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         rows = as_rows(self, X, reset=False)
         check_finite(rows)
         return self._clusters_of(rows)
+
+    def _gamma(self, X: Any) -> float:
+        """Return the kernel parameter for some rows; 1 for equal ones, unless it is given."""
+        if self.gamma is not None:
+            return float(self.gamma)
+        variance = total_variance(X)
+        return self._per_variance / variance if variance > 0 else 1.0
 
     def _fit_domain(self, X: Any) -> None:
         """Compute the attributes of the domain from rows that have been checked."""

@@ -42,8 +42,9 @@ class FSVC(SphereClustering):
 
     Parameters
     ----------
-    gamma : float
-        Kernel parameter of ``exp(-gamma ||x - x'||^2)``, > 0.
+    gamma : float, optional
+        Kernel parameter of ``exp(-gamma ||x - x'||^2)``, > 0; without it, 8 by the sum of the
+        columns' variances.
     C : float
         Largest coefficient of a row, at least 1 by the number of rows that the sphere is put
         around. With 1 or more, none of these is outside.
@@ -108,7 +109,7 @@ class FSVC(SphereClustering):
 
     def __init__(
         self,
-        gamma: float = 1.0,
+        gamma: float | None = None,
         C: float = 1.0,
         *,
         share: float = 1.0,

@@ -64,7 +64,6 @@ class LargeMarginClustering(ClusteringEstimator):
 
     version: ClassVar[int] = 1
 
-    gamma: Annotated[float, POSITIVE, Smoother("smaller")]
     C: Annotated[float, POSITIVE, Smoother("smaller")]
     stop: Stop | None
     tol: Annotated[float, NOT_NEGATIVE]
@@ -171,7 +170,7 @@ class LargeMarginClustering(ClusteringEstimator):
         return max(LEAST_EPSILON, float(np.quantile(np.abs(f), BOUNDARY_SHARE)))
 
     def _domain(self) -> Domain:
-        return Domain(self.support_vectors_, self.dual_coef_, float(self.gamma))
+        return Domain(self.support_vectors_, self.dual_coef_, self.gamma_)
 
     def _values(self, X: Any) -> Array:
         return self._domain().values(X)
@@ -202,8 +201,8 @@ class BSGDLMOC(LargeMarginClustering):
 
     Parameters
     ----------
-    gamma : float
-        Kernel parameter, > 0.
+    gamma : float, optional
+        Kernel parameter, > 0; without it, 4 by the sum of the columns' variances.
     C : float
         Weight of the mean loss, > 0.
     budget : int
@@ -286,7 +285,7 @@ class BSGDLMOC(LargeMarginClustering):
 
     def __init__(
         self,
-        gamma: float = 1.0,
+        gamma: float | None = None,
         C: float = 8.0,
         *,
         budget: int = 50,
@@ -320,7 +319,7 @@ class BSGDLMOC(LargeMarginClustering):
     def _descent(self, n_rows: int) -> Descent:
         return Descent(
             float(self.C),
-            float(self.gamma),
+            self.gamma_,
             int(self.budget),
             STRATEGIES[self.strategy],
             int(self.n_neighbors),
@@ -349,7 +348,8 @@ class SGDLMOC(LargeMarginClustering):
 
     Parameters
     ----------
-    gamma, C : float
+    gamma : float, optional
+    C : float
     stop : {"paper", "epoch"} or None
         None is "epoch".
     tol : float
@@ -378,7 +378,7 @@ class SGDLMOC(LargeMarginClustering):
 
     def __init__(
         self,
-        gamma: float = 1.0,
+        gamma: float | None = None,
         C: float = 8.0,
         *,
         stop: Stop | None = None,
@@ -406,7 +406,7 @@ class SGDLMOC(LargeMarginClustering):
     def _descent(self, n_rows: int) -> Descent:
         return Descent(
             float(self.C),
-            float(self.gamma),
+            self.gamma_,
             None,
             REMOVAL,
             1,

@@ -34,8 +34,8 @@ class SphereClustering(ClusteringEstimator):
     """
 
     version: ClassVar[int] = 1
+    _per_variance = 8.0  # C bounds the rows outside: a narrower kernel than that of a margin
 
-    gamma: Annotated[float, POSITIVE, Smoother("smaller")]
     C: Annotated[float, POSITIVE, Smoother("smaller")]
     n_segment: Annotated[int, Range(2)]
     outliers: bool
@@ -46,7 +46,7 @@ class SphereClustering(ClusteringEstimator):
     def _fit_domain(self, X: Any) -> None:
         rows = self._training_rows(X)
         with part(0, 0.3):
-            sphere = enclosing_sphere(rows, float(self.gamma), float(self.C))
+            sphere = enclosing_sphere(rows, self.gamma_, float(self.C))
         self.support_vectors_ = rows[sphere.support]
         self.dual_coef_ = sphere.beta / sphere.level
         self.squared_radius_ = sphere.squared_radius
@@ -56,7 +56,7 @@ class SphereClustering(ClusteringEstimator):
         return np.asarray(X[:], np.float64)
 
     def _domain(self) -> Domain:
-        return Domain(self.support_vectors_, self.dual_coef_, float(self.gamma))
+        return Domain(self.support_vectors_, self.dual_coef_, self.gamma_)
 
     def _values(self, X: Any) -> Array:
         return self._domain().values(X)
@@ -81,8 +81,9 @@ class BenHurSVC(SphereClustering):
 
     Parameters
     ----------
-    gamma : float
-        Kernel parameter of ``exp(-gamma ||x - x'||^2)``, > 0.
+    gamma : float, optional
+        Kernel parameter of ``exp(-gamma ||x - x'||^2)``, > 0; without it, 8 by the sum of the
+        columns' variances.
     C : float
         Largest coefficient of a row, at least 1/n. With 1 or more, no row is outside.
     n_segment : int
@@ -128,7 +129,7 @@ class BenHurSVC(SphereClustering):
 
     def __init__(
         self,
-        gamma: float = 1.0,
+        gamma: float | None = None,
         C: float = 1.0,
         *,
         n_segment: int = 20,

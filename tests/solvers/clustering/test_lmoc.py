@@ -5,12 +5,17 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_wine, make_moons
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.solvers.clustering import nearest
+from dsgkit.solvers.clustering.base import total_variance
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC, SGDLMOC
+from dsgkit.solvers.clustering.svc import BenHurSVC
 from tests.solvers.brute_force import kernel
 
 BOTH = pytest.mark.parametrize("solver", [BSGDLMOC, SGDLMOC])
@@ -26,7 +31,7 @@ def three_groups(n=150, n_inputs=2, seed=0):
 @pytest.mark.parametrize("strategy", ["removal", "pnn", "prn"])
 def test_groups_apart_are_found(solver, strategy):
     X, y = three_groups()
-    model = solver()
+    model = solver(gamma=1)
     if solver is BSGDLMOC:
         model.set_params(strategy=strategy, budget=80)
     labels = model.fit_predict(X)
@@ -160,3 +165,24 @@ def test_costs_grow_as_the_method_says():
 @parametrize_with_checks([BSGDLMOC(), SGDLMOC()])
 def test_scikit_learn_accepts(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("move", [0.0, 1e4])
+def test_the_kernel_fits_the_rows_unless_it_is_given(move):
+    X = np.random.default_rng(0).normal(size=(70_000, 3)) * [1, 2, 5] + move
+    assert total_variance(X) == pytest.approx(X.var(axis=0).sum(), rel=1e-9)
+    few = X[:60]
+    assert BSGDLMOC().fit(few).gamma_ == pytest.approx(4 / few.var(axis=0).sum())
+    assert BenHurSVC().fit(few).gamma_ == pytest.approx(8 / few.var(axis=0).sum())
+    assert BSGDLMOC(gamma=0.1).fit(few).gamma_ == 0.1
+    assert BSGDLMOC().fit(np.ones((5, 2))).gamma_ == 1
+
+
+def test_defaults_find_moons_and_what_is_in_real_rows():
+    moons, halves = make_moons(600, noise=0.05, random_state=0)
+    wine, kinds = load_wine(return_X_y=True)
+    for X, classes, least in ((moons, halves, 0.9), (wine, kinds, 0.7)):
+        model = BSGDLMOC().fit(StandardScaler().fit_transform(X))
+        assert adjusted_rand_score(classes, model.labels_) > least
+    exact = BenHurSVC().fit(moons)
+    assert adjusted_rand_score(halves, exact.labels_) == 1
