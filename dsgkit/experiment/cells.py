@@ -19,7 +19,7 @@ import numpy as np
 from dsgkit import __version__, progress
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
-from dsgkit.errors import DataError, DsgError, DsgWarning, FitError, MemoryLimitError
+from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.endings import without_numbers
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.experiment.jobs import Job
@@ -109,7 +109,8 @@ class Bench:
     def warm_up(self, cell: Cell) -> None:
         """Run a cell's solver once on a few rows: nothing compiles while a clock runs.
 
-        A few rows need not have a solution; if something else is wrong, the cell will tell.
+        A few rows need not have a solution, of which libraries tell by errors of any kind; if
+        something else is wrong, the cell will tell.
         """
         kind = (cell.solver, cell.kind)
         if kind in self._warm:
@@ -117,7 +118,7 @@ class Bench:
         few = {axis: min(size, _WARM_UP_ROWS) for axis, size in cell.at.items()}
         first = {name: value for points in cell.stages for name, value in points[0].items()}
         silent = progress.listening(lambda _: None)
-        with contextlib.suppress(DsgError), silent, _warnings_to([]):
+        with contextlib.suppress(Exception), silent, _warnings_to([]):
             if cell.kind == "search":
                 self.scores(cell, first, few, cell.points[:2])
             else:

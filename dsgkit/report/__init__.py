@@ -30,7 +30,8 @@ def draw_figures(results: Sequence[Results], folder: Path, only: Sequence[str] =
     folder : Path
         The files go to ``figures/`` in it.
     only : sequence of str
-        Names of the figures to draw; all that the experiments' ``outputs`` ask for if empty.
+        Names of the figures to draw, or of an output such as ``ranks`` that several belong to; all
+        that the experiments' ``outputs`` ask for if empty.
 
     Raises
     ------

@@ -437,6 +437,20 @@ def test_a_classifier_is_searched_twice_and_judged_by_its_error(toy, own_modules
     assert "Error on the unlabelled rows in percent" in text_table([results])
 
 
+def test_a_solver_may_need_more_rows_than_it_is_warmed_up_with(alone, monkeypatch):
+    original = SAMULT.fit
+
+    def fit(self, X, y, X_unlabeled):
+        if len(X_unlabeled) < 40:
+            raise ValueError("n_neighbors is larger than the number of rows")
+        return original(self, X, y, X_unlabeled)
+
+    monkeypatch.setattr(SAMULT, "fit", fit)
+    monkeypatch.setattr(cells_module, "_WARM_UP_ROWS", 11)
+    outcome, _ = run(alone)
+    assert not outcome.failures
+
+
 @pytest.mark.parametrize(("kind", "called"), [("search", "fit_points"), ("fit", "fit")])
 def test_what_libraries_warn_of_is_kept_once(alone, monkeypatch, kind, called):
     """Hundreds of models of a search warn of the same with other numbers."""

@@ -20,6 +20,7 @@ from dsgkit.report.numbers import NONE, grid_text, value_text
 from dsgkit.report.panels import svg
 from dsgkit.report.summary import Summary, all_solvers
 from dsgkit.report.tables import tables_of, wanted_tables
+from dsgkit.tasks.measures import PICTURES
 
 CSS_INCH = 96
 
@@ -52,7 +53,7 @@ def make_section(summary: Summary, number: int) -> Context:
 def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Context]:
     """Draw the figures that the experiments ask for, as far as there is something to show.
 
-    Of several results those of one alone are left out, which are in its own section.
+    Of several results, pictures of one alone are left out, which are in its own section.
 
     Parameters
     ----------
@@ -63,8 +64,9 @@ def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Conte
     command = ["dsg", "plot", *(str(one.results.folder) for one in shown)]
     command += [] if folder is None else ["--out", str(folder)]
     found = []
-    drawings = wanted_figures(shown)
-    for drawing in (d for d in drawings if len(d.shown) > 1 or len(shown) == 1):
+    for drawing in wanted_figures(shown):
+        if drawing.output == PICTURES and len(drawing.shown) < min(2, len(shown)):
+            continue
         figure = drawing.draw()
         width, height = (round(CSS_INCH * inches) for inches in figure.get_size_inches())
         of = f"Datasets: {', '.join(one.title for one in drawing.shown)}. "
