@@ -1,12 +1,14 @@
 """Watch the mass of a budgeted one-class machine along a long training.
 
 Rows that are drawn once all have the coefficient C/t, so that removal takes the oldest of equal
-ones, and what is left weighs C (B + draws of rows that were there)/t, which falls: in the end
-nothing is inside of the domain.
-Projection hands the coefficient over, and keeps the mass. The script trains on Aggregation, or on
-generated rows where its file is not found in ``DSGKIT_DATA``, each scaled to [0, 1]; it prints the
-sum of the coefficients and the share of rows inside along the training, and exits with code 1
-unless removal empties the domain while PNN stays as it is without a budget.
+ones, and what is left weighs C (B + draws of rows that were there)/t, which falls: fewer rows are
+inside of the domain, in the end often none. Projection hands the coefficient over, and keeps the
+mass.
+
+The script trains on a dataset in the plane, or on generated rows where its file is not found in
+``DSGKIT_DATA``, each scaled to [0, 1]; it prints the sum of the coefficients and the share of rows
+inside along the training, means over seeds, and exits with code 1 unless removal loses many of them
+while PNN stays as it is without a budget. The figure shows the same, and the range over the seeds.
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from dsgkit.report.style import COLUMN_WIDTH, LOOKS, RC
+from dsgkit.report.style import DPI, LOOKS, PAGE_WIDTH, RC
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC, SGDLMOC, LargeMarginClustering
 
-LENGTHS = (100, 200, 300, 500, 1000, 2000, 3000, 5000, 10_000, 20_000, 30_000)
-EMPTY = 0.05
-"""Share of the rows inside below which a domain counts as empty."""
+FILES = {"aggregation": "aggregation/Aggregation.txt", "jain": "jain/jain.txt"}
+LENGTHS = (100, 150, 200, 300, 500, 700, 1000, 2000, 3000, 5000, 10_000, 20_000, 30_000)
+TITLES = {"removal": "Removal", "pnn": "PNN", "prn": "PRN", "no budget": "No budget"}
+LOST = 0.3
+"""Of the rows, how many more must have been inside with PNN than with removal in the end."""
 
 CLOSE = 0.1
 """How far PNN's share may be from that without a budget."""
@@ -37,18 +41,24 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Point:
-    """A machine after some steps: the sum of its coefficients, and the share of rows inside."""
+class Curve:
+    """A machine along its training, by numbers of steps and by seeds.
 
-    mass: float
-    inside: float
+    Attributes
+    ----------
+    mass, inside : ndarray of shape (n_lengths, n_seeds)
+        The sum of its coefficients, and the share of rows inside.
+    """
+
+    mass: Array
+    inside: Array
 
 
-def scaled_rows() -> tuple[str, Array]:
+def scaled_rows(dataset: str) -> tuple[str, Array]:
     """Return the name of the rows, and the rows scaled to [0, 1]."""
-    path = Path(os.environ.get("DSGKIT_DATA", "")) / "aggregation" / "Aggregation.txt"
+    path = Path(os.environ.get("DSGKIT_DATA", "")) / FILES[dataset]
     if path.is_file():
-        name, X = "aggregation", np.loadtxt(path)[:, :2]
+        name, X = dataset, np.loadtxt(path)[:, :2]
     else:
         rng = np.random.default_rng(0)
         centers = rng.random((7, 2))
@@ -71,59 +81,73 @@ def machines(
 
 def follow(
     X: Array, gamma: float, C: float, budget: int, lengths: list[int], seeds: int
-) -> dict[str, list[Point]]:
-    """Return the means over the seeds after each number of steps, for each machine."""
-    curves: dict[str, list[Point]] = {}
-    for n_steps in lengths:
-        found: dict[str, list[tuple[float, float]]] = {}
-        for seed in range(seeds):
-            for name, model in machines(gamma, C, budget, n_steps, seed).items():
-                f = model.fit_domain(X).decision_function(X)
-                found.setdefault(name, []).append((model.mass_, float(np.mean(f >= 0))))
-        for name, pairs in found.items():
-            curves.setdefault(name, []).append(Point(*np.mean(pairs, axis=0)))
+) -> dict[str, Curve]:
+    """Return the curve of each machine."""
+    shape = len(lengths), seeds
+    curves: dict[str, Curve] = {}
+    for place in np.ndindex(shape):
+        for name, model in machines(gamma, C, budget, lengths[place[0]], place[1]).items():
+            curve = curves.setdefault(name, Curve(np.empty(shape), np.empty(shape)))
+            curve.inside[place] = np.mean(model.fit_domain(X).decision_function(X) >= 0)
+            curve.mass[place] = model.mass_
     return curves
 
 
-def draw(curves: dict[str, list[Point]], lengths: list[int], path: Path) -> None:
-    """Draw the mass and the share inside against the steps."""
+def draw(curves: dict[str, Curve], lengths: list[int], path: Path) -> None:
+    """Draw the mass and the share inside against the steps: means, and ranges over the seeds."""
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(2 * COLUMN_WIDTH, 2.6), layout="constrained")
-        mass, inside = figure.subplots(1, 2)
-        for (name, points), look in zip(curves.items(), LOOKS, strict=False):
-            line = {"color": look.color, "marker": look.marker, "ls": look.linestyle, "ms": 3}
-            mass.semilogx(lengths, [p.mass for p in points], label=name, **line)
-            inside.semilogx(lengths, [p.inside for p in points], label=name, **line)
-        mass.set(xlabel="steps", ylabel=r"$\sum_i \alpha_i$", ylim=(0, None))
-        inside.set(xlabel="steps", ylabel="share of rows inside", ylim=(-0.02, 1.02))
-        mass.legend()
-        figure.savefig(path, dpi=200)
+        figure = Figure(figsize=(PAGE_WIDTH, 2.6), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        for (name, curve), look in zip(curves.items(), LOOKS, strict=False):
+            line = {"color": look.color, "marker": look.marker, "ls": look.linestyle, "ms": 3.5}
+            if name == "no budget":  # a band, on which the line that keeps to it is seen
+                line |= {"ls": "-", "marker": "", "lw": 4, "alpha": 0.45, "zorder": 1}
+            for axes, values in ((left, curve.mass), (right, curve.inside)):
+                axes.plot(lengths, values.mean(axis=1), label=TITLES[name], **line)
+                low, high = values.min(axis=1), values.max(axis=1)
+                axes.fill_between(lengths, low, high, color=look.color, alpha=0.12, lw=0)
+        left.set(ylabel="Sum of the coefficients", ylim=(0, None))
+        right.set(ylabel="Share of rows inside", ylim=(-0.02, 1.02))
+        for axes, place in ((left, "a"), (right, "b")):
+            axes.set(xscale="log", xlabel="Steps", xlim=(0.9 * lengths[0], 1.1 * lengths[-1]))
+            axes.set_title(f"({place})", loc="left")
+        figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=4)
+        figure.savefig(path, dpi=DPI)
 
 
 @click.command(help=__doc__)
+@click.option("--dataset", type=click.Choice(list(FILES)), default="aggregation", show_default=True)
 @click.option("--gamma", default=8.0, show_default=True)
 @click.option("--c", "C", default=32.0, show_default=True)
 @click.option("--budget", default=50, show_default=True)
 @click.option("--seeds", default=5, show_default=True)
 @click.option("--most", default=LENGTHS[-1], show_default=True, help="Largest number of steps.")
 @click.option("--figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw it here.")
-def main(gamma: float, C: float, budget: int, seeds: int, most: int, figure: Path | None) -> None:
+def main(
+    dataset: str,
+    gamma: float,
+    C: float,
+    budget: int,
+    seeds: int,
+    most: int,
+    figure: Path | None,
+) -> None:
     """Print the mass and the share inside after growing numbers of steps."""
-    name, X = scaled_rows()
+    name, X = scaled_rows(dataset)
     lengths = [n for n in LENGTHS if n <= most]
     curves = follow(X, gamma, C, budget, lengths, seeds)
     click.echo(f"{name}: {len(X)} rows, gamma {gamma:g}, C {C:g}, budget {budget}, {seeds} seeds")
     click.echo("sum of the coefficients, and share of rows inside")
     click.echo("  steps" + "".join(f"{name:>18}" for name in curves))
     for row, n_steps in enumerate(lengths):
-        points = [points[row] for points in curves.values()]
-        click.echo(f"{n_steps:7d}" + "".join(f"{p.mass:12.2f}{p.inside:6.2f}" for p in points))
+        means = [(c.mass[row].mean(), c.inside[row].mean()) for c in curves.values()]
+        click.echo(f"{n_steps:7d}" + "".join(f"{mass:12.2f}{share:6.2f}" for mass, share in means))
     if figure is not None:
         draw(curves, lengths, figure)
-    last = {name: points[-1].inside for name, points in curves.items()}
+    last = {name: curve.inside[-1].mean() for name, curve in curves.items()}
     missed = []
-    if last["removal"] > EMPTY:
-        missed.append("removal has not emptied the domain")
+    if last["removal"] > last["pnn"] - LOST:
+        missed.append("removal has kept its rows")
     if abs(last["pnn"] - last["no budget"]) > CLOSE:
         missed.append("PNN is not as without a budget")
     if missed:

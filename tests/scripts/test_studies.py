@@ -142,12 +142,18 @@ def test_a_study_of_priors_prints_markdown():
 
 @pytest.mark.parametrize(
     ("removal", "pnn", "said"),
-    [(0.0, 0.85, ""), (0.2, 0.85, "removal has not emptied"), (0.0, 0.6, "PNN is not as without")],
+    [
+        (0.5, 0.85, ""),
+        (0.6, 0.85, "removal has kept its rows"),
+        (0.0, 0.6, "PNN is not as without"),
+    ],
 )
 def test_the_mass_of_budgeted_machines_is_judged(removal, pnn, said, tmp_path):
     main, scope = study("study_cluster_mass")
     last = {"removal": removal, "pnn": pnn, "prn": 0.7, "no budget": 0.8}
-    scope["follow"] = lambda *_: {name: [scope["Point"](1.0, at)] for name, at in last.items()}
+    scope["follow"] = lambda *_: {
+        name: scope["Curve"](np.ones((1, 1)), np.full((1, 1), at)) for name, at in last.items()
+    }
     figure = tmp_path / "mass.png"
     arguments = [] if said else ["--figure", str(figure)]
     result = CliRunner().invoke(main, ["--most", "100", *arguments])
@@ -162,4 +168,4 @@ def test_a_short_study_of_the_mass_runs(monkeypatch):
     result = CliRunner().invoke(main, ["--seeds", "1", "--most", "200"])
     lines = result.output.splitlines()
     assert lines[0].startswith("seven generated groups: 788 rows")
-    assert [line.split()[0] for line in lines[3:5]] == ["100", "200"]
+    assert [line.split()[0] for line in lines[3:6]] == ["100", "150", "200"]

@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from dsgkit._jit import fast, fast_parallel, prange, reducing
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.progress import report
+from dsgkit.solvers.clustering import many_columns
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.kernel_values import exponential, squared_distances
 
@@ -118,9 +119,12 @@ def trajectories(
     """
     ends = np.array(starts, np.float64, order="C")
     n_steps = np.empty(len(ends), np.int64)
-    columns = np.ascontiguousarray(domain.support_vectors.T)
     tol = tolerance * domain.width
-    _follow(columns, domain.coefficients, domain.gamma, tol, ends, n_steps)
+    if tolerance >= TOLERANCE and many_columns.by_products(domain):
+        many_columns.follow(domain, ends, tol, MOST_STEPS, n_steps)
+    else:
+        columns = np.ascontiguousarray(domain.support_vectors.T)
+        _follow(columns, domain.coefficients, domain.gamma, tol, ends, n_steps)
     return ends, n_steps
 
 

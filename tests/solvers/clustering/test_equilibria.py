@@ -7,7 +7,7 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
-from dsgkit.solvers.clustering import equilibria, segments
+from dsgkit.solvers.clustering import equilibria, many_columns, segments
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import (
     MOST_STEPS,
@@ -98,6 +98,30 @@ def test_trajectories_that_do_not_converge_are_counted():
     assert found.n_unconverged == 1
     assert found.which.tolist() == [0, 0, 1]
     np.testing.assert_array_equal(found.points[1], [3.0])
+
+
+def test_trajectories_by_products_are_the_same(monkeypatch):
+    rng = np.random.default_rng(2)
+    vectors, starts = 50 + rng.normal(size=(90, 33)), 50 + rng.normal(size=(150, 33))
+    starts[5] = 900.0  # far from all vectors
+    coefficients = rng.random(90)
+    coefficients[:30] *= -0.05
+    domain = Domain(vectors, coefficients, 0.02)
+    starts[6] = vectors[:30].mean(axis=0)
+    found, n_steps = trajectories(domain, starts, TOLERANCE)
+    monkeypatch.setattr(many_columns, "FEWEST_INPUTS", 34)
+    expected, n_expected = trajectories(domain, starts, TOLERANCE)
+    np.testing.assert_array_equal(n_steps, n_expected)
+    assert len(set(n_steps)) > 3
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    # a sum that is not positive has no next point
+    domain = Domain(vectors, -coefficients, 0.02)
+    _, n_expected = trajectories(domain, starts, TOLERANCE)
+    monkeypatch.setattr(many_columns, "FEWEST_INPUTS", 33)
+    ends, n_steps = trajectories(domain, starts, TOLERANCE)
+    np.testing.assert_array_equal(n_steps, n_expected)
+    np.testing.assert_allclose(ends[n_steps == -1], starts[n_steps == -1], rtol=1e-15)
+    assert (n_steps == -1).any()
 
 
 def test_merging_is_single_linkage_of_cells():
