@@ -41,7 +41,8 @@ class EndExponents:
     def __init__(self, domain: Domain, points: Array) -> None:
         self._domain = domain
         self._points = points
-        self._exponents = domain.gamma * cdist(points, domain.support_vectors, "sqeuclidean")
+        self._exponents = cdist(points, domain.support_vectors, "sqeuclidean")
+        self._exponents *= domain.gamma
 
     def joined(self, pairs: NDArray[np.int64], shares: Array, least: float) -> NDArray[np.bool_]:
         """Return a mask of pairs, True where the sum of kernels is large enough on the segment.

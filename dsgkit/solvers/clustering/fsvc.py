@@ -15,6 +15,7 @@ from dsgkit.progress import part
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers.clustering.equilibria import find_equilibria
 from dsgkit.solvers.clustering.hypersphere import CACHE
+from dsgkit.solvers.clustering.many_columns import products_memory
 from dsgkit.solvers.clustering.nearest import NearestRow
 from dsgkit.solvers.clustering.segments import ROUNDING, connected
 from dsgkit.solvers.clustering.svc import SphereClustering
@@ -23,6 +24,9 @@ from dsgkit.solvers.parameters import POSITIVE, SEED, Range
 Array = NDArray[np.float64]
 
 _TRAJECTORY_STEPS = 40.0
+_MOST_EXPONENTS = 2**25
+"""Exponents of equilibria that are kept for the segments between them."""
+
 _BALL_ROWS = 10
 """Rows of a ball, about."""
 
@@ -139,7 +143,9 @@ class FSVC(SphereClustering):
         flops = (n_seen + n_rows + _TRAJECTORY_STEPS * n_balls) * row
         flops += 4.0 * n_rows * n_balls * n_inputs
         memory = 2**20 * CACHE + 8 * n_rows * (4 * n_inputs + 20)
-        memory += expansion_memory(n_support, n_inputs)
+        # all rows may become support vectors
+        memory += expansion_memory(n_seen, n_inputs) + products_memory(n_seen, n_inputs)
+        memory += 8 * min(n_rows * n_seen, _MOST_EXPONENTS)
         return Cost(flops=n_models * flops, memory=memory, flops_per_row=row)
 
     def _n_seen(self, n_rows: int) -> int:
@@ -159,7 +165,11 @@ class FSVC(SphereClustering):
         with part(0.5, 0.9):
             equilibria = find_equilibria(domain, rows, centers)
         with part(0.9, 1):
-            self.equilibrium_labels_ = connected(domain, equilibria.points, int(self.n_segment))
+            points = equilibria.points
+            by_ends = len(points) * len(domain.coefficients) <= _MOST_EXPONENTS
+            self.equilibrium_labels_ = connected(
+                domain, points, int(self.n_segment), by_ends=by_ends
+            )
         self.equilibria_ = equilibria.points
         self.n_clusters_ = int(self.equilibrium_labels_.max()) + 1
         self.n_balls_, self.n_unconverged_ = len(centers), equilibria.n_unconverged

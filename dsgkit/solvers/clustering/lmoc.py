@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,8 +16,9 @@ from dsgkit.solvers.clustering.base import Array, ClusteringEstimator
 from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import BLOCK, find_equilibria
+from dsgkit.solvers.clustering.many_columns import products_memory
 from dsgkit.solvers.clustering.nearest import NearestRow
-from dsgkit.solvers.clustering.one_class import CHUNK, Descent, expected_steps
+from dsgkit.solvers.clustering.one_class import CHUNK, STEPS_TOGETHER, Descent, expected_steps
 from dsgkit.solvers.clustering.segments import connected
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, SEED, Range, Smoother
 
@@ -95,10 +97,12 @@ class LargeMarginClustering(ClusteringEstimator):
         n_starts = n_rows if self.starts == "all" else BOUNDARY_SHARE * n_rows
         descent = steps * row * self._rows_per_step()
         clustering = (n_rows + n_starts * _TRAJECTORY_STEPS) * row
-        support = 8 * (2 * n_inputs + 4) * (n_support + CHUNK)
-        # boundary rows; values, starts and labels of all; starts, ends and cells of a block
-        rows = 8 * (n_starts * n_inputs + 10 * n_rows + 10 * min(BLOCK, n_rows) * n_inputs)
-        memory = support + rows + expansion_memory(n_support, n_inputs)
+        most = self._most_support(steps, n_rows)
+        support = 8 * (3 * n_inputs + 6) * (most + CHUNK)  # room for more, and what it replaces
+        # boundary rows, twice; values, starts and labels of all; starts, ends and cells of a block
+        rows = 8 * (2 * n_starts * n_inputs + 10 * n_rows + 10 * min(BLOCK, n_rows) * n_inputs)
+        at_once = expansion_memory(most, n_inputs) + products_memory(most, n_inputs)
+        memory = support + rows + max(at_once, 8 * STEPS_TOGETHER * most)
         return Cost(n_models * (descent + clustering), int(memory), row)
 
     def _descent(self, n_rows: int) -> Descent:
@@ -116,6 +120,10 @@ class LargeMarginClustering(ClusteringEstimator):
     def _expected_support(self, n_steps: float, n_rows: int) -> int:
         """Return about how many support vectors there are after some steps."""
         return int(min(n_rows, 1 + _SUPPORT_SHARE * n_steps))
+
+    def _most_support(self, n_steps: float, n_rows: int) -> int:
+        """Return how many support vectors there are if all rows that are drawn become some."""
+        return 1 + int(n_rows * -math.expm1(-n_steps / n_rows))
 
     def _rows_per_step(self) -> float:
         """Return the kernel rows that a step takes, about."""
@@ -334,6 +342,9 @@ class BSGDLMOC(LargeMarginClustering):
 
     def _expected_support(self, n_steps: float, n_rows: int) -> int:
         return min(int(self.budget), super()._expected_support(n_steps, n_rows))
+
+    def _most_support(self, n_steps: float, n_rows: int) -> int:
+        return min(int(self.budget), super()._most_support(n_steps, n_rows))
 
     def _rows_per_step(self) -> float:
         projected = 0 if self.strategy == "removal" else self.n_neighbors

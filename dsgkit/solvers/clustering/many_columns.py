@@ -8,6 +8,7 @@ themselves, and far less for rows of usual norms.
 from __future__ import annotations
 
 import numpy as np
+from numba import get_num_threads
 from numpy.typing import NDArray
 
 from dsgkit._jit import fast_parallel, prange, reducing
@@ -34,6 +35,14 @@ def by_products(domain: Domain) -> bool:
         return False
     centred = vectors - vectors.mean(axis=0)
     return bool(domain.gamma * np.einsum("ij,ij->i", centred, centred).max() <= LARGEST)
+
+
+def products_memory(n_support: int, n_inputs: int) -> int:
+    """Return the bytes that `follow` allocates."""
+    if n_inputs < FEWEST_INPUTS:
+        return 0
+    weights = get_num_threads() * TOGETHER * (n_support + 2 * n_inputs)
+    return 8 * (3 * n_support * n_inputs + weights)
 
 
 def follow(

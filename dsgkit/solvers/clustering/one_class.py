@@ -30,7 +30,7 @@ ROWS, NEIGHBORS = 0, 1
 CHUNK = 4096
 """Steps whose rows are read together."""
 
-BLOCK = 64
+STEPS_TOGETHER = 64
 """Steps whose kernel values are computed together, where there is no budget."""
 
 TILE = 128
@@ -155,7 +155,7 @@ def _descend_freely(
     while the vectors are in cache.
     """
     gamma = settings[1]
-    for block in row_blocks(len(rows), BLOCK):
+    for block in row_blocks(len(rows), STEPS_TOGETHER):
         if counts[_DONE]:
             return
         drawn, known = points[block], int(support.size[0])

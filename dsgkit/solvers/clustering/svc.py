@@ -153,7 +153,8 @@ class BenHurSVC(SphereClustering):
         segment = 2 * n_support * (2 * n_inputs + FUNCTION_FLOPS)
         flops = n_rows * row + n_rows**2 / 2 * segment
         memory = 2**20 * CACHE + 8 * n_rows * (4 * n_inputs + 20)
-        memory += expansion_memory(n_support, n_inputs) + 8 * n_rows * n_support
+        # all rows may become support vectors
+        memory += expansion_memory(n_rows, n_inputs) + 8 * n_rows**2
         return Cost(flops=n_models * flops, memory=memory, flops_per_row=row)
 
     def _training_rows(self, X: Any) -> Array:
