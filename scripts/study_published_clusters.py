@@ -4,10 +4,10 @@ The paper on budgeted support vector clustering states neither how it chose gamm
 scaled features; and C may be that of the sum over rows, not of their mean as its equation has it.
 For its methods, on datasets of the shipped configs, this fits every point of the grid with several
 seeds, on raw and on scaled features and with C in either unit, and keeps purity, Rand index, NMI
-and the number of clusters in a CSV file: what is there already is not fitted again. It prints, for
-each published triple that is possible, the point whose mean triple is nearest to it, and how many
-of the published figures are within 0.05 under every rule of choice, the last of them by the figures
-themselves.
+and the number of clusters in a CSV file: what is there of all seeds is not fitted again. It prints,
+for each published triple that is possible, the point whose mean triple is nearest to it, and how
+many of the published figures are within 0.05 under every rule of choice, the last of them by the
+figures themselves.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from dsgkit.data import load_dataset
 from dsgkit.errors import FitError
 from dsgkit.experiment.plan import grid_points, solver_info
 from dsgkit.published import bsgd_svc
-from dsgkit.published.audit import findings
+from dsgkit.published.audit import ROUNDING, findings
 from dsgkit.random.seeds import derive_seed
 from dsgkit.tasks import indices
-from dsgkit.tasks.clustering import ROWS, ClusteringSpec, ClusteringTrial
+from dsgkit.tasks.clustering import FEWEST, MOST, ROWS, ClusteringSpec, ClusteringTrial
 from dsgkit.tasks.clustering_published import TOLERANCE
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -42,17 +42,12 @@ SETTING = ["scale", "C of the"]
 KEYS = ["dataset", "method", *SETTING]
 POINT = [*KEYS, "point"]
 
-FEWEST, MOST = 2, 50
-"""Numbers of clusters among which the Davies-Bouldin index chooses."""
-
 MEASURED = "measured_"
 """What comes before the name of a measured index, beside a published one."""
 
 NEAREST = "nearest to the published triple"
 RULES = {"highest NMI": "nmi", "highest Rand index": "rand", "highest purity": "purity"}
 BY_SHAPE = f"lowest Davies-Bouldin index, {FEWEST} to {MOST} clusters"
-HALF = 0.005
-"""Of the last published digit."""
 
 
 def fits(dataset: str, scale: str, unit: str, seeds: int) -> Iterator[dict[str, Any]]:
@@ -139,7 +134,7 @@ def counts(points: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for rule, of_rule in chosen(points).items():
         for (scale, unit), one in of_rule.groupby(SETTING):
-            near = distances(one) <= TOLERANCE + HALF
+            near = distances(one) <= TOLERANCE + ROUNDING
             cells = {name: f"{near[name].sum()} of {len(near)}" for name in TRIPLE}
             cells["all three"] = f"{near.all(axis=1).sum()} of {len(near)}"
             rows.append({"choice": rule, "features": scale, "C of the": unit, **cells})

@@ -147,8 +147,9 @@ class DatasetSpec(Spec):
         What separates the columns of delimited text.
     header : bool
         Whether the first line of delimited text names the columns.
-    label_column : int
-        Column of the label in delimited text, 0-based; negative counts from the end.
+    label_column : int or None
+        Column of the label in delimited text, 0-based; negative counts from the end. None for rows
+        without labels.
     label_columns : list of int, optional
         Several such columns, whose mean is the label.
     categorical : list of int, optional
@@ -169,7 +170,7 @@ class DatasetSpec(Spec):
     n_features: Count | None = None
     delimiter: Text | None = None
     header: bool = False
-    label_column: Column = -1
+    label_column: Column | None = -1
     label_columns: Columns | None = None
     categorical: Columns | None = None
     components: Count | None = None
@@ -188,6 +189,8 @@ class DatasetSpec(Spec):
             raise problem("a path needs its loader: libsvm, delimited or reviews", "loader")
         else:
             self._suits_loader()
+        if self.label_column is None and (self.target or self.positive):
+            raise problem("rows without labels have no target; leave it out", "target")
         if self.label_columns is not None and self.label_column != -1:
             raise problem("takes the place of label_column; leave one of them out", "label_columns")
         return self

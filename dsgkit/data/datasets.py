@@ -54,7 +54,7 @@ class DatasetSpec(Protocol):
         Of delimited text; None takes commas if there are any, else white space.
     header : bool
         Whether delimited text starts with a line of names.
-    label_column : int
+    label_column : int or None
         Column of the label in delimited text, negative from the end.
     label_columns : sequence of int or None
         Columns instead whose mean is the label.
@@ -377,6 +377,9 @@ def _local(spec: DatasetSpec) -> DatasetInfo:
     if spec.test_path is not None:
         files.append(DataFile(str(Path(spec.test_path).expanduser().absolute()), "test"))
     target = _target(spec) or (Ordered() if spec.loader == "reviews" else Binary())
+    columns = tuple(spec.label_columns or (spec.label_column,))
+    if columns == (None,):
+        columns, target = (), Nominal()  # all rows get the same label
     return DatasetInfo(
         name=spec.name or path.name,
         title=path.name,
@@ -386,7 +389,7 @@ def _local(spec: DatasetSpec) -> DatasetInfo:
         target=target,
         delimiter=spec.delimiter,
         header=spec.header,
-        label_columns=tuple(spec.label_columns or (spec.label_column,)),
+        label_columns=columns,
         text_labels=not are_numbers(target.named),
         categorical=tuple(spec.categorical or ()),
         components=spec.components or COMPONENTS,

@@ -92,7 +92,9 @@ def _of_tables(info: DatasetInfo, sources: Sequence[FoundFile]) -> Parts:
         apart = [read_labels(s, known) for s in sources if s.file.part == f"{part}_labels"]
         files = (s for s in sources if s.file.part == part)
         rows = (block for source in files for block in read_blocks(source, known, categories))
-        return _joined(rows, np.concatenate(apart)) if apart else rows
+        if apart:
+            return _joined(rows, np.concatenate(apart))
+        return rows if known.label_columns else ((X, np.zeros(len(X))) for X, _ in rows)
 
     return Parts(n_features, blocks, _told(categories))
 

@@ -168,7 +168,8 @@ def nmi_at_least(sizes: Sequence[int], purity: float, rand: float, *, n_runs: in
     clusters given the class, ``1 - NMI = (a + b)/(2 H - a + b)``. By Fano's inequality a is at most
     ``h(e) + e log(k - 1)`` where ``e = 1 - purity``; b is bounded by how many pairs of one class
     the Rand index allows to be parted, see `_parted_entropy`. Both bounds are concave, so that they
-    hold for means. In every single run a is at most the bound with ``e`` times the number of runs.
+    hold for means; the ratio is not, so that its denominator is taken at its least in any run:
+    without b, and with the largest a of a run, where e is up to ``n_runs`` times the mean's.
     """
     shares = np.asarray(sizes) / sum(sizes)
     entropy = _entropy(shares)

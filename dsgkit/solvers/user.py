@@ -16,7 +16,11 @@ from dsgkit.solvers.catalogue import SolverInfo
 
 _EXAMPLE = "my_module:MySolver"
 _BASE = "dsgkit.solvers.base"
-_BASES = f"{_BASE}.PairwiseAUCEstimator or {_BASE}.SemiSupervisedClassifier"
+_BASES = (
+    f"{_BASE}.PairwiseAUCEstimator or {_BASE}.SemiSupervisedClassifier, which have all but fit and "
+    "decision_function, or from sklearn.base.ClusterMixin and BaseEstimator for a clustering, of "
+    "which fit sets labels_"
+)
 _WRITTEN = {"fit": "_fit", "decision_function": "_values"}
 """What a class has to write, by itself or through the hook that its base class calls."""
 
@@ -80,7 +84,7 @@ def _check_methods(solver: type) -> None:
     if not tasks_of(solver):
         missing.append("tasks")
     if missing:
-        inherit = f"; derive it from {_BASES}, which have all but {_and(_WRITTEN)}"
+        inherit = f"; derive it from {_BASES}"
         hint = inherit if set(missing) - set(_WRITTEN) else ""
         raise ConfigError(f"{solver.__name__} lacks {_and(missing)}{hint}")
 

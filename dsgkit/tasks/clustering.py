@@ -4,13 +4,14 @@ Solvers of two phases, with ``fit_domain`` and ``fit_clusters``, are timed in tw
 as scikit-learn's, ``fit`` and ``labels_`` are all that is asked for (Pham, Le & Dang, 2017).
 
 Rows without a cluster, which some solvers label -1, are no cluster in the number of clusters. All
-indices take them together for one more cluster: so no index rises because rows were left out.
+indices take them together for one more cluster.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from dsgkit.costs import Cost
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import check_kind
-from dsgkit.errors import DataError, FitError
+from dsgkit.errors import DataError, DsgError, DsgWarning, FitError
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.specs import Interval
 from dsgkit.tasks import indices
@@ -210,7 +211,7 @@ class ClusteringSpec(ProtocolSpec):
         Davies-Bouldin index among the points with 2 to 50 clusters, a weak choice.
     """
 
-    scale: Interval | Literal["raw", "standard"] = "standard"
+    scale: Literal["raw", "standard"] | Interval = "standard"
     select: Literal["nmi", "davies_bouldin"] = "nmi"
 
     only_for_search: ClassVar[tuple[str, ...]] = ("select",)
@@ -258,6 +259,12 @@ class ClusteringTrial:
         check_kind(dataset, "classes")
         if len(dataset.X) < FEWEST:
             raise DataError(f"dataset {dataset.name}: one row alone makes no clusters")
+        self._judged = bool(np.ptp(dataset.y))
+        if spec.select == "nmi" and not self._judged:
+            raise DataError(
+                f"dataset {dataset.name}: there are no classes to choose parameters by; say "
+                "`protocol.select`: davies_bouldin"
+            )
         self._dataset = dataset
         self._spec = spec
         self._seed = seed
@@ -342,7 +349,8 @@ class ClusteringTrial:
         X, classes = self.training(at)["X"], self.classes(at)
         labels = checked_labels(model, len(X))
         with clock.phase("evaluate"):
-            scores = {**against_classes(classes, labels), **of_shape(X, labels, self._seed)}
+            scores = of_shape(X, labels, self._seed)
+            scores |= against_classes(classes if self._judged else None, labels)
         fitted = vars(model) if hasattr(model, "fit_domain") else {}
         found = {
             measure.name: float(fitted[name]) if name in fitted else None
@@ -356,14 +364,20 @@ class ClusteringTrial:
         return Judgement({**scores, **counted, **found}, artefact=picture(model, X, labels))
 
 
-def against_classes(classes: NDArray[Any], labels: NDArray[Any]) -> dict[str, float | None]:
-    """Return the indices that compare clusters with classes."""
+AGAINST_CLASSES: dict[str, Callable[..., float]] = {
+    PURITY.name: indices.purity,
+    RAND.name: indices.rand_index,
+    ADJUSTED_RAND.name: indices.adjusted_rand_index,
+    NMI.name: indices.normalized_mutual_information,
+    NMI_GEOMETRIC.name: functools.partial(indices.normalized_mutual_information, mean="geometric"),
+}
+
+
+def against_classes(classes: NDArray[Any] | None, labels: NDArray[Any]) -> dict[str, float | None]:
+    """Return the indices that compare clusters with classes; None for each without classes."""
     return {
-        PURITY.name: indices.purity(classes, labels),
-        RAND.name: indices.rand_index(classes, labels),
-        ADJUSTED_RAND.name: indices.adjusted_rand_index(classes, labels),
-        NMI.name: indices.normalized_mutual_information(classes, labels),
-        NMI_GEOMETRIC.name: indices.normalized_mutual_information(classes, labels, "geometric"),
+        name: None if classes is None else float(index(classes, labels))
+        for name, index in AGAINST_CLASSES.items()
     }
 
 
@@ -412,13 +426,19 @@ def _labels_at(estimator: Any, point: Mapping[str, Any], X: NDArray[Any]) -> NDA
     """Return the labels of a point; None if it has no solution."""
     from sklearn.base import clone
 
+    model = clone(estimator).set_params(**point)
     try:
-        model = clone(estimator).set_params(**point).fit(X)
+        model.fit(X)
     except FitError as error:
         if error.status != FitError.status:
             raise  # a limit of this machine says nothing of the point
         return None
-    except (ArithmeticError, RuntimeError, np.linalg.LinAlgError):  # of scikit-learn's
+    except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:
+        if isinstance(error, DsgError):
+            raise
+        # other libraries' errors do not tell a point that does not suit the rows from a mistake
+        told = ", ".join(f"{name} {value}" for name, value in point.items())
+        warnings.warn(f"no solution at {told}: {error}", DsgWarning, stacklevel=2)
         return None
     return checked_labels(model, len(X))
 

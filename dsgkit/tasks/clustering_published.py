@@ -42,4 +42,4 @@ def _remark(dataset: str, method: str) -> str:
     finding = findings()[dataset, method]
     if finding.impossible:
         return f"impossible: {'; '.join(finding.impossible)}"
-    return f"of {finding.degenerate}" if finding.degenerate else ""
+    return f"the Rand index of {finding.degenerate}" if finding.degenerate else ""

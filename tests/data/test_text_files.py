@@ -8,8 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from pydantic import ValidationError
 from sklearn.datasets import dump_svmlight_file
 
+from dsgkit.config import DatasetSpec
 from dsgkit.data import lines
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.datasets import load_dataset
@@ -350,3 +352,15 @@ def test_texts_may_stand_for_numbers_and_columns_be_left_out(tmp_path):
 def test_other_texts_are_no_numbers(tmp_path):
     with pytest.raises(DataError, match=":3: column 2: 'middle' is not a number"):
         recoded(tmp_path, VALUES + b"x,middle,3,?,no\n")
+
+
+def test_rows_without_labels_all_have_the_same_class(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("1,2\n3,4\n5,6\n")
+    spec = DatasetSpec(path=str(path), loader="delimited", label_column=None)
+    dataset = load_dataset(spec)
+    np.testing.assert_array_equal(dataset.X, [[1, 2], [3, 4], [5, 6]])
+    assert dataset.target.kind == "classes"
+    assert len(set(dataset.y.tolist())) == 1
+    with pytest.raises(ValidationError, match="rows without labels have no target"):
+        DatasetSpec(path=str(path), loader="delimited", label_column=None, positive=[1])

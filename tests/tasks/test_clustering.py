@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score, davies_bouldin_score, normalize
 from sklearn.preprocessing import StandardScaler
 
 from dsgkit.data.targets import Nominal
-from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.measure import Clock
 from dsgkit.solvers import catalogue
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC
@@ -195,3 +195,24 @@ def test_clusterers_of_scikit_learn_are_taken_as_they_are():
     assert info.seed(2**40 + 3) == 3
     assert catalogue.get("bsgd_lmoc").seed(2**40 + 3) == 2**40 + 3
     assert catalogue.get("sklearn.cluster:DBSCAN").parameters["eps"].parse(2) == 2.0
+
+
+def test_a_point_that_does_not_suit_the_rows_leaves_the_others():
+    with pytest.warns(DsgWarning, match="no solution at n_clusters 500: n_samples=120 should be"):
+        scores = trial_of(dataset_of()).search(
+            KMeans(), AT, [{"n_clusters": 3}, {"n_clusters": 500}]
+        )
+    assert scores[0][0] > 0.9
+    assert scores[1] == [None]
+
+
+def test_rows_without_classes_are_clustered_and_not_judged_by_them():
+    dataset = with_classes(dataset_of().X, np.zeros(120))
+    with pytest.raises(DataError, match="no classes to choose parameters by"):
+        trial_of(dataset)
+    trial = trial_of(dataset, select="davies_bouldin")
+    ((score,),) = trial.search(Given(), AT, [{"parts": 3}])
+    scores = trial.judge(Given(3).fit(trial.training(AT)["X"]), AT, Clock()).scores
+    assert score == -scores["davies_bouldin"]
+    assert scores["nmi"] is None
+    assert scores["purity"] is None

@@ -42,6 +42,8 @@ class Nominal:
     def told(self, training: NDArray[Any]) -> str:
         """Return the labels, each with its number of training rows."""
         classes = self._classes(training)
+        if len(classes) == 1:
+            return "one class alone, so that there is nothing to judge by"
         counts = class_counts(self.apply(training, training), len(classes))
         rows = zip(map(label_text, classes), counts, strict=True)
         return f"{len(classes)} classes for judging only: {with_counts(rows)}"
