@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import FitError
-from dsgkit.kernels.gaussian import gaussian_expansion
+from dsgkit.solvers.clustering.centre import middle
+from dsgkit.solvers.clustering.domain import Domain
 
 Array = NDArray[np.float64]
 
@@ -75,8 +76,9 @@ def enclosing_sphere(X: Array, gamma: float, C: float) -> Hypersphere:
         If C is below 1/n: coefficients could not sum to 1.
     """
     bound = min(C, 1.0)
-    support, beta = _dual(X, gamma, bound)
-    values = gaussian_expansion(X, X[support], beta, gamma)
+    # libsvm's distances are differences of squared norms
+    support, beta = _dual(X - middle(X), gamma, bound)
+    values = Domain(X[support], beta, gamma, level=0.0).values(X)
     bounded = beta >= bound * (1 - ROUNDING) if bound < 1 else np.zeros(len(beta), np.bool_)
     surface = _surface(values, support, bounded)
     squared_radius = 1 - 2 * surface + float(beta @ values[support])

@@ -141,3 +141,15 @@ def test_the_ends_tell_what_the_points_of_a_segment_do(blobs):
         assert 0.01 < joined.mean() < 0.9
         ends = EndExponents(domain, X)
         np.testing.assert_array_equal(ends.joined(pairs, shares, 1 - 1e-7), joined)
+
+
+@pytest.mark.parametrize("far", [1e4, 1e8, 1e12])
+@pytest.mark.parametrize("solver", [BenHurSVC, FSVC])
+def test_a_far_row_moves_nothing_else(blobs, solver, far):
+    X = np.concatenate([[[far, 0]], blobs[0] + 1e5])
+    model = solver(gamma=1.0).fit(X)
+    distances = cdist(X, model.support_vectors_, "sqeuclidean")
+    expected = np.exp(-distances) @ model.dual_coef_ - 1
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-6)
+    alone = solver(gamma=1.0).fit(X[1:])
+    assert model.n_clusters_ == alone.n_clusters_ + 1
