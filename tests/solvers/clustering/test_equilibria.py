@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score
 
 from dsgkit.solvers.clustering import equilibria, many_columns, segments
@@ -138,6 +139,19 @@ def test_merging_is_single_linkage_of_cells():
 def test_many_equal_points_are_merged_at_once():
     points = np.repeat([[0.0, 1.0], [-0.0, 2.0]], 200_000, axis=0)
     assert np.bincount(merge(points, 0.01, 0.05)).tolist() == [200_000, 200_000]
+
+
+def test_few_values_of_the_widest_column_cost_nothing():
+    rng = np.random.default_rng(0)
+    points = np.column_stack([100.0 * rng.integers(2, size=5000), 90 * rng.random((5000, 2))])
+    heights = equilibria._heights(points)
+    gaps = np.abs(heights[:500, None] - heights[:500])
+    assert (gaps <= cdist(points[:500], points[:500]) + 1e-9).all()
+    order = np.sort(heights)
+    within = np.searchsorted(order, order + 0.05) - np.arange(5000)
+    assert within.mean() < 20  # along the widest column, 1250
+    found = merge(points, 0.01, 0.05)
+    np.testing.assert_array_equal(found, by_first(fcluster(linkage(points), 0.05, "distance")))
 
 
 def joined_by_hand(domain, points, n_segment):
