@@ -71,16 +71,17 @@ class Domain:
         centre, vectors, near = self._centred
         near_vectors, near_coefficients = vectors[near], self.coefficients[near]
         for block in row_blocks(len(X), BLOCK):
-            rows = np.asarray(X[block], np.float64) - centre
+            given = np.asarray(X[block], np.float64)
+            rows = given - centre
             sums = gaussian_expansion(rows, near_vectors, near_coefficients, self.gamma)
             far = np.flatnonzero(self._far(rows, FAR))
             for some in row_blocks(len(far), max(1, _EXACT_VALUES // len(vectors))):
-                sums[far[some]] = self._exact(rows[far[some]])
+                sums[far[some]] = self._exact(given[far[some]])
             values[block] = sums - self.level
         return values
 
-    def _exact(self, centred: Array) -> Array:
-        """Return the sums of kernels at rows as seen from the middle, from differences."""
+    def _exact(self, rows: Array) -> Array:
+        """Return the sums of kernels at some rows, from differences."""
         with np.errstate(over="ignore"):
-            exponents = self.gamma * cdist(centred, self._centred[1], "sqeuclidean")
+            exponents = self.gamma * cdist(rows, self.support_vectors, "sqeuclidean")
         return np.asarray(np.exp(-exponents) @ self.coefficients)

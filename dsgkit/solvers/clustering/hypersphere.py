@@ -61,6 +61,9 @@ class Hypersphere:
 def enclosing_sphere(X: Array, gamma: float, C: float) -> Hypersphere:
     """Return the sphere around some rows.
 
+    libsvm's kernel values among rows that are beyond a million widths of the kernel from the middle
+    of all rows are inaccurate; so is the sphere, if these are several near each other.
+
     Parameters
     ----------
     X : ndarray of shape (n, n_inputs)
