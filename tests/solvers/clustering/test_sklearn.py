@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dsgkit.solvers.clustering.fsvc import FSVC
@@ -11,7 +10,6 @@ from dsgkit.solvers.clustering.lmoc import BSGDLMOC, SGDLMOC
 from dsgkit.solvers.clustering.svc import BenHurSVC
 
 
-@pytest.mark.slow
 @parametrize_with_checks([BSGDLMOC(), SGDLMOC(), BenHurSVC(), FSVC(), FuzzyCMeans()])
 def test_scikit_learn_accepts(estimator, check):
     check(estimator)
