@@ -10,6 +10,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dsgkit.errors import DataError
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.inputs import as_rows, check_finite
@@ -19,6 +20,9 @@ Array = NDArray[np.float64]
 
 
 _BLOCK = 65_536
+
+_VARIANCES = 1e-280, 1e280
+"""Between these, no gamma, width or squared length is out of the range of numbers."""
 
 
 def total_variance(X: Any) -> float:
@@ -37,6 +41,33 @@ def total_variance(X: Any) -> float:
     return squares / n - float((total**2).sum()) / n**2
 
 
+def numbers_left(
+    labels: NDArray[np.int64], n_clusters: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Renumber clusters from 0 on without those that no row is in.
+
+    Parameters
+    ----------
+    labels : ndarray of int64, shape (n,)
+        Clusters of the rows; -1 for rows in none.
+    n_clusters : int
+
+    Returns
+    -------
+    labels : ndarray of int64, shape (n,)
+    numbers : ndarray of int64, shape (n_clusters,)
+        The new number of each cluster; -1 for those without rows.
+    """
+    held = np.bincount(labels[labels >= 0], minlength=n_clusters) > 0
+    numbers = np.where(held, np.cumsum(held) - 1, -1)
+    return np.where(labels >= 0, numbers[labels], -1), numbers
+
+
+def _all_equal(X: Any) -> bool:
+    first = np.asarray(X[:1])
+    return all((X[block] == first).all() for block in row_blocks(len(X), _BLOCK))
+
+
 class ClusteringEstimator(ClusterMixin, Estimator):
     """Base of the support vector clusterings, which work in two phases.
 
@@ -49,6 +80,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     labels_ : ndarray of int64, shape (n,)
         The cluster of each row, from 0 on; -1 for rows outside, if asked for.
     n_clusters_ : int
+        Clusters that rows are in.
     gamma_ : float
         That of the kernel.
     support_vectors_ : ndarray of shape (s, n_inputs)
@@ -113,8 +145,10 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     def fit_clusters(self, X: Any) -> Self:
         """Cluster rows by the domain that was trained: the second phase of `fit`."""
         check_is_fitted(self, self._solution)
+        self._check_params()
         rows = as_rows(self, X, reset=False)
         check_finite(rows)
+        self._check_memory(self.cost(rows.shape[1], n_rows=len(rows)))
         self._fit_clusters(rows)
         return self
 
@@ -146,8 +180,16 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         """Return the kernel parameter for some rows; 1 for equal ones, unless it is given."""
         if self.gamma is not None:
             return float(self.gamma)
-        variance = total_variance(X)
-        return self._per_variance / variance if variance > 0 else 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = total_variance(X)
+        if variance == 0 and _all_equal(X):
+            return 1.0
+        if not _VARIANCES[0] < variance < _VARIANCES[1]:
+            raise DataError(
+                f"the rows' variance, {variance:.3g}, has no inverse among numbers: scale the "
+                "features, or give gamma"
+            )
+        return self._per_variance / variance
 
     def _fit_domain(self, X: Any) -> None:
         """Compute the attributes of the domain from rows that have been checked."""

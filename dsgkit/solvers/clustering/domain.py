@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
-from dsgkit.kernels.gaussian import gaussian_expansion
+from dsgkit.kernels.gaussian import gaussian_expansion, row_blocks
+from dsgkit.solvers.clustering.centre import middle
 
 Array = NDArray[np.float64]
+
+FAR = 2.0**20
+"""Squared distance from the middle, times gamma, beyond which rows are far.
+
+Kernel values of other rows, by products, are within some 2^-28 of themselves. Those of far rows are
+computed from differences, which takes longer.
+"""
+
+BLOCK = 4096
+"""Rows that are seen from the middle together."""
+
+_EXACT_VALUES = 2**18
+"""Kernel values of far rows that are computed together."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +51,37 @@ class Domain:
         """The width of the kernel, ``1/sqrt(2 gamma)``: lengths are measured by it."""
         return 1 / math.sqrt(2 * self.gamma)
 
+    @cached_property
+    def _centred(self) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """The middle of the support vectors, these as seen from it, and which are not far."""
+        centre = middle(self.support_vectors)
+        vectors = self.support_vectors - centre
+        # a row that is not far is at least some 1000 widths from these: their kernel values are 0
+        return centre, vectors, ~self._far(vectors, 4 * FAR)
+
+    def _far(self, centred: Array, limit: float) -> NDArray[np.bool_]:
+        """Tell which rows are beyond a limit, as seen from the middle."""
+        with np.errstate(over="ignore"):
+            far = self.gamma * np.einsum("ij,ij->i", centred, centred) > limit
+        return np.asarray(far)
+
     def values(self, X: Any) -> Array:
         """Return f at the rows of ``X``, shape (n,)."""
-        values = gaussian_expansion(X, self.support_vectors, self.coefficients, self.gamma)
-        return values - self.level
+        values = np.empty(len(X))
+        centre, vectors, near = self._centred
+        near_vectors, near_coefficients = vectors[near], self.coefficients[near]
+        for block in row_blocks(len(X), BLOCK):
+            given = np.asarray(X[block], np.float64)
+            rows = given - centre
+            sums = gaussian_expansion(rows, near_vectors, near_coefficients, self.gamma)
+            far = np.flatnonzero(self._far(rows, FAR))
+            for some in row_blocks(len(far), max(1, _EXACT_VALUES // len(vectors))):
+                sums[far[some]] = self._exact(given[far[some]])
+            values[block] = sums - self.level
+        return values
+
+    def _exact(self, rows: Array) -> Array:
+        """Return the sums of kernels at some rows, from differences."""
+        with np.errstate(over="ignore"):
+            exponents = self.gamma * cdist(rows, self.support_vectors, "sqeuclidean")
+        return np.asarray(np.exp(-exponents) @ self.coefficients)

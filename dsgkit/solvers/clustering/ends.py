@@ -20,7 +20,7 @@ from dsgkit.solvers.clustering.kernel_values import exponential
 
 Array = NDArray[np.float64]
 
-_ROUNDING = 1e-9
+_EXPONENT_ERROR = 1e-9
 """Of an exponent, relative to the terms that it is the difference of."""
 
 _CHUNK = 256
@@ -73,7 +73,7 @@ def _joined(exponents, points, coefficients, gamma, least, most, pairs, shares):
         result[p] = True
         for share in shares:
             less = share * (1 - share) * gamma * squared
-            limit = most + less + _ROUNDING * (1 + most + less)
+            limit = most + less + _EXPONENT_ERROR * (1 + most + less)
             first, second = exponents[a], exponents[b]
             if not (
                 _any_below(first, second, share, limit)

@@ -120,7 +120,8 @@ def trajectories(
     ends = np.array(starts, np.float64, order="C")
     n_steps = np.empty(len(ends), np.int64)
     tol = tolerance * domain.width
-    if tolerance >= TOLERANCE and many_columns.by_products(domain):
+    # products round more than the short steps of `REFINED` allow
+    if tolerance > REFINED and many_columns.by_products(domain):
         many_columns.follow(domain, ends, tol, MOST_STEPS, n_steps)
     else:
         columns = np.ascontiguousarray(domain.support_vectors.T)
@@ -216,22 +217,39 @@ def near_pairs(points: Array, distance: float) -> NDArray[np.int64]:
 
     Shape (p, 2), p below n: a pair that is already joined by others is left out.
     """
-    spread = np.ptp(points, axis=0)
-    order = np.argsort(points[:, np.argmax(spread)], kind="stable")
-    joined = _near_pairs(points[order], int(np.argmax(spread)), distance)
-    return order[joined]
+    along = _heights(points)
+    order = np.argsort(along, kind="stable")
+    # heights are rounded
+    gap = distance + 2.0**-40 * float(np.abs(along).max(initial=0))
+    return order[_near_pairs(points[order], along[order], gap, distance)]
+
+
+def _heights(points: Array) -> Array:
+    """Return how far points are along a direction: two are at least as far apart as along it.
+
+    It is a random one that leans to the wide columns: in a single column, very many points may be
+    equal.
+    """
+    weights = np.random.default_rng(0).normal(size=points.shape[1]) * np.ptp(points, axis=0)
+    length = float(np.abs(weights).max(initial=0)) or 1.0
+    weights /= length
+    weights /= float(np.linalg.norm(weights)) or 1.0
+    return np.asarray((points - points[:1]) @ weights)
 
 
 @fast
-def _near_pairs(points, along, distance):  # type: ignore[no-untyped-def]
-    """Return joining pairs of points that are sorted along a coordinate."""
+def _near_pairs(points, along, gap, distance):  # type: ignore[no-untyped-def]
+    """Return joining pairs of points that are sorted along a direction.
+
+    Those that are more than ``gap`` apart along it are more than ``distance`` apart.
+    """
     n = len(points)
     parent = np.arange(n)
     pairs = np.empty((max(n - 1, 0), 2), np.int64)
     found = 0
     for i in range(n):
         for j in range(i + 1, n):
-            if points[j, along] - points[i, along] > distance:
+            if along[j] - along[i] > gap:
                 break
             a, b = _root(parent, i), _root(parent, j)
             if a == b:

@@ -13,11 +13,12 @@ from dsgkit.costs import Cost
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.progress import part
 from dsgkit.random.seeds import derive_seed
+from dsgkit.solvers.clustering.base import numbers_left
 from dsgkit.solvers.clustering.equilibria import find_equilibria
 from dsgkit.solvers.clustering.hypersphere import CACHE
 from dsgkit.solvers.clustering.many_columns import products_memory
 from dsgkit.solvers.clustering.nearest import NearestRow
-from dsgkit.solvers.clustering.segments import ROUNDING, connected
+from dsgkit.solvers.clustering.segments import BOUNDARY, connected
 from dsgkit.solvers.clustering.svc import SphereClustering
 from dsgkit.solvers.parameters import POSITIVE, SEED, Range
 
@@ -59,7 +60,7 @@ class FSVC(SphereClustering):
     n_segment : int
         Points of a segment, its ends included, that must be in the domain.
     outliers : bool
-        Whether rows outside of the sphere get the label -1.
+        Whether rows outside of the sphere get the label -1. A cluster of such rows only is none.
     max_memory : float, optional
         GiB that a fit may take; without it, what is available.
     random_state : int
@@ -68,8 +69,9 @@ class FSVC(SphereClustering):
     Attributes
     ----------
     labels_ : ndarray of int64, shape (n,)
-        The cluster of each row, from 0 on.
+        The cluster of each row, from 0 on; -1 for rows outside, if asked for.
     n_clusters_ : int
+        Clusters that rows are in.
     support_vectors_ : ndarray of shape (s, n_inputs)
     dual_coef_ : ndarray of shape (s,)
         Scaled, so that ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.
@@ -80,7 +82,7 @@ class FSVC(SphereClustering):
     n_balls_ : int
     equilibria_ : ndarray of shape (e, n_inputs)
     equilibrium_labels_ : ndarray of int64, shape (e,)
-        Their clusters.
+        Their clusters; -1 where no row is left in one.
     n_unconverged_ : int
         Centres whose trajectories did not converge.
     n_features_in_ : int
@@ -167,19 +169,22 @@ class FSVC(SphereClustering):
         with part(0.9, 1):
             points = equilibria.points
             by_ends = len(points) * len(domain.coefficients) <= _MOST_EXPONENTS
-            self.equilibrium_labels_ = connected(
-                domain, points, int(self.n_segment), by_ends=by_ends
-            )
+            clusters = connected(domain, points, int(self.n_segment), by_ends=by_ends)
         self.equilibria_ = equilibria.points
-        self.n_clusters_ = int(self.equilibrium_labels_.max()) + 1
         self.n_balls_, self.n_unconverged_ = len(centers), equilibria.n_unconverged
-        of_balls = self.equilibrium_labels_[equilibria.which]
+        of_balls = clusters[equilibria.which]
         self._nearest = NearestRow(rows, centers, of_balls)
-        self.labels_ = of_balls[balls]
-        outside = domain.values(rows) < -ROUNDING
+        labels = of_balls[balls]
+        outside = domain.values(rows) < -BOUNDARY
         self.inside_ = float(1 - outside.mean())
         if self.outliers:
-            self.labels_[outside] = -1
+            labels[outside] = -1
+        self.labels_, self._numbers = numbers_left(labels, int(clusters.max()) + 1)
+        self.equilibrium_labels_ = self._numbers[clusters]
+        self.n_clusters_ = int(self._numbers.max()) + 1
+
+    def _clusters_of(self, X: Any) -> NDArray[np.int64]:
+        return self._without_outside(X, self._numbers[self._nearest_labels(X)])
 
     def _order(self, purpose: str, n_rows: int) -> NDArray[np.int64]:
         """Return rows in a random order of some purpose."""

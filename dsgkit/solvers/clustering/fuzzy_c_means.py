@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost
@@ -155,6 +156,11 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         row = self.n_clusters * (8.0 * n_inputs + 160)
         memory = 8 * n_rows * (n_inputs + 6 * self.n_clusters)
         return Cost(n_models * _STEPS * n_rows * row, memory, row)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def _dense(rows: Any) -> Array:

@@ -17,15 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import FitError
-from dsgkit.kernels.gaussian import gaussian_expansion
+from dsgkit.solvers.clustering.centre import middle
+from dsgkit.solvers.clustering.domain import Domain
 
 Array = NDArray[np.float64]
 
 TOLERANCE = 1e-8
 """Of libsvm's optimality conditions."""
 
-ROUNDING = 1e-9
-"""Of a coefficient, relative to the bound."""
+AT_BOUND = 1e-9
+"""How far from the bound coefficients that are at it may be, relative to it."""
 
 CACHE = 200
 """MiB of kernel values that libsvm keeps."""
@@ -60,6 +61,9 @@ class Hypersphere:
 def enclosing_sphere(X: Array, gamma: float, C: float) -> Hypersphere:
     """Return the sphere around some rows.
 
+    libsvm's kernel values among rows that are beyond a million widths of the kernel from the middle
+    of all rows are inaccurate; so is the sphere, if these are several near each other.
+
     Parameters
     ----------
     X : ndarray of shape (n, n_inputs)
@@ -75,9 +79,10 @@ def enclosing_sphere(X: Array, gamma: float, C: float) -> Hypersphere:
         If C is below 1/n: coefficients could not sum to 1.
     """
     bound = min(C, 1.0)
-    support, beta = _dual(X, gamma, bound)
-    values = gaussian_expansion(X, X[support], beta, gamma)
-    bounded = beta >= bound * (1 - ROUNDING) if bound < 1 else np.zeros(len(beta), np.bool_)
+    # libsvm's distances are differences of squared norms
+    support, beta = _dual(X - middle(X), gamma, bound)
+    values = Domain(X[support], beta, gamma, level=0.0).values(X)
+    bounded = beta >= bound * (1 - AT_BOUND) if bound < 1 else np.zeros(len(beta), np.bool_)
     surface = _surface(values, support, bounded)
     squared_radius = 1 - 2 * surface + float(beta @ values[support])
     within = np.delete(values, support[bounded])
@@ -90,9 +95,9 @@ def _dual(X: Array, gamma: float, bound: float) -> tuple[NDArray[np.int64], Arra
     from sklearn.svm import OneClassSVM
 
     n = len(X)
-    if bound * n < 1 - ROUNDING:
+    if bound * n < 1 - AT_BOUND:
         raise FitError(f"C must be at least 1/n = {1 / n:.3g} for a sphere, got {bound:g}")
-    if bound * n <= 1 + ROUNDING:  # there is but one choice, at which libsvm finds no offset
+    if bound * n <= 1 + AT_BOUND:  # there is but one choice, at which libsvm finds no offset
         return np.arange(n), np.full(n, 1 / n)
     machine = OneClassSVM(gamma=gamma, nu=1 / (bound * n), tol=TOLERANCE, cache_size=CACHE).fit(X)
     beta = machine.dual_coef_[0] / machine.dual_coef_.sum()

@@ -23,8 +23,8 @@ def exponential(x):  # type: ignore[no-untyped-def]
     """Return exp(x) of a number up to 0, within 2 units in the last place.
 
     Below -600 it is exp(-600), some 10^-261, which times a coefficient is no denormal number: these
-    take a hundred cycles. Unlike the library's function it has no branches, so
-    that loops over it are vectorised: these are 5 times faster.
+    take a hundred cycles. Unlike the library's function it has no branches, so that loops over it
+    are vectorised: these are 5 times faster.
     """
     x = max(x, _LEAST)
     shifted = x * _PER_LN2 + _SHIFT

@@ -12,7 +12,7 @@ from dsgkit.costs import Cost
 from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.progress import part
-from dsgkit.solvers.clustering.base import Array, ClusteringEstimator
+from dsgkit.solvers.clustering.base import Array, ClusteringEstimator, numbers_left
 from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import BLOCK, find_equilibria
@@ -45,7 +45,7 @@ class LargeMarginClustering(ClusteringEstimator):
     equilibria_ : ndarray of shape (e, n_inputs)
         Where the trajectories of the boundary rows lead.
     equilibrium_labels_ : ndarray of int64, shape (e,)
-        Their clusters.
+        Their clusters; -1 where no row is left in one, as all are too far outside.
     n_boundary_ : int
         Rows that trajectories start from.
     n_unconverged_ : int
@@ -109,6 +109,17 @@ class LargeMarginClustering(ClusteringEstimator):
         """Return how to train on so many rows."""
         raise NotImplementedError
 
+    def _settings(self, n_rows: int) -> dict[str, Any]:
+        """Return what every descent is given."""
+        return {
+            "C": float(self.C),
+            "gamma": self.gamma_,
+            "tol": float(self.tol),
+            "patience": self._patience(n_rows),
+            "max_iter": int(self.max_iter),
+            "seed": int(self.random_state),
+        }
+
     def _patience(self, n_rows: int) -> int:
         """Return how many small steps in a row end the training."""
         return 1 if self._stop() == "paper" else n_rows
@@ -151,25 +162,26 @@ class LargeMarginClustering(ClusteringEstimator):
         with part(0.5, 0.75):
             equilibria = find_equilibria(domain, X, rows)
         with part(0.75, 0.85):
-            self.equilibrium_labels_ = connected(domain, equilibria.points, int(self.n_segment))
+            clusters = connected(domain, equilibria.points, int(self.n_segment))
         self.equilibria_ = equilibria.points
-        self.n_clusters_ = int(self.equilibrium_labels_.max()) + 1
         self.n_boundary_, self.n_unconverged_ = len(rows), equilibria.n_unconverged
         self.inside_ = float(np.mean(f >= 0))
         highest = max(f.max(), domain.values(equilibria.points).max())
         self.mode_seeking_only_ = bool(highest < 0)
         labels = np.empty(len(f), np.int64)
-        labels[rows] = self.equilibrium_labels_[equilibria.which]
+        labels[rows] = clusters[equilibria.which]
         self._nearest = NearestRow(X, rows, labels[rows])
         with part(0.85, 1):
             labels[~begun] = self._nearest.labels_of(X, np.flatnonzero(~begun))
-        self.labels_ = self._without_outliers(labels, f)
-
-    def _without_outliers(self, labels: NDArray[np.int64], f: Array) -> NDArray[np.int64]:
-        """Return labels with -1 for rows far outside, if that is asked for."""
         if self.outliers:
-            labels[f < -self.epsilon_] = -1
-        return labels
+            labels[self._is_out(f)] = -1
+        self.labels_, self._numbers = numbers_left(labels, int(clusters.max()) + 1)
+        self.equilibrium_labels_ = self._numbers[clusters]
+        self.n_clusters_ = int(self._numbers.max()) + 1
+
+    def _is_out(self, f: Array) -> NDArray[np.bool_]:
+        """Tell which rows are far outside."""
+        return f < -self.epsilon_
 
     def _epsilon(self, f: Array) -> float:
         """Return how large ``|f|`` is at most at boundary rows."""
@@ -184,9 +196,10 @@ class LargeMarginClustering(ClusteringEstimator):
         return self._domain().values(X)
 
     def _clusters_of(self, X: Any) -> NDArray[np.int64]:
-        return self._without_outliers(
-            self._nearest.labels_of(X, np.arange(len(X))), self._values(X)
-        )
+        labels = self._numbers[self._nearest.labels_of(X, np.arange(len(X)))]
+        if self.outliers:
+            labels[self._is_out(self._values(X))] = -1
+        return labels
 
 
 class BSGDLMOC(LargeMarginClustering):
@@ -237,7 +250,7 @@ class BSGDLMOC(LargeMarginClustering):
     n_segment : int
         Points of a segment, its ends included, at which f is looked at.
     outliers : bool
-        Whether rows with ``f < -epsilon`` get the label -1.
+        Whether rows with ``f < -epsilon`` get the label -1. A cluster of such rows only is none.
     max_memory : float, optional
         GiB that a fit may take; without it, what is available.
     random_state : int
@@ -246,8 +259,9 @@ class BSGDLMOC(LargeMarginClustering):
     Attributes
     ----------
     labels_ : ndarray of int64, shape (n,)
-        The cluster of each row, from 0 on.
+        The cluster of each row, from 0 on; -1 for rows far outside, if asked for.
     n_clusters_ : int
+        Clusters that rows are in.
     support_vectors_ : ndarray of shape (s, n_inputs)
     dual_coef_ : ndarray of shape (s,)
     mass_ : float
@@ -261,6 +275,7 @@ class BSGDLMOC(LargeMarginClustering):
         Trajectories; those that did not converge.
     equilibria_ : ndarray of shape (e, n_inputs)
     equilibrium_labels_ : ndarray of int64, shape (e,)
+        Clusters of the equilibria; -1 where no row is left in one.
     mode_seeking_only_ : bool
         Whether f < 0 at all rows and equilibria.
     n_features_in_ : int
@@ -326,15 +341,10 @@ class BSGDLMOC(LargeMarginClustering):
 
     def _descent(self, n_rows: int) -> Descent:
         return Descent(
-            float(self.C),
-            self.gamma_,
-            int(self.budget),
-            STRATEGIES[self.strategy],
-            int(self.n_neighbors),
-            float(self.tol),
-            self._patience(n_rows),
-            int(self.max_iter),
-            int(self.random_state),
+            **self._settings(n_rows),
+            budget=int(self.budget),
+            strategy=STRATEGIES[self.strategy],
+            n_neighbors=int(self.n_neighbors),
         )
 
     def _stop(self) -> Stop:
@@ -415,14 +425,4 @@ class SGDLMOC(LargeMarginClustering):
         self.random_state = random_state
 
     def _descent(self, n_rows: int) -> Descent:
-        return Descent(
-            float(self.C),
-            self.gamma_,
-            None,
-            REMOVAL,
-            1,
-            float(self.tol),
-            self._patience(n_rows),
-            int(self.max_iter),
-            int(self.random_state),
-        )
+        return Descent(**self._settings(n_rows))

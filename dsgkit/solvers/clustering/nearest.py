@@ -10,6 +10,7 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.progress import report
+from dsgkit.solvers.clustering.centre import middle
 from dsgkit.solvers.clustering.label_tree import LabelTree
 
 Array = NDArray[np.float64]
@@ -35,24 +36,33 @@ class NearestRow:
 
     def __init__(self, X: Any, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> None:
         self._first = int(labels[0])
-        self._known: LabelTree | tuple[Array, NDArray[np.int64]] | None = None
+        self._known: LabelTree | _Products | None = None
         if (labels != labels[0]).any():
             points = np.ascontiguousarray(X[rows], np.float64)
             few = X.shape[1] <= MOST_TREE_INPUTS
-            self._known = LabelTree(points, labels) if few else (points, labels)
+            self._known = LabelTree(points, labels) if few else _Products(points, labels)
 
     def labels_of(self, X: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the clusters of some rows of ``X``, shape (len(rows),)."""
         found = np.full(len(rows), self._first)
         if self._known is not None:
             for block in row_blocks(len(rows), BLOCK):
-                found[block] = self._nearest(np.ascontiguousarray(X[rows[block]], np.float64))
+                some = np.ascontiguousarray(X[rows[block]], np.float64)
+                found[block] = self._known.nearest_labels(some)
                 report(block.stop / len(rows))
         return found
 
-    def _nearest(self, X: Array) -> NDArray[np.int64]:
-        if isinstance(self._known, LabelTree):
-            return self._known.nearest_labels(X)
-        assert self._known is not None
-        points, labels = self._known
-        return labels[pairwise_distances_argmin(X, points)]
+
+class _Products:
+    """Points of known label, whose distances are computed by matrix products.
+
+    They are seen from their middle: a common offset would cancel all digits of the distances.
+    """
+
+    def __init__(self, points: Array, labels: NDArray[np.int64]) -> None:
+        self._centre = middle(points)
+        self._points, self._labels = points - self._centre, labels
+
+    def nearest_labels(self, X: Array) -> NDArray[np.int64]:
+        """Return the label of the nearest point to each row, of equally near ones the first."""
+        return self._labels[pairwise_distances_argmin(X - self._centre, self._points)]

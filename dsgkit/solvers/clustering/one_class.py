@@ -18,7 +18,7 @@ from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.progress import report
 from dsgkit.random.draws import draw_with_replacement
 from dsgkit.random.stream import DRAWS, words
-from dsgkit.solvers.clustering.budget import Support, add, apply, maintenance
+from dsgkit.solvers.clustering.budget import RANDOM, REMOVAL, Support, add, apply, maintenance
 from dsgkit.solvers.clustering.kernel_values import kernel_values
 from dsgkit.threads import threads_for
 
@@ -71,51 +71,53 @@ class Descent:
     ----------
     C, gamma : float
         Weight of the mean loss; kernel parameter.
-    budget : int or None
-        Most support vectors.
-    strategy : int
-        What becomes of those beyond; see `dsgkit.solvers.clustering.budget`.
-    n_neighbors : int
-        What they are projected onto.
     tol : float
         Length of a step in feature space up to which it is small.
     patience : int
         Small steps in a row that end the training; the first step does not count.
     max_iter : int
     seed : int
+    budget : int, optional
+        Most support vectors.
+    strategy : int
+        What becomes of those beyond; see `dsgkit.solvers.clustering.budget`.
+    n_neighbors : int
+        What they are projected onto.
     """
 
     C: float
     gamma: float
-    budget: int | None
-    strategy: int
-    n_neighbors: int
     tol: float
     patience: int
     max_iter: int
     seed: int
+    budget: int | None = None
+    strategy: int = REMOVAL
+    n_neighbors: int = 0
 
     def train(self, X: Any) -> OneClass:
         """Return the machine trained on some rows, which are read as they are drawn."""
         n, n_inputs = X.shape
-        most = CHUNK if self.budget is None else self.budget + 1
+        most = CHUNK if self.budget is None else min(self.budget, n) + 1
         support = Support.empty(n_inputs, most)
         counts, squared_norm = np.zeros(4, np.int64), np.zeros(1)
+        # one more place is for the vector that goes
+        k = 0 if self.strategy == REMOVAL else min(self.n_neighbors, most - 1)
+        room = np.empty(most), np.empty(k + 1, np.int64), np.empty(k + 1)
+        expected = expected_steps(self.C, self.tol, self.patience, self.max_iter)
         while not counts[_DONE]:
             first = int(counts[_STEP])
             length = min(CHUNK, self.max_iter - first)
             if self.budget is None:
                 support = support.with_room_for(length)
             rows = draw_with_replacement(self.seed, ROWS, first, length, 1, n)[:, 0]
-            k = self.n_neighbors
-            drawn = words(self.seed, first * k, length * k, DRAWS + NEIGHBORS).reshape(length, k)
             points = np.ascontiguousarray(X[rows], np.float64)
             state = counts, squared_norm, self._compiled()
             if self.budget is None:
                 _descend_freely(support, rows, points, *state)
             else:
-                _descend(support, rows, points, drawn, *state)
-            report(min(1.0, counts[_STEP] / self._steps(n)))
+                _descend(support, rows, points, self._words(first, length, k), room, *state)
+            report(min(1.0, counts[_STEP] / expected))
         size, n_steps = support.size[0], int(counts[_STEP])
         return OneClass(
             support.points[:, :size].T.copy(),
@@ -129,8 +131,11 @@ class Descent:
         budget, stop = self.budget or 0, (self.tol, self.patience, self.max_iter)
         return self.C, self.gamma, budget, self.strategy, *stop
 
-    def _steps(self, n: int) -> float:
-        return expected_steps(self.C, self.tol, self.patience, self.max_iter)
+    def _words(self, first: int, length: int, k: int) -> NDArray[np.uint64]:
+        """Return the random words of some steps, which are for random neighbours only."""
+        if self.strategy != RANDOM:
+            return np.empty((length, 0), np.uint64)
+        return words(self.seed, first * k, length * k, DRAWS + NEIGHBORS).reshape(length, k)
 
 
 def expected_steps(C: float, tol: float, patience: int, max_iter: int) -> float:
@@ -203,17 +208,15 @@ def _grow(support, rows, columns, kernel, counts, squared_norm, settings):  # ty
 
 
 @fast
-def _descend(support, rows, points, drawn, counts, squared_norm, settings):  # type: ignore[no-untyped-def]
+def _descend(support, rows, points, drawn, room, counts, squared_norm, settings):  # type: ignore[no-untyped-def]
     """Do the steps of some drawn rows, until it is over.
 
     With ``s = (t-1) w_t``, ``s' = t w_(t+1)``: the squared length of a step follows from
     ``||s||^2`` (``squared_norm``), ``||s'||^2`` and ``s.s'``, and these from values of functions.
     """
     C, gamma, budget, strategy, tol, patience, max_iter = settings
+    scratch, places, changes = room
     kernel = np.empty(len(support.rows))
-    scratch = np.empty(len(support.rows))
-    places = np.empty(drawn.shape[1] + 1, np.int64)
-    changes = np.empty(drawn.shape[1] + 1)
     for i in range(len(rows)):
         counts[_STEP] += 1
         t = counts[_STEP]

@@ -24,8 +24,8 @@ NEAREST = 10
 BLOCK_PAIRS = 2**18
 """Pairs that are looked at together; components are found anew after each such block."""
 
-ROUNDING = 1e-7
-"""How far below the level a point may be, relative to it: the boundary is part of the domain."""
+BOUNDARY = 1e-7
+"""How far below the level a point may be, relative to it: rounding moves those on the boundary."""
 
 
 def connected(
@@ -47,7 +47,7 @@ def connected(
         and support vectors.
     """
     labels = np.arange(len(points))
-    inside = np.flatnonzero(domain.values(points) >= -ROUNDING * domain.level)
+    inside = np.flatnonzero(domain.values(points) >= -BOUNDARY * domain.level)
     found = _components_inside(domain, points[inside], n_segment, by_ends)
     labels[inside] = inside[found]
     return by_first(labels)
@@ -71,7 +71,7 @@ def _components_inside(
         if ends is None:
             new = apart[joined_pairs(domain, points, apart, shares)]
         else:
-            new = apart[ends.joined(apart, shares, domain.level * (1 - ROUNDING))]
+            new = apart[ends.joined(apart, shares, domain.level * (1 - BOUNDARY))]
         if len(new):
             joined = np.concatenate([joined, new])
             labels = components(n, joined)
@@ -122,7 +122,7 @@ def joined_pairs(domain: Domain, points: Array, pairs: Pairs, shares: Array) -> 
         Where on the segment, from 0 to 1, the domain is looked at.
     """
     columns = np.ascontiguousarray(domain.support_vectors.T)
-    least = domain.level * (1 - ROUNDING)
+    least = domain.level * (1 - BOUNDARY)
     return _joined(columns, domain.coefficients, domain.gamma, least, points, pairs, shares)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.costs import FUNCTION_FLOPS, Cost
-from dsgkit.errors import DataError
+from dsgkit.errors import DataError, FitError
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.progress import part
 from dsgkit.solvers.clustering.base import ClusteringEstimator
@@ -16,7 +16,7 @@ from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import by_first
 from dsgkit.solvers.clustering.hypersphere import CACHE, enclosing_sphere
 from dsgkit.solvers.clustering.nearest import NearestRow
-from dsgkit.solvers.clustering.segments import ROUNDING, connected
+from dsgkit.solvers.clustering.segments import BOUNDARY, connected
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
 
 Array = NDArray[np.float64]
@@ -47,6 +47,11 @@ class SphereClustering(ClusteringEstimator):
         rows = self._training_rows(X)
         with part(0, 0.3):
             sphere = enclosing_sphere(rows, self.gamma_, float(self.C))
+        if not sphere.level > 0:
+            raise FitError(
+                f"kernels of gamma = {self.gamma_:g} have no sphere: their sum is {sphere.level:g} "
+                "on its surface; take a smaller gamma, or scale the features"
+            )
         self.support_vectors_ = rows[sphere.support]
         self.dual_coef_ = sphere.beta / sphere.level
         self.squared_radius_ = sphere.squared_radius
@@ -62,9 +67,15 @@ class SphereClustering(ClusteringEstimator):
         return self._domain().values(X)
 
     def _clusters_of(self, X: Any) -> NDArray[np.int64]:
-        labels = self._nearest.labels_of(X, np.arange(len(X)))
+        return self._without_outside(X, self._nearest_labels(X))
+
+    def _nearest_labels(self, X: Any) -> NDArray[np.int64]:
+        return self._nearest.labels_of(X, np.arange(len(X)))
+
+    def _without_outside(self, X: Any, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return labels with -1 for rows outside, if that is asked for."""
         if self.outliers:
-            labels[self._values(X) < -ROUNDING] = -1
+            labels[self._values(X) < -BOUNDARY] = -1
         return labels
 
 
@@ -98,7 +109,7 @@ class BenHurSVC(SphereClustering):
     Attributes
     ----------
     labels_ : ndarray of int64, shape (n,)
-        The cluster of each row, from 0 on.
+        The cluster of each row, from 0 on; -1 for rows outside, if asked for.
     n_clusters_ : int
     support_vectors_ : ndarray of shape (s, n_inputs)
     dual_coef_ : ndarray of shape (s,)
@@ -170,7 +181,11 @@ class BenHurSVC(SphereClustering):
         domain = self._domain()
         with part(0.3, 1):
             joined = connected(domain, rows, int(self.n_segment), by_ends=True)
-        inside = domain.values(rows) >= -ROUNDING
+        inside = domain.values(rows) >= -BOUNDARY
+        if not inside.any():
+            raise FitError(
+                "no row is inside of the sphere: it is that of other rows, or gamma is too large"
+            )
         self.inside_ = float(inside.mean())
         clusters = by_first(joined[inside])
         self.n_clusters_ = int(clusters.max()) + 1

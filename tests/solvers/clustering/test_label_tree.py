@@ -5,6 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dsgkit.solvers.clustering.label_tree import LEAF, LabelTree
+from dsgkit.solvers.clustering.nearest import NearestRow
 
 
 @pytest.mark.parametrize("n_inputs", [1, 3, 9])
@@ -27,3 +28,14 @@ def test_labels_of_rows_between_clusters():
     labels = (points[:, 0] > 0).astype(np.int64)
     nearest = cdist(X, points, "sqeuclidean").argmin(axis=1)
     np.testing.assert_array_equal(LabelTree(points, labels).nearest_labels(X), labels[nearest])
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_a_common_offset_of_many_columns_costs_no_digits(far):
+    rng = np.random.default_rng(1)
+    points, X = 1e7 + rng.normal(size=(2, 300, 16))
+    if far:
+        points[0] = 1e14
+    labels = rng.integers(3, size=300)
+    found = NearestRow(points, np.arange(300), labels).labels_of(X, np.arange(300))
+    np.testing.assert_array_equal(found, labels[cdist(X, points).argmin(axis=1)])

@@ -9,11 +9,12 @@ from sklearn.datasets import load_wine, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.solvers.clustering import nearest
 from dsgkit.solvers.clustering.base import total_variance
+from dsgkit.solvers.clustering.equilibria import by_first
+from dsgkit.solvers.clustering.fsvc import FSVC
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC, SGDLMOC
 from dsgkit.solvers.clustering.svc import BenHurSVC
 from tests.solvers.brute_force import kernel
@@ -27,13 +28,18 @@ def three_groups(n=150, n_inputs=2, seed=0):
     return centers[np.arange(n) % 3] + 0.5 * rng.normal(size=(n, n_inputs)), np.arange(n) % 3
 
 
-@BOTH
-@pytest.mark.parametrize("strategy", ["removal", "pnn", "prn"])
-def test_groups_apart_are_found(solver, strategy):
+@pytest.mark.parametrize(
+    "model",
+    [
+        SGDLMOC(gamma=1),
+        BSGDLMOC(gamma=1, budget=80, strategy="removal"),
+        BSGDLMOC(gamma=1, budget=80, strategy="pnn"),
+        BSGDLMOC(gamma=1, budget=80, strategy="prn"),
+    ],
+)
+def test_groups_apart_are_found(model):
     X, y = three_groups()
-    model = solver(gamma=1)
-    if solver is BSGDLMOC:
-        model.set_params(strategy=strategy, budget=80)
+    model = clone(model)
     labels = model.fit_predict(X)
     np.testing.assert_array_equal(labels, y)  # clusters are numbered as their rows come
     assert model.n_clusters_ == 3
@@ -76,8 +82,32 @@ def test_rows_far_outside_are_left_out_if_asked_for():
     apart = clone(model).set_params(outliers=True).fit(X)
     out = apart.decision_function(X) < -apart.epsilon_
     assert out[7]
-    np.testing.assert_array_equal(apart.labels_, np.where(out, -1, model.labels_))
+    left = by_first(model.labels_[~out])
+    np.testing.assert_array_equal(by_first(apart.labels_[~out]), left)
+    assert (apart.labels_[out] == -1).all()
     np.testing.assert_array_equal(apart.predict(X), apart.labels_)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        SGDLMOC(1.0, 1.2, starts="all"),
+        BSGDLMOC(1.0, 1.2, starts="all", budget=150),
+        FSVC(1.0, 0.02),
+        BenHurSVC(1.0, 0.02),
+    ],
+)
+def test_clusters_are_those_that_rows_are_in(solver):
+    X = np.concatenate([[[90.0, 0]], three_groups()[0], [[0, 90.0]]])
+    every = clone(solver).fit(X)
+    model = clone(solver).set_params(outliers=True).fit(X)
+    assert model.labels_[0] == model.labels_[-1] == -1
+    kept = set(model.labels_) - {-1}
+    assert kept == set(range(model.n_clusters_))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    if not isinstance(solver, BenHurSVC):
+        assert 1 <= model.n_clusters_ < every.n_clusters_
+        assert set(model.equilibrium_labels_) == kept | {-1}
 
 
 def test_an_empty_domain_joins_nothing():
@@ -151,6 +181,14 @@ def test_mistakes_have_clear_errors(solver):
         solver().fit(X).predict(X[:, :1])
     with pytest.raises(MemoryLimitError):
         solver(max_memory=1e-6).fit(X)
+    trained = solver().fit_domain(X)
+    with pytest.raises(MemoryLimitError):
+        trained.set_params(max_memory=1e-6).fit_clusters(X)
+    with pytest.raises(DataError, match="n_segment must be"):
+        trained.set_params(n_segment=1).fit_clusters(X)
+    for scale in (1e-160, 1e160):
+        with pytest.raises(DataError, match="scale the features"):
+            solver().fit(scale * X)
 
 
 def test_costs_grow_as_the_method_says():
@@ -159,12 +197,6 @@ def test_costs_grow_as_the_method_says():
     unbudgeted = [SGDLMOC().cost(9, n_rows=n).flops for n in (10**6, 10**7)]
     assert unbudgeted[1] / unbudgeted[0] == pytest.approx(100, rel=0.05)
     assert BSGDLMOC().cost(9, n_rows=10**6).memory < 10**9
-
-
-@pytest.mark.slow
-@parametrize_with_checks([BSGDLMOC(), SGDLMOC()])
-def test_scikit_learn_accepts(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("move", [0.0, 1e4])

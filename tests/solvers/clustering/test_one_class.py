@@ -10,7 +10,7 @@ from dsgkit.qp import solve_qp
 from dsgkit.random.draws import draw_with_replacement
 from dsgkit.random.stream import DRAWS, words
 from dsgkit.solvers.clustering import one_class
-from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
+from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL, Support
 from dsgkit.solvers.clustering.one_class import Descent
 from tests.solvers.brute_force import kernel
 from tests.solvers.clustering.oracle import load, rows_and_domain
@@ -39,7 +39,8 @@ def neighbors(descent, t, K, gone, others):
     k = min(descent.n_neighbors, len(others))
     if descent.strategy == NEAREST:
         return sorted(others, key=lambda j: -K[gone, j])[:k]
-    drawn = words(descent.seed, (t - 1) * descent.n_neighbors, k, DRAWS + 1)
+    per_step = min(descent.n_neighbors, descent.budget)
+    drawn = words(descent.seed, (t - 1) * per_step, k, DRAWS + 1)
     left = list(others)
     return [left.pop((int(word) >> 32) * len(left) >> 32) for word in drawn]
 
@@ -108,6 +109,26 @@ def test_more_support_vectors_than_fit_a_tile():
     np.testing.assert_allclose(found, kernel(X, X, descent.gamma) @ alpha, atol=1e-7)
 
 
+def test_room_is_for_as_many_vectors_as_there_are_rows(monkeypatch):
+    X, taken = some_rows(), []
+    empty = Support.empty
+    monkeypatch.setattr(Support, "empty", lambda d, most: taken.append(most) or empty(d, most))
+    few = replace(SETTING, strategy=NEAREST, budget=60, n_neighbors=10**12).train(X)
+    many = replace(SETTING, strategy=RANDOM, budget=10**12, n_neighbors=10**12).train(X)
+    assert taken == [61, 61]
+    np.testing.assert_array_equal(many.coefficients, few.coefficients)
+
+
+def test_random_words_are_for_random_neighbours(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(one_class, "words", lambda *args: drawn.append(args[2]) or words(*args))
+    for strategy in (REMOVAL, NEAREST):
+        replace(SETTING, strategy=strategy).train(some_rows())
+    assert not drawn
+    replace(SETTING, strategy=RANDOM, budget=2).train(some_rows())
+    assert drawn == [2 * SETTING.max_iter]  # there are no more than two to be projected onto
+
+
 def test_rows_drawn_equally_often_have_equal_coefficients():
     machine = replace(SETTING, budget=None, tol=0.0, max_iter=57).train(some_rows(40))
     counts = machine.coefficients * 57 / SETTING.C
@@ -126,6 +147,11 @@ def dual(K, bound):
 
 @pytest.mark.parametrize("name", ["svctoolbox_ringg_2_SEPCG", "svctoolbox_moons_1_CG"])
 def test_the_minimum_is_that_of_the_svc_toolbox(name):
+    """The dual is that of the toolbox, and the descent comes near it as it should.
+
+    At the rate 1/t, f is within 1e-3 after 500,000 steps and within 1e-4 after 5 million, 10 s of
+    them; 1e-5 would take 100 s. That the limit is the same is told by the rate.
+    """
     stored = load(name)
     X, domain = rows_and_domain(stored, "alpha_qp")
     K = kernel(X, X, domain.gamma)
@@ -148,5 +174,7 @@ def test_the_minimum_is_that_of_the_svc_toolbox(name):
         values = kernel(X, S, domain.gamma) @ a
         reached = objective(values, a @ kernel(S, S, domain.gamma) @ a)
         errors.append((reached / best - 1, np.abs(values - K @ alpha).max()))
-    assert (0, 0) < errors[1] < (1e-3, 2e-3)
-    assert errors[1][1] < errors[0][1] / 10  # at the rate 1/t that would be 25
+    early, late = np.array(errors)
+    assert 0 < late[0] < 1e-3
+    assert late[1] < 1.5e-3
+    assert (late < early / 10).all()  # at the rate 1/t that would be 25

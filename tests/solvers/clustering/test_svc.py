@@ -94,6 +94,10 @@ def test_what_a_sphere_cannot_do_is_said(blobs):
         BenHurSVC(C=0.01).fit(blobs[0])
     with pytest.raises(DataError, match="75 rows are more than max_rows = 70"):
         BenHurSVC(max_rows=70).fit(blobs[0])
+    with pytest.raises(FitError, match="no row is inside of the sphere"):
+        BenHurSVC(gamma=1.0).fit_domain(blobs[0]).fit_clusters(blobs[0] + 100)
+    # every row is a cluster
+    assert BenHurSVC(gamma=1e300).fit(blobs[0]).n_clusters_ == 75
 
 
 def test_balls_equilibria_and_clusters_are_those_of_the_toolbox():
@@ -141,3 +145,15 @@ def test_the_ends_tell_what_the_points_of_a_segment_do(blobs):
         assert 0.01 < joined.mean() < 0.9
         ends = EndExponents(domain, X)
         np.testing.assert_array_equal(ends.joined(pairs, shares, 1 - 1e-7), joined)
+
+
+@pytest.mark.parametrize("far", [1e4, 1e8, 1e12])
+@pytest.mark.parametrize("solver", [BenHurSVC, FSVC])
+def test_a_far_row_moves_nothing_else(blobs, solver, far):
+    X = np.concatenate([[[far, 0]], blobs[0] + 1e5])
+    model = solver(gamma=1.0).fit(X)
+    distances = cdist(X, model.support_vectors_, "sqeuclidean")
+    expected = np.exp(-distances) @ model.dual_coef_ - 1
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-9)
+    alone = solver(gamma=1.0).fit(X[1:])
+    assert model.n_clusters_ == alone.n_clusters_ + 1

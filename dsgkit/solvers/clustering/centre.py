@@ -1,0 +1,28 @@
+"""A point in the middle of most rows: distances by products are accurate when seen from there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.solvers.inputs import spaced
+
+Array = NDArray[np.float64]
+
+_SEEN = 1001
+"""Rows that the middle is told from, at most."""
+
+
+def middle(rows: Any) -> Array:
+    """Return the medians of the columns, shape (n_inputs,), which few far rows do not move.
+
+    Of many rows, those of some evenly spaced ones.
+
+    Parameters
+    ----------
+    rows : rows of shape (n, n_inputs)
+        At least one.
+    """
+    return np.asarray(np.median(np.asarray(spaced(rows, _SEEN), np.float64), axis=0))
