@@ -26,6 +26,7 @@ from dsgkit.report.summary import (
     all_solvers,
     different,
     lowered,
+    settings,
 )
 from dsgkit.report.tables import check_names, nothing_to_show
 from dsgkit.report.trace_figure import trace
@@ -61,8 +62,9 @@ class Drawing:
 
     @property
     def caption(self) -> str:
-        """What it shows, for readers of a page."""
-        return self._caption(self.shown)
+        """What it shows and what holds in every fit, for readers of a page."""
+        setting = settings(self.shown)
+        return self._caption(self.shown) + (f" Setting: {setting}." if setting else "")
 
     def draw(self) -> Figure:
         """Draw it."""

@@ -26,6 +26,7 @@ from dsgkit.report.summary import (
     all_solvers,
     check_recorded,
     lowered,
+    settings,
     summarise,
 )
 from dsgkit.report.trace_tables import trace_overview, trace_table
@@ -220,14 +221,12 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
         entry_cells(measure, [entries[solver, size] for solver in solvers])
         for size in summary.sizes
     ]
-    caption = [
-        f"{measure.caption}{UNITS[measure.unit]}, {statistic(measure, [summary])}; {summary.title}"
-    ]
-    caption += [setting] if (setting := summary.results.task.setting) else []
-    caption += [] if axis is None else [f"by {lowered(axis.title)}"]
+    caption = [f"{measure.caption}{UNITS[measure.unit]}", statistic(measure, [summary])]
+    caption += [] if axis is None else [f"at each number of {lowered(axis.title)}"]
+    about = ", ".join(filter(None, [summary.title, settings([summary])]))
     header = [measure.title] if axis is None else [size.text for size in summary.sizes]
     return Layout(
-        f"{', '.join(caption)}.",
+        f"{', '.join(caption)}; {about}.",
         ["Solver", *header],
         list(zip(map(Cell, solvers), *columns, strict=True)),
         _partial_notes(entries.values(), swept=axis is not None),
@@ -244,8 +243,8 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
         rows.append([Cell(one.title), *cells])
         footnotes += [f"{one.title} {note}" for note in _partial_notes(found.values(), swept=swept)]
     caption = f"{measure.caption}{UNITS[measure.unit]}, {statistic(measure, shown)}"
-    if len(settings := {one.results.task.setting for one in shown}) == 1 and "" not in settings:
-        caption += f", {settings.pop()}"
+    if setting := settings(shown):
+        caption += f", {setting}"
     if axes := lowered(all_axes(shown)):
         caption += f", at the largest number of {axes} that the solver finished (in parentheses)"
     return Layout(
