@@ -68,6 +68,7 @@ def _draw_panel(
     axes.grid(visible=False, axis="x")
     axes.tick_params(axis="x", length=0)
     if any(entry.values for entry in entries):
+        _widen(axes, measure)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     else:
         axes.set_yticks([])
@@ -78,6 +79,15 @@ def _draw_panel(
     axes.set_xticks(range(len(entries)), texts)
     if not named and max(map(len, texts)) * LETTER_WIDTH > slot:
         axes.tick_params(axis="x", labelrotation=90)
+
+
+def _widen(axes: Axes, measure: Measure) -> None:
+    """Have the axis show at least the range that a measure asks for."""
+    low, high = axes.get_ylim()
+    least = percents(measure, measure.least_range)
+    if high - low < least:
+        middle = (low + high) / 2
+        axes.set_ylim(middle - least / 2, middle + least / 2)
 
 
 def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
@@ -124,6 +134,8 @@ def _draw_far_off(axes: Axes, place: int, measure: Measure, entry: Entry) -> Non
 def _draw_box(axes: Axes, place: int, values: Sequence[float], style: SolverStyle) -> None:
     """Draw one box with a dot for each trial."""
     line = {"color": style.color, "linewidth": 0.9}
+    # A box without a height has no face: its one value has the colour then.
+    color = style.color if min(values) == max(values) else "black"
     axes.boxplot(
         [list(values)],
         positions=[place],
@@ -132,12 +144,12 @@ def _draw_box(axes: Axes, place: int, values: Sequence[float], style: SolverStyl
         showfliers=False,
         manage_ticks=False,
         boxprops=_face(style),
-        medianprops={"color": "black", "linewidth": 1.3},
+        medianprops={"color": color, "linewidth": 1.3},
         whiskerprops=line,
         capprops=line,
     )
     dots: dict[str, Any] = {"marker": "o", "markersize": 2.2, "markeredgewidth": 0.3, "zorder": 3}
-    colors: dict[str, Any] = {"markerfacecolor": "black", "markeredgecolor": "white"}
+    colors: dict[str, Any] = {"markerfacecolor": color, "markeredgecolor": "white"}
     axes.plot([place] * len(values), values, linestyle="none", **dots, **colors)
 
 

@@ -130,7 +130,8 @@ class Summary:
     def shows(self, measure: Measure) -> bool:
         """Whether it has a place in tables and figures, be it to say why there is no value."""
         known = measure in self.results.task.measures
-        return known and (not measure.optional or self.has(measure))
+        wanted = self.results.task.published is not None or not measure.for_published
+        return known and wanted and (not measure.optional or self.has(measure))
 
     def entries(self, measure: Measure) -> dict[tuple[str, Size], Entry]:
         """Return the entries of every solver, at each size, ascending."""
@@ -264,7 +265,7 @@ def settings(shown: Sequence[Summary]) -> str:
     told = {setting: _PARTS.split(setting) for setting in datasets}
     shared: list[str] = []
     while len({parts[-1] for parts in told.values()}) == 1 and min(map(len, told.values())) > 1:
-        shared.insert(0, [parts.pop() for parts in told.values()][0])
+        shared = [[parts.pop() for parts in told.values()][-1], *shared]
     own = [
         f"{', '.join(parts)} ({', '.join(datasets[setting])})"
         for setting, parts in told.items()

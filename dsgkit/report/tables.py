@@ -83,7 +83,10 @@ def write_summaries(shown: Sequence[Summary], folder: Path, only: Sequence[str] 
 
 
 def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
-    """Return what has a better side, scores and training times, as text for a terminal.
+    """Return tables that the configs' ``outputs`` ask for as text for a terminal.
+
+    These are those of what fits came to, each with its measures that have a better side, or all
+    where none has; what explains published figures is left to files.
 
     Parameters
     ----------
@@ -98,14 +101,15 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
     """
     check_recorded(results)
     shown = summarise(results)
-    wanted = wanted_tables(shown, only) if only else list(_tables_of_sizes(shown))
+    wanted = wanted_tables(shown, only) if only else _printed(shown)
     blocks = []
     if len(shown) > 1:
         overviews = [t for t in overview_tables(shown, wanted) if t.name != PUBLISHED_TABLE]
         blocks += [layout for table in overviews for layout in table.layouts]
     for one in shown:
-        measures = (measure for name in wanted for measure in _measures(one, name))
-        layouts = [_by_size(one, measure) for measure in measures if only or measure.better]
+        found = (_measures(one, name) for name in wanted)
+        measures = (m for of in found for m in (of if only else _with_better_side(of)))
+        layouts = [_by_size(one, measure) for measure in measures]
         # Solvers as columns: there are fewer of them than sizes, and terminals are narrow.
         if one.axis is not None:
             layouts = [layout.transposed(one.axis.title) for layout in layouts]
@@ -117,6 +121,19 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
     if PUBLISHED_TABLE in only and (published := published_table(shown)):
         blocks += published.layouts
     return "\n".join(plain(layout) for layout in blocks)
+
+
+def _printed(shown: Sequence[Summary]) -> list[str]:
+    """Return the names of the tables that a terminal gets unasked."""
+    known = _tables_of_sizes(shown)
+    asked = [name for name in wanted_tables(shown) if name in known]
+    measures = {name: [m for one in shown for m in _measures(one, name)] for name in asked}
+    return [name for name in asked if not any(m.for_published for m in measures[name])]
+
+
+def _with_better_side(measures: Sequence[Measure]) -> Sequence[Measure]:
+    """Return the measures that solvers compete in; all where they do in none."""
+    return [measure for measure in measures if measure.better] or measures
 
 
 def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[str]:

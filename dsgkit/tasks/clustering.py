@@ -54,6 +54,7 @@ PURITY = Measure(
     word="purity",
     better="higher",
     digits=2,
+    least_range=0.05,
     output="purity",
     file="purity",
 )
@@ -63,6 +64,7 @@ RAND = Measure(
     word="Rand index",
     better="higher",
     digits=2,
+    least_range=0.05,
     output="rand",
     file="rand",
 )
@@ -72,6 +74,7 @@ ADJUSTED_RAND = Measure(
     word="adjusted Rand index",
     better="higher",
     digits=2,
+    least_range=0.05,
     output="rand",
     file="rand",
 )
@@ -81,12 +84,13 @@ NMI = Measure(
     word="NMI",
     better="higher",
     digits=2,
+    least_range=0.05,
     output="nmi",
     file="nmi",
 )
 DAVIES_BOULDIN = Measure(
     name="davies_bouldin",
-    title="Davies-Bouldin index",
+    title="Davies-Bouldin index (small is good)",
     word="Davies-Bouldin index",
     better="lower",
     digits=2,
@@ -97,7 +101,6 @@ COMPACTNESS = Measure(
     name="compactness",
     title="Compactness: mean distance of two rows of a cluster",
     word="compactness",
-    better="lower",
     digits=2,
     output="compactness",
     file="compactness",
@@ -121,7 +124,7 @@ UNASSIGNED = Measure(
 )
 CLUSTERING_TIME = Measure(
     name="clustering_seconds",
-    title="Time for the clusters, after the training",
+    title="Time for the clusters alone",
     word="time for the clusters",
     better="lower",
     unit="seconds",
@@ -171,7 +174,12 @@ FITTED = {
 }
 """Measures that are attributes of the solvers with a domain that have them."""
 
-_HYPOTHESIS = {"output": "hypotheses", "file": "hypotheses", "optional": True}
+_HYPOTHESIS = {
+    "output": "hypotheses",
+    "file": "hypotheses",
+    "optional": True,
+    "for_published": True,
+}
 NMI_GEOMETRIC = NMI.model_copy(
     update={
         "name": "nmi_geometric",
@@ -193,6 +201,7 @@ UNWEIGHTED = COMPACTNESS.model_copy(
         "name": "compactness_unweighted",
         "title": "Hypothesis of the published compactness: clusters without their sizes",
         "word": "compactness without sizes",
+        "digits": 4,
         **_HYPOTHESIS,
     }
 )

@@ -170,7 +170,7 @@ def test_a_size_without_any_record_is_a_dash(invent, make, tmp_path):
         invent.record(experiment, "samult", 0, 500),
     ]
     write_tables([make(experiment, records)], tmp_path)
-    assert read_markdown(tmp_path, "auc_table")["SAMULT"] == {"500": "**0.900**", "900": "–"}
+    assert read_markdown(tmp_path, "auc_table")["SAMULT"] == {"500": "0.900", "900": "–"}
 
 
 def test_a_failure_at_the_full_size_shares_the_column_of_the_finished(invent, make, tmp_path):
@@ -182,7 +182,7 @@ def test_a_failure_at_the_full_size_shares_the_column_of_the_finished(invent, ma
     write_tables([make(experiment, records)], tmp_path)
     shown = read_markdown(tmp_path, "auc_table")
     assert shown == {
-        "QSG-S2AUC": {"all (900)": "**0.900**"},
+        "QSG-S2AUC": {"all (900)": "0.900"},
         "SAMULT": {"all (900)": "indefinite"},
     }
 
@@ -440,7 +440,7 @@ def test_results_of_several_tasks_share_the_tables_of_what_both_have(
     times = read_markdown(tmp_path, "time_table")
     assert times == {
         "codrna": {"SAMULT": "1.00 (500)", "Ridge": "–"},
-        "bikes": {"SAMULT": "–", "Ridge": "**1.00**"},
+        "bikes": {"SAMULT": "–", "Ridge": "1.00"},
     }
     assert list(read_markdown(tmp_path, "auc_table")) == ["codrna"]
     assert list(read_markdown(tmp_path, "rmse_table")) == ["bikes"]
@@ -459,8 +459,8 @@ def test_one_size_of_several_datasets_is_a_row_each(invent, make, tmp_path):
         folders.append(make(experiment, records))
     write_tables([one.at(2000) for one in folders], tmp_path, ["auc_table"])
     assert read_markdown(tmp_path, "auc_table") == {
-        "codrna": dict.fromkeys(("QSG-S2AUC", "SAMULT"), "**0.520** (2,000)"),
-        "heart": dict.fromkeys(("QSG-S2AUC", "SAMULT"), "**0.509** (900)"),
+        "codrna": dict.fromkeys(("QSG-S2AUC", "SAMULT"), "0.520 (2,000)"),
+        "heart": dict.fromkeys(("QSG-S2AUC", "SAMULT"), "0.509 (900)"),
     }
     with pytest.raises(ResultsError, match="no fit at 300 unlabelled or below; there are 500, 2,0"):
         folders[0].at(300)
