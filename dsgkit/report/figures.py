@@ -64,7 +64,7 @@ class Drawing:
     def caption(self) -> str:
         """What it shows and what holds in every fit, for readers of a page."""
         setting = settings(self.shown)
-        return self._caption(self.shown) + (f" Setting: {setting}." if setting else "")
+        return self._caption(self.shown) + (f" Measured with: {setting}." if setting else "")
 
     def draw(self) -> Figure:
         """Draw it."""

@@ -40,7 +40,7 @@ def published_table(shown: Sequence[Summary]) -> Table | None:
 
 def _layout(measure: Measure, pairs: Sequence[Pair]) -> Layout:
     """Return what was published and measured of one measure."""
-    shown = list({id(pair.summary): pair.summary for pair in pairs}.values())
+    shown = _summaries(pairs)
     tasks = [one.results.task for one in shown]
     sources = dict.fromkeys(task.published.source for task in tasks if task.published)
     unit = " in seconds" if measure.unit == "seconds" else ""
@@ -72,8 +72,13 @@ def _layout(measure: Measure, pairs: Sequence[Pair]) -> Layout:
         caption,
         list(compress(header, told)),
         [list(compress(row, told)) for row in rows],
-        best_means=f"a difference within {_tolerances(pairs)}",
+        best_means=f"a difference within {_tolerances(pairs)}, up to rounding",
     )
+
+
+def _summaries(pairs: Sequence[Pair]) -> list[Summary]:
+    """Return the results that figures are of, each once."""
+    return list({id(pair.summary): pair.summary for pair in pairs}.values())
 
 
 def _difference(pair: Pair) -> Cell:
@@ -95,10 +100,11 @@ def _agreement(pairs: Sequence[Pair]) -> Layout:
         rows.append([Cell(solver), *(Cell(f"{sum(map(bool, a))} of {len(a)}") for a in found)])
     totals = [[p.agrees for p in counted if p.measure == measure] for measure in measures]
     rows.append([Cell("All"), *(Cell(f"{sum(map(bool, a))} of {len(a)}") for a in totals)])
+    setting = settings(_summaries(counted))
     aside = sum(bool(p.figure.flag) for p in pairs if p.measure in measures)
     return Layout(
-        f"Published figures within {_tolerances(counted)} of what was measured, without those with "
-        "a remark.",
+        f"Published figures within {_tolerances(counted)} of what was measured"
+        f"{f' with {setting}' if setting else ''}; without those with a remark.",
         ["Solver", *(measure.title for measure in measures)],
         rows,
         [f"{aside} published figures with a remark are left out."] if aside else [],
@@ -128,12 +134,14 @@ def _ranks(pairs: Sequence[Pair]) -> Layout:
                 Cell(f"{measured.critical_difference:.2f}"),
             ]
         )
+    setting = settings(_summaries(pairs))
     counts = [f"{measure.title} ({both.measured.n_datasets})" for measure, both in found.items()]
     return Layout(
         "Mean ranks of the solvers, published / measured, 1 the best, over the datasets (how many) "
         "on which all have both; figures with a remark count too. Friedman's test is that of all "
         "solvers being alike; solvers whose ranks differ by less than the critical difference of "
-        f"Nemenyi's test at the level {LEVEL:g} are not told apart.",
+        f"Nemenyi's test at the level {LEVEL:g} are not told apart."
+        f"{f' Measured with: {setting}.' if setting else ''}",
         ["Solver", *counts],
         list(zip(*columns, strict=True)),
     )
