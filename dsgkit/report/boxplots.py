@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isclose
 from statistics import median
 from typing import Any
 
@@ -94,7 +95,8 @@ def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
     """Return the solvers so much worse than the others that these would look alike beside them.
 
     They are fewer than half, at least three others finished, and the gap between is wider than the
-    range of all trials of the others. An example is a constant model.
+    range of all trials of the others, and than what the axis shows at least. An example is a
+    constant model.
     """
     sign = -1.0 if measure.better == "lower" else 1.0
     finished = [one for one in entries if one.values]
@@ -108,7 +110,7 @@ def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
         low = min(ranges[place][0] for place in rest)
         spread = max(ranges[place][1] for place in rest) - low
         gap = low - max(ranges[place][1] for place in worse)
-        if len(rest) >= FEWEST_SLOTS and gap > spread > 0:
+        if len(rest) >= FEWEST_SLOTS and gap > max(spread, measure.least_range) and spread > 0:
             found = [finished[place].solver for place in worse]
     return found
 
@@ -135,7 +137,7 @@ def _draw_box(axes: Axes, place: int, values: Sequence[float], style: SolverStyl
     """Draw one box with a dot for each trial."""
     line = {"color": style.color, "linewidth": 0.9}
     # A box without a height has no face: its one value has the colour then.
-    color = style.color if min(values) == max(values) else "black"
+    color = style.color if isclose(min(values), max(values), rel_tol=1e-6) else "black"
     axes.boxplot(
         [list(values)],
         positions=[place],

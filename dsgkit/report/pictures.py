@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from dsgkit.experiment.artefacts import load_artefact
 from dsgkit.experiment.limits import status_words
-from dsgkit.report.numbers import value_text
+from dsgkit.report.numbers import counted, value_text
 from dsgkit.report.style import DPI, LOOKS, PAGE_WIDTH, RC
 from dsgkit.report.summary import Size, Summary, all_axes, all_solvers, lowered
 
@@ -96,8 +96,8 @@ class Picture:
     def text(self) -> str:
         """How many clusters there are, whether a domain is empty, and the chosen parameters."""
         count, outside = len(self.clusters), int((self.arrays["labels"] < 0).sum())
-        found = f"{count:,} cluster{'s' if count != 1 else ''}"
-        found += f", {outside:,} rows in none" if outside else ""
+        found = counted(count, "cluster")
+        found += f", {counted(outside, 'row')} in none" if outside else ""
         found += ", empty domain" if self.has_empty_domain else ""
         chosen = (
             f"{k}{TOGETHER}{value_text(v)}" for k, v in (self.record.get("params") or {}).items()
