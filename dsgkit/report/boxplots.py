@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isclose
 from statistics import median
 from typing import Any
 
@@ -68,6 +69,7 @@ def _draw_panel(
     axes.grid(visible=False, axis="x")
     axes.tick_params(axis="x", length=0)
     if any(entry.values for entry in entries):
+        _widen(axes, measure)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     else:
         axes.set_yticks([])
@@ -80,11 +82,21 @@ def _draw_panel(
         axes.tick_params(axis="x", labelrotation=90)
 
 
+def _widen(axes: Axes, measure: Measure) -> None:
+    """Have the axis show at least the range that a measure asks for."""
+    low, high = axes.get_ylim()
+    least = percents(measure, measure.least_range)
+    if high - low < least:
+        middle = (low + high) / 2
+        axes.set_ylim(middle - least / 2, middle + least / 2)
+
+
 def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
     """Return the solvers so much worse than the others that these would look alike beside them.
 
     They are fewer than half, at least three others finished, and the gap between is wider than the
-    range of all trials of the others. An example is a constant model.
+    range of all trials of the others, and than what the axis shows at least. An example is a
+    constant model.
     """
     sign = -1.0 if measure.better == "lower" else 1.0
     finished = [one for one in entries if one.values]
@@ -98,7 +110,7 @@ def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
         low = min(ranges[place][0] for place in rest)
         spread = max(ranges[place][1] for place in rest) - low
         gap = low - max(ranges[place][1] for place in worse)
-        if len(rest) >= FEWEST_SLOTS and gap > spread > 0:
+        if len(rest) >= FEWEST_SLOTS and gap > max(spread, measure.least_range) and spread > 0:
             found = [finished[place].solver for place in worse]
     return found
 
@@ -124,6 +136,8 @@ def _draw_far_off(axes: Axes, place: int, measure: Measure, entry: Entry) -> Non
 def _draw_box(axes: Axes, place: int, values: Sequence[float], style: SolverStyle) -> None:
     """Draw one box with a dot for each trial."""
     line = {"color": style.color, "linewidth": 0.9}
+    # A box without a height has no face: its one value has the colour then.
+    color = style.color if isclose(min(values), max(values), rel_tol=1e-6) else "black"
     axes.boxplot(
         [list(values)],
         positions=[place],
@@ -132,12 +146,12 @@ def _draw_box(axes: Axes, place: int, values: Sequence[float], style: SolverStyl
         showfliers=False,
         manage_ticks=False,
         boxprops=_face(style),
-        medianprops={"color": "black", "linewidth": 1.3},
+        medianprops={"color": color, "linewidth": 1.3},
         whiskerprops=line,
         capprops=line,
     )
     dots: dict[str, Any] = {"marker": "o", "markersize": 2.2, "markeredgewidth": 0.3, "zorder": 3}
-    colors: dict[str, Any] = {"markerfacecolor": "black", "markeredgecolor": "white"}
+    colors: dict[str, Any] = {"markerfacecolor": color, "markeredgecolor": "white"}
     axes.plot([place] * len(values), values, linestyle="none", **dots, **colors)
 
 

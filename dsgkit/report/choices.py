@@ -23,8 +23,8 @@ _COLUMNS = ("dataset", "solver", "parameter", "value", "count", "grid", "at_edge
 def params_table(summary: Summary) -> Table:
     """Return the table of chosen hyper-parameters, the most frequent value first.
 
-    Only searched parameters are shown: the others are in the stored config. A choice at the edge
-    of its grid suggests a wider one, so those are counted.
+    Only parameters with several values to choose from are shown: the others are in the stored
+    config. A choice at the edge of its grid suggests a wider one, so those are counted.
     """
     frame = pd.DataFrame(_choices(summary), columns=list(_COLUMNS))
     rows = []
@@ -99,6 +99,7 @@ def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
         for stage in spec.search:
             for name, grid in stage.choices.items():
                 grids.setdefault(name, []).append(grid)
+        grids = {name: of for name, of in grids.items() if max(map(len, of)) > 1}
         for name, searched in grids.items():
             for value, count in _counted(summary.results, key, name):
                 yield {

@@ -39,13 +39,15 @@ def entry_cells(
 
 
 def _best(measure: Measure, entries: Sequence[Entry | None]) -> list[Entry]:
-    """Return the entries whose printed mean is the best."""
+    """Return the entries whose printed mean is the best; none where all have it, or only one."""
     shown = [
         (round(percents(measure, entry.mean), _digits(measure, entry)), entry)
         for entry in entries
         if entry is not None and entry.values
     ]
-    target = measure.best(value for value, _ in shown) if shown else None
+    if len({value for value, _ in shown}) < 2:
+        return []
+    target = measure.best(value for value, _ in shown)
     return [entry for value, entry in shown if value == target]
 
 

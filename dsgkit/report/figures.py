@@ -26,6 +26,7 @@ from dsgkit.report.summary import (
     all_solvers,
     different,
     lowered,
+    settings,
 )
 from dsgkit.report.tables import check_names, nothing_to_show
 from dsgkit.report.trace_figure import trace
@@ -61,8 +62,9 @@ class Drawing:
 
     @property
     def caption(self) -> str:
-        """What it shows, for readers of a page."""
-        return self._caption(self.shown)
+        """What it shows and what holds in every fit, for readers of a page."""
+        setting = settings(self.shown)
+        return self._caption(self.shown) + (f" Measured with: {setting}." if setting else "")
 
     def draw(self) -> Figure:
         """Draw it."""
@@ -95,9 +97,11 @@ def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[D
     if not only:
         asked = [one for name in all_outputs(shown) for one in known if one.output == name]
         return [drawing for drawing in asked if drawing.has_values]
+    if len(shown) == 1 and any(name.partition("_")[0] == RANKS for name in only):
+        raise ResultsError(f"{RANKS} need at least two results folders; name more")
     names = {drawing.name for drawing in known}
     groups = {drawing.output for drawing in known} - names
-    check_names(only, [*names, *groups], "figure")
+    check_names(only, sorted(names | groups), "figure")
     wanted = [d for d in known if d.name in only or d.output in groups.intersection(only)]
     for drawing in wanted:
         if not drawing.has_values:
@@ -221,6 +225,6 @@ def _rank_drawing(
         RANKS,
         list(shown),
         lambda _: rank_figure(rankings, columns=min(2, len(rankings)), kinds=kinds),
-        lambda _: f"{told} {caption(rankings)}",
+        lambda _: f"{told} {caption(rankings, kinds)}",
         lambda _: True,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,6 +30,10 @@ LATEX_ESCAPES = {
     "–": "--",
     "→": r"$\to$",
 }
+
+
+BEST = "best"
+"""What an entry is usually marked for, among those of its group."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +74,26 @@ class Layout:
         Each as long as the header.
     footnotes : sequence of str
         Printed below.
+    best_means : str
+        What marks entries out; formats that print them in bold say so where it is not the best.
     """
 
     caption: str
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     footnotes: Sequence[str] = field(default=())
+    best_means: str = BEST
 
     @property
     def has_best(self) -> bool:
         """Whether any entry is marked as the best."""
         return any(cell.best for row in self.rows for cell in row)
+
+    @property
+    def notes_on_bold(self) -> list[str]:
+        """The footnotes where marked entries are in bold."""
+        told = self.has_best and self.best_means != BEST
+        return [*([f"Bold: {self.best_means}."] if told else []), *self.footnotes]
 
     @property
     def numeric_columns(self) -> list[bool]:
@@ -93,7 +106,7 @@ class Layout:
         lines = [[Cell(name) for name in self.header], *self.rows]
         turned = [list(line) for line in zip(*lines, strict=True)]
         header = [corner, *(cell.text for cell in turned[0][1:])]
-        return Layout(self.caption, header, turned[1:], self.footnotes)
+        return replace(self, header=header, rows=turned[1:])
 
 
 @dataclass(frozen=True)
@@ -128,7 +141,7 @@ def markdown(layout: Layout) -> str:
     rule = ["-" * max(3, widths[0]), *("-" * max(2, width - 1) + ":" for width in widths[1:])]
     table = [f"| {' | '.join(_aligned(line, widths))} |" for line in lines]
     table.insert(1, f"| {' | '.join(rule)} |")
-    return "\n".join([layout.caption, "", *table, *_paragraphs(layout.footnotes)]) + "\n"
+    return "\n".join([layout.caption, "", *table, *_paragraphs(layout.notes_on_bold)]) + "\n"
 
 
 def plain(layout: Layout) -> str:
@@ -144,7 +157,7 @@ def plain(layout: Layout) -> str:
     table.insert(1, "  ".join("-" * width for width in widths))
     notes = [*layout.footnotes]
     if layout.has_best:
-        notes.insert(0, "* best")
+        notes.insert(0, f"* {layout.best_means}")
     return "\n".join([layout.caption, "", *table, *_paragraphs(notes)]) + "\n"
 
 
@@ -155,7 +168,7 @@ def latex(layout: Layout) -> str:
     notes = [
         rf"\multicolumn{{{columns}}}{{p{{0.9\linewidth}}}}"
         rf"{{\footnotesize {escape_latex(note)}}} \\"
-        for note in layout.footnotes
+        for note in layout.notes_on_bold
     ]
     return "\n".join(
         [

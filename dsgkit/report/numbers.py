@@ -17,7 +17,7 @@ SHORTEST_TIME = 1e-6
 
 def with_std(mean: float, std: float | None, digits: int) -> str:
     """Return ``mean ± std`` with so many digits after the point; the mean alone without a std."""
-    text = f"{mean:,.{digits}f}"
+    text = f"{mean:z,.{digits}f}"
     return text if std is None else f"{text} ± {std:,.{digits}f}"
 
 
@@ -119,6 +119,6 @@ def grid_edges(values: Sequence[Any]) -> tuple[Any, ...]:
 def grid_text(values: Sequence[Any]) -> str:
     """Return the values of a grid in short: numbers as their range and how many there are."""
     edges = grid_edges(values)
-    if not edges:
+    if not edges or len(values) == 1:
         return ", ".join(map(value_text, values))
     return f"{value_text(edges[0])}..{value_text(edges[1])} ({len(values)})"

@@ -2,7 +2,8 @@
 
 A picture needs ``rows`` of shape (r, 2) and their ``labels``, -1 where a row is in no cluster. It
 also shows, where a fit has them: ``equilibria`` of shape (e, 2) with ``equilibrium_labels``, and
-``domain``, the values of a function f at the points of ``grid_x`` and ``grid_y``, one line per y.
+``domain``, the values of a function f at the points of ``grid_x`` and ``grid_y``, one line per y,
+and ``inside``, the share of rows where f >= 0.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 
 from dsgkit.experiment.artefacts import load_artefact
 from dsgkit.experiment.limits import status_words
-from dsgkit.report.numbers import value_text
+from dsgkit.report.numbers import counted, value_text
 from dsgkit.report.style import DPI, LOOKS, PAGE_WIDTH, RC
 from dsgkit.report.summary import Size, Summary, all_axes, all_solvers, lowered
 
@@ -85,11 +86,19 @@ class Picture:
         return [int(label) for label in np.unique(self.arrays["labels"]) if label >= 0]
 
     @property
+    def has_empty_domain(self) -> bool:
+        """Whether f is told, and below 0 at all rows and on the whole grid."""
+        told = [self.arrays["domain"] >= 0] if "domain" in self.arrays else []
+        told += [self.arrays["inside"] > 0] if "inside" in self.arrays else []
+        return bool(told) and not any(one.any() for one in told)
+
+    @property
     def text(self) -> str:
-        """How many clusters there are, and the parameters that were chosen."""
+        """How many clusters there are, whether a domain is empty, and the chosen parameters."""
         count, outside = len(self.clusters), int((self.arrays["labels"] < 0).sum())
-        found = f"{count:,} cluster{'s' if count != 1 else ''}"
-        found += f", {outside:,} rows in none" if outside else ""
+        found = counted(count, "cluster")
+        found += f", {counted(outside, 'row')} in none" if outside else ""
+        found += ", empty domain" if self.has_empty_domain else ""
         chosen = (
             f"{k}{TOGETHER}{value_text(v)}" for k, v in (self.record.get("params") or {}).items()
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import pandas as pd
 
@@ -12,7 +13,7 @@ from dsgkit.report.numbers import NONE, p_text, percents
 from dsgkit.report.pairs import Pair, pairs_of
 from dsgkit.report.rankings import published_rankings
 from dsgkit.report.ranks import LEVEL
-from dsgkit.report.summary import Summary, all_solvers
+from dsgkit.report.summary import Summary, all_solvers, settings
 from dsgkit.tasks.measures import Measure
 
 PUBLISHED_TABLE = "published_table"
@@ -39,35 +40,52 @@ def published_table(shown: Sequence[Summary]) -> Table | None:
 
 def _layout(measure: Measure, pairs: Sequence[Pair]) -> Layout:
     """Return what was published and measured of one measure."""
-    shown = list({id(pair.summary): pair.summary for pair in pairs}.values())
+    shown = _summaries(pairs)
     tasks = [one.results.task for one in shown]
     sources = dict.fromkeys(task.published.source for task in tasks if task.published)
-    settings = dict.fromkeys(task.setting for task in tasks if task.setting)
-    parts = [f"{measure.caption}, as published by {'; '.join(sources)}", *settings]
-    parts.append(f"measured: {statistic(measure, shown)}")
+    unit = " in seconds" if measure.unit == "seconds" else ""
+    measured = ", ".join(filter(None, [statistic(measure, shown), settings(shown)]))
+    caption = (
+        f"{measure.caption}{unit}, as published by {'; '.join(sources)}, and measured: {measured}."
+    )
     rows = []
     for pair in pairs:
         swept = pair.summary.axis is not None
-        (measured,) = entry_cells(measure, [pair.entry], note_size=swept)
+        (cell,) = entry_cells(measure, [pair.entry], note_size=swept)
         shown_value = percents(measure, pair.figure.value)
         rows.append(
             [
                 Cell(pair.summary.title),
                 Cell(pair.entry.solver),
                 Cell(f"{shown_value:.{pair.figure.decimals}f}", value=pair.figure.value),
-                measured,
+                cell,
                 _difference(pair),
                 Cell(pair.figure.flag),
             ]
         )
     header = ["Dataset", "Solver", "Published", "Measured", "Difference", "Remark"]
-    return Layout(f"{', '.join(parts)}.", header, rows)
+    # Times have no difference, and most figures no remark.
+    told = [
+        place < 4 or any(row[place].text not in ("", NONE) for row in rows) for place in range(6)
+    ]
+    return Layout(
+        caption,
+        list(compress(header, told)),
+        [list(compress(row, told)) for row in rows],
+        best_means=f"a difference within {_tolerances(pairs)}, up to rounding",
+    )
+
+
+def _summaries(pairs: Sequence[Pair]) -> list[Summary]:
+    """Return the results that figures are of, each once."""
+    return list({id(pair.summary): pair.summary for pair in pairs}.values())
 
 
 def _difference(pair: Pair) -> Cell:
     if pair.difference is None:
         return Cell(NONE)
-    text = f"{percents(pair.measure, pair.difference):+.{pair.measure.digits}f}"
+    text = f"{percents(pair.measure, pair.difference):+z.{pair.measure.digits}f}"
+    text = text if text.strip("+0.") else text[1:]
     return Cell(text, best=bool(pair.agrees), value=pair.difference)
 
 
@@ -82,15 +100,21 @@ def _agreement(pairs: Sequence[Pair]) -> Layout:
         rows.append([Cell(solver), *(Cell(f"{sum(map(bool, a))} of {len(a)}") for a in found)])
     totals = [[p.agrees for p in counted if p.measure == measure] for measure in measures]
     rows.append([Cell("All"), *(Cell(f"{sum(map(bool, a))} of {len(a)}") for a in totals)])
-    tolerances = sorted({pair.figure.tolerance for pair in counted if pair.figure.tolerance})
+    setting = settings(_summaries(counted))
     aside = sum(bool(p.figure.flag) for p in pairs if p.measure in measures)
     return Layout(
-        f"Published figures within {' or '.join(f'{t:g}' for t in tolerances)} of what was "
-        "measured, of those that say something.",
+        f"Published figures within {_tolerances(counted)} of what was measured"
+        f"{f' with {setting}' if setting else ''}; without those with a remark.",
         ["Solver", *(measure.title for measure in measures)],
         rows,
         [f"{aside} published figures with a remark are left out."] if aside else [],
     )
+
+
+def _tolerances(pairs: Sequence[Pair]) -> str:
+    """Return within what figures agree, up to rounding, as text."""
+    tolerances = sorted({pair.figure.tolerance for pair in pairs if pair.figure.tolerance})
+    return " or ".join(f"{tolerance:g}" for tolerance in tolerances)
 
 
 def _ranks(pairs: Sequence[Pair]) -> Layout:
@@ -110,12 +134,14 @@ def _ranks(pairs: Sequence[Pair]) -> Layout:
                 Cell(f"{measured.critical_difference:.2f}"),
             ]
         )
+    setting = settings(_summaries(pairs))
     counts = [f"{measure.title} ({both.measured.n_datasets})" for measure, both in found.items()]
     return Layout(
         "Mean ranks of the solvers, published / measured, 1 the best, over the datasets (how many) "
         "on which all have both; figures with a remark count too. Friedman's test is that of all "
         "solvers being alike; solvers whose ranks differ by less than the critical difference of "
-        f"Nemenyi's test at the level {LEVEL:g} are not told apart.",
+        f"Nemenyi's test at the level {LEVEL:g} are not told apart."
+        f"{f' Measured with: {setting}.' if setting else ''}",
         ["Solver", *counts],
         list(zip(*columns, strict=True)),
     )

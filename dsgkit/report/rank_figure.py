@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -29,15 +29,33 @@ LEAST_STEP = 0.18
 """Between numbers at the axis, in inches: where ranks are nearer, every second has one."""
 
 
-def caption(rankings: Sequence[Ranking]) -> str:
-    """Return what the diagrams show, for readers of a page."""
+def caption(rankings: Sequence[Ranking], solvers: Iterable[str] = ()) -> str:
+    """Return what the diagrams show, for readers of a page.
+
+    Parameters
+    ----------
+    rankings : sequence of Ranking
+    solvers : iterable of str
+        All names of a report, of which those without a rank are said to be left out.
+    """
     counts = sorted({one.n_datasets for one in rankings})
     over = "-".join(map(str, dict.fromkeys([counts[0], counts[-1]])))
-    return (
+    parts = [
         f"Mean ranks over {over} datasets, the best at the left. Methods under one bar differ by "
         f"less than the critical difference (CD) of Nemenyi's test at the level {LEVEL:g}: these "
         "datasets do not tell them apart. p is that of Friedman's test that all are alike."
-    )
+    ]
+    blind = [one for one in rankings if one.critical_difference >= len(one.ranks) - 1]
+    if blind:
+        where = "" if len(blind) == len(rankings) else f" ({'; '.join(o.title for o in blind)})"
+        parts.append(
+            f"So few datasets cannot tell any two apart{where}: the critical difference is at "
+            "least the largest that mean ranks can have."
+        )
+    out = [name for name in solvers if any(name not in one.ranks for one in rankings)]
+    if out:
+        parts.append(f"Left out where a dataset lacks their value: {', '.join(out)}.")
+    return " ".join(parts)
 
 
 def rank_figure(

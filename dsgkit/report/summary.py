@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -129,7 +130,8 @@ class Summary:
     def shows(self, measure: Measure) -> bool:
         """Whether it has a place in tables and figures, be it to say why there is no value."""
         known = measure in self.results.task.measures
-        return known and (not measure.optional or self.has(measure))
+        wanted = self.results.task.published is not None or not measure.for_published
+        return known and wanted and (not measure.optional or self.has(measure))
 
     def entries(self, measure: Measure) -> dict[tuple[str, Size], Entry]:
         """Return the entries of every solver, at each size, ascending."""
@@ -243,6 +245,33 @@ def all_outputs(shown: Iterable[Summary]) -> list[str]:
 def all_axes(shown: Iterable[Summary]) -> str:
     """Return what is swept, as at an axis; nothing where nothing is."""
     return " or ".join(dict.fromkeys(one.axis.title for one in shown if one.axis is not None))
+
+
+_PARTS = re.compile(r", (?![^\[]*\])")
+"""Between the parts of a setting, not of an interval in it."""
+
+
+def settings(shown: Sequence[Summary]) -> str:
+    """Return what holds in every fit, for captions; empty where no task says anything.
+
+    What differs is said with its datasets, before the last parts that all have: ``z-scores (iris),
+    unscaled features (jain), an oracle choice``.
+    """
+    datasets: dict[str, list[str]] = {}
+    for one in shown:
+        datasets.setdefault(one.results.task.setting, []).append(one.title)
+    if len(datasets) == 1:
+        return next(iter(datasets))
+    told = {setting: _PARTS.split(setting) for setting in datasets}
+    shared: list[str] = []
+    while len({parts[-1] for parts in told.values()}) == 1 and min(map(len, told.values())) > 1:
+        shared = [[parts.pop() for parts in told.values()][-1], *shared]
+    own = [
+        f"{', '.join(parts)} ({', '.join(datasets[setting])})"
+        for setting, parts in told.items()
+        if setting
+    ]
+    return ", ".join([*own, *shared])
 
 
 def lowered(title: str) -> str:

@@ -26,6 +26,7 @@ from dsgkit.report.summary import (
     all_solvers,
     check_recorded,
     lowered,
+    settings,
     summarise,
 )
 from dsgkit.report.trace_tables import trace_overview, trace_table
@@ -82,7 +83,10 @@ def write_summaries(shown: Sequence[Summary], folder: Path, only: Sequence[str] 
 
 
 def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
-    """Return what has a better side, scores and training times, as text for a terminal.
+    """Return tables that the configs' ``outputs`` ask for as text for a terminal.
+
+    These are those of what fits came to, each with its measures that have a better side, or all
+    where none has; what explains published figures is left to files.
 
     Parameters
     ----------
@@ -97,14 +101,15 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
     """
     check_recorded(results)
     shown = summarise(results)
-    wanted = wanted_tables(shown, only) if only else list(_tables_of_sizes(shown))
+    wanted = wanted_tables(shown, only) if only else _printed(shown)
     blocks = []
     if len(shown) > 1:
         overviews = [t for t in overview_tables(shown, wanted) if t.name != PUBLISHED_TABLE]
         blocks += [layout for table in overviews for layout in table.layouts]
     for one in shown:
-        measures = (measure for name in wanted for measure in _measures(one, name))
-        layouts = [_by_size(one, measure) for measure in measures if only or measure.better]
+        found = (_measures(one, name) for name in wanted)
+        measures = (m for of in found for m in (of if only else _with_better_side(of)))
+        layouts = [_by_size(one, measure) for measure in measures]
         # Solvers as columns: there are fewer of them than sizes, and terminals are narrow.
         if one.axis is not None:
             layouts = [layout.transposed(one.axis.title) for layout in layouts]
@@ -116,6 +121,19 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
     if PUBLISHED_TABLE in only and (published := published_table(shown)):
         blocks += published.layouts
     return "\n".join(plain(layout) for layout in blocks)
+
+
+def _printed(shown: Sequence[Summary]) -> list[str]:
+    """Return the names of the tables that a terminal gets unasked."""
+    known = _tables_of_sizes(shown)
+    asked = [name for name in wanted_tables(shown) if name in known]
+    measures = {name: [m for one in shown for m in _measures(one, name)] for name in asked}
+    return [name for name in asked if not any(m.for_published for m in measures[name])]
+
+
+def _with_better_side(measures: Sequence[Measure]) -> Sequence[Measure]:
+    """Return the measures that solvers compete in; all where they do in none."""
+    return [measure for measure in measures if measure.better] or measures
 
 
 def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[str]:
@@ -220,14 +238,12 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
         entry_cells(measure, [entries[solver, size] for solver in solvers])
         for size in summary.sizes
     ]
-    caption = [
-        f"{measure.caption}{UNITS[measure.unit]}, {statistic(measure, [summary])}; {summary.title}"
-    ]
-    caption += [setting] if (setting := summary.results.task.setting) else []
-    caption += [] if axis is None else [f"by {lowered(axis.title)}"]
+    caption = [f"{measure.caption}{UNITS[measure.unit]}", statistic(measure, [summary])]
+    caption += [] if axis is None else [f"at each number of {lowered(axis.title)}"]
+    about = ", ".join(filter(None, [summary.title, settings([summary])]))
     header = [measure.title] if axis is None else [size.text for size in summary.sizes]
     return Layout(
-        f"{', '.join(caption)}.",
+        f"{', '.join(caption)}; {about}.",
         ["Solver", *header],
         list(zip(map(Cell, solvers), *columns, strict=True)),
         _partial_notes(entries.values(), swept=axis is not None),
@@ -244,8 +260,8 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
         rows.append([Cell(one.title), *cells])
         footnotes += [f"{one.title} {note}" for note in _partial_notes(found.values(), swept=swept)]
     caption = f"{measure.caption}{UNITS[measure.unit]}, {statistic(measure, shown)}"
-    if len(settings := {one.results.task.setting for one in shown}) == 1 and "" not in settings:
-        caption += f", {settings.pop()}"
+    if setting := settings(shown):
+        caption += f", {setting}"
     if axes := lowered(all_axes(shown)):
         caption += f", at the largest number of {axes} that the solver finished (in parentheses)"
     return Layout(

@@ -12,7 +12,7 @@ import pandas as pd
 from dsgkit.report.entries import entry_cells, statistic
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NONE, SHORTEST_TIME
-from dsgkit.report.summary import Entry, Summary
+from dsgkit.report.summary import Entry, Summary, settings
 from dsgkit.report.traces import Race, Training, races, widest_races
 from dsgkit.tasks.measures import Measure
 
@@ -82,6 +82,8 @@ def _one_race(race: Race, measure: Measure, times: Sequence[float]) -> Layout:
 def _several_races(found: Sequence[Race], measure: Measure, times: Sequence[float]) -> Layout:
     """Return the table of datasets and solvers by training time."""
     caption = _caption(measure, [race.summary for race in found])
+    if setting := settings([race.summary for race in found]):
+        caption += f", {setting}"
     rows = []
     for race in found:
         axis = race.summary.axis

@@ -55,6 +55,7 @@ PURITY = Measure(
     word="purity",
     better="higher",
     digits=2,
+    least_range=0.05,
     output="purity",
     file="purity",
 )
@@ -64,6 +65,7 @@ RAND = Measure(
     word="Rand index",
     better="higher",
     digits=2,
+    least_range=0.05,
     output="rand",
     file="rand",
 )
@@ -73,6 +75,7 @@ ADJUSTED_RAND = Measure(
     word="adjusted Rand index",
     better="higher",
     digits=2,
+    least_range=0.05,
     output="rand",
     file="rand",
 )
@@ -82,12 +85,13 @@ NMI = Measure(
     word="NMI",
     better="higher",
     digits=2,
+    least_range=0.05,
     output="nmi",
     file="nmi",
 )
 DAVIES_BOULDIN = Measure(
     name="davies_bouldin",
-    title="Davies-Bouldin index",
+    title="Davies-Bouldin index (small is good)",
     word="Davies-Bouldin index",
     better="lower",
     digits=2,
@@ -98,7 +102,6 @@ COMPACTNESS = Measure(
     name="compactness",
     title="Compactness: mean distance of two rows of a cluster",
     word="compactness",
-    better="lower",
     digits=2,
     output="compactness",
     file="compactness",
@@ -122,7 +125,7 @@ UNASSIGNED = Measure(
 )
 CLUSTERING_TIME = Measure(
     name="clustering_seconds",
-    title="Time for the clusters, after the training",
+    title="Time for the clusters alone",
     word="time for the clusters",
     better="lower",
     unit="seconds",
@@ -172,7 +175,12 @@ FITTED = {
 }
 """Measures that are attributes of the solvers with a domain that have them."""
 
-_HYPOTHESIS = {"output": "hypotheses", "file": "hypotheses", "optional": True}
+_HYPOTHESIS = {
+    "output": "hypotheses",
+    "file": "hypotheses",
+    "optional": True,
+    "for_published": True,
+}
 NMI_GEOMETRIC = NMI.model_copy(
     update={
         "name": "nmi_geometric",
@@ -194,6 +202,7 @@ UNWEIGHTED = COMPACTNESS.model_copy(
         "name": "compactness_unweighted",
         "title": "Hypothesis of the published compactness: clusters without their sizes",
         "word": "compactness without sizes",
+        "digits": 4,
         **_HYPOTHESIS,
     }
 )

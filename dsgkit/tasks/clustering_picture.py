@@ -34,7 +34,8 @@ def picture(model: Any, X: Array, labels: NDArray[np.int64]) -> dict[str, Any]:
     -------
     dict
         ``rows`` (r, 2) float32 and ``labels`` (r,); where there are such, ``equilibria`` (e, 2) and
-        ``equilibrium_labels`` (e,), and ``grid_x``, ``grid_y`` and ``domain``: f on their grid.
+        ``equilibrium_labels`` (e,), and ``grid_x``, ``grid_y`` and ``domain``: f on their grid;
+        and ``inside``, the share of all rows where f >= 0.
     """
     shown = X[:MOST_ROWS]
     if X.shape[1] < 2:
@@ -48,6 +49,8 @@ def picture(model: Any, X: Array, labels: NDArray[np.int64]) -> dict[str, Any]:
         arrays["equilibrium_labels"] = np.asarray(model.equilibrium_labels_)[:MOST_EQUILIBRIA]
     if X.shape[1] == 2 and hasattr(model, "decision_function"):
         arrays |= _domain(model, shown)
+    if hasattr(model, "inside_"):
+        arrays["inside"] = np.float64(model.inside_)
     return arrays
 
 

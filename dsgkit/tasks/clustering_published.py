@@ -6,6 +6,8 @@ from dsgkit.published import bsgd_svc
 from dsgkit.published.audit import findings
 from dsgkit.tasks.base import Published, PublishedFigure
 
+SOURCE = "Pham, Le & Dang (2017), who do not say how they chose parameters"
+
 TOLERANCE = 0.05
 """Within which a published purity, Rand index or NMI agrees with a measured one."""
 
@@ -22,7 +24,7 @@ def published_of(dataset: str | None) -> Published | None:
     if dataset not in bsgd_svc.datasets():
         return None
     figures = tuple(_figure(one) for one in bsgd_svc.figures() if one.dataset == dataset)
-    return Published(source="Pham, Le & Dang (2017)", figures=figures)
+    return Published(source=SOURCE, figures=figures)
 
 
 def _figure(figure: bsgd_svc.Figure) -> PublishedFigure:

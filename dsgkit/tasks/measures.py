@@ -41,6 +41,11 @@ class Measure(BaseModel):
         The phase of a cell whose seconds it is; empty for a score.
     optional : bool
         Whether it is left out, without a word, where no fit has a value.
+    for_published : bool
+        Whether it explains what was published: shown only of datasets with published figures, and
+        in a terminal only by name.
+    least_range : float
+        What the axis of a boxplot shows at least, so that chance differences stay small.
     traced : bool
         Whether the traces of fits have it at checkpoints along training: ``<output>_trace`` and
         ``<output>_trace_table`` show it against training time.
@@ -60,6 +65,8 @@ class Measure(BaseModel):
     file: str
     clock: str = ""
     optional: bool = False
+    for_published: bool = False
+    least_range: float = 0.0
     traced: bool = False
 
     def best(self, values: Iterable[float]) -> float:

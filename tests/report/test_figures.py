@@ -16,7 +16,8 @@ from dsgkit.report import draw_figures, write_report
 from dsgkit.report.figures import drawings
 from dsgkit.report.style import LOOKS, OWN, solver_styles
 from dsgkit.report.summary import summarise
-from tests.report.conftest import CLASSES, RANKING
+from dsgkit.tasks.measures import STANDARD
+from tests.report.conftest import AUC, CLASSES, RANKING
 
 
 def drawn(results, name):
@@ -440,3 +441,13 @@ def test_a_box_far_worse_than_the_others_is_an_arrow(invent, make, task, name, s
     # as near as the others are to each other it is a box like them
     (axes,) = drawn([results({**levels, "d": 0.89})], f"{name}_boxplot").axes
     assert texts_of(axes) == []
+
+
+def test_an_axis_shows_at_least_the_range_of_its_measure(invent, make):
+    experiment = invent.experiment("codrna", trials=1, solvers=("qsg_s2auc", "samult", "pnu_auc"))
+    aucs = {"qsg_s2auc": 0.73, "samult": 0.731, "pnu_auc": 0.732}
+    records = [invent.record(experiment, key, 0, 500, auc=auc) for key, auc in aucs.items()]
+    wide = AUC.model_copy(update={"least_range": 0.05})
+    task = RANKING.model_copy(update={"measures": (wide, *STANDARD)})
+    low, high = auc_boxplot([make(experiment, records, task)]).axes[0].get_ylim()
+    assert high - low == pytest.approx(0.05) and low < 0.73 < 0.732 < high

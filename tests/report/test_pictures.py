@@ -112,6 +112,14 @@ def test_a_domain_may_be_nowhere_or_everywhere(results, level, regions):
     assert len(shaded(axes)) == regions
 
 
+@pytest.mark.parametrize(("share", "empty"), [(None, True), (0.0, True), (0.1, False)])
+def test_an_empty_domain_is_told_unless_rows_between_the_grid_are_inside(results, share, empty):
+    arrays = arrays_of(domain=lambda x, y: -1 - 0 * x)
+    arrays |= {} if share is None else {"inside": np.float64(share)}
+    panel = picture_of(results({"a": {0: arrays}})).draw().axes[0]
+    assert ("3 clusters, empty domain" in panel.get_xlabel()) == empty
+
+
 def test_datasets_are_rows_of_panels_and_gaps_say_why(results):
     one = results({"a": {0: arrays_of()}, "b": {0: arrays_of(1)}})
     two = results({"a": {0: arrays_of(2)}}, name="moons", failed=("b",))

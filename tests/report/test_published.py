@@ -44,7 +44,19 @@ def test_what_was_published_stands_beside_what_was_measured(make, tmp_path):
     assert frame["difference"].tolist()[:2] == pytest.approx([0.05, 0.5])
     assert frame["agrees"].tolist()[0] and frame["agrees"].isna().tolist() == [False, True, True]
     text = (tmp_path / "tables" / "published_table.md").read_text()
-    assert "as published by Somebody (2001), 200 labelled rows" in text
+    measured = "mean ± standard deviation over 2 trials, 200 labelled rows."
+    assert (
+        f"AUC on the unlabelled rows, as published by Somebody (2001), and measured: {measured}"
+        in text
+    )
+    assert (
+        f"Training time in seconds, as published by Somebody (2001), and measured: {measured}"
+        in text
+    )
+    assert "Bold: a difference within 0.05, up to rounding." in text
+    headers = [line.replace(" ", "") for line in text.splitlines() if line.startswith("| Dataset")]
+    both = "|Dataset|Solver|Published|Measured|"
+    assert headers == [f"{both}Difference|Remark|", both]
     assert "0.900 ± 0.014" in text and "impossible: below 1/2" in text and "925" in text
     assert "1 of 1" in text and "1 published figures with a remark are left out" in text
     assert "Mean ranks" not in text

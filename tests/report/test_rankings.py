@@ -122,6 +122,20 @@ def test_ranks_are_drawn_of_several_results_and_silently_not_of_one(results, tmp
         "ranks_measured",
     ]
     assert "as published by Somebody (2001) (left)" in page_text(made, tmp_path)
+    caption = wanted_figures(summarise(made))[1].caption
+    assert "cannot tell any two apart" in caption and "Left out" not in caption
+    assert caption.endswith("Measured with: 200 labelled rows.")
     assert wanted_figures(summarise(made[:1])) == []
-    with pytest.raises(ResultsError, match="no figure 'ranks'"):
+    with pytest.raises(ResultsError, match="at least two results folders"):
         draw_figures(made[:1], tmp_path, ["ranks"])
+
+
+def test_solvers_without_a_rank_are_named(results):
+    figures = [("auc", {"a": 0.9, "b": 0.8}, "")]
+    auc = {"a": 0.9, "b": 0.8, "c": 0.7}
+    made = [results(f"d{number}", auc=auc, published=figures) for number in range(6)]
+    published, measured = (one.caption for one in wanted_figures(summarise(made)))
+    assert "Left out where a dataset lacks their value: C." in published
+    assert "Left out" not in measured
+    # Nemenyi's difference of two methods over six datasets is 0.80, below 2 - 1
+    assert "cannot tell any two apart" not in published + measured

@@ -13,8 +13,12 @@ from click import UsageError
 from dsgkit import cli, report
 from dsgkit.errors import ResultsError
 from dsgkit.report import write_report
+from dsgkit.report.numbers import grid_text
+from dsgkit.report.summary import settings, summarise
 from dsgkit.report.tables import text_table, write_tables
-from tests.report.conftest import RANKING
+from dsgkit.tasks.base import Published
+from dsgkit.tasks.measures import STANDARD
+from tests.report.conftest import AUC, BALANCE, RANKING
 
 PACKAGE = Path(report.__file__).parent
 
@@ -170,7 +174,7 @@ def test_a_size_without_any_record_is_a_dash(invent, make, tmp_path):
         invent.record(experiment, "samult", 0, 500),
     ]
     write_tables([make(experiment, records)], tmp_path)
-    assert read_markdown(tmp_path, "auc_table")["SAMULT"] == {"500": "**0.900**", "900": "–"}
+    assert read_markdown(tmp_path, "auc_table")["SAMULT"] == {"500": "0.900", "900": "–"}
 
 
 def test_a_failure_at_the_full_size_shares_the_column_of_the_finished(invent, make, tmp_path):
@@ -182,7 +186,7 @@ def test_a_failure_at_the_full_size_shares_the_column_of_the_finished(invent, ma
     write_tables([make(experiment, records)], tmp_path)
     shown = read_markdown(tmp_path, "auc_table")
     assert shown == {
-        "QSG-S2AUC": {"all (900)": "**0.900**"},
+        "QSG-S2AUC": {"all (900)": "0.900"},
         "SAMULT": {"all (900)": "indefinite"},
     }
 
@@ -440,7 +444,7 @@ def test_results_of_several_tasks_share_the_tables_of_what_both_have(
     times = read_markdown(tmp_path, "time_table")
     assert times == {
         "codrna": {"SAMULT": "1.00 (500)", "Ridge": "–"},
-        "bikes": {"SAMULT": "–", "Ridge": "**1.00**"},
+        "bikes": {"SAMULT": "–", "Ridge": "1.00"},
     }
     assert list(read_markdown(tmp_path, "auc_table")) == ["codrna"]
     assert list(read_markdown(tmp_path, "rmse_table")) == ["bikes"]
@@ -459,8 +463,8 @@ def test_one_size_of_several_datasets_is_a_row_each(invent, make, tmp_path):
         folders.append(make(experiment, records))
     write_tables([one.at(2000) for one in folders], tmp_path, ["auc_table"])
     assert read_markdown(tmp_path, "auc_table") == {
-        "codrna": dict.fromkeys(("QSG-S2AUC", "SAMULT"), "**0.520** (2,000)"),
-        "heart": dict.fromkeys(("QSG-S2AUC", "SAMULT"), "**0.509** (900)"),
+        "codrna": dict.fromkeys(("QSG-S2AUC", "SAMULT"), "0.520 (2,000)"),
+        "heart": dict.fromkeys(("QSG-S2AUC", "SAMULT"), "0.509 (900)"),
     }
     with pytest.raises(ResultsError, match="no fit at 300 unlabelled or below; there are 500, 2,0"):
         folders[0].at(300)
@@ -532,3 +536,48 @@ def test_a_report_knows_no_measure_and_reads_no_registry():
         text = path.read_text()
         assert not re.search(r"\b(auc|rmse|positive|(n_)?unlabell?ed)\b", text, re.I), path
         assert not re.search(r"dsgkit\.(data|solvers|tasks\.(?!base|measures))", text), path
+
+
+def test_a_setting_that_differs_is_told_with_its_datasets(invent, make):
+    words = ("z-scores, a choice", "raw, a choice", "in [0, 1], a choice", "z-scores, a choice")
+    shown = []
+    for name, setting in zip("abcd", words, strict=True):
+        experiment = invent.experiment(name, trials=1, solvers=("samult",))
+        task = RANKING.model_copy(update={"setting": setting})
+        shown.append(make(experiment, [invent.record(experiment, "samult", 0, 500)], task))
+    found = summarise(shown)
+    assert settings(found) == "z-scores (a, d), raw (b), in [0, 1] (c), a choice"
+    assert settings([found[0], found[3]]) == "z-scores, a choice"
+    assert f", {settings(found)}, at the largest" in text_table(shown)
+
+
+def test_entries_that_all_tie_are_not_marked(invent, make):
+    experiment = invent.experiment("codrna", trials=1, solvers=("qsg_s2auc", "samult"))
+    records = [invent.record(experiment, key, 0, 500) for key in experiment.solvers]
+    assert "*" not in text_table([make(experiment, records)])
+
+
+def test_a_grid_of_one_point_is_no_choice(invent, make, tmp_path):
+    solvers = {"a": invent.solver("samult", None, {"lam": [1.0], "sigma": [0.125, 1.0]})}
+    experiment = invent.experiment("codrna", trials=1, solvers=solvers)
+    write_tables([make(experiment, [invent.record(experiment, "a", 0, 500)])], tmp_path)
+    assert [row["parameter"] for row in read_csv(tmp_path, "params_table")] == ["sigma"]
+    assert grid_text([5]) == "5"
+
+
+def test_a_terminal_gets_what_outputs_name_and_explanations_by_name_only(invent, make, tmp_path):
+    why = AUC.model_copy(
+        update={"name": "error", "title": "Why", "output": "why", "file": "why"}
+        | {"for_published": True}
+    )
+    task = RANKING.model_copy(update={"measures": (AUC, BALANCE, why, *STANDARD)})
+    published = Published(source="Somebody (2001)", figures=())
+    outputs = ("balance_table", "why_table")
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",), outputs=outputs)
+    records = [invent.record(experiment, "samult", 0, 500, positive=0.25, error=0.5)]
+    beside = make(experiment, records, task.model_copy(update={"published": published}), name="a")
+    text = text_table([beside])
+    assert "25.00" in text and "Why" not in text and "AUC on" not in text
+    assert "Why" in text_table([beside], ["why_table"])
+    names = {path.stem for path in write_tables([make(experiment, records, task)], tmp_path)}
+    assert names == {"balance_table", "params_table"}
