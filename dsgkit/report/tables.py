@@ -126,7 +126,8 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
 def _printed(shown: Sequence[Summary]) -> list[str]:
     """Return the names of the tables that a terminal gets unasked."""
     known = _tables_of_sizes(shown)
-    asked = [name for name in wanted_tables(shown) if name in known]
+    # Whoever asks for figures alone sees all numbers here.
+    asked = [name for name in wanted_tables(shown) if name in known] or list(known)
     measures = {name: [m for one in shown for m in _measures(one, name)] for name in asked}
     return [name for name in asked if not any(m.for_published for m in measures[name])]
 
