@@ -85,7 +85,7 @@ def indices_of(X: Any, classes: Any, labels: Any) -> dict[str, Any]:
         "purity": indices.purity(classes, labels),
         "rand": indices.rand_index(classes, labels),
         "nmi": indices.normalized_mutual_information(classes, labels),
-        "davies_bouldin": indices.davies_bouldin(X, labels),
+        "davies_bouldin": indices.davies_bouldin(indices.Clusters.of(X, labels)),
         "clusters": int(labels.max()) + 1,
     }
 

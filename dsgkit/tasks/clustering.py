@@ -321,7 +321,7 @@ class ClusteringTrial:
             return indices.normalized_mutual_information(classes, labels)
         if not FEWEST <= _n_clusters(labels) <= MOST:
             return None
-        index = indices.davies_bouldin(X, labels)
+        index = indices.davies_bouldin(indices.Clusters.of(X, labels))
         return None if index is None else -index
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
@@ -400,16 +400,16 @@ def of_shape(X: NDArray[Any], labels: NDArray[Any], seed: int) -> dict[str, floa
     seed : int
         Of the pairs.
     """
-    exact = len(X) <= EXACT_ROWS
+    clusters, exact = indices.Clusters.of(X, labels), len(X) <= EXACT_ROWS
     compact = {
-        measure.name: indices.compactness(X, labels, weighted=weighted)
+        measure.name: indices.compactness(clusters, weighted=weighted)
         if exact
-        else indices.sampled_compactness(X, labels, seed=seed, weighted=weighted)[0]
+        else indices.sampled_compactness(clusters, seed=seed, weighted=weighted)[0]
         for measure, weighted in ((COMPACTNESS, True), (UNWEIGHTED, False))
     }
     return {
-        DAVIES_BOULDIN.name: indices.davies_bouldin(X, labels),
-        DIAMETERS.name: indices.davies_bouldin(X, labels, "diameter") if exact else None,
+        DAVIES_BOULDIN.name: indices.davies_bouldin(clusters),
+        DIAMETERS.name: indices.davies_bouldin(clusters, "diameter") if exact else None,
         **compact,
     }
 
@@ -442,9 +442,9 @@ def _labels_at(estimator: Any, point: Mapping[str, Any], X: NDArray[Any]) -> NDA
         if error.status != FitError.status:
             raise  # a limit of this machine says nothing of the point
         return None
+    except DsgError:
+        raise
     except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:
-        if isinstance(error, DsgError):
-            raise
         # other libraries' errors do not tell a point that does not suit the rows from a mistake
         told = ", ".join(f"{name} {value}" for name, value in point.items())
         warnings.warn(f"no solution at {told}: {error}", DsgWarning, stacklevel=2)

@@ -7,6 +7,7 @@ their common rows alone; the others read the rows.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -73,7 +74,7 @@ def normalized_mutual_information(
 
 
 def davies_bouldin(
-    X: Any, labels: Any, spread: Literal["centroid", "diameter"] = "centroid"
+    clusters: Clusters, spread: Literal["centroid", "diameter"] = "centroid"
 ) -> float | None:
     """Return the Davies-Bouldin index [1]_, of which a small one is good.
 
@@ -82,8 +83,7 @@ def davies_bouldin(
 
     Parameters
     ----------
-    X : rows of shape (n, d)
-    labels : array-like of shape (n,)
+    clusters : Clusters
     spread : {"centroid", "diameter"}
         What ``s_i`` is: the mean distance of a cluster's rows to its centroid, the standard and
         scikit-learn's; or their largest distance from each other, with which it is of the size that
@@ -104,18 +104,17 @@ def davies_bouldin(
     ----------
     .. [1] Davies & Bouldin, "A cluster separation measure", PAMI 1, 1979.
     """
-    clusters = _Clusters.of(X, labels)
     if len(clusters) < 2:
         return None
     centroids = clusters.centroids()
     if spread == "centroid":
         spreads = clusters.sums(clusters.distances_to(centroids)) / clusters.sizes
     else:
-        spreads = _within(clusters.rows, clusters.starts)[1]
+        spreads = clusters.within[1]
     return float(np.mean(_largest_ratios(centroids, spreads)))
 
 
-def compactness(X: Any, labels: Any, *, weighted: bool = True) -> float:
+def compactness(clusters: Clusters, *, weighted: bool = True) -> float:
     """Return the mean pairwise distance within clusters, weighted by their numbers of rows.
 
     ``1/N sum_k N_k D_k`` where ``D_k`` is the mean distance of the pairs of rows of cluster k, 0
@@ -123,8 +122,7 @@ def compactness(X: Any, labels: Any, *, weighted: bool = True) -> float:
 
     Parameters
     ----------
-    X : rows of shape (n, d)
-    labels : array-like of shape (n,)
+    clusters : Clusters
     weighted : bool
         False leaves out the factors ``N_k``: ``1/N sum_k D_k``, which fits some of the figures that
         the clustering paper published.
@@ -133,20 +131,18 @@ def compactness(X: Any, labels: Any, *, weighted: bool = True) -> float:
     --------
     sampled_compactness : Of some pairs, for large clusters.
     """
-    clusters = _Clusters.of(X, labels)
-    means = _within(clusters.rows, clusters.starts)[0] / np.maximum(clusters.n_pairs, 1)
+    means = clusters.within[0] / np.maximum(clusters.n_pairs, 1)
     return float(clusters.weights(weighted) @ means)
 
 
 def sampled_compactness(
-    X: Any, labels: Any, *, n_pairs: int = 200_000, seed: int = 0, weighted: bool = True
+    clusters: Clusters, *, n_pairs: int = 200_000, seed: int = 0, weighted: bool = True
 ) -> tuple[float, float]:
     """Return an unbiased estimate of `compactness` by random pairs, and its standard error.
 
     Parameters
     ----------
-    X : rows of shape (n, d)
-    labels : array-like of shape (n,)
+    clusters : Clusters
     n_pairs : int
         Pairs that are drawn, about: every cluster gets its share by its rows, at least 2. A cluster
         without more pairs than that is computed exactly.
@@ -154,13 +150,12 @@ def sampled_compactness(
     weighted : bool
         As in `compactness`.
     """
-    clusters = _Clusters.of(X, labels)
     weights = clusters.weights(weighted)
     quota = np.maximum(np.ceil(n_pairs * clusters.sizes / len(clusters.rows)), 2).astype(np.int64)
     small = clusters.n_pairs <= quota
     means, variances = np.zeros(len(clusters)), np.zeros(len(clusters))
     part = clusters.only(small)
-    means[small] = _within(part.rows, part.starts)[0] / np.maximum(part.n_pairs, 1)
+    means[small] = part.within[0] / np.maximum(part.n_pairs, 1)
     rng = np.random.default_rng(derive_seed(seed, "pairs within clusters"))
     for k in np.flatnonzero(~small):
         rows = clusters.rows[clusters.starts[k] : clusters.starts[k + 1]]
@@ -169,15 +164,23 @@ def sampled_compactness(
     return float(weights @ means), float(np.sqrt(weights**2 @ variances))
 
 
-@dataclass(frozen=True)
-class _Clusters:
-    """Rows ordered by cluster, those of cluster k from ``starts[k]`` to ``starts[k + 1]``."""
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The clusters of some rows, whose indices share what they look at.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, d)
+        Ordered by cluster: those of cluster k from ``starts[k]`` to ``starts[k + 1]``.
+    starts : ndarray of int64, shape (n_clusters + 1,)
+    """
 
     rows: Array
     starts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, X: Any, labels: Any) -> _Clusters:
+    def of(cls, X: Any, labels: Any) -> Clusters:
+        """Return the clusters of rows of shape (n, d) by their labels, shape (n,)."""
         codes, sizes = np.unique(np.asarray(labels), return_inverse=True, return_counts=True)[1:]
         rows = np.asarray(X, np.float64)[np.argsort(codes, kind="stable")]
         return cls(rows, _starts(sizes))
@@ -187,25 +190,37 @@ class _Clusters:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
+        """The number of rows of each."""
         return np.diff(self.starts)
 
     @property
     def n_pairs(self) -> NDArray[np.int64]:
+        """The number of pairs of rows of each."""
         return self.sizes * (self.sizes - 1) // 2
 
+    @functools.cached_property
+    def within(self) -> tuple[Array, Array]:
+        """The sum and the maximum of the pairwise distances of each, in O(n^2 d) operations."""
+        return _within(self.rows, self.starts)
+
     def weights(self, by_size: bool) -> Array:
+        """Return the weight of each in a mean: that of its rows, or of one row."""
         return (self.sizes if by_size else np.ones(len(self))) / len(self.rows)
 
-    def only(self, chosen: NDArray[np.bool_]) -> _Clusters:
-        return _Clusters(self.rows[np.repeat(chosen, self.sizes)], _starts(self.sizes[chosen]))
+    def only(self, chosen: NDArray[np.bool_]) -> Clusters:
+        """Return some of them."""
+        return Clusters(self.rows[np.repeat(chosen, self.sizes)], _starts(self.sizes[chosen]))
 
     def sums(self, values: Array) -> Array:
+        """Return the sum of the values of the rows of each."""
         return np.add.reduceat(values, self.starts[:-1], axis=0)
 
     def centroids(self) -> Array:
+        """Return the mean row of each."""
         return self.sums(self.rows) / self.sizes[:, None]
 
     def distances_to(self, centroids: Array) -> Array:
+        """Return the distance of every row from the centroid of its cluster."""
         return np.linalg.norm(self.rows - np.repeat(centroids, self.sizes, axis=0), axis=1)
 
 

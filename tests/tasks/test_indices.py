@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import davies_bouldin_score
 
 from dsgkit.tasks import indices
+from dsgkit.tasks.indices import Clusters
 
 
 @pytest.fixture(scope="module")
@@ -53,17 +54,19 @@ def test_compactness_with_and_without_the_numbers_of_rows(clustered):
     groups = [np.flatnonzero(labels == k) for k in np.unique(labels)]
     means = [np.mean(distances(X, rows)) if len(rows) > 1 else 0 for rows in groups]
     weighted = sum(len(rows) * mean for rows, mean in zip(groups, means, strict=True))
-    assert indices.compactness(X, labels) == pytest.approx(weighted / len(X))
-    assert indices.compactness(X, labels, weighted=False) == pytest.approx(sum(means) / len(X))
-    assert indices.compactness(X, np.arange(len(X))) == 0
+    assert indices.compactness(Clusters.of(X, labels)) == pytest.approx(weighted / len(X))
+    assert indices.compactness(Clusters.of(X, labels), weighted=False) == pytest.approx(
+        sum(means) / len(X)
+    )
+    assert indices.compactness(Clusters.of(X, np.arange(len(X)))) == 0
 
 
 def test_davies_bouldin_is_the_standard_one(clustered, monkeypatch):
     X, labels, _ = clustered
     expected = davies_bouldin_score(X, labels)
-    assert indices.davies_bouldin(X, labels) == pytest.approx(expected)
+    assert indices.davies_bouldin(Clusters.of(X, labels)) == pytest.approx(expected)
     monkeypatch.setattr(indices, "BLOCK_ENTRIES", 1)
-    assert indices.davies_bouldin(X, labels) == pytest.approx(expected)
+    assert indices.davies_bouldin(Clusters.of(X, labels)) == pytest.approx(expected)
 
 
 def test_davies_bouldin_with_diameters(clustered):
@@ -79,17 +82,19 @@ def test_davies_bouldin_with_diameters(clustered):
         )
         for i in range(len(groups))
     ]
-    assert indices.davies_bouldin(X, labels, "diameter") == pytest.approx(np.mean(worst))
+    assert indices.davies_bouldin(Clusters.of(X, labels), "diameter") == pytest.approx(
+        np.mean(worst)
+    )
 
 
 def test_one_cluster_and_clusters_of_one_row(clustered):
     X, _, classes = clustered
     one, each = np.zeros(len(X)), np.arange(len(X))
-    assert indices.davies_bouldin(X, one) is None
-    assert indices.davies_bouldin(X, each) == 0
+    assert indices.davies_bouldin(Clusters.of(X, one)) is None
+    assert indices.davies_bouldin(Clusters.of(X, each)) == 0
     assert indices.purity(classes, each) == 1
     assert indices.purity(classes, one) == np.bincount(classes).max() / len(X)
-    assert indices.davies_bouldin(np.zeros((4, 2)), [0, 0, 1, 1]) == 0  # one centroid
+    assert indices.davies_bouldin(Clusters.of(np.zeros((4, 2)), [0, 0, 1, 1])) == 0  # one centroid
 
 
 def test_sampled_pairs_estimate_the_exact_value_within_their_error():
@@ -97,12 +102,12 @@ def test_sampled_pairs_estimate_the_exact_value_within_their_error():
     labels = np.repeat([0, 1, 2, 3], [400, 300, 10, 1])
     X = rng.normal(size=(len(labels), 2)) * (1 + labels[:, None])
     for weighted in (True, False):
-        exact = indices.compactness(X, labels, weighted=weighted)
+        exact = indices.compactness(Clusters.of(X, labels), weighted=weighted)
         off = []
         for seed in range(100):
             estimate, error = indices.sampled_compactness(
-                X, labels, n_pairs=2_000, seed=seed, weighted=weighted
+                Clusters.of(X, labels), n_pairs=2_000, seed=seed, weighted=weighted
             )
             off.append((estimate - exact) / error)
         assert abs(np.mean(off)) < 0.3 and 0.8 < np.std(off) < 1.2
-    assert indices.sampled_compactness(X, labels, n_pairs=10**6)[1] == 0
+    assert indices.sampled_compactness(Clusters.of(X, labels), n_pairs=10**6)[1] == 0
