@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 _EXPORTS = {
     "QSGS2AUC": "dsgkit.solvers.auc.qsg_s2auc",
+    "QSGS2AUCP": "dsgkit.solvers.auc.qsg_s2auc_p",
     "SAMULT": "dsgkit.solvers.auc.samult",
     "PNUAUC": "dsgkit.solvers.auc.pnu_auc",
     "RFFS2AUC": "dsgkit.solvers.auc.rff_s2auc",
@@ -58,6 +59,7 @@ __all__ = [
     "PNUAUC",
     "QS3ORAO",
     "QSGS2AUC",
+    "QSGS2AUCP",
     "RFFS2AUC",
     "RFFS2OR",
     "RFFSUSL",

@@ -89,6 +89,12 @@ SOLVERS = {
         SolverInfo(
             "qsg_s2auc", "QSG-S2AUC", f"{_AUC}.qsg_s2auc:QSGS2AUC", "Shi et al., IJCAI 2019"
         ),
+        SolverInfo(
+            "qsg_s2auc_p",
+            "QSG-S2AUC-P",
+            f"{_AUC}.qsg_s2auc_p:QSGS2AUCP",
+            "the objective of QSG-S2AUC by block-preconditioned steps (Dai et al., NIPS 2014)",
+        ),
         SolverInfo("samult", "SAMULT", f"{_AUC}.samult:SAMULT", "Xie & Li, AAAI 2018"),
         SolverInfo(
             "pnu_auc",
