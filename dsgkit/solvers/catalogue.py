@@ -127,6 +127,12 @@ SOLVERS = {
         ),
         SolverInfo("qs3orao", "QS3ORAO", f"{_ORDINAL}.qs3orao:QS3ORAO", "Shi et al., AAAI 2020"),
         SolverInfo(
+            "qs3orao_p",
+            "QS3ORAO-P",
+            f"{_ORDINAL}.qs3orao_p:QS3ORAOP",
+            "the objective of QS3ORAO by block-preconditioned steps (Dai et al., NIPS 2014)",
+        ),
+        SolverInfo(
             "exact_s2or",
             "Exact S2OR",
             f"{_ORDINAL}.exact:ExactS2OR",
@@ -182,6 +188,12 @@ SOLVERS = {
         ),
         SolverInfo(
             "tsgsu", "TSGSU", f"{_SIMILAR}.tsgsu:TSGSU", "Shi et al., Machine Learning 2021"
+        ),
+        SolverInfo(
+            "tsgsu_p",
+            "TSGSU-P",
+            f"{_SIMILAR}.tsgsu_p:TSGSUP",
+            "the objective of TSGSU by block-preconditioned steps (Dai et al., NIPS 2014)",
         ),
         SolverInfo(
             "su_sl",
