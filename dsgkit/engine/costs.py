@@ -10,6 +10,9 @@ from dsgkit.costs import Cost
 from dsgkit.engine import sizes
 from dsgkit.features.blocks import FeatureBlocks
 
+_FOLDS = 5
+"""Groups of models that are taken to be trained for their values."""
+
 
 @dataclass(frozen=True)
 class TableSize:
@@ -117,7 +120,7 @@ def block_training_cost(
     Returns
     -------
     Cost
-        No two models are taken to share a Hessian.
+        No two models are taken to share a Hessian, and values are those of `_FOLDS` folds.
     """
     width, n_steps, double = features.width, n_blocks * n_sweeps, 2
     n_batch = n_labeled + min(batch_size, n_unlabeled)
@@ -132,7 +135,8 @@ def block_training_cost(
     per_model = sizes.block_model_bytes(n_blocks, width, n_kept, n_batch)
     in_pass = n_models if result == "model" else min(n_models, sizes.models_at_once(per_model))
     finished = 4 * n_blocks * width * n_models if result == "models" else 0
-    matrices = 8 * width**2 * (2 * n_sources + 5)
+    n_grams = n_sources * (1 + _FOLDS * (result == "values"))
+    matrices = 8 * width**2 * (n_grams + 3)
     held = 12 * width * min(n_batch, sizes.feature_rows(width)) + 8 * n_inputs * n_kept
     return Cost(
         flops=n_steps * (making + solving + updating),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import blas
 
-from dsgkit.engine.block_problem import Array, QuadraticObjective
+from dsgkit.engine.block_problem import Array, BlockProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,22 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
+class BlockFeatures:
+    """What Hessians are made of.
+
+    Attributes
+    ----------
+    moments : sequence over groups of sequences over sources of Moments
+        Of the block's features at the rows of a batch.
+    labeled : ndarray of float32, shape (n_labeled, width), or None
+        The features of all labelled rows, where they are asked for.
+    """
+
+    moments: Sequence[Sequence[Moments]]
+    labeled: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class _Form:
     """A quadratic form of a group, and the models that it is the curvature of, by their mu."""
 
@@ -64,40 +80,47 @@ class BlockHessians:
 
     Parameters
     ----------
-    objective : QuadraticObjective
-    group : ndarray of int, shape (G,)
+    problem : BlockProblem
     mu : ndarray of shape (G,)
         What is added to the diagonal.
 
     Attributes
     ----------
     needs_gram : ndarray of bool, shape (n_sources,)
-        Whether any form has a diagonal term of the source.
+        The sources whose products of features are asked for.
+    needs_rows : bool
+        Whether the features of labelled rows are.
     """
 
-    def __init__(
-        self, objective: QuadraticObjective, group: NDArray[np.integer], mu: Array
-    ) -> None:
+    needs_rows = False
+
+    def __init__(self, problem: BlockProblem, mu: Array) -> None:
+        objective = problem.objective
         self.needs_gram: NDArray[np.bool_] = (objective.diagonal != 0).any(axis=0)
         forms: dict[Any, _Form] = {}
         for model, (d, S) in enumerate(zip(objective.diagonal, objective.cross, strict=True)):
-            key = int(group[model]), d.tobytes(), S.tobytes()
+            key = int(problem.group[model]), d.tobytes(), S.tobytes()
             form = forms.setdefault(key, _Form(key[0], d, S, {}))
             form.models.setdefault(float(mu[model]), []).append(model)
         self._forms = list(forms.values())
+        self._width = problem.features.width
 
-    def solve(self, moments: Sequence[Sequence[Moments]], gradient: Array) -> Array:
+    @property
+    def flops(self) -> float:
+        """About the operations of a step, of products of matrices."""
+        return sum(len(form.models) for form in self._forms) * self._width**3 / 3
+
+    def solve(self, features: BlockFeatures, gradient: Array) -> Array:
         """Return ``H^-1`` times the gradient of each model, NaN where H is singular to rounding.
 
         Parameters
         ----------
-        moments : sequence over groups of sequences over sources of Moments
-            Of the block's features at the rows of a batch.
+        features : BlockFeatures
         gradient : ndarray of shape (width, G)
         """
         solution = np.full_like(gradient, np.nan)
         for form in self._forms:
-            hessian = _without_penalty(form, moments[form.group])
+            hessian = _without_penalty(form, features.moments[form.group])
             for mu, models in form.models.items():
                 matrix = hessian.copy(order="F")
                 np.einsum("ii->i", matrix)[:] += mu

@@ -33,8 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine.block_problem import Array, BlockProblem, Rows, draw
-from dsgkit.engine.hessians import BlockHessians, Moments
+from dsgkit.engine.hessians import BlockFeatures, BlockHessians, Moments
 from dsgkit.engine.model import DSGModel
+from dsgkit.engine.row_hessians import RowHessians
 from dsgkit.engine.sizes import feature_rows, models_at_once
 from dsgkit.mapped import read_rows
 from dsgkit.progress import part, report
@@ -111,7 +112,7 @@ class _Sweeps:
         self.F = np.zeros((len(self.X), p.n_models), np.float32)
         self.alpha = np.zeros((p.n_blocks, p.features.width, p.n_models))
         self.mu = p.lam * p.n_blocks
-        self.hessians = BlockHessians(p.objective, p.group, self.mu)
+        self.hessians = _hessians(p, self.mu)
         self.members = [p.models_of(group) for group in range(len(p.groups))]
         self.objectives = [p.objective.take(models) for models in self.members]
         self.sources = _sources(p)
@@ -141,9 +142,9 @@ class _Sweeps:
         """Change one block and the values of the rows that are still needed."""
         sweep, t = divmod(step, self.p.n_blocks)
         batches = [self.draws.batch(pool, step) for pool in range(len(self.draws.pools))]
-        gradient, moments = self._derivatives(t, batches)
+        gradient, features = self._derivatives(t, batches)
         gradient += self.mu * self.alpha[t]
-        solution = self.hessians.solve(moments, gradient)
+        solution = self.hessians.solve(features, gradient)
         change = (-self._damping(sweep) * solution).astype(np.float32)
         self.alpha[t] += change
         needed = slice(self.draws.done[step], None)
@@ -155,8 +156,8 @@ class _Sweeps:
         full = [self.draws.full[pool] for pool in self.pool_of]
         return np.array([1.0 if full[group] else 1 / (sweep + 1) for group in self.p.group])
 
-    def _derivatives(self, t: int, batches: list[Rows]) -> tuple[Array, list[list[Moments]]]:
-        """Return the gradient by a block, and the `Moments` of every group's sources."""
+    def _derivatives(self, t: int, batches: list[Rows]) -> tuple[Array, BlockFeatures]:
+        """Return the gradient of the loss by a block, and what its Hessians are made of."""
         labeled, unlabeled = self._coefficients(batches)
         gradient = np.zeros((self.p.features.width, self.p.n_models))
         sources = []
@@ -173,7 +174,11 @@ class _Sweeps:
             models = self.members[pool] if self.p.pooled else slice(None)
             of_pool.append(self._moments(t, -1, batch, unlabeled[pool], gradient[:, models]))
         sources.append([of_pool[pool] for pool in self.pool_of])
-        return gradient, [list(of_group) for of_group in zip(*sources, strict=True)]
+        moments = list(zip(*sources, strict=True))
+        if not self.hessians.needs_rows:
+            return gradient, BlockFeatures(moments)
+        of_labeled = self.p.features.transform(self.X[self.n_unlabeled :], t)
+        return gradient, BlockFeatures(moments, of_labeled)
 
     def _coefficients(
         self, batches: list[Rows]
@@ -213,6 +218,12 @@ class _Sweeps:
             if c is not None and gradient is not None:
                 gradient += Phi.astype(np.float64).T @ c[chunk]
         return moments
+
+
+def _hessians(problem: BlockProblem, mu: Array) -> BlockHessians | RowHessians:
+    """Return the kind of Hessians that takes fewer operations."""
+    each = BlockHessians(problem, mu)
+    return RowHessians(problem, mu) if RowHessians.flops(problem, mu) < each.flops else each
 
 
 def _sources(problem: BlockProblem) -> list[tuple[Rows, list[Rows]]]:

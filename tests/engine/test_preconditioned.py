@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from dsgkit.engine import BlockProblem, RowGroup, sizes, train_blocks, train_blocks_values
+from dsgkit.engine import (
+    BlockProblem,
+    RowGroup,
+    block_training_cost,
+    preconditioned,
+    sizes,
+    train_blocks,
+    train_blocks_in_passes,
+    train_blocks_values,
+)
 from dsgkit.engine.block_problem import draw
-from dsgkit.engine.preconditioned import train_blocks_in_passes
+from dsgkit.engine.hessians import BlockHessians
+from dsgkit.engine.row_hessians import RowHessians
 from dsgkit.features import random_features
 from dsgkit.objectives.pairwise_auc import PairwiseAUCObjective
 from dsgkit.objectives.pairwise_risk import samult_risk
@@ -138,6 +151,44 @@ def test_folds_in_one_pass_are_trained_on_their_own_rows(batch_size):
     for k, fold in enumerate(FOLDS):
         alone = train_blocks(problem(batch_size=batch_size, folds=[fold])).decision_function(X)
         np.testing.assert_allclose(values[:, k], alone, rtol=0, atol=1e-5 * abs(alone).max())
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_both_kinds_of_hessians_make_the_same_steps(pooled, monkeypatch):
+    p = problem(batch_size=16, folds=FOLDS, points=[*POINTS, (2.0**-6, 1.0), (2.0**-6, 0.0)])
+    if pooled:
+        parts = np.arange(0, 60, 2), np.arange(5, 60)
+        p = replace(
+            p, groups=[RowGroup(g.labeled, r) for g, r in zip(p.groups, parts, strict=True)]
+        )
+    found = []
+    for kind in (BlockHessians, RowHessians):
+        monkeypatch.setattr(preconditioned, "_hessians", kind)
+        found.append(train_blocks(p).decision_function(U))
+    np.testing.assert_allclose(*found, rtol=0, atol=1e-5 * abs(found[0]).max())
+
+
+def test_many_models_of_few_rows_share_an_eigendecomposition():
+    many = [(2.0**-k, gamma / 10) for k in range(8) for gamma in range(11)]
+    for points, kind in ((POINTS[:1], BlockHessians), (many, RowHessians)):
+        p = problem(batch_size=16, m=128, points=points)
+        assert type(preconditioned._hessians(p, p.lam)) is kind
+
+
+def test_predicted_memory_is_what_training_allocates():
+    many = [(2.0**-k, 0.5) for k in range(40)]
+    for points, m in ((POINTS[:1], 256), (many, 32)):
+        p = problem(batch_size=700, m=m, points=points, unlabeled=rows(20_000, 3))
+        cost = block_training_cost(
+            p.features, D, 20, 20_000, n_sources=2, batch_size=700, n_blocks=3, n_sweeps=2,
+            n_models=len(points),
+        )  # fmt: skip
+        train_blocks(p)
+        tracemalloc.start()
+        train_blocks(p)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert 0.5 * cost.memory < peak < cost.memory
 
 
 def test_several_passes_are_the_same_models(monkeypatch):
