@@ -165,8 +165,8 @@ class _Sweeps:
             whole = self._moments(t, k, rows + self.n_unlabeled, labeled[rows], gradient)
             sources.append(
                 [
-                    whole.less(self._moments(t, k, part + self.n_unlabeled)) if len(part) else whole
-                    for part in held_out
+                    whole.less(self._moments(t, k, out + self.n_unlabeled)) if len(out) else whole
+                    for out in held_out
                 ]
             )
         of_pool = []
@@ -231,5 +231,5 @@ def _sources(problem: BlockProblem) -> list[tuple[Rows, list[Rows]]]:
     sources = []
     for of_groups in zip(*(group.labeled for group in problem.groups), strict=True):
         rows = np.unique(np.concatenate(of_groups))
-        sources.append((rows, [np.setdiff1d(rows, part) for part in of_groups]))
+        sources.append((rows, [np.setdiff1d(rows, own) for own in of_groups]))
     return sources
