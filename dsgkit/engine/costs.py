@@ -10,6 +10,9 @@ from dsgkit.costs import Cost
 from dsgkit.engine import sizes
 from dsgkit.features.blocks import FeatureBlocks
 
+_FOLDS = 5
+"""Groups of models that are taken to be trained for their values."""
+
 
 @dataclass(frozen=True)
 class TableSize:
@@ -81,6 +84,64 @@ def training_cost(
         flops=evaluations * (per_row + 2.0 * features.width * n_models),
         memory=rows + per_model * in_pass + finished,
         flops_per_row=n_left * (per_row + 2.0 * features.width),
+    )
+
+
+def block_training_cost(
+    features: FeatureBlocks,
+    n_inputs: int,
+    n_labeled: int,
+    n_unlabeled: int,
+    *,
+    n_sources: int,
+    batch_size: int,
+    n_blocks: int,
+    n_sweeps: int,
+    n_models: int = 1,
+    pooled: bool = False,
+    result: Literal["model", "models", "values"] = "model",
+) -> Cost:
+    """Return about what a run of block-preconditioned training takes in time and memory.
+
+    Parameters
+    ----------
+    features : FeatureBlocks
+    n_inputs : int
+    n_labeled, n_unlabeled : int
+        Rows of the tables.
+    n_sources : int
+        Sources of labelled rows.
+    batch_size, n_blocks, n_sweeps, n_models : int
+    pooled : bool
+        Whether groups of models have unlabelled rows of their own.
+    result : {"model", "models", "values"}
+        What is trained for, by `train_blocks`, `train_blocks_in_passes` or `train_blocks_values`.
+
+    Returns
+    -------
+    Cost
+        No two models are taken to share a Hessian, and values are those of `_FOLDS` folds.
+    """
+    width, n_steps, double = features.width, n_blocks * n_sweeps, 2
+    n_batch = n_labeled + min(batch_size, n_unlabeled)
+    n_drawn = n_steps * batch_size
+    n_kept = n_labeled + (n_unlabeled if pooled else min(n_unlabeled, n_drawn))
+    # rows of which each is drawn once are needed for half of the time
+    n_needed = n_kept / 2 if n_drawn <= n_unlabeled and not pooled else n_kept
+    per_row = features.row_flops(n_inputs)
+    making = n_batch * (per_row + width**2)
+    solving = double * n_models * (width**3 / 3 + 2 * width * (n_batch + width))
+    updating = n_needed * (per_row + 2 * width * n_models)
+    per_model = sizes.block_model_bytes(n_blocks, width, n_kept, n_batch)
+    in_pass = n_models if result == "model" else min(n_models, sizes.models_at_once(per_model))
+    finished = 4 * n_blocks * width * n_models if result == "models" else 0
+    n_grams = n_sources * (1 + _FOLDS * (result == "values"))
+    matrices = 8 * width**2 * (n_grams + 3)
+    held = 12 * width * min(n_batch, sizes.feature_rows(width)) + 8 * n_inputs * n_kept
+    return Cost(
+        flops=n_steps * (making + solving + updating),
+        memory=matrices + held + per_model * in_pass + finished,
+        flops_per_row=n_blocks * (per_row + 2.0 * width),
     )
 
 

@@ -23,6 +23,9 @@ TABLE_BYTES = 2**30
 MODEL_BYTES = 2**30
 """Bytes of coefficients and values above which models are trained in several passes."""
 
+FEATURE_BYTES = 2**26
+"""Bytes of features that block-preconditioned training holds at once."""
+
 FORGOTTEN = 2.0**-30
 """Share of a model's sum of absolute coefficients that forgotten blocks may make up.
 
@@ -87,6 +90,26 @@ def model_bytes(n_blocks: int, width: int, n_resident: int, n_averaged: int = 0)
     """
     rows = 8 * (n_resident + ROWS_AT_ONCE) + 4 * n_averaged
     return 4 * width * n_blocks + 8 * n_blocks + rows
+
+
+def feature_rows(width: int) -> int:
+    """Return of how many rows features are held at once, in both precisions."""
+    return max(1, FEATURE_BYTES // (12 * width))
+
+
+def block_model_bytes(n_blocks: int, width: int, n_kept: int, n_batch: int) -> int:
+    """Return the bytes that one model takes in block-preconditioned training.
+
+    Parameters
+    ----------
+    n_blocks, width : int
+        Blocks, whose coefficients are held in double precision, and their features.
+    n_kept : int
+        Rows whose values are kept up to date.
+    n_batch : int
+        Rows of a batch, with their values and coefficients.
+    """
+    return 12 * n_blocks * width + 4 * n_kept + 32 * n_batch
 
 
 def models_at_once(bytes_per_model: int) -> int:

@@ -77,6 +77,11 @@ class FeatureBlocks(BlockSums, Protocol):
     @property
     def width(self) -> int: ...  # noqa: D102
 
+    @property
+    def scale(self) -> float:
+        """The factor of ``phi = scale psi``."""
+        ...
+
     def in_order(self, n_inputs: int, n_blocks: int) -> BlockSums:
         """Return the sums for a run through blocks ``0 .. n_blocks``, one at a time and in order.
 

@@ -104,6 +104,11 @@ class FourierFeatures:
         """Features of a block: a cosine and a sine for each frequency."""
         return 2 * self.n_frequencies
 
+    @property
+    def scale(self) -> float:
+        """The factor of ``phi = scale psi``."""
+        return float(np.sqrt(1 / self.n_frequencies))
+
     def row_flops(self, n_inputs: int) -> float:
         """Return the operations of a block's projections, cosines and sines at one row."""
         return self.n_frequencies * (2 * n_inputs + FUNCTION_FLOPS)
@@ -168,7 +173,7 @@ class FourierFeatures:
         X = read_rows(X, slice(None))
         with single_blas_thread():
             features = self.cos_sin(X, self.half_turns(block, 1, X.shape[1])[0])
-        features *= np.float32(np.sqrt(1 / self.n_frequencies))
+        features *= np.float32(self.scale)
         return features
 
     def cos_sin(self, X: NDArray[np.float32], W: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -87,6 +87,11 @@ class SketchFeatures:
         return self.n_features
 
     @property
+    def scale(self) -> float:
+        """The factor of ``phi = scale psi``: the features have their weights already."""
+        return 1.0
+
+    @property
     def degree(self) -> int:
         """The p of the kernel."""
         degree = kernel_named(self.kernel).degree

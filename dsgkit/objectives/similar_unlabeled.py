@@ -203,6 +203,20 @@ class SimilarUnlabeledObjective:
             for f, pos, neg in ((at_similar, w_s, -w_s), (at_unlabeled, -w_pos, w_neg))
         ]
 
+    @property
+    def diagonal(self) -> Array:
+        """Weights of the squares of values in the uncorrected squared risk, shape (G, 2).
+
+        Whatever the prior, it is ``mean_U f^2/4`` and terms that are linear in f. A correction
+        turns or stops this curvature with the gradient; it is no part of what is said here.
+        """
+        return np.tile([0.0, 0.25], (len(self.prior), 1))
+
+    @property
+    def cross(self) -> Array:
+        """Weights of products of means in it: 0, shape (G, 2, 2)."""
+        return np.zeros((len(self.prior), 2, 2))
+
     def batch_loss(self, values: list[Values]) -> Array:
         """Return the corrected risk of a batch, shape (G,); `coefficients` are its derivatives."""
         r1, r2 = self._parts(*values)

@@ -89,6 +89,12 @@ SOLVERS = {
         SolverInfo(
             "qsg_s2auc", "QSG-S2AUC", f"{_AUC}.qsg_s2auc:QSGS2AUC", "Shi et al., IJCAI 2019"
         ),
+        SolverInfo(
+            "qsg_s2auc_p",
+            "QSG-S2AUC-P",
+            f"{_AUC}.qsg_s2auc_p:QSGS2AUCP",
+            "the objective of QSG-S2AUC by block-preconditioned steps (Dai et al., NIPS 2014)",
+        ),
         SolverInfo("samult", "SAMULT", f"{_AUC}.samult:SAMULT", "Xie & Li, AAAI 2018"),
         SolverInfo(
             "pnu_auc",
@@ -120,6 +126,12 @@ SOLVERS = {
             "s3vm_light", "S3VMlight", f"{_S3VM}.s3vm_light:S3VMLight", "Joachims, ICML 1999"
         ),
         SolverInfo("qs3orao", "QS3ORAO", f"{_ORDINAL}.qs3orao:QS3ORAO", "Shi et al., AAAI 2020"),
+        SolverInfo(
+            "qs3orao_p",
+            "QS3ORAO-P",
+            f"{_ORDINAL}.qs3orao_p:QS3ORAOP",
+            "the objective of QS3ORAO by block-preconditioned steps (Dai et al., NIPS 2014)",
+        ),
         SolverInfo(
             "exact_s2or",
             "Exact S2OR",
@@ -176,6 +188,12 @@ SOLVERS = {
         ),
         SolverInfo(
             "tsgsu", "TSGSU", f"{_SIMILAR}.tsgsu:TSGSU", "Shi et al., Machine Learning 2021"
+        ),
+        SolverInfo(
+            "tsgsu_p",
+            "TSGSU-P",
+            f"{_SIMILAR}.tsgsu_p:TSGSUP",
+            "the objective of TSGSU by block-preconditioned steps (Dai et al., NIPS 2014)",
         ),
         SolverInfo(
             "su_sl",

@@ -16,6 +16,7 @@ from tests.solvers.given import given
 FILE = Path(__file__).with_name("fingerprints.json")
 
 _ENGINE = {"sigma": 1.0, "batch_size": 8, "n_features": 8, "random_state": 3}
+_SWEEPS = {**_ENGINE, "n_blocks": 3, "n_sweeps": 2}
 _S3VM = {"C": 2.0, "C_star": 0.75, "ramp_s": -0.5}
 
 PARAMS = {
@@ -27,6 +28,7 @@ PARAMS = {
         "theta_lam": 1.5,
         "t0": "stable",
     },
+    "qsg_s2auc_p": {**_SWEEPS, "lam": 0.125, "gamma": 0.4},
     "samult": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4},
     "pnu_auc": {"lam": 0.125, "sigma": 1.0, "eta": 0.25, "prior": "penl1", "n_centers": 20},
     "rff_s2auc": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4, "n_features": 8, "random_state": 3},
@@ -42,6 +44,7 @@ PARAMS = {
         "theta_lam": 1.5,
         "t0": "stable",
     },
+    "qs3orao_p": {**_SWEEPS, "lam": 0.125, "gamma": 0.4},
     "exact_s2or": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4},
     "rff_s2or": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4, "n_features": 8, "random_state": 3},
     "svorex": {"C": 2.0, "sigma": 1.0, "tol": 1e-6},
@@ -55,6 +58,7 @@ PARAMS = {
     "rff_su_sl": {"lam": 0.01, "sigma": 1.0, "prior": 0.7, "n_features": 8, "random_state": 3},
     "su_dh": {"lam": 0.1, "sigma": 1.0, "prior": 0.7, "n_centers": 20},
     "tsgsu": {**_ENGINE, "lam": 0.01, "prior": 0.7, "n_iterations": 30},
+    "tsgsu_p": {**_SWEEPS, "lam": 0.01, "prior": 0.7},
     "cuu": {"lam": 0.01, "sigma": 1.0, "prior": 0.7, "n_iterations": 20, "batch_size": 8},
     "supervised_sl": {"lam": 0.01, "sigma": 1.0},
     "majority_class": {},

@@ -28,6 +28,8 @@ OTHER_VALUES = {
     "batch_size": 8,
     "n_features": 6,
     "n_iterations": 9,
+    "n_blocks": 3,
+    "n_sweeps": 1,
     "theta_lam": 1.25,
     "t0": 3.0,
     "C": 2.0,
@@ -102,7 +104,7 @@ def test_parameters_go_round(solver):
         model.set_params(lamda=1.0)
 
 
-@pytest.mark.parametrize("name", ["qsg_s2auc", "samult", "pnu_auc", "rff_s2auc"])
+@pytest.mark.parametrize("name", ["qsg_s2auc", "qsg_s2auc_p", "samult", "pnu_auc", "rff_s2auc"])
 def test_signatures_of_rankers_agree(name):
     solver = SOLVERS[name].load()
     parameters = list(inspect.signature(solver).parameters.values())

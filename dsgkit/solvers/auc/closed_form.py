@@ -12,17 +12,9 @@ from sklearn.base import clone
 from dsgkit.costs import Cost
 from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import expansion_flops
+from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE, PairwiseRisk
 from dsgkit.solvers.auc.base import KernelAUCEstimator, KernelEstimator
-from dsgkit.solvers.auc.pairwise_quadratic import (
-    NEGATIVE,
-    POSITIVE,
-    SINGULAR,
-    Codes,
-    PairwiseRisk,
-    Response,
-    cv_values,
-    grid_flops,
-)
+from dsgkit.solvers.auc.pairwise_quadratic import SINGULAR, Codes, Response, cv_values, grid_flops
 from dsgkit.solvers.base import Folds, Points, training_rows
 
 

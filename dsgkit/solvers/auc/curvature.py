@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.kernels import kernel_named
-from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk, label_weights
+from dsgkit.objectives.pairwise_risk import PairwiseRisk
+from dsgkit.solvers.auc.pairwise_quadratic import label_weights
 from dsgkit.solvers.inputs import spaced
 
 Array = NDArray[np.float64]

@@ -12,11 +12,11 @@ from scipy import linalg
 from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.kernels import kernel_named
 from dsgkit.linear_systems import eigh_memory
+from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import (
     Codes,
     DualResponse,
-    PairwiseRisk,
     cholesky,
     dual_response,
     label_weights,

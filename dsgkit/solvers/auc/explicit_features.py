@@ -12,9 +12,9 @@ from scipy import linalg
 from scipy.linalg import blas
 
 from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.solvers.auc.pairwise_quadratic import (
     Codes,
-    PairwiseRisk,
     PrimalResponse,
     cholesky,
     label_weights,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.kernels.gaussian import expansion_memory, gaussian_expansion, gaussian_gram
 from dsgkit.linear_systems import eigh_memory
+from dsgkit.objectives.pairwise_risk import POSITIVE, PairwiseRisk, pnu_risk
 from dsgkit.priors import PenL1Prior
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
@@ -22,13 +23,7 @@ from dsgkit.solvers.auc.explicit_features import (
     moments_response_at,
     solve,
 )
-from dsgkit.solvers.auc.pairwise_quadratic import (
-    POSITIVE,
-    Codes,
-    PairwiseRisk,
-    PrimalResponse,
-    pnu_risk,
-)
+from dsgkit.solvers.auc.pairwise_quadratic import Codes, PrimalResponse
 from dsgkit.solvers.base import Folds, training_rows
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, SEED, Range
 

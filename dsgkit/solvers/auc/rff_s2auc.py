@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.objectives.pairwise_risk import PairwiseRisk, samult_risk
 from dsgkit.solvers.auc.closed_form import ClosedFormRanker
-from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk, samult_risk
 from dsgkit.solvers.auc.random_features import RandomFeaturesEstimator
 from dsgkit.solvers.parameters import PER_MODEL, SHARE
 

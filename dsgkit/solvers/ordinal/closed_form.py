@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.costs import Cost
+from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
-from dsgkit.solvers.auc.pairwise_quadratic import Codes, PairwiseRisk, centered_values
+from dsgkit.solvers.auc.pairwise_quadratic import Codes, centered_values
 from dsgkit.solvers.base import Folds
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.quadratic_risk import ordinal_risk

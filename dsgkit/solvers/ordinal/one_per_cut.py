@@ -12,8 +12,9 @@ from sklearn.base import clone
 from dsgkit.costs import Cost
 from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import expansion_flops, gaussian_expansion
-from dsgkit.solvers.auc import pairwise_quadratic as quadratic
+from dsgkit.objectives import pairwise_risk
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
+from dsgkit.solvers.auc.pairwise_quadratic import centered_values
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
@@ -116,7 +117,7 @@ class OnePerCutEstimator(OrdinalEstimator):
         responses: dict[tuple[float, float], Array] = {}
         for cut, model in enumerate(models):
             open_folds = [f for f, near in zip(folds, nearest, strict=True) if near[cut] == cut]
-            sides = np.where(above[:, cut], quadratic.POSITIVE, quadratic.NEGATIVE)
+            sides = np.where(above[:, cut], pairwise_risk.POSITIVE, pairwise_risk.NEGATIVE)
             model.classes_ = np.arange(2)
             risks = model._risks([model], X, sides, X_unlabeled, open_folds)[0]
             if not risks:
@@ -125,7 +126,7 @@ class OnePerCutEstimator(OrdinalEstimator):
             key = model._penalty(), weight
             if key not in responses:
                 responses = {key: model._response_at(X, X_unlabeled, weight)}
-            values[:, cut] = quadratic.centered_values(responses[key], sides, open_folds, risks)
+            values[:, cut] = centered_values(responses[key], sides, open_folds, risks)
         for fold, near in zip(folds, nearest, strict=True):
             values[fold] = values[fold][:, near]
         if np.isnan(values).any():

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import DataError
-from dsgkit.solvers.auc.pairwise_quadratic import PairwiseRisk
+from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.solvers.ordinal.cuts import for_cuts
 
 Array = NDArray[np.float64]

@@ -28,7 +28,7 @@ from dsgkit.engine import (
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
-from dsgkit.solvers.base import Points, training_rows
+from dsgkit.solvers.base import Points
 from dsgkit.solvers.doubly_stochastic import (
     DoublyStochasticEstimator,
     FittedFunction,
@@ -41,13 +41,11 @@ from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, Range, S
 from dsgkit.solvers.similar.base import PairFolds, points_of
 from dsgkit.solvers.similar.curvature import SAMPLE_ROWS, largest_eigenvalue
 from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator
+from dsgkit.solvers.similar.pools import Pools, held_out_values, training_pools
 
 Array = NDArray[np.float64]
 Observer = Callable[[int, float, FittedFunction], None]
 """Takes the number of iterations made, the seconds they took, and the function after them."""
-
-Pools = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Positions of points of pairs, and of unlabelled rows, that are trained on."""
 
 
 class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
@@ -293,24 +291,8 @@ class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
         n_models = len(models) * len(folds)
         first._check_memory(first.cost(S.shape[1], n_models=n_models, **counts))
         check_projections(S, first.sigma, first.kernel)
-        pools = [
-            (
-                _points(training_rows(held_pairs, len(pairs))),
-                training_rows(held_rows, len(X_unlabeled)),
-            )
-            for held_pairs, held_rows in folds
-        ]
-        values = train_values(_problem(models, S, X_unlabeled, pools))
-        at_points, at_rows = (
-            values[k].reshape(len(values[k]), len(folds), len(models)) for k in (0, 1)
-        )
-        found = []
-        for fold, (held_pairs, held_rows) in enumerate(folds):
-            similar = at_points[_points(held_pairs), fold].T.astype(np.float64)
-            unlabeled = at_rows[held_rows, fold].T.astype(np.float64)
-            diverged = ~(np.isfinite(similar).all(axis=1) & np.isfinite(unlabeled).all(axis=1))
-            similar[diverged] = unlabeled[diverged] = np.nan
-            found.append((similar, unlabeled))
+        pools = training_pools(folds, len(pairs), len(X_unlabeled))
+        found = held_out_values(train_values(_problem(models, S, X_unlabeled, pools)), folds)
         if all(np.isnan(part).all() for both in found for part in both):
             check_projections(X_unlabeled, first.sigma, first.kernel)
         yield from found
@@ -354,12 +336,6 @@ class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
             result=result,
             average=self.tail == "average",
         )
-
-
-def _points(pairs: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the positions of the points of pairs, those of a pair one after the other."""
-    first = 2 * np.asarray(pairs, np.int64)
-    return np.column_stack([first, first + 1]).ravel()
 
 
 def _problem(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.objectives.pairwise_risk import samult_risk
 from dsgkit.solvers.auc.curvature import MARGIN, measured_curvatures
-from dsgkit.solvers.auc.pairwise_quadratic import samult_risk
 
 
 @pytest.mark.parametrize("risk", [samult_risk(0.0), samult_risk(0.3), samult_risk(1.0)])

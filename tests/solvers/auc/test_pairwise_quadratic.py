@@ -8,14 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsgkit.errors import DataError
+from dsgkit.objectives.pairwise_risk import pair_risk, pnu_risk, samult_risk
 from dsgkit.solvers.auc.pairwise_quadratic import (
     DualResponse,
     PrimalResponse,
     cv_values,
     label_weights,
-    pair_risk,
-    pnu_risk,
-    samult_risk,
 )
 from tests.solvers.brute_force import folds_of, minimise, pnu_form, samult_form
 

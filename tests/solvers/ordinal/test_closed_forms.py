@@ -10,7 +10,8 @@ from sklearn.datasets import load_diabetes, load_wine
 
 from dsgkit.errors import DataError
 from dsgkit.features import FourierFeatures
-from dsgkit.solvers.auc.pairwise_quadratic import label_weights, samult_risk
+from dsgkit.objectives.pairwise_risk import samult_risk
+from dsgkit.solvers.auc.pairwise_quadratic import label_weights
 from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.ordinal.base import OrdinalEstimator

@@ -1,0 +1,45 @@
+"""Semi-supervised AUC risks of any number of classes, with every pair of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.objectives.pairwise_risk import PairwiseRisk
+
+Array = NDArray[np.float64]
+
+
+class PairwiseAUCObjective:
+    """Pairwise quadratic risks of the rows of a batch, paired all with all.
+
+    Sources: the classes of the risks in order, then unlabelled rows. Batches may be of different
+    sizes; a class without rows must have no weight in the risks.
+
+    Parameters
+    ----------
+    risks : sequence of PairwiseRisk, length G
+        One for each model, all of the same number of classes.
+    """
+
+    def __init__(self, risks: Sequence[PairwiseRisk]) -> None:
+        self._risks = risks
+        self.diagonal = np.array([risk.diagonal for risk in risks])
+        self.cross = np.array([risk.cross for risk in risks])
+        self._linear = np.array([risk.linear for risk in risks])
+
+    def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+        """Return the derivative of the batch's risk by the value of each row, ``2 (M z - v)``."""
+        counts = [max(1, len(f)) for f in values]
+        means = [f.sum(axis=0, dtype=np.float64) / n for f, n in zip(values, counts, strict=True)]
+        of_class = np.einsum("gkl,lg->kg", self.cross, np.array(means)) - self._linear.T
+        return [
+            (2 / n * (d * f + constant)).astype(np.float32)
+            for f, n, d, constant in zip(values, counts, self.diagonal.T, of_class, strict=True)
+        ]
+
+    def take(self, models: slice) -> PairwiseAUCObjective:
+        """Return the objective of some of the models."""
+        return PairwiseAUCObjective(self._risks[models])

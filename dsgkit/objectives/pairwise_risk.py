@@ -1,0 +1,98 @@
+"""Pairwise squared AUC risks as quadratic forms.
+
+Let z be the values of f at the labelled rows of k classes and at the unlabelled rows (u). The mean
+of ``(1 - f(a) + f(b))^2`` over all pairs of a class a and a class b is ``z'M z - 2 v'z + 1`` with
+``M = diag(w_a) + diag(w_b) - w_a w_b' - w_b w_a'`` and ``v = w_a - w_b``, where w_a is 1/n_a at the
+rows of class a and 0 elsewhere. Every risk here is a linear combination of such means:
+
+    M = diag(W d) + W S W',   v = W q,   W = [w_0, .., w_{k-1}, w_u].
+
+Of two classes, the positive one comes first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+POSITIVE, NEGATIVE = range(2)
+"""The codes of two classes."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseRisk:
+    """The quadratic form of a combination of pairwise risks, in class coordinates.
+
+    Attributes
+    ----------
+    diagonal : ndarray of shape (n_classes + 1,)
+        The d of ``diag(W d)``; as everywhere, the unlabelled rows come last.
+    cross : ndarray of shape (n_classes + 1, n_classes + 1)
+        The symmetric S of ``W S W'``.
+    linear : ndarray of shape (n_classes + 1,)
+        The q of ``v = W q``.
+    """
+
+    diagonal: Array
+    cross: Array
+    linear: Array
+
+    def __add__(self, other: PairwiseRisk) -> PairwiseRisk:
+        return PairwiseRisk(
+            self.diagonal + other.diagonal, self.cross + other.cross, self.linear + other.linear
+        )
+
+    def __rmul__(self, factor: float) -> PairwiseRisk:
+        return PairwiseRisk(factor * self.diagonal, factor * self.cross, factor * self.linear)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes, whether or not they all have rows."""
+        return len(self.linear) - 1
+
+    @property
+    def convex(self) -> bool:
+        """Whether M is sure to be positive semi-definite, whatever the rows.
+
+        ``z'M z`` is the variances within the classes weighted by d, plus squared differences of
+        class means; so it is enough that d has no negative entry.
+        """
+        return bool((self.diagonal >= 0).all())
+
+
+def pair_risk(a: Array, b: Array) -> PairwiseRisk:
+    """Return the risk of ranking one set of rows above another.
+
+    Parameters
+    ----------
+    a, b : ndarray of shape (n_classes + 1,)
+        The shares of the classes in either set: a row of the identity for a single class.
+    """
+    return PairwiseRisk(a + b, -np.outer(a, b) - np.outer(b, a), a - b)
+
+
+def samult_risk(gamma: float) -> PairwiseRisk:
+    """Return ``gamma R_PN + (1 - gamma)(R_PU + R_NU)``, constants dropped."""
+    p, n, u = np.eye(3)
+    return gamma * pair_risk(p, n) + (1 - gamma) * (pair_risk(p, u) + pair_risk(u, n))
+
+
+def pnu_risk(eta: float, prior: float) -> PairwiseRisk:
+    """Return ``(1 - eta) R_PN + eta R_PU``, or ``(1 + eta) R_PN - eta R_NU`` for ``eta < 0``.
+
+    R_PU and R_NU are unbiased for the supervised risk if ``prior`` is the share of positives among
+    the unlabelled rows; the risks of positives against positives that this takes away are what can
+    make the form indefinite.
+    """
+    p, n, u = np.eye(3)
+    if eta >= 0:
+        within = -prior * pair_risk(p, p)
+        corrected = 1 / (1 - prior) * (pair_risk(p, u) + within)
+    else:
+        within = -(1 - prior) * pair_risk(n, n)
+        corrected = 1 / prior * (pair_risk(u, n) + within)
+    return (1 - abs(eta)) * pair_risk(p, n) + abs(eta) * corrected

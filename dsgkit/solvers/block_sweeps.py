@@ -1,0 +1,33 @@
+"""Base of the estimators, of any family, that the engine trains block by block."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from dsgkit.features import FeatureBlocks, random_features
+from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
+from dsgkit.solvers.kernel import KernelName
+from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother
+
+SINGULAR = "the regulariser is so small that a block is singular to rounding; enlarge lam"
+
+
+class BlockSweepsEstimator(DoublyStochasticEstimator):
+    """Base of the estimators with a kernel whose function is trained in sweeps over blocks.
+
+    The training is that of `dsgkit.engine.preconditioned`. A subclass names this base before the
+    one of its family.
+    """
+
+    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    kernel: KernelName
+    batch_size: Annotated[int, COUNT]
+    n_features: Annotated[int, COUNT]
+    n_blocks: Annotated[int, COUNT]
+    n_sweeps: Annotated[int, COUNT]
+    random_state: Annotated[int, SEED]
+
+    def _features(self) -> FeatureBlocks:
+        return random_features(
+            self.kernel, float(self.sigma), int(self.n_features), int(self.random_state)
+        )

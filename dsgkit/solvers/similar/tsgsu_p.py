@@ -1,0 +1,271 @@
+"""TSGSU-P: similar-unlabelled learning by block-preconditioned steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from dsgkit.costs import Cost
+from dsgkit.engine import (
+    BlockProblem,
+    RowGroup,
+    block_training_cost,
+    train_blocks,
+    train_blocks_in_passes,
+    train_blocks_values,
+)
+from dsgkit.errors import FitError
+from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
+from dsgkit.solvers.base import Points
+from dsgkit.solvers.block_sweeps import SINGULAR, BlockSweepsEstimator
+from dsgkit.solvers.doubly_stochastic import TogetherModels, finite_models
+from dsgkit.solvers.inputs import check_projections
+from dsgkit.solvers.parameters import PER_MODEL, Range
+from dsgkit.solvers.similar.base import PairFolds, points_of
+from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator
+from dsgkit.solvers.similar.pools import Pools, held_out_values, training_pools
+
+Array = NDArray[np.float64]
+
+
+class TSGSUP(BlockSweepsEstimator, PenalisedSUEstimator):
+    """Similar-unlabelled learning by block-preconditioned steps.
+
+    Minimises the objective of `TSGSU`, ``delta(r1) + delta(r2) + lam/2 ||f||^2``, over functions of
+    the same kind: blocks of random frequencies from a seed. Where a step of `TSGSU` is a number,
+    here it is the inverse of the block's Hessian of the risk without correction, on a batch of the
+    points of all pairs and some unlabelled rows; the gradient is the corrected one. Without
+    correction and with all unlabelled rows in a batch, sweeps converge to the minimiser over the
+    ``n_blocks n_features`` frequencies (`RFFSUSL`).
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the regulariser, > 0.
+    sigma : float
+        Kernel parameter, > 0. Its default suits features scaled to [0, 1].
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
+    prior : float or "estimate"
+        The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` takes it for the
+        larger class and estimates pi (`dsgkit.priors.similar_prior`).
+    delta : {"abs", "relu", "leaky_relu", "none"}
+        Correction function: the absolute value (the paper's), ``max(0, r)``, a line of slope
+        ``leak`` below 0, or no correction.
+    leak : float
+        Slope of the leaky ReLU below 0, in -1..0: from that of the absolute value to that of ReLU.
+    batch_size : int
+        Unlabelled rows per step; the points of all pairs are in every batch.
+    n_features : int
+        Random frequencies m of a block (each is a cosine and a sine). Time and memory of a step
+        grow with their cube and their square.
+    n_blocks : int
+        Blocks T.
+    n_sweeps : int
+        How many times all blocks are gone through.
+    max_memory : float or None
+        Limit in GiB; None is 80% of the memory that is available.
+    random_state : int
+        Seed of the frequencies and of the draws, in 0..2^64-1.
+
+    Attributes
+    ----------
+    model_ : DSGModel
+        Seeds and coefficients.
+    corrected_ : float
+        Share of the batches in which r1 or r2 was below 0: where a correction acts.
+    prior_ : float
+        The prior, given or estimated.
+    classes_ : ndarray of shape (2,)
+        -1 and 1.
+    n_features_in_ : int
+        Columns of the training rows.
+
+    See Also
+    --------
+    TSGSU : The same objective by steps of the paper's kind.
+    SUSL : The minimiser without correction, in closed form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsgkit import TSGSUP
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.where(rng.random(2000) < 0.8, 1, -1)
+    >>> X = (rng.normal(size=(2000, 2)) + 1.5 * y[:, None]) / 6 + 0.5
+    >>> same = y[:1000:2] == y[1:1000:2]
+    >>> pairs = X[:1000].reshape(500, 2, 2)[same]
+    >>> model = TSGSUP(prior=0.8, n_features=64, n_blocks=4).fit(pairs, X[1000:])
+    >>> model.score(X[1000:], y[1000:]) > 0.95
+    True
+    """
+
+    version: ClassVar[int] = 1
+
+    delta: Annotated[Literal["abs", "relu", "leaky_relu", "none"], PER_MODEL]
+    leak: Annotated[float, Range(-1, 0), PER_MODEL]
+
+    corrected_: float
+
+    def __init__(
+        self,
+        lam: float = 0.001,
+        sigma: float = 1.0,
+        *,
+        kernel: str = "gaussian",
+        prior: float | Literal["estimate"] = "estimate",
+        delta: Literal["abs", "relu", "leaky_relu", "none"] = "abs",
+        leak: float = -0.5,
+        batch_size: int = 1024,
+        n_features: int = 256,
+        n_blocks: int = 16,
+        n_sweeps: int = 2,
+        max_memory: float | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.lam = lam
+        self.sigma = sigma
+        self.kernel = kernel
+        self.prior = prior
+        self.delta = delta
+        self.leak = leak
+        self.batch_size = batch_size
+        self.n_features = n_features
+        self.n_blocks = n_blocks
+        self.n_sweeps = n_sweeps
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    def fit_points(  # type: ignore[override]  # of its arrays by name
+        self, points: Points, *, folds: PairFolds | None = None, X_similar: Any, X_unlabeled: Any
+    ) -> Any:
+        """Train a model for each of many settings, in one pass over the features.
+
+        As in the base class. Of the points, those with folds that agree in all parameters but lam,
+        delta, leak and prior are trained in one pass; without folds all must. A model without a
+        solution has values of NaN.
+        """
+        if folds is not None:
+            return super().fit_points(
+                points, folds=folds, X_similar=X_similar, X_unlabeled=X_unlabeled
+            )
+        settings = self._settings(points)
+        checked = clone(self)
+        pairs, X_unlabeled = checked._inputs(X_similar, X_unlabeled)
+        self._set_priors(settings, pairs, X_unlabeled)
+        S = points_of(pairs)
+        first = settings[0]
+        first._check_memory(
+            first._cost(len(S), len(X_unlabeled), S.shape[1], len(settings), "models")
+        )
+        check_projections(S, first.sigma, first.kernel)
+        models = train_blocks_in_passes(_problem(settings, S, X_unlabeled))
+        if not any(finite_models(model).any() for model in models):
+            check_projections(X_unlabeled, first.sigma, first.kernel)
+        return TogetherModels(checked, models)
+
+    def _fit(self, S: Array, X_unlabeled: Any) -> None:
+        self._check_memory(self._cost(len(S), len(X_unlabeled), S.shape[1], 1, "model"))
+        check_projections(S, self.sigma, self.kernel)
+        problem = _problem([self], S, X_unlabeled)
+        model = train_blocks(problem)
+        if not finite_models(model).all():
+            check_projections(X_unlabeled, self.sigma, self.kernel)
+            raise FitError(SINGULAR)
+        objective: Any = problem.objective
+        self.model_ = model
+        self.corrected_ = float(objective.negative[0] / (self.n_blocks * self.n_sweeps))
+
+    def _fold_values(
+        self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds
+    ) -> Iterator[tuple[Array, Array]]:
+        """Yield held-out values of all models, all folds trained in one pass over the features."""
+        first, S = models[0], points_of(pairs)
+        counts = {"n_similar": len(pairs), "n_unlabeled": len(X_unlabeled)}
+        n_models = len(models) * len(folds)
+        first._check_memory(first.cost(S.shape[1], n_models=n_models, **counts))
+        check_projections(S, first.sigma, first.kernel)
+        pools = training_pools(folds, len(pairs), len(X_unlabeled))
+        problem = _problem(models, S, X_unlabeled, pools)
+        found = held_out_values(train_blocks_values(problem), folds)
+        if all(np.isnan(part).all() for both in found for part in both):
+            check_projections(X_unlabeled, first.sigma, first.kernel)
+        yield from found
+
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_similar: int, n_unlabeled: int
+    ) -> Cost:
+        """Return what the engine takes for a fit, or for the values of a grid on folds.
+
+        Parameters
+        ----------
+        n_inputs, n_models : int
+            As in `Estimator.cost`.
+        n_similar, n_unlabeled : int
+            Pairs and rows.
+        """
+        result: Literal["model", "values"] = "model" if n_models == 1 else "values"
+        return self._cost(2 * n_similar, n_unlabeled, n_inputs, n_models, result)
+
+    def _cost(
+        self,
+        n_points: int,
+        n_unlabeled: int,
+        n_inputs: int,
+        n_models: int,
+        result: Literal["model", "models", "values"],
+    ) -> Cost:
+        """Return what the engine takes; values are those of a grid, whose folds draw in pools."""
+        return block_training_cost(
+            self._features(),
+            n_inputs,
+            n_points,
+            n_unlabeled,
+            n_sources=1,
+            batch_size=int(self.batch_size),
+            n_blocks=int(self.n_blocks),
+            n_sweeps=int(self.n_sweeps),
+            n_models=n_models,
+            pooled=result == "values",
+            result=result,
+        )
+
+
+def _problem(
+    models: Sequence[TSGSUP], S: Array, X_unlabeled: Any, pools: Sequence[Pools] | None = None
+) -> BlockProblem:
+    """Return the problem of training every model on all rows, or on the rows of every pool.
+
+    Parameters
+    ----------
+    models : sequence of TSGSUP
+        With a prior; they agree in what is not per model.
+    S : ndarray of shape (n_points, n_inputs)
+    X_unlabeled : rows
+    pools : sequence of (int array, int array), optional
+        Positions of points and of unlabelled rows; a model for each of ``models``, pool by pool.
+    """
+    shared = models[0]
+    if pools is None:
+        groups = [RowGroup([np.arange(len(S))])]
+    else:
+        groups = [RowGroup([of_points], of_rows) for of_points, of_rows in pools]
+    everywhere = [model for _ in groups for model in models]
+    lam, prior, leak = np.array([(m.lam, m.prior_, m.leak) for m in everywhere], np.float64).T
+    return BlockProblem(
+        X=S,
+        X_unlabeled=X_unlabeled,
+        groups=groups,
+        group=np.repeat(np.arange(len(groups)), len(models)),
+        objective=SimilarUnlabeledObjective(prior, [m.delta for m in everywhere], leak),
+        lam=lam,
+        features=shared._features(),
+        n_blocks=int(shared.n_blocks),
+        n_sweeps=int(shared.n_sweeps),
+        batch_size=int(shared.batch_size),
+    )

@@ -1,0 +1,242 @@
+"""Block-preconditioned training against closed forms and a loop that is written out."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dsgkit.engine import (
+    BlockProblem,
+    RowGroup,
+    block_training_cost,
+    preconditioned,
+    sizes,
+    train_blocks,
+    train_blocks_in_passes,
+    train_blocks_values,
+)
+from dsgkit.engine.block_problem import draw
+from dsgkit.engine.hessians import BlockHessians
+from dsgkit.engine.row_hessians import RowHessians
+from dsgkit.features import random_features
+from dsgkit.objectives.pairwise_auc import PairwiseAUCObjective
+from dsgkit.objectives.pairwise_risk import samult_risk
+from dsgkit.random.draws import draw_in_passes
+
+D, SEED = 3, 5
+
+
+def rows(n, seed=0):
+    return np.random.default_rng(seed).random((n, D)).astype(np.float32)
+
+
+X, U = rows(20), rows(60, 1)
+CODES = np.arange(20) % 2
+FOLDS = [np.arange(0, 20, 4), np.arange(1, 8)]
+POINTS = [(2.0**-4, 0.5), (2.0**-6, 0.5), (2.0**-4, 0.9)]
+"""Pairs of lam and gamma."""
+
+
+def problem(
+    *,
+    batch_size,
+    points=POINTS,
+    folds=(),
+    n_sweeps=2,
+    n_blocks=3,
+    kernel="gaussian",
+    unlabeled=U,
+    m=4,
+):
+    pools = [np.setdiff1d(np.arange(len(X)), fold) for fold in folds] or [np.arange(len(X))]
+    return BlockProblem(
+        X=X,
+        X_unlabeled=unlabeled,
+        groups=[RowGroup([pool[CODES[pool] == c] for c in (0, 1)]) for pool in pools],
+        group=np.repeat(np.arange(len(pools)), len(points)),
+        objective=PairwiseAUCObjective([samult_risk(gamma) for _, gamma in points] * len(pools)),
+        lam=np.array([lam for lam, _ in points] * len(pools)),
+        features=random_features(kernel, 2.0, m, SEED),
+        n_blocks=3,
+        n_sweeps=n_sweeps,
+        batch_size=batch_size,
+    )
+
+
+def form(n_p, n_n, n_u, gamma):
+    """M and v of the risk at positive, negative and unlabelled rows, as METHODS has them."""
+    w = np.zeros((3, n_p + n_n + n_u))
+    w[0, :n_p], w[1, n_p : n_p + n_n], w[2, n_p + n_n :] = 1 / n_p, 1 / n_n, 1 / n_u
+    M, v = 0, 0
+    for weight, a, b in ((gamma, 0, 1), (1 - gamma, 0, 2), (1 - gamma, 2, 1)):
+        cross = np.outer(w[a], w[b])
+        M = M + weight * (np.diag(w[a] + w[b]) - cross - cross.T)
+        v = v + weight * (w[a] - w[b])
+    return M, v
+
+
+def written_out(p, lam, gamma, pool):
+    """One model, one batch at a time, every value from all blocks, in double precision."""
+    T, b, n_u = p.n_blocks, p.batch_size, len(p.X_unlabeled)
+    P, N = (p.X[pool[CODES[pool] == c]] for c in (0, 1))
+
+    def phi(table, t):
+        return p.features.transform(table, t).astype(np.float64)
+
+    alpha = np.zeros((T, p.features.width))
+    for step in range(p.n_sweeps * T):
+        s, t = divmod(step, T)
+        rho = 1.0
+        drawn = np.arange(n_u)
+        if b < n_u:
+            drawn, rho = draw_in_passes(SEED, 2, step, 1, b, n_u)[0], 1 / (s + 1)
+        batch = np.vstack([P, N, p.X_unlabeled[drawn]])
+        M, v = form(len(P), len(N), len(drawn), gamma)
+        f = sum(phi(batch, j) @ alpha[j] for j in range(T))
+        Phi, mu = phi(batch, t), lam * T
+        gradient = Phi.T @ (2 * (M @ f - v)) + mu * alpha[t]
+        H = 2 * Phi.T @ M @ Phi + mu * np.eye(Phi.shape[1])
+        alpha[t] -= rho * np.linalg.solve(H, gradient)
+    return alpha
+
+
+def functions(p, alphas, table):
+    Phi = [p.features.transform(table, t).astype(np.float64) for t in range(p.n_blocks)]
+    return np.column_stack(
+        [sum(F @ a for F, a in zip(Phi, alpha, strict=True)) for alpha in alphas]
+    )
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "dot_product(2)"])
+@pytest.mark.parametrize("batch_size", [7, 16, 60])
+def test_the_written_out_loop(batch_size, kernel):
+    """With 7 rows not all are drawn; with 16, rows of the first pass come again in the second."""
+    p = problem(batch_size=batch_size, kernel=kernel)
+    everything = np.arange(len(X))
+    alphas = [written_out(p, lam, gamma, everything) for lam, gamma in POINTS]
+    expected = functions(p, alphas, rows(30, 2))
+    got = train_blocks(p).decision_function(rows(30, 2))
+    np.testing.assert_allclose(got, expected, rtol=0, atol=2e-5 * abs(expected).max())
+    at_labeled = functions(p, alphas, X)
+    values = train_blocks_values(p)
+    np.testing.assert_allclose(values[0], at_labeled, rtol=0, atol=2e-5 * abs(at_labeled).max())
+
+
+def test_sweeps_over_all_rows_converge_to_the_minimiser_over_the_same_features():
+    p = problem(batch_size=60, n_sweeps=150)
+    table = rows(30, 2)
+    got = train_blocks(p).decision_function(table)
+    order = np.argsort(CODES, kind="stable")
+    stacked = np.vstack([X[order], U])
+
+    def features(of):
+        blocks = [p.features.transform(of, t).astype(np.float64) for t in range(p.n_blocks)]
+        return np.hstack(blocks) / np.sqrt(p.n_blocks)
+
+    Phi = features(stacked)
+    for g, (lam, gamma) in enumerate(POINTS):
+        M, v = form(10, 10, len(U), gamma)
+        w = np.linalg.solve(2 * Phi.T @ M @ Phi + lam * np.eye(Phi.shape[1]), 2 * Phi.T @ v)
+        expected = features(table) @ w
+        np.testing.assert_allclose(got[:, g], expected, rtol=0, atol=1e-5 * abs(expected).max())
+
+
+@pytest.mark.parametrize("batch_size", [16, 60])
+def test_folds_in_one_pass_are_trained_on_their_own_rows(batch_size):
+    p = problem(batch_size=batch_size, folds=FOLDS)
+    values = train_blocks_values(p)[0].reshape(len(X), len(FOLDS), len(POINTS))
+    for k, fold in enumerate(FOLDS):
+        alone = train_blocks(problem(batch_size=batch_size, folds=[fold])).decision_function(X)
+        np.testing.assert_allclose(values[:, k], alone, rtol=0, atol=1e-5 * abs(alone).max())
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_both_kinds_of_hessians_make_the_same_steps(pooled, monkeypatch):
+    p = problem(batch_size=16, folds=FOLDS, points=[*POINTS, (2.0**-6, 1.0), (2.0**-6, 0.0)])
+    if pooled:
+        parts = np.arange(0, 60, 2), np.arange(5, 60)
+        p = replace(
+            p, groups=[RowGroup(g.labeled, r) for g, r in zip(p.groups, parts, strict=True)]
+        )
+    found = []
+    for kind in (BlockHessians, RowHessians):
+        monkeypatch.setattr(preconditioned, "_hessians", kind)
+        found.append(train_blocks(p).decision_function(U))
+    np.testing.assert_allclose(*found, rtol=0, atol=1e-5 * abs(found[0]).max())
+
+
+def test_many_models_of_few_rows_share_an_eigendecomposition():
+    many = [(2.0**-k, gamma / 10) for k in range(8) for gamma in range(11)]
+    for points, kind in ((POINTS[:1], BlockHessians), (many, RowHessians)):
+        p = problem(batch_size=16, m=128, points=points)
+        assert type(preconditioned._hessians(p, p.lam)) is kind
+
+
+def test_predicted_memory_is_what_training_allocates():
+    many = [(2.0**-k, 0.5) for k in range(40)]
+    for points, m in ((POINTS[:1], 256), (many, 32)):
+        p = problem(batch_size=700, m=m, points=points, unlabeled=rows(20_000, 3))
+        cost = block_training_cost(
+            p.features, D, 20, 20_000, n_sources=2, batch_size=700, n_blocks=3, n_sweeps=2,
+            n_models=len(points),
+        )  # fmt: skip
+        train_blocks(p)
+        tracemalloc.start()
+        train_blocks(p)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert 0.5 * cost.memory < peak < cost.memory
+
+
+def test_several_passes_are_the_same_models(monkeypatch):
+    p = problem(batch_size=16, folds=FOLDS)
+    whole, values = train_blocks(p).decision_function(U), train_blocks_values(p)[0]
+    monkeypatch.setattr(sizes, "MODEL_BYTES", 2 * p.bytes_per_model())
+    models = train_blocks_in_passes(p)
+    assert [model.coefficients.shape[2] for model in models] == [2, 2, 2]
+    apart = np.hstack([model.decision_function(U) for model in models])
+    np.testing.assert_allclose(apart, whole, rtol=0, atol=1e-5 * abs(whole).max())
+    again = train_blocks_values(p)[0]
+    np.testing.assert_allclose(again, values, rtol=0, atol=1e-5 * abs(values).max())
+
+
+def test_features_in_chunks_are_the_same(monkeypatch):
+    p = problem(batch_size=16)
+    expected = train_blocks(p).coefficients
+    monkeypatch.setattr(sizes, "FEATURE_BYTES", 3 * 12 * p.features.width)
+    got = train_blocks(p).coefficients
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5 * abs(expected).max())
+
+
+def test_memory_mapped_rows(tmp_path, monkeypatch):
+    from dsgkit import mapped
+
+    monkeypatch.setattr(mapped, "MAPPED_BYTES", 0)
+    np.save(tmp_path / "rows.npy", U)
+    stored = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    expected = train_blocks(problem(batch_size=7)).coefficients
+    got = train_blocks(problem(batch_size=7, unlabeled=stored)).coefficients
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_only_drawn_rows_are_kept_and_the_first_done_come_first():
+    p = problem(batch_size=4, unlabeled=rows(1000, 3))
+    draws = draw(p)
+    assert len(draws.kept) == len(np.unique(draws.kept)) == 4 * 6
+    np.testing.assert_array_equal(draws.done, 4 * np.arange(1, 7))
+    for step in range(6):
+        expected = draw_in_passes(SEED, 2, step, 1, 4, 1000)[0]
+        np.testing.assert_array_equal(draws.kept[draws.batch(0, step)], expected)
+    assert p.bytes_per_model() == problem(batch_size=4, unlabeled=rows(5000, 3)).bytes_per_model()
+
+
+def test_a_singular_block_is_nan_and_leaves_the_others_alone():
+    points = [(1e-300, 1.0), *POINTS]
+    p = problem(batch_size=60, points=points, m=64, kernel="dot_product(2)")
+    got = train_blocks(p).decision_function(U)
+    assert np.isnan(got[:, 0]).all()
+    expected = train_blocks(problem(batch_size=60, m=64, kernel="dot_product(2)"))
+    np.testing.assert_allclose(got[:, 1:], expected.decision_function(U), rtol=1e-4, atol=1e-5)

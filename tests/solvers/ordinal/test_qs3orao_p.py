@@ -1,0 +1,78 @@
+"""QS3ORAO-P against the closed form, single fits and the binary method."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dsgkit import QS3ORAOP, QSGS2AUCP
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.tasks.metrics import cut_aucs
+from tests.solvers.brute_force import folds_of
+from tests.solvers.ordinal.problems import ordinal_problem
+
+SETTINGS = {"lam": 2.0**-5, "sigma": 1.0, "n_features": 8, "n_blocks": 3}
+
+
+def dense_form(codes, n_unlabeled, gammas):
+    """M and v of METHODS section 3 at the labelled and the unlabelled rows, cut by cut."""
+    n = len(codes)
+    M, v = np.zeros((n + n_unlabeled,) * 2), np.zeros(n + n_unlabeled)
+    u = np.append(np.zeros(n), np.full(n_unlabeled, 1 / n_unlabeled))
+    for j, g in enumerate(gammas, start=1):
+        p, q = (
+            np.append(side / side.sum(), np.zeros(n_unlabeled)) for side in (codes >= j, codes < j)
+        )
+        for weight, a, b in ((g, p, q), (1 - g, p, u), (1 - g, u, q)):
+            M += weight * (np.diag(a + b) - np.outer(a, b) - np.outer(b, a)) / len(gammas)
+        v += (p - q) / len(gammas)
+    return M, v
+
+
+def test_full_batches_converge_to_the_closed_form_on_the_same_features():
+    X, y, U, _ = ordinal_problem()
+    model = QS3ORAOP(**SETTINGS, gamma=(0.2, 0.5, 1.0), n_sweeps=150).fit_function(X, y, U)
+    rows = np.vstack([X, U])
+    Phi = np.hstack([model._features().transform(rows, t) for t in range(3)]) / np.sqrt(3)
+    M, v = dense_form(y, len(U), (0.2, 0.5, 1.0))
+    w = np.linalg.solve(2 * Phi.T @ M @ Phi + 2.0**-5 * np.eye(Phi.shape[1]), 2 * Phi.T @ v)
+    expected = Phi @ w
+    got = model.decision_function(rows)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5 * abs(expected).max())
+
+
+@pytest.mark.parametrize("batch_size", [8, 1024])
+def test_a_grid_on_folds_though_one_lacks_a_class_is_many_fits(batch_size):
+    X, y, U, _ = ordinal_problem()
+    folds = [np.flatnonzero(y == 0), np.flatnonzero(y)[::3]]
+    points = [{"lam": 0.1}, {"lam": 0.1, "gamma": (0.9, 0.5, 0.0)}, {"lam": 0.01, "gamma": 1.0}]
+    model = QS3ORAOP(**SETTINGS, batch_size=batch_size)
+    values = model.fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U)
+    for point, row in zip(points, values, strict=True):
+        for held_out in folds:
+            alone = QS3ORAOP(**{**SETTINGS, **point}, batch_size=batch_size)
+            refit = alone._fitted_to({}, X, y, U, held_out, np.arange(4))
+            expected = refit._values(X[held_out])
+            np.testing.assert_allclose(row[held_out], expected, rtol=0, atol=1e-5)
+
+
+def test_folds_of_thresholds_are_trained_in_one_pass_as_one_by_one():
+    X, y, U, _ = ordinal_problem()
+    model, folds = QS3ORAOP(**SETTINGS).fit(X, y, U), folds_of(40, 3)
+    expected = OrdinalEstimator._out_of_fold(model, X, y, U, folds, U[:20])
+    got = model._out_of_fold(X, y, U, folds, U[:20])
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5)
+
+
+def test_two_classes_are_the_binary_problem():
+    X, y, U, _ = ordinal_problem(n_classes=2)
+    binary = QSGS2AUCP(**SETTINGS, batch_size=16).fit(X, y, U).decision_function(U)
+    ordinal = QS3ORAOP(**SETTINGS, batch_size=16).fit(X, y, U).decision_function(U)
+    np.testing.assert_allclose(ordinal, binary, rtol=0, atol=1e-5)
+
+
+def test_it_ranks_and_classifies():
+    X, y, U, hidden = ordinal_problem(n_labeled=200, n_unlabeled=400)
+    model = QS3ORAOP(lam=2.0**-8, sigma=1.0, n_features=64, n_blocks=4).fit(X, y, U)
+    assert min(cut_aucs(hidden, model.decision_function(U), 4)) > 0.9
+    assert np.abs(model.predict(U) - hidden).mean() < 0.5
