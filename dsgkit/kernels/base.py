@@ -82,10 +82,3 @@ class Kernel:
     norm: Literal[1, 2] = 2
     spectrum: Spectrum | None = None
     degree: int | None = None
-
-    def largest_value(self, rows: NDArray[Any], sigma: float) -> float:
-        """Return a bound of the kernel of any two of some rows: its largest value with itself."""
-        if self.degree is None:
-            return 1.0
-        norms = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-        return float((sigma * norms.max(initial=0)) ** self.degree)

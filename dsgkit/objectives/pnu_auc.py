@@ -51,12 +51,3 @@ class PNUAUCObjective:
     def take(self, models: slice) -> PNUAUCObjective:
         """Return the objective of some of the models."""
         return PNUAUCObjective(self.gamma[models])
-
-    @staticmethod
-    def curvature(gamma: float) -> float:
-        """Bound on the largest eigenvalue of the risk's second derivative.
-
-        For kernels with ``k(x, x) = 1`` and ``k(x, x') >= 0``: each pair adds at most
-        ``2 ||phi(x) - phi(x')||^2 <= 4``.
-        """
-        return 4.0 * gamma + 8.0 * (1.0 - gamma)

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
 
@@ -28,15 +27,3 @@ def test_coefficients_are_the_gradient_by_central_differences():
             down[source][i] -= h
             expected = (risk(*up, gamma) - risk(*down, gamma)) / (2 * h)
             np.testing.assert_allclose(got[source][i], expected, atol=1e-5)
-
-
-@pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])
-def test_curvature_bounds_the_second_derivative(gamma):
-    """Largest eigenvalue of a batch's Hessian in feature space, unit features."""
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        p, n, u = (v / np.linalg.norm(v) for v in np.abs(rng.normal(size=(3, 4))))
-        hessian = 2 * gamma * np.outer(p - n, p - n) + 2 * (1 - gamma) * (
-            np.outer(p - u, p - u) + np.outer(u - n, u - n)
-        )
-        assert np.linalg.eigvalsh(hessian)[-1] <= PNUAUCObjective.curvature(gamma) + 1e-9

@@ -152,7 +152,7 @@ LEADING_TERMS = [
     # kernel values, and 1.5 steps for each row, as heavy as so many operations
     ("bls3vm", {}, n, n**2 * (300 + 6 * d + 1.5 * 350)),
     # one pass: triplet t of a batch meets t blocks; features 2d + 20, their sum 4
-    ("qsg_s2auc", {}, 256 * 10**4, 256 * 10**8 / 2 * 256 * (2 * d + 24)),
+    ("qsg_s2auc", {"n_iterations": 10**4}, 256 * 10**4, 256 * 10**8 / 2 * 256 * (2 * d + 24)),
     # the same, all blocks kept; and of the last ln(2^30) / 0.1 only
     (
         "tsgs3vm",

@@ -6,7 +6,7 @@ risk's second derivative, which on real rows is a fifth to a fortieth of what ho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,52 @@ def measured_curvatures(
         V = np.where(norms > 0, image, V) / np.where(norms > 0, norms, 1)
     largest = iter((2 * MARGIN * quotients).tolist())
     return [[next(largest) for _ in of_pool] for of_pool in risks]
+
+
+def offsets(
+    models: Sequence[Any],
+    risk_of: Callable[[Any, int], PairwiseRisk],
+    X: Any,
+    codes: NDArray[np.integer],
+    X_unlabeled: Any,
+    pools: Sequence[NDArray[np.integer]],
+) -> list[float]:
+    """Return ``t0`` of decreasing steps as a number, for every model in every pool of rows.
+
+    Where a model's is "stable", its first step is the inverse of the measured curvature.
+
+    Parameters
+    ----------
+    models : sequence of estimators
+        They share sigma and the kernel, and have theta_lam, lam, gamma and t0.
+    risk_of : callable
+        Returns the risk of a model in a pool, by its number; it depends on gamma alone.
+    X, codes, X_unlabeled, pools
+        As in `measured_curvatures`.
+
+    Returns
+    -------
+    list of float
+        Pool by pool.
+    """
+    if all(model.t0 != "stable" for model in models):
+        return [float(model.t0) for model in models] * len(pools)
+    of_gamma = {_hashable(model.gamma): model for model in models}
+    risks = [[risk_of(m, pool) for m in of_gamma.values()] for pool in range(len(pools))]
+    first = models[0]
+    found = measured_curvatures(X, codes, X_unlabeled, first.sigma, pools, risks, first.kernel)
+    gammas = list(of_gamma)
+    return [
+        model.theta_lam / model.lam * curvatures[gammas.index(_hashable(model.gamma))]
+        if model.t0 == "stable"
+        else float(model.t0)
+        for curvatures in found
+        for model in models
+    ]
+
+
+def _hashable(gamma: Any) -> float | tuple[float, ...]:
+    return tuple(gamma) if isinstance(gamma, Sequence | np.ndarray) else gamma
 
 
 def _labeled_sample(codes: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -20,12 +20,13 @@ from dsgkit.engine import (
     training_cost,
 )
 from dsgkit.errors import DataError, DivergedError
-from dsgkit.kernels import kernel_named
+from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE, samult_risk
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
 from dsgkit.solvers.auc.base import KernelAUCEstimator
+from dsgkit.solvers.auc.curvature import offsets
 from dsgkit.solvers.auc.stochastic import StochasticAUCEstimator
 from dsgkit.solvers.base import Folds, Points, training_rows
-from dsgkit.solvers.inputs import check_projections, spaced
+from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.parameters import (
     PER_MODEL,
     SHARE,
@@ -56,15 +57,15 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
     n_features : int
         Random frequencies m per iteration (each is a cosine and a sine).
     n_iterations : int, optional
-        Iterations T; default one pass over the unlabelled rows, at least 200.
+        Iterations T; default one pass over the unlabelled rows, at least 200 and at most 2,000.
     theta_lam : float
         ``theta * lam`` of the step ``theta / (t + t0)``; the theory wants it in (1, 2) or a
         positive integer.
     t0 : float or "stable"
         Offset of the step; 0 is the paper's rule. "stable" is the smallest offset with which no
-        step is longer than the inverse of the risk's curvature: with a small ``lam`` the paper's
-        first steps are so long that few iterations do not make up for them, or that the iterates
-        overflow.
+        step is longer than the inverse of the risk's curvature, which is measured on the labelled
+        and some unlabelled rows: with a small ``lam`` the paper's first steps are so long that few
+        iterations do not make up for them, or that the iterates overflow.
     random_state : int
         Seed of the frequencies and of the draws, in 0..2^64-1.
     unlabeled_label : int, float or str
@@ -98,7 +99,7 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
     True
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     gamma: Annotated[float, SHARE, PER_MODEL]
 
@@ -181,25 +182,6 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
             result="model" if n_models == 1 else "values",
         )
 
-    def _offset(self, largest: float) -> float:
-        """Return ``t0`` as a number, where no kernel value is beyond the largest."""
-        if self.t0 == "stable":
-            return self.theta_lam / self.lam * PNUAUCObjective.curvature(self.gamma) * largest
-        return float(self.t0)
-
-
-SAMPLE_ROWS = 1000
-"""Unlabelled rows that the largest kernel value is taken of, where the kernel has no bound."""
-
-
-def _largest_value(model: QSGS2AUC, X: Any, X_unlabeled: Any) -> float:
-    """Return a bound of the kernel's values, 1 or measured."""
-    kernel = kernel_named(model.kernel)
-    if kernel.degree is None:
-        return 1.0
-    parts = np.asarray(X[:]), np.asarray(spaced(X_unlabeled, SAMPLE_ROWS))
-    return max(kernel.largest_value(rows, model.sigma) for rows in parts)
-
 
 def _problem(
     models: Sequence[QSGS2AUC],
@@ -213,14 +195,15 @@ def _problem(
     negatives = [pool[~positive[pool]] for pool in pools]
     if any(len(pool) == 0 for pool in (*positives, *negatives)):
         raise DataError("every fold must leave labelled rows of both classes to train on")
-    largest = _largest_value(models[0], X, X_unlabeled)
-    columns = [(m.gamma, m.theta_lam, m.lam, m._offset(largest)) for m in models]
-    gamma, theta_lam, lam, t0 = np.tile(np.array(columns, np.float64).T, len(pools))
+    codes = np.where(positive, POSITIVE, NEGATIVE)
+    t0 = offsets(models, lambda model, pool: samult_risk(model.gamma), X, codes, X_unlabeled, pools)
+    columns = [(m.gamma, m.theta_lam, m.lam) for m in models]
+    gamma, theta_lam, lam = np.tile(np.array(columns, np.float64).T, len(pools))
     return Problem(
         tables=[X, X_unlabeled],
         sources=[Source(0, positives), Source(0, negatives), Source(1, in_passes=True)],
         objective=PNUAUCObjective(gamma),
-        step=DecreasingStep(theta_lam, lam, t0),
+        step=DecreasingStep(theta_lam, lam, np.array(t0)),
         features=models[0]._features(),
         n_iterations=models[0]._iterations(len(X_unlabeled)),
         batch_size=int(models[0].batch_size),

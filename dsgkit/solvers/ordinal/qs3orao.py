@@ -22,7 +22,8 @@ from dsgkit.engine import (
 )
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective, open_cuts
-from dsgkit.solvers.auc.curvature import measured_curvatures
+from dsgkit.objectives.pairwise_risk import PairwiseRisk
+from dsgkit.solvers.auc.curvature import offsets
 from dsgkit.solvers.auc.stochastic import StochasticAUCEstimator
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.inputs import check_projections
@@ -63,7 +64,7 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
     n_features : int
         Random frequencies m per iteration (each is a cosine and a sine).
     n_iterations : int, optional
-        Iterations T; default one pass over the unlabelled rows, at least 200.
+        Iterations T; default one pass over the unlabelled rows, at least 200 and at most 2,000.
     theta_lam : float
         ``theta * lam`` of the step ``theta / (t + t0)``; the theory wants it in (1, 2) or a
         positive integer.
@@ -112,7 +113,7 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
     True
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     gamma: Annotated[float | tuple[float, ...], SHARE, PER_MODEL, OnePer("n_cuts")]
 
@@ -227,34 +228,6 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
         )
 
 
-def _offsets(
-    models: Sequence[QS3ORAO],
-    X: Any,
-    codes: Codes,
-    X_unlabeled: Any,
-    pools: Sequence[NDArray[np.int64]],
-    counts: NDArray[np.integer],
-) -> list[float]:
-    """Return ``t0`` as a number of every model, which share sigma, in every pool of rows."""
-    if all(model.t0 != "stable" for model in models):
-        return [float(model.t0) for model in models] * len(pools)
-    gammas = list(dict.fromkeys(_hashable(model.gamma) for model in models))
-    risks = [[ordinal_risk(gamma, of_pool) for gamma in gammas] for of_pool in counts]
-    first = models[0]
-    found = measured_curvatures(X, codes, X_unlabeled, first.sigma, pools, risks, first.kernel)
-    return [
-        model.theta_lam / model.lam * curvatures[gammas.index(_hashable(model.gamma))]
-        if model.t0 == "stable"
-        else float(model.t0)
-        for curvatures in found
-        for model in models
-    ]
-
-
-def _hashable(gamma: Any) -> float | tuple[float, ...]:
-    return tuple(gamma) if isinstance(gamma, Sequence | np.ndarray) else gamma
-
-
 def _problem(
     models: Sequence[QS3ORAO],
     X: Any,
@@ -269,7 +242,11 @@ def _problem(
     if not used.any(axis=1).all():
         raise DataError("every fold must leave labelled rows of two classes or more to train on")
     gamma = np.array([for_cuts("gamma", model.gamma, n_classes - 1) for model in models])
-    t0 = _offsets(models, X, codes, X_unlabeled, pools, counts)
+
+    def risk_of(model: QS3ORAO, pool: int) -> PairwiseRisk:
+        return ordinal_risk(model.gamma, counts[pool])
+
+    t0 = offsets(models, risk_of, X, codes, X_unlabeled, pools)
     theta_lam, lam = np.tile([(m.theta_lam, m.lam) for m in models], (len(pools), 1)).T
     classes = [
         Source(0, [_rows_of(c, codes, pool) for pool in pools]) for c in range(n_classes)[::-1]

@@ -207,3 +207,10 @@ def test_a_row_costs_in_prediction_what_it_costs_in_training(n_rows, n_labeled, 
     some = model.cost(n_inputs, n_labeled=n_labeled, n_unlabeled=10**6)
     more = model.cost(n_inputs, n_labeled=n_labeled + n_rows, n_unlabeled=10**6)
     assert n_rows * some.flops_per_row == pytest.approx(more.flops - some.flops)
+
+
+@pytest.mark.parametrize(("rows", "iterations"), [(1000, 200), (256_000, 1000), (10**7, 2000)])
+def test_iterations_are_a_pass_within_bounds(rows, iterations):
+    cost = QSGS2AUC().cost(3, n_labeled=10, n_unlabeled=rows)
+    fixed = QSGS2AUC(n_iterations=iterations).cost(3, n_labeled=10, n_unlabeled=rows)
+    assert cost.flops == fixed.flops

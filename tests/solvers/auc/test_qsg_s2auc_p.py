@@ -48,7 +48,7 @@ def test_as_many_features_come_nearer_to_the_exact_minimiser_than_by_plain_steps
     rng = np.random.default_rng(0)
     X = rng.random((1500, 4))
     y = np.where(np.sin(8 * X[:, 0]) + np.sin(8 * X[:, 1]) > 0, 1, -1)
-    settings = {"lam": 2.0**-8, "sigma": 4.0, "gamma": 0.9}
+    settings = {"lam": 2.0**-12, "sigma": 4.0, "gamma": 0.9}
     features = {**settings, "n_features": 64}
     models = (
         SAMULT(**settings),
@@ -57,7 +57,7 @@ def test_as_many_features_come_nearer_to_the_exact_minimiser_than_by_plain_steps
     )
     given = X[:150], y[:150], X[150:900]
     exact, plain, sweeps = (model.fit(*given).decision_function(X[900:]) for model in models)
-    assert np.std(plain - exact) > 0.6 * np.std(exact) > 2 * np.std(sweeps - exact)
+    assert np.std(plain - exact) > 0.6 * np.std(exact) > 1.4 * np.std(sweeps - exact)
 
 
 def test_the_file_is_that_of_every_engine_model(tmp_path):
