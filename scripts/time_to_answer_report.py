@@ -20,7 +20,7 @@ Record = dict[str, Any]
 EXACT = "samult"
 NOUNS = {
     "qsg_s2auc": "iterations",
-    "qsg_s2auc_p": "blocks of 256",
+    "qsg_s2auc_p": "blocks of 256 frequencies",
     "rff_s2auc": "frequencies",
     "nystrom_s2auc": "unlabelled landmarks",
     "samult": "unlabelled rows",
@@ -132,8 +132,9 @@ def draw(records: Sequence[Record], path: Path) -> None:
                 line = {"color": look.color, "ls": look.linestyle}
                 label = f"{SOLVERS[method].label} ({NOUNS[method]})"
                 if method == EXACT:
-                    for p in curve:
-                        axes.axhline(p.auc, label=f"{label[:-1]}: {p.size:,})", **line, lw=0.9)
+                    for p, style in zip(curve, (":", "--"), strict=False):
+                        label = f"{SOLVERS[method].label} ({p.size:,} {NOUNS[method]})"
+                        axes.axhline(p.auc, label=label, color="0.35", ls=style, lw=0.9)
                     continue
                 x, y = [p.seconds for p in curve], [p.auc for p in curve]
                 axes.plot(x, y, marker=look.marker, label=label, **line)
