@@ -10,14 +10,18 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dsgkit.report.style import DPI, PAGE_WIDTH, RC, solver_styles
+from dsgkit.report.style import DPI, PAGE_WIDTH, RC, SolverStyle, solver_styles
 from dsgkit.solvers.catalogue import SOLVERS
 
 Record = dict[str, Any]
 
 EXACT = "samult"
+BELOW = ("qsg_s2auc_p", "rff_s2auc")
+"""Methods whose sizes are written below their points."""
+
 NOUNS = {
     "qsg_s2auc": "iterations",
     "qsg_s2auc_p": "blocks of 256 frequencies",
@@ -58,7 +62,8 @@ def points(records: Iterable[Record]) -> dict[tuple[str, str], list[Point]]:
         if record["kind"] == "fit":
             curve = found.setdefault((record["dataset"], record["method"]), {})
             curve.setdefault(record["size"], []).append(record)
-    return {place: _curve(sizes) for place, sizes in found.items()}
+    order = sorted(found, key=lambda place: (place[0], list(NOUNS).index(place[1])))
+    return {place: _curve(found[place]) for place in order}
 
 
 def _curve(sizes: dict[int, list[Record]]) -> list[Point]:
@@ -77,6 +82,12 @@ def _curve(sizes: dict[int, list[Record]]) -> list[Point]:
     return curve
 
 
+def _size(point: Point, method: str) -> str:
+    if method == EXACT and point.size == 0:
+        return "labelled rows alone"
+    return f"{point.size:,} {NOUNS[method]}"
+
+
 def write_tables(records: Sequence[Record], folder: Path) -> None:
     """Write ``time_to_answer.md`` and ``choices.md``."""
     head = ("dataset", "method", "size", "AUC", "range", "seconds", "trials")
@@ -84,13 +95,13 @@ def write_tables(records: Sequence[Record], folder: Path) -> None:
         (
             dataset,
             SOLVERS[method].label,
-            f"{p.size:,} {NOUNS[method]}",
+            _size(p, method),
             f"{p.auc:.4f}",
             f"{p.low:.4f} to {p.high:.4f}",
-            f"{p.seconds:.2f}",
+            f"{p.seconds:.2g}",
             str(p.trials),
         )
-        for (dataset, method), curve in sorted(points(records).items())
+        for (dataset, method), curve in points(records).items()
         for p in curve
     ]
     (folder / "time_to_answer.md").write_text(_markdown(head, rows))
@@ -117,42 +128,56 @@ def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def draw(records: Sequence[Record], path: Path) -> None:
-    """Draw AUC against the seconds of a fit, a panel for each dataset."""
+    """Draw AUC against the seconds of a fit, a panel for each dataset.
+
+    Sizes that are measured in fewer trials have hollow markers.
+    """
     curves = points(records)
     datasets = list(dict.fromkeys(dataset for dataset, _ in curves))
     methods = [method for method in NOUNS if any(m == method for _, m in curves)]
     looks = solver_styles({method: method for method in methods})
     with mpl.rc_context(RC):
         n_rows = -(-len(datasets) // 2)
-        figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 2.5 * n_rows), layout="constrained")
+        figure = Figure(figsize=(PAGE_WIDTH, 0.6 + 2.5 * n_rows), layout="constrained")
         panels = figure.subplots(n_rows, 2, squeeze=False).ravel()
         for axes, dataset in zip(panels, datasets, strict=False):
             for method in methods:
-                look, curve = looks[method], curves.get((dataset, method), [])
-                line = {"color": look.color, "ls": look.linestyle}
-                label = f"{SOLVERS[method].label} ({NOUNS[method]})"
+                curve = curves.get((dataset, method), [])
                 if method == EXACT:
-                    for p, style in zip(curve, (":", "--"), strict=False):
-                        label = f"{SOLVERS[method].label} ({p.size:,} {NOUNS[method]})"
-                        axes.axhline(p.auc, label=label, color="0.35", ls=style, lw=0.9)
-                    continue
-                x, y = [p.seconds for p in curve], [p.auc for p in curve]
-                axes.plot(x, y, marker=look.marker, label=label, **line)
-                for p in curve:
-                    axes.annotate(
-                        f"{p.size}",
-                        (p.seconds, p.auc),
-                        (0, 3.5 if method != "qsg_s2auc_p" else -7),
-                        textcoords="offset points",
-                        ha="center",
-                        size=5,
-                        color=look.color,
-                    )
+                    _draw_reference(axes, curve)
+                else:
+                    _draw_curve(axes, method, curve, looks[method])
             axes.set(xscale="log", title=dataset)
+            axes.margins(0.08)
         for axes in panels[len(datasets) :]:
             axes.remove()
-        figure.supxlabel("Seconds of one fit", size=RC["axes.labelsize"])
+        figure.supxlabel("Seconds of one fit, one thread", size=RC["axes.labelsize"])
         figure.supylabel("AUC of test rows", size=RC["axes.labelsize"])
         handles = panels[0].get_legend_handles_labels()
         figure.legend(*handles, loc="outside upper center", ncols=3)
         figure.savefig(path, dpi=DPI)
+
+
+def _draw_reference(axes: Axes, curve: Sequence[Point]) -> None:
+    for p, style in zip(curve, (":", "--"), strict=False):
+        label = f"{SOLVERS[EXACT].label} ({_size(p, EXACT)})"
+        axes.axhline(p.auc, label=label, color="0.35", ls=style, lw=0.9)
+
+
+def _draw_curve(axes: Axes, method: str, curve: Sequence[Point], look: SolverStyle) -> None:
+    x, y = [p.seconds for p in curve], [p.auc for p in curve]
+    label = f"{SOLVERS[method].label} ({NOUNS[method]})"
+    axes.plot(x, y, color=look.color, ls=look.linestyle, marker=look.marker, label=label)
+    few = [p for p in curve if p.trials < curve[0].trials]
+    x, y = [p.seconds for p in few], [p.auc for p in few]
+    axes.plot(x, y, marker=look.marker, mfc="white", mec=look.color, ls="")
+    for p in curve:
+        axes.annotate(
+            f"{p.size}",
+            (p.seconds, p.auc),
+            (0, -7.5 if method in BELOW else 4),
+            textcoords="offset points",
+            ha="center",
+            size=5.5,
+            color=look.color,
+        )

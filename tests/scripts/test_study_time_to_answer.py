@@ -50,10 +50,10 @@ def test_it_measures_what_is_missing_and_writes_all(study, tmp_path):
     assert again[:-2] == first[:-2] and len(again) == len(first)
     table = (tmp_path / "time_to_answer.md").read_text().splitlines()
     assert [row.split(" | ")[2] for row in table[2:]] == [
-        "0 unlabelled landmarks",
         "5 frequencies",
         "20 frequencies",
-        "0 unlabelled rows",
+        "0 unlabelled landmarks",
+        "labelled rows alone",
         "50 unlabelled rows",
     ]
     assert (tmp_path / "time_to_answer.png").stat().st_size > 10_000
@@ -70,8 +70,8 @@ def test_the_rows_of_a_trial_are_apart(study, script):
 def test_a_size_of_few_trials_is_placed_by_its_difference_in_them(script):
     report = script("time_to_answer_report")
     aucs = {(1, 0): 0.5, (1, 1): 0.7, (1, 2): 0.9, (2, 0): 0.56}
-    common = {"kind": "fit", "dataset": "d", "method": "m", "seconds": 1.0}
+    common = {"kind": "fit", "dataset": "d", "method": "samult", "seconds": 1.0}
     records = [{**common, "size": n, "trial": t, "auc": value} for (n, t), value in aucs.items()]
-    small, large = report["points"](records)["d", "m"]
+    small, large = report["points"](records)["d", "samult"]
     assert small.auc == 0.7 and small.trials == 3
     assert large.auc == pytest.approx(0.76) and large.trials == 1
