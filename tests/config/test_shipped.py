@@ -74,6 +74,8 @@ def test_the_default_is_the_papers_setting(name):
         if key == "pnu_auc":
             assert grid["eta"] == [-t for t in TENTHS[:0:-1]] + TENTHS
             assert solver.params == {"prior": "class_proportion", "n_centers": None}
+        elif key == "supervised":
+            assert solver.params == {"gamma": 1.0}
         else:
             assert grid["gamma"] == TENTHS
     qsg = experiment.solvers["qsg_s2auc"].params
@@ -183,7 +185,7 @@ def test_samples_are_never_called_by_the_official_name():
 def test_the_wide_profile_reaches_smaller_lam_for_every_solver():
     solvers = load_experiment(CONFIGS / "codrna_s2auc.yaml", profile="wide").solvers
     for solver in solvers.values():
-        assert solver.grids[0]["lam"] == [2.0**k for k in range(-14, 3, 2)]
-        assert solver.grids[0]["sigma"] == [2.0**k for k in range(-3, 6, 2)]
+        assert solver.grids[0]["lam"] == [2.0**k for k in range(-18, 3, 2)]
+        assert solver.grids[0]["sigma"] == [2.0**k for k in range(-7, 4, 2)]
     assert solvers["qsg_s2auc"].params["t0"] == "stable"
-    assert solvers["qsg_s2auc"].params["theta_lam"] == 1.5
+    assert solvers["supervised_p"].params["gamma"] == 1.0
