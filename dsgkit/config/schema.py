@@ -275,7 +275,7 @@ class Experiment(Spec):
 
     @property
     def drawn(self) -> ProtocolSpec:
-        """The protocol that trials are drawn by: for a sweep of what is drawn, its largest point."""
+        """The protocol that trials are drawn by: in a sweep of what is drawn, for its largest."""
         axis = self.axis
         if axis is None or not axis.drawn:
             return self.protocol

@@ -39,9 +39,11 @@ def params_table(summary: Summary) -> Table:
         rows.append([*map(Cell, texts), Cell(f"{at_edge}/{total}", value=at_edge / total)])
     by = f", {selection}" if (selection := summary.results.task.selection) else ""
     axis = summary.axis
-    who, of = ("searches", f" (one per trial and number of {lowered(axis.title)})") if (
-        axis and axis.drawn
-    ) else ("trials", "")
+    who, of = (
+        ("searches", f" (one per trial and number of {lowered(axis.title)})")
+        if (axis and axis.drawn)
+        else ("trials", "")
+    )
     layout = Layout(
         f"Chosen hyper-parameters and how many {who} chose each{of}; {summary.title}{by}.",
         ["Solver", "Parameter", f"Chosen ({who})", "Grid", "At its edge"],

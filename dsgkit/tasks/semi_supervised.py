@@ -188,9 +188,7 @@ class SemiSupervisedTrial:
         """Return what a fitted model says of rows, as `score` takes it: its values."""
         return finite_values(model, rows, (len(rows),))
 
-    def scoring(
-        self, predictions: Any, at: At
-    ) -> Callable[[Any, Any], dict[str, float | None]]:
+    def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:
         """Return what scores predictions, having seen those of the unlabelled rows."""
         return self.score
 
