@@ -202,8 +202,9 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
             "Mine lacks cost, fit_points, get_params and tasks; derive it from "
             "dsgkit.solvers.base.PairwiseAUCEstimator or "
             "dsgkit.solvers.base.SemiSupervisedClassifier, which have all but fit and "
-            "decision_function, or from sklearn.base.ClusterMixin and BaseEstimator for a "
-            "clustering, of which fit sets labels_",
+            "decision_function, or from sklearn.base.BaseEstimator and ClusterMixin for a "
+            "clustering, of which fit sets labels_, or ClassifierMixin for a classifier with a "
+            "fit(X, y)",
         ),
         (BASE + "class Mine(PairwiseAUCEstimator): pass\n", "Mine lacks fit and decision_function"),
         (mine("fit = 3").replace("def fit", "def fits"), "Mine lacks fit"),
