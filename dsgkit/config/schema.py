@@ -287,6 +287,12 @@ class Experiment(Spec):
         """Name of the measure that hyper-parameters are chosen by."""
         return self.protocol.chooses or self.task.chooses
 
+    @property
+    def _chooses(self) -> bool:
+        """Whether any hyper-parameter is searched."""
+        stages = (stage for solver in self.solvers.values() for stage in solver.search)
+        return any(len(values) > 1 for stage in stages for values in stage.choices.values())
+
     def describe(self) -> Description:
         """Return what a results folder keeps of the task."""
         protocol = self.drawn
@@ -295,7 +301,7 @@ class Experiment(Spec):
             setting=protocol.setting,
             protocol=protocol.protocol,
             selection=protocol.selection,
-            oracle=protocol.oracle,
+            oracle=protocol.oracle if self._chooses else "",
             axis=self.axis,
             measures=(*self.task.measures, *STANDARD),
             chooses=self.chooses,

@@ -16,7 +16,7 @@ def statistic(measure: Measure, shown: Sequence[Summary]) -> str:
     if counts == [1]:
         return "one trial"
     if measure.tally:
-        return f"of {'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
+        return f"in how many of {'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
     what = "maximum" if measure.unit == "bytes" else "mean ± standard deviation"
     return f"{what} over {'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
 
