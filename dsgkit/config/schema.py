@@ -273,17 +273,38 @@ class Experiment(Spec):
         """What is varied."""
         return next((axis for axis in self.task.axes if axis.name == self.sweep.axis), None)
 
+    @property
+    def drawn(self) -> ProtocolSpec:
+        """The protocol that trials are drawn by: in a sweep of what is drawn, for its largest."""
+        axis = self.axis
+        if axis is None or not axis.drawn:
+            return self.protocol
+        most = max(size for size in self.sweep.sizes if size != "all")
+        return self.protocol.swept_to(axis, most)
+
+    @property
+    def chooses(self) -> str:
+        """Name of the measure that hyper-parameters are chosen by."""
+        return self.protocol.chooses or self.task.chooses
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether any hyper-parameter is searched."""
+        stages = (stage for solver in self.solvers.values() for stage in solver.search)
+        return any(len(values) > 1 for stage in stages for values in stage.choices.values())
+
     def describe(self) -> Description:
         """Return what a results folder keeps of the task."""
-        protocol = self.protocol
+        protocol = self.drawn
         return Description(
             kind=protocol.kind,
             setting=protocol.setting,
             protocol=protocol.protocol,
             selection=protocol.selection,
+            oracle=protocol.oracle if self._chooses else "",
             axis=self.axis,
             measures=(*self.task.measures, *STANDARD),
-            chooses=self.task.chooses,
+            chooses=self.chooses,
             published=protocol.published(self.dataset.name),
         )
 
@@ -407,10 +428,11 @@ def _sweep(written: Mapping[str, Any], axes: Sequence[Axis]) -> SweepSpec:
     ((axis, sizes),) = written.items()
     if not isinstance(sizes, list):
         raise problem(f"must be a list, got {shown(sizes)}", axis)
+    drawn = next(one.drawn for one in axes if one.name == axis)
     if not sizes:
-        raise problem("must hold at least one size, or all", axis)
+        raise problem("must hold at least one size" + ("" if drawn else ", or all"), axis)
     for i, size in enumerate(sizes):
-        check_size(size, axis, i)
+        check_size(size, axis, i, words=() if drawn else ("all",))
     numbers = [float("inf") if size == "all" else size for size in sizes]
     for i, (before, after) in enumerate(itertools.pairwise(numbers), start=1):
         if after <= before:

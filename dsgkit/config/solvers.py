@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,7 +17,7 @@ from dsgkit.own import is_import_path
 from dsgkit.solvers import catalogue
 from dsgkit.specs import LARGEST_INTEGER, Spec, Text, problem
 from dsgkit.tasks import catalogue as tasks
-from dsgkit.tasks.base import ProtocolSpec
+from dsgkit.tasks.base import Axis, ProtocolSpec
 
 if TYPE_CHECKING:
     from dsgkit.solvers.parameters import Parameter
@@ -64,7 +64,7 @@ class SolverSpec(Spec):
     search_at : dict
         Sizes used while choosing, by axis; all where it does not say.
     at_most : dict
-        Points of the sweep above it are not fitted.
+        Fits at more are left out, by axis.
     """
 
     kind: str
@@ -139,10 +139,14 @@ def _read(solver: dict[str, Any], protocol: ProtocolSpec | None) -> dict[str, An
     with _at("params"):
         read["params"] = values.params(_mapping(solver.get("params", {})))
     read["search"] = tuple(_stages(solver, values))
-    axes = [axis.name for axis in task.axes] if task else None
-    for name, words in (("search_at", ("all",)), ("at_most", ())):
-        with _at(name):
-            read[name] = _sizes(_mapping(solver.get(name, {})), axes, words)
+    axes = task.axes if task else None
+    with _at("search_at"):
+        read["search_at"] = _sizes(_mapping(solver.get("search_at", {})), axes, ("all",))
+        for axis in axes or ():
+            if axis.drawn and axis.name in read["search_at"]:
+                raise problem("every fit is searched at its own number of them", axis.name)
+    with _at("at_most"):
+        read["at_most"] = _sizes(_mapping(solver.get("at_most", {})), axes, ())
     return read
 
 
@@ -271,11 +275,12 @@ class _Values:
 
 
 def _sizes(
-    written: Mapping[str, Any], axes: list[str] | None, words: tuple[str, ...]
+    written: Mapping[str, Any], axes: Sequence[Axis] | None, words: tuple[str, ...]
 ) -> dict[str, Size]:
+    known = None if axes is None else [axis.name for axis in axes]
     for axis, size in written.items():
-        if axes is not None and axis not in axes:
-            raise problem(f"unknown key {axis!r}{did_you_mean(str(axis), axes)}", axis)
+        if known is not None and axis not in known:
+            raise problem(f"unknown key {axis!r}{did_you_mean(str(axis), known)}", axis)
         check_size(size, axis, words=words)
     return dict(written)
 

@@ -15,6 +15,8 @@ def statistic(measure: Measure, shown: Sequence[Summary]) -> str:
     counts = sorted({one.results.trials for one in shown})
     if counts == [1]:
         return "one trial"
+    if measure.tally:
+        return f"in how many of {'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
     what = "maximum" if measure.unit == "bytes" else "mean ± standard deviation"
     return f"{what} over {'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
 
@@ -61,6 +63,9 @@ def _cell(measure: Measure, entry: Entry, best: bool, note_size: bool) -> Cell:
     if measure.unit == "bytes":
         largest = max(entry.values)
         return Cell(memory_text(largest), note, best, largest)
+    if measure.tally:
+        counted = sum(value > 0 for value in entry.values)
+        return Cell(f"{counted}/{len(entry.values)}", note, best, entry.mean)
     mean = percents(measure, entry.mean)
     std = None if entry.std is None else percents(measure, entry.std)
     return Cell(with_std(mean, std, _digits(measure, entry)), note, best, entry.mean)

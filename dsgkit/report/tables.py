@@ -133,8 +133,9 @@ def _printed(shown: Sequence[Summary]) -> list[str]:
 
 
 def _with_better_side(measures: Sequence[Measure]) -> Sequence[Measure]:
-    """Return the measures that solvers compete in; all where they do in none."""
-    return [measure for measure in measures if measure.better] or measures
+    """Return the measures that solvers compete in; where they do in none, the tallies, or all."""
+    competing = [measure for measure in measures if measure.better]
+    return competing or [measure for measure in measures if measure.tally] or measures
 
 
 def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[str]:

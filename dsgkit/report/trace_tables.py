@@ -69,7 +69,7 @@ def _one_race(race: Race, measure: Measure, times: Sequence[float]) -> Layout:
     """Return the table of solvers by training time of one dataset at one size."""
     summary = race.summary
     parts = [f"{_caption(measure, [summary])}; {summary.title}"]
-    parts += [setting] if (setting := summary.results.task.setting) else []
+    parts += [told] if (told := summary.results.task.told) else []
     parts += [f"{race.size.n:,} {summary.axis.noun}"] if summary.axis else []
     return Layout(
         f"{', '.join(parts)}.",

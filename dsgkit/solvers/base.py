@@ -231,15 +231,16 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         return values
 
     def fit_points(  # type: ignore[override]  # of its arrays by name
-        self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
+        self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, **others: Any
     ) -> Any:
         """Fit a model for each of many parameter settings; see `Estimator.fit_points`."""
         if folds is not None:
             columns = clone(self)
             X = as_rows(columns, X, reset=True)  # which can be taken by their numbers
-            if X_unlabeled is not None:
-                X_unlabeled = as_rows(columns, X_unlabeled, reset=False, name="X_unlabeled")
-        return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
+            if (unlabeled := others.get("X_unlabeled")) is not None:
+                rows = as_rows(columns, unlabeled, reset=False, name="X_unlabeled")
+                others = {**others, "X_unlabeled": rows}
+        return super().fit_points(points, folds=folds, X=X, y=y, **others)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy at the rows of ``X``; unlabelled ones do not count.

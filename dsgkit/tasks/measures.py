@@ -46,6 +46,9 @@ class Measure(BaseModel):
         in a terminal only by name.
     least_range : float
         What the axis of a boxplot shows at least, so that chance differences stay small.
+    tally : bool
+        Whether it is 1 of a trial that is counted and 0 of another: tables show how many of how
+        many, and there is no figure.
     traced : bool
         Whether the traces of fits have it at checkpoints along training: ``<output>_trace`` and
         ``<output>_trace_table`` show it against training time.
@@ -67,6 +70,7 @@ class Measure(BaseModel):
     optional: bool = False
     for_published: bool = False
     least_range: float = 0.0
+    tally: bool = False
     traced: bool = False
 
     def best(self, values: Iterable[float]) -> float:
@@ -147,6 +151,8 @@ def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
     names: dict[str, None] = {}
     for measure in measures:
         names[f"{measure.output}_table"] = None
+        if measure.tally:
+            continue
         if measure.better and not measure.unit:
             names[f"{measure.output}_boxplot"] = None
         if swept and measure.unit != "bytes":

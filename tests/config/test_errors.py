@@ -165,8 +165,12 @@ def with_solver(lines):
             "c.yaml:7: protocol.labeled: 4 rows cannot be cut into 5 folds",
         ),
         (
-            MINIMAL + "sweep: {labeled: [500]}\n",
-            "c.yaml:5: sweep.labeled: unknown key 'labeled' (did you mean 'unlabeled'?)",
+            MINIMAL + "sweep: {labelled: [500]}\n",
+            "c.yaml:5: sweep.labelled: unknown key 'labelled' (did you mean 'labeled'?)",
+        ),
+        (
+            MINIMAL + "sweep: {labeled: [50, all]}\n",
+            "c.yaml:5: sweep.labeled.1: must be a whole number >= 1, got 'all'",
         ),
         (
             MINIMAL + "sweep: {unlabeled: 500}\n",

@@ -38,7 +38,7 @@ from dsgkit.tasks.measures import Measure
 CELL = ["name", "size", "trial"]
 """What a fit is identified by across folders."""
 
-NOT_OF_SPLITS = ("trials", "folds")
+NOT_OF_SPLITS = ("trials", "folds", "select", "repeats", "threshold", "unlabeled")
 """Settings of a protocol that the rows of a trial do not follow from."""
 
 
@@ -237,4 +237,7 @@ def _settings(results: Results) -> dict[str, Any]:
     """Return the settings that the rows of a trial follow from, and how they are scaled."""
     dumped = results.experiment.model_dump(mode="json")
     protocol = {k: v for k, v in dumped["protocol"].items() if k not in NOT_OF_SPLITS}
+    axis = results.task.axis
+    if axis and axis.drawn:
+        protocol[axis.name] = f"up to {results.experiment.sweep.sizes[-1]}"
     return {"seed": dumped["seed"]} | {f"protocol.{name}": v for name, v in protocol.items()}
