@@ -12,7 +12,8 @@ import pandas as pd
 
 from dsgkit.report.compare.comparison import Comparison, Mismatch
 from dsgkit.report.compare.differences import Choice, Difference
-from dsgkit.report.compare.effects import LEVEL, Effect, is_ratio
+from dsgkit.report.compare.effects import Effect, is_ratio
+from dsgkit.report.contrasts import LEVEL
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import (
     counted,
