@@ -13,6 +13,12 @@ from scipy import stats
 LEVEL = 0.05
 """Of the tests; intervals have the confidence 1 - LEVEL."""
 
+OVERLAP = (
+    "Trials are random splits of the same rows, so intervals and p-values speak of other splits "
+    "of these data, not of other data."
+)
+"""What a reader has to know of them."""
+
 _ROUNDING = 64 * np.finfo(np.float64).eps
 
 Values = NDArray[np.float64]
