@@ -30,7 +30,7 @@ class Gain:
         Names.
     size : Size
     values : ndarray
-        One per trial that both finished, positive where the solver is better.
+        one per trial that both finished, above 0 where the solver is better.
     contrast : Contrast
         Their mean with its interval and tests.
     holm : float or None
@@ -150,7 +150,7 @@ def _caption(shown: Sequence[Summary], measure: Measure, over: Sequence[str], la
     at = f"at the largest number of {axes} that both finished" if largest else f"by {axes}"
     by = f", {at}" if axes else ""
     about = ", ".join(filter(None, [*(titles if len(titles) == 1 else []), settings(shown)]))
-    return f"{what}: mean over trials, positive where better{by}{about and f'; {about}'}."
+    return f"{what}: mean over trials, above 0 where better{by}{about and f'; {about}'}."
 
 
 def _cells(measure: Measure, gain: Gain) -> list[Cell]:
