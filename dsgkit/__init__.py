@@ -45,6 +45,9 @@ _EXPORTS = {
     "FRS3VM": "dsgkit.solvers.s3vm.frs3vm",
     "S3VMLight": "dsgkit.solvers.s3vm.s3vm_light",
     "BGS3VM": "dsgkit.solvers.s3vm.bgs3vm",
+    "SupervisedSVM": "dsgkit.solvers.s3vm.supervised",
+    "AllLabelsSVM": "dsgkit.solvers.s3vm.supervised",
+    "SelfTraining": "dsgkit.solvers.s3vm.self_training",
     "DSGModel": "dsgkit.engine",
     "load_model": "dsgkit.engine",
 }
@@ -75,6 +78,7 @@ __all__ = [
     "TSGS3VM",
     "TSGSU",
     "TSGSUP",
+    "AllLabelsSVM",
     "AllThresholdLogistic",
     "BenHurSVC",
     "ConstantMedian",
@@ -83,7 +87,9 @@ __all__ = [
     "KernelRidgeOrdinal",
     "MajorityClass",
     "S3VMLight",
+    "SelfTraining",
     "SupervisedSL",
+    "SupervisedSVM",
     "load_model",
 ]
 

@@ -29,7 +29,7 @@ from dsgkit.hints import nearest_or_all, shown
 from dsgkit.specs import LARGEST_INTEGER, Count, Spec, Text, is_finite, problem
 from dsgkit.tasks import catalogue
 from dsgkit.tasks.base import Axis, Description, ProtocolSpec, Task
-from dsgkit.tasks.measures import STANDARD, outputs_of
+from dsgkit.tasks.measures import GAINS, STANDARD, outputs_of
 
 
 def _folder_name(value: str) -> str:
@@ -252,7 +252,8 @@ class Experiment(Spec):
         By default all of the task's first axis.
     solvers : dict of str to SolverSpec
     outputs : list of str
-        Tables and figures to write; by default those that the task names.
+        Tables and figures to write; by default those that the task names. ``gain_table`` is among
+        them if a solver is compared ``against`` another one.
     """
 
     name: Annotated[str, AfterValidator(_folder_name)]
@@ -367,7 +368,7 @@ class Experiment(Spec):
     def _of_measures(cls, value: Any, info: ValidationInfo) -> Any:
         task = _task(info)
         if value is None:
-            return list(task.outputs) if task else []
+            return _with_gains(task.outputs, info) if task else []
         if task is None or not isinstance(value, list):
             return value
         sweep = info.data.get("sweep")  # None if that of the config is not valid
@@ -378,7 +379,7 @@ class Experiment(Spec):
                 raise problem(f"unknown output {name!r}{nearest_or_all(str(name), known)}", i)
             if name in value[:i]:
                 raise problem(f"{name!r} is listed twice", i)
-        return value
+        return _with_gains(value, info)
 
     def to_yaml(self) -> str:
         """Return the experiment as a config that needs no other file and loads as an equal one."""
@@ -413,6 +414,17 @@ def _task(info: ValidationInfo) -> Task | None:
     """Return the task of the experiment that is validated; None if it has none or is stored."""
     protocol = info.data.get("protocol")
     return None if protocol is None or _stored(info) else catalogue.get(protocol.kind)
+
+
+def _with_gains(outputs: Sequence[str], info: ValidationInfo) -> list[str]:
+    """Return outputs with the table of gains last, if there are any and it has no place yet."""
+    solvers: Mapping[str, SolverSpec] | None = info.data.get("solvers")
+    if solvers is None:  # those of the config are not valid
+        return list(outputs)
+    gains = any(solver.against for solver in solvers.values())
+    if GAINS in outputs and not gains:
+        raise problem("no solver is compared `against` another one", list(outputs).index(GAINS))
+    return [*outputs, *[GAINS] * (gains and GAINS not in outputs)]
 
 
 def _sweep(written: Mapping[str, Any], axes: Sequence[Axis]) -> SweepSpec:

@@ -65,6 +65,9 @@ class SolverSpec(Spec):
         Sizes used while choosing, by axis; all where it does not say.
     at_most : dict
         Fits at more are left out, by axis.
+    against : str or None
+        The key of another solver, whose results this one's are put in relation to, trial by trial:
+        the output ``gain_table``. No result depends on it.
     """
 
     kind: str
@@ -73,6 +76,7 @@ class SolverSpec(Spec):
     search: Annotated[tuple[Stage, ...], Field(strict=False)] = ()
     search_at: dict[str, Size] = Field(default_factory=dict)
     at_most: dict[str, int] = Field(default_factory=dict)
+    against: str | None = None
 
     @property
     def grids(self) -> tuple[dict[str, list[Any]], ...]:
@@ -102,7 +106,21 @@ def read_solvers(written: dict[str, Any], protocol: ProtocolSpec | None) -> dict
     for key, solver in _with_defaults(written).items():
         with _at(key):
             read[key] = _read(solver, protocol) if isinstance(solver, dict) else solver
+            if isinstance(solver, dict):
+                _check_against(key, solver.get("against"), written)
     return read
+
+
+def _check_against(key: str, against: Any, solvers: Collection[str]) -> None:
+    """Raise an error unless a solver is compared with nothing, or with another one."""
+    if against is None:
+        return
+    if against == key:
+        raise problem("is the solver itself; name another one", "against")
+    others = [name for name in solvers if name != key]
+    if against not in others:
+        hint = nearest_or_all(str(against), others) if others else "; there is no other one"
+        raise problem(f"there is no solver {shown(against)}{hint}", "against")
 
 
 def _with_defaults(written: dict[str, Any]) -> dict[str, Any]:

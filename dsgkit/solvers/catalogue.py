@@ -130,6 +130,24 @@ SOLVERS = {
         SolverInfo(
             "s3vm_light", "S3VMlight", f"{_S3VM}.s3vm_light:S3VMLight", "Joachims, ICML 1999"
         ),
+        SolverInfo(
+            "supervised_svm",
+            "SVM, labelled rows",
+            f"{_S3VM}.supervised:SupervisedSVM",
+            "the SVM without the unlabelled rows (LIBSVM: Chang & Lin, ACM TIST 2011)",
+        ),
+        SolverInfo(
+            "all_labels_svm",
+            "SVM, all labels",
+            f"{_S3VM}.supervised:AllLabelsSVM",
+            "the SVM with the labels that are hidden from the others",
+        ),
+        SolverInfo(
+            "self_training",
+            "Self-training",
+            f"{_S3VM}.self_training:SelfTraining",
+            "Yarowsky, ACL 1995, with an SVM",
+        ),
         SolverInfo("qs3orao", "QS3ORAO", f"{_ORDINAL}.qs3orao:QS3ORAO", "Shi et al., AAAI 2020"),
         SolverInfo(
             "qs3orao_p",

@@ -139,8 +139,12 @@ RANKS = "ranks"
 """The output that ranks the solvers over the datasets of a report, if there are several."""
 
 
+GAINS = "gain_table"
+"""The output of any experiment that has a solver compared ``against`` another one."""
+
+
 def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
-    """Return the tables and figures that there can be of some measures, pictures and ranks.
+    """Return the tables and figures that there can be of some measures, and those of any.
 
     Parameters
     ----------
@@ -159,4 +163,4 @@ def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
             names[f"{measure.output}_curve"] = None
         if measure.traced:
             names[f"{measure.output}_trace"] = names[f"{measure.output}_trace_table"] = None
-    return [*names, PICTURES, RANKS]
+    return [*names, PICTURES, RANKS, GAINS]

@@ -182,6 +182,7 @@ def test_all_rows_and_their_number_are_the_same_search(toy):
         "outputs=[auc_table]",
         "solvers.samult.grid.lam=[2.0]",
         "solvers.qsg_s2auc.label=Ours",
+        "solvers.qsg_s2auc.against=samult",
         "solvers.qsg_s2auc.params.kernel=gaussian",
     ],
 )

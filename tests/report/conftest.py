@@ -93,6 +93,7 @@ class Solver(BaseModel):
     search: tuple[Stage, ...] = ()
     search_at: dict[str, int | str] = {}
     at_most: dict[str, int] = {}
+    against: str | None = None
 
 
 class Dataset(BaseModel):

@@ -67,6 +67,15 @@ PARAMS = {
     "svc": {"gamma": 8.0, "C": 0.2},
     "fsvc": {"gamma": 8.0, "C": 0.2, "share": 0.8, "random_state": 3},
     "s3vm_light": {"C": 2.0, "sigma": 1.0, "C_star": 0.75},
+    "supervised_svm": {"C": 50.0, "sigma": 1.0, "tol": 1e-6},
+    "all_labels_svm": {
+        "C": 50.0,
+        "sigma": 1.0,
+        "tol": 1e-6,
+        "most_rows": 40,
+        "random_state": 3,
+    },
+    "self_training": {"C": 50.0, "sigma": 1.0, "tol": 1e-6},
 }
 """What the defaults are does not matter: they are no part of a solver's version."""
 

@@ -67,6 +67,8 @@ OTHER_VALUES = {
     "max_rows": 100,
     "share": 0.75,
     "radius": 0.25,
+    "most_rows": 15,
+    "threshold": 0.6,
 }
 OTHERS_OF = {
     "TSGSU": {"step": "paper"},

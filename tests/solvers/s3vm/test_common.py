@@ -17,10 +17,12 @@ from sklearn.svm import SVC
 from dsgkit.errors import DataError
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.parameters import parameters
+from dsgkit.solvers.s3vm.base import S3VM
 from tests.solvers.brute_force import folds_of, problem
 
 QUICK = {"n_features": 16, "n_iterations": 30, "batch_size": 8}
-CLASSES = {name: info.load() for name, info in SOLVERS.items() if ".s3vm." in info.import_path}
+LOADED = {name: info.load() for name, info in SOLVERS.items() if ".s3vm." in info.import_path}
+CLASSES = {name: solver for name, solver in LOADED.items() if issubclass(solver, S3VM)}
 
 
 @pytest.fixture(params=CLASSES)
