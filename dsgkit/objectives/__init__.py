@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,3 +28,17 @@ class Objective(Protocol):
     def take(self, models: slice) -> Objective:
         """Return the objective of some of the models."""
         ...
+
+
+@runtime_checkable
+class ChangingObjective(Objective, Protocol):
+    """An objective that changes from iteration to iteration."""
+
+    def at(self, t: int) -> Objective:
+        """Return the objective of the 1-based iteration t."""
+        ...
+
+
+def objective_at(objective: Objective, t: int) -> Objective:
+    """Return the objective of the 1-based iteration t: itself, unless it changes."""
+    return objective.at(t) if isinstance(objective, ChangingObjective) else objective
