@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +31,7 @@ class Objective(Protocol):
         ...
 
 
-@runtime_checkable
-class ChangingObjective(Objective, Protocol):
-    """An objective that changes from iteration to iteration."""
-
-    def at(self, t: int) -> Objective:
-        """Return the objective of the 1-based iteration t."""
-        ...
-
-
 def objective_at(objective: Objective, t: int) -> Objective:
-    """Return the objective of the 1-based iteration t: itself, unless it changes."""
-    return objective.at(t) if isinstance(objective, ChangingObjective) else objective
+    """Return the objective of the 1-based iteration t: that of its method ``at``, if it has one."""
+    at: Callable[[int], Objective] | None = getattr(objective, "at", None)
+    return objective if at is None else at(t)
