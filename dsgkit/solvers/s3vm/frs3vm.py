@@ -110,7 +110,7 @@ class FRS3VM(StochasticS3VM):
 
     def __init__(
         self,
-        C: float = 100.0,
+        C: float = 1000.0,
         sigma: float = 0.3,
         *,
         C_star: float | None = None,
@@ -118,7 +118,7 @@ class FRS3VM(StochasticS3VM):
         kernel: str = "gaussian",
         loss: LossName = "shg",
         ramp_s: float = 0.0,
-        step: float | Literal["decreasing"] = 0.01,
+        step: float | Literal["decreasing"] = "decreasing",
         first_move: float = 10.0,
         anneal: bool = False,
         balance: bool = False,
@@ -165,7 +165,7 @@ class FRS3VM(StochasticS3VM):
             memory=rows + held + 4 * m * n_inputs + 3 * 8 * m * n_models,
             flops_per_row=features.row_flops(n_inputs) + 4.0 * m,
         )
-        return self._with_balance(cost, n_models, n_unlabeled)
+        return self._with_balance(cost, n_models, features.width, n_unlabeled)
 
     def _train(self, problem: Problem) -> list[DSGModel]:
         with single_blas_thread(), np.errstate(all="ignore"):

@@ -150,12 +150,14 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
         """Return ``n_features``, by default the root of the number of all training rows."""
         return math.isqrt(n_rows - 1) + 1 if self.n_features is None else int(self.n_features)
 
-    def _with_balance(self, cost: Cost, n_models: int, n_unlabeled: int) -> Cost:
-        """Return the cost of training, and of the intercepts that a balance needs."""
+    def _with_balance(
+        self, cost: Cost, n_models: int, n_coefficients: int, n_unlabeled: int
+    ) -> Cost:
+        """Return the cost of training models of so many coefficients, and of their intercepts."""
         if not self.balance:
             return cost
-        n_values = n_models * n_rows_in_mean(n_unlabeled)
-        return replace(cost, flops=cost.flops + n_values * cost.flops_per_row)
+        row = cost.flops_per_row + 2.0 * n_coefficients * (n_models - 1)
+        return replace(cost, flops=cost.flops + n_rows_in_mean(n_unlabeled) * row)
 
 
 def _trained(

@@ -55,9 +55,10 @@ class TSGS3VM(StochasticS3VM):
     ramp_s : float
         Parameter s of the ramp, in (-1, 0].
     step : float or "decreasing"
-        Constant step, in (0, 1]: ``1/eta`` of the paper, which tries 1, 0.1, 0.01 and 0.001. With 1
-        the model is its last block alone. What serves depends on C and on the iterations; the
-        decreasing step ``1 / (t + C / first_move)`` needs no such search.
+        The decreasing step ``1 / (t + C / first_move)``, or a constant one, in (0, 1]: ``1/eta`` of
+        the paper, which tries 1, 0.1, 0.01 and 0.001. With 1 the model is its last block alone.
+        Which constant serves depends on C and on the iterations; the decreasing step needs no
+        such search.
     first_move : float
         How far the first decreasing step goes, in margins, > 0: 3 to 30 are of use.
     anneal : bool
@@ -72,9 +73,9 @@ class TSGS3VM(StochasticS3VM):
         Random frequencies m per iteration (each is a cosine and a sine); default
         ``ceil(sqrt(n))`` for n labelled and unlabelled rows.
     n_iterations : int, "one_pass" or None
-        Iterations T, enough if some times ``1 / step``: the start from 0 is then forgotten. None is
-        one pass over the unlabelled rows, and 500 at least; "one_pass" is the paper's one pass,
-        with a warning where that is less than 200.
+        Iterations T; of a constant step, enough are some times ``1 / step``: the start from 0 is
+        then forgotten. None is one pass over the unlabelled rows, and 500 at least; "one_pass" is
+        the paper's one pass, with a warning where that is less than 200.
     max_memory : float, optional
         Limit in GiB; None is 80% of the memory that is available.
     random_state : int
@@ -117,7 +118,7 @@ class TSGS3VM(StochasticS3VM):
 
     def __init__(
         self,
-        C: float = 100.0,
+        C: float = 1000.0,
         sigma: float = 0.3,
         *,
         C_star: float | None = None,
@@ -125,7 +126,7 @@ class TSGS3VM(StochasticS3VM):
         kernel: str = "gaussian",
         loss: LossName = "shg",
         ramp_s: float = 0.0,
-        step: float | Literal["decreasing"] = 0.01,
+        step: float | Literal["decreasing"] = "decreasing",
         first_move: float = 10.0,
         anneal: bool = False,
         balance: bool = False,
@@ -158,17 +159,20 @@ class TSGS3VM(StochasticS3VM):
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
     ) -> Cost:
         """Return what the engine takes for one or several models; see the base class."""
+        features = self._features(n_labeled + n_unlabeled)
+        n_iterations, remembered = self._iterations(n_unlabeled), self._remembered()
         cost = training_cost(
-            self._features(n_labeled + n_unlabeled),
+            features,
             n_inputs,
             [TableSize(n_labeled, in_pools=True, n_sources=2), TableSize(n_unlabeled)],
             batch_size=int(self.batch_size),
-            n_iterations=self._iterations(n_unlabeled),
+            n_iterations=n_iterations,
             n_models=n_models,
-            remembered=self._remembered(),
+            remembered=remembered,
             result="models",
         )
-        return self._with_balance(cost, n_models, n_unlabeled)
+        n_blocks = n_iterations if remembered is None else min(n_iterations, remembered)
+        return self._with_balance(cost, n_models, n_blocks * features.width, n_unlabeled)
 
     def _train(self, problem: Problem) -> list[DSGModel]:
         return train_in_passes(problem)

@@ -115,6 +115,16 @@ def test_the_ratio_of_the_weights_is_another_way_to_say_the_same(quick):
         both.fit_points([{"C": 1.0}], X=X, y=y, X_unlabeled=U)
 
 
+@pytest.mark.parametrize("name", ["tsgs3vm", "frs3vm"])
+def test_a_balance_costs_the_values_of_its_rows(name):
+    sizes = {"n_models": 3, "n_labeled": 10, "n_unlabeled": 5000}
+    plain, balanced = (CLASSES[name](n_features=7, balance=b) for b in (False, True))
+    row = plain.cost(4, **sizes).flops_per_row
+    n_coefficients = 14 * (500 if name == "tsgs3vm" else 1)
+    more = balanced.cost(4, **sizes).flops - plain.cost(4, **sizes).flops
+    assert more == pytest.approx(5000 * (row + 2 * 2 * n_coefficients))
+
+
 def test_whole_numbers_may_be_floats(quick):
     X, y, U = problem()
     expected = quick.fit(X, y, U).decision_function(U)
