@@ -105,6 +105,21 @@ class Estimator(BaseEstimator):
         """
         return Cost()
 
+    def settled(self, **counts: int) -> Self:
+        """Return a clone whose parameters no longer depend on how many rows it is given.
+
+        A search that trains on a part of the rows is to choose for a fit on all of them: with its
+        number of iterations, say.
+
+        Parameters
+        ----------
+        **counts : int
+            Numbers of rows, such as ``n_labeled`` and ``n_unlabeled``: what depends on them is
+            fixed as it is for these.
+        """
+        copy: Self = clone(self)
+        return copy
+
     def fit_points(self, points: Points, *, folds: Folds | None = None, **training: Any) -> Any:
         """Fit a model for each of many parameter settings.
 

@@ -56,7 +56,7 @@ def test_every_config_is_short_described_and_compares_all_solvers(summary):
     own = {k for k in compared if is_import_path(k)}
     assert compared - own == {k for k, solver in SOLVERS.items() if kind in solver.tasks}
     svm = kind == "semi_supervised_svm"
-    assert set(summary.profiles) == ({"quick"} if svm else {"quick", "wide"})
+    assert set(summary.profiles) == {"quick", "useful" if svm else "wide"}
 
 
 @pytest.mark.parametrize("name", PAPER)
@@ -110,12 +110,16 @@ def test_the_default_is_the_setting_of_the_second_paper(name):
     assert protocol.kind == "semi_supervised_svm"
     assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
     assert experiment.sweep.sizes[-1] == "all"
-    for solver in experiment.solvers.values():
-        assert solver.grids[0]["C"] == solver.grids[0]["sigma"] == TENS
-        assert solver.params["C_star"] is None
-    tsgs = experiment.solvers["tsgs3vm"]
-    assert tsgs.params["batch_size"] == 256
-    assert tsgs.grids[1] == {"step": TENS[:4]}
+    for key in ("tsgs3vm", "frs3vm", "bgs3vm"):
+        (grid,) = experiment.solvers[key].grids
+        assert grid["C"] == grid["sigma"] == TENS
+        assert experiment.solvers[key].params["C_star"] is None
+        assert grid.get("step", TENS[:4]) == TENS[:4]
+    for key in ("bls3vm", "s3vm_light"):  # their C is one of single rows
+        (grid,) = experiment.solvers[key].grids
+        assert grid["C"] == pytest.approx([C * protocol.labeled for C in TENS])
+        assert grid["sigma"] == TENS and grid["C_star_ratio"] == [1.0]
+    assert experiment.solvers["tsgs3vm"].params["batch_size"] == 256
 
 
 @pytest.mark.parametrize("name", SU)

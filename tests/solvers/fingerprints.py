@@ -32,7 +32,10 @@ PARAMS = {
     "samult": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4},
     "pnu_auc": {"lam": 0.125, "sigma": 1.0, "eta": 0.25, "prior": "penl1", "n_centers": 20},
     "rff_s2auc": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4, "n_features": 8, "random_state": 3},
-    "tsgs3vm": {**_ENGINE, **_S3VM, "n_iterations": 30, "step": 0.1, "loss": "ramp"},
+    "tsgs3vm": {
+        **{**_ENGINE, "C": 50.0, "C_star_ratio": 0.5, "n_iterations": 30},
+        **{"step": "decreasing", "first_move": 5.0, "anneal": True, "balance": True},
+    },
     "frs3vm": {**_ENGINE, **_S3VM, "n_iterations": 18, "step": 0.1, "loss": "ramp"},
     "bgs3vm": {"C": 2.0, "sigma": 1.0, "C_star": 0.75, "random_state": 3},
     "bls3vm": {**_S3VM, "sigma": 1.0, "balance": True, "tol": 1e-4},
