@@ -14,7 +14,7 @@ from dsgkit.experiment.results import Results
 from dsgkit.files import folder_name
 from dsgkit.hints import nearest_or_all
 from dsgkit.report.choices import PARAMS_TABLE, params_table
-from dsgkit.report.entries import entry_cells, statistic
+from dsgkit.report.entries import entry_cells, remark_notes, statistic
 from dsgkit.report.formats import Cell, Layout, Table, plain, write_table
 from dsgkit.report.gains import gain_table
 from dsgkit.report.published import PUBLISHED_TABLE, published_table
@@ -268,7 +268,10 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
         f"{', '.join(caption)}; {about}.",
         ["Solver", *header],
         list(zip(map(Cell, solvers), *columns, strict=True)),
-        _partial_notes(entries.values(), swept=axis is not None),
+        [
+            *_partial_notes(entries.values(), swept=axis is not None),
+            *remark_notes(entries.values()),
+        ],
     )
 
 
@@ -281,6 +284,7 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
         cells = entry_cells(measure, [found.get(solver) for solver in solvers], note_size=swept)
         rows.append([Cell(one.title), *cells])
         footnotes += [f"{one.title} {note}" for note in _partial_notes(found.values(), swept=swept)]
+        footnotes += remark_notes(found.values(), one.title)
     caption = f"{measure.caption}{UNITS[measure.unit]}, {statistic(measure, shown)}"
     if setting := settings(shown):
         caption += f", {setting}"
@@ -318,6 +322,8 @@ def _tidy(parts: Sequence[tuple[Summary, Sequence[Measure], Iterable[Entry]]]) -
         ]
     )
     axes = {summary.axis.name for summary, _, _ in parts if summary.axis}
+    if not frame["remarks"].any():
+        frame = frame.drop(columns="remarks")
     # Whole numbers, also where some are missing.
     whole = [name for name in frame if name.endswith("_bytes") or name in axes]
     return frame.astype(dict.fromkeys(whole, "Int64"))
@@ -333,6 +339,7 @@ def _row(summary: Summary, entry: Entry, further: Sequence[Measure]) -> dict[str
         "trials": len(entry.values),
         "status": entry.status,
         "needed_bytes": entry.needed,
+        "remarks": "; ".join(f"{n}: {text}" for text, n in entry.remarks.items()),
     }
     for measure in further:
         beside = summary.entries(measure)[entry.solver, entry.size]

@@ -78,6 +78,11 @@ class Estimator(BaseEstimator):
     version : int or str
         Part of the identity of every result: raised when a change makes results differ, so that
         they are computed again.
+
+    Notes
+    -----
+    A fitted estimator may have an attribute ``remark_``: in words, what a reader of its result has
+    to know, such as that a part of the method had nothing to do. Tables mark such fits.
     """
 
     tasks: ClassVar[tuple[str, ...]] = ()
