@@ -270,6 +270,8 @@ def test_what_the_task_says_is_part_of_an_experiment(folder):
     assert [measure.name for measure in task.measures] == [
         "auc",
         "test_auc",
+        "average_precision",
+        "test_average_precision",
         "fit_seconds",
         "peak_memory",
     ]
