@@ -103,14 +103,20 @@ def test_the_default_is_the_setting_of_the_third_paper(name):
 @pytest.mark.parametrize("name", S3VM)
 def test_the_default_is_the_setting_of_the_second_paper(name):
     experiment = load_experiment(CONFIGS / f"{name}_s3vm.yaml")
-    assert experiment.dataset.name == name
+    assert experiment.dataset.name == {"dota2": "dota2_all"}.get(name, name)
     protocol = experiment.protocol
     assert protocol.kind == "semi_supervised_svm"
     assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
     assert experiment.sweep.sizes[-1] == "all"
-    for solver in experiment.solvers.values():
+    for key in ("tsgs3vm", "frs3vm", "bgs3vm", "bls3vm", "s3vm_light"):
+        solver = experiment.solvers[key]
         assert solver.grids[0]["C"] == solver.grids[0]["sigma"] == TENS
         assert solver.params["C_star"] is None
+        assert solver.against == "supervised"
+    for key in ("supervised", "all_labels", "self_training"):
+        (grid,) = experiment.solvers[key].grids
+        assert grid["C"] == [200 * per_row for per_row in TENS] and grid["sigma"] == TENS
+    assert experiment.outputs[-1] == "gain_table"
     tsgs = experiment.solvers["tsgs3vm"]
     assert tsgs.params["batch_size"] == 256
     assert tsgs.grids[1] == {"step": TENS[:4]}
