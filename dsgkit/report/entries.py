@@ -94,14 +94,14 @@ def _cell(measure: Measure, entry: Entry, best: bool, note_size: bool) -> Cell:
         return Cell(text, "" if entry.needed is None else f"(needs {memory_text(entry.needed)})")
     remarks = [f"{entry.size.n:,}"] * note_size + [entry.partial] * bool(entry.partial)
     note = f"({', '.join(remarks)})" if remarks else ""
+    mark = DAGGER if entry.remarks else ""
     if measure.unit == "bytes":
         largest = max(entry.values)
-        mark = DAGGER if entry.remarks else ""
         return Cell(memory_text(largest), note, best, largest, mark=mark)
     mean = percents(measure, entry.mean)
     std = None if entry.std is None else percents(measure, entry.std)
     text = with_std(mean, std, _digits(measure, entry))
-    return Cell(text, note, best, entry.mean, mark=DAGGER if entry.remarks else "")
+    return Cell(text, note, best, entry.mean, mark=mark)
 
 
 def _digits(measure: Measure, entry: Entry) -> int:
