@@ -105,7 +105,7 @@ def test_the_default_is_the_setting_of_the_third_paper(name):
 @pytest.mark.parametrize("name", S3VM)
 def test_the_default_is_the_setting_of_the_second_paper(name):
     experiment = load_experiment(CONFIGS / f"{name}_s3vm.yaml")
-    assert experiment.dataset.name == name
+    assert experiment.dataset.name == {"dota2": "dota2_all"}.get(name, name)
     protocol = experiment.protocol
     assert protocol.kind == "semi_supervised_svm"
     assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
@@ -120,6 +120,13 @@ def test_the_default_is_the_setting_of_the_second_paper(name):
         assert grid["C"] == pytest.approx([C * protocol.labeled for C in TENS])
         assert grid["sigma"] == TENS and grid["C_star_ratio"] == [1.0]
     assert experiment.solvers["tsgs3vm"].params["batch_size"] == 256
+    for key in ("supervised", "all_labels", "self_training"):
+        (grid,) = experiment.solvers[key].grids
+        assert grid["C"] == pytest.approx([C * protocol.labeled for C in TENS])
+        assert grid["sigma"] == TENS
+    compared = {k for k, solver in experiment.solvers.items() if solver.against == "supervised"}
+    assert compared == {*experiment.solvers} - {"supervised", "all_labels"}
+    assert experiment.outputs[-1] == "gain_table"
 
 
 @pytest.mark.parametrize("name", SU)
