@@ -113,6 +113,12 @@ SOLVERS = {
             f"{_AUC}.rff_s2auc:RFFS2AUC",
             "the objective of QSG-S2AUC on fixed random features (Rahimi & Recht 2007)",
         ),
+        SolverInfo(
+            "nystrom_s2auc",
+            "Nyström-S2AUC",
+            f"{_AUC}.nystrom_s2auc:NystromS2AUC",
+            "the objective of QSG-S2AUC on landmarks (Williams & Seeger 2001)",
+        ),
         SolverInfo("tsgs3vm", "TSGS3VM", f"{_S3VM}.tsgs3vm:TSGS3VM", "Geng et al., IJCAI 2019"),
         SolverInfo(
             "frs3vm",

@@ -66,7 +66,8 @@ def test_the_default_is_the_papers_setting(name):
     protocol = experiment.protocol
     assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
     assert protocol.scale == (0.0, 1.0)
-    assert experiment.outputs == ["auc_table", "time_table", "auc_boxplot", "time_curve"]
+    figures = ["auc_table", "time_table", "auc_boxplot", "time_curve"]
+    assert experiment.outputs == [*figures, "gain_table"]
     assert experiment.sweep.sizes[-1] == "all"
     for key, solver in experiment.solvers.items():
         (grid,) = solver.grids

@@ -32,6 +32,13 @@ PARAMS = {
     "samult": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4},
     "pnu_auc": {"lam": 0.125, "sigma": 1.0, "eta": 0.25, "prior": "penl1", "n_centers": 20},
     "rff_s2auc": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4, "n_features": 8, "random_state": 3},
+    "nystrom_s2auc": {
+        "lam": 0.125,
+        "sigma": 1.0,
+        "gamma": 0.4,
+        "n_landmarks": 12,
+        "random_state": 3,
+    },
     "tsgs3vm": {
         **{**_ENGINE, "C": 50.0, "C_star_ratio": 0.5, "n_iterations": 30},
         **{"step": "decreasing", "first_move": 5.0, "anneal": True, "balance": True},

@@ -25,6 +25,7 @@ OTHER_VALUES = {
     "eta": 0.25,
     "prior": 0.4,
     "n_centers": 7,
+    "n_landmarks": 7,
     "batch_size": 8,
     "n_features": 6,
     "n_iterations": 9,
@@ -121,7 +122,9 @@ def test_parameters_go_round(solver):
         model.set_params(lamda=1.0)
 
 
-@pytest.mark.parametrize("name", ["qsg_s2auc", "qsg_s2auc_p", "samult", "pnu_auc", "rff_s2auc"])
+@pytest.mark.parametrize(
+    "name", ["qsg_s2auc", "qsg_s2auc_p", "samult", "pnu_auc", "rff_s2auc", "nystrom_s2auc"]
+)
 def test_signatures_of_rankers_agree(name):
     solver = SOLVERS[name].load()
     parameters = list(inspect.signature(solver).parameters.values())
@@ -161,6 +164,8 @@ LEADING_TERMS = [
     ("pnu_auc", {}, n, 2 * (n**3 + n**3 / 3)),
     # a symmetric product of n rows of 2 x 1000 features, in single precision
     ("rff_s2auc", {"n_features": 1000}, n, n * 2000**2),
+    # n rows times a square matrix, then their symmetric product, in double precision
+    ("nystrom_s2auc", {"n_landmarks": 2000}, n, 2 * n * 3 * 2010**2),
     # kernel values, and 1.5 steps for each row, as heavy as so many operations
     ("bls3vm", {}, n, n**2 * (300 + 6 * d + 1.5 * 350)),
     # one pass: triplet t of a batch meets t blocks; features 2d + 20, their sum 4
@@ -200,6 +205,7 @@ def test_operations_of_a_large_fit_are_those_of_its_leading_term(name, params, s
         # per centre: d + 2 products of doubles, an exponential in double, one product
         ("samult", 1010 * (4 * d + 40 + 4)),
         ("pnu_auc", 1010 * (4 * d + 40 + 4)),
+        ("nystrom_s2auc", 1010 * (4 * d + 40 + 4)),
         ("bls3vm", 1010 * (4 * d + 40 + 4)),
         # per frequency: d products, cosine and sine, two products of doubles
         ("rff_s2auc", 1000 * (2 * d + 20 + 8)),

@@ -1,0 +1,183 @@
+"""Nyström-S2AUC: the semi-supervised AUC risk over functions on landmarks, in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.costs import FUNCTION_FLOPS
+from dsgkit.kernels import kernel_named
+from dsgkit.kernels.nystrom import NystromFeatures, nystrom_memory
+from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
+from dsgkit.objectives.pairwise_risk import PairwiseRisk, samult_risk
+from dsgkit.random.draws import draw_in_passes
+from dsgkit.random.seeds import derive_seed
+from dsgkit.solvers.auc.closed_form import ClosedFormRanker
+from dsgkit.solvers.auc.explicit_features import (
+    FeatureMoments,
+    feature_moments,
+    moments_response,
+    moments_response_at,
+    solve,
+)
+from dsgkit.solvers.auc.pairwise_quadratic import Codes, PrimalResponse
+from dsgkit.solvers.parameters import NOT_NEGATIVE, PER_MODEL, SEED, SHARE
+
+Array = NDArray[np.float64]
+
+BLOCK_ROWS = 512
+"""Unlabelled rows whose features are held at a time."""
+
+
+class NystromS2AUC(ClosedFormRanker):
+    """Minimiser of the semi-supervised AUC risk over the functions on some of the rows.
+
+    The objective of `SAMULT` and QSG-S2AUC, over ``f(x) = sum_j a_j k(z_j, x)`` with the norm of
+    the kernel. The landmarks z are all labelled and some random unlabelled rows; with every row as
+    a landmark it is SAMULT. For D landmarks: O(n D^2 + D^3) time in one pass over the unlabelled
+    rows, which are never held in memory together, and O(D^2) memory.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the regulariser ``lam/2 ||f||^2``.
+    sigma : float
+        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. Its default suits
+        features scaled to [0, 1].
+    gamma : float
+        Weight of the supervised risk, in 0..1.
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
+    n_landmarks : int
+        Unlabelled rows among the landmarks; of fewer, all.
+    max_memory : float or None
+        Limit in GiB; None is 80% of the memory that is available.
+    random_state : int
+        Seed of the landmarks.
+    unlabeled_label : int, float or str
+        What ``y`` says of unlabelled rows where they come with the labelled ones.
+
+    Attributes
+    ----------
+    centers_ : ndarray of shape (n_centers, n_inputs)
+        The landmarks, labelled rows first.
+    coef_ : ndarray of shape (n_centers,)
+        The a of the function.
+    n_features_in_ : int
+        Columns of the training rows.
+
+    See Also
+    --------
+    SAMULT : The same objective with every row as a landmark.
+    RFFS2AUC : The same objective on random features.
+
+    Notes
+    -----
+    Directions whose eigenvalue of the landmarks' Gram matrix is below `nystrom.CUTOFF` times the
+    largest are left out. In a cross-validation by `fit_points` the held-out rows remain landmarks:
+    a landmark has no label, and all folds then share their features.
+
+    References
+    ----------
+    .. [1] Williams & Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> from dsgkit import NystromS2AUC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = minmax_scale(X)
+    >>> model = NystromS2AUC(n_landmarks=100).fit(X[:60], y[:60], X[60:])
+    >>> model.score(X[60:], y[60:]) > 0.98
+    True
+    """
+
+    version: ClassVar[int] = 1
+
+    gamma: Annotated[float, SHARE, PER_MODEL]
+    n_landmarks: Annotated[int, NOT_NEGATIVE]
+    random_state: Annotated[int, SEED]
+
+    def __init__(
+        self,
+        lam: float = 0.125,
+        sigma: float = 0.3,
+        gamma: float = 0.5,
+        *,
+        kernel: str = "gaussian",
+        n_landmarks: int = 1000,
+        max_memory: float | None = None,
+        random_state: int = 0,
+        unlabeled_label: int | float | str = -1,
+    ) -> None:
+        self.lam = lam
+        self.sigma = sigma
+        self.gamma = gamma
+        self.kernel = kernel
+        self.n_landmarks = n_landmarks
+        self.max_memory = max_memory
+        self.random_state = random_state
+        self.unlabeled_label = unlabeled_label
+
+    def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
+        features = self._features(X, X_unlabeled)
+        moments = _moments(features, X, X_unlabeled)
+        risk = self._risk(self._counts(codes))
+        self.coef_ = features.expansion(solve(moments, codes, risk, self._penalty()))
+        self.centers_ = features.landmarks
+
+    def _values(self, X: Any) -> Array:
+        return kernel_named(self.kernel).expansion(X, self.centers_, self.coef_, self.sigma)
+
+    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
+        return samult_risk(self.gamma)
+
+    def _features(self, X: Any, X_unlabeled: Any) -> NystromFeatures:
+        n_drawn = min(int(self.n_landmarks), len(X_unlabeled))
+        seed = derive_seed(int(self.random_state), "landmarks")
+        drawn = np.sort(draw_in_passes(seed, 0, 0, 1, n_drawn, len(X_unlabeled))[0])
+        landmarks = np.concatenate([X[:], X_unlabeled[drawn]]).astype(np.float64, copy=False)
+        return NystromFeatures(kernel_named(self.kernel), landmarks, self.sigma)
+
+    def _feature_params(self) -> Hashable:
+        return self.kernel, self.sigma, self.n_landmarks, self.random_state
+
+    def _penalty(self) -> float:
+        return self.lam / 2
+
+    def _response(self, X: Any, X_unlabeled: Any) -> PrimalResponse:
+        return moments_response(_moments(self._features(X, X_unlabeled), X, X_unlabeled))
+
+    def _response_at(self, X: Any, X_unlabeled: Any, weight: float) -> Array:
+        moments = _moments(self._features(X, X_unlabeled), X, X_unlabeled)
+        return moments_response_at(moments, self._penalty(), weight)
+
+    def _matrix_size(self, n_labeled: int, n_unlabeled: int) -> int:
+        return n_labeled + min(int(self.n_landmarks), n_unlabeled)
+
+    def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        n = self._matrix_size(n_labeled, n_unlabeled)
+        rows_held = max(n_labeled, min(n_unlabeled, BLOCK_ROWS))
+        moments = 8 * n * (2 * n + 2 * rows_held + n_labeled + 3 * n_inputs)
+        predicting = kernel_named(self.kernel).memory(n, n_inputs)
+        return max(nystrom_memory(n, n_inputs), moments, predicting)
+
+    def _grid_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        n = self._matrix_size(n_labeled, n_unlabeled)
+        response = eigh_memory(n) + 8 * n * (2 * n_labeled + n_inputs)
+        return max(self._fit_memory(n_labeled, n_unlabeled, n_inputs), response)
+
+    def _building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        # of a row: its kernel values, their product with the projection and that with itself
+        n = self._matrix_size(n_labeled, n_unlabeled)
+        per_landmark = 3 * n + 2 * n_inputs + FUNCTION_FLOPS
+        return (n_labeled + n_unlabeled) * n * per_landmark + EIGH_FLOPS * n**3
+
+
+def _moments(features: NystromFeatures, X: Any, X_unlabeled: Any) -> FeatureMoments:
+    return feature_moments(features.transform, X, X_unlabeled, features.width, BLOCK_ROWS)

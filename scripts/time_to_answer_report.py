@@ -1,0 +1,158 @@
+"""The tables and the figure of `study_time_to_answer.py`."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from dsgkit.report.style import DPI, PAGE_WIDTH, RC, solver_styles
+from dsgkit.solvers.catalogue import SOLVERS
+
+Record = dict[str, Any]
+
+EXACT = "samult"
+NOUNS = {
+    "qsg_s2auc": "iterations",
+    "qsg_s2auc_p": "blocks of 256 frequencies",
+    "rff_s2auc": "frequencies",
+    "nystrom_s2auc": "unlabelled landmarks",
+    "samult": "unlabelled rows",
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """A method at one size on one dataset.
+
+    Attributes
+    ----------
+    size, trials : int
+    auc : float
+        Median over all trials; where a size has fewer of them, that of the next smaller size and
+        the mean difference to it in the same trials.
+    low, high : float
+        Range over its trials.
+    seconds : float
+        Median.
+    """
+
+    size: int
+    trials: int
+    auc: float
+    low: float
+    high: float
+    seconds: float
+
+
+def points(records: Iterable[Record]) -> dict[tuple[str, str], list[Point]]:
+    """Return the points of each dataset and method, ascending in size."""
+    found: dict[tuple[str, str], dict[int, list[Record]]] = {}
+    for record in records:
+        if record["kind"] == "fit":
+            curve = found.setdefault((record["dataset"], record["method"]), {})
+            curve.setdefault(record["size"], []).append(record)
+    return {place: _curve(sizes) for place, sizes in found.items()}
+
+
+def _curve(sizes: dict[int, list[Record]]) -> list[Point]:
+    curve: list[Point] = []
+    before: dict[int, float] = {}
+    for size in sorted(sizes):
+        aucs = {record["trial"]: record["auc"] for record in sizes[size]}
+        middle = statistics.median(aucs.values())
+        if curve and len(aucs) < curve[-1].trials:
+            changes = [aucs[trial] - before[trial] for trial in aucs]
+            middle = curve[-1].auc + statistics.mean(changes)
+        seconds = statistics.median(record["seconds"] for record in sizes[size])
+        low, high = min(aucs.values()), max(aucs.values())
+        curve.append(Point(size, len(aucs), middle, low, high, seconds))
+        before = aucs
+    return curve
+
+
+def write_tables(records: Sequence[Record], folder: Path) -> None:
+    """Write ``time_to_answer.md`` and ``choices.md``."""
+    head = ("dataset", "method", "size", "AUC", "range", "seconds", "trials")
+    rows = [
+        (
+            dataset,
+            SOLVERS[method].label,
+            f"{p.size:,} {NOUNS[method]}",
+            f"{p.auc:.4f}",
+            f"{p.low:.4f} to {p.high:.4f}",
+            f"{p.seconds:.2f}",
+            str(p.trials),
+        )
+        for (dataset, method), curve in sorted(points(records).items())
+        for p in curve
+    ]
+    (folder / "time_to_answer.md").write_text(_markdown(head, rows))
+    head = ("dataset", "method", "lam", "sigma", "gamma", "validation AUC", "seconds of the search")
+    rows = [
+        (
+            record["dataset"],
+            SOLVERS[record["method"]].label,
+            f"2^{np.log2(record['setting']['lam']):g}",
+            f"2^{np.log2(record['setting']['sigma']):g}",
+            f"{record['setting']['gamma']:g}",
+            f"{record['auc']:.4f}",
+            f"{record['seconds']:.0f}",
+        )
+        for record in sorted(records, key=lambda r: (r["dataset"], r["method"]))
+        if record["kind"] == "choice"
+    ]
+    (folder / "choices.md").write_text(_markdown(head, rows))
+
+
+def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def draw(records: Sequence[Record], path: Path) -> None:
+    """Draw AUC against the seconds of a fit, a panel for each dataset."""
+    curves = points(records)
+    datasets = list(dict.fromkeys(dataset for dataset, _ in curves))
+    methods = [method for method in NOUNS if any(m == method for _, m in curves)]
+    looks = solver_styles({method: method for method in methods})
+    with mpl.rc_context(RC):
+        n_rows = -(-len(datasets) // 2)
+        figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 2.5 * n_rows), layout="constrained")
+        panels = figure.subplots(n_rows, 2, squeeze=False).ravel()
+        for axes, dataset in zip(panels, datasets, strict=False):
+            for method in methods:
+                look, curve = looks[method], curves.get((dataset, method), [])
+                line = {"color": look.color, "ls": look.linestyle}
+                label = f"{SOLVERS[method].label} ({NOUNS[method]})"
+                if method == EXACT:
+                    for p, style in zip(curve, (":", "--"), strict=False):
+                        label = f"{SOLVERS[method].label} ({p.size:,} {NOUNS[method]})"
+                        axes.axhline(p.auc, label=label, color="0.35", ls=style, lw=0.9)
+                    continue
+                x, y = [p.seconds for p in curve], [p.auc for p in curve]
+                axes.plot(x, y, marker=look.marker, label=label, **line)
+                for p in curve:
+                    axes.annotate(
+                        f"{p.size}",
+                        (p.seconds, p.auc),
+                        (0, 3.5 if method != "qsg_s2auc_p" else -7),
+                        textcoords="offset points",
+                        ha="center",
+                        size=5,
+                        color=look.color,
+                    )
+            axes.set(xscale="log", title=dataset)
+        for axes in panels[len(datasets) :]:
+            axes.remove()
+        figure.supxlabel("Seconds of one fit", size=RC["axes.labelsize"])
+        figure.supylabel("AUC of test rows", size=RC["axes.labelsize"])
+        handles = panels[0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside upper center", ncols=3)
+        figure.savefig(path, dpi=DPI)

@@ -1,0 +1,141 @@
+"""Nyström-S2AUC against SAMULT, and a dense solution over the functions on its landmarks."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.solvers.auc.nystrom_s2auc import NystromS2AUC
+from dsgkit.solvers.auc.samult import SAMULT
+from tests.solvers.brute_force import folds_of, kernel, problem, samult_form
+
+SETTINGS = [(0.125, 1.0, 0.4), (8.0, 0.125, 0.0), (1e-4, 8.0, 0.9), (1e-6, 2.0, 0.5), (1, 2, 1)]
+
+
+@pytest.mark.parametrize(("lam", "sigma", "gamma"), SETTINGS)
+def test_with_every_row_as_a_landmark_it_is_samult(lam, sigma, gamma):
+    X, y, U = problem(40, 100)
+    exact = SAMULT(lam, sigma, gamma).fit(X, y, U).decision_function(U)
+    values = NystromS2AUC(lam, sigma, gamma).fit(X, y, U).decision_function(U)
+    np.testing.assert_allclose(values, exact, rtol=0, atol=1e-6 * abs(exact).max())
+
+
+def dense_values(model, X, y, U, at):
+    """Minimise over the a of all functions on the landmarks, with the penalty ``a'K a``.
+
+    By least squares: K is singular to rounding.
+    """
+    rows, Z = np.vstack([X, U]), model.centers_
+    M, v = samult_form(y > 0, len(U), model.gamma)
+    K, Phi = kernel(Z, Z, model.sigma), kernel(rows, Z, model.sigma)
+    A = Phi.T @ M @ Phi + model.lam / 2 * K
+    return kernel(at, Z, model.sigma) @ np.linalg.lstsq(A, Phi.T @ v, rcond=1e-14)[0]
+
+
+@pytest.mark.parametrize("n_landmarks", [0, 9])
+@pytest.mark.parametrize(("lam", "sigma", "gamma"), SETTINGS)
+def test_it_minimises_the_risk_over_the_functions_on_its_landmarks(lam, sigma, gamma, n_landmarks):
+    X, y, U = problem()
+    model = NystromS2AUC(lam, sigma, gamma, n_landmarks=n_landmarks).fit(X, y, U)
+    rows = np.vstack([X, U])
+    expected = dense_values(model, X, y, U, rows)
+    values = model.decision_function(rows)
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-6 * abs(expected).max())
+
+
+def test_landmarks_are_the_labelled_and_distinct_unlabelled_rows_that_the_seed_chooses():
+    X, y, U = problem()
+
+    def landmarks(n_landmarks, seed=0):
+        model = NystromS2AUC(n_landmarks=n_landmarks, random_state=seed).fit(X, y, U)
+        return model.centers_.astype(np.float32)
+
+    drawn = landmarks(12)
+    np.testing.assert_array_equal(drawn[: len(X)], X)
+    places = (drawn[len(X) :, None] == U).all(axis=2).argmax(axis=1)
+    assert len(set(places)) == 12
+    np.testing.assert_array_equal(drawn, landmarks(12))
+    assert not np.array_equal(drawn, landmarks(12, seed=1))
+    np.testing.assert_array_equal(landmarks(1000), np.vstack([X, U]))
+
+
+def test_equal_rows_add_nothing():
+    X, y, U = problem()
+    once = NystromS2AUC(1e-4, 2.0).fit(X, y, U).decision_function(U)
+    twice = NystromS2AUC(1e-4, 2.0).fit(X, y, np.vstack([U, U])).decision_function(U)
+    np.testing.assert_allclose(twice, once, rtol=0, atol=1e-6 * abs(once).max())
+
+
+def test_the_result_does_not_depend_on_blocks_or_how_rows_are_kept(monkeypatch):
+    X, y, U = problem()
+    model = NystromS2AUC(1e-3, 2.0, n_landmarks=10)
+    expected = model.fit(X, y, U).decision_function(U)
+    for rows in (1, 7, 30):
+        monkeypatch.setattr("dsgkit.solvers.auc.nystrom_s2auc.BLOCK_ROWS", rows)
+        values = model.fit(Rows(X), y, Rows(U)).decision_function(Rows(U))
+        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-8 * abs(expected).max())
+
+
+def test_the_whole_grid_equals_fits_with_the_same_landmarks(monkeypatch):
+    X, y, U = problem(n_labeled=24, n_unlabeled=40)
+    folds = folds_of(len(y), 4)
+    points = [
+        {"lam": 2.0**k, "sigma": sigma, "gamma": gamma}
+        for k in (-12, -3, 0)
+        for sigma in (0.5, 4.0)
+        for gamma in (0, 0.5, 1)
+    ]
+    model = NystromS2AUC(n_landmarks=15)
+    got = model.fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U)
+    for row, point in zip(got, points, strict=True):
+        alone = clone(model).set_params(**point)
+        features = alone._features(X, U)
+        monkeypatch.setattr(alone, "_features", lambda *_, kept=features: kept)
+        for fold in folds:
+            train = np.setdiff1d(np.arange(len(y)), fold)
+            expected = alone.fit(X[train], y[train], U).decision_function(X[fold])
+            np.testing.assert_allclose(row[fold], expected, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("n_unlabeled", [600, 1500])
+@pytest.mark.parametrize("n_models", [1, 2])
+def test_predicted_memory_is_what_is_allocated_however_many_rows(n_unlabeled, n_models):
+    X, y, U = problem(50, n_unlabeled, 4)
+    model = NystromS2AUC(sigma=40.0, n_landmarks=150)
+
+    def run():
+        if n_models == 1:
+            model.fit(X, y, U)
+        else:
+            points = [{"lam": 1.0}, {"lam": 2.0}]
+            model.fit_points(points, folds=folds_of(50, 5), X=X, y=y, X_unlabeled=U)
+
+    run()
+    tracemalloc.start()
+    try:
+        run()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    needed = model.cost(4, n_models=n_models, n_labeled=50, n_unlabeled=n_unlabeled).memory
+    assert needed == pytest.approx(peak, rel=0.2)
+
+
+def test_a_fit_that_cannot_be_is_refused():
+    X, y, U = problem()
+    many = np.broadcast_to(U[:1], (200_000, 3))
+    model = NystromS2AUC(n_landmarks=100_000, max_memory=1.0)
+    with pytest.raises(MemoryLimitError, match=r"limit 1\.0 GiB"):
+        model.fit(X, y, many)
+    with pytest.raises(DataError, match="n_landmarks must be a whole number >= 0"):
+        NystromS2AUC(n_landmarks=-1).fit(X, y, U)
+    with pytest.raises(FitError, match="take a larger lam"):
+        NystromS2AUC(lam=1e-300).fit(X, y, U)
+    U[3, 1] = np.nan
+    with pytest.raises(DataError, match="NaN or infinite"):
+        NystromS2AUC(n_landmarks=2).fit(X, y, U)
