@@ -46,6 +46,9 @@ _EXPORTS = {
     "FRS3VM": "dsgkit.solvers.s3vm.frs3vm",
     "S3VMLight": "dsgkit.solvers.s3vm.s3vm_light",
     "BGS3VM": "dsgkit.solvers.s3vm.bgs3vm",
+    "SupervisedSVM": "dsgkit.solvers.s3vm.supervised",
+    "AllLabelsSVM": "dsgkit.solvers.s3vm.supervised",
+    "SelfTraining": "dsgkit.solvers.s3vm.self_training",
     "DSGModel": "dsgkit.engine",
     "load_model": "dsgkit.engine",
 }
@@ -76,6 +79,7 @@ __all__ = [
     "TSGS3VM",
     "TSGSU",
     "TSGSUP",
+    "AllLabelsSVM",
     "AllThresholdLogistic",
     "BenHurSVC",
     "ConstantMedian",
@@ -85,7 +89,9 @@ __all__ = [
     "MajorityClass",
     "NystromS2AUC",
     "S3VMLight",
+    "SelfTraining",
     "SupervisedSL",
+    "SupervisedSVM",
     "load_model",
 ]
 

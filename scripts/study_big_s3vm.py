@@ -103,7 +103,7 @@ def main(
         step=step,
         n_features=features,
         batch_size=batch,
-        n_iterations=None,  # one pass
+        n_iterations=-(-(rows - N_LABELED) // batch),  # one pass
     )
     if as_json:
         click.echo(json.dumps(f))

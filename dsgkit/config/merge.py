@@ -10,7 +10,8 @@ from dsgkit.config.yaml_loader import Document, Key
 def merge(base: Document, over: Document) -> Document:
     """Return ``base`` with ``over`` laid over it.
 
-    Mappings are merged key by key; anything else is replaced as a whole.
+    Mappings are merged key by key; anything else is replaced as a whole, and so is a sweep, because
+    it varies one thing.
     """
     marks = dict(base.marks)
     data = _merge(base.data, over.data, (), over, marks)
@@ -34,7 +35,7 @@ def without(document: Document, *names: str) -> Document:
 
 
 def _merge(base: Any, over: Any, key: Key, source: Document, marks: dict[Key, Any]) -> Any:
-    if isinstance(base, dict) and isinstance(over, dict):
+    if isinstance(base, dict) and isinstance(over, dict) and not _is_sweep(key):
         merged = dict(base)
         for name, value in over.items():
             at = (*key, name)
@@ -48,6 +49,10 @@ def _merge(base: Any, over: Any, key: Key, source: Document, marks: dict[Key, An
         del marks[old]
     _copy_marks(source, key, marks)
     return over
+
+
+def _is_sweep(key: Key) -> bool:
+    return key == ("sweep",) or (len(key) == 3 and key[0] == "profiles" and key[2] == "sweep")
 
 
 def _copy_marks(source: Document, key: Key, marks: dict[Key, Any]) -> None:

@@ -29,7 +29,7 @@ from dsgkit.hints import nearest_or_all, shown
 from dsgkit.specs import LARGEST_INTEGER, Count, Spec, Text, is_finite, problem
 from dsgkit.tasks import catalogue
 from dsgkit.tasks.base import Axis, Description, ProtocolSpec, Task
-from dsgkit.tasks.measures import STANDARD, outputs_of
+from dsgkit.tasks.measures import GAINS, STANDARD, outputs_of
 
 
 def _folder_name(value: str) -> str:
@@ -252,7 +252,8 @@ class Experiment(Spec):
         By default all of the task's first axis.
     solvers : dict of str to SolverSpec
     outputs : list of str
-        Tables and figures to write; by default those that the task names.
+        Tables and figures to write; by default those that the task names. ``gain_table`` is among
+        them if a solver is compared ``against`` another one.
     """
 
     name: Annotated[str, AfterValidator(_folder_name)]
@@ -273,17 +274,38 @@ class Experiment(Spec):
         """What is varied."""
         return next((axis for axis in self.task.axes if axis.name == self.sweep.axis), None)
 
+    @property
+    def drawn(self) -> ProtocolSpec:
+        """The protocol that trials are drawn by: in a sweep of what is drawn, for its largest."""
+        axis = self.axis
+        if axis is None or not axis.drawn:
+            return self.protocol
+        most = max(size for size in self.sweep.sizes if size != "all")
+        return self.protocol.swept_to(axis, most)
+
+    @property
+    def chooses(self) -> str:
+        """Name of the measure that hyper-parameters are chosen by."""
+        return self.protocol.chooses or self.task.chooses
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether any hyper-parameter is searched."""
+        stages = (stage for solver in self.solvers.values() for stage in solver.search)
+        return any(len(values) > 1 for stage in stages for values in stage.choices.values())
+
     def describe(self) -> Description:
         """Return what a results folder keeps of the task."""
-        protocol = self.protocol
+        protocol = self.drawn
         return Description(
             kind=protocol.kind,
             setting=protocol.setting,
             protocol=protocol.protocol,
             selection=protocol.selection,
+            oracle=protocol.oracle if self._chooses else "",
             axis=self.axis,
             measures=(*self.task.measures, *STANDARD),
-            chooses=self.task.chooses,
+            chooses=self.chooses,
             published=protocol.published(self.dataset.name),
         )
 
@@ -346,7 +368,7 @@ class Experiment(Spec):
     def _of_measures(cls, value: Any, info: ValidationInfo) -> Any:
         task = _task(info)
         if value is None:
-            return list(task.outputs) if task else []
+            return _with_gains(task.outputs, info) if task else []
         if task is None or not isinstance(value, list):
             return value
         sweep = info.data.get("sweep")  # None if that of the config is not valid
@@ -357,7 +379,7 @@ class Experiment(Spec):
                 raise problem(f"unknown output {name!r}{nearest_or_all(str(name), known)}", i)
             if name in value[:i]:
                 raise problem(f"{name!r} is listed twice", i)
-        return value
+        return _with_gains(value, info)
 
     def to_yaml(self) -> str:
         """Return the experiment as a config that needs no other file and loads as an equal one."""
@@ -394,6 +416,17 @@ def _task(info: ValidationInfo) -> Task | None:
     return None if protocol is None or _stored(info) else catalogue.get(protocol.kind)
 
 
+def _with_gains(outputs: Sequence[str], info: ValidationInfo) -> list[str]:
+    """Return outputs with the table of gains last, if there are any and it has no place yet."""
+    solvers: Mapping[str, SolverSpec] | None = info.data.get("solvers")
+    if solvers is None:  # those of the config are not valid
+        return list(outputs)
+    gains = any(solver.against for solver in solvers.values())
+    if GAINS in outputs and not gains:
+        raise problem("no solver is compared `against` another one", list(outputs).index(GAINS))
+    return [*outputs, *[GAINS] * (gains and GAINS not in outputs)]
+
+
 def _sweep(written: Mapping[str, Any], axes: Sequence[Axis]) -> SweepSpec:
     names = [axis.name for axis in axes]
     for name in written:
@@ -407,10 +440,11 @@ def _sweep(written: Mapping[str, Any], axes: Sequence[Axis]) -> SweepSpec:
     ((axis, sizes),) = written.items()
     if not isinstance(sizes, list):
         raise problem(f"must be a list, got {shown(sizes)}", axis)
+    drawn = next(one.drawn for one in axes if one.name == axis)
     if not sizes:
-        raise problem("must hold at least one size, or all", axis)
+        raise problem("must hold at least one size" + ("" if drawn else ", or all"), axis)
     for i, size in enumerate(sizes):
-        check_size(size, axis, i)
+        check_size(size, axis, i, words=() if drawn else ("all",))
     numbers = [float("inf") if size == "all" else size for size in sizes]
     for i, (before, after) in enumerate(itertools.pairwise(numbers), start=1):
         if after <= before:

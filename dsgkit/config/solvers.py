@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,7 +17,7 @@ from dsgkit.own import is_import_path
 from dsgkit.solvers import catalogue
 from dsgkit.specs import LARGEST_INTEGER, Spec, Text, problem
 from dsgkit.tasks import catalogue as tasks
-from dsgkit.tasks.base import ProtocolSpec
+from dsgkit.tasks.base import Axis, ProtocolSpec
 
 if TYPE_CHECKING:
     from dsgkit.solvers.parameters import Parameter
@@ -64,7 +64,10 @@ class SolverSpec(Spec):
     search_at : dict
         Sizes used while choosing, by axis; all where it does not say.
     at_most : dict
-        Points of the sweep above it are not fitted.
+        Fits at more are left out, by axis.
+    against : str or None
+        The key of another solver, whose results this one's are put in relation to, trial by trial:
+        the output ``gain_table``. No result depends on it.
     """
 
     kind: str
@@ -73,6 +76,7 @@ class SolverSpec(Spec):
     search: Annotated[tuple[Stage, ...], Field(strict=False)] = ()
     search_at: dict[str, Size] = Field(default_factory=dict)
     at_most: dict[str, int] = Field(default_factory=dict)
+    against: str | None = None
 
     @property
     def grids(self) -> tuple[dict[str, list[Any]], ...]:
@@ -102,7 +106,21 @@ def read_solvers(written: dict[str, Any], protocol: ProtocolSpec | None) -> dict
     for key, solver in _with_defaults(written).items():
         with _at(key):
             read[key] = _read(solver, protocol) if isinstance(solver, dict) else solver
+            if isinstance(solver, dict):
+                _check_against(key, solver.get("against"), written)
     return read
+
+
+def _check_against(key: str, against: Any, solvers: Collection[str]) -> None:
+    """Raise an error unless a solver is compared with nothing, or with another one."""
+    if against is None:
+        return
+    if against == key:
+        raise problem("is the solver itself; name another one", "against")
+    others = [name for name in solvers if name != key]
+    if against not in others:
+        hint = nearest_or_all(str(against), others) if others else "; there is no other one"
+        raise problem(f"there is no solver {shown(against)}{hint}", "against")
 
 
 def _with_defaults(written: dict[str, Any]) -> dict[str, Any]:
@@ -139,10 +157,14 @@ def _read(solver: dict[str, Any], protocol: ProtocolSpec | None) -> dict[str, An
     with _at("params"):
         read["params"] = values.params(_mapping(solver.get("params", {})))
     read["search"] = tuple(_stages(solver, values))
-    axes = [axis.name for axis in task.axes] if task else None
-    for name, words in (("search_at", ("all",)), ("at_most", ())):
-        with _at(name):
-            read[name] = _sizes(_mapping(solver.get(name, {})), axes, words)
+    axes = task.axes if task else None
+    with _at("search_at"):
+        read["search_at"] = _sizes(_mapping(solver.get("search_at", {})), axes, ("all",))
+        for axis in axes or ():
+            if axis.drawn and axis.name in read["search_at"]:
+                raise problem("every fit is searched at its own number of them", axis.name)
+    with _at("at_most"):
+        read["at_most"] = _sizes(_mapping(solver.get("at_most", {})), axes, ())
     return read
 
 
@@ -271,11 +293,12 @@ class _Values:
 
 
 def _sizes(
-    written: Mapping[str, Any], axes: list[str] | None, words: tuple[str, ...]
+    written: Mapping[str, Any], axes: Sequence[Axis] | None, words: tuple[str, ...]
 ) -> dict[str, Size]:
+    known = None if axes is None else [axis.name for axis in axes]
     for axis, size in written.items():
-        if axes is not None and axis not in axes:
-            raise problem(f"unknown key {axis!r}{did_you_mean(str(axis), axes)}", axis)
+        if known is not None and axis not in known:
+            raise problem(f"unknown key {axis!r}{did_you_mean(str(axis), known)}", axis)
         check_size(size, axis, words=words)
     return dict(written)
 

@@ -9,7 +9,7 @@ from dsgkit.engine.preconditioned import (
     train_blocks_values,
 )
 from dsgkit.engine.problem import Problem, Source
-from dsgkit.engine.steps import ConstantStep, DecreasingStep, LinearStep, StepRule
+from dsgkit.engine.steps import ConstantStep, DecreasingStep, EitherStep, LinearStep, StepRule
 from dsgkit.engine.training import train, train_in_passes, train_values
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "ConstantStep",
     "DSGModel",
     "DecreasingStep",
+    "EitherStep",
     "LinearStep",
     "Problem",
     "QuadraticObjective",

@@ -18,13 +18,13 @@ from dsgkit.progress import report
 from dsgkit.random.stream import VERSION as STREAM_VERSION
 from dsgkit.threads import single_blas_thread
 
-FORMAT_VERSION = 2
-"""Version of the model file."""
+FORMAT_VERSION = 3
+"""Version of the model file; version 2 is the same without an intercept."""
 
 
 @dataclass(frozen=True)
 class DSGModel:
-    """Functions ``f_g(x) = sum_t <coefficients[t, :, g], psi_t(x)>``.
+    """Functions ``f_g(x) = sum_t <coefficients[t, :, g], psi_t(x)> + intercept[g]``.
 
     ``psi_t(x)`` is block ``first_block + t`` of the features, without their normaliser.
 
@@ -38,12 +38,14 @@ class DSGModel:
         Columns of the rows the models were trained on.
     first_block : int
         Number of the first block; training has forgotten those before it.
+    intercept : float or ndarray of shape (G,)
     """
 
     features: FeatureBlocks
     coefficients: NDArray[np.float32]
     n_inputs: int
     first_block: int = 0
+    intercept: float | NDArray[np.float32] = 0.0
 
     def decision_function(self, X: Any) -> NDArray[np.float32]:
         """Evaluate the functions, a block of rows at a time, and report progress.
@@ -71,6 +73,7 @@ class DSGModel:
                 block = slice(start, min(start + length, n))
                 rows = read_rows(X, block)
                 self.features.add(rows, self.first_block, self.coefficients, values[block])
+                values[block] += self.intercept
                 report(block.stop / n)
         return values
 
@@ -89,6 +92,7 @@ class DSGModel:
             "n_inputs": self.n_inputs,
             "first_block": self.first_block,
             "coefficients": self.coefficients,
+            "intercept": self.intercept,
         }
         write_atomically(Path(path), lambda file: np.savez(file, **entries))
 
@@ -105,7 +109,7 @@ def load_model(path: str | Path) -> DSGModel:
         with np.load(path) as file:
             entries = dict(file)
         version = int(entries["format_version"]), int(entries["stream_version"])
-        if version != (FORMAT_VERSION, STREAM_VERSION):
+        if version not in ((2, STREAM_VERSION), (FORMAT_VERSION, STREAM_VERSION)):
             raise DataError(
                 f"{path}: model format {version[0]}, stream {version[1]}; this release reads "
                 f"format {FORMAT_VERSION}, stream {STREAM_VERSION}: use the release that wrote it"
@@ -113,11 +117,12 @@ def load_model(path: str | Path) -> DSGModel:
         coefficients = entries["coefficients"]
         features = _features(path, entries, coefficients.shape[1])
         n_inputs, first_block = int(entries["n_inputs"]), int(entries["first_block"])
+        intercept = entries["intercept"] if version[0] == FORMAT_VERSION else 0.0
     except FileNotFoundError:
         raise DataError(f"{path}: no such model file") from None
     except (KeyError, ValueError, OSError, EOFError) as error:
         raise DataError(f"{path}: not a dsgkit model file ({error})") from None
-    return DSGModel(features, coefficients, n_inputs, first_block)
+    return DSGModel(features, coefficients, n_inputs, first_block, intercept)
 
 
 def _features(path: str | Path, entries: dict[str, Any], width: int) -> FeatureBlocks:

@@ -112,3 +112,38 @@ class LinearStep:
     def take(self, models: slice) -> LinearStep:
         """Return the rule of some of the models."""
         return LinearStep(self.eta[models], self.lam[models], self.n_iterations)
+
+
+@dataclass(frozen=True)
+class EitherStep:
+    """Of two rules for the same models, the one that each of them follows.
+
+    Attributes
+    ----------
+    first, second : StepRule
+        Where a model follows the other one, what a rule says of it does not matter.
+    follows_first : ndarray of bool, shape (G,)
+    """
+
+    first: StepRule
+    second: StepRule
+    follows_first: NDArray[np.bool_]
+
+    @property
+    def lam(self) -> NDArray[np.float64]:
+        """Regularisation."""
+        return np.where(self.follows_first, self.first.lam, self.second.lam)
+
+    def __call__(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the steps and the decays of iteration t."""
+        (eta, decay), (other_eta, other_decay) = self.first(t), self.second(t)
+        return (
+            np.where(self.follows_first, eta, other_eta),
+            np.where(self.follows_first, decay, other_decay),
+        )
+
+    def take(self, models: slice) -> EitherStep:
+        """Return the rule of some of the models."""
+        return EitherStep(
+            self.first.take(models), self.second.take(models), self.follows_first[models]
+        )

@@ -35,6 +35,7 @@ from dsgkit.engine.problem import Problem, Source
 from dsgkit.engine.sizes import models_at_once, rows_at_once
 from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.mapped import read_rows
+from dsgkit.objectives import objective_at
 from dsgkit.progress import part, report
 from dsgkit.threads import single_blas_thread
 
@@ -319,7 +320,8 @@ class _Training:
     def _iterate(self, t: int, place: int, panel: _Panel) -> None:
         p = self.p
         rows = [draws[place] for draws in panel.draws]
-        c = p.objective.coefficients(self._values(rows, panel.now(place)[1]))
+        objective = objective_at(p.objective, t + 1)
+        c = objective.coefficients(self._values(rows, panel.now(place)[1]))
         X_drawn, C = self._expansion(rows, c, panel.now(place)[0])
         eta, decay = p.step(t + 1)
         X, F = panel.later(place)

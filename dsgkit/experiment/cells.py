@@ -281,7 +281,11 @@ def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
     memory = peak_memory()
     with progress.part(trained, 1):
         judgement = trial.judge(estimator, cell.at, clock)
-    kept = {"trace": _storable_trace(judgement.trace), "artefact": judgement.artefact}
+    kept = {
+        "trace": _storable_trace(judgement.trace),
+        "artefact": judgement.artefact,
+        "remark": str(getattr(estimator, "remark_", "")),
+    }
     return {
         "full": dict(cell.at) == dict(trial.sizes),
         "scores": {name: _number(score) for name, score in judgement.scores.items()},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -101,7 +102,7 @@ def solver_info(experiment: Experiment, solver: str) -> SolverInfo:
 def make_trial(experiment: Experiment, dataset: Dataset, trial: int) -> Trial:
     """Return a trial of an experiment by its number."""
     seed = derive_seed(experiment.seed, "split", trial)
-    return experiment.task.trial(dataset, experiment.protocol, seed)
+    return experiment.task.trial(dataset, experiment.drawn, seed)
 
 
 def make_plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
@@ -124,8 +125,8 @@ def sweep_points(experiment: Experiment, sizes: At) -> list[At]:
     axis = experiment.sweep.axis
     if axis is None:
         return [dict(sizes)]
-    most = sizes[axis]
-    points = {most if size == "all" else size for size in experiment.sweep.sizes}
+    most = sizes.get(axis, math.inf)  # as many are drawn as the sweep has, where there is no most
+    points = {sizes[axis] if size == "all" else size for size in experiment.sweep.sizes}
     return [{**sizes, axis: size} for size in sorted(points) if size <= most]
 
 
@@ -168,11 +169,17 @@ class _TrialPlan:
     def cells(self, solver: str) -> list[Cell]:
         """Return a solver's searches and fits; no search without a fit."""
         spec = self._experiment.solvers[solver]
-        fits_at = [at for at in self._sweep if _within(at, spec)]
-        if not fits_at:
-            return []
+        # what is searched at the same sizes is searched once
+        groups: dict[tuple[int, ...], list[At]] = {}
+        for at in self._sweep:
+            if _within(at, spec):
+                groups.setdefault(tuple(self._search_at(spec, at).values()), []).append(at)
+        return [cell for fits_at in groups.values() for cell in self._group(solver, spec, fits_at)]
+
+    def _group(self, solver: str, spec: SolverSpec, fits_at: Sequence[At]) -> list[Cell]:
+        """Return a search and the fits that it serves."""
         stages = tuple(map(grid_points, spec.grids)) or (({},),)
-        search_at = self._search_at(spec)
+        search_at = self._search_at(spec, fits_at[0])
         cells: list[Cell] = []
         needs: tuple[str, ...] = ()
         for number, points in enumerate(stages):
@@ -187,10 +194,12 @@ class _TrialPlan:
                 cells += found
         return cells + [self._cell("fit", solver, at, stages, spec, needs) for at in fits_at]
 
-    def _search_at(self, spec: SolverSpec) -> At:
+    def _search_at(self, spec: SolverSpec, at: At) -> At:
+        """Return the sizes that what is fitted at some sizes is searched at."""
         sizes = self._trial.sizes
         wanted = {axis: spec.search_at.get(axis, "all") for axis in sizes}
-        return {a: sizes[a] if n == "all" else min(n, sizes[a]) for a, n in wanted.items()}
+        found = {a: sizes[a] if n == "all" else min(n, sizes[a]) for a, n in wanted.items()}
+        return {axis: found.get(axis, size) for axis, size in at.items()}
 
     def _cell(
         self,
@@ -208,7 +217,7 @@ class _TrialPlan:
             self._number,
             at,
             stages,
-            self._search_at(spec),
+            self._search_at(spec, at),
             needs=needs,
             by_coordinates=tuple(n for n in by_coordinates if n < len(stages)),
         )
@@ -239,7 +248,7 @@ class _TrialPlan:
 
 
 def _within(at: At, spec: SolverSpec) -> bool:
-    return all(at[axis] <= most for axis, most in spec.at_most.items())
+    return all(at.get(axis, 0) <= most for axis, most in spec.at_most.items())
 
 
 def _shares(points: Sequence[Point], batched: Sequence[str]) -> list[Points]:
@@ -253,8 +262,10 @@ def _shares(points: Sequence[Point], batched: Sequence[str]) -> list[Points]:
 
 def cell_key(cell: Cell, experiment: Experiment, dataset: Dataset) -> str:
     """Return the hash of everything that determines a cell's result, and of nothing else."""
-    spec, protocol = experiment.solvers[cell.solver], experiment.protocol
-    settings = protocol.model_dump(mode="json", exclude={"trials"})
+    spec, protocol = experiment.solvers[cell.solver], experiment.drawn
+    fields = type(protocol).model_fields
+    unsaid = {n for n in protocol.unsaid if getattr(protocol, n) == fields[n].default}
+    settings = protocol.model_dump(mode="json", exclude={"trials", *unsaid})
     for_search = {name: settings.pop(name) for name in protocol.only_for_search}
     identity: dict[str, Any] = {
         "versions": [IDENTITY_VERSION, STREAM_VERSION],

@@ -34,6 +34,7 @@ FIT_COLUMNS = (
     "message",
     "needed",
     "params",
+    "remark",
 )
 SEARCH_COLUMNS = (
     "solver",
@@ -284,6 +285,7 @@ def _fit_row(record: Record, task: Description) -> dict[str, Any]:
         "full": bool(record.get("full", False)),
         "needed": _number(record.get("needed")),
         "params": record.get("params") or {},
+        "remark": record.get("remark") or "",
         **{m.name: _number(recorded.get(m.name)) for m in task.measures},
     }
 

@@ -62,8 +62,8 @@ def choose(
 
 def choosing_measure(experiment: Experiment) -> Measure:
     """Return the measure that hyper-parameters are chosen by."""
-    task = experiment.task
-    return next(measure for measure in task.measures if measure.name == task.chooses)
+    measures = experiment.task.measures
+    return next(measure for measure in measures if measure.name == experiment.chooses)
 
 
 def best_point(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -28,3 +29,9 @@ class Objective(Protocol):
     def take(self, models: slice) -> Objective:
         """Return the objective of some of the models."""
         ...
+
+
+def objective_at(objective: Objective, t: int) -> Objective:
+    """Return the objective of the 1-based iteration t: that of its method ``at``, if it has one."""
+    at: Callable[[int], Objective] | None = getattr(objective, "at", None)
+    return objective if at is None else at(t)

@@ -4,6 +4,12 @@
 ``hinge(z) = max(0, 1 - z)`` (Geng et al., IJCAI 2019, Eq. 1). The loss ``u`` is even, and large
 where ``f`` is near 0: decision boundaries that pass between the unlabelled rows cost least.
 
+Two things can keep all unlabelled rows from ending on one side. *Annealing* lets C* grow from 0, so
+that the labelled rows have their say first (as Joachims does, ICML 1999). The *balance* takes all
+losses at ``f + b`` with the offset ``b = mean y - mean_u f``: the mean of the values over the
+unlabelled rows is that of the labels (Collobert et al., JMLR 2006). In a batch the mean is that of
+its own unlabelled rows, so that every coefficient of theirs depends on the values of all.
+
 Where a loss has a kink, ``H_a'(r)`` of ``H_a(r) = max(0, a - r)`` is 0 at ``r = a``, and
 ``sign(0) = 0``: the mean of drawing -1 or +1. Every unlabelled row starts at ``f = 0``. With
 ``sign(0) = +1`` all of them are pushed to the positive side before the labelled rows have their
@@ -14,6 +20,7 @@ the concave-convex procedure and ``sign(0) = 0`` find 15.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,6 +112,11 @@ class S3VMObjective:
         Names in `UNLABELED_LOSSES`.
     ramp_s : array-like of shape (G,)
         Parameter s of the ramp.
+    full_from : array-like of shape (G,), optional
+        Iteration from which C* is full: before it, in iteration t, the weight is
+        ``C* (t / full_from)^3``. 0, the default of all models, is full from the start.
+    balance : array-like of bool, shape (G,), optional
+        Whether the losses are taken at ``f + b``; by default of no model.
     """
 
     def __init__(
@@ -114,6 +126,8 @@ class S3VMObjective:
         positive_share: float,
         loss: Sequence[str],
         ramp_s: Values,
+        full_from: Values | None = None,
+        balance: NDArray[np.bool_] | None = None,
     ) -> None:
         with np.errstate(over="ignore"):  # too large a weight is infinite: its model diverges
             self.C = np.asarray(C, np.float32)
@@ -121,8 +135,20 @@ class S3VMObjective:
         self.positive_share = positive_share
         self.loss = list(loss)
         self.ramp_s = np.asarray(ramp_s, np.float32)
+        n_models = len(self.C)
+        self.full_from = np.zeros(n_models) if full_from is None else np.asarray(full_from)
+        self.balance = np.zeros(n_models, bool) if balance is None else np.asarray(balance)
         names = np.array(self.loss)
         self._columns = {name: np.flatnonzero(names == name) for name in set(self.loss)}
+
+    def at(self, t: int) -> S3VMObjective:
+        """Return the objective of the 1-based iteration t, which never changes any more."""
+        objective = copy(self)
+        growing = t < self.full_from
+        if growing.any():
+            share = np.divide(t, self.full_from, out=np.ones(len(growing)), where=growing)
+            objective.C_star = self.C_star * (share**3).astype(np.float32)
+        return objective
 
     def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
         """Return the derivative of the batch's mean loss by the value of each drawn row.
@@ -131,11 +157,14 @@ class S3VMObjective:
         a model that overflowed is to stay without values, even when the block is forgotten in which
         it did.
         """
-        f_p, f_n, f_u = values
+        f_p, f_n, f_u = self._balanced(values)
         share = np.float32(self.positive_share)
         c_p = np.where(f_p < 1, -self.C * (share / len(f_p)), 0)
         c_n = np.where(f_n > -1, self.C * ((1 - share) / len(f_n)), 0)
         c_u = self._unlabeled("derivative", f_u) * (self.C_star / len(f_u))
+        if self.balance.any():  # every unlabelled value moves the offset, and with it all losses
+            total = sum(c.sum(axis=0) for c in (c_p, c_n, c_u))
+            c_u = c_u - np.where(self.balance, total / len(f_u), 0)
         return [
             np.where(np.isfinite(f), c, np.nan).astype(np.float32, copy=False)
             for f, c in zip(values, (c_p, c_n, c_u), strict=True)
@@ -143,7 +172,7 @@ class S3VMObjective:
 
     def batch_loss(self, values: list[Values]) -> Values:
         """Return the mean loss of a batch, shape (G,); `coefficients` are its derivatives."""
-        f_p, f_n, f_u = values
+        f_p, f_n, f_u = self._balanced(values)
         share = self.positive_share
         labeled = share * hinge(f_p).mean(axis=0) + (1 - share) * hinge(-f_n).mean(axis=0)
         return self.C * labeled + self.C_star * self._unlabeled("value", f_u).mean(axis=0)
@@ -156,7 +185,17 @@ class S3VMObjective:
             self.positive_share,
             self.loss[models],
             self.ramp_s[models],
+            self.full_from[models],
+            self.balance[models],
         )
+
+    def _balanced(self, values: list[Any]) -> list[Any]:
+        """Return the values at which losses are taken: with the offset of models that have one."""
+        if not self.balance.any():
+            return values
+        offset = (2 * self.positive_share - 1) - values[2].mean(axis=0)
+        offset = np.where(self.balance, offset, 0).astype(values[2].dtype)
+        return [f + offset for f in values]
 
     def _unlabeled(self, what: str, f_u: Values) -> Any:
         """Return each model's loss of unlabelled rows, or its derivative, by column."""

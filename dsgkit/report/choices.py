@@ -13,7 +13,7 @@ import pandas as pd
 from dsgkit.experiment.results import Results
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import grid_edges, grid_text, percents, value_text
-from dsgkit.report.summary import Summary
+from dsgkit.report.summary import Summary, lowered
 from dsgkit.tasks.measures import Measure
 
 PARAMS_TABLE = "params_table"
@@ -38,9 +38,15 @@ def params_table(summary: Summary) -> Table:
         texts = (solver, name, chosen, group["grid"].iloc[0])
         rows.append([*map(Cell, texts), Cell(f"{at_edge}/{total}", value=at_edge / total)])
     by = f", {selection}" if (selection := summary.results.task.selection) else ""
+    axis = summary.axis
+    who, of = (
+        ("searches", f" (one per trial and number of {lowered(axis.title)})")
+        if (axis and axis.drawn)
+        else ("trials", "")
+    )
     layout = Layout(
-        f"Chosen hyper-parameters and how many trials chose each; {summary.title}{by}.",
-        ["Solver", "Parameter", "Chosen (trials)", "Grid", "At its edge"],
+        f"Chosen hyper-parameters and how many {who} chose each{of}; {summary.title}{by}.",
+        ["Solver", "Parameter", f"Chosen ({who})", "Grid", "At its edge"],
         rows,
     )
     return Table(PARAMS_TABLE, [layout, *_held_out_layouts(summary)], frame)
@@ -73,18 +79,24 @@ def _held_out_layout(summary: Summary, measure: Measure) -> Layout:
 def _held_out(results: Results, solver: str) -> Iterator[tuple[float, float]]:
     """Yield, trial by trial, the mean of what the choice scored on every fold and its error."""
     chosen = {
-        record["trial"]: record["params"]
+        _search_of(record, results): record["params"]
         for record in results.records
         if record["solver"] == solver and record["kind"] == "fit" and record.get("params")
     }
     for record in results.records:
         if record["solver"] != solver or record["kind"] != "search":
             continue
-        params = chosen.get(record["trial"], {})
+        params = chosen.get(_search_of(record, results), {})
         for point, scores in zip(record["points"], record.get("fold_scores", ()), strict=False):
             values = [value for value in scores if value is not None]
             if _is(point, params) and len(values) > 1:
                 yield float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
+def _search_of(record: Mapping[str, Any], results: Results) -> tuple[int, int]:
+    """Return what tells the search of a record from a solver's others: its trial, and its size."""
+    axis = results.task.axis
+    return record["trial"], record["at"][axis.name] if axis and axis.drawn else 0
 
 
 def _is(point: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
@@ -120,12 +132,15 @@ def _at_edge(value: Any, edges: Sequence[Any]) -> bool:
 
 
 def _counted(results: Results, solver: str, name: str) -> list[tuple[Any, int]]:
-    """Return how many trials chose each value, the most frequent first."""
-    fits = results.cells[results.cells["solver"] == solver]
+    """Return how many searches chose each value, the most frequent first."""
     chosen = {
-        (trial, tuple(params[name]) if isinstance(params[name], list) else params[name])
-        for trial, params in zip(fits["trial"], fits["params"], strict=True)
-        if name in params
+        (
+            _search_of(record, results),
+            tuple(params[name]) if isinstance(params[name], list) else params[name],
+        )
+        for record in results.records
+        if record["solver"] == solver and record["kind"] == "fit"
+        if name in (params := record.get("params") or {})
     }
     counts = Counter(value for _, value in chosen)
     return sorted(counts.items(), key=lambda item: (-item[1], value_text(item[0])))

@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dsgkit.report.formats import Cell
-from dsgkit.report.numbers import NONE, memory_text, percents, time_digits, with_std
+from dsgkit.report.numbers import (
+    NONE,
+    counted,
+    memory_text,
+    percents,
+    ranges,
+    time_digits,
+    with_std,
+)
 from dsgkit.report.summary import NOT_RUN, Entry, Summary
 from dsgkit.tasks.measures import Measure
+
+DAGGER = "†"
+"""The mark of entries of which a trial has a remark."""
+
+
+def remark_notes(entries: Iterable[Entry], title: str = "") -> list[str]:
+    """Return the footnote on remarks, each with its solvers and trials; none without any.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        Those of one table.
+    title : str
+        What they are of, where a table is of several.
+    """
+    trials: dict[str, dict[tuple[str, int], list[int]]] = {}
+    for entry in entries:
+        for remark, n in entry.remarks.items():
+            trials.setdefault(remark, {}).setdefault((entry.solver, entry.planned), []).append(n)
+    about = f" {title}:" if title else ""
+    notes = []
+    for remark, counts in trials.items():
+        of = (
+            f"{solver} in {ranges(n, '-')} of {counted(planned, 'trial')}"
+            for (solver, planned), n in counts.items()
+        )
+        notes.append(f"{DAGGER}{about} {', '.join(of)}: {remark}.")
+    return notes
 
 
 def statistic(measure: Measure, shown: Sequence[Summary]) -> str:
@@ -15,6 +51,8 @@ def statistic(measure: Measure, shown: Sequence[Summary]) -> str:
     counts = sorted({one.results.trials for one in shown})
     if counts == [1]:
         return "one trial"
+    if measure.tally:
+        return f"in how many of {'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
     what = "maximum" if measure.unit == "bytes" else "mean ± standard deviation"
     return f"{what} over {'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
 
@@ -58,12 +96,17 @@ def _cell(measure: Measure, entry: Entry, best: bool, note_size: bool) -> Cell:
         return Cell(text, "" if entry.needed is None else f"(needs {memory_text(entry.needed)})")
     remarks = [f"{entry.size.n:,}"] * note_size + [entry.partial] * bool(entry.partial)
     note = f"({', '.join(remarks)})" if remarks else ""
+    mark = DAGGER if entry.remarks else ""
     if measure.unit == "bytes":
         largest = max(entry.values)
-        return Cell(memory_text(largest), note, best, largest)
+        return Cell(memory_text(largest), note, best, largest, mark=mark)
+    if measure.tally:
+        counted = sum(value > 0 for value in entry.values)
+        return Cell(f"{counted}/{len(entry.values)}", note, best, entry.mean, mark=mark)
     mean = percents(measure, entry.mean)
     std = None if entry.std is None else percents(measure, entry.std)
-    return Cell(with_std(mean, std, _digits(measure, entry)), note, best, entry.mean)
+    text = with_std(mean, std, _digits(measure, entry))
+    return Cell(text, note, best, entry.mean, mark=mark)
 
 
 def _digits(measure: Measure, entry: Entry) -> int:

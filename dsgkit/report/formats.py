@@ -29,6 +29,7 @@ LATEX_ESCAPES = {
     "±": r"$\pm$",
     "–": "--",
     "→": r"$\to$",
+    "†": r"\dag{}",
 }
 
 
@@ -51,6 +52,8 @@ class Cell:
         The number that the text shows, by which entries are put in order.
     link : str
         Where a page leads from here.
+    mark : str
+        A sign behind the text that a footnote explains.
     """
 
     text: str
@@ -58,6 +61,7 @@ class Cell:
     best: bool = False
     value: float | None = None
     link: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,7 @@ def markdown(layout: Layout) -> str:
     """Return a GitHub Markdown table, the best entries in bold."""
 
     def entry(cell: Cell) -> str:
-        text = _escape_markdown(cell.text)
+        text = _escape_markdown(cell.text + cell.mark)
         return _joined(f"**{text}**" if cell.best else text, _escape_markdown(cell.note))
 
     lines = [[_escape_markdown(name) for name in layout.header]]
@@ -147,11 +151,15 @@ def markdown(layout: Layout) -> str:
 def plain(layout: Layout) -> str:
     """Return a table for a terminal, the best entries marked by ``*``."""
     room = " " if layout.has_best else ""
+    gap = " " * max(len(cell.mark) for row in layout.rows for cell in row) if layout.rows else ""
     entries = [
-        [_joined(cell.text, cell.note) + ("*" if cell.best else room) for cell in row]
+        [
+            _joined(cell.text, cell.note) + (cell.mark or gap) + ("*" if cell.best else room)
+            for cell in row
+        ]
         for row in layout.rows
     ]
-    lines = [[layout.header[0], *(name + room for name in layout.header[1:])], *entries]
+    lines = [[layout.header[0], *(name + gap + room for name in layout.header[1:])], *entries]
     widths = _widths(lines)
     table = ["  ".join(_aligned(line, widths)).rstrip() for line in lines]
     table.insert(1, "  ".join("-" * width for width in widths))
@@ -234,7 +242,7 @@ def escape_latex(text: str) -> str:
 
 def _latex_entry(cell: Cell) -> str:
     """Return an entry; its remark goes below it, so that columns stay narrow."""
-    text, note = escape_latex(cell.text), escape_latex(cell.note)
+    text, note = escape_latex(cell.text + cell.mark), escape_latex(cell.note)
     text = rf"\textbf{{{text}}}" if cell.best else text
     return rf"\shortstack[r]{{{text}\\{{\scriptsize {note}}}}}" if note else text
 

@@ -48,6 +48,8 @@ class Entry:
         Statuses, in words, of the trials that did not finish.
     needed : int or None
         Bytes that a refused trial would have needed.
+    remarks : Counter
+        What finished trials say of themselves, in words.
     """
 
     solver: str
@@ -56,6 +58,7 @@ class Entry:
     planned: int
     others: Counter[str]
     needed: int | None
+    remarks: Counter[str]
 
     @property
     def mean(self) -> float:
@@ -156,7 +159,8 @@ class Summary:
         needed = rows["needed"].max()
         values = tuple(float(value) for value in finished[measure.name])
         needs = None if math.isnan(needed) else int(needed)
-        return Entry(name, size, values, planned, others, needs)
+        remarks = Counter(text for text in finished["remark"] if text)
+        return Entry(name, size, values, planned, others, needs, remarks)
 
     def largest(self, measure: Measure) -> dict[str, Entry]:
         """Return each solver's entry at the largest size with a finished trial.
@@ -259,7 +263,7 @@ def settings(shown: Sequence[Summary]) -> str:
     """
     datasets: dict[str, list[str]] = {}
     for one in shown:
-        datasets.setdefault(one.results.task.setting, []).append(one.title)
+        datasets.setdefault(one.results.task.told, []).append(one.title)
     if len(datasets) == 1:
         return next(iter(datasets))
     told = {setting: _PARTS.split(setting) for setting in datasets}

@@ -14,8 +14,9 @@ from dsgkit.experiment.results import Results
 from dsgkit.files import folder_name
 from dsgkit.hints import nearest_or_all
 from dsgkit.report.choices import PARAMS_TABLE, params_table
-from dsgkit.report.entries import entry_cells, statistic
+from dsgkit.report.entries import entry_cells, remark_notes, statistic
 from dsgkit.report.formats import Cell, Layout, Table, plain, write_table
+from dsgkit.report.gains import gain_table
 from dsgkit.report.published import PUBLISHED_TABLE, published_table
 from dsgkit.report.summary import (
     Entry,
@@ -31,7 +32,7 @@ from dsgkit.report.summary import (
 )
 from dsgkit.report.trace_tables import trace_overview, trace_table
 from dsgkit.report.traces import is_traced
-from dsgkit.tasks.measures import TIME, Measure
+from dsgkit.tasks.measures import GAINS, TIME, Measure
 
 TRACE_TABLE = "_trace_table"
 UNITS = {
@@ -46,9 +47,10 @@ def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] =
     """Write the tables as CSV, Markdown and LaTeX (booktabs) and return their paths.
 
     For one results folder these are those that its config's ``outputs`` ask for, each with one on
-    official test rows where there are any, always ``params_table``, and ``published_table`` where a
-    paper's figures are known. For several, what any of them asks for: these names then compare the
-    datasets, each solver at its largest finished size, and a folder per dataset holds its own.
+    official test rows where there are any, ``gain_table`` where a solver is compared with another
+    one, always ``params_table``, and ``published_table`` where a paper's figures are known. For
+    several, what any of them asks for: these names then compare the datasets, each solver at its
+    largest finished size, and a folder per dataset holds its own.
 
     Parameters
     ----------
@@ -86,7 +88,8 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
     """Return tables that the configs' ``outputs`` ask for as text for a terminal.
 
     These are those of what fits came to, each with its measures that have a better side, or all
-    where none has; what explains published figures is left to files.
+    where none has, and gains at the largest sizes; what explains published figures is left to
+    files.
 
     Parameters
     ----------
@@ -116,6 +119,9 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
         blocks += layouts
         for table in _trace_tables(one, wanted):
             blocks += [layout.transposed(TIME.title) for layout in table.layouts]
+        if only or len(shown) == 1:  # the overview of several has the largest sizes
+            for table in _gain_tables([one], wanted, largest=not only):
+                blocks += table.layouts
         if PARAMS_TABLE in only:
             blocks += params_table(one).layouts
     if PUBLISHED_TABLE in only and (published := published_table(shown)):
@@ -129,12 +135,14 @@ def _printed(shown: Sequence[Summary]) -> list[str]:
     # Whoever asks for figures alone sees all numbers here.
     asked = [name for name in wanted_tables(shown) if name in known] or list(known)
     measures = {name: [m for one in shown for m in _measures(one, name)] for name in asked}
-    return [name for name in asked if not any(m.for_published for m in measures[name])]
+    printed = [name for name in asked if not any(m.for_published for m in measures[name])]
+    return [*printed, *(name for name in wanted_tables(shown) if name == GAINS)]
 
 
 def _with_better_side(measures: Sequence[Measure]) -> Sequence[Measure]:
-    """Return the measures that solvers compete in; all where they do in none."""
-    return [measure for measure in measures if measure.better] or measures
+    """Return the measures that solvers compete in; where they do in none, the tallies, or all."""
+    competing = [measure for measure in measures if measure.better]
+    return competing or [measure for measure in measures if measure.tally] or measures
 
 
 def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[str]:
@@ -152,7 +160,8 @@ def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[st
     check_names(only, [*known, *published, PARAMS_TABLE], "table")
     wanted = [name for name in known if name in only]
     for name in wanted:
-        if not any(_measures(one, name) or _traced(one, name) for one in shown):
+        has_gain = name == GAINS and gain_table(shown) is not None
+        if not (has_gain or any(_measures(one, name) or _traced(one, name) for one in shown)):
             raise nothing_to_show(shown, name)
     return wanted
 
@@ -171,10 +180,12 @@ def nothing_to_show(shown: Iterable[Summary], name: str) -> ResultsError:
 
 
 def _outputs_by_table(shown: Sequence[Summary]) -> dict[str, str]:
-    """Return the output that asks for each table of measures."""
+    """Return the output that asks for each table of measures, or of gains in them."""
     measures = (measure for one in shown for measure in one.results.task.measures if measure.traced)
     along = {f"{one.file}{TRACE_TABLE}": f"{one.output}{TRACE_TABLE}" for one in measures}
-    return _tables_of_sizes(shown) | along
+    solvers = (spec for one in shown for spec in one.results.experiment.solvers.values())
+    gains = {GAINS: GAINS} if any(spec.against for spec in solvers) else {}
+    return _tables_of_sizes(shown) | along | gains
 
 
 def _tables_of_sizes(shown: Iterable[Summary]) -> dict[str, str]:
@@ -202,6 +213,14 @@ def _trace_tables(summary: Summary, wanted: Sequence[str]) -> list[Table]:
     return [trace_table(summary, name, measures) for name, measures in found if measures]
 
 
+def _gain_tables(
+    shown: Sequence[Summary], wanted: Sequence[str], *, largest: bool = False
+) -> list[Table]:
+    """Return the table of gains, if it is wanted and there are any."""
+    table = gain_table(shown, largest=largest) if GAINS in wanted else None
+    return [] if table is None else [table]
+
+
 def tables_of(summary: Summary, wanted: Sequence[str]) -> list[Table]:
     """Return the tables of one results folder."""
     tables = []
@@ -212,7 +231,8 @@ def tables_of(summary: Summary, wanted: Sequence[str]) -> list[Table]:
             tables.append(Table(name, layouts, _tidy([shown])))
     published = published_table([summary])
     beside = [] if published is None else [published]
-    return [*tables, *_trace_tables(summary, wanted), *beside, params_table(summary)]
+    tables += [*_gain_tables([summary], wanted), *_trace_tables(summary, wanted), *beside]
+    return [*tables, params_table(summary)]
 
 
 def overview_tables(shown: Sequence[Summary], wanted: Sequence[str]) -> list[Table]:
@@ -228,6 +248,7 @@ def overview_tables(shown: Sequence[Summary], wanted: Sequence[str]) -> list[Tab
         if traced := dict.fromkeys(m for one in shown for m in _traced(one, name)):
             tables.append(trace_overview(shown, name, list(traced)))
     published = published_table(shown)
+    tables += _gain_tables(shown, wanted, largest=True)
     return tables if published is None else [*tables, published]
 
 
@@ -247,7 +268,10 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
         f"{', '.join(caption)}; {about}.",
         ["Solver", *header],
         list(zip(map(Cell, solvers), *columns, strict=True)),
-        _partial_notes(entries.values(), swept=axis is not None),
+        [
+            *_partial_notes(entries.values(), swept=axis is not None),
+            *remark_notes(entries.values()),
+        ],
     )
 
 
@@ -260,6 +284,7 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
         cells = entry_cells(measure, [found.get(solver) for solver in solvers], note_size=swept)
         rows.append([Cell(one.title), *cells])
         footnotes += [f"{one.title} {note}" for note in _partial_notes(found.values(), swept=swept)]
+        footnotes += remark_notes(found.values(), one.title)
     caption = f"{measure.caption}{UNITS[measure.unit]}, {statistic(measure, shown)}"
     if setting := settings(shown):
         caption += f", {setting}"
@@ -297,6 +322,8 @@ def _tidy(parts: Sequence[tuple[Summary, Sequence[Measure], Iterable[Entry]]]) -
         ]
     )
     axes = {summary.axis.name for summary, _, _ in parts if summary.axis}
+    if not frame["remarks"].any():
+        frame = frame.drop(columns="remarks")
     # Whole numbers, also where some are missing.
     whole = [name for name in frame if name.endswith("_bytes") or name in axes]
     return frame.astype(dict.fromkeys(whole, "Int64"))
@@ -312,6 +339,7 @@ def _row(summary: Summary, entry: Entry, further: Sequence[Measure]) -> dict[str
         "trials": len(entry.values),
         "status": entry.status,
         "needed_bytes": entry.needed,
+        "remarks": "; ".join(f"{n}: {text}" for text, n in entry.remarks.items()),
     }
     for measure in further:
         beside = summary.entries(measure)[entry.solver, entry.size]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from dsgkit.report.entries import entry_cells, statistic
+from dsgkit.report.entries import entry_cells, remark_notes, statistic
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NONE, SHORTEST_TIME
 from dsgkit.report.summary import Entry, Summary, settings
@@ -69,7 +69,7 @@ def _one_race(race: Race, measure: Measure, times: Sequence[float]) -> Layout:
     """Return the table of solvers by training time of one dataset at one size."""
     summary = race.summary
     parts = [f"{_caption(measure, [summary])}; {summary.title}"]
-    parts += [setting] if (setting := summary.results.task.setting) else []
+    parts += [told] if (told := summary.results.task.told) else []
     parts += [f"{race.size.n:,} {summary.axis.noun}"] if summary.axis else []
     return Layout(
         f"{', '.join(parts)}.",
@@ -126,11 +126,18 @@ def _after(training: Training, seconds: float) -> Entry | None:
 
 
 def _notes(found: Sequence[Race], times: Sequence[float]) -> list[str]:
-    """Return what is to be said of entries to which not all trials contribute."""
+    """Return what is to be said of entries, and of those to which not all trials contribute."""
+    notes = [
+        note
+        for race in found
+        for note in remark_notes(
+            (one.entry for one in race.trainings), race.summary.title if len(found) > 1 else ""
+        )
+    ]
     entries = [_after(one, time) for race in found for one in race.trainings for time in times]
-    if not any(entry and entry.partial for entry in entries):
-        return []
-    return ["(k/n): only k of n trials had a value by then."]
+    if any(entry and entry.partial for entry in entries):
+        notes.append("(k/n): only k of n trials had a value by then.")
+    return notes
 
 
 def _tidy(race: Race, measure: Measure, times: Sequence[float]) -> list[dict[str, Any]]:

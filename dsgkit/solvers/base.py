@@ -78,6 +78,11 @@ class Estimator(BaseEstimator):
     version : int or str
         Part of the identity of every result: raised when a change makes results differ, so that
         they are computed again.
+
+    Notes
+    -----
+    A fitted estimator may have an attribute ``remark_``: in words, what a reader of its result has
+    to know, such as that a part of the method had nothing to do. Tables mark such fits.
     """
 
     tasks: ClassVar[tuple[str, ...]] = ()
@@ -104,6 +109,21 @@ class Estimator(BaseEstimator):
             Numbers of rows, such as ``n_labeled`` and ``n_unlabeled``.
         """
         return Cost()
+
+    def settled(self, **counts: int) -> Self:
+        """Return a clone whose parameters no longer depend on how many rows it is given.
+
+        A search that trains on a part of the rows is to choose for a fit on all of them: with its
+        number of iterations, say.
+
+        Parameters
+        ----------
+        **counts : int
+            Numbers of rows, such as ``n_labeled`` and ``n_unlabeled``: what depends on them is
+            fixed as it is for these.
+        """
+        copy: Self = clone(self)
+        return copy
 
     def fit_points(self, points: Points, *, folds: Folds | None = None, **training: Any) -> Any:
         """Fit a model for each of many parameter settings.
@@ -231,15 +251,16 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         return values
 
     def fit_points(  # type: ignore[override]  # of its arrays by name
-        self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
+        self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, **others: Any
     ) -> Any:
         """Fit a model for each of many parameter settings; see `Estimator.fit_points`."""
         if folds is not None:
             columns = clone(self)
             X = as_rows(columns, X, reset=True)  # which can be taken by their numbers
-            if X_unlabeled is not None:
-                X_unlabeled = as_rows(columns, X_unlabeled, reset=False, name="X_unlabeled")
-        return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
+            if (unlabeled := others.get("X_unlabeled")) is not None:
+                rows = as_rows(columns, unlabeled, reset=False, name="X_unlabeled")
+                others = {**others, "X_unlabeled": rows}
+        return super().fit_points(points, folds=folds, X=X, y=y, **others)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy at the rows of ``X``; unlabelled ones do not count.

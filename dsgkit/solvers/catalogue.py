@@ -38,7 +38,12 @@ class SolverInfo:
     def load(self) -> Any:
         """Import and return the estimator class."""
         module, _, attribute = self.import_path.partition(":")
-        return getattr(importlib.import_module(module), attribute)
+        found = getattr(importlib.import_module(module), attribute)
+        if not is_import_path(self.name):
+            return found
+        from dsgkit.solvers.user import estimator_class
+
+        return estimator_class(found)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -130,6 +135,24 @@ SOLVERS = {
         SolverInfo("bls3vm", "BLS3VM", f"{_S3VM}.bls3vm:BLS3VM", "Collobert et al., JMLR 2006"),
         SolverInfo(
             "s3vm_light", "S3VMlight", f"{_S3VM}.s3vm_light:S3VMLight", "Joachims, ICML 1999"
+        ),
+        SolverInfo(
+            "supervised_svm",
+            "SVM, labelled rows",
+            f"{_S3VM}.supervised:SupervisedSVM",
+            "the SVM without the unlabelled rows (LIBSVM: Chang & Lin, ACM TIST 2011)",
+        ),
+        SolverInfo(
+            "all_labels_svm",
+            "SVM, all labels",
+            f"{_S3VM}.supervised:AllLabelsSVM",
+            "the SVM with the labels that are hidden from the others",
+        ),
+        SolverInfo(
+            "self_training",
+            "Self-training",
+            f"{_S3VM}.self_training:SelfTraining",
+            "Yarowsky, ACL 1995, with an SVM",
         ),
         SolverInfo("qs3orao", "QS3ORAO", f"{_ORDINAL}.qs3orao:QS3ORAO", "Shi et al., AAAI 2020"),
         SolverInfo(

@@ -65,8 +65,9 @@ class FittedFunction:
 
 
 def finite_models(model: DSGModel) -> NDArray[np.bool_]:
-    """Return which functions of a model have finite coefficients, shape (G,)."""
-    return np.asarray(np.isfinite(model.coefficients).all(axis=(0, 1)))
+    """Return which functions of a model have finite coefficients and intercepts, shape (G,)."""
+    finite = np.isfinite(model.coefficients).all(axis=(0, 1)) & np.isfinite(model.intercept)
+    return np.asarray(finite)
 
 
 class DoublyStochasticEstimator(Estimator):

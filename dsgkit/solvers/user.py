@@ -18,15 +18,15 @@ _EXAMPLE = "my_module:MySolver"
 _BASE = "dsgkit.solvers.base"
 _BASES = (
     f"{_BASE}.PairwiseAUCEstimator or {_BASE}.SemiSupervisedClassifier, which have all but fit and "
-    "decision_function, or from sklearn.base.ClusterMixin and BaseEstimator for a clustering, of "
-    "which fit sets labels_"
+    "decision_function, or from sklearn.base.BaseEstimator and ClusterMixin for a clustering, of "
+    "which fit sets labels_, or ClassifierMixin for a classifier with a fit(X, y)"
 )
 _WRITTEN = {"fit": "_fit", "decision_function": "_values"}
 """What a class has to write, by itself or through the hook that its base class calls."""
 
 _INHERITED = ("cost", "fit_points", "get_params")
-_OF_CLUSTERERS = ("get_params",)
-"""What is needed of scikit-learn's clusterers, which are taken as they are."""
+_OF_OTHERS = ("get_params",)
+"""What is needed of scikit-learn's clusterers and classifiers, which are taken as they are."""
 
 
 def describe(import_path: str) -> SolverInfo:
@@ -55,13 +55,27 @@ def describe(import_path: str) -> SolverInfo:
 def tasks_of(solver: type) -> tuple[str, ...]:
     """Return the kinds of the tasks that a class is for; a clusterer need not say."""
     declared = tuple(getattr(solver, "tasks", ()))
-    return declared or (("clustering",) if _is_clusterer(solver) else ())
+    return declared or (("clustering",) if _is_a(solver, "ClusterMixin") else ())
 
 
-def _is_clusterer(solver: type) -> bool:
-    """Tell whether a class is one of scikit-learn's clusterers, which then has been imported."""
+def estimator_class(solver: type) -> type:
+    """Return a class as the runner uses it: classifiers get what estimators have."""
+    if not _is_classifier(solver):
+        return solver
+    from dsgkit.solvers.classifiers import estimator_of
+
+    return estimator_of(solver)
+
+
+def _is_classifier(solver: type) -> bool:
+    """Tell whether a class is a classifier of scikit-learn's kind, and none of the package's."""
+    return _is_a(solver, "ClassifierMixin") and not hasattr(solver, "fit_points")
+
+
+def _is_a(solver: type, mixin: str) -> bool:
+    """Tell whether a class has one of scikit-learn's mixins, which then has been imported."""
     base = sys.modules.get("sklearn.base")
-    return base is not None and issubclass(solver, base.ClusterMixin)
+    return base is not None and issubclass(solver, getattr(base, mixin))
 
 
 def _is_class(found: Any) -> bool:
@@ -79,9 +93,10 @@ def _described(import_path: str, solver: Any) -> SolverInfo:
 def _check_methods(solver: type) -> None:
     """Refuse a class that lacks what the runner calls."""
     missing = [name for name in _WRITTEN if not _writes(solver, name)]
-    needed = _OF_CLUSTERERS if _is_clusterer(solver) else _INHERITED
+    as_it_is = _is_a(solver, "ClusterMixin") or _is_classifier(solver)
+    needed = _OF_OTHERS if as_it_is else _INHERITED
     missing += [name for name in needed if not callable(getattr(solver, name, None))]
-    if not tasks_of(solver):
+    if not tasks_of(estimator_class(solver)):
         missing.append("tasks")
     if missing:
         inherit = f"; derive it from {_BASES}"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from dsgkit.specs import Count, Spec
 from dsgkit.tasks.measures import Measure
@@ -37,6 +37,10 @@ class Axis(BaseModel):
         At axes and heads of columns, such as ``Unlabelled rows``.
     noun : str
         After a number, such as ``unlabelled``.
+    drawn : bool
+        Whether as many are drawn as the largest point of a sweep has, or, where it is not swept,
+        as the protocol's setting of that name says. Then there is no ``all``, a trial's `sizes` do
+        not have the axis, and hyper-parameters are searched at each fit's own size.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -44,6 +48,7 @@ class Axis(BaseModel):
     name: str
     title: str
     noun: str
+    drawn: bool = False
 
 
 class PublishedFigure(BaseModel):
@@ -107,6 +112,21 @@ class ProtocolSpec(Spec):
     only_for_search: ClassVar[tuple[str, ...]] = ()
     """Settings that have no part in a fit whose hyper-parameters are not searched."""
 
+    unsaid: ClassVar[tuple[str, ...]] = ()
+    """Settings whose defaults are no part of a result's identity: it had none of them before."""
+
+    _swept: str = PrivateAttr("")
+
+    def swept_to(self, axis: Axis, most: int) -> Self:
+        """Return the protocol with as many rows drawn as the largest point of a sweep has."""
+        drawn = self.model_copy(update={axis.name: most})
+        drawn._swept = axis.name
+        return drawn
+
+    def sweeps(self, axis: Axis) -> bool:
+        """Tell whether a sweep says how many rows of an axis are drawn."""
+        return self._swept == axis.name
+
     @property
     def setting(self) -> str:
         """What holds in every fit, for captions: such as ``200 labelled rows``; may be empty."""
@@ -122,6 +142,16 @@ class ProtocolSpec(Spec):
         """How hyper-parameters are chosen, in words."""
         return ""
 
+    @property
+    def chooses(self) -> str:
+        """Name of the measure that they are chosen by; empty for that of the task."""
+        return ""
+
+    @property
+    def oracle(self) -> str:
+        """In words, what is chosen by labels that no user has, for captions; else empty."""
+        return ""
+
     def published(self, dataset: str | None) -> Published | None:
         """Return what was published of a dataset, by its name in configs; None if nothing was."""
         return None
@@ -133,7 +163,7 @@ class Description(BaseModel):
     Attributes
     ----------
     kind : str
-    setting, protocol, selection : str
+    setting, protocol, selection, oracle : str
         In words, as in `ProtocolSpec`.
     axis : Axis or None
         What is swept.
@@ -150,10 +180,16 @@ class Description(BaseModel):
     setting: str = ""
     protocol: str = ""
     selection: str = ""
+    oracle: str = ""
     axis: Axis | None = None
     measures: tuple[Measure, ...]
     chooses: str = ""
     published: Published | None = None
+
+    @property
+    def told(self) -> str:
+        """What captions tell: what holds in every fit, and what was chosen by hidden labels."""
+        return ", ".join(filter(None, [self.setting, self.oracle]))
 
 
 @dataclass(frozen=True)
@@ -200,7 +236,7 @@ class Trial(Protocol):
 
     @property
     def sizes(self) -> At:
-        """The most that there is on every axis of the task."""
+        """The most that there is on every axis of the task that is not `Axis.drawn`."""
         ...
 
     @property

@@ -227,12 +227,15 @@ class ClusteringSpec(ProtocolSpec):
 
     @property
     def setting(self) -> str:
-        """The scaling and the choice."""
-        chosen = {
-            "nmi": "an oracle choice of parameters, by NMI with the labels",
-            "davies_bouldin": "parameters chosen without labels, by a weak index",
-        }
-        return f"{self._scaled}, {chosen[self.select]}"
+        """The scaling, and a choice without labels."""
+        if self.select == "nmi":
+            return self._scaled
+        return f"{self._scaled}, parameters chosen without labels, by a weak index"
+
+    @property
+    def oracle(self) -> str:
+        """Says so where the classes choose."""
+        return "an oracle choice of parameters, by NMI with the labels" * (self.select == "nmi")
 
     @property
     def protocol(self) -> str:

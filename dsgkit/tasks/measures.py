@@ -46,6 +46,9 @@ class Measure(BaseModel):
         in a terminal only by name.
     least_range : float
         What the axis of a boxplot shows at least, so that chance differences stay small.
+    tally : bool
+        Whether it is 1 of a trial that is counted and 0 of another: tables show how many of how
+        many, and there is no figure.
     traced : bool
         Whether the traces of fits have it at checkpoints along training: ``<output>_trace`` and
         ``<output>_trace_table`` show it against training time.
@@ -67,6 +70,7 @@ class Measure(BaseModel):
     optional: bool = False
     for_published: bool = False
     least_range: float = 0.0
+    tally: bool = False
     traced: bool = False
 
     def best(self, values: Iterable[float]) -> float:
@@ -135,8 +139,12 @@ RANKS = "ranks"
 """The output that ranks the solvers over the datasets of a report, if there are several."""
 
 
+GAINS = "gain_table"
+"""The output of any experiment that has a solver compared ``against`` another one."""
+
+
 def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
-    """Return the tables and figures that there can be of some measures, pictures and ranks.
+    """Return the tables and figures that there can be of some measures, and those of any.
 
     Parameters
     ----------
@@ -147,10 +155,12 @@ def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
     names: dict[str, None] = {}
     for measure in measures:
         names[f"{measure.output}_table"] = None
+        if measure.tally:
+            continue
         if measure.better and not measure.unit:
             names[f"{measure.output}_boxplot"] = None
         if swept and measure.unit != "bytes":
             names[f"{measure.output}_curve"] = None
         if measure.traced:
             names[f"{measure.output}_trace"] = names[f"{measure.output}_trace_table"] = None
-    return [*names, PICTURES, RANKS]
+    return [*names, PICTURES, RANKS, GAINS]

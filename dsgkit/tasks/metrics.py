@@ -25,6 +25,19 @@ def auc(y: Any, values: Any) -> float:
     return float(roc_auc_score(y, values))
 
 
+def average_precision(y: Any, values: Any) -> float:
+    """Return the mean precision over the thresholds, weighted by the rise of the recall.
+
+    Parameters
+    ----------
+    y, values : array-like of shape (n,)
+        As in `auc`.
+    """
+    from sklearn.metrics import average_precision_score
+
+    return float(average_precision_score(np.asarray(y) > 0, values))
+
+
 def error_rate(y: Any, values: Any) -> float:
     """Return the share of rows on the wrong side: a value of at least 0 is taken for positive.
 

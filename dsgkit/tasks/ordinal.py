@@ -110,8 +110,7 @@ class OrdinalSpec(SemiSupervisedSpec):
     scale: Scale = (0.0, 1.0)  # type: ignore[assignment]
 
     @property
-    def setting(self) -> str:
-        """The labelled rows."""
+    def _labeled_words(self) -> str:
         return f"{self.labeled:,} labelled rows (at most half of all)"
 
     @property

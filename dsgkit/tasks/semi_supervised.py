@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -13,12 +13,22 @@ from pydantic import Field, model_validator
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import FitError
 from dsgkit.progress import part
+from dsgkit.random.folds import stratified_folds
+from dsgkit.random.seeds import derive_seed
 from dsgkit.specs import LARGEST_INTEGER, Count, Interval, problem
 from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Work
+from dsgkit.tasks.given import named_by_fit
 from dsgkit.tasks.scaling import scale_words
-from dsgkit.tasks.splits import SemiSupervisedSplit, check_split, semi_supervised_split
+from dsgkit.tasks.splits import (
+    Positions,
+    SemiSupervisedSplit,
+    check_labeled,
+    check_split,
+    semi_supervised_split,
+)
 
 UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
+LABELED = Axis(name="labeled", title="Labelled rows", noun="labelled", drawn=True)
 UNLABELED_ROWS = "unlabelled rows"
 TEST_ROWS = "official test rows"
 
@@ -32,7 +42,10 @@ class SemiSupervisedSpec(ProtocolSpec):
     Attributes
     ----------
     labeled : int
-        Labelled rows; all others serve as unlabelled rows, and to judge by.
+        Labelled rows; all others serve as unlabelled rows, and to judge by. A sweep of them draws
+        as many as its largest point has, whatever this says.
+    unlabeled : int or None
+        The most unlabelled rows to train with; all if None. All of them judge.
     scale : tuple of float
         The interval that every feature is mapped to.
     folds : int
@@ -40,10 +53,12 @@ class SemiSupervisedSpec(ProtocolSpec):
     """
 
     labeled: Count = 200
+    unlabeled: Count | None = None
     scale: Interval = (0.0, 1.0)
     folds: Annotated[int, Field(ge=2, le=LARGEST_INTEGER)] = 5
 
     only_for_search: ClassVar[tuple[str, ...]] = ("folds",)
+    unsaid: ClassVar[tuple[str, ...]] = ("unlabeled",)
 
     @model_validator(mode="after")
     def _consistent(self) -> SemiSupervisedSpec:
@@ -53,13 +68,20 @@ class SemiSupervisedSpec(ProtocolSpec):
 
     @property
     def setting(self) -> str:
-        """The labelled rows."""
+        """The labelled rows, where they are not swept, and the bound of the others."""
+        labeled = "" if self.sweeps(LABELED) else self._labeled_words
+        bound = f"at most {self.unlabeled:,} unlabelled rows in training" if self.unlabeled else ""
+        return ", ".join(filter(None, [labeled, bound]))
+
+    @property
+    def _labeled_words(self) -> str:
         return f"{self.labeled:,} labelled rows"
 
     @property
     def protocol(self) -> str:
         """How rows are used."""
-        return f"{self.kind} with {self.setting}, {scale_words(self.scale)}"
+        told = f"{self.kind} with {self.setting}" if self.setting else self.kind
+        return f"{told}, {scale_words(self.scale)}"
 
 
 class SemiSupervisedTrial:
@@ -82,7 +104,8 @@ class SemiSupervisedTrial:
         self._spec = spec
         self._seed = seed
         self._labeled = self._n_labeled()
-        self.sizes = {UNLABELED.name: len(dataset.y) - self._labeled}
+        self._judged = len(dataset.y) - self._labeled
+        self.sizes = {UNLABELED.name: min(self._judged, spec.unlabeled or self._judged)}
 
     def _n_labeled(self) -> int:
         """Return the number of labelled rows, or raise `DataError` if there are too few rows."""
@@ -104,21 +127,35 @@ class SemiSupervisedTrial:
             folds=spec.folds,
             seed=self._seed,
             scale=spec.scale,
+            nested=spec.sweeps(LABELED),
         )
 
     def counts(self, at: At) -> dict[str, int]:
         """Return the numbers of labelled and of unlabelled rows."""
-        return {"n_labeled": self._labeled, "n_unlabeled": at[UNLABELED.name]}
+        n_labeled = at.get(LABELED.name, self._labeled)
+        check_labeled(n_labeled, self._spec.folds)
+        return {"n_labeled": n_labeled, "n_unlabeled": at[UNLABELED.name]}
 
     def training(self, at: At) -> dict[str, Any]:
-        """Return the labelled rows, their labels, and the first of the unlabelled rows."""
-        split = self.split
+        """Return the first of the labelled rows, their labels, and the first of the others."""
+        split, n_labeled = self.split, at.get(LABELED.name, self._labeled)
         unlabeled = split.X_unlabeled.take(slice(at[UNLABELED.name]))
-        return {"X": split.X[:], "y": split.y, "X_unlabeled": unlabeled}
+        return {"X": split.X[:n_labeled], "y": split.y[:n_labeled], "X_unlabeled": unlabeled}
+
+    def given(self, estimator: Any, at: At) -> dict[str, Any]:
+        """Return the arrays that an estimator's ``fit`` names, hidden labels if it does."""
+        hidden = self.split.y_unlabeled[: at[UNLABELED.name]]
+        return named_by_fit(estimator, {**self.training(at), "y_unlabeled": hidden})
+
+    def folds(self, at: At, repeat: int = 0) -> list[Positions]:
+        """Return the positions held out of the labelled rows in each fold, stratified by class."""
+        y = self.split.y[: at.get(LABELED.name, self._labeled)]
+        seed = derive_seed(self._seed, "folds", *([repeat] if repeat else []))
+        return stratified_folds(y, self._spec.folds, seed)
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
         """Train an estimator."""
-        training = self.training(at)
+        training = self.given(estimator, at)
         with clock.phase("fit"):
             estimator.fit(**training)
 
@@ -126,7 +163,7 @@ class SemiSupervisedTrial:
         """Return about what it takes to train, and to judge by all rows."""
         cost = estimator.cost(self._dataset.n_features, **self.counts(at))
         y_test = self._dataset.y_test
-        n_scored = self.sizes[UNLABELED.name] + (0 if y_test is None else len(y_test))
+        n_scored = self._judged + (0 if y_test is None else len(y_test))
         return Work(cost.flops, n_scored * cost.flops_per_row, cost.memory)
 
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
@@ -142,13 +179,18 @@ class SemiSupervisedTrial:
             with part(tested, 1):
                 predictions = self.predictions(model, split.X_unlabeled)
         with clock.phase("evaluate"):
-            scores = self.score(split.y_unlabeled, predictions)
-            test_scores = {} if on_test is None else self.score(split.y_test, on_test)
+            score = self.scoring(predictions, at)
+            scores = score(split.y_unlabeled, predictions)
+            test_scores = {} if on_test is None else score(split.y_test, on_test)
             return Judgement(scores | {f"test_{name}": test_scores.get(name) for name in scores})
 
     def predictions(self, model: Any, rows: Any) -> Any:
         """Return what a fitted model says of rows, as `score` takes it: its values."""
         return finite_values(model, rows, (len(rows),))
+
+    def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:
+        """Return what scores predictions, having seen those of the unlabelled rows."""
+        return self.score
 
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
         """Return what predictions are worth, by the rows' labels."""

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Trial, Work
 from dsgkit.tasks.measures import Measure
-from dsgkit.tasks.metrics import auc
+from dsgkit.tasks.metrics import auc, average_precision
 from dsgkit.tasks.semi_supervised import (
     CLASS_PROPORTION,
+    LABELED,
     TEST_ROWS,
     UNLABELED,
     UNLABELED_ROWS,
@@ -34,6 +35,17 @@ AUC = Measure(
     output="auc",
     file="auc",
 )
+PRECISION = Measure(
+    name="average_precision",
+    title="Average precision",
+    word="average precision",
+    where=UNLABELED_ROWS,
+    better="higher",
+    digits=3,
+    output="precision",
+    file="precision",
+    optional=True,
+)
 
 
 class AUCSpec(SemiSupervisedSpec):
@@ -50,9 +62,9 @@ class AUCTrial(SemiSupervisedTrial):
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
         """Return the AUC of every point on the held-out labelled rows of every fold."""
-        split = self.split
-        values = estimator.fit_points(points, folds=split.folds, **self.training(at))
-        return fold_scores(np.asarray(values), split.y, split.folds)
+        folds, given = self.folds(at), self.given(estimator, at)
+        values = estimator.fit_points(points, folds=folds, **given)
+        return fold_scores(np.asarray(values), given["y"], folds)
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
         """Return the cost of training every point on every fold; scoring is nothing beside it."""
@@ -61,8 +73,17 @@ class AUCTrial(SemiSupervisedTrial):
         return Work(cost.flops, 0.0, cost.memory)
 
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
-        """Return the AUC; None where the rows hold one class only."""
-        return {AUC.name: auc(y, predictions) if len(np.unique(y)) == 2 else None}
+        """Return how well rows are ranked; None where they hold one class only."""
+        return ranking_scores(y, predictions)
+
+
+def ranking_scores(y: Any, values: Any) -> dict[str, float | None]:
+    """Return the measures of a ranking by name; None where the rows hold one class only."""
+    both = len(np.unique(y)) == 2
+    return {
+        AUC.name: auc(y, values) if both else None,
+        PRECISION.name: average_precision(y, values) if both else None,
+    }
 
 
 def fold_scores(
@@ -97,8 +118,13 @@ class SemiSupervisedAUC:
     kind: ClassVar[str] = "semi_supervised_auc"
     version: ClassVar[int | str] = 1
     Spec: ClassVar[type[ProtocolSpec]] = AUCSpec
-    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED,)
-    measures: ClassVar[tuple[Measure, ...]] = (AUC, AUC.on(TEST_ROWS, "test"))
+    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED, LABELED)
+    measures: ClassVar[tuple[Measure, ...]] = (
+        AUC,
+        AUC.on(TEST_ROWS, "test"),
+        PRECISION,
+        PRECISION.on(TEST_ROWS, "test"),
+    )
     chooses: ClassVar[str] = AUC.name
     outputs: ClassVar[tuple[str, ...]] = ("auc_table", "time_table", "auc_boxplot", "time_curve")
     words: ClassVar[tuple[str, ...]] = (CLASS_PROPORTION,)

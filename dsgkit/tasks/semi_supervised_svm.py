@@ -1,29 +1,35 @@
 """Learning a classifier from labelled and unlabelled rows.
 
-For the search the unlabelled rows are cut into as many parts as there are folds. A model is trained
-on the labelled rows and one part, and tested on the other parts by their hidden labels
-(Geng et al., IJCAI 2019, section 6.1).
+The paper's search cuts the unlabelled rows into as many parts as there are folds. A model is
+trained on the labelled rows and one part, and tested on the other parts by their hidden labels
+(Geng et al., IJCAI 2019, section 6.1). The other search asks the labelled rows alone, by
+cross-validation with all unlabelled rows in training.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dsgkit.specs import Count
 from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Trial, Work
 from dsgkit.tasks.measures import Measure
-from dsgkit.tasks.metrics import error_rate
+from dsgkit.tasks.metrics import balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import (
     CLASS_PROPORTION,
+    LABELED,
     TEST_ROWS,
     UNLABELED,
     UNLABELED_ROWS,
     SemiSupervisedSpec,
     SemiSupervisedTrial,
 )
+from dsgkit.tasks.semi_supervised_auc import AUC, PRECISION, ranking_scores
 
 ERROR = Measure(
     name="error",
@@ -36,6 +42,15 @@ ERROR = Measure(
     output="error",
     file="error",
 )
+BALANCED = ERROR.model_copy(
+    update={
+        "name": "balanced_error",
+        "title": "Error, mean over the classes",
+        "word": "balanced error",
+        "output": "balanced",
+        "file": "balanced",
+    }
+)
 BALANCE = Measure(
     name="positive",
     title="Unlabelled rows taken for positive",
@@ -45,68 +60,227 @@ BALANCE = Measure(
     output="balance",
     file="balance",
 )
+TRUE_BALANCE = BALANCE.model_copy(
+    update={
+        "name": "positive_true",
+        "title": "Unlabelled rows that are positive",
+        "word": "share of positives",
+    }
+)
+COLLAPSED = Measure(
+    name="collapsed",
+    title="Collapsed: a class is predicted for under a tenth of its share of the unlabelled rows",
+    word="collapsed trials",
+    tally=True,
+    output="balance",
+    file="balance",
+)
+JUDGED = (ERROR, BALANCED, AUC, PRECISION)
+
+COLLAPSED_SHARE = 0.1
+"""Below this part of its true share, a class has as good as vanished from the predictions."""
+
+THRESHOLD_ROWS = 5000
+"""Unlabelled rows by whose values a search places a threshold."""
 
 _BLOCK_ROWS = 2**16
 
 
 class SVMSpec(SemiSupervisedSpec):
-    """The protocol of a classifier."""
+    """The protocol of a classifier.
+
+    Attributes
+    ----------
+    select : {"hidden_labels", "labeled_rows"}
+        The paper's search, by labels that no user has; or cross-validation of the labelled rows
+        with all unlabelled ones in training, by the balanced error.
+    repeats : int
+        Of the cross-validation of the labelled rows, each with other folds.
+    threshold : {"zero", "labeled_share"}
+        Which values are taken for positive: those of at least 0, or those above the threshold that
+        as large a share of the unlabelled training rows is above as labelled rows are positive.
+    """
+
+    select: Literal["hidden_labels", "labeled_rows"] = "hidden_labels"
+    repeats: Count = 1
+    threshold: Literal["zero", "labeled_share"] = "zero"
+
+    only_for_search: ClassVar[tuple[str, ...]] = ("folds", "select", "repeats")
+
+    @property
+    def setting(self) -> str:
+        """What the base says, and the threshold where it is not 0."""
+        placed = "thresholds at the labelled share of positives"
+        told = [super().setting, placed if self.threshold == "labeled_share" else ""]
+        return ", ".join(filter(None, told))
 
     @property
     def selection(self) -> str:
         """How hyper-parameters are chosen."""
+        if self.select == "labeled_rows":
+            repeated = f", {self.repeats} times," if self.repeats > 1 else ""
+            return (
+                f"{self.folds}-fold cross-validation of the labelled rows{repeated} by balanced "
+                "error"
+            )
         return (
             f"training with each of {self.folds} parts of the unlabelled rows, by the error on "
-            "the others"
+            "the others, whose labels no user has"
         )
+
+    @property
+    def chooses(self) -> str:
+        """The balanced error where labelled rows are asked, the error where hidden labels are."""
+        return BALANCED.name if self.select == "labeled_rows" else ERROR.name
+
+    @property
+    def oracle(self) -> str:
+        """Says so where hidden labels choose."""
+        hidden = "hyper-parameters chosen with hidden labels"
+        return hidden if self.select == "hidden_labels" else ""
 
 
 class SVMTrial(SemiSupervisedTrial):
     """A trial of a classifier."""
 
+    _spec: SVMSpec
+
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
-        """Return the error of every point, trained with each of the parts."""
-        parts = self._parts(at[UNLABELED.name])
-        columns = []
+        """Return the error of every point, in the way that the protocol says."""
+        if self._spec.select == "labeled_rows":
+            columns = self._by_labeled_rows(estimator, at, points)
+        else:
+            columns = self._by_hidden_labels(self._settled(estimator, at), at, points)
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def _by_labeled_rows(
+        self, estimator: Any, at: At, points: Sequence[Point]
+    ) -> Iterator[list[float | None]]:
+        """Yield, fold by fold, the balanced error of every point on the held-out rows."""
+        given = self.given(estimator, at)
+        X, y = given["X"], given["y"]
+        for repeat in range(self._spec.repeats):
+            for held_out in self.folds(at, repeat):
+                rest = np.setdiff1d(np.arange(len(y)), held_out)
+                models = estimator.fit_points(points, **{**given, "X": X[rest], "y": y[rest]})
+                values = np.asarray(models.decision_function(X[held_out]))
+                cuts = self._cuts(models, y[rest], at, len(points))
+                columns = zip(values.T, cuts, strict=True)
+                yield [_balanced_error(y[held_out], *column) for column in columns]
+
+    def _by_hidden_labels(
+        self, estimator: Any, at: At, points: Sequence[Point]
+    ) -> Iterator[list[float | None]]:
+        """Yield, part by part, the error on the others of every point trained with the part."""
+        parts, given = self._parts(at[UNLABELED.name]), self.given(estimator, at)
         for part in parts:
-            training = self.training(at)
-            training["X_unlabeled"] = self.split.X_unlabeled.take(part)
+            own = {
+                "X_unlabeled": self.split.X_unlabeled.take(part),
+                "y_unlabeled": self.split.y_unlabeled[part],
+            }
+            training = {name: own.get(name, array) for name, array in given.items()}
             models = estimator.fit_points(points, **training)
             others = [other for other in parts if other is not part]
-            columns.append(self._errors(models, others, len(points)))
-        return [list(row) for row in zip(*columns, strict=True)]
+            cuts = self._cuts(models, given["y"], at, len(points))
+            yield self._errors(models, others, cuts)
+
+    def _cuts(
+        self, models: Any, y: NDArray[np.integer], at: At, n_models: int
+    ) -> Sequence[float | None]:
+        """Return the threshold of each of some models; None for 0."""
+        if self._spec.threshold == "zero":
+            return [None] * n_models
+        step = -(-at[UNLABELED.name] // THRESHOLD_ROWS)
+        some = self.split.X_unlabeled.take(slice(0, at[UNLABELED.name], step))
+        values = np.asarray(models.decision_function(some))
+        return [share_cut(column, float(np.mean(y > 0))) for column in values.T]
+
+    def _settled(self, estimator: Any, at: At) -> Any:
+        """Return an estimator that trains with a part as it would with all rows."""
+        settled = getattr(estimator, "settled", None)
+        return estimator if settled is None else settled(**self.counts(at))
 
     def _parts(self, n_unlabeled: int) -> list[slice]:
         n_parts = self._spec.folds
         bounds = [n_unlabeled * part // n_parts for part in range(n_parts + 1)]
         return [slice(*ends) for ends in itertools.pairwise(bounds)]
 
-    def _errors(self, models: Any, parts: Sequence[slice], n_points: int) -> list[float | None]:
+    def _errors(
+        self, models: Any, parts: Sequence[slice], cuts: Sequence[float | None]
+    ) -> list[float | None]:
         """Return the error of each of some models on some parts of the unlabelled rows."""
-        wrong, finite = np.zeros(n_points), np.ones(n_points, bool)
+        wrong, finite = np.zeros(len(cuts)), np.ones(len(cuts), bool)
         for rows in _blocks(parts):
             values = np.asarray(models.decision_function(self.split.X_unlabeled[rows]))
             positive = self.split.y_unlabeled[rows] > 0
-            wrong += ((values >= 0) != positive[:, None]).sum(axis=0)
+            columns = zip(values.T, cuts, strict=True)
+            wrong += [np.sum(is_positive(*column) != positive) for column in columns]
             finite &= np.isfinite(values).all(axis=0)
         total = sum(part.stop - part.start for part in parts)
         return [float(w / total) if ok else None for w, ok in zip(wrong, finite, strict=True)]
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        """Return the cost of training every point with every part, and of testing it."""
+        """Return the cost of training every point on every fold, and of testing it."""
         folds, n_unlabeled = self._spec.folds, at[UNLABELED.name]
-        counts = self.counts({UNLABELED.name: -(-n_unlabeled // folds)})
+        counts, n_placing = self.counts(at), 0
+        if self._spec.threshold == "labeled_share":
+            n_placing = min(n_unlabeled, THRESHOLD_ROWS)
+        if self._spec.select == "labeled_rows":
+            n_fits, n_tested = folds * self._spec.repeats, 0
+        else:
+            estimator = self._settled(estimator, at)
+            counts["n_unlabeled"] = -(-n_unlabeled // folds)
+            n_fits, n_tested = folds, (folds - 1) * n_unlabeled
         cost = estimator.cost(self._dataset.n_features, n_models=n_points, **counts)
-        n_tested = n_points * (folds - 1) * n_unlabeled
-        return Work(folds * cost.flops, n_tested * cost.flops_per_row, cost.memory)
+        n_scored = n_points * (n_tested + n_fits * n_placing)
+        return Work(n_fits * cost.flops, n_scored * cost.flops_per_row, cost.memory)
 
-    def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
-        """Return the error, and the shares of rows that are taken for positive and are."""
+    def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:
+        """Return what scores values, by the threshold that the unlabelled training rows give."""
+        if self._spec.threshold == "zero":
+            return self.score
+        share = float(np.mean(self.training(at)["y"] > 0))
+        return partial(self.score, cut=share_cut(predictions[: at[UNLABELED.name]], share))
+
+    def score(self, y: Any, values: Any, cut: float | None = None) -> dict[str, float | None]:
+        """Return the errors, how well rows are ranked, and the balance of the classes."""
+        positive = is_positive(values, cut)
+        taken, true = float(np.mean(positive)), float(np.mean(y > 0))
+        collapsed = taken < COLLAPSED_SHARE * true or 1 - taken < COLLAPSED_SHARE * (1 - true)
         return {
-            ERROR.name: error_rate(y, predictions),
-            BALANCE.name: float(np.mean(predictions >= 0)),
-            f"{BALANCE.name}_true": float(np.mean(y > 0)),
+            ERROR.name: error_rate(y, _signs(positive)),
+            BALANCED.name: _balanced_error(y, values, cut),
+            **ranking_scores(y, values),
+            BALANCE.name: taken,
+            TRUE_BALANCE.name: true,
+            COLLAPSED.name: float(collapsed),
         }
+
+
+def is_positive(values: Any, cut: float | None) -> NDArray[np.bool_]:
+    """Return which values are taken for positive: those above a threshold, or of at least 0."""
+    return np.asarray(values >= 0 if cut is None else values > cut)
+
+
+def share_cut(values: Any, share: float) -> float:
+    """Return the threshold that a share of some values is above, or less where many are equal.
+
+    It is NaN, which nothing is above, where values are not finite.
+    """
+    values = np.asarray(values, np.float64)
+    return float(np.quantile(values, 1 - share)) if np.isfinite(values).all() else np.nan
+
+
+def _balanced_error(y: Any, values: Any, cut: float | None) -> float | None:
+    """Return the mean error over the classes; None with one class, or without a solution."""
+    solved = np.isfinite(values).all() and (cut is None or np.isfinite(cut))
+    if len(np.unique(y)) < 2 or not solved:
+        return None
+    return 1 - balanced_accuracy(y, _signs(is_positive(values, cut)))
+
+
+def _signs(positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+    return np.where(positive, 1.0, -1.0)
 
 
 def _blocks(parts: Sequence[slice]) -> Iterator[slice]:
@@ -120,13 +294,19 @@ class SemiSupervisedSVM:
     """The learning setting."""
 
     kind: ClassVar[str] = "semi_supervised_svm"
-    version: ClassVar[int | str] = 1
+    version: ClassVar[int | str] = 2
     Spec: ClassVar[type[ProtocolSpec]] = SVMSpec
-    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED,)
-    measures: ClassVar[tuple[Measure, ...]] = (ERROR, ERROR.on(TEST_ROWS, "test"), BALANCE)
+    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED, LABELED)
+    measures: ClassVar[tuple[Measure, ...]] = (
+        *(one for measure in JUDGED for one in (measure, measure.on(TEST_ROWS, "test"))),
+        BALANCE,
+        TRUE_BALANCE,
+        COLLAPSED,
+    )
     chooses: ClassVar[str] = ERROR.name
     outputs: ClassVar[tuple[str, ...]] = (
         "error_table",
+        "balanced_table",
         "time_table",
         "balance_table",
         "error_boxplot",

@@ -8,7 +8,6 @@ labels are known (Shi et al., Machine Learning 2021).
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
@@ -25,6 +24,7 @@ from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
 from dsgkit.specs import LARGEST_INTEGER, Count, is_finite, problem
 from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Trial, Work
+from dsgkit.tasks.given import takes
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
 from dsgkit.tasks.pairs import PairSizes, PairSplit, pair_sizes, pair_split
@@ -258,7 +258,7 @@ class SimilarUnlabeledTrial:
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
         """Return the held-out risk of every point on every fold; with labels, the error."""
-        if _takes_labels(estimator):
+        if takes(estimator, "y"):
             return self._search_labeled(estimator, at, points)
         training, folds = self.training(at), list(self._folds(at))
         self._tell_prior(estimator, training)
@@ -322,7 +322,7 @@ class SimilarUnlabeledTrial:
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
         """Train an estimator, keeping what it was along the way if it can be observed."""
-        training = self.labeled(at) if _takes_labels(estimator) else self.training(at)
+        training = self.labeled(at) if takes(estimator, "y") else self.training(at)
         with clock.phase("prior"):
             self._tell_prior(estimator, training)
         along: list[tuple[int, float, Any]] = []
@@ -380,10 +380,6 @@ def checkpoints(n_iterations: int) -> list[int]:
     """Return iterations at which a model is looked at: about evenly on a log axis, and the last."""
     powers = np.geomspace(1, n_iterations, min(CHECKPOINTS, n_iterations))
     return sorted({math.ceil(round(power, 6)) for power in powers})
-
-
-def _takes_labels(estimator: Any) -> bool:
-    return "y" in inspect.signature(estimator.fit).parameters
 
 
 def _risk(similar: Any, unlabeled: Any, prior: float, loss: Any) -> float | None:

@@ -19,6 +19,8 @@ Positions = NDArray[np.int64]
 CLASS_MINIMUM = 2
 """Labelled rows of each class, so that both remain when a fold is held out."""
 
+FEWEST_LABELED = 2 * CLASS_MINIMUM
+
 
 @dataclass(frozen=True)
 class SemiSupervisedSplit:
@@ -59,6 +61,7 @@ def semi_supervised_split(
     folds: int,
     seed: int,
     scale: tuple[float, float] = (0.0, 1.0),
+    nested: bool = False,
 ) -> SemiSupervisedSplit:
     """Draw the labelled rows of one trial on two classes; the rest is unlabelled.
 
@@ -76,6 +79,9 @@ def semi_supervised_split(
         Of the trial.
     scale : tuple of float
         Range that every feature is scaled to, by its range over all training rows.
+    nested : bool
+        Whether any first few of the labelled rows, from `FEWEST_LABELED` on, have their minimum of
+        each class.
 
     Returns
     -------
@@ -88,7 +94,7 @@ def semi_supervised_split(
     """
     check_split(dataset, labeled, folds)
     order = permutation(len(dataset.y), derive_seed(seed, "labeled"))
-    _balance(order, dataset.y, labeled)
+    _balance(order, dataset.y, FEWEST_LABELED if nested else labeled)
     return split_in_order(dataset, order, labeled, folds, seed, dataset.scaling(*scale))
 
 
@@ -139,14 +145,7 @@ def check_split(dataset: Dataset, labeled: int, folds: int) -> None:
             f"dataset {dataset.name}: {labeled:,} labelled rows asked for, but it has {n:,} rows "
             "and some must stay unlabelled; lower `labeled`"
         )
-    if labeled < 2 * CLASS_MINIMUM:
-        raise DataError(
-            f"{labeled} labelled rows are too few: at least {2 * CLASS_MINIMUM}, two of each class"
-        )
-    if not 2 <= folds <= labeled:
-        raise DataError(
-            f"{folds} folds of {labeled} labelled rows: between 2 and {labeled} it must be"
-        )
+    check_labeled(labeled, folds)
     for label in (-1, 1):
         count = int(np.count_nonzero(dataset.y == label))
         if count < CLASS_MINIMUM:
@@ -154,6 +153,18 @@ def check_split(dataset: Dataset, labeled: int, folds: int) -> None:
                 f"dataset {dataset.name}: class {label:+d} has {count} of the rows; the labelled "
                 f"ones need {CLASS_MINIMUM} of each class"
             )
+
+
+def check_labeled(labeled: int, folds: int) -> None:
+    """Raise `DataError` if there are too few labelled rows for two classes, or for the folds."""
+    if labeled < FEWEST_LABELED:
+        raise DataError(
+            f"{labeled} labelled rows are too few: at least {FEWEST_LABELED}, two of each class"
+        )
+    if not 2 <= folds <= labeled:
+        raise DataError(
+            f"{folds} folds of {labeled} labelled rows: between 2 and {labeled} it must be"
+        )
 
 
 def _balance(order: Positions, y: NDArray[np.int8], labeled: int) -> None:

@@ -165,8 +165,12 @@ def with_solver(lines):
             "c.yaml:7: protocol.labeled: 4 rows cannot be cut into 5 folds",
         ),
         (
-            MINIMAL + "sweep: {labeled: [500]}\n",
-            "c.yaml:5: sweep.labeled: unknown key 'labeled' (did you mean 'unlabeled'?)",
+            MINIMAL + "sweep: {labelled: [500]}\n",
+            "c.yaml:5: sweep.labelled: unknown key 'labelled' (did you mean 'labeled'?)",
+        ),
+        (
+            MINIMAL + "sweep: {labeled: [50, all]}\n",
+            "c.yaml:5: sweep.labeled.1: must be a whole number >= 1, got 'all'",
         ),
         (
             MINIMAL + "sweep: {unlabeled: 500}\n",
@@ -314,6 +318,10 @@ def with_solver(lines):
         (
             MINIMAL + "outputs:\n- auc_table\n- auc_boxplots\n",
             "c.yaml:7: outputs.1: unknown output 'auc_boxplots' (did you mean 'auc_boxplot'?)",
+        ),
+        (
+            MINIMAL + "outputs: [auc_table, gain_table]\n",
+            "c.yaml:5: outputs.1: no solver is compared `against` another one",
         ),
         (
             MINIMAL + "outputs: [auc_table, auc_table]\n",
@@ -652,6 +660,19 @@ def test_a_config_names_its_task(message, text, expected):
         (
             ["at_most: {unlabeled: all}"],
             "c.yaml:4: solvers.samult.at_most.unlabeled: must be a whole number >= 1, got 'all'",
+        ),
+        (
+            ["against: samult"],
+            "c.yaml:4: solvers.samult.against: is the solver itself; name another one",
+        ),
+        (
+            ["against: pnu_auc"],
+            "c.yaml:4: solvers.samult.against: there is no solver 'pnu_auc'; there is no other one",
+        ),
+        (
+            ["against: [pnu_auc]"],
+            "c.yaml:4: solvers.samult.against: there is no solver ['pnu_auc']; there is no other "
+            "one",
         ),
         (
             ["search_at: 3"],

@@ -48,6 +48,23 @@ def test_a_minimal_config_gets_the_papers_defaults(folder):
     )
 
 
+@pytest.mark.parametrize(
+    ("outputs", "expected"),
+    [
+        ("", [*AUC_OUTPUTS, "gain_table"]),
+        ("outputs: [time_table]\n", ["time_table", "gain_table"]),
+        ("outputs: [gain_table, time_table]\n", ["gain_table", "time_table"]),
+    ],
+)
+def test_a_solver_compared_with_another_one_asks_for_the_table_of_gains(folder, outputs, expected):
+    solvers = "solvers: {samult: {params: {gamma: 1}}, pnu_auc: {against: samult}}\n"
+    head = "dataset: {name: digits}\nprotocol: {kind: semi_supervised_auc}\n"
+    experiment = load_experiment(folder(head + solvers + outputs))
+    assert experiment.solvers["pnu_auc"].against == "samult"
+    assert experiment.outputs == expected
+    assert load_experiment(folder(experiment.to_yaml(), "c.yaml")) == experiment
+
+
 def test_numbers_are_stored_as_the_solver_takes_them(folder):
     text = (
         "dataset: {name: digits}\nprotocol: {kind: semi_supervised_auc}\n"
@@ -253,6 +270,8 @@ def test_what_the_task_says_is_part_of_an_experiment(folder):
     assert [measure.name for measure in task.measures] == [
         "auc",
         "test_auc",
+        "average_precision",
+        "test_average_precision",
         "fit_seconds",
         "peak_memory",
     ]

@@ -58,6 +58,12 @@ def test_inputs_are_left_alone_and_merging_twice_changes_nothing(a, b, c):
     assert merged.data == merge(first, second).data
 
 
+def test_a_sweep_is_replaced_whole():
+    base = document({"sweep": {"unlabeled": [1]}, "profiles": {"p": {"sweep": {"a": [1]}}}}, "b")
+    over = document({"sweep": {"labeled": [2]}, "profiles": {"p": {"sweep": {"c": [2]}}}}, "o")
+    assert merge(base, over).data == over.data
+
+
 def test_parts_of_a_document():
     whole = parse_document("a: 1\nb:\n  c: 2\n", "f")
     part = subdocument(whole, ("b",))

@@ -56,7 +56,7 @@ def test_every_config_is_short_described_and_compares_all_solvers(summary):
     own = {k for k in compared if is_import_path(k)}
     assert compared - own == {k for k, solver in SOLVERS.items() if kind in solver.tasks}
     svm = kind == "semi_supervised_svm"
-    assert set(summary.profiles) == ({"quick"} if svm else {"quick", "wide"})
+    assert set(summary.profiles) == {"quick", "useful" if svm else "wide"}
 
 
 @pytest.mark.parametrize("name", PAPER)
@@ -66,7 +66,8 @@ def test_the_default_is_the_papers_setting(name):
     protocol = experiment.protocol
     assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
     assert protocol.scale == (0.0, 1.0)
-    assert experiment.outputs == ["auc_table", "time_table", "auc_boxplot", "time_curve"]
+    figures = ["auc_table", "time_table", "auc_boxplot", "time_curve"]
+    assert experiment.outputs == [*figures, "gain_table"]
     assert experiment.sweep.sizes[-1] == "all"
     for key, solver in experiment.solvers.items():
         (grid,) = solver.grids
@@ -74,6 +75,8 @@ def test_the_default_is_the_papers_setting(name):
         if key == "pnu_auc":
             assert grid["eta"] == [-t for t in TENTHS[:0:-1]] + TENTHS
             assert solver.params == {"prior": "class_proportion", "n_centers": None}
+        elif key == "supervised":
+            assert solver.params == {"gamma": 1.0}
         else:
             assert grid["gamma"] == TENTHS
     qsg = experiment.solvers["qsg_s2auc"].params
@@ -103,17 +106,28 @@ def test_the_default_is_the_setting_of_the_third_paper(name):
 @pytest.mark.parametrize("name", S3VM)
 def test_the_default_is_the_setting_of_the_second_paper(name):
     experiment = load_experiment(CONFIGS / f"{name}_s3vm.yaml")
-    assert experiment.dataset.name == name
+    assert experiment.dataset.name == {"dota2": "dota2_all"}.get(name, name)
     protocol = experiment.protocol
     assert protocol.kind == "semi_supervised_svm"
     assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
     assert experiment.sweep.sizes[-1] == "all"
-    for solver in experiment.solvers.values():
-        assert solver.grids[0]["C"] == solver.grids[0]["sigma"] == TENS
-        assert solver.params["C_star"] is None
-    tsgs = experiment.solvers["tsgs3vm"]
-    assert tsgs.params["batch_size"] == 256
-    assert tsgs.grids[1] == {"step": TENS[:4]}
+    for key in ("tsgs3vm", "frs3vm", "bgs3vm"):
+        (grid,) = experiment.solvers[key].grids
+        assert grid["C"] == grid["sigma"] == TENS
+        assert experiment.solvers[key].params["C_star"] is None
+        assert grid.get("step", TENS[:4]) == TENS[:4]
+    for key in ("bls3vm", "s3vm_light"):  # their C is one of single rows
+        (grid,) = experiment.solvers[key].grids
+        assert grid["C"] == pytest.approx([C * protocol.labeled for C in TENS])
+        assert grid["sigma"] == TENS and grid["C_star_ratio"] == [1.0]
+    assert experiment.solvers["tsgs3vm"].params["batch_size"] == 256
+    for key in ("supervised", "all_labels", "self_training"):
+        (grid,) = experiment.solvers[key].grids
+        assert grid["C"] == pytest.approx([C * protocol.labeled for C in TENS])
+        assert grid["sigma"] == TENS
+    compared = {k for k, solver in experiment.solvers.items() if solver.against == "supervised"}
+    assert compared == {*experiment.solvers} - {"supervised", "all_labels"}
+    assert experiment.outputs[-1] == "gain_table"
 
 
 @pytest.mark.parametrize("name", SU)
@@ -183,7 +197,7 @@ def test_samples_are_never_called_by_the_official_name():
 def test_the_wide_profile_reaches_smaller_lam_for_every_solver():
     solvers = load_experiment(CONFIGS / "codrna_s2auc.yaml", profile="wide").solvers
     for solver in solvers.values():
-        assert solver.grids[0]["lam"] == [2.0**k for k in range(-14, 3, 2)]
-        assert solver.grids[0]["sigma"] == [2.0**k for k in range(-3, 6, 2)]
+        assert solver.grids[0]["lam"] == [2.0**k for k in range(-18, 3, 2)]
+        assert solver.grids[0]["sigma"] == [2.0**k for k in range(-7, 4, 2)]
     assert solvers["qsg_s2auc"].params["t0"] == "stable"
-    assert solvers["qsg_s2auc"].params["theta_lam"] == 1.5
+    assert solvers["supervised_p"].params["gamma"] == 1.0

@@ -44,6 +44,7 @@ def test_the_papers_datasets_are_registered():
         "higgs": (11_000_000, 28),
         "skin": (245_057, 3),
         "dota2": (92_650, 116),
+        "dota2_all": (102_944, 116),
         "unclonable": (6_000_000, 128),
         "3droad": (434_874, 3),
         "sgemm": (241_600, 14),

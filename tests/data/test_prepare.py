@@ -3,6 +3,8 @@ import os
 import subprocess
 import sys
 import time
+import zipfile
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -43,6 +45,29 @@ def count_preparations(monkeypatch):
     original = preparing._write
     monkeypatch.setattr(preparing, "_write", lambda *a: calls.append(1) or original(*a))
     return calls
+
+
+@pytest.mark.parametrize(
+    ("name", "train", "test"),
+    [("dota2", [1, -1, 1], [-1, 1]), ("dota2_all", [1, -1, 1, -1, 1], None)],
+)
+def test_one_archive_serves_two_readings_of_its_parts(name, train, test, tmp_path, monkeypatch):
+    monkeypatch.setenv("DSGKIT_DATA", str(tmp_path / "files"))
+    (tmp_path / "files/dota2").mkdir(parents=True)
+    parts = {"dota2Train.csv": [1, -1, 1], "dota2Test.csv": [-1, 1]}
+    with zipfile.ZipFile(tmp_path / "files/dota2/dota2+games+results.zip", "w") as archive:
+        for member, labels in parts.items():
+            lines = (f"{label}{f',{number}' * 116}\n" for number, label in enumerate(labels))
+            archive.writestr(member, "".join(lines))
+    info = get(name)
+    files = tuple(replace(file, n_rows=None, sha256=None) for file in info.files)
+    dataset = open_dataset(replace(info, files=files, n_rows=None))
+    assert dataset.y.tolist() == train and dataset.X.shape == (len(train), 116)
+    assert (dataset.y_test is None) == (test is None)
+    if test is None:
+        assert dataset.X[:, 5].tolist() == [0, 1, 2, 0, 1]
+    else:
+        assert dataset.y_test.tolist() == test
 
 
 def test_statistics_are_of_all_training_rows(spec, tmp_path):

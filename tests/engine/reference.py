@@ -70,21 +70,35 @@ def unlabeled_slope(loss, r, s):
     return (H(1, r) - H(s, r)) - (H(1, -r) - H(s, -r))
 
 
-def tsgs3vm(X, y, XU, *, C, C_star, loss, ramp_s, step, sigma, T, b, m, seed):
-    """Algorithm 1 of Geng et al. for one model, labelled rows drawn by class."""
+def tsgs3vm(
+    X, y, XU, *, C, C_star, loss, ramp_s, step, sigma, T, b, m, seed, anneal=False, balance=False
+):
+    """Algorithm 1 of Geng et al. for one model, labelled rows drawn by class.
+
+    The step is a number, or a function that returns the step of an iteration and the decay.
+    """
     P, N = X[y > 0], X[y < 0]
+    step_of = step if callable(step) else lambda t: (step, 1 - step)
     alphas = []
     for t in range(T):
         p = P[draw_with_replacement(seed, 0, t, 1, b, len(P))[0]]
         n = N[draw_with_replacement(seed, 1, t, 1, b, len(N))[0]]
         u = XU[draw_in_passes(seed, 2, t, 1, b, len(XU))[0]]
         fp, fn, fu = (predict(rows, alphas, seed, m, sigma) for rows in (p, n, u))
+        if balance:
+            offset = y.mean() - fu.mean()
+            fp, fn, fu = fp + offset, fn + offset, fu + offset
+        grown = min(1, 2 * (t + 1) / T) ** 3 if anneal else 1
         c_p = [C * len(P) / len(X) * (-1 if f < 1 else 0) for f in fp]
         c_n = [C * len(N) / len(X) * (1 if -f < 1 else 0) for f in fn]
-        c_u = [C_star * unlabeled_slope(loss, f, ramp_s) for f in fu]
+        c_u = [grown * C_star * unlabeled_slope(loss, f, ramp_s) for f in fu]
+        if balance:
+            total = sum(map(sum, (c_p, c_n, c_u)))
+            c_u = [c - total / b for c in c_u]
         gradient = sum(
             features(rows, seed, t, m, sigma).T @ np.array(c) / b
             for rows, c in ((p, c_p), (n, c_n), (u, c_u))
         )
-        alphas = [(1 - step) * alpha for alpha in alphas] + [-step * gradient]
+        eta, decay = step_of(t + 1)
+        alphas = [decay * alpha for alpha in alphas] + [-eta * gradient]
     return alphas

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,26 @@ def test_a_saved_model_is_the_same_function(model, tmp_path):
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
     assert loaded.features == model.features
     assert [p.name for p in tmp_path.iterdir()] == ["model.npz"]
+
+
+def test_an_intercept_is_added_and_saved(model, tmp_path):
+    X = np.random.default_rng(1).random((50, 6), dtype=np.float32)
+    intercept = np.array([0.5, -2, 0], np.float32)
+    shifted = dataclasses.replace(model, intercept=intercept)
+    values = shifted.decision_function(X)
+    np.testing.assert_allclose(values, model.decision_function(X) + intercept, atol=1e-5)
+    shifted.save(tmp_path / "model.npz")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.npz").decision_function(X), values)
+
+
+def test_a_file_from_before_intercepts_has_none(model, tmp_path):
+    path = tmp_path / "model.npz"
+    model.save(path)
+    entries = dict(np.load(path)) | {"format_version": 2}
+    del entries["intercept"]
+    np.savez(path, **entries)
+    X = np.random.default_rng(1).random((50, 6), dtype=np.float32)
+    np.testing.assert_array_equal(load_model(path).decision_function(X), model.decision_function(X))
 
 
 def test_an_estimator_saves_its_model(tmp_path):

@@ -103,6 +103,40 @@ def test_sweep_points_beyond_the_data_are_left_out(experiment):
     assert {most: sizes(most) for most in (120, 30, 40)} == {120: [40, 120], 30: [30], 40: [40]}
 
 
+def test_labelled_rows_are_swept_with_a_search_for_each_size(toy, experiment):
+    overrides = [
+        "sweep.labeled=[10, 20, 40]",
+        "protocol.unlabeled=60",
+        "solvers.samult.at_most={labeled: 20}",
+        "solvers.samult.search_at={unlabeled: 50}",
+    ]
+    swept = load_experiment(toy, overrides=overrides)
+    plan = make_plan(swept, load_dataset(swept.dataset))
+    for n, unlabeled in ((10, 50), (20, 50)):
+        fits = [c for c in cells(plan, "samult", "fit") if c.at["labeled"] == n]
+        assert [c.at for c in fits] == [{"unlabeled": 60, "labeled": n}] * 2
+        searches = [c for c in cells(plan, "samult", "search") if c.key in fits[0].needs]
+        assert {tuple(c.at.items()) for c in searches} == {
+            (("unlabeled", unlabeled), ("labeled", n))
+        }
+    assert {c.at["labeled"] for c in cells(plan, "samult", "fit")} == {10, 20}
+    assert {c.at["labeled"] for c in cells(plan, "rff_s2auc", "fit")} == {10, 20, 40}
+    assert len({cell.key for cell in plan}) == len(plan)
+    # the sweep says how many are drawn
+    other = load_experiment(toy, overrides=[*overrides, "protocol.labeled=11"])
+    assert {c.key for c in make_plan(other, load_dataset(other.dataset))} == {c.key for c in plan}
+    with pytest.raises(ConfigError, match="searched at its own number of them"):
+        load_experiment(toy, overrides=["solvers.samult.search_at={labeled: 20}"])
+
+
+def test_a_setting_that_came_later_is_no_part_of_a_key_by_default(toy, experiment, monkeypatch):
+    before = key(CELL, experiment)
+    monkeypatch.setattr(type(experiment.protocol), "unsaid", ())
+    assert key(CELL, experiment) != before
+    monkeypatch.undo()
+    assert key(CELL, load_experiment(toy, overrides=["protocol.unlabeled=60"])) != before
+
+
 POINTS = ({"lam": 1.0, "sigma": 1.0}, {"lam": 2.0, "sigma": 1.0})
 AT = {"unlabeled": 40}
 CELL = Cell("fit", "qsg_s2auc", 0, AT, (POINTS,), {"unlabeled": 50})
@@ -148,6 +182,7 @@ def test_all_rows_and_their_number_are_the_same_search(toy):
         "outputs=[auc_table]",
         "solvers.samult.grid.lam=[2.0]",
         "solvers.qsg_s2auc.label=Ours",
+        "solvers.qsg_s2auc.against=samult",
         "solvers.qsg_s2auc.params.kernel=gaussian",
     ],
 )

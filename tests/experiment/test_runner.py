@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from sklearn.metrics import roc_auc_score
@@ -426,7 +427,6 @@ def test_a_classifier_is_searched_twice_and_judged_by_its_error(toy, own_modules
     assert all(params == {"C": 1.0, "shift": 0.0} for params in results.cells["params"])
     assert results.cells["error"].between(0, 0.4).all()
     assert results.cells["positive"].between(0.2, 0.8).all()
-    assert "auc" not in results.cells
     paths = {path.name for path in write_report([results], folder)}
     assert paths >= {"error_table.csv", "balance_table.md", "error_boxplot.pdf", "time_curve.png"}
     assert "auc_table.csv" not in paths
@@ -434,7 +434,39 @@ def test_a_classifier_is_searched_twice_and_judged_by_its_error(toy, own_modules
     assert "Centroid,C,1," in chosen and "Centroid,shift,0," in chosen
     page = write_page([results], folder / "page.html").read_text()
     assert "C 1..2 (2); then shift -9..9 (3)" in page
-    assert "Error on the unlabelled rows in percent" in text_table([results])
+    told = "hyper-parameters chosen with hidden labels"
+    assert told in page
+    text = text_table([results])
+    assert "Error on the unlabelled rows in percent" in text
+    assert text.count(told) == text.count("2 trials") > 0
+    assert "0/2" in text and "taken for positive" not in text
+
+
+def test_labelled_rows_are_swept(toy, own_modules):
+    """With a classifier of scikit-learn, without hidden labels; curves are against them."""
+    own_modules("centroid", CLASSIFIER)
+    others = [f"solvers.{name}=null" for name in ("qsg_s2auc", "samult", "pnu_auc", "rff_s2auc")]
+    overrides = [
+        *others,
+        "protocol.kind=semi_supervised_svm",
+        "protocol={select: labeled_rows, threshold: labeled_share, unlabeled: 50}",
+        "sweep.labeled=[8, 16, 32]",
+        "outputs=[balanced_table, auc_curve]",
+        'solvers.mine={kind: "centroid:Centroid", grid: {shift: [0, 1]}}',
+        'solvers.bayes={kind: "sklearn.naive_bayes:GaussianNB", grid: {var_smoothing: [0.001, 1]}}',
+    ]
+    outcome, folder = run(toy, overrides=overrides)
+    assert outcome.failures == []
+    results = load_results(folder)
+    assert set(results.cells["size"]) == {8, 16, 32} and not results.cells["full"].any()
+    assert results.cells["auc"].between(0.6, 1).all()
+    paths = {path.name for path in write_report([results], folder)}
+    assert paths >= {"balanced_table.md", "auc_curve.pdf", "params_table.csv"}
+    text = text_table([results])
+    assert "at each number of labelled rows" in text and "Labelled rows" in text
+    assert "hidden labels" not in text and "at most 50 unlabelled rows in training" in text
+    frame = pd.read_csv(folder / "tables" / "params_table.csv")
+    assert set(frame.groupby("solver")["count"].sum()) == {3 * 2}  # sizes x trials
 
 
 def test_a_solver_may_need_more_rows_than_it_is_warmed_up_with(alone, monkeypatch):

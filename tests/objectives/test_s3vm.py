@@ -8,9 +8,9 @@ EVERY_LOSS = ["shg", "sshg", "ramp", "ramp", "da"]
 RAMP_S = np.array([0.0, 0.0, 0.0, -0.5, 0.0])
 
 
-def objective(C=(1.0, 2.0, 10.0, 0.5, 4.0), share=0.3):
+def objective(C=(1.0, 2.0, 10.0, 0.5, 4.0), share=0.3, **more):
     C = np.array(C)
-    return S3VMObjective(C, C[::-1] / 3, share, EVERY_LOSS, RAMP_S)
+    return S3VMObjective(C, C[::-1] / 3, share, EVERY_LOSS, RAMP_S, **more)
 
 
 def away_from_kinks(rng, shape):
@@ -21,10 +21,14 @@ def away_from_kinks(rng, shape):
     return values
 
 
-def test_coefficients_are_the_gradient_by_central_differences():
+@pytest.mark.parametrize("balance", [None, np.ones(5, bool), np.array([1, 0, 1, 0, 1]) > 0])
+def test_coefficients_are_the_gradient_by_central_differences(balance):
     rng = np.random.default_rng(0)
-    tested = objective()
+    tested = objective(balance=balance)
     values = [away_from_kinks(rng, (40, 5)) for _ in range(3)]
+    if balance is not None:  # values that are away from kinks when the offset -0.7 is added
+        values[2][0] = 40 * (2 * 0.3 - 1) - values[2][1:].sum(axis=0)
+        values = [v + np.where(balance, 0.7, 0) for v in values]
     got = tested.coefficients([v.astype(np.float32) for v in values])
     h = 1e-6
     for source in range(3):
@@ -79,11 +83,21 @@ def test_the_loss_of_a_batch_weights_classes_by_their_share():
     assert hinge(-1.0) == 2
 
 
+def test_the_weight_of_unlabelled_rows_grows_until_it_is_full():
+    growing = objective(full_from=np.array([0, 4, 10, 4, 0.5]))
+    for t, shares in ((1, [1, 1 / 64, 1e-3, 1 / 64, 1]), (4, [1, 1, 0.064, 1, 1]), (10, [1] * 5)):
+        now = growing.at(t)
+        np.testing.assert_allclose(now.C_star, growing.C_star * np.array(shares), rtol=1e-6)
+        np.testing.assert_array_equal(now.C, growing.C)
+        np.testing.assert_allclose(growing.take(slice(1, 3)).at(t).C_star, now.C_star[1:3])
+
+
 def test_models_taken_are_the_same_models():
     rng = np.random.default_rng(1)
     values = [rng.normal(size=(6, 5)).astype(np.float32) for _ in range(3)]
-    everything = objective().coefficients(values)
-    some = objective().take(slice(1, 4)).coefficients([v[:, 1:4] for v in values])
+    balanced = objective(balance=np.array([0, 1, 1, 0, 0]) > 0)
+    everything = balanced.coefficients(values)
+    some = balanced.take(slice(1, 4)).coefficients([v[:, 1:4] for v in values])
     for got, expected in zip(some, everything, strict=True):
         assert got.dtype == np.float32
         np.testing.assert_array_equal(got, expected[:, 1:4])

@@ -93,6 +93,7 @@ class Solver(BaseModel):
     search: tuple[Stage, ...] = ()
     search_at: dict[str, int | str] = {}
     at_most: dict[str, int] = {}
+    against: str | None = None
 
 
 class Dataset(BaseModel):
@@ -227,13 +228,14 @@ def cells_of(records, task):
             **{measure.name: value_of(one, measure) for measure in task.measures},
             "needed": one.get("needed") or math.nan,
             "params": one.get("params", {}),
+            "remark": one.get("remark", ""),
         }
         for one in records
         if one["kind"] == "fit"
     ]
     names = [measure.name for measure in task.measures]
     before = ["key", "solver", "label", "trial", "size", "full", "status", "message"]
-    return pd.DataFrame(rows, columns=[*before, *names, "needed", "params"])
+    return pd.DataFrame(rows, columns=[*before, *names, "needed", "params", "remark"])
 
 
 def value_of(record, measure):

@@ -12,9 +12,9 @@ from scipy import stats
 
 from dsgkit.errors import ResultsError
 from dsgkit.report.compare import compare, comparison_text, write_comparison
-from dsgkit.report.compare.effects import holm, paired_contrast, unpaired_contrast
 from dsgkit.report.compare.figure import comparison_figure
 from dsgkit.report.compare.text import verdict
+from dsgkit.report.contrasts import holm, paired_contrast, unpaired_contrast
 from dsgkit.report.numbers import difference_text, ranges, ratio_text
 from dsgkit.tasks.measures import TIME
 from tests.report.conftest import AUC, CLASSES, RANKING, TEST_AUC, results_of

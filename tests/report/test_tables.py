@@ -17,7 +17,7 @@ from dsgkit.report.numbers import grid_text
 from dsgkit.report.summary import settings, summarise
 from dsgkit.report.tables import text_table, write_tables
 from dsgkit.tasks.base import Published
-from dsgkit.tasks.measures import STANDARD
+from dsgkit.tasks.measures import STANDARD, outputs_of
 from tests.report.conftest import AUC, BALANCE, RANKING
 
 PACKAGE = Path(report.__file__).parent
@@ -563,6 +563,22 @@ def test_a_grid_of_one_point_is_no_choice(invent, make, tmp_path):
     write_tables([make(experiment, [invent.record(experiment, "a", 0, 500)])], tmp_path)
     assert [row["parameter"] for row in read_csv(tmp_path, "params_table")] == ["sigma"]
     assert grid_text([5]) == "5"
+
+
+def test_a_tally_shows_how_many_of_the_finished_trials(invent, make, tmp_path):
+    tally = BALANCE.model_copy(update={"tally": True})
+    task = RANKING.model_copy(update={"measures": (tally, *STANDARD)})
+    outputs = ("balance_table",)
+    experiment = invent.experiment("codrna", trials=4, solvers=("samult",), outputs=outputs)
+    records = [
+        invent.record(experiment, "samult", trial, 500, positive=float(trial < 2))
+        for trial in range(3)
+    ]
+    write_tables([make(experiment, records, task)], tmp_path)
+    assert read_markdown(tmp_path, "balance_table")["SAMULT"]["500"] == "2/3 (3/4)"
+    assert "in how many of 4 trials" in (tmp_path / "tables" / "balance_table.md").read_text()
+    assert outputs_of([tally], swept=True)[0] == "balance_table"
+    assert not [name for name in outputs_of([tally], swept=True) if "curve" in name]
 
 
 def test_a_terminal_gets_what_outputs_name_and_explanations_by_name_only(invent, make, tmp_path):

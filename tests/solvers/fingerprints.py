@@ -39,7 +39,10 @@ PARAMS = {
         "n_landmarks": 12,
         "random_state": 3,
     },
-    "tsgs3vm": {**_ENGINE, **_S3VM, "n_iterations": 30, "step": 0.1, "loss": "ramp"},
+    "tsgs3vm": {
+        **{**_ENGINE, "C": 50.0, "C_star_ratio": 0.5, "n_iterations": 30},
+        **{"step": "decreasing", "first_move": 5.0, "anneal": True, "balance": True},
+    },
     "frs3vm": {**_ENGINE, **_S3VM, "n_iterations": 18, "step": 0.1, "loss": "ramp"},
     "bgs3vm": {"C": 2.0, "sigma": 1.0, "C_star": 0.75, "random_state": 3},
     "bls3vm": {**_S3VM, "sigma": 1.0, "balance": True, "tol": 1e-4},
@@ -74,6 +77,15 @@ PARAMS = {
     "svc": {"gamma": 8.0, "C": 0.2},
     "fsvc": {"gamma": 8.0, "C": 0.2, "share": 0.8, "random_state": 3},
     "s3vm_light": {"C": 2.0, "sigma": 1.0, "C_star": 0.75},
+    "supervised_svm": {"C": 50.0, "sigma": 1.0, "tol": 1e-6},
+    "all_labels_svm": {
+        "C": 50.0,
+        "sigma": 1.0,
+        "tol": 1e-6,
+        "most_rows": 40,
+        "random_state": 3,
+    },
+    "self_training": {"C": 50.0, "sigma": 1.0, "tol": 1e-6},
 }
 """What the defaults are does not matter: they are no part of a solver's version."""
 

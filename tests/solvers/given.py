@@ -15,13 +15,21 @@ def arguments(solver):
 
 
 def given(solver, X, y, U):
-    """Return what a solver's ``fit`` takes; pairs are rows of one class."""
+    """Return what a solver's ``fit`` takes; pairs are rows of one class.
+
+    The hidden labels are those of the nearest labelled rows.
+    """
     pairs = [X[y == label][: 2 * (np.sum(y == label) // 2)] for label in np.unique(y)]
     X_similar = np.vstack(pairs).reshape(-1, 2, X.shape[1])
-    known = {"X": X, "y": y, "X_unlabeled": U, "X_similar": X_similar}
+    nearest = np.argmin(((U[:, None] - X) ** 2).sum(axis=-1), axis=1)
+    known = {"X": X, "y": y, "X_unlabeled": U, "y_unlabeled": y[nearest], "X_similar": X_similar}
     names = arguments(solver)
     return {name: rows for name, rows in known.items() if name in names}
 
 
 WITH_LABELS = [name for name, info in SOLVERS.items() if "y" in arguments(info.load())]
-SEMI_SUPERVISED = [n for n in WITH_LABELS if "X_unlabeled" in arguments(SOLVERS[n].load())]
+SEMI_SUPERVISED = [
+    name
+    for name in WITH_LABELS
+    if {"X_unlabeled", "y_unlabeled"} & arguments(SOLVERS[name].load()) == {"X_unlabeled"}
+]

@@ -7,8 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from dsgkit.errors import ConfigError
+from dsgkit.errors import ConfigError, DsgWarning
 from dsgkit.solvers.catalogue import SOLVERS, get
+from dsgkit.tasks.given import named_by_fit
 from tests.solvers.brute_force import folds_of, problem
 
 BASE = "from dsgkit.solvers.base import PairwiseAUCEstimator\n"
@@ -94,6 +95,41 @@ def test_a_class_with_a_fit_of_its_own_serves_a_search(own_modules):
     expected = [solver(**point).fit(**training).decision_function(U) for point in points]
     np.testing.assert_array_equal(models.decision_function(U), np.column_stack(expected))
     assert solver().cost(3, n_labeled=16, n_unlabeled=30).memory == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "own"),
+    [
+        ("sklearn.svm:SVC", {"X", "y"}, "decision_function"),
+        ("sklearn.naive_bayes:GaussianNB", {"X", "y"}, "predict_proba"),
+        ("sklearn.semi_supervised:LabelSpreading", {"X", "y", "X_unlabeled"}, "predict_proba"),
+    ],
+)
+def test_classifiers_of_scikit_learn_are_taken_as_they_are(kind, names, own):
+    info = get(kind)
+    assert info.tasks == ("semi_supervised_auc", "semi_supervised_svm")
+    solver = info.load()
+    (classifier,) = (cls for cls in solver.__bases__ if cls.__module__.startswith("sklearn"))
+    X, y, U = problem()
+    training = named_by_fit(solver(), {"X": X, "y": y, "X_unlabeled": U, "y_unlabeled": y})
+    assert set(training) == names
+    rows, labels = (X, y) if len(names) == 2 else (np.vstack([X, U]), [*(y > 0), *[-1] * len(U)])
+    told = getattr(classifier().fit(rows, labels), own)(U)
+    expected = told if own == "decision_function" else told[:, 1] - 0.5
+    np.testing.assert_allclose(solver().fit(**training).decision_function(U), expected)
+    folds = folds_of(len(y), 4)
+    values = solver().fit_points([{}], folds=folds, **training)
+    rest = np.setdiff1d(np.arange(len(y)), folds[1])
+    model = solver().fit(**{**training, "X": X[rest], "y": y[rest]})
+    np.testing.assert_allclose(values[0, folds[1]], model.decision_function(X[folds[1]]))
+    assert solver().cost(3, n_labeled=16, n_unlabeled=30).flops > 0
+
+
+def test_a_point_that_a_classifier_does_not_take_has_no_solution():
+    X, y, _ = problem()
+    with pytest.warns(DsgWarning, match="no solution at C -1: The 'C' parameter"):
+        models = get("sklearn.svm:SVC").load()().fit_points([{"C": -1}], X=X, y=y)
+    assert np.isnan(models.decision_function(X)).all()
 
 
 def test_what_a_class_says_of_itself(own_modules):
@@ -202,8 +238,9 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
             "Mine lacks cost, fit_points, get_params and tasks; derive it from "
             "dsgkit.solvers.base.PairwiseAUCEstimator or "
             "dsgkit.solvers.base.SemiSupervisedClassifier, which have all but fit and "
-            "decision_function, or from sklearn.base.ClusterMixin and BaseEstimator for a "
-            "clustering, of which fit sets labels_",
+            "decision_function, or from sklearn.base.BaseEstimator and ClusterMixin for a "
+            "clustering, of which fit sets labels_, or ClassifierMixin for a classifier with a "
+            "fit(X, y)",
         ),
         (BASE + "class Mine(PairwiseAUCEstimator): pass\n", "Mine lacks fit and decision_function"),
         (mine("fit = 3").replace("def fit", "def fits"), "Mine lacks fit"),

@@ -101,7 +101,8 @@ def test_points_are_chosen_by_an_oracle_or_without_labels():
 
 def test_what_is_said_of_the_choice_stands_in_every_caption():
     oracle, blind = (TASK.Spec(kind="clustering", select=s) for s in ("nmi", "davies_bouldin"))
-    assert "oracle" in oracle.setting and "oracle" in oracle.selection
+    assert "oracle" in oracle.oracle and "oracle" in oracle.selection
+    assert not blind.oracle
     assert "weak" in blind.setting and "2 to 50 clusters" in blind.selection
     with pytest.raises(ValidationError, match="select"):
         TASK.Spec(kind="clustering", select="purity")

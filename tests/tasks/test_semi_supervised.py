@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
@@ -8,6 +10,7 @@ from dsgkit.experiment.measure import Clock
 from dsgkit.progress import listening
 from dsgkit.solvers.base import PointModels, SemiSupervisedClassifier
 from dsgkit.tasks.measures import STANDARD, outputs_of
+from dsgkit.tasks.semi_supervised import LABELED
 from dsgkit.tasks.semi_supervised_auc import TASK as AUC
 from dsgkit.tasks.semi_supervised_auc import fold_scores
 from dsgkit.tasks.semi_supervised_svm import TASK as SVM
@@ -80,6 +83,123 @@ def test_what_a_search_by_error_takes(dataset):
     assert work.memory == 8 * (12 + 7)
 
 
+def by_hand(model, trial, rest, at):
+    """Return a model trained on some of the labelled rows, and the value that is its threshold."""
+    split = trial.split
+    U = split.X_unlabeled[: at["unlabeled"]]
+    model.fit(split.X[rest], split.y[rest], U)
+    n_above = np.mean(split.y[rest] > 0) * len(U)
+    values = np.sort(model.decision_function(U))[::-1]
+    return model, values[int(np.floor(n_above))]  # the largest that is not above
+
+
+@pytest.mark.parametrize("threshold", ["zero", "labeled_share"])
+def test_a_search_by_labelled_rows_is_repeated_cross_validation(dataset, threshold):
+    """Done again by hand, row by row; no hidden label is looked at."""
+    trial = trial_of(SVM, dataset, select="labeled_rows", repeats=2, threshold=threshold)
+    trial.split.y_unlabeled[:] = 0
+    at, points = {"unlabeled": 20}, [{"shift": 0.0}, {"shift": 0.2}, {"shift": 9.0}]
+    scores = trial.search(Shifted(), at, points)
+    folds = [*trial.folds(at), *trial.folds(at, 1)]
+    assert len({tuple(fold) for fold in folds}) == 2 * FOLDS
+    X, y = trial.split.X[:], trial.split.y
+    for point, row in zip(points[:2], scores, strict=False):
+        for fold, score in zip(folds, row, strict=True):
+            rest = [i for i in range(LABELLED) if i not in fold]
+            model, cut = by_hand(Shifted(**point), trial, rest, at)
+            values = model.decision_function(X[fold])
+            positive = values >= 0 if threshold == "zero" else values > cut
+            wrong = [np.mean(positive[y[fold] == k] != (k > 0)) for k in np.unique(y[fold])]
+            assert score == (pytest.approx(np.mean(wrong)) if len(wrong) == 2 else None)
+    assert scores[2] == [None] * 2 * FOLDS
+    assert trial.search_work(Shifted(), at, 4).training == 2 * 3 * 4 * (12 + 20)
+
+
+def test_a_share_of_the_unlabelled_training_rows_is_above_the_threshold(dataset):
+    trial, at = trial_of(SVM, dataset, threshold="labeled_share"), {"unlabeled": 15}
+    model, cut = by_hand(Shifted(shift=9 - 1e-9), trial, range(LABELLED), at)
+    assert (model.decision_function(trial.split.X_unlabeled) < 0).all()
+    scores = trial.judge(model, at, Clock()).scores
+    positive = model.decision_function(trial.split.X_unlabeled) > cut
+    assert scores["positive"] == pytest.approx(positive.mean())
+    assert scores["error"] == pytest.approx(np.mean(positive != (trial.split.y_unlabeled > 0)))
+    constant = trial.score(np.array([1, -1, -1]), np.ones(3), cut=1.0)
+    assert constant["positive"] == 0
+
+
+class Counted(Shifted):
+    """Of which something depends on the number of rows."""
+
+    def __init__(self, C=1.0, shift=0.0, steps=None):
+        super().__init__(C, shift)
+        self.steps = steps
+
+    def settled(self, **counts):
+        return Counted(self.C, self.shift, counts["n_unlabeled"])
+
+    def fit(self, X, y, X_unlabeled):
+        assert self.steps == 20 > len(X_unlabeled)
+        return super().fit(X, y, X_unlabeled)
+
+
+def test_what_trains_with_a_part_is_settled_by_all_rows(dataset):
+    trial_of(SVM, dataset).search(Counted(), {"unlabeled": 20}, [{"shift": 0.1}])
+
+
+class Asks:
+    """Notes what it is given."""
+
+    def decision_function(self, X):
+        return np.zeros(len(X))
+
+
+class Supervised(Asks):
+    def fit(self, X, y):
+        self.given = {"X": X, "y": y}
+
+
+class Cheating(Asks):
+    def fit(self, X, y, X_unlabeled, y_unlabeled):
+        self.given = {"X": X, "y": y, "X_unlabeled": X_unlabeled, "y_unlabeled": y_unlabeled}
+
+
+@pytest.mark.parametrize("task", [AUC, SVM])
+def test_a_fit_is_given_what_it_names(dataset, task):
+    trial, at = trial_of(task, dataset), {"unlabeled": 20}
+    for solver in (Supervised(), Cheating()):
+        trial.fit(solver, at, Clock())
+        assert len(solver.given["X"]) == len(solver.given["y"]) == LABELLED
+    np.testing.assert_array_equal(solver.given["y_unlabeled"], trial.split.y_unlabeled[:20])
+    assert len(solver.given["X_unlabeled"]) == 20
+
+
+@pytest.mark.parametrize("task", [AUC, SVM])
+def test_swept_labelled_rows_are_nested_and_leave_the_others_alone(dataset, task):
+    spec = task.Spec(kind=task.kind, folds=2, unlabeled=9).swept_to(LABELED, LABELLED)
+    for seed in range(20):
+        trial = task.trial(dataset, spec, seed)
+        assert trial.sizes == {"unlabeled": 9}
+        given = [trial.training({"unlabeled": 9, "labeled": n}) for n in (4, 7, LABELLED)]
+        for small, large in itertools.pairwise(given):
+            np.testing.assert_array_equal(small["X"], large["X"][: len(small["X"])])
+            np.testing.assert_array_equal(small["X_unlabeled"][:], large["X_unlabeled"][:])
+        assert [len(one["y"]) for one in given] == [4, 7, LABELLED]
+        assert min(np.sum(given[0]["y"] == label) for label in (-1, 1)) == 2
+        assert sorted(np.concatenate(trial.folds({"labeled": 7}))) == list(range(7))
+    assert trial.counts({"unlabeled": 9, "labeled": 7}) == {"n_labeled": 7, "n_unlabeled": 9}
+    assert len(trial.split.X_unlabeled) == UNLABELLED
+    assert spec.setting == "at most 9 unlabelled rows in training"
+    with pytest.raises(DataError, match="3 labelled rows are too few"):
+        trial.counts({"unlabeled": 9, "labeled": 3})
+
+
+def test_hidden_labels_that_choose_are_told():
+    paper, own = (SVM.Spec(kind=SVM.kind, select=s) for s in ("hidden_labels", "labeled_rows"))
+    assert (paper.chooses, own.chooses) == ("error", "balanced_error")
+    assert "hidden labels" in paper.oracle
+    assert not own.oracle
+
+
 def test_what_cross_validation_and_a_fit_take(dataset):
     trial = trial_of(AUC, dataset)
     work = trial.search_work(Shifted(), {"unlabeled": 20}, 4)
@@ -92,13 +212,31 @@ def test_a_classifier_is_judged_by_its_error_and_its_class_balance(dataset):
     labels = np.array([1, 1, -1, -1, -1], np.int8)
     values = np.array([0.5, -0.1, 0.0, -1.0, -2.0])  # 0 counts as positive
     scores = trial_of(SVM, dataset).score(labels, values)
-    assert scores == {"error": 0.4, "positive": 0.4, "positive_true": 0.4}
+    assert scores == {
+        "error": 0.4,
+        "balanced_error": pytest.approx((1 / 2 + 1 / 3) / 2),
+        "auc": pytest.approx(5 / 6),
+        "average_precision": pytest.approx((1 + 2 / 3) / 2),
+        "positive": 0.4,
+        "positive_true": 0.4,
+        "collapsed": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("n_taken", "n_positive", "collapsed"),
+    [(0, 50, 1), (4, 50, 1), (5, 50, 0), (96, 50, 1), (95, 50, 0), (0, 5, 1), (1, 5, 0)],
+)
+def test_a_class_that_as_good_as_vanished_is_a_collapse(dataset, n_taken, n_positive, collapsed):
+    y, values = (np.where(np.arange(100) < n, 1, -1) for n in (n_positive, n_taken))
+    assert trial_of(SVM, dataset).score(y, values)["collapsed"] == collapsed
 
 
 def test_rows_of_one_class_have_no_auc(dataset):
     score = trial_of(AUC, dataset).score
-    assert score(np.array([1, -1, 1]), np.array([2.0, 1.0, 0.5])) == {"auc": 0.5}
-    assert score(np.array([1, 1, 1]), np.array([2.0, 1.0, 0.5])) == {"auc": None}
+    assert score(np.array([1, -1, 1]), np.array([2.0, 1.0, 0.5]))["auc"] == 0.5
+    none = {"auc": None, "average_precision": None}
+    assert score(np.array([1, 1, 1]), np.array([2.0, 1.0, 0.5])) == none
 
 
 @pytest.mark.parametrize("task", [AUC, SVM])

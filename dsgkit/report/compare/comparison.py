@@ -38,7 +38,7 @@ from dsgkit.tasks.measures import Measure
 CELL = ["name", "size", "trial"]
 """What a fit is identified by across folders."""
 
-NOT_OF_SPLITS = ("trials", "folds")
+NOT_OF_SPLITS = ("trials", "folds", "select", "repeats", "threshold")
 """Settings of a protocol that the rows of a trial do not follow from."""
 
 
@@ -236,5 +236,10 @@ def _data_differences(a: Results, b: Results) -> list[str]:
 def _settings(results: Results) -> dict[str, Any]:
     """Return the settings that the rows of a trial follow from, and how they are scaled."""
     dumped = results.experiment.model_dump(mode="json")
-    protocol = {k: v for k, v in dumped["protocol"].items() if k not in NOT_OF_SPLITS}
+    written = dumped["protocol"].items()
+    # results from before a setting are as if it was not set
+    protocol = {k: v for k, v in written if k not in NOT_OF_SPLITS and v is not None}
+    axis = results.task.axis
+    if axis and axis.drawn:
+        protocol[axis.name] = f"up to {results.experiment.sweep.sizes[-1]}"
     return {"seed": dumped["seed"]} | {f"protocol.{name}": v for name, v in protocol.items()}

@@ -12,7 +12,8 @@ import pandas as pd
 
 from dsgkit.report.compare.comparison import Comparison, Mismatch
 from dsgkit.report.compare.differences import Choice, Difference
-from dsgkit.report.compare.effects import LEVEL, Effect, is_ratio
+from dsgkit.report.compare.effects import Effect, is_ratio
+from dsgkit.report.contrasts import LEVEL, OVERLAP
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import (
     counted,
@@ -27,10 +28,6 @@ from dsgkit.report.summary import different, lowered
 from dsgkit.report.tables import UNITS
 from dsgkit.tasks.measures import Measure
 
-OVERLAP = (
-    "Trials are random splits of the same rows, so intervals and p-values speak of other splits "
-    "of these data, not of other data."
-)
 PAIRED_TESTS = ("t: paired t-test", "W: Wilcoxon's signed-rank test")
 UNPAIRED_TESTS = ("t: Welch's t-test", "U: Mann-Whitney test")
 RANK_COLUMNS = 2

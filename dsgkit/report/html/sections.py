@@ -95,7 +95,7 @@ def _tables(summary: Summary) -> list[Layout]:
 
 def _facts(results: Results) -> list[tuple[str, str]]:
     experiment, task = results.experiment, results.task
-    setting = [] if task.setting in task.protocol else [task.setting]
+    setting = [text for text in (task.setting, task.oracle) if text not in task.protocol]
     sizes = [n if isinstance(n, str) else f"{n:,}" for n in experiment.sweep.sizes]
     facts = [
         ("Experiment", experiment.name),

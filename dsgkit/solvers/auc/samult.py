@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dsgkit.objectives.pairwise_risk import PairwiseRisk, samult_risk
 from dsgkit.solvers.auc.closed_form import ClosedFormRanker
 from dsgkit.solvers.auc.exact_kernel import ExactKernelEstimator
+from dsgkit.solvers.auc.pairwise_quadratic import Codes
 from dsgkit.solvers.parameters import PER_MODEL, SHARE
 
 
@@ -43,6 +44,8 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
         The rows that the function is expanded on.
     coef_ : ndarray of shape (n,)
         Its coefficients.
+    remark_ : str
+        With gamma = 1, that the unlabelled rows were not used: another, cheaper computation.
 
     References
     ----------
@@ -65,6 +68,8 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
 
     gamma: Annotated[float, SHARE, PER_MODEL]
 
+    remark_: str
+
     def __init__(
         self,
         lam: float = 0.125,
@@ -81,6 +86,11 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
         self.kernel = kernel
         self.max_memory = max_memory
         self.unlabeled_label = unlabeled_label
+
+    def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
+        super()._solve(X, codes, X_unlabeled)
+        used = self._semi_supervised
+        self.remark_ = "" if used else "gamma = 1: unlabelled rows were not used"
 
     def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
         return samult_risk(self.gamma)

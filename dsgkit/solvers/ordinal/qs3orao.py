@@ -27,7 +27,7 @@ from dsgkit.solvers.auc.curvature import offsets
 from dsgkit.solvers.auc.stochastic import StochasticAUCEstimator
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.inputs import check_projections
-from dsgkit.solvers.ordinal.base import Array, Codes, OrdinalEstimator
+from dsgkit.solvers.ordinal.base import Array, Codes, OrdinalEstimator, centred_out_of_fold
 from dsgkit.solvers.ordinal.cuts import for_cuts
 from dsgkit.solvers.ordinal.quadratic_risk import ordinal_risk
 from dsgkit.solvers.parameters import (
@@ -176,12 +176,7 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
         """Return what the base does, all folds trained in one pass over the features."""
         pools = [training_rows(held_out, len(codes)) for held_out in folds]
         model = self._trained(X, codes, X_unlabeled, pools)
-        values = model.decision_function(X).astype(np.float64)
-        values -= model.decision_function(reference).mean(axis=0, dtype=np.float64)
-        out = np.empty(len(codes))
-        for fold, held_out in enumerate(folds):
-            out[held_out] = values[held_out, fold]
-        return out
+        return centred_out_of_fold(model, X, folds, reference)
 
     def fit_points(  # type: ignore[override]  # of its arrays by name
         self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None

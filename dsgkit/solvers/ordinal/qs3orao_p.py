@@ -12,7 +12,7 @@ from dsgkit.costs import Cost
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.solvers.auc.preconditioned import PreconditionedRanker
 from dsgkit.solvers.base import Folds, training_rows
-from dsgkit.solvers.ordinal.base import Array, Codes, OrdinalEstimator
+from dsgkit.solvers.ordinal.base import Array, Codes, OrdinalEstimator, centred_out_of_fold
 from dsgkit.solvers.ordinal.quadratic_risk import ordinal_risk
 from dsgkit.solvers.parameters import PER_MODEL, SHARE, OnePer
 
@@ -122,12 +122,7 @@ class QS3ORAOP(PreconditionedRanker, OrdinalEstimator):
         """Return what the base does, all folds trained in one pass over the features."""
         pools: Sequence[NDArray[np.int64]] = [training_rows(fold, len(codes)) for fold in folds]
         model = self._trained(X, codes, X_unlabeled, pools)
-        values = model.decision_function(X).astype(np.float64)
-        values -= model.decision_function(reference).mean(axis=0, dtype=np.float64)
-        out = np.empty(len(codes))
-        for fold, held_out in enumerate(folds):
-            out[held_out] = values[held_out, fold]
-        return out
+        return centred_out_of_fold(model, X, folds, reference)
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int, n_cuts: int = 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
+from dsgkit.errors import DataError
 from dsgkit.solvers.base import SemiSupervisedClassifier
-from dsgkit.solvers.parameters import NOT_NEGATIVE, POSITIVE, Smoother
+from dsgkit.solvers.parameters import NOT_NEGATIVE, POSITIVE, Smoother, Unsaid
 
 
 class S3VM(SemiSupervisedClassifier):
@@ -20,7 +21,20 @@ class S3VM(SemiSupervisedClassifier):
     C: Annotated[float, POSITIVE, Smoother("smaller")]
     sigma: Annotated[float, POSITIVE, Smoother("smaller")]
     C_star: Annotated[float | None, NOT_NEGATIVE]
+    C_star_ratio: Annotated[float | None, NOT_NEGATIVE, Unsaid(None)]
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.C_star is not None and self.C_star_ratio is not None:
+            raise DataError(
+                f"C_star is {self.C_star:g} and C_star_ratio is {self.C_star_ratio:g}: set one of "
+                "them, the other one to null"
+            )
 
     def _unlabeled_weight(self, n_labeled: int, n_unlabeled: int) -> float:
         """Return C*, by default the paper's ``C n_l / n_u``."""
-        return self.C * n_labeled / n_unlabeled if self.C_star is None else self.C_star
+        if self.C_star is not None:
+            return self.C_star
+        if self.C_star_ratio is not None:
+            return self.C * self.C_star_ratio
+        return self.C * n_labeled / n_unlabeled

@@ -65,6 +65,10 @@ class BGS3VM(KernelS3VM):
     C_star : float or None
         Weight C* of the mean loss of the unlabelled rows, >= 0; None is the paper's
         ``C n_l / n_u``.
+    C_star_ratio : float or None
+        The same weight as a multiple of C, ``C* / C``, >= 0, where ``C_star`` is None. 1 weighs the
+        two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count for
+        next to nothing where they are many.
     labeled_budget : int
         Most labelled support vectors.
     unlabeled_budget : float
@@ -119,6 +123,7 @@ class BGS3VM(KernelS3VM):
         sigma: float = 0.3,
         *,
         C_star: float | None = None,
+        C_star_ratio: float | None = None,
         labeled_budget: int = 100,
         unlabeled_budget: float = 0.2,
         random_state: int = 0,
@@ -127,6 +132,7 @@ class BGS3VM(KernelS3VM):
         self.C = C
         self.sigma = sigma
         self.C_star = C_star
+        self.C_star_ratio = C_star_ratio
         self.labeled_budget = labeled_budget
         self.unlabeled_budget = unlabeled_budget
         self.random_state = random_state
@@ -162,7 +168,8 @@ class BGS3VM(KernelS3VM):
 
     def _budgets(self, n_labeled: int, n_unlabeled: int) -> tuple[int, int]:
         """Return the most support vectors of each source; none of one that does not count."""
-        share = 0.0 if self.C_star == 0 else self.unlabeled_budget
+        weighed = self._unlabeled_weight(n_labeled, n_unlabeled) > 0
+        share = self.unlabeled_budget if weighed else 0.0
         return min(int(self.labeled_budget), n_labeled), math.ceil(share * n_unlabeled)
 
     def _solve(self, X: Any, y: Array, X_unlabeled: Any) -> None:

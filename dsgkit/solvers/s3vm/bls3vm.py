@@ -29,6 +29,7 @@ from dsgkit.solvers.parameters import (
     POSITIVE,
     Range,
     Smoother,
+    Unsaid,
 )
 from dsgkit.solvers.s3vm.concave_convex import RampObjective, minimise
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
@@ -79,6 +80,10 @@ class BLS3VM(KernelS3VM):
     C_star : float or None
         Weight of the mean loss of the unlabelled rows, >= 0 (``C* / n_u`` in UniverSVM's notation);
         None is the paper's ``C n_l / n_u``.
+    C_star_ratio : float or None
+        The same weight as a multiple of C, ``C* / C``, >= 0, where ``C_star`` is None. 1 weighs the
+        two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count for
+        next to nothing where they are many.
     ramp_s : float
         Where the ramp of the unlabelled loss ends, s, above -1 and up to 0: rows with ``|f| < -s``
         are not pushed to a side. (At -1 the loss is constant.)
@@ -129,6 +134,7 @@ class BLS3VM(KernelS3VM):
 
     C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
     C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
+    C_star_ratio: Annotated[float | None, NOT_NEGATIVE, PER_MODEL, Unsaid(None)]
     ramp_s: Annotated[float, Range(-1, 0, open_low=True), PER_MODEL]
     balance: bool
     max_iter: Annotated[int, COUNT]
@@ -140,6 +146,7 @@ class BLS3VM(KernelS3VM):
         sigma: float = 0.3,
         *,
         C_star: float | None = None,
+        C_star_ratio: float | None = None,
         ramp_s: float = 0.0,
         balance: bool = True,
         max_iter: int = 20,
@@ -150,6 +157,7 @@ class BLS3VM(KernelS3VM):
         self.C = C
         self.sigma = sigma
         self.C_star = C_star
+        self.C_star_ratio = C_star_ratio
         self.ramp_s = ramp_s
         self.balance = balance
         self.max_iter = max_iter

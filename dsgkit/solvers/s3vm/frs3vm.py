@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from dsgkit.costs import Cost
 from dsgkit.engine import DSGModel, Problem, sizes
 from dsgkit.features import FourierFeatures
 from dsgkit.mapped import read_rows
+from dsgkit.objectives import Objective, objective_at
 from dsgkit.progress import report
 from dsgkit.solvers.kernel import FourierKernelName
 from dsgkit.solvers.s3vm.stochastic import LossName, StochasticS3VM
@@ -20,7 +23,7 @@ Array = NDArray[np.float32]
 class FRS3VM(StochasticS3VM):
     """Semi-supervised SVM by stochastic gradient descent on one fixed set of random features.
 
-    The objective, the draws and the constant steps of `TSGS3VM`, with the kernel replaced
+    The objective, the draws and the steps of `TSGS3VM`, with the kernel replaced
     once and for all by ``phi(x) = sqrt(1/m) [cos(w_1.x) .. cos(w_m.x), sin(w_1.x) .. sin(w_m.x)]``
     (the baseline of [1]_). It minimises
 
@@ -46,21 +49,27 @@ class FRS3VM(StochasticS3VM):
     C_star : float, optional
         Weight C* of the mean loss of the unlabelled rows, >= 0; default the paper's
         ``C n_l / n_u``.
+    C_star_ratio : float or None
+        The same weight as a multiple of C, ``C* / C``, >= 0, where ``C_star`` is None. 1 weighs the
+        two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count for
+        next to nothing where they are many.
     loss : {"shg", "sshg", "ramp", "da"}
         Loss u of the unlabelled rows, as in `TSGS3VM`.
     ramp_s : float
         Parameter s of the ramp, in (-1, 0].
-    step : float
-        Constant step, in (0, 1].
+    step, first_move, anneal, balance
+        As in `TSGS3VM`.
     batch_size : int
         Rows b of each of the three batches.
     n_features : int or None
         Random frequencies m (each is a cosine and a sine). None is the paper's ``ceil(sqrt(n))``
         for n labelled and unlabelled rows, too few to tell some hundred rows apart.
-    n_iterations : int or None
-        Iterations T; None are those of ``n_passes``.
+    n_iterations : int, "one_pass" or None
+        Iterations T. None are those of ``n_passes``, and 500 at least; "one_pass" are those of
+        ``n_passes``, with a warning where these are less than 200.
     n_passes : int
-        Passes over the unlabelled rows, the paper's 10; only used where ``n_iterations`` is None.
+        Passes over the unlabelled rows, the paper's 10; not used where ``n_iterations`` is a
+        number.
     max_memory : float, optional
         Limit in GiB; None is 80% of the memory that is available.
     random_state : int
@@ -101,17 +110,21 @@ class FRS3VM(StochasticS3VM):
 
     def __init__(
         self,
-        C: float = 100.0,
+        C: float = 1000.0,
         sigma: float = 0.3,
         *,
         C_star: float | None = None,
+        C_star_ratio: float | None = None,
         kernel: str = "gaussian",
         loss: LossName = "shg",
         ramp_s: float = 0.0,
-        step: float = 0.01,
+        step: float | Literal["decreasing"] = "decreasing",
+        first_move: float = 10.0,
+        anneal: bool = False,
+        balance: bool = False,
         batch_size: int = 256,
         n_features: int | None = 500,
-        n_iterations: int | None = 500,
+        n_iterations: int | Literal["one_pass"] | None = 500,
         n_passes: int = 10,
         max_memory: float | None = None,
         random_state: int = 0,
@@ -121,9 +134,13 @@ class FRS3VM(StochasticS3VM):
         self.sigma = sigma
         self.kernel = kernel
         self.C_star = C_star
+        self.C_star_ratio = C_star_ratio
         self.loss = loss
         self.ramp_s = ramp_s
         self.step = step
+        self.first_move = first_move
+        self.anneal = anneal
+        self.balance = balance
         self.batch_size = batch_size
         self.n_features = n_features
         self.n_iterations = n_iterations
@@ -143,11 +160,12 @@ class FRS3VM(StochasticS3VM):
         held = 8 * m * (n_labeled + b)
         # values and gradients: the features of all rows of an iteration times the models, twice
         products = T * (b + n_labeled) * m * 8 * n_models
-        return Cost(
+        cost = Cost(
             flops=T * b * features.row_flops(n_inputs) + products,
             memory=rows + held + 4 * m * n_inputs + 3 * 8 * m * n_models,
             flops_per_row=features.row_flops(n_inputs) + 4.0 * m,
         )
+        return self._with_balance(cost, n_models, features.width, n_unlabeled)
 
     def _train(self, problem: Problem) -> list[DSGModel]:
         with single_blas_thread(), np.errstate(all="ignore"):
@@ -171,8 +189,11 @@ def _descend(problem: Problem) -> DSGModel:
         X = read_rows(p.tables[1], unlabeled.ravel()).reshape(*unlabeled.shape, p.n_inputs)
         for k in range(count):
             rows = [positive[k], negative[k]]
-            gradient = _gradient(p, labeled, rows, features.cos_sin(X[k], W), coefficients)
-            eta, decay = p.step(first + k + 1)
+            t = first + k + 1
+            objective = objective_at(p.objective, t)
+            Phi_u = features.cos_sin(X[k], W)
+            gradient = _gradient(objective, labeled, rows, Phi_u, coefficients)
+            eta, decay = p.step(t)
             coefficients *= decay.astype(np.float32)
             coefficients -= gradient * (eta / features.n_frequencies).astype(np.float32)
         report((first + count) / p.n_iterations)
@@ -187,7 +208,7 @@ def _draws(problem: Problem, source: int, first: int, count: int) -> NDArray[np.
 
 
 def _gradient(
-    problem: Problem,
+    objective: Objective,
     labeled: Array,
     rows: list[NDArray[np.int64]],
     unlabeled: Array,
@@ -197,7 +218,7 @@ def _gradient(
 
     Parameters
     ----------
-    problem : Problem
+    objective : Objective
     labeled : ndarray of shape (n_labeled, 2m)
         Features of all labelled rows: few, and drawn again and again.
     rows : list of two arrays of shape (batch_size,)
@@ -208,7 +229,7 @@ def _gradient(
     """
     F = labeled @ coefficients
     values = [F[drawn] for drawn in rows]
-    *c_labeled, c_u = problem.objective.coefficients([*values, unlabeled @ coefficients])
+    *c_labeled, c_u = objective.coefficients([*values, unlabeled @ coefficients])
     C = np.zeros_like(F)
     for drawn, c in zip(rows, c_labeled, strict=True):
         np.add.at(C, drawn, c)

@@ -93,6 +93,10 @@ class S3VMLight(KernelS3VM):
     C_star : float or None
         Weight C* of the mean loss of the unlabelled rows, >= 0; None is the paper's
         ``C n_l / n_u``.
+    C_star_ratio : float or None
+        The same weight as a multiple of C, ``C* / C``, >= 0, where ``C_star`` is None. 1 weighs the
+        two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count for
+        next to nothing where they are many.
     positive_share : float or None
         Share p of the unlabelled rows that get the positive label, between 0 and 1 (``svm_learn
         -p``); None is the share of positives among the labelled rows.
@@ -152,6 +156,7 @@ class S3VMLight(KernelS3VM):
         sigma: float = 0.3,
         *,
         C_star: float | None = None,
+        C_star_ratio: float | None = None,
         positive_share: float | None = None,
         pairs_per_switch: int | None = 1,
         max_memory: float | None = None,
@@ -160,6 +165,7 @@ class S3VMLight(KernelS3VM):
         self.C = C
         self.sigma = sigma
         self.C_star = C_star
+        self.C_star_ratio = C_star_ratio
         self.positive_share = positive_share
         self.pairs_per_switch = pairs_per_switch
         self.max_memory = max_memory

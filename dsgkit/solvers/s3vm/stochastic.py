@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.engine import ConstantStep, DSGModel, Problem, Source
-from dsgkit.errors import DivergedError
+from dsgkit.costs import Cost
+from dsgkit.engine import (
+    ConstantStep,
+    DecreasingStep,
+    DSGModel,
+    EitherStep,
+    Problem,
+    Source,
+    StepRule,
+    sizes,
+)
+from dsgkit.errors import DivergedError, DsgWarning
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.objectives.s3vm import S3VMObjective
+from dsgkit.progress import part
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.doubly_stochastic import (
     DoublyStochasticEstimator,
@@ -30,11 +43,22 @@ from dsgkit.solvers.parameters import (
     SEED,
     Range,
     Smoother,
+    Unsaid,
 )
+from dsgkit.solvers.s3vm.balance import n_rows_in_mean, with_intercepts
 from dsgkit.solvers.s3vm.base import S3VM
 
 LossName = Literal["shg", "sshg", "ramp", "da"]
 """The losses of unlabelled rows, those of `dsgkit.objectives.s3vm`."""
+
+LEAST_ITERATIONS = 500
+"""Iterations that are made where one pass has fewer: of 500 rows, it has 2."""
+
+FEW_ITERATIONS = 200
+"""There is a warning where one pass, asked for as such, has fewer than this."""
+
+_INTERCEPTS = 0.1
+"""Share of the time that the intercepts of a balance are taken to need, beside training."""
 
 
 class StochasticS3VM(DoublyStochasticEstimator, S3VM):
@@ -43,15 +67,21 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
     Subclasses implement `_train`, and say what they cost.
     """
 
+    version: ClassVar[int] = 2
+
     C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
     C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
+    C_star_ratio: Annotated[float | None, NOT_NEGATIVE, PER_MODEL, Unsaid(None)]
     kernel: KernelName
     loss: Annotated[LossName, PER_MODEL]
     ramp_s: Annotated[float, Range(-1, 0, open_low=True), PER_MODEL]
-    step: Annotated[float, Range(0, 1, open_low=True), PER_MODEL]
+    step: Annotated[float | Literal["decreasing"], Range(0, 1, open_low=True), PER_MODEL]
+    first_move: Annotated[float, POSITIVE, PER_MODEL]
+    anneal: Annotated[bool, PER_MODEL]
+    balance: Annotated[bool, PER_MODEL]
     batch_size: Annotated[int, COUNT]
     n_features: Annotated[int | None, COUNT]
-    n_iterations: Annotated[int | None, COUNT]
+    n_iterations: Annotated[int | Literal["one_pass"] | None, COUNT]
     n_passes: Annotated[int, COUNT] = 1
     random_state: Annotated[int, SEED]
 
@@ -59,19 +89,39 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
         """Return the models of a problem, in order."""
         raise NotImplementedError
 
+    def settled(  # type: ignore[override]  # of its counts by name
+        self, *, n_labeled: int, n_unlabeled: int
+    ) -> Self:
+        """Return a clone with the iterations and features of so many rows; see the base class."""
+        copy: Self = clone(self)
+        return copy.set_params(
+            n_iterations=self._iterations(n_unlabeled),
+            n_features=self._n_features(n_labeled + n_unlabeled),
+        )
+
     def fit_points(  # type: ignore[override]  # of its arrays by name
         self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
     ) -> Any:
         """Train a model for each of many settings, all in one pass over the features.
 
         As in the base class; the points of one pass must agree in all parameters but C, C_star,
-        loss, ramp_s and step. A model that diverged has values of NaN.
+        C_star_ratio, loss, ramp_s, step, first_move, anneal and balance. A model that diverged has
+        values of NaN.
         """
         if folds is not None:
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
         settings = self._settings(points)
         checked = clone(self)
         return TogetherModels(checked, _trained(settings, *checked._inputs(X, y, X_unlabeled)))
+
+    def _warn_of_few_iterations(self, n_unlabeled: int) -> None:
+        n_iterations = self._iterations(n_unlabeled)
+        if self.n_iterations == "one_pass" and n_iterations < FEW_ITERATIONS:
+            text = (
+                f"'one_pass' is only {n_iterations:,} iterations with {n_unlabeled:,} unlabelled "
+                f"rows: n_iterations null makes at least {LEAST_ITERATIONS}"
+            )
+            warnings.warn(text, DsgWarning, stacklevel=2)
 
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         (model,) = _trained([self], X, positive, X_unlabeled)
@@ -81,15 +131,33 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
         self.n_iter_ = self._iterations(len(X_unlabeled))
 
     def _iterations(self, n_unlabeled: int) -> int:
-        """Return ``n_iterations``, by default those of ``n_passes`` over the unlabelled rows."""
-        if self.n_iterations is not None:
-            return int(self.n_iterations)
-        return int(self.n_passes) * -(-n_unlabeled // int(self.batch_size))
+        """Return ``n_iterations``, or what its passes over the unlabelled rows amount to."""
+        passes = int(self.n_passes) * -(-n_unlabeled // int(self.batch_size))
+        if self.n_iterations is None:
+            return max(passes, LEAST_ITERATIONS)
+        return passes if self.n_iterations == "one_pass" else int(self.n_iterations)
+
+    def _remembered(self) -> int | None:
+        """Return after how many iterations a block is forgotten; None: never."""
+        return None if self.step == "decreasing" else sizes.remembered(float(self.step))
 
     def _features(self, n_rows: int) -> FeatureBlocks:
-        """Return the random features: ``n_features``, by default the root of all training rows."""
-        m = math.isqrt(n_rows - 1) + 1 if self.n_features is None else int(self.n_features)
+        """Return the random features for so many training rows."""
+        m = self._n_features(n_rows)
         return random_features(self.kernel, float(self.sigma), m, int(self.random_state))
+
+    def _n_features(self, n_rows: int) -> int:
+        """Return ``n_features``, by default the root of the number of all training rows."""
+        return math.isqrt(n_rows - 1) + 1 if self.n_features is None else int(self.n_features)
+
+    def _with_balance(
+        self, cost: Cost, n_models: int, n_coefficients: int, n_unlabeled: int
+    ) -> Cost:
+        """Return the cost of training models of so many coefficients, and of their intercepts."""
+        if not self.balance:
+            return cost
+        row = cost.flops_per_row + 2.0 * n_coefficients * (n_models - 1)
+        return replace(cost, flops=cost.flops + n_rows_in_mean(n_unlabeled) * row)
 
 
 def _trained(
@@ -102,7 +170,16 @@ def _trained(
         X.shape[1], n_models=len(settings), n_labeled=n_labeled, n_unlabeled=n_unlabeled
     )
     shared._check_memory(cost)
-    models = shared._train(_problem(settings, X, positive, X_unlabeled))
+    shared._warn_of_few_iterations(n_unlabeled)
+    problem = _problem(settings, X, positive, X_unlabeled)
+    balance = np.array([s.balance for s in settings])
+    trained = 1.0 - balance.any() * _INTERCEPTS
+    with part(0, trained):
+        models = shared._train(problem)
+    if balance.any():
+        mean = 2 * float(positive.mean()) - 1
+        with part(trained, 1):
+            models = with_intercepts(models, X_unlabeled, mean, balance, int(shared.random_state))
     if not any(finite_models(model).any() for model in models):
         check_projections(X_unlabeled, shared.sigma, shared.kernel)
     return models
@@ -114,10 +191,9 @@ def _problem(
     """Return the problem of training a model for every setting."""
     n_labeled, n_unlabeled = len(X), len(X_unlabeled)
     shared = settings[0]
-    columns = [
-        (s.C, s._unlabeled_weight(n_labeled, n_unlabeled), s.ramp_s, s.step) for s in settings
-    ]
-    C, C_star, ramp_s, step = np.array(columns, np.float64).T
+    n_iterations = shared._iterations(n_unlabeled)
+    columns = [(s.C, s._unlabeled_weight(n_labeled, n_unlabeled), s.ramp_s) for s in settings]
+    C, C_star, ramp_s = np.array(columns, np.float64).T
     return Problem(
         tables=[X, X_unlabeled],
         sources=[
@@ -126,11 +202,34 @@ def _problem(
             Source(1, in_passes=True),
         ],
         objective=S3VMObjective(
-            C, C_star, float(positive.mean()), [s.loss for s in settings], ramp_s
+            C,
+            C_star,
+            float(positive.mean()),
+            [s.loss for s in settings],
+            ramp_s,
+            full_from=np.array([n_iterations / 2 if s.anneal else 0.0 for s in settings]),
+            balance=np.array([s.balance for s in settings]),
         ),
-        step=ConstantStep(step, lam=np.ones(len(settings))),
+        step=_steps(settings),
         features=shared._features(n_labeled + n_unlabeled),
-        n_iterations=shared._iterations(n_unlabeled),
+        n_iterations=n_iterations,
         batch_size=int(shared.batch_size),
         group=np.zeros(len(settings), np.int64),
+    )
+
+
+def _steps(settings: Sequence[StochasticS3VM]) -> StepRule:
+    """Return each setting's steps: its constant one, or ``1 / (t + C / first_move)``.
+
+    With the latter the first move is one of about ``first_move`` margins, as the largest derivative
+    is C; the decay is that of the regulariser's weight, 1.
+    """
+    decreasing = np.array([s.step == "decreasing" for s in settings])
+    constant = [1.0 if s.step == "decreasing" else float(s.step) for s in settings]
+    ones = np.ones(len(settings))
+    t0 = np.array([s.C / s.first_move for s in settings])
+    return EitherStep(
+        DecreasingStep(theta_lam=ones, lam=ones, t0=t0),
+        ConstantStep(np.array(constant), lam=ones),
+        follows_first=decreasing,
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from dsgkit.costs import Cost
-from dsgkit.engine import DSGModel, Problem, TableSize, sizes, train_in_passes, training_cost
+from dsgkit.engine import DSGModel, Problem, TableSize, train_in_passes, training_cost
 from dsgkit.solvers.s3vm.stochastic import LossName, StochasticS3VM
 
 
@@ -19,11 +21,11 @@ class TSGS3VM(StochasticS3VM):
     ``C*/n_u``, which are the C and C* of programs such as UniverSVM and SVMlight.
 
     Each iteration draws one batch of positive, one of negative and one of unlabelled rows and a new
-    block of m random frequencies, and goes a constant step: all earlier blocks shrink by
-    ``1 - step`` (Algorithm 1 of [1]_; the labelled rows are drawn by class and count by the share
-    of their class, which has the same mean and less variance than drawing among all of them).
+    block of m random frequencies, and goes a step: all earlier blocks shrink by ``1 - step``
+    (Algorithm 1 of [1]_, whose step is constant; the labelled rows are drawn by class and count by
+    the share of their class, which has the same mean and less variance than drawing among all).
     Blocks that have shrunk below the resolution of the sum are dropped, after about ``21 / step``
-    iterations.
+    iterations of a constant step.
 
     Time is O(b m d T^2 / 2), or O(21 b m d T / step) where that is less; memory is O(m T) or
     O(21 m / step), whatever the number of rows.
@@ -41,6 +43,10 @@ class TSGS3VM(StochasticS3VM):
     C_star : float, optional
         Weight C* of the mean loss of the unlabelled rows, >= 0; default the paper's
         ``C n_l / n_u``.
+    C_star_ratio : float or None
+        The same weight as a multiple of C, ``C* / C``, >= 0, where ``C_star`` is None. 1 weighs the
+        two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count for
+        next to nothing where they are many.
     loss : {"shg", "sshg", "ramp", "da"}
         Loss u of the unlabelled rows (Table 2 of [1]_): symmetric hinge ``max(0, 1 - |r|)``, its
         square ``1/2 max(0, 1 - |r|)^2``, the two ramps
@@ -48,17 +54,28 @@ class TSGS3VM(StochasticS3VM):
         rows start, the derivative is 0, the mean of the two sides: ``sign(0) = 0``.
     ramp_s : float
         Parameter s of the ramp, in (-1, 0].
-    step : float
-        Step, in (0, 1]: ``1/eta`` of the paper, which tries 1, 0.1, 0.01 and 0.001. With 1 the
-        model is its last block alone.
+    step : float or "decreasing"
+        The decreasing step ``1 / (t + C / first_move)``, or a constant one, in (0, 1]: ``1/eta`` of
+        the paper, which tries 1, 0.1, 0.01 and 0.001. With 1 the model is its last block alone.
+        Which constant serves depends on C and on the iterations; the decreasing step needs no
+        such search.
+    first_move : float
+        How far the first decreasing step goes, in margins, > 0: 3 to 30 are of use.
+    anneal : bool
+        Whether C* grows from 0 to full in the first half of the iterations, as ``(2 t / T)^3``.
+    balance : bool
+        Whether the mean of the values over the unlabelled rows is held at that of the labels. All
+        losses are then taken at ``f + b``, where b makes it so in every batch, and at the end the
+        model gets the intercept that does so over all unlabelled rows, or 32,768 of them.
     batch_size : int
         Rows b of each of the three batches.
     n_features : int, optional
         Random frequencies m per iteration (each is a cosine and a sine); default
         ``ceil(sqrt(n))`` for n labelled and unlabelled rows.
-    n_iterations : int or None
-        Iterations T, enough if some times ``1 / step``: the start from 0 is then forgotten. None is
-        the paper's one pass over the unlabelled rows, however few iterations that is.
+    n_iterations : int, "one_pass" or None
+        Iterations T; of a constant step, enough are some times ``1 / step``: the start from 0 is
+        then forgotten. None is one pass over the unlabelled rows, and 500 at least; "one_pass" is
+        the paper's one pass, with a warning where that is less than 200.
     max_memory : float, optional
         Limit in GiB; None is 80% of the memory that is available.
     random_state : int
@@ -101,17 +118,21 @@ class TSGS3VM(StochasticS3VM):
 
     def __init__(
         self,
-        C: float = 100.0,
+        C: float = 1000.0,
         sigma: float = 0.3,
         *,
         C_star: float | None = None,
+        C_star_ratio: float | None = None,
         kernel: str = "gaussian",
         loss: LossName = "shg",
         ramp_s: float = 0.0,
-        step: float = 0.01,
+        step: float | Literal["decreasing"] = "decreasing",
+        first_move: float = 10.0,
+        anneal: bool = False,
+        balance: bool = False,
         batch_size: int = 256,
         n_features: int | None = None,
-        n_iterations: int | None = 500,
+        n_iterations: int | Literal["one_pass"] | None = 500,
         max_memory: float | None = None,
         random_state: int = 0,
         unlabeled_label: int | float | str = -1,
@@ -120,9 +141,13 @@ class TSGS3VM(StochasticS3VM):
         self.sigma = sigma
         self.kernel = kernel
         self.C_star = C_star
+        self.C_star_ratio = C_star_ratio
         self.loss = loss
         self.ramp_s = ramp_s
         self.step = step
+        self.first_move = first_move
+        self.anneal = anneal
+        self.balance = balance
         self.batch_size = batch_size
         self.n_features = n_features
         self.n_iterations = n_iterations
@@ -134,16 +159,20 @@ class TSGS3VM(StochasticS3VM):
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
     ) -> Cost:
         """Return what the engine takes for one or several models; see the base class."""
-        return training_cost(
-            self._features(n_labeled + n_unlabeled),
+        features = self._features(n_labeled + n_unlabeled)
+        n_iterations, remembered = self._iterations(n_unlabeled), self._remembered()
+        cost = training_cost(
+            features,
             n_inputs,
             [TableSize(n_labeled, in_pools=True, n_sources=2), TableSize(n_unlabeled)],
             batch_size=int(self.batch_size),
-            n_iterations=self._iterations(n_unlabeled),
+            n_iterations=n_iterations,
             n_models=n_models,
-            remembered=sizes.remembered(self.step),
+            remembered=remembered,
             result="models",
         )
+        n_blocks = n_iterations if remembered is None else min(n_iterations, remembered)
+        return self._with_balance(cost, n_models, n_blocks * features.width, n_unlabeled)
 
     def _train(self, problem: Problem) -> list[DSGModel]:
         return train_in_passes(problem)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Tags
 
-from dsgkit.solvers.similar.labeled import Array, LabeledEstimator
+from dsgkit.solvers.labeled import Array, LabeledEstimator
 
 
 class MajorityClass(LabeledEstimator):
@@ -27,6 +27,7 @@ class MajorityClass(LabeledEstimator):
     array(['a', 'a'], dtype='<U1')
     """
 
+    tasks = ("similar_unlabeled",)
     version: ClassVar[int] = 1
     _solution: ClassVar[str] = "value_"
 

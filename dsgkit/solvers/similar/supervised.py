@@ -15,9 +15,9 @@ from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.linear_systems import EIGH_FLOPS, eigh, eigh_memory, solve_penalised
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.kernel import LinearOrKernel
+from dsgkit.solvers.labeled import Array, LabeledEstimator
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
 from dsgkit.solvers.similar.explicit_features import with_one
-from dsgkit.solvers.similar.labeled import Array, LabeledEstimator
 from dsgkit.solvers.similar.quadratic import SINGULAR, evaluate
 
 
@@ -61,6 +61,7 @@ class SupervisedSL(LabeledEstimator):
     True
     """
 
+    tasks = ("similar_unlabeled",)
     version: ClassVar[int] = 1
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]

@@ -56,7 +56,8 @@ class TSGSUP(BlockSweepsEstimator, PenalisedSUEstimator):
         larger class and estimates pi (`dsgkit.priors.similar_prior`).
     delta : {"abs", "relu", "leaky_relu", "none"}
         Correction function: the absolute value (the paper's), ``max(0, r)``, a line of slope
-        ``leak`` below 0, or no correction.
+        ``leak`` below 0, or no correction, the default: full steps on corrected gradients can end
+        far from the minimiser.
     leak : float
         Slope of the leaky ReLU below 0, in -1..0: from that of the absolute value to that of ReLU.
     batch_size : int
@@ -119,7 +120,7 @@ class TSGSUP(BlockSweepsEstimator, PenalisedSUEstimator):
         *,
         kernel: str = "gaussian",
         prior: float | Literal["estimate"] = "estimate",
-        delta: Literal["abs", "relu", "leaky_relu", "none"] = "abs",
+        delta: Literal["abs", "relu", "leaky_relu", "none"] = "none",
         leak: float = -0.5,
         batch_size: int = 1024,
         n_features: int = 256,

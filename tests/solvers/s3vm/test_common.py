@@ -17,10 +17,17 @@ from sklearn.svm import SVC
 from dsgkit.errors import DataError
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.parameters import parameters
+from dsgkit.solvers.s3vm.base import S3VM
 from tests.solvers.brute_force import folds_of, problem
 
 QUICK = {"n_features": 16, "n_iterations": 30, "batch_size": 8}
-CLASSES = {name: info.load() for name, info in SOLVERS.items() if ".s3vm." in info.import_path}
+LOADED = {name: info.load() for name, info in SOLVERS.items() if ".s3vm." in info.import_path}
+CLASSES = {name: solver for name, solver in LOADED.items() if issubclass(solver, S3VM)}
+
+
+STOCHASTIC = [
+    *("C", "C_star", "C_star_ratio", "loss", "ramp_s", "step", "first_move", "anneal", "balance")
+]
 
 
 @pytest.fixture(params=CLASSES)
@@ -36,7 +43,10 @@ def quick(solver):
 
 def test_parameters_that_all_have_are_declared_alike(solver):
     known = parameters(solver)
-    assert list(known)[:3] == ["C", "sigma", "C_star"] and list(known)[-1] == "unlabeled_label"
+    assert (
+        list(known)[:4] == ["C", "sigma", "C_star", "C_star_ratio"]
+        and list(known)[-1] == "unlabeled_label"
+    )
     assert all(p.types for p in known.values())
     assert {name: p.smoother for name, p in known.items() if p.smoother} == {
         "C": "smaller",
@@ -50,16 +60,17 @@ def test_parameters_that_all_have_are_declared_alike(solver):
 @pytest.mark.parametrize(
     ("name", "per_model"),
     [
-        ("tsgs3vm", ["C", "C_star", "loss", "ramp_s", "step"]),
-        ("frs3vm", ["C", "C_star", "loss", "ramp_s", "step"]),
+        ("tsgs3vm", STOCHASTIC),
+        ("frs3vm", STOCHASTIC),
         ("bgs3vm", []),
-        ("bls3vm", ["C", "C_star", "ramp_s"]),
+        ("bls3vm", ["C", "C_star", "C_star_ratio", "ramp_s"]),
         ("s3vm_light", []),
     ],
 )
 def test_what_models_of_one_pass_may_differ_in(name, per_model):
     assert list(SOLVERS[name].batched) == per_model
-    assert SOLVERS[name].version == 1 and SOLVERS[name].tasks == ("semi_supervised_svm",)
+    assert SOLVERS[name].version == (2 if per_model is STOCHASTIC else 1)
+    assert SOLVERS[name].tasks == ("semi_supervised_svm",)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +103,28 @@ def test_unlabelled_rows_of_weight_0_do_not_count(quick):
     elsewhere = U[:, ::-1] ** 2
     f, g = (clone(quick).fit(X, y, rows).decision_function(U) for rows in (U, elsewhere))
     np.testing.assert_allclose(f, g, atol=1e-5 * np.abs(f).max())
+
+
+def test_the_ratio_of_the_weights_is_another_way_to_say_the_same(quick):
+    X, y, U = problem()
+    by_weight = clone(quick).set_params(C_star=5.0).fit(X, y, U).decision_function(U)
+    by_ratio = clone(quick).set_params(C_star_ratio=0.5).fit(X, y, U).decision_function(U)
+    np.testing.assert_array_equal(by_ratio, by_weight)
+    both = clone(quick).set_params(C_star=5.0, C_star_ratio=0.5)
+    with pytest.raises(DataError, match=r"C_star is 5 and C_star_ratio is 0\.5: set one"):
+        both.fit(X, y, U)
+    with pytest.raises(DataError, match="set one"):
+        both.fit_points([{"C": 1.0}], X=X, y=y, X_unlabeled=U)
+
+
+@pytest.mark.parametrize("name", ["tsgs3vm", "frs3vm"])
+def test_a_balance_costs_the_values_of_its_rows(name):
+    sizes = {"n_models": 3, "n_labeled": 10, "n_unlabeled": 5000}
+    plain, balanced = (CLASSES[name](n_features=7, balance=b) for b in (False, True))
+    row = plain.cost(4, **sizes).flops_per_row
+    n_coefficients = 14 * (500 if name == "tsgs3vm" else 1)
+    more = balanced.cost(4, **sizes).flops - plain.cost(4, **sizes).flops
+    assert more == pytest.approx(5000 * (row + 2 * 2 * n_coefficients))
 
 
 def test_whole_numbers_may_be_floats(quick):

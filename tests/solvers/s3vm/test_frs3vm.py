@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 
 from dsgkit import FRS3VM
 from dsgkit.engine import sizes
-from dsgkit.errors import DataError
+from dsgkit.errors import DataError, DsgWarning
 from dsgkit.features import FourierFeatures
 from dsgkit.features.tiles import cos_sin
 from dsgkit.random.draws import draw_in_passes, draw_with_replacement
@@ -23,12 +23,13 @@ POINTS = [
     {"C": 50.0, "step": 1.0, "loss": "da", "C_star": None},
     {"step": 0.01, "loss": "ramp", "ramp_s": -0.5},
     {"C": 0.5, "step": 0.3, "loss": "sshg"},
+    {"C_star": None, "C_star_ratio": 0.5, "step": "decreasing", "balance": True, "anneal": True},
 ]
 EVERY_LOSS = [("shg", 0.0), ("sshg", 0.0), ("ramp", 0.0), ("ramp", -0.5), ("da", 0.0)]
 
 
 def small(**params):
-    sizes_ = {"batch_size": 8, "n_features": 10, "n_iterations": None, "n_passes": 4}
+    sizes_ = {"batch_size": 8, "n_features": 10, "n_iterations": 16}
     return FRS3VM(**{**SETTING, **sizes_, "random_state": 3, **params})
 
 
@@ -60,7 +61,6 @@ def test_it_equals_a_loop_over_rows(loss, step):
     X, y, U = problem()
     change = {"loss": loss[0], "ramp_s": loss[1], "step": step}
     fitted = small(**change).fit(X, y, U)
-    assert fitted.n_iter_ == 4 * 4  # 30 rows are 4 batches
     assert close(fitted.decision_function(U), row_by_row(X, y, U, T=16, **{**SETTING, **change}))
 
 
@@ -73,7 +73,7 @@ def test_the_gradient_is_that_of_the_batch_loss_by_central_differences(loss):
     rng = np.random.default_rng(0)
     rows = [rng.choice(np.flatnonzero(y == label), 8) for label in (1, -1)]
     v = (0.1 * rng.normal(size=(20, 1))).astype(np.float32)
-    got = _gradient(p, Phi, rows, Phi_u, v)
+    got = _gradient(p.objective, Phi, rows, Phi_u, v)
 
     def batch_loss(v):
         return p.objective.batch_loss([*((Phi @ v)[drawn] for drawn in rows), Phi_u @ v])[0]
@@ -116,6 +116,29 @@ def test_many_points_are_the_separate_fits():
 def test_the_papers_m_is_the_root_of_all_rows(n_unlabeled, m):
     X, y, U = problem(n_labeled=16, n_unlabeled=n_unlabeled)
     assert FRS3VM(n_features=None).fit(X, y, U).model_.coefficients.shape == (1, 2 * m, 1)
+
+
+def test_one_pass_is_as_many_as_asked_for():
+    X, y, U = problem()  # 30 rows are 4 batches of 8
+    with pytest.warns(DsgWarning, match="only 16 iterations"):
+        assert small(n_iterations="one_pass", n_passes=4).fit(X, y, U).n_iter_ == 16
+    assert small(n_iterations=None, n_passes=4)._iterations(30) == 500
+    assert small(n_iterations=None, n_passes=126)._iterations(30) == 504
+
+
+def test_with_decreasing_steps_annealed_and_balanced_it_equals_a_plain_loop():
+    """That of TSGS3VM with the features of the first block for all of them."""
+    X, y, U = problem()
+    change = {"anneal": True, "balance": True}
+    fitted = small(step="decreasing", first_move=5.0, **change).fit(X, y, U)
+    size = {"T": 16, "b": 8, "m": 10, "seed": 3}
+    with pytest.MonkeyPatch.context() as patch:
+        every = reference.features
+        patch.setattr(reference, "features", lambda X, seed, t, *a: every(X, seed, 0, *a))
+        step = reference.decreasing(1.0, 1.0, SETTING["C"] / 5.0)
+        alphas = reference.tsgs3vm(X, y, U, **{**SETTING, "step": step}, **size, **change)
+        expected = reference.predict(U, alphas, 3, 10, SETTING["sigma"])
+    assert close(fitted.decision_function(U), expected - expected.mean() + y.mean())
 
 
 def test_values_and_parameters_that_cannot_be_used_are_named():

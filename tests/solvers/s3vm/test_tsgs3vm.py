@@ -9,13 +9,15 @@ import numba
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.svm import LinearSVC
 
 from dsgkit import TSGS3VM, load_model
 from dsgkit.engine import sizes, training
-from dsgkit.errors import DataError, DivergedError, MemoryLimitError
+from dsgkit.errors import DataError, DivergedError, DsgWarning, MemoryLimitError
 from dsgkit.features import tiles
 from dsgkit.objectives.s3vm import UNLABELED_LOSSES
 from dsgkit.solvers.parameters import parameters
+from dsgkit.solvers.s3vm import balance
 from tests.engine import reference
 from tests.solvers.brute_force import kernel, problem
 
@@ -27,6 +29,10 @@ POINTS = [
     {"C": 50.0, "step": 1.0, "loss": "da", "C_star": None},
     {"step": 0.01, "loss": "ramp", "ramp_s": -0.5},
     {"C": 0.5, "step": 0.3, "loss": "sshg"},
+    {"step": "decreasing", "first_move": 5.0},
+    {"C": 100.0, "C_star": None, "C_star_ratio": 0.5, "step": "decreasing", "anneal": True},
+    {"step": 0.02, "balance": True, "loss": "ramp", "ramp_s": -0.5},
+    {"step": "decreasing", "balance": True, "anneal": True},
 ]
 
 
@@ -67,6 +73,82 @@ def test_it_equals_the_authors_loop(loss, step, n_unlabeled, threads):
     assert close(f, by_the_authors((X, y, U), U[:200], **change))
 
 
+def decreasing(first_move):
+    return reference.decreasing(1.0, 1.0, SETTING["C"] / first_move)
+
+
+@pytest.mark.parametrize("n_unlabeled", [30, 3000])
+@pytest.mark.parametrize(
+    "change", [{}, {"anneal": True}, {"balance": True}, {"anneal": True, "balance": True}]
+)
+def test_with_decreasing_steps_annealed_and_balanced_it_equals_a_plain_loop(change, n_unlabeled):
+    X, y, U = problem(n_unlabeled=n_unlabeled)
+    fitted = small(step="decreasing", first_move=5.0, **change).fit(X, y, U)
+    expected = by_the_authors((X, y, U), U, step=decreasing(5.0), **change)
+    if "balance" in change:
+        expected += y.mean() - expected.mean()
+    assert close(fitted.decision_function(U), expected)
+
+
+@pytest.mark.parametrize("n_unlabeled", [30, 3000])
+def test_a_balanced_model_has_the_mean_of_the_labels(n_unlabeled, monkeypatch, tmp_path):
+    X, y, U = problem(n_unlabeled=n_unlabeled)
+    y[:3] = 1
+    model = small(step="decreasing", balance=True).fit(X, y, U)
+    assert model.decision_function(U).mean() == pytest.approx(y.mean(), abs=1e-5)
+    model.save(tmp_path / "model.npz")
+    loaded = load_model(tmp_path / "model.npz").decision_function(U)[:, 0]
+    np.testing.assert_array_equal(loaded.astype(np.float64), model.decision_function(U))
+
+
+def test_of_many_rows_some_stand_for_the_mean(monkeypatch):
+    monkeypatch.setattr(balance, "MOST_ROWS", 600)
+    X, y, U = problem(n_unlabeled=3000)
+    model = small(step="decreasing", balance=True).fit(X, y, U)
+    values = model.decision_function(U)
+    assert values.mean() == pytest.approx(y.mean(), abs=4 * values.std() / np.sqrt(600))
+    assert values.mean() != pytest.approx(y.mean(), abs=1e-6)
+
+
+def test_without_unlabelled_loss_decreasing_steps_approach_the_machine_without_intercept():
+    """liblinear's, on rows that have the kernel as their inner product."""
+    X, y, U = problem(n_labeled=24)
+    rows = np.vstack([X, U])
+    root = np.linalg.cholesky(kernel(rows, rows, 2.0) + 1e-9 * np.eye(len(rows)))
+    machine = LinearSVC(loss="hinge", C=20 / 24, fit_intercept=False, tol=1e-8, max_iter=10**6)
+    expected = machine.fit(root[:24], y).decision_function(root[24:])
+    error = {}
+    for T in (50, 800):
+        size = {"n_iterations": T, "batch_size": 32, "n_features": 64}
+        fitted = small(C_star=0.0, step="decreasing", first_move=3.0, **size).fit(X, y, U)
+        off = fitted.decision_function(U) - expected
+        error[T] = np.sqrt(np.mean(off**2)) / np.abs(expected).max()
+    assert error[800] < 0.03 and error[800] < error[50] / 2
+
+
+def test_iterations_are_one_pass_or_500_or_as_told():
+    X, y, U = problem(n_unlabeled=40)
+    few = {"batch_size": 16, "n_features": 2}
+    assert TSGS3VM(n_iterations=None, **few).fit(X, y, U).n_iter_ == 500
+    assert TSGS3VM(n_iterations=None, **few)._iterations(16 * 501) == 501
+    literal = TSGS3VM(n_iterations="one_pass", **few)
+    with pytest.warns(DsgWarning, match=r"only 3 iterations with 40 unlabelled rows") as caught:
+        assert literal.fit(X, y, U).n_iter_ == 3
+    assert len(caught) == 1 and "\n" not in str(caught[0].message)
+    assert literal._iterations(16 * 200) == 200
+    literal._warn_of_few_iterations(16 * 200)
+
+
+def test_a_settled_model_is_trained_on_a_part_as_on_the_whole():
+    whole = TSGS3VM(batch_size=16, n_iterations="one_pass", C=7.0)
+    settled = whole.settled(n_labeled=20, n_unlabeled=16 * 300)
+    assert settled.get_params() == whole.get_params() | {"n_iterations": 300, "n_features": 70}
+    assert whole.n_features is None
+    X, y, U = problem()
+    fitted = settled.fit(X, y, U)
+    assert fitted.n_iter_ == 300 and fitted.model_.features.n_frequencies == 70
+
+
 @pytest.mark.slow
 def test_forgotten_blocks_do_not_change_the_model(monkeypatch):
     monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 5 * 16)
@@ -91,11 +173,10 @@ def test_c_unlabeled_is_by_default_that_of_the_paper():
 
 
 @pytest.mark.parametrize(("n_unlabeled", "m"), [(33, 7), (34, 8), (300, 18)])
-def test_the_papers_m_is_the_root_of_all_rows_and_one_pass_is_made(n_unlabeled, m):
+def test_the_papers_m_is_the_root_of_all_rows(n_unlabeled, m):
     X, y, U = problem(n_labeled=16, n_unlabeled=n_unlabeled)
-    fitted = TSGS3VM(batch_size=16, n_iterations=None, step=0.01).fit(X, y, U)
-    assert fitted.n_iter_ == -(-n_unlabeled // 16)
-    assert fitted.model_.coefficients.shape == (fitted.n_iter_, 2 * m, 1)
+    fitted = TSGS3VM(batch_size=16, n_iterations=19, step=0.01).fit(X, y, U)
+    assert fitted.model_.coefficients.shape == (19, 2 * m, 1)
 
 
 @pytest.mark.parametrize("n_unlabeled", [30, 3000])
@@ -118,7 +199,7 @@ def test_many_points_are_trained_in_passes_within_the_budget(monkeypatch):
     per_model = sizes.model_bytes(SIZE["T"], 2 * SIZE["m"], len(X))
     monkeypatch.setattr(sizes, "MODEL_BYTES", 3 * per_model)
     assert close(small().fit_points(POINTS, X=X, y=y, X_unlabeled=U).decision_function(U), expected)
-    assert runs == [3, 1]
+    assert runs == [3, 3, 2]
 
 
 @pytest.mark.parametrize("n_unlabeled", [30, 3000])
@@ -191,14 +272,17 @@ def test_a_saved_model_is_the_same_model(tmp_path):
     [
         ({"C": 0}, "C must be a number > 0, got 0"),
         ({"C_star": -1}, "C_star must be a number >= 0 or null, got -1"),
-        ({"step": 0}, "step must be a number > 0 and <= 1, got 0"),
-        ({"step": 1.5}, "step must be a number > 0 and <= 1, got 1.5"),
+        ({"step": 0}, "step must be a number > 0 and <= 1 or 'decreasing', got 0"),
+        ({"step": 1.5}, "step must be a number > 0 and <= 1 or 'decreasing', got 1.5"),
         ({"loss": "hinge"}, "loss must be 'shg' or 'sshg' or 'ramp' or 'da', got 'hinge'"),
         ({"loss": ["shg"]}, r"loss must be 'shg' or 'sshg' or 'ramp' or 'da', got \['shg'\]"),
         ({"ramp_s": 0.5}, "ramp_s must be a number > -1 and <= 0, got 0.5"),
         ({"ramp_s": -1}, "ramp_s must be a number > -1 and <= 0, got -1"),
         ({"n_features": 0}, "n_features must be a whole number >= 1 or null, got 0"),
-        ({"n_iterations": 0}, "n_iterations must be a whole number >= 1 or null, got 0"),
+        (
+            {"n_iterations": 0},
+            "n_iterations must be a whole number >= 1 or 'one_pass' or null, got 0",
+        ),
         ({"batch_size": None}, "batch_size must be a whole number >= 1, got null"),
         ({"max_memory": 0}, "max_memory must be a number > 0"),
         ({"random_state": -1}, "random_state must be a whole number between 0 and"),

@@ -1,4 +1,4 @@
-"""Base of what similar-unlabelled methods are compared with: estimators that see labels."""
+"""Base of what weakly supervised methods are compared with: classifiers of labelled rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ class LabeledEstimator(ClassifierMixin, Estimator):
         Columns of the training rows.
     """
 
-    tasks = ("similar_unlabeled",)
     _solution: ClassVar[str] = "coef_"
     """The attribute that only a fitted model has."""
 

@@ -1,0 +1,108 @@
+"""Differences of means: intervals, tests, and their correction for testing many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+LEVEL = 0.05
+"""Of the tests; intervals have the confidence 1 - LEVEL."""
+
+OVERLAP = (
+    "Trials are random splits of the same rows, so intervals and p-values speak of other splits "
+    "of these data, not of other data."
+)
+"""What a reader has to know of them."""
+
+_ROUNDING = 64 * np.finfo(np.float64).eps
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A difference of means with its interval and tests; None for what the trials cannot tell.
+
+    Attributes
+    ----------
+    difference : float
+        Mean of B minus mean of A.
+    interval : tuple of float or None
+        By the t distribution.
+    p_t : float or None
+        Paired t-test, or Welch's.
+    p_rank : float or None
+        Wilcoxon's signed-rank test, or that of Mann and Whitney.
+    identical : bool
+        Whether every pair is equal to the bit.
+    """
+
+    difference: float
+    interval: tuple[float, float] | None = None
+    p_t: float | None = None
+    p_rank: float | None = None
+    identical: bool = False
+
+
+def paired_contrast(a: Values, b: Values) -> Contrast:
+    """Return the contrast of pairs ``a[i], b[i]``.
+
+    Pairs that are equal count for the t-test, and are left out by Wilcoxon's.
+    """
+    differences = b - a
+    mean = float(differences.mean())
+    if not differences.any():
+        return Contrast(mean, identical=True)
+    if len(differences) < 2:
+        return Contrast(mean)
+    p_rank = float(stats.wilcoxon(differences[differences != 0]).pvalue)
+    if np.ptp(differences) <= _ROUNDING * max(np.abs(a).max(), np.abs(b).max()):
+        return Contrast(mean, (mean, mean), p_rank=p_rank)  # nothing varies: no t-test
+    return _with_t(mean, stats.ttest_rel(b, a), p_rank)
+
+
+def unpaired_contrast(a: Values, b: Values) -> Contrast:
+    """Return the contrast of independent groups, which may differ in size and variance."""
+    difference = float(b.mean() - a.mean())
+    if min(len(a), len(b)) < 2:
+        return Contrast(difference)
+    both = np.concatenate([a, b])
+    p_rank = float(stats.mannwhitneyu(b, a).pvalue) if np.ptp(both) else None
+    if max(np.ptp(a), np.ptp(b)) <= _ROUNDING * np.abs(both).max():
+        return Contrast(difference, (difference, difference), p_rank=p_rank)
+    return _with_t(difference, stats.ttest_ind(b, a, equal_var=False), p_rank)
+
+
+def _with_t(difference: float, test: Any, p_rank: float | None) -> Contrast:
+    """Return a contrast with a t-test of it."""
+    interval = test.confidence_interval(1 - LEVEL)
+    limits = float(interval.low), float(interval.high)
+    return Contrast(difference, limits, float(test.pvalue), p_rank)
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return Holm's adjusted p-values.
+
+    Below a level they are rejected with at most that probability of any false rejection.
+
+    Parameters
+    ----------
+    p_values : sequence of float or None
+        None where there was no test; such count for nothing.
+
+    References
+    ----------
+    S. Holm, A simple sequentially rejective multiple test procedure, 1979.
+    """
+    tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for done, (p, place) in enumerate(tested):
+        largest = max(largest, min(1.0, (len(tested) - done) * p))
+        adjusted[place] = largest
+    return adjusted

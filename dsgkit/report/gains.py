@@ -1,0 +1,208 @@
+"""What solvers gain over another one that their config names, trial by trial."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dsgkit.report.contrasts import LEVEL, OVERLAP, Contrast, Values, holm, paired_contrast
+from dsgkit.report.formats import Cell, Layout, Table
+from dsgkit.report.numbers import NONE, counted, difference_text, p_text, percents
+from dsgkit.report.summary import Size, Summary, all_axes, all_measures, lowered, settings
+from dsgkit.tasks.measures import GAINS, Measure
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much better a solver is than the one that it is compared with, at one size.
+
+    Attributes
+    ----------
+    summary : Summary
+        The results that both are of.
+    solver, against : str
+        Names.
+    size : Size
+    values : ndarray
+        one per trial that both finished, above 0 where the solver is better.
+    contrast : Contrast
+        Their mean with its interval and tests.
+    holm : float or None
+        The p-value of the t-test, adjusted for all gains of a table in the measure.
+    """
+
+    summary: Summary
+    solver: str
+    against: str
+    size: Size
+    values: Values
+    contrast: Contrast
+    holm: float | None = None
+
+    @property
+    def wins(self) -> int:
+        """The number of trials in which the solver is better."""
+        return int((self.values > 0).sum())
+
+    @property
+    def significant(self) -> bool:
+        """Whether the solver is better, and the t-test rejects that this is chance (Holm)."""
+        return self.holm is not None and self.holm < LEVEL and self.contrast.difference > 0
+
+
+def gains(shown: Sequence[Summary], measure: Measure, *, largest: bool = False) -> list[Gain]:
+    """Return the gains of every solver that is compared with another one, by size.
+
+    Parameters
+    ----------
+    shown : sequence of Summary
+    measure : Measure
+        One with a better side.
+    largest : bool
+        Whether only the largest size counts at which both solvers finished a trial.
+    """
+    found: list[Gain] = []
+    for one in shown:
+        for key, spec in one.results.experiment.solvers.items():
+            if spec.against is not None and one.shows(measure):
+                own = list(_of_solver(one, measure, key, spec.against))
+                found += own[-1:] if largest else own
+    adjusted = holm([gain.contrast.p_t for gain in found])
+    return [replace(gain, holm=p) for gain, p in zip(found, adjusted, strict=True)]
+
+
+def _of_solver(summary: Summary, measure: Measure, solver: str, against: str) -> Iterator[Gain]:
+    """Yield the gain at every size at which both solvers finished a trial."""
+    cells, columns = summary.results.cells, ["size", "trial", measure.name]
+    finished = cells[(cells["status"] == "ok") & cells[measure.name].notna()]
+    finished = finished.drop_duplicates(["solver", "size", "trial"], keep="last")
+    sides = [finished.loc[finished["solver"] == key, columns] for key in (against, solver)]
+    if measure.better == "lower":
+        sides.reverse()
+    pairs = sides[0].merge(sides[1], on=["size", "trial"], suffixes=("_worse", "_better"))
+    for size in summary.sizes:
+        rows = pairs[pairs["size"] == size.n]
+        worse, better = (
+            rows[f"{measure.name}_{side}"].to_numpy(np.float64) for side in ("worse", "better")
+        )
+        if len(rows):
+            names = summary.names[solver], summary.names[against]
+            contrast = paired_contrast(worse, better)
+            yield Gain(summary, *names, size, better - worse, contrast)
+
+
+def gain_measures(shown: Sequence[Summary]) -> list[Measure]:
+    """Return the measures that there can be a gain in: with a better side, and not a time."""
+    return [measure for measure in all_measures(shown) if measure.better and not measure.unit]
+
+
+def gain_table(shown: Sequence[Summary], *, largest: bool = False) -> Table | None:
+    """Return the table of gains, by size or at the `largest` ones; None without any."""
+    found = {m: gains(shown, m, largest=largest) for m in gain_measures(shown)}
+    found = {measure: of for measure, of in found.items() if of}
+    if not found:
+        return None
+    rows = [_row(measure, gain) for measure, of in found.items() for gain in of]
+    layouts = [_layout(shown, measure, of, largest) for measure, of in found.items()]
+    return Table(GAINS, layouts, pd.DataFrame(rows))
+
+
+def _layout(
+    shown: Sequence[Summary], measure: Measure, found: Sequence[Gain], largest: bool
+) -> Layout:
+    """Return a row for every gain in one measure."""
+    axes, over = all_axes(shown), dict.fromkeys(gain.against for gain in found)
+    columns = {
+        "Dataset": len(shown) > 1,
+        "Solver": True,
+        "Over": len(over) > 1,
+        axes.split(" ")[-1].capitalize(): bool(axes),
+        "Gain [95%]": True,
+        "p (t)": True,
+        "Holm": True,
+        "Better in": True,
+    }
+    wanted = list(columns.values())
+    return Layout(
+        _caption(shown, measure, list(over), largest),
+        list(itertools.compress(columns, wanted)),
+        [list(itertools.compress(_cells(measure, gain), wanted)) for gain in found],
+        _notes(found),
+        best_means=f"better at the {LEVEL:.0%} level (t, Holm)",
+    )
+
+
+def _caption(shown: Sequence[Summary], measure: Measure, over: Sequence[str], largest: bool) -> str:
+    axes, titles = lowered(all_axes(shown)), [one.title for one in shown]
+    parts = [
+        f"Gain in {measure.word}",
+        f"on the {measure.where}" if measure.where else "",
+        "in percentage points" if measure.percent else "",
+        f"over {over[0]}" if len(over) == 1 else "over another solver",
+    ]
+    what = " ".join(filter(None, parts))
+    at = f"at the largest number of {axes} that both finished" if largest else f"by {axes}"
+    by = f", {at}" if axes else ""
+    about = ", ".join(filter(None, [*(titles if len(titles) == 1 else []), settings(shown)]))
+    return f"{what}: mean over trials, above 0 where better{by}{about and f'; {about}'}."
+
+
+def _cells(measure: Measure, gain: Gain) -> list[Cell]:
+    """Return the entries of a row, also those that may be left out."""
+    contrast = gain.contrast
+    return [
+        Cell(gain.summary.title),
+        Cell(gain.solver),
+        Cell(gain.against),
+        Cell(gain.size.text if gain.summary.axis else NONE, value=gain.size.n),
+        Cell(_text(measure, contrast), best=gain.significant, value=contrast.difference),
+        Cell(p_text(contrast.p_t), value=contrast.p_t),
+        Cell(p_text(gain.holm), value=gain.holm),
+        Cell(f"{gain.wins}/{len(gain.values)}", value=gain.wins / len(gain.values)),
+    ]
+
+
+def _text(measure: Measure, contrast: Contrast) -> str:
+    if contrast.identical:
+        return "identical"
+    interval = contrast.interval
+    limits = interval and (percents(measure, interval[0]), percents(measure, interval[1]))
+    return difference_text(percents(measure, contrast.difference), limits, measure.digits + 1)
+
+
+def _notes(found: Sequence[Gain]) -> list[str]:
+    """Return what a reader has to know of the columns."""
+    better = "Better in: trials with a gain, of those that both finished."
+    tested = sum(gain.holm is not None for gain in found)
+    if not tested:
+        return [better]
+    number = counted(tested, "hypothesis", "hypotheses")
+    return [f"{better} t: paired t-test. Holm: p adjusted for {number}.", OVERLAP]
+
+
+def _row(measure: Measure, gain: Gain) -> dict[str, Any]:
+    """Return a gain as tidy data, numbers unrounded."""
+    contrast, axis = gain.contrast, gain.summary.axis
+    low, high = contrast.interval or (math.nan, math.nan)
+    return {
+        "dataset": gain.summary.title,
+        "measure": measure.name,
+        "solver": gain.solver,
+        "against": gain.against,
+        **({} if axis is None else {axis.name: gain.size.n}),
+        "trials": len(gain.values),
+        "gain": contrast.difference,
+        "interval_low": low,
+        "interval_high": high,
+        "p_t": contrast.p_t,
+        "holm_t": gain.holm,
+        "p_rank": contrast.p_rank,
+        "wins": gain.wins,
+        "losses": int((gain.values < 0).sum()),
+    }

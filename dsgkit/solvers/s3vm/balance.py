@@ -1,0 +1,76 @@
+"""The balance of the classes: intercepts with which unlabelled rows have a given mean value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.engine import DSGModel, sizes
+from dsgkit.mapped import read_rows
+from dsgkit.progress import part
+from dsgkit.random.draws import draw_in_passes
+
+MOST_ROWS = 2**15
+"""Rows that a mean is taken over, a random choice of more: it is then exact to 1/181 of the
+standard deviation of the values, and costs less than training."""
+
+_SOURCE = 2
+"""Number of the source of unlabelled rows: the choice is the beginning of its first pass."""
+
+
+def n_rows_in_mean(n_unlabeled: int) -> int:
+    """Return how many of so many unlabelled rows a mean is taken over."""
+    return min(n_unlabeled, MOST_ROWS)
+
+
+def with_intercepts(
+    models: Sequence[DSGModel],
+    X_unlabeled: Any,
+    mean: float,
+    balance: NDArray[np.bool_],
+    seed: int,
+) -> list[DSGModel]:
+    """Return models whose values at the unlabelled rows have a given mean.
+
+    Parameters
+    ----------
+    models : sequence of DSGModel
+        Together one function for each of G settings.
+    X_unlabeled : rows of shape (n_unlabeled, n_inputs)
+        Of more than `MOST_ROWS`, so many count.
+    mean : float
+    balance : ndarray of bool, shape (G,)
+        The functions that get an intercept; that of others is 0.
+    seed : int
+        Of the choice of rows.
+    """
+    n = len(X_unlabeled)
+    rows = np.arange(n)
+    if n > MOST_ROWS:
+        rows = np.sort(draw_in_passes(seed, _SOURCE, 0, 1, MOST_ROWS, n)[0])
+    balanced, first = [], 0
+    for number, model in enumerate(models):
+        chosen = balance[first : first + model.coefficients.shape[2]]
+        first += len(chosen)
+        if chosen.any():
+            share = part(number / len(models), (number + 1) / len(models))
+            with share, np.errstate(all="ignore"):  # of models that diverged
+                offset = mean - _mean_values(model, X_unlabeled, rows)
+            model = replace(model, intercept=np.where(chosen, offset, 0).astype(np.float32))
+        balanced.append(model)
+    return balanced
+
+
+def _mean_values(model: DSGModel, X: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return each function's mean at some rows, shape (G,), a block of rows at a time."""
+    length = sizes.rows_at_once(model.n_inputs, model.coefficients.shape[2])
+    total = np.zeros(model.coefficients.shape[2])
+    for start in range(0, len(rows), length):
+        block = read_rows(X, rows[start : start + length])
+        with part(start / len(rows), min(1.0, (start + length) / len(rows))):
+            total += model.decision_function(block).sum(axis=0, dtype=np.float64)
+    return total / len(rows)

@@ -1,0 +1,152 @@
+"""Self-training: an SVM that takes its own surest predictions for labels."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.costs import Cost
+from dsgkit.errors import FitError
+from dsgkit.kernels.gaussian import gaussian_expansion
+from dsgkit.solvers.base import SemiSupervisedClassifier
+from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
+from dsgkit.solvers.s3vm.supervised import CACHE, Array, svm_cost
+
+FOLDS = 5
+"""Parts of the labelled rows that probabilities are fitted on, if every class has as many rows."""
+
+_ROUNDS = 5
+"""Rounds on all rows that costs count with: most rows get their label in the first few."""
+
+
+class SelfTraining(SemiSupervisedClassifier):
+    """Support vector machine that is trained again with its own surest predictions as labels.
+
+    An SVM of the labelled rows, with probabilities by Platt's sigmoid on held-out parts, labels the
+    unlabelled rows of which it is surer than ``threshold``; it is trained again with those, until
+    it is sure of no other row. Rows that it labels weigh as much as labelled ones. This is
+    scikit-learn's `SelfTrainingClassifier` around a calibrated `SVC` whose C is ``C / n_l`` and
+    whose gamma is ``sigma``. The value of the function is the logarithm of the odds.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the mean hinge loss of the labelled rows, > 0.
+    sigma : float
+        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``, > 0. The default suits features in
+        [0, 1].
+    threshold : float
+        Probability from which on a prediction is taken for a label, between 1/2 and 1.
+    max_iter : int
+        Rounds, at most.
+    tol : float
+        Violation of the optimality conditions, in units of f, at which an SVM is trained.
+    max_memory : float or None
+        Limit in GiB; None is 80% of the memory that is available.
+    unlabeled_label : int, float or str
+        What `fit` without ``X_unlabeled`` takes for "has no label".
+
+    Attributes
+    ----------
+    centers_ : ndarray of shape (n_support, n_inputs)
+        The support vectors.
+    coef_ : ndarray of shape (n_support,)
+        Their coefficients.
+    intercept_ : float
+        The offset.
+    n_iter_ : int
+        Rounds.
+    n_taken_ : int
+        Unlabelled rows that were given a label.
+    classes_ : ndarray of shape (2,)
+        The labels, the larger and positive one last.
+    n_features_in_ : int
+        Columns of the training rows.
+
+    References
+    ----------
+    .. [1] Yarowsky, "Unsupervised word sense disambiguation rivaling supervised methods", ACL 1995.
+    .. [2] Platt, "Probabilistic outputs for support vector machines", 1999.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> from dsgkit import SelfTraining
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = minmax_scale(X)
+    >>> SelfTraining(C=1000).fit(X[:60], y[:60], X[60:]).score(X[60:], y[60:]) > 0.9
+    True
+    """
+
+    version: ClassVar[int] = 1
+
+    C: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    threshold: Annotated[float, Range(0.5, 1, open_high=True)]
+    max_iter: Annotated[int, COUNT]
+    tol: Annotated[float, POSITIVE]
+
+    centers_: Array
+    coef_: Array
+    intercept_: float
+    n_iter_: int
+    n_taken_: int
+
+    def __init__(
+        self,
+        C: float = 100.0,
+        sigma: float = 0.3,
+        *,
+        threshold: float = 0.75,
+        max_iter: int = 10,
+        tol: float = 1e-3,
+        max_memory: float | None = None,
+        unlabeled_label: int | float | str = -1,
+    ) -> None:
+        self.C = C
+        self.sigma = sigma
+        self.threshold = threshold
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_memory = max_memory
+        self.unlabeled_label = unlabeled_label
+
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
+    ) -> Cost:
+        """Return what a fit takes, if most rows get a label soon; see the base class."""
+        n_machines = min(_ROUNDS, self.max_iter) * (FOLDS + 1) * n_models
+        return svm_cost(n_labeled + n_unlabeled, n_inputs, n_machines)
+
+    def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+        from sklearn.calibration import CalibratedClassifierCV
+        from sklearn.semi_supervised import SelfTrainingClassifier
+        from sklearn.svm import SVC
+
+        n_labeled, n_inputs = X.shape
+        self._check_memory(self.cost(n_inputs, n_labeled=n_labeled, n_unlabeled=len(X_unlabeled)))
+        smaller = min(int(positive.sum()), int((~positive).sum()))
+        if smaller < 2:
+            raise FitError("probabilities need two labelled rows of either class")
+        svm = SVC(C=self.C / n_labeled, gamma=self.sigma, tol=self.tol, cache_size=CACHE)
+        calibrated = CalibratedClassifierCV(svm, cv=min(FOLDS, smaller), ensemble=False)
+        model = SelfTrainingClassifier(calibrated, threshold=self.threshold, max_iter=self.max_iter)
+        rows = np.concatenate([X[:], X_unlabeled[:]]).astype(np.float64, copy=False)
+        labels = np.append(positive.astype(int), np.full(len(X_unlabeled), -1))
+        model.fit(rows, labels)
+        self._keep(*model.estimator_.calibrated_classifiers_)
+        self.n_iter_ = int(model.n_iter_)
+        self.n_taken_ = int((model.transduction_[n_labeled:] != -1).sum())
+
+    def _keep(self, calibrated: Any) -> None:
+        """Keep the machine and its sigmoid ``1 / (1 + exp(a f + b))`` as one expansion."""
+        (sigmoid,), svm = calibrated.calibrators, calibrated.estimator
+        self.centers_ = svm.support_vectors_
+        self.coef_ = -sigmoid.a_ * svm.dual_coef_[0]
+        self.intercept_ = float(-sigmoid.a_ * svm.intercept_[0] - sigmoid.b_)
+
+    def _values(self, X: Any) -> Array:
+        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma) + self.intercept_

@@ -1,0 +1,242 @@
+"""What semi-supervised SVMs are put in relation to: the SVM of the labelled, and of all labels."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+
+from dsgkit.costs import Cost
+from dsgkit.kernels.gaussian import expansion_flops, expansion_memory, gaussian_expansion
+from dsgkit.random.draws import draw_in_passes
+from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
+from dsgkit.solvers.labeled import Array, LabeledEstimator
+from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother
+
+CACHE = 500
+"""MiB of kernel values that LIBSVM keeps at most."""
+
+_ENTRY_FLOPS = 300.0
+"""What a kernel value and its place in memory count as in costs, beside 6 for each input."""
+
+_STEPS_PER_ROW = 3.0
+"""Of sequential minimal optimisation; 0.5 for a small C, 10 and more for a large one."""
+
+_STEP_FLOPS = 100.0
+"""What a step counts as for each row."""
+
+
+class SupervisedSVM(LabeledEstimator):
+    """Support vector machine of the labelled rows: what unlabelled rows have to be better than.
+
+    Minimises ``1/2 ||h||^2 + C/n sum_i max(0, 1 - y_i f(x_i))`` over the functions f = h + b, h of
+    the kernel ``exp(-sigma ||x - x'||^2)``: the objective of the semi-supervised SVMs without its
+    unlabelled part. It is scikit-learn's `SVC`, whose C is ``C / n`` and whose gamma is ``sigma``.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the mean hinge loss, > 0.
+    sigma : float
+        Kernel parameter, > 0. The default suits features in [0, 1].
+    tol : float
+        Violation of the optimality conditions, in units of f, at which the problem is solved.
+    max_memory : float or None
+        Limit in GiB; None is 80% of the memory that is available.
+
+    Attributes
+    ----------
+    centers_ : ndarray of shape (n_support, n_inputs)
+        The support vectors.
+    coef_ : ndarray of shape (n_support,)
+        Their coefficients.
+    intercept_ : float
+        The offset b.
+    classes_ : ndarray of shape (2,)
+        The labels, the larger and positive one last.
+    n_features_in_ : int
+        Columns of the training rows.
+
+    References
+    ----------
+    .. [1] Chang & Lin, "LIBSVM: a library for support vector machines", ACM TIST 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> from dsgkit import SupervisedSVM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = minmax_scale(X)
+    >>> SupervisedSVM(C=1000).fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.95
+    True
+    """
+
+    tasks = ("semi_supervised_svm",)
+    version: ClassVar[int] = 1
+
+    C: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    tol: Annotated[float, POSITIVE]
+
+    centers_: Array
+    coef_: Array
+    intercept_: float
+
+    def __init__(
+        self,
+        C: float = 100.0,
+        sigma: float = 0.3,
+        *,
+        tol: float = 1e-3,
+        max_memory: float | None = None,
+    ) -> None:
+        self.C = C
+        self.sigma = sigma
+        self.tol = tol
+        self.max_memory = max_memory
+
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
+    ) -> Cost:
+        """Return what a fit on the labelled rows takes; see the base class."""
+        return svm_cost(n_labeled, n_inputs, n_models)
+
+    def _fit(self, X: Any, t: Array) -> None:
+        from sklearn.svm import SVC
+
+        n, n_inputs = X.shape
+        self._check_memory(svm_cost(n, n_inputs))
+        svm = SVC(C=self.C / n, gamma=self.sigma, tol=self.tol, cache_size=CACHE)
+        svm.fit(np.asarray(X[:], np.float64), t)
+        self.centers_, self.coef_ = svm.support_vectors_, svm.dual_coef_[0]
+        self.intercept_ = float(svm.intercept_[0])
+
+    def _values(self, X: Any) -> Array:
+        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma) + self.intercept_
+
+
+class AllLabelsSVM(SupervisedSVM):
+    """Support vector machine that also sees the hidden labels: what there is to win.
+
+    It is the `SupervisedSVM` of the labelled and the unlabelled rows together with all their
+    labels, or of a random part of them: no method without the hidden labels can do this.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the mean hinge loss, > 0.
+    sigma : float
+        Kernel parameter, > 0. The default suits features in [0, 1].
+    most_rows : int
+        Of more rows so many are drawn: training takes between O(n^2) and O(n^3).
+    tol : float
+        Violation of the optimality conditions, in units of f, at which the problem is solved.
+    random_state : int
+        Seed of the rows that are drawn.
+    max_memory : float or None
+        Limit in GiB; None is 80% of the memory that is available.
+
+    Attributes
+    ----------
+    centers_ : ndarray of shape (n_support, n_inputs)
+        The support vectors.
+    coef_ : ndarray of shape (n_support,)
+        Their coefficients.
+    intercept_ : float
+        The offset b.
+    n_rows_ : int
+        How many rows it was trained on.
+    classes_ : ndarray of shape (2,)
+        The labels, the larger and positive one last.
+    n_features_in_ : int
+        Columns of the training rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> from dsgkit import AllLabelsSVM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = minmax_scale(X)
+    >>> AllLabelsSVM(C=1000).fit(X[:60], y[:60], X[60:], y[60:]).score(X, y) > 0.97
+    True
+    """
+
+    most_rows: Annotated[int, COUNT]
+    random_state: Annotated[int, SEED]
+
+    n_rows_: int
+
+    def __init__(
+        self,
+        C: float = 100.0,
+        sigma: float = 0.3,
+        *,
+        most_rows: int = 20_000,
+        tol: float = 1e-3,
+        random_state: int = 0,
+        max_memory: float | None = None,
+    ) -> None:
+        super().__init__(C, sigma, tol=tol, max_memory=max_memory)
+        self.most_rows = most_rows
+        self.random_state = random_state
+
+    def fit(  # type: ignore[override]  # with the labels that others are not given
+        self, X: Any, y: Any, X_unlabeled: Any, y_unlabeled: Any
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : rows of shape (n_labeled, n_inputs)
+            Array, data frame, list, sparse matrix, memory map or any object with ``shape``, a
+            length and indexing by rows.
+        y : array-like of shape (n_labeled,)
+            Labels of two classes; the larger one is positive.
+        X_unlabeled : rows of shape (n_unlabeled, n_inputs)
+            The rows whose labels are hidden from other methods.
+        y_unlabeled : array-like of shape (n_unlabeled,)
+            Their labels.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            If a parameter is out of range, or the rows or labels cannot be used.
+        MemoryLimitError
+            If the fit needs more memory than ``max_memory`` or than there is.
+        """
+        self._check_params()
+        X = as_rows(self, X, reset=True)
+        X_unlabeled = as_rows(self, X_unlabeled, reset=False, name="X_unlabeled")
+        labels = np.concatenate([as_labels(y, len(X)), as_labels(y_unlabeled, len(X_unlabeled))])
+        n, n_labeled = len(labels), len(X)
+        self.n_rows_ = min(self.most_rows, n)
+        rows = np.sort(draw_in_passes(self.random_state, 0, 0, 1, self.n_rows_, n)[0])
+        own, others = rows[rows < n_labeled], rows[rows >= n_labeled] - n_labeled
+        drawn = np.concatenate([X[own], X_unlabeled[others]])
+        check_finite(drawn)
+        self.classes_ = two_classes(labels[rows])
+        self._fit(drawn, np.where(labels[rows] == self.classes_[1], 1.0, -1.0))
+        return self
+
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
+    ) -> Cost:
+        """Return what a fit on the rows that are drawn takes; see the base class."""
+        return svm_cost(min(self.most_rows, n_labeled + n_unlabeled), n_inputs, n_models)
+
+
+def svm_cost(n: int, n_inputs: int, n_models: int = 1) -> Cost:
+    """Return what support vector machines of ``n`` rows take."""
+    steps = _STEPS_PER_ROW * _STEP_FLOPS
+    rows = 8 * n * (3 * n_inputs + 20)
+    return Cost(
+        flops=n_models * n**2 * (_ENTRY_FLOPS + 6.0 * n_inputs + steps),
+        memory=max(min(4 * n**2, CACHE * 2**20) + rows, expansion_memory(n, n_inputs)),
+        flops_per_row=expansion_flops(n, n_inputs),
+    )

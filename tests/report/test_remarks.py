@@ -1,0 +1,103 @@
+"""What fits say of themselves: a mark in the tables, and a line below."""
+
+import csv
+
+import numpy as np
+import pytest
+import yaml
+
+from dsgkit import SAMULT
+from dsgkit.experiment.results import load_results
+from dsgkit.report.html.page import page_text
+from dsgkit.report.tables import text_table, write_tables
+from tests.experiment.runs import dsg_here
+
+REMARK = "gamma = 1: unlabelled rows were not used"
+
+
+@pytest.fixture
+def remarked(invent, make):
+    """Return a function that makes results of which some trials have a remark."""
+
+    def make_results(dataset="codrna", remarks=(REMARK, "", REMARK), **besides):
+        experiment = invent.experiment(dataset, trials=3, solvers=("samult", "pnu_auc"))
+        records = [
+            invent.record(experiment, key, trial, n, auc=0.8, remark=of)
+            for n in (500, 2000)
+            for trial, remark in enumerate(remarks)
+            for key, of in (("samult", remark), ("pnu_auc", ""))
+        ]
+        return make(experiment, records, **besides)
+
+    return make_results
+
+
+def test_entries_are_marked_and_a_line_below_says_why(remarked, tmp_path):
+    results = remarked()
+    write_tables([results], tmp_path)
+    note = f"† SAMULT in 2 of 3 trials: {REMARK}."
+    for name in ("auc_table", "time_table"):
+        lines = (tmp_path / "tables" / f"{name}.md").read_text().splitlines()
+        assert note in lines
+        (row,) = [line for line in lines if line.startswith("| SAMULT") and "±" in line][:1]
+        assert row.count("†") == 2
+        assert not any("†" in line for line in lines if line.startswith("| PNU-AUC"))
+        assert r"0\dag{} &" in (tmp_path / "tables" / f"{name}.tex").read_text()
+    printed = text_table([results])
+    assert printed.count(note) == 2 and "0.800 ± 0.000†" in printed
+    assert "0.800 ± 0.000<sup>†</sup>" in page_text([results], tmp_path).replace("\n", "")
+    assert note in page_text([results], tmp_path)
+
+
+def test_data_keep_clean_numbers_and_a_column_of_remarks(remarked, tmp_path):
+    for number, results in enumerate((remarked(), remarked(remarks=("", "", "")))):
+        write_tables([results], tmp_path / str(number))
+    with (tmp_path / "0" / "tables" / "auc_table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["solver"], round(float(row["mean"]), 9), row["remarks"]) for row in rows[:2]] == [
+        ("SAMULT", 0.8, f"2: {REMARK}"),
+        ("SAMULT", 0.8, f"2: {REMARK}"),
+    ]
+    assert "remarks" not in (tmp_path / "1" / "tables" / "auc_table.csv").read_text()
+    assert "†" not in (tmp_path / "1" / "tables" / "auc_table.md").read_text()
+
+
+def test_of_several_datasets_each_has_its_own_line(remarked, tmp_path):
+    write_tables([remarked(), remarked("skin", (REMARK, "", ""), name="skin")], tmp_path)
+    text = (tmp_path / "tables" / "auc_table.md").read_text()
+    assert f"† codrna: SAMULT in 2 of 3 trials: {REMARK}." in text
+    assert f"† skin: SAMULT in 1 of 3 trials: {REMARK}." in text
+
+
+def test_samult_tells_that_it_did_without_the_unlabelled_rows():
+    rng = np.random.default_rng(0)
+    X, y, U = rng.random((20, 2)), np.repeat([-1, 1], 10), rng.random((30, 2))
+    model = SAMULT(gamma=1).fit(X, y, U)
+    assert model.remark_ == REMARK and len(model.centers_) == 20
+    assert model.set_params(gamma=0.9).fit(X, y, U).remark_ == ""
+
+
+def test_a_remark_goes_from_the_fit_into_the_results(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.random((90, 2))
+    rows = np.column_stack([X, np.where(X[:, 0] > 0.5, 1, -1)])
+    np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", fmt="%.4f")
+    config = {
+        "dataset": {"path": "rows.csv", "loader": "delimited"},
+        "protocol": {"kind": "semi_supervised_auc", "labeled": 20, "trials": 1, "folds": 2},
+        "solvers": {
+            "supervised": {"kind": "samult", "params": {"gamma": 1}},
+            "samult": {"params": {"gamma": 0.5}, "against": "supervised"},
+        },
+        "outputs": ["auc_table"],
+    }
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(config))
+    code, out, err = dsg_here(tmp_path, "run", "small.yaml")
+    assert code == 0, err
+    results = load_results(tmp_path / "results" / "small")
+    assert results.cells.set_index("solver")["remark"].to_dict() == {
+        "supervised": REMARK,
+        "samult": "",
+    }
+    assert f"in 1 of 1 trial: {REMARK}." in out
+    assert "Gain in AUC" in out and (results.folder / "tables" / "gain_table.csv").is_file()
