@@ -45,6 +45,8 @@ class Point:
         Range over its trials.
     seconds : float
         Median.
+    gain : float
+        Mean difference to the exact solution on the labelled rows alone, trial by trial.
     """
 
     size: int
@@ -53,6 +55,7 @@ class Point:
     low: float
     high: float
     seconds: float
+    gain: float
 
 
 def points(records: Iterable[Record]) -> dict[tuple[str, str], list[Point]]:
@@ -63,10 +66,15 @@ def points(records: Iterable[Record]) -> dict[tuple[str, str], list[Point]]:
             curve = found.setdefault((record["dataset"], record["method"]), {})
             curve.setdefault(record["size"], []).append(record)
     order = sorted(found, key=lambda place: (place[0], list(NOUNS).index(place[1])))
-    return {place: _curve(found[place]) for place in order}
+    alone = {
+        dataset: {record["trial"]: record["auc"] for record in sizes.get(0, [])}
+        for (dataset, method), sizes in found.items()
+        if method == EXACT
+    }
+    return {place: _curve(found[place], alone.get(place[0], {})) for place in order}
 
 
-def _curve(sizes: dict[int, list[Record]]) -> list[Point]:
+def _curve(sizes: dict[int, list[Record]], alone: dict[int, float]) -> list[Point]:
     curve: list[Point] = []
     before: dict[int, float] = {}
     for size in sorted(sizes):
@@ -77,7 +85,9 @@ def _curve(sizes: dict[int, list[Record]]) -> list[Point]:
             middle = curve[-1].auc + statistics.mean(changes)
         seconds = statistics.median(record["seconds"] for record in sizes[size])
         low, high = min(aucs.values()), max(aucs.values())
-        curve.append(Point(size, len(aucs), middle, low, high, seconds))
+        gains = [value - alone[trial] for trial, value in aucs.items() if trial in alone]
+        gain = statistics.mean(gains) if gains else np.nan
+        curve.append(Point(size, len(aucs), middle, low, high, seconds, gain))
         before = aucs
     return curve
 
@@ -90,7 +100,12 @@ def _size(point: Point, method: str) -> str:
 
 def write_tables(records: Sequence[Record], folder: Path) -> None:
     """Write ``time_to_answer.md`` and ``choices.md``."""
-    head = ("dataset", "method", "size", "AUC", "range", "seconds", "trials")
+    (folder / "time_to_answer.md").write_text(_measurements(records))
+    (folder / "choices.md").write_text(_choices(records))
+
+
+def _measurements(records: Sequence[Record]) -> str:
+    head = ("dataset", "method", "size", "AUC", "range", "gain", "seconds", "trials")
     rows = [
         (
             dataset,
@@ -98,13 +113,17 @@ def write_tables(records: Sequence[Record], folder: Path) -> None:
             _size(p, method),
             f"{p.auc:.4f}",
             f"{p.low:.4f} to {p.high:.4f}",
+            f"{p.gain:+.4f}",
             f"{p.seconds:.2g}",
             str(p.trials),
         )
         for (dataset, method), curve in points(records).items()
         for p in curve
     ]
-    (folder / "time_to_answer.md").write_text(_markdown(head, rows))
+    return _markdown(head, rows)
+
+
+def _choices(records: Sequence[Record]) -> str:
     head = ("dataset", "method", "lam", "sigma", "gamma", "validation AUC", "seconds of the search")
     rows = [
         (
@@ -119,7 +138,7 @@ def write_tables(records: Sequence[Record], folder: Path) -> None:
         for record in sorted(records, key=lambda r: (r["dataset"], r["method"]))
         if record["kind"] == "choice"
     ]
-    (folder / "choices.md").write_text(_markdown(head, rows))
+    return _markdown(head, rows)
 
 
 def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
