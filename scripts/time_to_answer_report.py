@@ -80,7 +80,7 @@ def _curve(sizes: dict[int, list[Record]], alone: dict[int, float]) -> list[Poin
     for size in sorted(sizes):
         aucs = {record["trial"]: record["auc"] for record in sizes[size]}
         middle = statistics.median(aucs.values())
-        if curve and len(aucs) < curve[-1].trials:
+        if curve and len(aucs) < curve[0].trials:
             changes = [aucs[trial] - before[trial] for trial in aucs]
             middle = curve[-1].auc + statistics.mean(changes)
         seconds = statistics.median(record["seconds"] for record in sizes[size])

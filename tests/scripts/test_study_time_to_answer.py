@@ -69,10 +69,11 @@ def test_the_rows_of_a_trial_are_apart(study, script):
 
 def test_a_size_of_few_trials_is_placed_by_its_difference_in_them(script):
     report = script("time_to_answer_report")
-    aucs = {(0, 0): 0.5, (0, 1): 0.7, (0, 2): 0.9, (2, 0): 0.56}
+    aucs = {(0, 0): 0.5, (0, 1): 0.7, (0, 2): 0.9, (2, 0): 0.56, (4, 0): 0.58}
     common = {"kind": "fit", "dataset": "d", "method": "samult", "seconds": 1.0}
     records = [{**common, "size": n, "trial": t, "auc": value} for (n, t), value in aucs.items()]
-    small, large = report["points"](records)["d", "samult"]
+    small, large, largest = report["points"](records)["d", "samult"]
     assert small.auc == 0.7 and small.trials == 3
     assert large.auc == pytest.approx(0.76) and large.trials == 1
     assert small.gain == 0 and large.gain == pytest.approx(0.06)
+    assert largest.auc == pytest.approx(0.78)
