@@ -2,6 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from dsgkit.costs import Cost
@@ -14,6 +15,7 @@ from dsgkit.tasks.semi_supervised import LABELED
 from dsgkit.tasks.semi_supervised_auc import TASK as AUC
 from dsgkit.tasks.semi_supervised_auc import fold_scores
 from dsgkit.tasks.semi_supervised_svm import TASK as SVM
+from dsgkit.tasks.semi_supervised_svm import share_cut
 from tests.data.conftest import make_dataset
 
 RNG = np.random.default_rng(0)
@@ -84,13 +86,22 @@ def test_what_a_search_by_error_takes(dataset):
 
 
 def by_hand(model, trial, rest, at):
-    """Return a model trained on some of the labelled rows, and the value that is its threshold."""
+    """Return a model trained on some of the labelled rows, and what tells its positive values."""
     split = trial.split
-    U = split.X_unlabeled[: at["unlabeled"]]
-    model.fit(split.X[rest], split.y[rest], U)
-    n_above = np.mean(split.y[rest] > 0) * len(U)
+    U, y = split.X_unlabeled[: at["unlabeled"]], split.y[rest]
+    model.fit(split.X[rest], y, U)
     values = np.sort(model.decision_function(U))[::-1]
-    return model, values[int(np.floor(n_above))]  # the largest that is not above
+    low, high = proportion(int(np.sum(y > 0)), len(y))
+    if low <= np.mean(values >= 0) <= high:
+        return model, lambda values: values >= 0
+    cut = values[int(np.floor(np.mean(y > 0) * len(U)))]  # the largest that is not above
+    return model, lambda values: values > cut
+
+
+def proportion(count, n):
+    """Return the interval of a share that is estimated from so many of n, by another library."""
+    interval = stats.binomtest(count, n).proportion_ci(0.95, method="wilson")
+    return interval.low, interval.high
 
 
 @pytest.mark.parametrize("threshold", ["zero", "labeled_share"])
@@ -106,9 +117,9 @@ def test_a_search_by_labelled_rows_is_repeated_cross_validation(dataset, thresho
     for point, row in zip(points[:2], scores, strict=False):
         for fold, score in zip(folds, row, strict=True):
             rest = [i for i in range(LABELLED) if i not in fold]
-            model, cut = by_hand(Shifted(**point), trial, rest, at)
+            model, is_positive = by_hand(Shifted(**point), trial, rest, at)
             values = model.decision_function(X[fold])
-            positive = values >= 0 if threshold == "zero" else values > cut
+            positive = values >= 0 if threshold == "zero" else is_positive(values)
             wrong = [np.mean(positive[y[fold] == k] != (k > 0)) for k in np.unique(y[fold])]
             assert score == (pytest.approx(np.mean(wrong)) if len(wrong) == 2 else None)
     assert scores[2] == [None] * 2 * FOLDS
@@ -117,14 +128,28 @@ def test_a_search_by_labelled_rows_is_repeated_cross_validation(dataset, thresho
 
 def test_a_share_of_the_unlabelled_training_rows_is_above_the_threshold(dataset):
     trial, at = trial_of(SVM, dataset, threshold="labeled_share"), {"unlabeled": 15}
-    model, cut = by_hand(Shifted(shift=9 - 1e-9), trial, range(LABELLED), at)
+    model, is_positive = by_hand(Shifted(shift=9 - 1e-9), trial, range(LABELLED), at)
     assert (model.decision_function(trial.split.X_unlabeled) < 0).all()
     scores = trial.judge(model, at, Clock()).scores
-    positive = model.decision_function(trial.split.X_unlabeled) > cut
+    positive = is_positive(model.decision_function(trial.split.X_unlabeled))
+    assert positive.any()
     assert scores["positive"] == pytest.approx(positive.mean())
     assert scores["error"] == pytest.approx(np.mean(positive != (trial.split.y_unlabeled > 0)))
     constant = trial.score(np.array([1, -1, -1]), np.ones(3), cut=1.0)
     assert constant["positive"] == 0
+
+
+@pytest.mark.parametrize("n_positive", [1, 5, 20, 39])
+def test_a_threshold_of_0_is_kept_while_the_labels_do_not_contradict_it(n_positive):
+    y = np.where(np.arange(40) < n_positive, 1, -1)
+    low, high = proportion(n_positive, 40)
+    for share in np.arange(1, 100) / 100:
+        values = np.linspace(0, 1, 100, endpoint=False) + share - 1 + 0.005
+        assert np.mean(values >= 0) == pytest.approx(share)
+        cut = share_cut(values, y)
+        assert (cut is None) == (low <= share <= high)
+        if cut is not None:
+            assert np.mean(values > cut) == pytest.approx(n_positive / 40, abs=0.01)
 
 
 class Counted(Shifted):

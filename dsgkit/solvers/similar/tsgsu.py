@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from dsgkit.costs import Cost
 from dsgkit.engine import (
@@ -28,27 +27,22 @@ from dsgkit.engine import (
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
-from dsgkit.solvers.base import Points
 from dsgkit.solvers.doubly_stochastic import (
-    DoublyStochasticEstimator,
     FittedFunction,
-    TogetherModels,
     finite_models,
 )
 from dsgkit.solvers.inputs import check_projections, spaced
-from dsgkit.solvers.kernel import KernelName
-from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, Range, Smoother
-from dsgkit.solvers.similar.base import PairFolds, points_of
+from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, Smoother
 from dsgkit.solvers.similar.curvature import SAMPLE_ROWS, largest_eigenvalue
-from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator
-from dsgkit.solvers.similar.pools import Pools, held_out_values, training_pools
+from dsgkit.solvers.similar.pools import Pools
+from dsgkit.solvers.similar.together import DeltaName, TogetherSUEstimator, Values
 
 Array = NDArray[np.float64]
 Observer = Callable[[int, float, FittedFunction], None]
 """Takes the number of iterations made, the seconds they took, and the function after them."""
 
 
-class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
+class TSGSU(TogetherSUEstimator):
     """Similar-unlabelled learning by triply stochastic functional gradients.
 
     Minimises ``delta(r1) + delta(r2) + lam/2 ||f||^2`` over the functions of a kernel, by default
@@ -145,10 +139,6 @@ class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
 
     version: ClassVar[int] = 1
 
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
-    kernel: KernelName
-    delta: Annotated[Literal["abs", "relu", "leaky_relu", "none"], PER_MODEL]
-    leak: Annotated[float, Range(-1, 0), PER_MODEL]
     step: Literal["measured", "paper"]
     theta: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
     tail: Literal["average", "last", "decay"]
@@ -157,7 +147,6 @@ class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
     n_iterations: Annotated[int, COUNT]
     random_state: Annotated[int, SEED]
 
-    corrected_: float
     n_iter_: int
 
     def __init__(
@@ -167,7 +156,7 @@ class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
         *,
         kernel: str = "gaussian",
         prior: float | Literal["estimate"] = "estimate",
-        delta: Literal["abs", "relu", "leaky_relu", "none"] = "abs",
+        delta: DeltaName = "abs",
         leak: float = -0.5,
         step: Literal["measured", "paper"] = "measured",
         theta: float = 1.0,
@@ -232,33 +221,6 @@ class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
         self._fit(S, X_unlabeled, trained)
         return self
 
-    def fit_points(  # type: ignore[override]  # of its arrays by name
-        self, points: Points, *, folds: PairFolds | None = None, X_similar: Any, X_unlabeled: Any
-    ) -> Any:
-        """Train a model for each of many settings, in one pass over the features.
-
-        As in the base class. Of the points, those with folds that agree in all parameters but lam,
-        theta, delta, leak and prior are trained in one pass; without folds all must. A model that
-        diverged, or whose step is not below ``1 / lam``, has values of NaN.
-        """
-        if folds is not None:
-            return super().fit_points(
-                points, folds=folds, X_similar=X_similar, X_unlabeled=X_unlabeled
-            )
-        settings = self._settings(points)
-        checked = clone(self)
-        pairs, X_unlabeled = checked._inputs(X_similar, X_unlabeled)
-        self._set_priors(settings, pairs, X_unlabeled)
-        S = points_of(pairs)
-        first = settings[0]
-        cost = first._cost(len(S), len(X_unlabeled), S.shape[1], len(settings), "models")
-        first._check_memory(cost)
-        check_projections(S, first.sigma, first.kernel)
-        models = train_in_passes(_problem(settings, S, X_unlabeled))
-        if not any(finite_models(model).any() for model in models):
-            check_projections(X_unlabeled, first.sigma, first.kernel)
-        return TogetherModels(checked, models)
-
     def _fit(
         self, S: Array, X_unlabeled: Any, trained: Callable[[Problem], DSGModel] = train
     ) -> None:
@@ -282,40 +244,18 @@ class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
         self.n_iter_ = int(self.n_iterations)
         self.corrected_ = float(objective.negative[0] / self.n_iter_)
 
-    def _fold_values(
-        self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds
-    ) -> Iterator[tuple[Array, Array]]:
-        """Yield held-out values of all models, all folds trained in one pass over the features."""
-        first, S = models[0], points_of(pairs)
-        counts = {"n_similar": len(pairs), "n_unlabeled": len(X_unlabeled)}
-        n_models = len(models) * len(folds)
-        first._check_memory(first.cost(S.shape[1], n_models=n_models, **counts))
-        check_projections(S, first.sigma, first.kernel)
-        pools = training_pools(folds, len(pairs), len(X_unlabeled))
-        found = held_out_values(train_values(_problem(models, S, X_unlabeled, pools)), folds)
-        if all(np.isnan(part).all() for both in found for part in both):
-            check_projections(X_unlabeled, first.sigma, first.kernel)
-        yield from found
+    def _train_models(self, models: Sequence[Self], S: Array, X_unlabeled: Any) -> list[DSGModel]:
+        return train_in_passes(_problem(models, S, X_unlabeled))
+
+    def _train_values(
+        self, models: Sequence[Self], S: Array, X_unlabeled: Any, pools: Sequence[Pools]
+    ) -> Values:
+        return train_values(_problem(models, S, X_unlabeled, pools))
 
     def _features(self) -> FeatureBlocks:
         return random_features(
             self.kernel, float(self.sigma), int(self.n_features), int(self.random_state)
         )
-
-    def cost(  # type: ignore[override]  # of its counts by name
-        self, n_inputs: int, *, n_models: int = 1, n_similar: int, n_unlabeled: int
-    ) -> Cost:
-        """Return what the engine takes for a fit, or for the values of a grid on folds.
-
-        Parameters
-        ----------
-        n_inputs, n_models : int
-            As in `Estimator.cost`.
-        n_similar, n_unlabeled : int
-            Pairs and rows.
-        """
-        result: Literal["model", "values"] = "model" if n_models == 1 else "values"
-        return self._cost(2 * n_similar, n_unlabeled, n_inputs, n_models, result)
 
     def _cost(
         self,
@@ -325,7 +265,6 @@ class TSGSU(DoublyStochasticEstimator, PenalisedSUEstimator):
         n_models: int,
         result: Literal["model", "models", "values"],
     ) -> Cost:
-        """Return what the engine takes; values are those of a grid, whose folds draw in pools."""
         return training_cost(
             self._features(),
             n_inputs,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from dsgkit.costs import Cost
 from dsgkit.engine import (
     BlockProblem,
+    DSGModel,
     RowGroup,
     block_training_cost,
     train_blocks,
@@ -20,19 +20,16 @@ from dsgkit.engine import (
 )
 from dsgkit.errors import FitError
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
-from dsgkit.solvers.base import Points
 from dsgkit.solvers.block_sweeps import SINGULAR, BlockSweepsEstimator
-from dsgkit.solvers.doubly_stochastic import TogetherModels, finite_models
+from dsgkit.solvers.doubly_stochastic import finite_models
 from dsgkit.solvers.inputs import check_projections
-from dsgkit.solvers.parameters import PER_MODEL, Range
-from dsgkit.solvers.similar.base import PairFolds, points_of
-from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator
-from dsgkit.solvers.similar.pools import Pools, held_out_values, training_pools
+from dsgkit.solvers.similar.pools import Pools
+from dsgkit.solvers.similar.together import DeltaName, TogetherSUEstimator, Values
 
 Array = NDArray[np.float64]
 
 
-class TSGSUP(BlockSweepsEstimator, PenalisedSUEstimator):
+class TSGSUP(BlockSweepsEstimator, TogetherSUEstimator):
     """Similar-unlabelled learning by block-preconditioned steps.
 
     Minimises the objective of `TSGSU`, ``delta(r1) + delta(r2) + lam/2 ||f||^2``, over functions of
@@ -108,11 +105,6 @@ class TSGSUP(BlockSweepsEstimator, PenalisedSUEstimator):
 
     version: ClassVar[int] = 1
 
-    delta: Annotated[Literal["abs", "relu", "leaky_relu", "none"], PER_MODEL]
-    leak: Annotated[float, Range(-1, 0), PER_MODEL]
-
-    corrected_: float
-
     def __init__(
         self,
         lam: float = 0.001,
@@ -120,7 +112,7 @@ class TSGSUP(BlockSweepsEstimator, PenalisedSUEstimator):
         *,
         kernel: str = "gaussian",
         prior: float | Literal["estimate"] = "estimate",
-        delta: Literal["abs", "relu", "leaky_relu", "none"] = "none",
+        delta: DeltaName = "none",
         leak: float = -0.5,
         batch_size: int = 1024,
         n_features: int = 256,
@@ -142,34 +134,6 @@ class TSGSUP(BlockSweepsEstimator, PenalisedSUEstimator):
         self.max_memory = max_memory
         self.random_state = random_state
 
-    def fit_points(  # type: ignore[override]  # of its arrays by name
-        self, points: Points, *, folds: PairFolds | None = None, X_similar: Any, X_unlabeled: Any
-    ) -> Any:
-        """Train a model for each of many settings, in one pass over the features.
-
-        As in the base class. Of the points, those with folds that agree in all parameters but lam,
-        delta, leak and prior are trained in one pass; without folds all must. A model without a
-        solution has values of NaN.
-        """
-        if folds is not None:
-            return super().fit_points(
-                points, folds=folds, X_similar=X_similar, X_unlabeled=X_unlabeled
-            )
-        settings = self._settings(points)
-        checked = clone(self)
-        pairs, X_unlabeled = checked._inputs(X_similar, X_unlabeled)
-        self._set_priors(settings, pairs, X_unlabeled)
-        S = points_of(pairs)
-        first = settings[0]
-        first._check_memory(
-            first._cost(len(S), len(X_unlabeled), S.shape[1], len(settings), "models")
-        )
-        check_projections(S, first.sigma, first.kernel)
-        models = train_blocks_in_passes(_problem(settings, S, X_unlabeled))
-        if not any(finite_models(model).any() for model in models):
-            check_projections(X_unlabeled, first.sigma, first.kernel)
-        return TogetherModels(checked, models)
-
     def _fit(self, S: Array, X_unlabeled: Any) -> None:
         self._check_memory(self._cost(len(S), len(X_unlabeled), S.shape[1], 1, "model"))
         check_projections(S, self.sigma, self.kernel)
@@ -182,36 +146,13 @@ class TSGSUP(BlockSweepsEstimator, PenalisedSUEstimator):
         self.model_ = model
         self.corrected_ = float(objective.negative[0] / (self.n_blocks * self.n_sweeps))
 
-    def _fold_values(
-        self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds
-    ) -> Iterator[tuple[Array, Array]]:
-        """Yield held-out values of all models, all folds trained in one pass over the features."""
-        first, S = models[0], points_of(pairs)
-        counts = {"n_similar": len(pairs), "n_unlabeled": len(X_unlabeled)}
-        n_models = len(models) * len(folds)
-        first._check_memory(first.cost(S.shape[1], n_models=n_models, **counts))
-        check_projections(S, first.sigma, first.kernel)
-        pools = training_pools(folds, len(pairs), len(X_unlabeled))
-        problem = _problem(models, S, X_unlabeled, pools)
-        found = held_out_values(train_blocks_values(problem), folds)
-        if all(np.isnan(part).all() for both in found for part in both):
-            check_projections(X_unlabeled, first.sigma, first.kernel)
-        yield from found
+    def _train_models(self, models: Sequence[Self], S: Array, X_unlabeled: Any) -> list[DSGModel]:
+        return train_blocks_in_passes(_problem(models, S, X_unlabeled))
 
-    def cost(  # type: ignore[override]  # of its counts by name
-        self, n_inputs: int, *, n_models: int = 1, n_similar: int, n_unlabeled: int
-    ) -> Cost:
-        """Return what the engine takes for a fit, or for the values of a grid on folds.
-
-        Parameters
-        ----------
-        n_inputs, n_models : int
-            As in `Estimator.cost`.
-        n_similar, n_unlabeled : int
-            Pairs and rows.
-        """
-        result: Literal["model", "values"] = "model" if n_models == 1 else "values"
-        return self._cost(2 * n_similar, n_unlabeled, n_inputs, n_models, result)
+    def _train_values(
+        self, models: Sequence[Self], S: Array, X_unlabeled: Any, pools: Sequence[Pools]
+    ) -> Values:
+        return train_blocks_values(_problem(models, S, X_unlabeled, pools))
 
     def _cost(
         self,
@@ -221,7 +162,6 @@ class TSGSUP(BlockSweepsEstimator, PenalisedSUEstimator):
         n_models: int,
         result: Literal["model", "models", "values"],
     ) -> Cost:
-        """Return what the engine takes; values are those of a grid, whose folds draw in pools."""
         return block_training_cost(
             self._features(),
             n_inputs,
