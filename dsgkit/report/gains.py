@@ -102,9 +102,25 @@ def gain_measures(shown: Sequence[Summary]) -> list[Measure]:
     return [measure for measure in all_measures(shown) if measure.better and not measure.unit]
 
 
+def _of_outputs(shown: Sequence[Summary], measures: Sequence[Measure]) -> list[Measure]:
+    """Return the measures whose own tables a config asks for; all where it asks for none."""
+    asked = {name for one in shown for name in one.results.experiment.outputs}
+    return [m for m in measures if f"{m.output}_table" in asked] or list(measures)
+
+
 def gain_table(shown: Sequence[Summary], *, largest: bool = False) -> Table | None:
-    """Return the table of gains, by size or at the `largest` ones; None without any."""
-    found = {m: gains(shown, m, largest=largest) for m in gain_measures(shown)}
+    """Return the table of gains; None without any.
+
+    Parameters
+    ----------
+    shown : sequence of Summary
+    largest : bool
+        For a short one: only of the largest sizes, and of the measures that configs ask tables of.
+    """
+    measures = gain_measures(shown)
+    if largest:
+        measures = _of_outputs(shown, measures)
+    found = {m: gains(shown, m, largest=largest) for m in measures}
     found = {measure: of for measure, of in found.items() if of}
     if not found:
         return None
