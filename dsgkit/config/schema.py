@@ -289,7 +289,7 @@ class Experiment(Spec):
         return self.protocol.chooses or self.task.chooses
 
     @property
-    def _chooses(self) -> bool:
+    def _searches(self) -> bool:
         """Whether any hyper-parameter is searched."""
         stages = (stage for solver in self.solvers.values() for stage in solver.search)
         return any(len(values) > 1 for stage in stages for values in stage.choices.values())
@@ -302,7 +302,7 @@ class Experiment(Spec):
             setting=protocol.setting,
             protocol=protocol.protocol,
             selection=protocol.selection,
-            oracle=protocol.oracle if self._chooses else "",
+            oracle=protocol.oracle if self._searches else "",
             axis=self.axis,
             measures=(*self.task.measures, *STANDARD),
             chooses=self.chooses,
