@@ -333,7 +333,12 @@ class Experiment(Spec):
         if task is None:
             axis, sizes = next(iter(value.items()), (None, []))
             return SweepSpec(axis=axis, sizes=tuple(sizes)) if _stored(info) else SweepSpec()
-        return _sweep(value, task.axes)
+        sweep = _sweep(value, task.axes)
+        drawn = [axis for axis in task.axes if axis.drawn and axis.name == sweep.axis]
+        for axis, (i, size) in itertools.product(drawn, enumerate(sweep.sizes)):
+            if why_not := info.data["protocol"].why_not(axis, size):
+                raise problem(why_not, axis.name, i)
+        return sweep
 
     @field_validator("solvers", mode="before")
     @classmethod

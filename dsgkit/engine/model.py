@@ -115,8 +115,8 @@ def load_model(path: str | Path) -> DSGModel:
         if version[0] not in (_WITHOUT_INTERCEPT, FORMAT_VERSION) or version[1] != STREAM_VERSION:
             raise DataError(
                 f"{path}: model format {version[0]}, stream {version[1]}; this release reads "
-                f"formats {_WITHOUT_INTERCEPT} and {FORMAT_VERSION}, stream {STREAM_VERSION}: use the "
-                "release that wrote it"
+                f"formats {_WITHOUT_INTERCEPT} and {FORMAT_VERSION}, stream {STREAM_VERSION}: use "
+                "the release that wrote it"
             )
         coefficients = entries["coefficients"]
         features = _features(path, entries, coefficients.shape[1])

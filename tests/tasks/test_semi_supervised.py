@@ -168,7 +168,8 @@ class Counted(Shifted):
 
 
 def test_what_trains_with_a_part_is_settled_by_all_rows(dataset):
-    trial_of(SVM, dataset).search(Counted(), {"unlabeled": 20}, [{"shift": 0.1}])
+    points = [{"shift": shift, "steps": None} for shift in (0.1, 0.2)]  # what null is, is settled
+    trial_of(SVM, dataset).search(Counted(), {"unlabeled": 20}, points)
 
 
 class Asks:
