@@ -57,7 +57,10 @@ class _Classifier(Estimator):
 
     def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:
         try:
-            return super()._fitted(point, training)
+            model = super()._fitted(point, training)
+            if model is not None:  # of too few rows for its neighbours, one tells only now
+                model.decision_function(training["X"][:1])
+            return model
         except DsgError:
             raise
         except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:

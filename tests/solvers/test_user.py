@@ -170,6 +170,11 @@ def test_a_point_that_a_classifier_does_not_take_has_no_solution():
     with pytest.warns(DsgWarning, match="no solution at C -1: The 'C' parameter"):
         models = get("sklearn.svm:SVC").load()().fit_points([{"C": -1}], X=X, y=y)
     assert np.isnan(models.decision_function(X)).all()
+    points = [{"n_neighbors": n} for n in (1, len(y) + 1)]
+    neighbours = get("sklearn.neighbors:KNeighborsClassifier").load()()
+    with pytest.warns(DsgWarning, match=f"no solution at n_neighbors {len(y) + 1}: Expected"):
+        values = neighbours.fit_points(points, X=X, y=y).decision_function(X)
+    np.testing.assert_array_equal(np.isnan(values).any(axis=0), [False, True])
 
 
 def test_what_a_class_says_of_itself(own_modules):
