@@ -286,8 +286,9 @@ def share_cut(values: Any, y: NDArray[np.integer]) -> float | None:
     Returns
     -------
     float or None
-        What values are above, fewer where many are equal; None for 0; NaN, which nothing is above,
-        where values are not finite.
+        What values are above; None for 0; NaN, which nothing is above, where values are not finite.
+        Of many that are equal at the threshold all are above it, or none, whichever comes nearer to
+        the share: of a classifier with few different values, none would often be of no row at all.
     """
     values = np.asarray(values, np.float64)
     if not np.isfinite(values).all():
@@ -295,7 +296,10 @@ def share_cut(values: Any, y: NDArray[np.integer]) -> float | None:
     share, own = float(np.mean(y > 0)), float(np.mean(values >= 0))
     if abs(own - share) <= STANDARD_ERRORS * math.sqrt(own * (1 - own) / len(y)):
         return None
-    return float(np.quantile(values, 1 - share))
+    cut = np.quantile(values, 1 - share)
+    lacking, beyond = share - np.mean(values > cut), np.mean(values >= cut) - share
+    equal_are_above = lacking > beyond + 1 / len(values)  # a single value at it is not above
+    return float(np.nextafter(cut, -np.inf) if equal_are_above else cut)
 
 
 def _balanced_error(y: Any, values: Any, cut: float | None) -> float | None:
