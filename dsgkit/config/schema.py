@@ -289,7 +289,7 @@ class Experiment(Spec):
         return self.protocol.chooses or self.task.chooses
 
     @property
-    def _chooses(self) -> bool:
+    def _searches(self) -> bool:
         """Whether any hyper-parameter is searched."""
         stages = (stage for solver in self.solvers.values() for stage in solver.search)
         return any(len(values) > 1 for stage in stages for values in stage.choices.values())
@@ -302,7 +302,7 @@ class Experiment(Spec):
             setting=protocol.setting,
             protocol=protocol.protocol,
             selection=protocol.selection,
-            oracle=protocol.oracle if self._chooses else "",
+            oracle=protocol.oracle if self._searches else "",
             axis=self.axis,
             measures=(*self.task.measures, *STANDARD),
             chooses=self.chooses,
@@ -333,7 +333,12 @@ class Experiment(Spec):
         if task is None:
             axis, sizes = next(iter(value.items()), (None, []))
             return SweepSpec(axis=axis, sizes=tuple(sizes)) if _stored(info) else SweepSpec()
-        return _sweep(value, task.axes)
+        sweep = _sweep(value, task.axes)
+        drawn = [axis for axis in task.axes if axis.drawn and axis.name == sweep.axis]
+        for axis, (i, size) in itertools.product(drawn, enumerate(sweep.sizes)):
+            if why_not := info.data["protocol"].why_not(axis, size):
+                raise problem(why_not, axis.name, i)
+        return sweep
 
     @field_validator("solvers", mode="before")
     @classmethod

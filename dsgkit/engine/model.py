@@ -19,7 +19,10 @@ from dsgkit.random.stream import VERSION as STREAM_VERSION
 from dsgkit.threads import single_blas_thread
 
 FORMAT_VERSION = 3
-"""Version of the model file; version 2 is the same without an intercept."""
+"""Version of the model file."""
+
+_WITHOUT_INTERCEPT = 2
+"""The version before, which is read as well."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +112,11 @@ def load_model(path: str | Path) -> DSGModel:
         with np.load(path) as file:
             entries = dict(file)
         version = int(entries["format_version"]), int(entries["stream_version"])
-        if version not in ((2, STREAM_VERSION), (FORMAT_VERSION, STREAM_VERSION)):
+        if version[0] not in (_WITHOUT_INTERCEPT, FORMAT_VERSION) or version[1] != STREAM_VERSION:
             raise DataError(
                 f"{path}: model format {version[0]}, stream {version[1]}; this release reads "
-                f"format {FORMAT_VERSION}, stream {STREAM_VERSION}: use the release that wrote it"
+                f"formats {_WITHOUT_INTERCEPT} and {FORMAT_VERSION}, stream {STREAM_VERSION}: use "
+                "the release that wrote it"
             )
         coefficients = entries["coefficients"]
         features = _features(path, entries, coefficients.shape[1])

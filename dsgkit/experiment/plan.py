@@ -158,6 +158,8 @@ class _TrialPlan:
         self._number = number
         self._trial = make_trial(experiment, dataset, number)
         self._sweep = sweep_points(experiment, self._trial.sizes)
+        drawn = (axis.name for axis in experiment.task.axes if axis.drawn)
+        self._drawn = {name: getattr(experiment.protocol, name) for name in drawn}
         if not self._sweep:
             axis = experiment.axis
             assert axis is not None
@@ -172,7 +174,7 @@ class _TrialPlan:
         # what is searched at the same sizes is searched once
         groups: dict[tuple[int, ...], list[At]] = {}
         for at in self._sweep:
-            if _within(at, spec):
+            if _within({**self._drawn, **at}, spec):
                 groups.setdefault(tuple(self._search_at(spec, at).values()), []).append(at)
         return [cell for fits_at in groups.values() for cell in self._group(solver, spec, fits_at)]
 
@@ -248,7 +250,7 @@ class _TrialPlan:
 
 
 def _within(at: At, spec: SolverSpec) -> bool:
-    return all(at.get(axis, 0) <= most for axis, most in spec.at_most.items())
+    return all(at[axis] <= most for axis, most in spec.at_most.items())
 
 
 def _shares(points: Sequence[Point], batched: Sequence[str]) -> list[Points]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import FitError
 from dsgkit.kernels.base import Kernel
 from dsgkit.linear_systems import eigh, eigh_memory
 
@@ -38,12 +39,19 @@ class NystromFeatures:
     landmarks : ndarray of float64, shape (n_landmarks, n_inputs)
     width : int
         Features: the eigenvalues of the landmarks' Gram matrix that `CUTOFF` leaves.
+
+    Raises
+    ------
+    FitError
+        If the kernel is 0 at all landmarks, as that of products is at rows of zeros.
     """
 
     def __init__(self, kernel: Kernel, landmarks: Array, sigma: float) -> None:
         self.landmarks = landmarks
         self._kernel, self._sigma = kernel, sigma
         spectrum, vectors = eigh(kernel.gram(landmarks, landmarks, sigma).T)  # ascending
+        if spectrum[-1] <= 0:
+            raise FitError("the kernel is 0 at all landmarks: there is no function but 0 on them")
         first = int(np.searchsorted(spectrum, CUTOFF * spectrum[-1], side="right"))
         self._projection = vectors[:, first:]
         self._projection /= np.sqrt(spectrum[first:])

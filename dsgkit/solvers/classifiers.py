@@ -57,7 +57,10 @@ class _Classifier(Estimator):
 
     def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:
         try:
-            return super()._fitted(point, training)
+            model = super()._fitted(point, training)
+            if model is not None:  # of too few rows for its neighbours, one tells only now
+                model.decision_function(training["X"][:1])
+            return model
         except DsgError:
             raise
         except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:
@@ -84,10 +87,11 @@ class _SemiSupervisedClassifier(_Classifier):
 def estimator_of(classifier: type) -> type:
     """Return the class of estimators that a class of classifiers makes.
 
-    Those of ``sklearn.semi_supervised`` have a ``fit(X, y, X_unlabeled)``; all others have a
-    ``fit(X, y)``, to learn from the labelled rows alone.
+    Those of ``sklearn.semi_supervised``, and what is derived from them, have a
+    ``fit(X, y, X_unlabeled)``; all others have a ``fit(X, y)``, to learn from the labelled rows
+    alone.
     """
-    semi_supervised = classifier.__module__.startswith(_SEMI_SUPERVISED)
+    semi_supervised = any(cls.__module__.startswith(_SEMI_SUPERVISED) for cls in classifier.__mro__)
     base = _SemiSupervisedClassifier if semi_supervised else _Classifier
     names = {"__module__": classifier.__module__, "__doc__": classifier.__doc__}
     return type(classifier.__name__, (base, classifier), names)

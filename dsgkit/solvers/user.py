@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import shown
@@ -69,7 +70,9 @@ def estimator_class(solver: type) -> type:
 
 def _is_classifier(solver: type) -> bool:
     """Tell whether a class is a classifier of scikit-learn's kind, and none of the package's."""
-    return _is_a(solver, "ClassifierMixin") and not hasattr(solver, "fit_points")
+    if not _is_a(solver, "ClassifierMixin") or hasattr(solver, "fit_points"):
+        return False
+    return "X_unlabeled" not in inspect.signature(cast(Any, solver).fit).parameters
 
 
 def _is_a(solver: type, mixin: str) -> bool:
@@ -107,7 +110,8 @@ def _check_methods(solver: type) -> None:
 def _writes(solver: type, name: str) -> bool:
     """Tell whether a class has a method of its own, or the hook that a base's method calls."""
     if name != "fit" and not hasattr(solver, name):
-        return True  # not every task asks for values
+        # not every task asks for values, but those of classifiers do
+        return not _is_classifier(solver) or hasattr(solver, "predict_proba")
     hook = _WRITTEN[name]
     called = any(hook in vars(cls) for cls in solver.__mro__ if cls.__module__ == _BASE)
     return _overrides(solver, name) or (called and _overrides(solver, hook))

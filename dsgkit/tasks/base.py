@@ -123,6 +123,10 @@ class ProtocolSpec(Spec):
         drawn._swept = axis.name
         return drawn
 
+    def why_not(self, axis: Axis, size: int) -> str:
+        """Return why a sweep cannot have so many rows of a drawn axis; empty if it can."""
+        return ""
+
     def sweeps(self, axis: Axis) -> bool:
         """Tell whether a sweep says how many rows of an axis are drawn."""
         return self._swept == axis.name

@@ -6,6 +6,9 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+HIDDEN = "y_unlabeled"
+"""The labels of the unlabelled rows, which only a solver that names them is given."""
+
 
 def takes(estimator: Any, name: str) -> bool:
     """Tell whether an estimator's ``fit`` names an array."""
@@ -16,6 +19,9 @@ def named_by_fit(estimator: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of some arrays that an estimator's ``fit`` names.
 
     So what has a ``fit(X, y)`` learns from the labelled rows alone, and hidden labels are for what
-    asks for them by ``y_unlabeled``.
+    asks for them by ``y_unlabeled``: a ``fit(**training)`` gets all but these.
     """
-    return {name: array for name, array in arrays.items() if takes(estimator, name)}
+    parameters = inspect.signature(estimator.fit).parameters
+    others = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    asked = {*parameters, *(arrays.keys() - {HIDDEN} if others else ())}
+    return {name: array for name, array in arrays.items() if name in asked}

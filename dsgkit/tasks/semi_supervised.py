@@ -17,7 +17,7 @@ from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
 from dsgkit.specs import LARGEST_INTEGER, Count, Interval, problem
 from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Work
-from dsgkit.tasks.given import named_by_fit
+from dsgkit.tasks.given import HIDDEN, named_by_fit
 from dsgkit.tasks.scaling import scale_words
 from dsgkit.tasks.splits import (
     Positions,
@@ -62,9 +62,14 @@ class SemiSupervisedSpec(ProtocolSpec):
 
     @model_validator(mode="after")
     def _consistent(self) -> SemiSupervisedSpec:
-        if self.labeled < self.folds:
-            raise problem(f"{self.labeled} rows cannot be cut into {self.folds} folds", "labeled")
+        if why_not := self.why_not(LABELED, self.labeled):
+            raise problem(why_not, "labeled")
         return self
+
+    def why_not(self, axis: Axis, size: int) -> str:
+        """Say so of labelled rows that are fewer than the folds."""
+        few = axis == LABELED and size < self.folds
+        return f"{size} rows cannot be cut into {self.folds} folds" if few else ""
 
     @property
     def setting(self) -> str:
@@ -145,7 +150,7 @@ class SemiSupervisedTrial:
     def given(self, estimator: Any, at: At) -> dict[str, Any]:
         """Return the arrays that an estimator's ``fit`` names, hidden labels if it does."""
         hidden = self.split.y_unlabeled[: at[UNLABELED.name]]
-        return named_by_fit(estimator, {**self.training(at), "y_unlabeled": hidden})
+        return named_by_fit(estimator, {**self.training(at), HIDDEN: hidden})
 
     def folds(self, at: At, repeat: int = 0) -> list[Positions]:
         """Return the positions held out of the labelled rows in each fold, stratified by class."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dsgkit.specs import Count
 from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Trial, Work
+from dsgkit.tasks.given import HIDDEN
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import (
@@ -155,7 +156,9 @@ class SVMTrial(SemiSupervisedTrial):
         if self._spec.select == "labeled_rows":
             columns = self._by_labeled_rows(estimator, at, points)
         else:
-            columns = self._by_hidden_labels(self._settled(estimator, at), at, points)
+            # what they agree on is set already, and settled: null is a number of iterations by now
+            varied = [{name: point[name] for name in _varied(points)} for point in points]
+            columns = self._by_hidden_labels(self._settled(estimator, at), at, varied)
         return [list(row) for row in zip(*columns, strict=True)]
 
     def _by_labeled_rows(
@@ -181,7 +184,7 @@ class SVMTrial(SemiSupervisedTrial):
         for part in parts:
             own = {
                 "X_unlabeled": self.split.X_unlabeled.take(part),
-                "y_unlabeled": self.split.y_unlabeled[part],
+                HIDDEN: self.split.y_unlabeled[part],
             }
             training = {name: own.get(name, array) for name, array in given.items()}
             models = estimator.fit_points(points, **training)
@@ -214,7 +217,7 @@ class SVMTrial(SemiSupervisedTrial):
         self, models: Any, parts: Sequence[slice], cuts: Sequence[float | None]
     ) -> list[float | None]:
         """Return the error of each of some models on some parts of the unlabelled rows."""
-        wrong, finite = np.zeros(len(cuts)), np.ones(len(cuts), bool)
+        wrong, finite = np.zeros(len(cuts)), np.array([_is_solved(cut) for cut in cuts])
         for rows in _blocks(parts):
             values = np.asarray(models.decision_function(self.split.X_unlabeled[rows]))
             positive = self.split.y_unlabeled[rows] > 0
@@ -283,8 +286,9 @@ def share_cut(values: Any, y: NDArray[np.integer]) -> float | None:
     Returns
     -------
     float or None
-        What values are above, fewer where many are equal; None for 0; NaN, which nothing is above,
-        where values are not finite.
+        What values are above; None for 0; NaN, which nothing is above, where values are not finite.
+        Of many that are equal at the threshold all are above it, or none, whichever comes nearer to
+        the share: of a classifier with few different values, none would often be of no row at all.
     """
     values = np.asarray(values, np.float64)
     if not np.isfinite(values).all():
@@ -292,19 +296,32 @@ def share_cut(values: Any, y: NDArray[np.integer]) -> float | None:
     share, own = float(np.mean(y > 0)), float(np.mean(values >= 0))
     if abs(own - share) <= STANDARD_ERRORS * math.sqrt(own * (1 - own) / len(y)):
         return None
-    return float(np.quantile(values, 1 - share))
+    cut = np.quantile(values, 1 - share)
+    lacking, beyond = share - np.mean(values > cut), np.mean(values >= cut) - share
+    equal_are_above = lacking > beyond + 1 / len(values)  # a single value at it is not above
+    return float(np.nextafter(cut, -np.inf) if equal_are_above else cut)
 
 
 def _balanced_error(y: Any, values: Any, cut: float | None) -> float | None:
     """Return the mean error over the classes; None with one class, or without a solution."""
-    solved = np.isfinite(values).all() and (cut is None or np.isfinite(cut))
+    solved = np.isfinite(values).all() and _is_solved(cut)
     if len(np.unique(y)) < 2 or not solved:
         return None
     return 1 - balanced_accuracy(y, _signs(is_positive(values, cut)))
 
 
+def _is_solved(cut: float | None) -> bool:
+    """Tell whether a threshold is one: it is NaN of a function that has values of NaN."""
+    return cut is None or math.isfinite(cut)
+
+
 def _signs(positive: NDArray[np.bool_]) -> NDArray[np.float64]:
     return np.where(positive, 1.0, -1.0)
+
+
+def _varied(points: Sequence[Point]) -> list[str]:
+    """Return the names of what some points do not agree on."""
+    return [name for name, value in points[0].items() if any(p[name] != value for p in points)]
 
 
 def _blocks(parts: Sequence[slice]) -> Iterator[slice]:

@@ -173,6 +173,10 @@ def with_solver(lines):
             "c.yaml:5: sweep.labeled.1: must be a whole number >= 1, got 'all'",
         ),
         (
+            MINIMAL + "sweep: {labeled: [4, 50]}\n",
+            "c.yaml:5: sweep.labeled.0: 4 rows cannot be cut into 5 folds",
+        ),
+        (
             MINIMAL + "sweep: {unlabeled: 500}\n",
             "c.yaml:5: sweep.unlabeled: must be a list, got 500",
         ),

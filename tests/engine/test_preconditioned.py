@@ -46,7 +46,6 @@ def problem(
     points=POINTS,
     folds=(),
     n_sweeps=2,
-    n_blocks=3,
     kernel="gaussian",
     unlabeled=U,
     m=4,

@@ -125,6 +125,11 @@ def test_labelled_rows_are_swept_with_a_search_for_each_size(toy, experiment):
     # the sweep says how many are drawn
     other = load_experiment(toy, overrides=[*overrides, "protocol.labeled=11"])
     assert {c.key for c in make_plan(other, load_dataset(other.dataset))} == {c.key for c in plan}
+    # what is not swept has its number, too
+    fixed = load_experiment(toy, overrides=["solvers.samult.at_most={labeled: 11}"])
+    assert fixed.protocol.labeled > 11
+    fits = {c.solver for c in make_plan(fixed, load_dataset(fixed.dataset))}
+    assert "samult" not in fits and "rff_s2auc" in fits
     with pytest.raises(ConfigError, match="searched at its own number of them"):
         load_experiment(toy, overrides=["solvers.samult.search_at={labeled: 20}"])
 

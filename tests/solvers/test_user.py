@@ -125,11 +125,56 @@ def test_classifiers_of_scikit_learn_are_taken_as_they_are(kind, names, own):
     assert solver().cost(3, n_labeled=16, n_unlabeled=30).flops > 0
 
 
+OWN_CLASSIFIER = """
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.semi_supervised import LabelSpreading
+
+
+class Mine(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y{more}):
+        return self
+
+    def {values}(self, X):
+        return X[:, 0]
+
+
+class Derived(LabelSpreading):
+    pass
+"""
+
+
+def test_what_a_classifier_of_ones_own_has_to_have(message, own_modules):
+    told = message(OWN_CLASSIFIER.format(more=", X_unlabeled", values="decision_function"))
+    assert told.startswith("Mine lacks cost, fit_points and tasks; derive it from")
+    assert (
+        message(OWN_CLASSIFIER.format(more="", values="predict")) == "Mine lacks decision_function"
+    )
+    own_modules("my", OWN_CLASSIFIER.format(more="", values="predict_proba"))
+    assert get("my:Mine").load()().cost(3, n_labeled=16, n_unlabeled=30).flops > 0
+    X, y, U = problem()
+    arrays = {"X": X, "y": y, "X_unlabeled": U, "y_unlabeled": y}
+    assert set(named_by_fit(get("my:Derived").load()(), arrays)) == {"X", "y", "X_unlabeled"}
+
+
+def test_hidden_labels_are_for_what_names_them():
+    class Anything:
+        def fit(self, X, **training):
+            pass
+
+    given = named_by_fit(Anything(), dict.fromkeys(["X", "y", "X_unlabeled", "y_unlabeled"]))
+    assert set(given) == {"X", "y", "X_unlabeled"}
+
+
 def test_a_point_that_a_classifier_does_not_take_has_no_solution():
     X, y, _ = problem()
     with pytest.warns(DsgWarning, match="no solution at C -1: The 'C' parameter"):
         models = get("sklearn.svm:SVC").load()().fit_points([{"C": -1}], X=X, y=y)
     assert np.isnan(models.decision_function(X)).all()
+    points = [{"n_neighbors": n} for n in (1, len(y) + 1)]
+    neighbours = get("sklearn.neighbors:KNeighborsClassifier").load()()
+    with pytest.warns(DsgWarning, match=f"no solution at n_neighbors {len(y) + 1}: Expected"):
+        values = neighbours.fit_points(points, X=X, y=y).decision_function(X)
+    np.testing.assert_array_equal(np.isnan(values).any(axis=0), [False, True])
 
 
 def test_what_a_class_says_of_itself(own_modules):

@@ -152,6 +152,14 @@ def test_a_threshold_of_0_is_kept_while_the_labels_do_not_contradict_it(n_positi
             assert np.mean(values > cut) == pytest.approx(n_positive / 40, abs=0.01)
 
 
+@pytest.mark.parametrize(("n_positive", "taken"), [(1, 0), (11, 0.45), (28, 0.45), (39, 1)])
+def test_equal_values_are_all_above_a_threshold_or_all_below(n_positive, taken):
+    values = np.where(np.arange(100) < 45, 0.5, -0.5)
+    cut = share_cut(values, np.where(np.arange(40) < n_positive, 1, -1))
+    assert cut is not None
+    assert np.mean(values > cut) == taken
+
+
 class Counted(Shifted):
     """Of which something depends on the number of rows."""
 
@@ -168,7 +176,8 @@ class Counted(Shifted):
 
 
 def test_what_trains_with_a_part_is_settled_by_all_rows(dataset):
-    trial_of(SVM, dataset).search(Counted(), {"unlabeled": 20}, [{"shift": 0.1}])
+    points = [{"shift": shift, "steps": None} for shift in (0.1, 0.2)]  # what null is, is settled
+    trial_of(SVM, dataset).search(Counted(), {"unlabeled": 20}, points)
 
 
 class Asks:

@@ -79,7 +79,8 @@ def measured_curvatures(
     for _ in range(_STEPS):
         Z = K @ V
         image = np.column_stack([form.of(z) for form, z in zip(forms, Z.T, strict=True)])
-        quotients = (image * Z).sum(axis=0) / (V * Z).sum(axis=0)
+        squares = (V * Z).sum(axis=0)  # 0 where the kernel is, too
+        quotients = (image * Z).sum(axis=0) / np.where(squares > 0, squares, 1)
         norms = np.linalg.norm(image, axis=0)  # 0 where all rows are equal
         V = np.where(norms > 0, image, V) / np.where(norms > 0, norms, 1)
     largest = iter((2 * MARGIN * quotients).tolist())

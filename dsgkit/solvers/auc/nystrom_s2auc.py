@@ -67,6 +67,8 @@ class NystromS2AUC(ClosedFormRanker):
         The landmarks, labelled rows first.
     coef_ : ndarray of shape (n_centers,)
         The a of the function.
+    classes_ : ndarray of shape (2,)
+        The labels, the larger and positive one last.
     n_features_in_ : int
         Columns of the training rows.
 

@@ -67,3 +67,9 @@ def test_rows_that_are_all_equal_have_no_curvature():
     X, U = np.ones((10, 2)), np.ones((20, 2))
     [[found]] = measured_curvatures(X, codes, U, 1.0, [np.arange(10)], [[samult_risk(0.5)]])
     assert found == pytest.approx(0, abs=1e-9)
+
+
+def test_a_kernel_that_is_0_has_no_curvature():
+    X, codes = np.zeros((10, 2)), np.arange(10) % 2
+    pools, risks, kernel = [np.arange(10)], [[samult_risk(0.5)]], "dot_product(3)"
+    assert measured_curvatures(X, codes, X, 1.0, pools, risks, kernel) == [[0.0]]

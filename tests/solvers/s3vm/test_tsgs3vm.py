@@ -91,7 +91,7 @@ def test_with_decreasing_steps_annealed_and_balanced_it_equals_a_plain_loop(chan
 
 
 @pytest.mark.parametrize("n_unlabeled", [30, 3000])
-def test_a_balanced_model_has_the_mean_of_the_labels(n_unlabeled, monkeypatch, tmp_path):
+def test_a_balanced_model_has_the_mean_of_the_labels(n_unlabeled, tmp_path):
     X, y, U = problem(n_unlabeled=n_unlabeled)
     y[:3] = 1
     model = small(step="decreasing", balance=True).fit(X, y, U)
