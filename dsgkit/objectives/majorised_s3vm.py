@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.objectives.s3vm import Values, annealed
+from dsgkit.objectives.s3vm import Values, annealed, hinge
 
 ROUNDING = 0.25
 """How far from its kink the hinge is rounded."""
@@ -32,8 +32,7 @@ ROUNDING = 0.25
 def rounded(z: Any) -> Any:
     """Return the hinge of margins z, a parabola where ``|1 - z| < ROUNDING``."""
     u = 1 - z
-    near = u**2 / (2 * ROUNDING) + ROUNDING / 2
-    return (u + np.where(np.abs(u) < ROUNDING, near, np.abs(u))) / 2
+    return np.where(np.abs(u) < ROUNDING, (u + ROUNDING) ** 2 / (4 * ROUNDING), hinge(z))
 
 
 def _slope(z: Any) -> Any:
