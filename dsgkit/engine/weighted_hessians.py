@@ -81,8 +81,7 @@ class WeightedHessians:
             Phi = part.features(chunk)
             gradient += Phi.astype(np.float64).T @ part.coefficients[chunk, columns]
             for hessian, weights in zip(hessians, part.weights[chunk, columns].T, strict=True):
-                # rows beyond their margin weigh little, but only those without any weight nothing
-                rows = np.flatnonzero(weights)
+                rows = np.flatnonzero(weights)  # NaN among them: a lost model is to stay lost
                 if len(rows):
                     scaled = Phi[rows]
                     scaled *= np.sqrt(weights[rows])[:, None]
