@@ -40,8 +40,8 @@ class TSGS3VMP(BlockSweepsEstimator, S3VM):
     labelled by the sign of its value, and every row by how near it is to its margin
     (`dsgkit.objectives.majorised_s3vm`). There is no step to choose, and a few blocks and sweeps
     serve at large ``C`` too. The hinge is rounded within 1/4 of its kink. With all unlabelled rows
-    in a batch and C* fixed, no step raises the objective; with C* = 0, sweeps converge to the SVM on
-    the ``n_blocks n_features`` frequencies.
+    in a batch and C* fixed, no step raises the objective; with C* = 0, sweeps converge to the SVM
+    on the ``n_blocks n_features`` frequencies.
 
     Time is O(S T (b m^2 + m^3)) for every model; memory O(m^2 + S T b), whatever the number of
     rows.
