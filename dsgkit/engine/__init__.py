@@ -1,6 +1,11 @@
 """The doubly stochastic gradient engine."""
 
-from dsgkit.engine.block_problem import BlockProblem, QuadraticObjective, RowGroup
+from dsgkit.engine.block_problem import (
+    BlockProblem,
+    MajorisedObjective,
+    QuadraticObjective,
+    RowGroup,
+)
 from dsgkit.engine.costs import TableSize, block_training_cost, training_cost
 from dsgkit.engine.model import DSGModel, load_model
 from dsgkit.engine.preconditioned import (
@@ -19,6 +24,7 @@ __all__ = [
     "DecreasingStep",
     "EitherStep",
     "LinearStep",
+    "MajorisedObjective",
     "Problem",
     "QuadraticObjective",
     "RowGroup",

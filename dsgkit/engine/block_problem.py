@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine import sizes
 from dsgkit.features.blocks import FeatureBlocks
+from dsgkit.objectives import Objective
 from dsgkit.random.draws import draw_in_passes
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 
-class QuadraticObjective(Protocol):
+class QuadraticObjective(Objective, Protocol):
     """A loss whose curvature is that of a quadratic form in the rows of its sources.
 
     With Phi_k the features at the n_k rows that a batch holds of source k, and p_k their mean, the
@@ -41,22 +42,27 @@ class QuadraticObjective(Protocol):
     @property
     def cross(self) -> Array: ...  # noqa: D102
 
-    def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
-        """Return the derivative of the batch's loss by the value of each row.
+
+@runtime_checkable
+class MajorisedObjective(Objective, Protocol):
+    """A loss that is bounded from above by a quadratic of each row's value.
+
+    The bound touches the loss at the present values; ``coefficients`` are its derivatives there. A
+    step that does not raise the bound does not raise the loss.
+    """
+
+    def weights(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+        """Return the second derivative of the bound by the value of each row, >= 0.
 
         Parameters
         ----------
         values : list of ndarray of shape (n_k, G)
-            Function values at the rows of each source; a source of labelled rows may have none.
+            As ``coefficients`` takes them.
 
         Returns
         -------
         list of ndarray of shape (n_k, G)
         """
-        ...
-
-    def take(self, models: slice) -> QuadraticObjective:
-        """Return the objective of some of the models."""
         ...
 
 
@@ -88,7 +94,9 @@ class BlockProblem:
         Either all of them name unlabelled rows or none does.
     group : ndarray of int, shape (G,)
         The group of each model, in ascending order.
-    objective : QuadraticObjective
+    objective : QuadraticObjective or MajorisedObjective
+        A source of labelled rows may have none in a batch. Its method ``at``, if it has one, is
+        asked for the objective of each step, the first being 1.
     lam : ndarray of shape (G,)
         Weight of the penalty ``lam/2 ||f||^2`` of each model.
     features : FeatureBlocks
@@ -103,7 +111,7 @@ class BlockProblem:
     X_unlabeled: Any
     groups: Sequence[RowGroup]
     group: NDArray[np.int64]
-    objective: QuadraticObjective
+    objective: Objective
     lam: Array
     features: FeatureBlocks
     n_blocks: int
@@ -124,6 +132,16 @@ class BlockProblem:
     def n_inputs(self) -> int:
         """Columns of the rows."""
         return int(self.X.shape[1])
+
+    @property
+    def quadratic(self) -> QuadraticObjective:
+        """The objective, where it is one whose curvature does not depend on the values."""
+        return cast(QuadraticObjective, self.objective)
+
+    @property
+    def majorised(self) -> bool:
+        """Whether the curvature of the objective depends on the values."""
+        return isinstance(self.objective, MajorisedObjective)
 
     @property
     def pooled(self) -> bool:

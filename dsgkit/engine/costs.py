@@ -99,6 +99,7 @@ def block_training_cost(
     n_sweeps: int,
     n_models: int = 1,
     pooled: bool = False,
+    majorised: bool = False,
     result: Literal["model", "models", "values"] = "model",
 ) -> Cost:
     """Return about what a run of block-preconditioned training takes in time and memory.
@@ -114,6 +115,9 @@ def block_training_cost(
     batch_size, n_blocks, n_sweeps, n_models : int
     pooled : bool
         Whether groups of models have unlabelled rows of their own.
+    majorised : bool
+        Whether the objective is a `MajorisedObjective`: every model then has products of features
+        of its own.
     result : {"model", "models", "values"}
         What is trained for, by `train_blocks`, `train_blocks_in_passes` or `train_blocks_values`.
 
@@ -129,14 +133,17 @@ def block_training_cost(
     # rows of which each is drawn once are needed for half of the time
     n_needed = n_kept / 2 if n_drawn <= n_unlabeled and not pooled else n_kept
     per_row = features.row_flops(n_inputs)
-    making = n_batch * (per_row + width**2)
+    at_once = sizes.hessians_at_once(width)
+    n_makings = -(-n_models // at_once) if majorised else 1
+    n_products = n_models if majorised else 1
+    making = n_batch * (n_makings * per_row + n_products * width**2)
     solving = double * n_models * (width**3 / 3 + 2 * width * (n_batch + width))
     updating = n_needed * (per_row + 2 * width * n_models)
     per_model = sizes.block_model_bytes(n_blocks, width, n_kept, n_batch)
     in_pass = n_models if result == "model" else min(n_models, sizes.models_at_once(per_model))
     finished = 4 * n_blocks * width * n_models if result == "models" else 0
     n_grams = n_sources * (1 + _FOLDS * (result == "values"))
-    matrices = 8 * width**2 * (n_grams + 3)
+    matrices = 8 * width**2 * ((min(n_models, at_once) if majorised else n_grams) + 3)
     held = 12 * width * min(n_batch, sizes.feature_rows(width)) + 8 * n_inputs * n_kept
     return Cost(
         flops=n_steps * (making + solving + updating),

@@ -95,7 +95,7 @@ class BlockHessians:
     needs_rows = False
 
     def __init__(self, problem: BlockProblem, mu: Array) -> None:
-        objective = problem.objective
+        objective = problem.quadratic
         self.needs_gram: NDArray[np.bool_] = (objective.diagonal != 0).any(axis=0)
         forms: dict[Any, _Form] = {}
         for model, (d, S) in enumerate(zip(objective.diagonal, objective.cross, strict=True)):
@@ -118,22 +118,31 @@ class BlockHessians:
         features : BlockFeatures
         gradient : ndarray of shape (width, G)
         """
-        solution = np.full_like(gradient, np.nan)
+        solution = np.empty_like(gradient)
         for form in self._forms:
             hessian = _without_penalty(form, features.moments[form.group])
             for mu, models in form.models.items():
                 matrix = hessian.copy(order="F")
-                np.einsum("ii->i", matrix)[:] += mu
-                try:
-                    factor = linalg.cho_factor(
-                        matrix, lower=True, overwrite_a=True, check_finite=False
-                    )
-                except linalg.LinAlgError:
-                    continue
-                solution[:, models] = linalg.cho_solve(
-                    factor, gradient[:, models], check_finite=False
-                )
+                solution[:, models] = solved(matrix, mu, gradient[:, models])
         return solution
+
+
+def solved(matrix: Array, mu: float, right: Array) -> Array:
+    """Return ``(H + mu I)^-1`` times the right sides, NaN where that is singular to rounding.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (width, width)
+        The lower triangle of H, Fortran-contiguous; overwritten.
+    mu : float
+    right : ndarray of shape (width, n)
+    """
+    np.einsum("ii->i", matrix)[:] += mu
+    try:
+        factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        return np.full_like(right, np.nan)
+    return np.asarray(linalg.cho_solve(factor, right, check_finite=False))
 
 
 def _without_penalty(form: _Form, sources: Sequence[Moments]) -> Array:

@@ -17,6 +17,8 @@ c being the derivative of the batch's loss by its values and H the second deriva
   unlabelled rows that is at most ``S T b``, whatever their number.
 - Models that are trained together share features and products of features; those with one Hessian
   and one ``mu`` share a factorisation too.
+- A loss that is not quadratic is majorised: c and H are the derivatives of a quadratic that bounds
+  it from above and touches it at the present values. H is then every model's own.
 - Features, values and their sums are single precision; Hessians, solutions and gradients double.
   With batches of all rows only what rounds the gradient or the values moves the limit, some 1e-6 of
   the values: an inexact Hessian makes the way longer.
@@ -26,8 +28,9 @@ c being the derivative of the batch's loss by its values and H the second deriva
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +40,9 @@ from dsgkit.engine.hessians import BlockFeatures, BlockHessians, Moments
 from dsgkit.engine.model import DSGModel
 from dsgkit.engine.row_hessians import RowHessians
 from dsgkit.engine.sizes import feature_rows, models_at_once
+from dsgkit.engine.weighted_hessians import WeightedHessians, WeightedRows
 from dsgkit.mapped import read_rows
+from dsgkit.objectives import Objective, objective_at
 from dsgkit.progress import part, report
 from dsgkit.threads import single_blas_thread
 
@@ -142,9 +147,14 @@ class _Sweeps:
         """Change one block and the values of the rows that are still needed."""
         sweep, t = divmod(step, self.p.n_blocks)
         batches = [self.draws.batch(pool, step) for pool in range(len(self.draws.pools))]
-        gradient, features = self._derivatives(t, batches)
-        gradient += self.mu * self.alpha[t]
-        solution = self.hessians.solve(features, gradient)
+        objectives = [objective_at(objective, step + 1) for objective in self.objectives]
+        penalty = self.mu * self.alpha[t]
+        if isinstance(self.hessians, WeightedHessians):
+            solution = self.hessians.solve(self._weighted(t, batches, objectives), penalty)
+        else:
+            gradient, features = self._derivatives(t, batches, objectives, self.hessians)
+            gradient += penalty
+            solution = self.hessians.solve(features, gradient)
         change = (-self._damping(sweep) * solution).astype(np.float32)
         self.alpha[t] += change
         needed = slice(self.draws.done[step], None)
@@ -156,36 +166,70 @@ class _Sweeps:
         full = [self.draws.full[pool] for pool in self.pool_of]
         return np.array([1.0 if full[group] else 1 / (sweep + 1) for group in self.p.group])
 
-    def _derivatives(self, t: int, batches: list[Rows]) -> tuple[Array, BlockFeatures]:
+    def _derivatives(
+        self,
+        t: int,
+        batches: list[Rows],
+        objectives: Sequence[Objective],
+        hessians: BlockHessians | RowHessians,
+    ) -> tuple[Array, BlockFeatures]:
         """Return the gradient of the loss by a block, and what its Hessians are made of."""
-        labeled, unlabeled = self._coefficients(batches)
+        labeled, unlabeled = self._of_rows(batches, [o.coefficients for o in objectives])
         gradient = np.zeros((self.p.features.width, self.p.n_models))
         sources = []
-        for k, (rows, held_out) in enumerate(self.sources):
-            whole = self._moments(t, k, rows + self.n_unlabeled, labeled[rows], gradient)
+        *grams, of_unlabeled = map(bool, hessians.needs_gram)
+        for gram, (rows, held_out) in zip(grams, self.sources, strict=True):
+            whole = self._moments(t, gram, rows + self.n_unlabeled, labeled[rows], gradient)
             sources.append(
                 [
-                    whole.less(self._moments(t, k, out + self.n_unlabeled)) if len(out) else whole
+                    whole.less(self._moments(t, gram, out + self.n_unlabeled))
+                    if len(out)
+                    else whole
                     for out in held_out
                 ]
             )
         of_pool = []
         for pool, batch in enumerate(batches):
             models = self.members[pool] if self.p.pooled else slice(None)
-            of_pool.append(self._moments(t, -1, batch, unlabeled[pool], gradient[:, models]))
+            of_pool.append(
+                self._moments(t, of_unlabeled, batch, unlabeled[pool], gradient[:, models])
+            )
         sources.append([of_pool[pool] for pool in self.pool_of])
         moments = list(zip(*sources, strict=True))
-        if not self.hessians.needs_rows:
+        if not hessians.needs_rows:
             return gradient, BlockFeatures(moments)
         of_labeled = self.p.features.transform(self.X[self.n_unlabeled :], t)
         return gradient, BlockFeatures(moments, of_labeled)
 
-    def _coefficients(
-        self, batches: list[Rows]
-    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
-        """Return the derivatives of each model's loss by the values at labelled rows and batches.
+    def _weighted(
+        self, t: int, batches: list[Rows], objectives: Sequence[Any]
+    ) -> list[WeightedRows]:
+        """Return what every pool's rows weigh, the labelled ones first."""
+        coefficients = self._of_rows(batches, [o.coefficients for o in objectives])
+        weights = self._of_rows(batches, [o.weights for o in objectives])
+        of_labeled = np.arange(self.n_unlabeled, len(self.X))
+        parts = []
+        for pool, batch in enumerate(batches):
+            models = self.members[pool] if self.p.pooled else slice(0, self.p.n_models)
+            c, w = (
+                np.vstack([labeled[:, models], unlabeled[pool]])
+                for labeled, unlabeled in (coefficients, weights)
+            )
+            rows = np.concatenate([of_labeled, batch])
+            parts.append(WeightedRows(models, functools.partial(self._features, t, rows), c, w))
+        return parts
 
-        A labelled row that a model is not trained on has 0.
+    def _features(self, t: int, rows: Rows, chunk: slice) -> NDArray[np.float32]:
+        """Return a block's features at some of the kept rows."""
+        return self.p.features.transform(self.X[rows[chunk]], t)
+
+    def _of_rows(
+        self, batches: list[Rows], functions: Sequence[Callable[[list[Any]], list[Any]]]
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
+        """Return what each group's function says of its models at labelled rows and at batches.
+
+        It takes and returns an array for every source. A labelled row that a model is not trained
+        on has 0.
         """
         n_labeled = len(self.X) - self.n_unlabeled
         labeled = np.zeros((n_labeled, self.p.n_models), np.float32)
@@ -194,7 +238,7 @@ class _Sweeps:
             models, batch = self.members[number], batches[self.pool_of[number]]
             rows = [*(of_source + self.n_unlabeled for of_source in group.labeled), batch]
             values = [self.F[of_source, models] for of_source in rows]
-            *c, of_batch = self.objectives[number].coefficients(values)
+            *c, of_batch = functions[number](values)
             for of_source, c_of_source in zip(group.labeled, c, strict=True):
                 labeled[of_source, models] = c_of_source
             unlabeled.append(of_batch)
@@ -203,25 +247,27 @@ class _Sweeps:
     def _moments(
         self,
         t: int,
-        source: int,
+        gram: bool,
         rows: Rows,
         c: NDArray[np.float32] | None = None,
         gradient: Array | None = None,
     ) -> Moments:
         """Return the moments of a block's features at rows, and add ``Phi'c`` to a gradient."""
-        moments = Moments.none(self.p.features.width, gram=bool(self.hessians.needs_gram[source]))
+        moments = Moments.none(self.p.features.width, gram=gram)
         length = feature_rows(self.p.features.width)
         for start in range(0, len(rows), length):
             chunk = slice(start, start + length)
-            Phi = self.p.features.transform(self.X[rows[chunk]], t)
+            Phi = self._features(t, rows, chunk)
             moments = moments.plus(Phi)
             if c is not None and gradient is not None:
                 gradient += Phi.astype(np.float64).T @ c[chunk]
         return moments
 
 
-def _hessians(problem: BlockProblem, mu: Array) -> BlockHessians | RowHessians:
-    """Return the kind of Hessians that takes fewer operations."""
+def _hessians(problem: BlockProblem, mu: Array) -> BlockHessians | RowHessians | WeightedHessians:
+    """Return the kind of Hessians that serves, of two the one that takes fewer operations."""
+    if problem.majorised:
+        return WeightedHessians(problem, mu)
     each = BlockHessians(problem, mu)
     return RowHessians(problem, mu) if RowHessians.flops(problem, mu) < each.flops else each
 

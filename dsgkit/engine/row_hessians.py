@@ -68,7 +68,7 @@ class RowHessians:
     needs_rows = True
 
     def __init__(self, problem: BlockProblem, mu: Array) -> None:
-        p, objective = problem, problem.objective
+        p, objective = problem, problem.quadratic
         self._diagonal, self._cross = objective.diagonal, objective.cross
         self._group_of, self._mu = p.group, mu
         self.needs_gram: NDArray[np.bool_] = np.zeros(self._diagonal.shape[1], bool)
@@ -86,7 +86,7 @@ class RowHessians:
         """Return about the operations of a step, of products of matrices."""
         width, n_rows = problem.features.width, problem.X.shape[0] + 1
         pool = problem.group if problem.pooled else np.zeros(problem.n_models)
-        weights = problem.objective.diagonal[:, -1]
+        weights = problem.quadratic.diagonal[:, -1]
         n_shared = len(np.unique(np.column_stack([pool, mu, weights]), axis=0))
         n_pools = len(np.unique(pool))
         return (

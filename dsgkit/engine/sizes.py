@@ -24,7 +24,8 @@ MODEL_BYTES = 2**30
 """Bytes of coefficients and values above which models are trained in several passes."""
 
 FEATURE_BYTES = 2**26
-"""Bytes of features that block-preconditioned training holds at once."""
+"""Bytes of features that block-preconditioned training holds at once, and of Hessians that are
+formed of them together where those of models differ."""
 
 FORGOTTEN = 2.0**-30
 """Share of a model's sum of absolute coefficients that forgotten blocks may make up.
@@ -95,6 +96,11 @@ def model_bytes(n_blocks: int, width: int, n_resident: int, n_averaged: int = 0)
 def feature_rows(width: int) -> int:
     """Return of how many rows features are held at once, in both precisions."""
     return max(1, FEATURE_BYTES // (12 * width))
+
+
+def hessians_at_once(width: int) -> int:
+    """Return how many models' Hessians are formed together from the same features."""
+    return max(1, FEATURE_BYTES // (8 * width**2))
 
 
 def block_model_bytes(n_blocks: int, width: int, n_kept: int, n_batch: int) -> int:

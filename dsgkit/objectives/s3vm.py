@@ -96,6 +96,18 @@ UNLABELED_LOSSES = {
 """The losses of unlabelled rows, by name (Table 2 of the paper, for both signs of r)."""
 
 
+def annealed(C_star: NDArray[np.float32], full_from: Values, t: int) -> NDArray[np.float32]:
+    """Return each model's weight of the unlabelled rows in the 1-based iteration t.
+
+    Before iteration ``full_from`` it is ``C* (t / full_from)^3``.
+    """
+    growing = t < full_from
+    if not growing.any():
+        return C_star
+    share = np.divide(t, full_from, out=np.ones(len(growing)), where=growing)
+    return C_star * (share**3).astype(np.float32)
+
+
 class S3VMObjective:
     """The loss part of ``R`` for models that differ in C, C* and the loss of unlabelled rows.
 
@@ -144,10 +156,7 @@ class S3VMObjective:
     def at(self, t: int) -> S3VMObjective:
         """Return the objective of the 1-based iteration t, which never changes any more."""
         objective = copy(self)
-        growing = t < self.full_from
-        if growing.any():
-            share = np.divide(t, self.full_from, out=np.ones(len(growing)), where=growing)
-            objective.C_star = self.C_star * (share**3).astype(np.float32)
+        objective.C_star = annealed(self.C_star, self.full_from, t)
         return objective
 
     def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:

@@ -121,6 +121,12 @@ SOLVERS = {
         ),
         SolverInfo("tsgs3vm", "TSGS3VM", f"{_S3VM}.tsgs3vm:TSGS3VM", "Geng et al., IJCAI 2019"),
         SolverInfo(
+            "tsgs3vm_p",
+            "TSGS3VM-P",
+            f"{_S3VM}.tsgs3vm_p:TSGS3VMP",
+            "the objective of TSGS3VM by block-preconditioned steps on quadratic bounds",
+        ),
+        SolverInfo(
             "frs3vm",
             "FRS3VM",
             f"{_S3VM}.frs3vm:FRS3VM",

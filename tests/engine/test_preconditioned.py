@@ -22,6 +22,7 @@ from dsgkit.engine.block_problem import draw
 from dsgkit.engine.hessians import BlockHessians
 from dsgkit.engine.row_hessians import RowHessians
 from dsgkit.features import random_features
+from dsgkit.objectives.majorised_s3vm import MajorisedS3VMObjective
 from dsgkit.objectives.pairwise_auc import PairwiseAUCObjective
 from dsgkit.objectives.pairwise_risk import samult_risk
 from dsgkit.random.draws import draw_in_passes
@@ -152,6 +153,32 @@ def test_folds_in_one_pass_are_trained_on_their_own_rows(batch_size):
         np.testing.assert_allclose(values[:, k], alone, rtol=0, atol=1e-5 * abs(alone).max())
 
 
+def weighted(p):
+    """The problem with an objective whose models weigh every row by their own values."""
+    C = np.tile([5.0, 50.0, 20.0], len(p.groups))
+    objective = MajorisedS3VMObjective(C, C[::-1], np.zeros(len(C)))
+    return replace(p, objective=objective, lam=np.ones(len(C)))
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_models_that_weigh_rows_themselves_are_trained_on_their_own_rows(pooled, monkeypatch):
+    def groups(*numbers):
+        p = problem(batch_size=16, folds=[FOLDS[k] for k in numbers])
+        parts = np.arange(0, 60, 2), np.arange(5, 60)
+        own = [RowGroup(g.labeled, parts[k]) for g, k in zip(p.groups, numbers, strict=True)]
+        return weighted(replace(p, groups=own) if pooled else p)
+
+    together = train_blocks(groups(0, 1)).decision_function(U)
+    monkeypatch.setattr(sizes, "FEATURE_BYTES", 3 * 12 * 8)  # chunks of rows, and of models
+    for k in range(2):
+        own = together[:, 3 * k : 3 * k + 3]
+        p = groups(k)
+        C = groups(0, 1).objective.C_star[3 * k : 3 * k + 3]
+        p = replace(p, objective=MajorisedS3VMObjective(p.objective.C, C, np.zeros(3)))
+        alone = train_blocks(p).decision_function(U)
+        np.testing.assert_allclose(own, alone, rtol=0, atol=1e-5 * abs(alone).max())
+
+
 @pytest.mark.parametrize("pooled", [False, True])
 def test_both_kinds_of_hessians_make_the_same_steps(pooled, monkeypatch):
     p = problem(batch_size=16, folds=FOLDS, points=[*POINTS, (2.0**-6, 1.0), (2.0**-6, 0.0)])
@@ -175,12 +202,21 @@ def test_many_models_of_few_rows_share_an_eigendecomposition():
 
 
 def test_predicted_memory_is_what_training_allocates():
-    many = [(2.0**-k, 0.5) for k in range(40)]
-    for points, m in ((POINTS[:1], 256), (many, 32)):
+    many = [(2.0**-k, 0.5) for k in range(39)]
+    for points, m, majorised in (
+        (POINTS[:1], 256, False),
+        (many, 32, False),
+        (POINTS, 256, True),
+        (many, 32, True),
+    ):
         p = problem(batch_size=700, m=m, points=points, unlabeled=rows(20_000, 3))
+        if majorised:
+            C = np.linspace(1, 100, len(points))
+            objective = MajorisedS3VMObjective(C, C, np.zeros(len(C)))
+            p = replace(p, objective=objective, lam=np.ones(len(C)))
         cost = block_training_cost(
             p.features, D, 20, 20_000, n_sources=2, batch_size=700, n_blocks=3, n_sweeps=2,
-            n_models=len(points),
+            n_models=len(points), majorised=majorised,
         )  # fmt: skip
         train_blocks(p)
         tracemalloc.start()

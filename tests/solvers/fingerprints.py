@@ -43,6 +43,7 @@ PARAMS = {
         **{**_ENGINE, "C": 50.0, "C_star_ratio": 0.5, "n_iterations": 30},
         **{"step": "decreasing", "first_move": 5.0, "anneal": True, "balance": True},
     },
+    "tsgs3vm_p": {**_SWEEPS, "C": 50.0, "C_star_ratio": 0.5, "anneal": True},
     "frs3vm": {**_ENGINE, **_S3VM, "n_iterations": 18, "step": 0.1, "loss": "ramp"},
     "bgs3vm": {"C": 2.0, "sigma": 1.0, "C_star": 0.75, "random_state": 3},
     "bls3vm": {**_S3VM, "sigma": 1.0, "balance": True, "tol": 1e-4},

@@ -81,6 +81,7 @@ OTHERS_OF = {
     "SGDLMOC": {"tol": 0.02},
     "TSGS3VM": {"balance": True},
     "FRS3VM": {"balance": True},
+    "TSGS3VMP": {"anneal": False},
 }
 EXCLUDED = {"C_star": None}
 """Parameters that cannot have another value beside those above: there is a ratio already."""

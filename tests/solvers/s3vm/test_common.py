@@ -20,7 +20,7 @@ from dsgkit.solvers.parameters import parameters
 from dsgkit.solvers.s3vm.base import S3VM
 from tests.solvers.brute_force import folds_of, problem
 
-QUICK = {"n_features": 16, "n_iterations": 30, "batch_size": 8}
+QUICK = {"n_features": 16, "n_iterations": 30, "batch_size": 8, "n_blocks": 2}
 LOADED = {name: info.load() for name, info in SOLVERS.items() if ".s3vm." in info.import_path}
 CLASSES = {name: solver for name, solver in LOADED.items() if issubclass(solver, S3VM)}
 
@@ -61,6 +61,7 @@ def test_parameters_that_all_have_are_declared_alike(solver):
     ("name", "per_model"),
     [
         ("tsgs3vm", STOCHASTIC),
+        ("tsgs3vm_p", ["C", "C_star", "C_star_ratio", "anneal"]),
         ("frs3vm", STOCHASTIC),
         ("bgs3vm", []),
         ("bls3vm", ["C", "C_star", "C_star_ratio", "ramp_s"]),
