@@ -247,8 +247,9 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
             err=True,
         )
     results = load_results(folder)
-    refresh_report(results, folder)
-    click.echo(text_table([results]))
+    if len(results.cells):  # none where a search ends a run at its first failure
+        refresh_report(results, folder)
+        click.echo(text_table([results]))
     if outcome.ended:
         click.echo(describe_endings(outcome.ended, results.task.axis), err=True)
     if warned := describe_warnings(results.records, results.task.axis):

@@ -181,6 +181,7 @@ class _TrialPlan:
     def _group(self, solver: str, spec: SolverSpec, fits_at: Sequence[At]) -> list[Cell]:
         """Return a search and the fits that it serves."""
         stages = tuple(map(grid_points, spec.grids)) or (({},),)
+        self._check_together(solver, spec, stages)
         search_at = self._search_at(spec, fits_at[0])
         cells: list[Cell] = []
         needs: tuple[str, ...] = ()
@@ -195,6 +196,20 @@ class _TrialPlan:
                 needs = tuple(cell.key for cell in found)
                 cells += found
         return cells + [self._cell("fit", solver, at, stages, spec, needs) for at in fits_at]
+
+    def _check_together(self, solver: str, spec: SolverSpec, stages: tuple[Points, ...]) -> None:
+        """Raise `ConfigError` where parameters, each of them allowed, do not go together."""
+        params = spec.params | {name: v for points in stages for name, v in points[0].items()}
+        words = self._experiment.task.words
+        known = {name: value for name, value in params.items() if value not in words}
+        check = getattr(
+            solver_info(self._experiment, solver).load()(**known), "_check_params", None
+        )
+        if check is not None:  # one of a user's own need not have it
+            try:
+                check()
+            except DataError as error:
+                raise ConfigError(f"solvers.{solver}: {error}") from None
 
     def _search_at(self, spec: SolverSpec, at: At) -> At:
         """Return the sizes that what is fitted at some sizes is searched at."""

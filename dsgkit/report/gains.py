@@ -34,7 +34,9 @@ class Gain:
     contrast : Contrast
         Their mean with its interval and tests.
     holm : float or None
-        The p-value of the t-test, adjusted for all gains of a table in the measure.
+        The p-value of the t-test, adjusted for all gains in the measure, at all sizes.
+    family : int
+        How many these are.
     """
 
     summary: Summary
@@ -44,6 +46,7 @@ class Gain:
     values: Values
     contrast: Contrast
     holm: float | None = None
+    family: int = 0
 
     @property
     def wins(self) -> int:
@@ -65,16 +68,31 @@ def gains(shown: Sequence[Summary], measure: Measure, *, largest: bool = False) 
     measure : Measure
         One with a better side.
     largest : bool
-        Whether only the largest size counts at which both solvers finished a trial.
+        Whether only the largest size is returned at which both solvers finished a trial; on an axis
+        of what is drawn, where small sizes are what one looks for, all are. P-values are adjusted
+        for all sizes in any case: a gain has the same ones wherever it is shown.
     """
     found: list[Gain] = []
+    short: list[bool] = []
     for one in shown:
         for key, spec in one.results.experiment.solvers.items():
             if spec.against is not None and one.shows(measure):
                 own = list(_of_solver(one, measure, key, spec.against))
-                found += own[-1:] if largest else own
+                every = not largest or _by_size([one])
+                short += [every or gain is own[-1] for gain in own]
+                found += own
     adjusted = holm([gain.contrast.p_t for gain in found])
-    return [replace(gain, holm=p) for gain, p in zip(found, adjusted, strict=True)]
+    family = sum(p is not None for p in adjusted)
+    return [
+        replace(gain, holm=p, family=family)
+        for gain, p, wanted in zip(found, adjusted, short, strict=True)
+        if wanted
+    ]
+
+
+def _by_size(shown: Sequence[Summary]) -> bool:
+    """Tell whether a short table, too, is by size: where every size is drawn and searched anew."""
+    return all(one.axis is not None and one.axis.drawn for one in shown)
 
 
 def _of_solver(summary: Summary, measure: Measure, solver: str, against: str) -> Iterator[Gain]:
@@ -163,7 +181,8 @@ def _caption(shown: Sequence[Summary], measure: Measure, over: Sequence[str], la
         f"over {over[0]}" if len(over) == 1 else "over another solver",
     ]
     what = " ".join(filter(None, parts))
-    at = f"at the largest number of {axes} that both finished" if largest else f"by {axes}"
+    short = largest and not _by_size(shown)
+    at = f"at the largest number of {axes} that both finished" if short else f"by {axes}"
     by = f", {at}" if axes else ""
     about = ", ".join(filter(None, [*(titles if len(titles) == 1 else []), settings(shown)]))
     return f"{what}: mean over trials, above 0 where better{by}{about and f'; {about}'}."
@@ -195,10 +214,9 @@ def _text(measure: Measure, contrast: Contrast) -> str:
 def _notes(found: Sequence[Gain]) -> list[str]:
     """Return what a reader has to know of the columns."""
     better = "Better in: trials with a gain, of those that both finished."
-    tested = sum(gain.holm is not None for gain in found)
-    if not tested:
+    if not any(gain.holm is not None for gain in found):
         return [better]
-    number = counted(tested, "hypothesis", "hypotheses")
+    number = counted(found[0].family, "hypothesis", "hypotheses")
     return [f"{better} t: paired t-test. Holm: p adjusted for {number}.", OVERLAP]
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from textwrap import fill
 from typing import BinaryIO
 
 import matplotlib as mpl
@@ -24,6 +25,7 @@ PANEL_HEIGHT = 1.7
 LEGEND_ROW = 0.17
 LEGEND_LETTER = 0.062
 LEGEND_ENTRY = 0.62
+TITLE_LETTERS = 26
 SVG_PATH = re.compile(r'(?<= d=")[^"]*')
 LONG_NUMBER = re.compile(r"\d+\.\d{3,}")
 
@@ -52,7 +54,7 @@ def new_figure(
     for unused in axes[len(titles) :]:
         figure.delaxes(unused)
     for panel, title in zip(axes, titles, strict=False):
-        panel.set_title(title)
+        panel.set_title(title if single else fill(title, TITLE_LETTERS, break_long_words=False))
     if labels:
         # As even rows as possible: 2 + 2 rather than 3 + 1.
         even = -(-len(labels) // legend_rows)

@@ -79,6 +79,18 @@ def test_a_share_holds_what_one_pass_can_train(toy):
         assert len({(p["sigma"], p["random_state"]) for p in cell.points}) == 1
 
 
+def test_parameters_that_do_not_go_together_are_told_before_a_run(toy):
+    config = yaml.safe_load(toy.read_text())
+    config["protocol"]["kind"] = "semi_supervised_svm"
+    grid = {"C_star_ratio": [0, 1]}
+    config["solvers"] = {"bls3vm": {"params": {"C_star": 1}, "grid": grid}}
+    config["outputs"] = ["error_table"]
+    toy.write_text(yaml.safe_dump(config))
+    experiment = load_experiment(toy)
+    with pytest.raises(ConfigError, match=r"solvers\.bls3vm: C_star is 1 and C_star_ratio is 0"):
+        make_plan(experiment, load_dataset(experiment.dataset))
+
+
 def test_the_order_of_the_grid_does_not_matter(toy, plan):
     overrides = ["solvers.qsg_s2auc.grid={gamma: [0.5, 0.0], sigma: [2.0, 0.5], lam: [1.0, 0.25]}"]
     other = load_experiment(toy, overrides=overrides)

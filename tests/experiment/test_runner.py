@@ -290,7 +290,7 @@ def test_results_of_other_folders_are_reused_with_their_environment(toy, finishe
 
 def test_failures_are_not_taken_over_from_other_folders(alone, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(SAMULT, "fit", lambda *_: 1 / 0)
+        patch.setattr(SAMULT, "fit", lambda self, X, y, X_unlabeled: 1 / 0)
         _, folder = run(alone)
     experiment = load_experiment(alone, overrides=["name=another"])
     other = run_experiment(experiment, folder.parent / "another")
@@ -311,7 +311,7 @@ def test_fail_fast_stops_at_the_first_failure(toy, monkeypatch):
 
 def test_failed_cells_can_be_kept(alone, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(SAMULT, "fit", lambda *_: 1 / 0)
+        patch.setattr(SAMULT, "fit", lambda self, X, y, X_unlabeled: 1 / 0)
         run(alone)
     kept, _ = run(alone, retry_failed=False)
     assert (kept.computed, len(kept.failures)) == (0, 4)

@@ -116,6 +116,16 @@ def test_several_datasets_are_compared_at_the_largest_sizes(classified, tmp_path
     assert text_table(both).count("+3.600 [") == 1
 
 
+def test_a_gain_has_the_same_p_values_wherever_it_is_shown(classified):
+    shown = summarise([classified()])
+    whole, short = (gain_table(shown, largest=largest) for largest in (False, True))
+    assert len(whole.frame) > len(short.frame) > 0
+    columns = ["measure", "solver", "unlabeled", "p_t", "holm_t"]
+    merged = short.frame[columns].merge(whole.frame[columns])
+    assert len(merged) == len(short.frame)
+    assert short.layouts[0].footnotes == whole.layouts[0].footnotes
+
+
 def read_csv_in(folder, dataset):
     with (folder / "tables" / dataset / "gain_table.csv").open() as file:
         return list(csv.DictReader(file))

@@ -72,12 +72,13 @@ class SelfTraining(SemiSupervisedClassifier):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.preprocessing import minmax_scale
     >>> from dsgkit import SelfTraining
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = minmax_scale(X)
-    >>> SelfTraining(C=1000).fit(X[:60], y[:60], X[60:]).score(X[60:], y[60:]) > 0.9
+    >>> X, few = minmax_scale(X), np.arange(len(y)) % 10 == 0
+    >>> SelfTraining().fit(X[few], y[few], X[~few]).score(X[~few], y[~few]) > 0.95
     True
     """
 
