@@ -7,6 +7,9 @@ from dataclasses import dataclass
 FUNCTION_FLOPS = 20.0
 """What an exponential, or a cosine and sine together, count as."""
 
+ENTRY_FLOPS = 300.0
+"""What a kernel value and its place in memory count as, beside what its inputs take."""
+
 
 @dataclass(frozen=True)
 class Cost:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import Cost
+from dsgkit.costs import ENTRY_FLOPS, Cost
 from dsgkit.errors import DsgError, DsgWarning
 from dsgkit.solvers.base import Estimator
 
@@ -19,9 +19,6 @@ TASKS = ("semi_supervised_auc", "semi_supervised_svm")
 
 _SEMI_SUPERVISED = "sklearn.semi_supervised"
 _BLOCK_ROWS = 2**12
-
-_ENTRY_FLOPS = 300.0
-"""What a kernel value, made and read a few times in double precision, counts as in costs."""
 
 
 class _Classifier(Estimator):
@@ -51,7 +48,7 @@ class _Classifier(Estimator):
     def cost(self, n_inputs: int, *, n_models: int = 1, **counts: int) -> Cost:
         """Return the cost of a kernel of all rows: what a fit takes is not known."""
         n_rows = self._n_rows(**counts)
-        flops_per_row = n_rows * (3.0 * n_inputs + _ENTRY_FLOPS)
+        flops_per_row = n_rows * (3.0 * n_inputs + ENTRY_FLOPS)
         return Cost(n_models * n_rows * flops_per_row, 8 * n_rows**2, flops_per_row)
 
     def _n_rows(self, *, n_labeled: int, n_unlabeled: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.costs import Cost
+from dsgkit.costs import ENTRY_FLOPS, Cost
 from dsgkit.errors import FitError
 from dsgkit.kernels.columns import (
     FEWEST_COLUMNS,
@@ -28,9 +28,6 @@ from dsgkit.solvers.ordinal.svor_smo import OrdinalProgram, program_memory
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, Smoother
 
 Array = NDArray[np.float64]
-
-_ENTRY_FLOPS = 300.0
-"""What a kernel value and its place in memory count as in costs, beside 6 for each input."""
 
 _STEP_FLOPS = 500.0
 """What a step counts as there for each row and each cut that has it on a side, with its share of
@@ -161,7 +158,7 @@ class OrdinalSVM(OrdinalEstimator):
         fewest, all_columns = (_memory(n, n_inputs, kept, n_cuts) for kept in (FEWEST_COLUMNS, n))
         cuts_per_row = min(2, n_cuts) if self._explicit else n_cuts
         step = _STEP_FLOPS * n * cuts_per_row
-        entries = n**2 * (_ENTRY_FLOPS + 6.0 * n_inputs)
+        entries = n**2 * (ENTRY_FLOPS + 6.0 * n_inputs)
         return Cost(
             flops=n_models * (entries + _STEPS_PER_ROW * n * step),
             memory=max(fewest, min(all_columns, self._memory_limit())),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.costs import Cost
+from dsgkit.costs import ENTRY_FLOPS, Cost
 from dsgkit.errors import FitError
 from dsgkit.kernels.columns import (
     FEWEST_COLUMNS,
@@ -36,9 +36,6 @@ from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
 
 WORKING_ARRAYS = 30
 """Numbers per row that a fit holds beside points and columns."""
-
-_ENTRY_FLOPS = 300.0
-"""What a kernel value and its place in memory count as in costs, beside 6 for each input."""
 
 _STEP_FLOPS = 350.0
 """What a step counts as there for each row: memory, not arithmetic, is what takes the time."""
@@ -203,7 +200,7 @@ class BLS3VM(KernelS3VM):
         )
         steps = n_models * _STEPS_PER_ROW * _STEP_FLOPS
         return Cost(
-            flops=n**2 * (_ENTRY_FLOPS + 6.0 * n_inputs + steps),
+            flops=n**2 * (ENTRY_FLOPS + 6.0 * n_inputs + steps),
             memory=max(fewest, min(all_columns, self._memory_limit())),
             flops_per_row=expansion_flops(n, n_inputs),
         )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from dsgkit.costs import Cost
+from dsgkit.costs import ENTRY_FLOPS, Cost
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory, gaussian_expansion
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
@@ -15,9 +15,6 @@ from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother
 
 CACHE = 500
 """MiB of kernel values that LIBSVM keeps at most."""
-
-_ENTRY_FLOPS = 300.0
-"""What a kernel value and its place in memory count as in costs, beside 6 for each input."""
 
 _STEPS_PER_ROW = 3.0
 """Of sequential minimal optimisation; 0.5 for a small C, 10 and more for a large one."""
@@ -236,7 +233,7 @@ def svm_cost(n: int, n_inputs: int, n_models: int = 1) -> Cost:
     steps = _STEPS_PER_ROW * _STEP_FLOPS
     rows = 8 * n * (3 * n_inputs + 20)
     return Cost(
-        flops=n_models * n**2 * (_ENTRY_FLOPS + 6.0 * n_inputs + steps),
+        flops=n_models * n**2 * (ENTRY_FLOPS + 6.0 * n_inputs + steps),
         memory=max(min(4 * n**2, CACHE * 2**20) + rows, expansion_memory(n, n_inputs)),
         flops_per_row=expansion_flops(n, n_inputs),
     )
