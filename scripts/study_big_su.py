@@ -45,9 +45,12 @@ class OwnMemory:
 
     def _look(self) -> None:
         while not self._stop.wait(0.005):
-            status = Path("/proc/self/status").read_text()
-            line = next(line for line in status.splitlines() if line.startswith("RssAnon:"))
-            self.peak = max(self.peak, int(line.split()[1]) * 1024)
+            self._note()
+
+    def _note(self) -> None:
+        status = Path("/proc/self/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("RssAnon:"))
+        self.peak = max(self.peak, int(line.split()[1]) * 1024)
 
     def __enter__(self) -> OwnMemory:
         self._thread.start()
@@ -56,6 +59,7 @@ class OwnMemory:
     def __exit__(self, *error: object) -> None:
         self._stop.set()
         self._thread.join()
+        self._note()  # what is measured may be over before the first look
 
 
 def pairs_and_tested(rows: Any) -> tuple[Any, Any, Any]:
