@@ -6,7 +6,8 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -176,12 +177,20 @@ class _TrialPlan:
         for at in self._sweep:
             if _within({**self._drawn, **at}, spec):
                 groups.setdefault(tuple(self._search_at(spec, at).values()), []).append(at)
-        return [cell for fits_at in groups.values() for cell in self._group(solver, spec, fits_at)]
-
-    def _group(self, solver: str, spec: SolverSpec, fits_at: Sequence[At]) -> list[Cell]:
-        """Return a search and the fits that it serves."""
+        if not groups:
+            return []
         stages = tuple(map(grid_points, spec.grids)) or (({},),)
         self._check_together(solver, spec, stages)
+        return [
+            cell
+            for fits_at in groups.values()
+            for cell in self._group(solver, spec, stages, fits_at)
+        ]
+
+    def _group(
+        self, solver: str, spec: SolverSpec, stages: tuple[Points, ...], fits_at: Sequence[At]
+    ) -> list[Cell]:
+        """Return a search and the fits that it serves."""
         search_at = self._search_at(spec, fits_at[0])
         cells: list[Cell] = []
         needs: tuple[str, ...] = ()
@@ -199,17 +208,20 @@ class _TrialPlan:
 
     def _check_together(self, solver: str, spec: SolverSpec, stages: tuple[Points, ...]) -> None:
         """Raise `ConfigError` where parameters, each of them allowed, do not go together."""
-        params = spec.params | {name: v for points in stages for name, v in points[0].items()}
-        words = self._experiment.task.words
-        known = {name: value for name, value in params.items() if value not in words}
-        check = getattr(
-            solver_info(self._experiment, solver).load()(**known), "_check_params", None
-        )
-        if check is not None:  # one of a user's own need not have it
+        with _planning(spec):
+            chosen = {name: value for points in stages for name, value in points[0].items()}
+            check = getattr(self._estimator(solver, spec, chosen), "_check_params", None)
             try:
-                check()
+                if check is not None:  # one of a user's own need not have it
+                    check()
             except DataError as error:
                 raise ConfigError(f"solvers.{solver}: {error}") from None
+
+    def _estimator(self, solver: str, spec: SolverSpec, chosen: Point) -> Any:
+        """Return an estimator with a config's parameters and chosen ones; words are no values."""
+        params, words = {**spec.params, **chosen}, self._experiment.task.words
+        known = {name: value for name, value in params.items() if value not in words}
+        return solver_info(self._experiment, solver).load()(**known)
 
     def _search_at(self, spec: SolverSpec, at: At) -> At:
         """Return the sizes that what is fitted at some sizes is searched at."""
@@ -238,22 +250,16 @@ class _TrialPlan:
             needs=needs,
             by_coordinates=tuple(n for n in by_coordinates if n < len(stages)),
         )
-        try:
+        with _planning(spec):
             work = self._work(cell, spec)
             key = cell_key(cell, self._experiment, self._dataset)
-        except DsgError:
-            raise
-        except Exception as error:  # of a class of a user's own
-            raise ConfigError(f"planning {spec.kind} raises {one_line(error)}") from error
         return replace(cell, work=work, key=key)
 
     def _work(self, cell: Cell, spec: SolverSpec) -> Work:
         """Return what a cell takes, by the solver's own predictions."""
         # of a grid only what all points have in common matters for the cost
-        params = spec.params | {k: v for s in cell.stages for k, v in common_part(s).items()}
-        words = self._experiment.task.words
-        known = {name: value for name, value in params.items() if value not in words}
-        estimator = solver_info(self._experiment, cell.solver).load()(**known)
+        common = {name: v for points in cell.stages for name, v in common_part(points).items()}
+        estimator = self._estimator(cell.solver, spec, common)
         if cell.kind == "search":
             work = self._trial.search_work(estimator, cell.at, len(cell.points))
             times = 1
@@ -262,6 +268,17 @@ class _TrialPlan:
                 times = self._trial.counts(cell.at)[counted.one_per]
             return replace(work, training=times * work.training, scoring=times * work.scoring)
         return self._trial.fit_work(estimator, cell.at)
+
+
+@contextmanager
+def _planning(spec: SolverSpec) -> Iterator[None]:
+    """Raise what a class of a user's own raises as a `ConfigError`."""
+    try:
+        yield
+    except DsgError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"planning {spec.kind} raises {one_line(error)}") from error
 
 
 def _within(at: At, spec: SolverSpec) -> bool:

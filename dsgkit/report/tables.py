@@ -131,12 +131,12 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
 
 def _printed(shown: Sequence[Summary]) -> list[str]:
     """Return the names of the tables that a terminal gets unasked."""
-    known = _tables_of_sizes(shown)
+    known, wanted = _tables_of_sizes(shown), wanted_tables(shown)
     # Whoever asks for figures alone sees all numbers here.
-    asked = [name for name in wanted_tables(shown) if name in known] or list(known)
+    asked = [name for name in wanted if name in known] or list(known)
     measures = {name: [m for one in shown for m in _measures(one, name)] for name in asked}
     printed = [name for name in asked if not any(m.for_published for m in measures[name])]
-    return [*printed, *(name for name in wanted_tables(shown) if name == GAINS)]
+    return [*printed, *(name for name in wanted if name == GAINS)]
 
 
 def _with_better_side(measures: Sequence[Measure]) -> Sequence[Measure]:

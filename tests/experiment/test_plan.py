@@ -338,6 +338,13 @@ def test_a_class_that_cannot_be_planned_is_told_with_its_line(own_plan):
     )
 
 
+def test_a_class_that_refuses_parameters_is_told_with_its_line(own_plan):
+    """Its defaults are fine, so it is only found when it is planned with."""
+    text = OWN.replace("        self.width,", "        1 / (width != 3)\n        self.width,")
+    with pytest.raises(ConfigError, match=r"planning my:Mine raises ZeroDivisionError: .*my\.py:6"):
+        own_plan(text)
+
+
 def two_searches(toy, *overrides):
     return load_experiment(
         toy,
