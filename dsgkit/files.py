@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -56,6 +58,41 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
+    """Open a file for reading, if it is one: a pipe would be waited for, a device has no end.
+
+    Parameters
+    ----------
+    path : Path
+    follow : bool
+        Whether it may be a link to one.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or is something else.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+    descriptor = os.open(path, flags)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "no regular file", str(path))
+
+
+def make_own_folder(folder: Path) -> None:
+    """Make a folder, unless it is there; not a link, through which files would go elsewhere.
+
+    Raises
+    ------
+    OSError
+        If it is a link, or cannot be made.
+    """
+    if folder.is_symlink():
+        raise OSError(errno.ELOOP, "a link in the place of a folder; remove it", str(folder))
+    folder.mkdir(exist_ok=True)
 
 
 def remove_abandoned(parent: Path, pattern: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.store import Record
-from dsgkit.files import write_atomically
+from dsgkit.experiment.records import Record
+from dsgkit.experiment.store import own_folder
+from dsgkit.files import open_regular, write_atomically
 
 ARTEFACTS = "artefacts"
 """Their folder in a results folder."""
@@ -31,6 +33,7 @@ def keep_artefact(folder: Path, record: Record) -> Record:
     """
     if "artefact" not in record:
         return record
+    own_folder(folder, ARTEFACTS)
     name = _name(record)
     _write(folder / name, record["artefact"])
     return {**record, "artefact": name}
@@ -42,7 +45,6 @@ def _name(record: Record) -> str:
 
 def _write(path: Path, arrays: Mapping[str, Any]) -> None:
     try:
-        path.parent.mkdir(exist_ok=True)
         write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
     except OSError as error:
         raise ResultsError(f"{path}: cannot write ({error.strerror})") from None
@@ -65,7 +67,7 @@ def load_artefact(folder: Path, record: Record) -> dict[str, NDArray[Any]]:
         return {}
     path = folder / _name(record)
     try:
-        with path.open("rb") as file, np.load(file) as arrays:
+        with open_regular(path) as file, np.load(file) as arrays:
             return dict(arrays)
     except FileNotFoundError:
         return {}
@@ -80,9 +82,9 @@ def copy_artefact(source: Path, target: Path, record: Record) -> bool:
     if "artefact" not in record:
         return True
     name = _name(record)
-    with suppress(OSError):
-        content = (source / name).read_bytes()
-        (target / ARTEFACTS).mkdir(exist_ok=True)
-        write_atomically(target / name, lambda file: file.write(content))
+    with suppress(OSError), open_regular(source / name, follow=False) as file:
+        if source != target:
+            own_folder(target, ARTEFACTS)
+            write_atomically(target / name, lambda copy: shutil.copyfileobj(file, copy))
         return True
     return False

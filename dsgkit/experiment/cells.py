@@ -26,8 +26,8 @@ from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import MET
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
 from dsgkit.experiment.plan import Cell, Point, common_part, make_trial, solver_info
+from dsgkit.experiment.records import LARGEST_NUMBER, Record
 from dsgkit.experiment.selection import best_point, choosing_measure
-from dsgkit.experiment.store import Record
 from dsgkit.memory import constrain_memory
 from dsgkit.origin import one_line
 from dsgkit.random.seeds import derive_seed
@@ -296,12 +296,13 @@ def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
 
 
 def _number(value: Any) -> float | None:
-    """Return a score as JSON can hold it; none if it is not finite."""
+    """Return a score as records hold it; none if it is not finite, or as good as that."""
     if value is None:
         return None
     if not isinstance(value, Real):
         raise FitError(f"a score must be a number or None, got {value!r}")
-    return float(value) if math.isfinite(value) else None
+    number = float(value)
+    return number if abs(number) <= LARGEST_NUMBER else None
 
 
 def _storable_trace(trace: Sequence[Mapping[str, Any]]) -> list[Record]:

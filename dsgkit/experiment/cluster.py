@@ -24,7 +24,7 @@ from dsgkit import __version__
 from dsgkit.errors import DsgError
 from dsgkit.experiment.cells import ended_record
 from dsgkit.experiment.jobs import Job
-from dsgkit.experiment.store import Record
+from dsgkit.experiment.records import Record
 from dsgkit.experiment.workers import LocalWorkers
 
 _ANSWER_SECONDS = 15

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dsgkit.experiment.limits import FAILURES, status_words
-from dsgkit.experiment.store import Record
+from dsgkit.experiment.records import Record
 from dsgkit.tasks.base import Axis
 
 MOST_LINES = 20

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from dsgkit.experiment.store import write_file
+from dsgkit.experiment.store import own_folder, write_file
 
 ENVIRONMENT = "environment.json"
 ENVIRONMENTS = "environments"
@@ -80,10 +80,15 @@ class Environments:
             return None
         text = _text(environment)
         if text not in self._names:
-            name = hashlib.sha256(text.encode()).hexdigest()[:12]
-            write_file(self._folder / ENVIRONMENTS / f"{name}.json", text)
+            name = environment_name(text.encode())
+            write_file(own_folder(self._folder, ENVIRONMENTS) / f"{name}.json", text)
             self._names[text] = name
         return self._names[text]
+
+
+def environment_name(content: bytes) -> str:
+    """Return the name of an environment by what its file holds."""
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def _text(environment: dict[str, Any]) -> str:

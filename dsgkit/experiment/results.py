@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pydantic import ValidationError
 
 from dsgkit.config import Experiment, load_experiment
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
-from dsgkit.experiment.store import CELLS, Record, holds, read_records
+from dsgkit.experiment.folder import (
+    CONFIG,
+    DATASET,
+    PLAN,
+    TASK,
+    check_axis,
+    read_dataset,
+    read_environment,
+    read_plan,
+    read_task,
+)
+from dsgkit.experiment.records import Bad, Record, read_records
+from dsgkit.experiment.store import CELLS
 from dsgkit.tasks.base import Description
+from dsgkit.tasks.measures import MEMORY, Measure
 
-CONFIG = "config.yaml"
-DATASET = "dataset.json"
-TASK = "task.json"
-PLAN = "plan.json"
-"""Files of a results folder beside the store's."""
+__all__ = [
+    "CONFIG",
+    "DATASET",
+    "FIT_COLUMNS",
+    "PLAN",
+    "SEARCH_COLUMNS",
+    "TASK",
+    "Results",
+    "load_results",
+]
 
 FIT_COLUMNS = (
     "key",
@@ -77,6 +94,8 @@ class Results:
         The records themselves, of fits and of searches.
     planned : int or None
         How many cells the plan has; None without a stored plan.
+    bad : Bad or None
+        Lines of the store that are no records, if there are any.
     """
 
     folder: Path
@@ -89,6 +108,7 @@ class Results:
     search: pd.DataFrame
     records: list[dict[str, Any]]
     planned: int | None
+    bad: Bad | None = None
 
     @property
     def dataset(self) -> str:
@@ -165,139 +185,117 @@ def load_results(folder: Path | str) -> Results:
         )
     task = read_task(folder)  # first: a folder of an earlier release has none
     experiment = load_experiment(config, stored=True)
-    plan = read_plan(folder)
-    stored, _ = read_records(folder / CELLS)
-    records = [_labelled(record, experiment) for record in _planned(stored, plan)]
+    records, planned, bad = _read_cells(folder, experiment, task)
     return Results(
         folder=folder,
         experiment=experiment,
         task=task,
-        data=_read_json(folder / DATASET, {}),
-        environment=_read_json(folder / ENVIRONMENT, {}),
+        data=read_dataset(folder),
+        environment=read_environment(folder / ENVIRONMENT),
         environments=_read_environments(folder, records),
         **frames(records, task),
         records=records,
-        planned=None if plan is None else len(plan),
+        planned=planned,
+        bad=bad,
     )
 
 
-def _read_json(path: Path, default: Any) -> Any:
-    """Return the content of a JSON file; ``default`` if there is no such file."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return default
-    except (OSError, ValueError) as error:
-        raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from error
+def _read_cells(
+    folder: Path, experiment: Experiment, task: Description
+) -> tuple[list[Record], int | None, Bad | None]:
+    """Return the records of the plan, how many cells it has, and lines that are no records."""
+    plan = read_plan(folder, task.axis)  # first: while it is parsed it takes the most memory
+    stored, bad = read_records(folder / CELLS)
+    records = list(stored.values()) if plan is None else _planned(stored, plan)
+    check_axis(folder / CELLS, records, task.axis)
+    labels = {key: spec.label for key, spec in experiment.solvers.items()}
+    for record in records:  # with the config's label; with its own for a solver not in it
+        if label := labels.get(record["solver"]):
+            record["label"] = label
+    return records, None if plan is None else len(plan), bad
 
 
-def _read_environments(folder: Path, records: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the environments that records refer to; one whose file is gone is empty."""
-    names = dict.fromkeys(record.get("environment") for record in records)
-    folder = folder / ENVIRONMENTS
-    return {name: _read_json(folder / f"{name}.json", {}) for name in names if name}
-
-
-def read_task(folder: Path) -> Description:
-    """Return what a results folder keeps of its task.
-
-    Raises
-    ------
-    ResultsError
-        If it is not there, or cannot be read.
-    """
-    path = folder / TASK
-    stored = _read_json(path, None)
-    try:
-        return Description.model_validate(stored)
-    except ValidationError as error:
-        why = "not there" if stored is None else "of another form"
-        raise ResultsError(
-            f"{path}: {why}; these results are not of this release: run the experiment again"
-        ) from error
-
-
-def read_plan(folder: Path) -> list[dict[str, Any]] | None:
-    """Return the entries of the plan of a results folder; None if there is none.
-
-    Raises
-    ------
-    ResultsError
-        If it cannot be read.
-    """
-    path = folder / PLAN
-    plan = _read_json(path, None)
-    if plan is None:
-        return None
-    if isinstance(plan, list) and all(holds(e, {"key": str}) for e in plan):
-        return plan
-    raise ResultsError(f"{path}: not a plan of this release; run the experiment again")
-
-
-def _planned(
-    records: dict[str, dict[str, Any]], plan: list[dict[str, Any]] | None
-) -> list[dict[str, Any]]:
-    """Return the records of the plan in its order; all of them if there is no plan.
+def _planned(records: dict[str, Record], plan: list[dict[str, Any]]) -> list[Record]:
+    """Return the records of the plan in its order.
 
     What a record is of is for the plan to say: the same cell may stand for two of its entries.
     """
-    if plan is None:
-        return list(records.values())
-    return [records[entry["key"]] | entry for entry in plan if entry["key"] in records]
+    found, seen = [], set()
+    for entry in plan:
+        key = entry["key"]
+        if key in records:
+            record = records[key].copy() if key in seen else records[key]
+            for name in ("kind", "solver", "trial", "at"):
+                record[name] = entry[name]
+            found.append(record)
+            seen.add(key)
+    return found
 
 
-def _labelled(record: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
-    """Return a record with the config's label of its solver; with its own for one not in it."""
-    spec = experiment.solvers.get(record["solver"])
-    return record if spec is None else record | {"label": spec.label}
+def _read_environments(folder: Path, records: Iterable[Record]) -> dict[str, dict[str, Any]]:
+    """Return the environments that records refer to; one whose file is gone is empty."""
+    names = dict.fromkeys(record.get("environment") for record in records)
+    folder = folder / ENVIRONMENTS
+    return {name: read_environment(folder / f"{name}.json") for name in names if name}
 
 
 def frames(records: list[Record], task: Description) -> dict[str, pd.DataFrame]:
     """Return the two tables of `Results`."""
-    columns = [*FIT_COLUMNS, *(measure.name for measure in task.measures)]
-    fits = [_fit_row(record, task) for record in records if record["kind"] == "fit"]
-    searches = [_search_row(record, task) for record in records if record["kind"] == "search"]
+    fits = [record for record in records if record["kind"] == "fit"]
+    searches = [record for record in records if record["kind"] == "search"]
     return {
-        "cells": pd.DataFrame(fits, columns=columns),
-        "search": pd.DataFrame(searches, columns=list(SEARCH_COLUMNS)),
+        "cells": pd.DataFrame(_fit_columns(fits, task)),
+        "search": pd.DataFrame(_search_columns(searches, task)),
     }
 
 
-def _common(record: Record, task: Description) -> dict[str, Any]:
-    """Return what records of both kinds hold."""
+def _common(records: list[Record], task: Description) -> dict[str, list[Any]]:
+    """Return the columns of records of both kinds."""
+    axis = task.axis
     return {
-        "solver": record["solver"],
-        "label": record.get("label") or "",
-        "trial": record["trial"],
-        "size": record["at"][task.axis.name] if task.axis else 0,
-        "status": record["status"],
-        "message": record.get("message") or "",
+        "solver": [record["solver"] for record in records],
+        "label": [record.get("label") or "" for record in records],
+        "trial": [record["trial"] for record in records],
+        "size": [record["at"][axis.name] if axis else 0 for record in records],
+        "status": [record["status"] for record in records],
+        "message": [record.get("message") or "" for record in records],
     }
 
 
-def _fit_row(record: Record, task: Description) -> dict[str, Any]:
-    """Return a row of `Results.cells`."""
-    scores, times = record.get("scores") or {}, record.get("times") or {}
-    recorded = {"peak_memory": record.get("peak_memory"), **scores}
-    recorded |= {m.name: times.get(m.clock) for m in task.measures if m.clock}
-    return _common(record, task) | {
-        "key": record["key"],
-        "full": bool(record.get("full", False)),
-        "needed": _number(record.get("needed")),
-        "params": record.get("params") or {},
-        "remark": record.get("remark") or "",
-        **{m.name: _number(recorded.get(m.name)) for m in task.measures},
+def _fit_columns(records: list[Record], task: Description) -> dict[str, list[Any]]:
+    """Return the columns of `Results.cells`: those of `FIT_COLUMNS`, then of the measures."""
+    columns = _common(records, task) | {
+        "key": [record["key"] for record in records],
+        "full": [bool(record.get("full", False)) for record in records],
+        "needed": [_number(record.get("needed")) for record in records],
+        "params": [record.get("params") or {} for record in records],
+        "remark": [record.get("remark") or "" for record in records],
+    }
+    ordered = {name: columns[name] for name in FIT_COLUMNS}
+    return ordered | {
+        measure.name: [_number(_recorded(record, measure)) for record in records]
+        for measure in task.measures
     }
 
 
-def _search_row(record: Record, task: Description) -> dict[str, Any]:
-    """Return a row of `Results.search`."""
-    return _common(record, task) | {
-        "search_seconds": _number((record.get("times") or {}).get("search")),
-        "peak_memory": _number(record.get("peak_memory")),
-        "points": record.get("points") or [],
-        "fold_scores": record.get("fold_scores") or [],
+def _recorded(record: Record, measure: Measure) -> float | None:
+    """Return the value of a measure of a fit."""
+    if measure.clock:
+        return (record.get("times") or {}).get(measure.clock)
+    scores = record.get("scores") or {}
+    beside = record.get("peak_memory") if measure.name == MEMORY.name else None
+    return scores.get(measure.name, beside)
+
+
+def _search_columns(records: list[Record], task: Description) -> dict[str, list[Any]]:
+    """Return the columns of `Results.search`."""
+    columns = _common(records, task) | {
+        "search_seconds": [_number((r.get("times") or {}).get("search")) for r in records],
+        "peak_memory": [_number(record.get("peak_memory")) for record in records],
+        "points": [record.get("points") or [] for record in records],
+        "fold_scores": [record.get("fold_scores") or [] for record in records],
     }
+    return {name: columns[name] for name in SEARCH_COLUMNS}
 
 
 def _number(value: float | None) -> float:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from dsgkit.experiment.artefacts import copy_artefact
-from dsgkit.experiment.environment import ENVIRONMENTS
-from dsgkit.experiment.store import CELLS, Store, find_records, write_file
+from dsgkit.experiment.environment import ENVIRONMENTS, environment_name
+from dsgkit.experiment.folder import MOST_BYTES
+from dsgkit.experiment.store import CELLS, RESCUED, Store, find_records, own_folder, write_file
+from dsgkit.files import open_regular
 
 
 def copy_records(store: Store, keys: set[str]) -> int:
     """Copy finished cells from the results folders beside a store's, and return how many.
 
     A cell's key is a hash of all that determines its result, so it does not matter which run made
-    it. The environment that it was made in comes along, and so do artefacts.
+    it. The environment that it was made in comes along, and so do artefacts. What a run of the
+    folder itself had to write elsewhere comes first.
 
     Parameters
     ----------
@@ -24,21 +28,33 @@ def copy_records(store: Store, keys: set[str]) -> int:
     """
     wanted = {key for key in keys if key not in store}
     copied = 0
-    for path in sorted(store.folder.absolute().parent.glob(f"*/{CELLS}")):
-        if not wanted:
-            break
-        if path.parent == store.folder.absolute():
-            continue
+    for path in _sources(store.folder) if wanted else ():
         for key, record in find_records(path, wanted).items():
             if record["status"] == "ok" and copy_artefact(path.parent, store.folder, record):
                 _copy_environment(path.parent, store.folder, record.get("environment"))
                 store.append(record)
                 wanted.remove(key)
                 copied += 1
+        if not wanted:
+            break
     return copied
 
 
+def _sources(folder: Path) -> Iterator[Path]:
+    """Yield the files that may have records for a folder."""
+    folder = folder.absolute()
+    yield from sorted(folder.glob(f"{RESCUED}-*.jsonl"))
+    for path in sorted(folder.parent.glob(f"*/{CELLS}")):
+        if path.parent != folder:
+            yield path
+
+
 def _copy_environment(source: Path, target: Path, name: str | None) -> None:
-    with suppress(OSError):
-        text = (source / ENVIRONMENTS / f"{name}.json").read_text()
-        write_file(target / ENVIRONMENTS / f"{name}.json", text)
+    """Copy a record's environment, if it is there and is what its name says."""
+    if name is None or source == target:
+        return
+    path = source / ENVIRONMENTS / f"{name}.json"
+    with suppress(OSError), open_regular(path, follow=False) as file:
+        content = file.read(MOST_BYTES)
+        if environment_name(content) == name:
+            write_file(own_folder(target, ENVIRONMENTS) / path.name, content.decode())

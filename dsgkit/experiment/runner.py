@@ -17,15 +17,16 @@ from dsgkit.errors import FitError
 from dsgkit.experiment.artefacts import keep_artefact
 from dsgkit.experiment.cells import failed_record
 from dsgkit.experiment.environment import Environments
+from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import FAILURES, Limits
 from dsgkit.experiment.plan import Cell, Point, make_plan, solver_info
 from dsgkit.experiment.progress import RunProgress
-from dsgkit.experiment.results import CONFIG, DATASET, PLAN, TASK
+from dsgkit.experiment.records import Record, UnreadableError, sealed
 from dsgkit.experiment.reuse import copy_records
 from dsgkit.experiment.schedule import Schedule
 from dsgkit.experiment.selection import choose, choosing_measure
-from dsgkit.experiment.store import Record, Store, check_writable, write_file
+from dsgkit.experiment.store import Store, check_writable, write_file
 from dsgkit.experiment.workers import Listener, LocalWorkers
 from dsgkit.threads import available_threads
 
@@ -273,6 +274,8 @@ class _Run:
         )
 
     def _finish(self, job: Job, record: Record, bar: RunProgress) -> None:
+        record = _storable(job, record)
+        self.store.check_in_place(None if "artefact" in record else record | {"environment": None})
         made_in = self.environments.name(record.get("environment"))
         kept = keep_artefact(self.store.folder, record)
         self.store.append({**kept, "environment": made_in})
@@ -280,3 +283,13 @@ class _Run:
         self.computed += 1
         self.failed = self.failed or record["status"] in FAILURES
         bar.finish(job)
+
+
+def _storable(job: Job, record: Record) -> Record:
+    """Return a record, or that of a failure if it could not be read back."""
+    aside = ("artefact", "environment")  # they get files of their own
+    try:
+        sealed({name: value for name, value in record.items() if name not in aside})
+    except UnreadableError as error:
+        return failed_record(job, FitError(f"what it came to cannot be stored: {error}"))
+    return record

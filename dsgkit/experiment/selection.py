@@ -11,7 +11,7 @@ from dsgkit.config import Experiment
 from dsgkit.errors import FitError
 from dsgkit.experiment.limits import MET
 from dsgkit.experiment.plan import Cell, Point
-from dsgkit.experiment.store import Record
+from dsgkit.experiment.records import Record
 from dsgkit.tasks.measures import Measure
 
 WHILE = "while searching: "

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
+from dsgkit.experiment.folder import PLAN, check_axis, read_plan, read_task
 from dsgkit.experiment.limits import FAILURES, status_words
-from dsgkit.experiment.results import PLAN, read_plan, read_task
-from dsgkit.experiment.store import CELLS, Record, holds, names_cell, read_records, running
+from dsgkit.experiment.records import Bad, Record, read_records
+from dsgkit.experiment.store import CELLS, running
 from dsgkit.tasks.base import Axis
 
 
@@ -28,8 +29,8 @@ class Status:
         Entries of the plan by key.
     records : dict
         Records of its cells that have ended, by key.
-    unreadable : int
-        Lines of the store that are no records any more.
+    bad : Bad or None
+        Lines of the store that are no records, if there are any.
     writer : str or None
         The process that is writing to the folder.
     """
@@ -38,7 +39,7 @@ class Status:
     axis: Axis | None
     plan: dict[str, Record]
     records: dict[str, Record]
-    unreadable: int
+    bad: Bad | None
     writer: str | None
 
     @property
@@ -73,18 +74,17 @@ def read_status(folder: Path) -> Status:
     ResultsError
         If the folder is not one of results.
     """
-    entries = read_plan(folder)
-    if entries is None:
+    if not (folder / PLAN).exists():
         raise ResultsError(
             f"{folder}: not a results folder; name one that a run made, such as results/NAME"
         )
-    if not all(names_cell(entry) and holds(entry, {"flops": int | float}) for entry in entries):
-        raise ResultsError(f"{folder / PLAN}: not a plan of this release; run the experiment again")
-    plan = {entry["key"]: entry for entry in entries}
+    axis = read_task(folder).axis
+    plan = {entry["key"]: entry for entry in read_plan(folder, axis) or ()}
     writer = running(folder)
-    stored, unreadable = read_records(folder / CELLS)
+    stored, bad = read_records(folder / CELLS)
     records = {key: record for key, record in stored.items() if key in plan}
-    return Status(folder, read_task(folder).axis, plan, records, unreadable, writer)
+    check_axis(folder / CELLS, records.values(), axis)
+    return Status(folder, axis, plan, records, bad, writer)
 
 
 def describe_status(status: Status, *, tracebacks: bool = False) -> str:
@@ -98,8 +98,10 @@ def describe_status(status: Status, *, tracebacks: bool = False) -> str:
         lines.append(describe_endings(ended, status.axis, tracebacks=tracebacks))
     if warned := describe_warnings(status.records.values(), status.axis):
         lines.append(warned)
-    if status.unreadable:
-        lines.append(f"unreadable lines of {CELLS}: {status.unreadable}; their cells run again")
+    if bad := status.bad:
+        lines.append(
+            f"unreadable lines of {CELLS}: {bad.number}; their cells run again ({bad.first})"
+        )
     return "\n".join(lines)
 
 

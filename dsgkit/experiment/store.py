@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
-import hashlib
-import json
 import os
-import re
 import socket
+import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from dsgkit.errors import ResultsError
-from dsgkit.files import sync_folder, write_atomically
+from dsgkit.experiment.records import Record, UnreadableError, parse, read_lines, sealed
+from dsgkit.files import make_own_folder, open_regular, sync_folder, write_atomically
 
 CELLS = "cells.jsonl"
 LOCK = ".lock"
-_IDENTITY = {"key": str, "kind": str, "solver": str, "trial": int, "at": dict}
+RESCUED = "rescued"
+"""In the names of files and folders with the records of a run whose own file was taken away."""
 
-Record = dict[str, Any]
-
-_CHECK = re.compile(rb', "check": "([0-9a-f]{12})"}\n?$')
 _ENDING = ("status", "needed", "limit", "timeout")
+_OK: Record = {"status": "ok"}
+_PIECE = 2**20
 
 
 class _Place(NamedTuple):
@@ -40,8 +40,8 @@ class Store:
 
     Every record is one line of ``cells.jsonl`` with a checksum, on disk before `append` returns.
     When the store is opened, a last line that a crash cut off is removed, and lines that are no
-    records any more are moved to a file of their own: their cells have no result then. Only where
-    records lie is held in memory.
+    records are moved to a file of their own: their cells have no result then. Only where records
+    lie is held in memory.
 
     Parameters
     ----------
@@ -83,38 +83,45 @@ class Store:
         """Return the descriptor of the repaired file."""
         if fresh and self.path.exists():
             self.path.rename(self.folder / f"cells-{time.time_ns()}.jsonl")
-        if bad := self._scan():
-            self._repair(bad)
-            self._scan()
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-        sync_folder(self.folder)
+        descriptor = _open_own(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        try:
+            if self._scan():
+                self._repair()
+                os.close(descriptor)
+                descriptor = _open_own(self.path, os.O_RDWR | os.O_APPEND)
+                self._scan()
+            sync_folder(self.folder)
+        except BaseException:
+            os.close(descriptor)
+            raise
         return descriptor
 
-    def _scan(self) -> list[bytes]:
-        """Note where records lie, and return the lines that are none."""
-        bad = []
+    def _scan(self) -> bool:
+        """Note where records lie, and return whether there is anything else."""
         self._places, self._size = {}, 0
-        if self.path.exists():
-            for line, record in _lines(self.path):
-                if record is None:
-                    bad.append(line)
-                else:
-                    self._note(record, len(line))
-        return bad
+        other = False
+        for line, whole in read_lines(self.path, follow=False):
+            try:
+                record = parse(line) if whole else None
+            except UnreadableError:
+                record = None
+            if record is None:
+                other = True
+            else:
+                self._note(record, len(line))
+        return other
 
-    def _repair(self, bad: list[bytes]) -> None:
+    def _repair(self) -> None:
         """Cut off a torn last line, and move other unreadable lines to a file beside this one."""
-        if not bad[-1].endswith(b"\n"):
-            os.truncate(self.path, self.path.stat().st_size - len(bad.pop()))
-        if bad:
+        if next(_unreadable(self.path), None) is not None:
             self.set_aside = self.folder / f"unreadable-{time.time_ns()}.jsonl"
-            write_atomically(self.set_aside, lambda file: file.writelines(bad))
-            good = (line for line, record in _lines(self.path) if record is not None)
-            write_atomically(self.path, lambda file: file.writelines(good))
+            write_atomically(self.set_aside, lambda file: file.writelines(_unreadable(self.path)))
+        write_atomically(self.path, lambda file: file.writelines(_readable(self.path)))
 
     def _note(self, record: Record, length: int) -> None:
         ending = {name: record[name] for name in _ENDING if name in record}
-        self._places[record["key"]] = _Place(self._size, length, ending)
+        place = _Place(self._size, length, _OK if ending == _OK else ending)
+        self._places[record["key"]] = place
         self._size += length
 
     def __contains__(self, key: str) -> bool:
@@ -139,10 +146,10 @@ class Store:
             If there is none.
         """
         place = self._places[key]
-        record = _parse(os.pread(self._file, place.length, place.offset))
-        if record is None:
-            raise ResultsError(f"{self.path}: changed by something else during the run")
-        return record
+        try:
+            return parse(os.pread(self._file, place.length, place.offset))
+        except UnreadableError:
+            raise ResultsError(f"{self.path}: changed by something else during the run") from None
 
     def append(self, record: Record) -> None:
         """Write a record; it survives a crash from here on.
@@ -150,9 +157,13 @@ class Store:
         Raises
         ------
         ResultsError
-            If it cannot be written. The file is then as it was.
+            If it is no record, or cannot be written: the file is then as it was. As of
+            `check_in_place`, too.
         """
-        line = _sealed(record)
+        try:
+            line = sealed(record)
+        except UnreadableError as error:
+            raise ResultsError(f"{self.path}: a record was refused ({error})") from None
         try:
             _write_all(self._file, line)
             os.fsync(self._file)
@@ -163,6 +174,55 @@ class Store:
                 f"{self.path}: cannot write ({error.strerror}); earlier results are safe"
             ) from None
         self._note(record, len(line))
+        self.check_in_place()
+
+    def check_in_place(self, at_hand: Record | None = None) -> None:
+        """Make sure that what is written goes to the file that others find.
+
+        Parameters
+        ----------
+        at_hand : Record, optional
+            One that is not written yet; it is kept with the others if they have to be.
+
+        Raises
+        ------
+        ResultsError
+            If the file was replaced, as editors do, or changed, or removed. What this run has
+            written is then in a file of its own, from where the next run takes it.
+        """
+        if problem := self._displaced():
+            raise ResultsError(f"{self.path}: {problem} during the run; {self._rescue(at_hand)}")
+
+    def _displaced(self) -> str:
+        """Return in words what has happened to the file; nothing if it is as it was left."""
+        mine = os.fstat(self._file)
+        try:
+            there = self.path.lstat()
+        except OSError:
+            return "removed" if self.folder.is_dir() else "removed with its folder"
+        if not os.path.samestat(mine, there):
+            return "replaced by another file"
+        return "" if mine.st_size == self._size else "changed by something else"
+
+    def _rescue(self, at_hand: Record | None) -> str:
+        """Write what the open file holds to another one, and say where that is."""
+        name = f"{RESCUED}-{time.time_ns()}"
+        path = self.folder / f"{name}.jsonl"
+        if not self.folder.is_dir():
+            path = self.folder.with_name(f"{self.folder.name}-{name}") / CELLS
+        lines = [] if at_hand is None else [sealed(at_hand)]
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, lambda file: file.writelines([*self._pieces(), *lines]))
+        except OSError as error:
+            return f"its results could not be kept in {path} ({error.strerror})"
+        return f"its results are in {path}, and the same `dsg run` goes on with them"
+
+    def _pieces(self) -> Iterator[bytes]:
+        offset = 0
+        while piece := os.pread(self._file, _PIECE, offset):
+            yield piece
+            offset += len(piece)
 
     def close(self) -> None:
         """Close the file and let other runs in."""
@@ -172,13 +232,29 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        try:
+            if not isinstance(error, ResultsError):
+                self.check_in_place()
+        finally:
+            self.close()
+
+
+def _open_own(path: Path, flags: int) -> int:
+    """Return the descriptor of a file to write to: not of a link, which may lead anywhere."""
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, f"{path.name} is a link; put the file itself in its place")
+    # without waiting, should it be a pipe
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, f"{path.name} is no regular file")
 
 
 def _acquire_lock(folder: Path) -> BinaryIO:
     """Return the open lock file, with who holds it written inside."""
-    lock = (folder / LOCK).open("a+b")
+    lock = os.fdopen(_open_own(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -195,13 +271,14 @@ def _acquire_lock(folder: Path) -> BinaryIO:
 
 def _holder(lock: BinaryIO) -> str:
     lock.seek(0)
-    return lock.read(200).decode(errors="replace") or "unknown"
+    text = lock.read(200).decode(errors="replace")
+    return "".join(letter for letter in text if letter.isprintable()) or "unknown"
 
 
 def running(folder: Path) -> str | None:
     """Return which process is writing to a results folder; None if none is."""
     try:
-        with (folder / LOCK).open("rb") as lock:
+        with open_regular(folder / LOCK) as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -216,103 +293,72 @@ def _write_all(descriptor: int, data: bytes) -> None:
         data = data[os.write(descriptor, data) :]
 
 
-def _sealed(record: Record) -> bytes:
-    """Return a record as a line that ends in a checksum of all before it."""
-    body = json.dumps(record, allow_nan=False).encode()
-    check = hashlib.sha256(body).hexdigest()[:12]
-    return body[:-1] + f', "check": "{check}"}}\n'.encode()
+def _readable(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file that are records."""
+    for line, whole in read_lines(path, follow=False):
+        if whole and _is_record(line):
+            yield line
 
 
-def _parse(line: bytes) -> Record | None:
-    """Return the record that a line holds, None if it holds none or has been changed.
+def _unreadable(path: Path) -> Iterator[bytes]:
+    """Yield the others, but a last one without an end, which a crash has cut off."""
+    pending = b""
+    for line, whole in read_lines(path, follow=False):
+        if pending:
+            yield pending
+        pending = b""
+        if not line.endswith(b"\n"):
+            pending = line
+        elif not (whole and _is_record(line)):
+            yield line
 
-    A line without a checksum may be one that a person wrote.
-    """
-    seal = _CHECK.search(line)
-    if seal:
-        line = line[: seal.start()] + b"}"
-        if hashlib.sha256(line).hexdigest()[:12] != seal[1].decode():
-            return None
+
+def _is_record(line: bytes) -> bool:
     try:
-        record = json.loads(line)
-    except ValueError:
-        return None
-    return record if names_cell(record) and holds(record, {"status": str}) else None
-
-
-def names_cell(value: Any) -> bool:
-    """Whether something read from JSON says which cell it is of, as records and plans do."""
-    return holds(value, _IDENTITY) and holds(value["at"], dict.fromkeys(value["at"], int))
-
-
-def holds(value: Any, types: Mapping[str, Any]) -> bool:
-    """Whether something read from JSON is an object with entries of these names and types."""
-    return isinstance(value, dict) and all(
-        isinstance(value.get(name), kind) for name, kind in types.items()
-    )
-
-
-def _lines(path: Path) -> Iterator[tuple[bytes, Record | None]]:
-    """Yield every line of a file of records with what it holds."""
-    with path.open("rb") as file:
-        for line in file:
-            # a line without an end may be one that is being written
-            yield line, _parse(line) if line.endswith(b"\n") else None
-
-
-def read_records(path: Path) -> tuple[dict[str, Record], int]:
-    """Return the last record of each key, in the order in which keys first appear.
-
-    A run may be writing at the same time: a last line without an end is passed over.
-
-    Returns
-    -------
-    records : dict
-    unreadable : int
-        Lines that are no records any more; their cells run again with the next `Store`.
-
-    Raises
-    ------
-    ResultsError
-        If the file cannot be read.
-    """
-    records: dict[str, Record] = {}
-    unreadable = 0
-    try:
-        for line, record in _lines(path):
-            if record is not None:
-                records[record["key"]] = record
-            elif line.endswith(b"\n"):
-                unreadable += 1
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read ({error.strerror})") from error
-    return records, unreadable
+        parse(line)
+    except UnreadableError:
+        return False
+    return True
 
 
 def find_records(path: Path, keys: set[str]) -> dict[str, Record]:
     """Return the last records of some keys only, without parsing the others."""
     found: dict[str, Record] = {}
-    with suppress(OSError), path.open("rb") as file:
-        for line in file:
+    with suppress(OSError):
+        for line, whole in read_lines(path, follow=False):
             key = line[9:41].decode(errors="replace")  # the line starts with {"key": "
-            if key in keys and (record := _parse(line)) is not None:
-                found[record["key"]] = record
+            if whole and key in keys:
+                with suppress(UnreadableError):
+                    record = parse(line)
+                    found[record["key"]] = record
     return found
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a small text file, all of it or nothing; its folder is made if needed."""
+    """Write a small text file, all of it or nothing."""
     try:
-        path.parent.mkdir(exist_ok=True)
         write_atomically(path, lambda file: file.write(text.encode()))
     except OSError as error:
         raise ResultsError(f"{path}: cannot write ({error.strerror})") from None
 
 
+def own_folder(folder: Path, name: str) -> Path:
+    """Return a folder in a results folder to write to; it is made if missing, and is no link."""
+    path = folder / name
+    try:
+        make_own_folder(path)
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot write there ({error.strerror})") from None
+    return path
+
+
 def check_writable(folder: Path) -> None:
     """Raise `ResultsError` if a results folder could not be made or written; makes nothing."""
-    nearest = next(p for p in (folder, *folder.absolute().parents) if p.exists())
+    try:
+        nearest = next(p for p in (folder, *folder.absolute().parents) if p.exists())
+    except OSError as error:
+        raise ResultsError(
+            f"{folder}: cannot write results there ({error.strerror}); use another --out"
+        ) from None
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
         raise ResultsError(f"{folder}: cannot write results there; use another --out")

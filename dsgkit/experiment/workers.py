@@ -31,7 +31,7 @@ import psutil
 from dsgkit.experiment.cells import ended_record, run_job
 from dsgkit.experiment.channel import Channel, read_message, write_message
 from dsgkit.experiment.jobs import Job
-from dsgkit.experiment.store import Record
+from dsgkit.experiment.records import Record
 from dsgkit.progress import listening
 
 LOADING = 900.0

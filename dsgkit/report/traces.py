@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeGuard
 
-from dsgkit.experiment.store import Record
+from dsgkit.experiment.records import Record
 from dsgkit.report.summary import Entry, Size, Summary
 from dsgkit.tasks.measures import TIME, Measure
 

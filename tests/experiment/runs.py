@@ -1,5 +1,6 @@
 """What tests of whole runs share: a small experiment, the command line, and its processes."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -24,6 +25,11 @@ PATIENCE = 200
 """Seconds within which things happen that take a fraction of one on a quiet machine."""
 
 MEASURED = ("times", "peak_memory", "started", "environment", "check")
+
+
+def key_of(name):
+    """A cell's key, of the form that plans give them."""
+    return hashlib.sha256(name.encode()).hexdigest()[:32]
 
 
 def behaving(way="well", grid=None, **params):

@@ -7,7 +7,9 @@ import pytest
 
 from dsgkit.config import Experiment
 from dsgkit.errors import ConfigError, ResultsError
+from dsgkit.experiment.records import sealed
 from dsgkit.experiment.results import load_results
+from tests.experiment.runs import key_of
 
 EXPERIMENT = Experiment(
     name="digits_s2auc",
@@ -19,7 +21,7 @@ EXPERIMENT = Experiment(
 
 def fit(key, auc=0.75, **fields):
     return {
-        "key": key,
+        "key": key_of(key),
         "kind": "fit",
         "solver": "qsg_s2auc",
         "label": "QSG-S2AUC",
@@ -44,8 +46,21 @@ def folder(tmp_path):
 
 
 def write(folder, *lines):
-    texts = [line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines]
-    (folder / "cells.jsonl").write_text("".join(texts))
+    texts = [line.encode() if isinstance(line, str) else sealed(line) for line in lines]
+    (folder / "cells.jsonl").write_bytes(b"".join(texts))
+
+
+def plan(folder, *entries):
+    """Write a plan of fits, each with a key and what is not as in the others."""
+    common = {
+        "kind": "fit",
+        "solver": "qsg_s2auc",
+        "trial": 0,
+        "at": {"unlabeled": 100},
+        "flops": 1,
+    }
+    planned = [common | entry | {"key": key_of(entry["key"])} for entry in entries]
+    (folder / "plan.json").write_text(json.dumps(planned))
 
 
 def test_reads_what_a_run_wrote(folder):
@@ -99,14 +114,13 @@ def test_the_last_record_of_a_key_counts(folder):
 
 def test_only_planned_cells_count_in_the_order_of_the_plan(folder):
     write(folder, fit("a", auc=0.1), fit("old", auc=0.2), fit("b", auc=0.3))
-    (folder / "plan.json").write_text('[{"key": "b"}, {"key": "not yet"}, {"key": "a"}]')
+    plan(folder, {"key": "b"}, {"key": "not yet"}, {"key": "a"})
     assert load_results(folder).cells["auc"].tolist() == [0.3, 0.1]
 
 
 def test_what_a_record_is_of_is_for_the_plan_to_say(folder):
     write(folder, fit("a", solver="old name", auc=0.1))
-    entries = [{"key": "a", "solver": name, "trial": 2} for name in ("qsg_s2auc", "samult")]
-    (folder / "plan.json").write_text(json.dumps(entries))
+    plan(folder, *({"key": "a", "solver": s, "trial": 2} for s in ("qsg_s2auc", "samult")))
     cells = load_results(folder).cells
     assert cells["solver"].tolist() == ["qsg_s2auc", "samult"]
     assert cells["trial"].tolist() == [2, 2]
@@ -115,13 +129,12 @@ def test_what_a_record_is_of_is_for_the_plan_to_say(folder):
 
 def test_one_record_of_two_entries_bears_the_label_of_each(folder):
     write(folder, fit("a", label="recorded"), fit("b", solver="gone", label="recorded"))
-    entry = {"kind": "fit", "trial": 0, "at": {"unlabeled": 100}}
-    plan = [
-        entry | {"key": "a", "solver": "qsg_s2auc"},
-        entry | {"key": "a", "solver": "samult"},
-        entry | {"key": "b", "solver": "gone"},
-    ]
-    (folder / "plan.json").write_text(json.dumps(plan))
+    plan(
+        folder,
+        {"key": "a", "solver": "qsg_s2auc"},
+        {"key": "a", "solver": "samult"},
+        {"key": "b", "solver": "gone"},
+    )
     cells = load_results(folder).cells
     assert cells["label"].tolist() == ["QSG-S2AUC", "SAMULT", "recorded"]
 
@@ -149,7 +162,7 @@ def test_a_refusal_says_what_it_needed(folder):
 
 
 def test_a_line_cut_off_at_the_end_is_left_out(folder):
-    write(folder, fit("a"), json.dumps(fit("b"))[:-7])
+    write(folder, fit("a"), sealed(fit("b")).decode()[:-7])
     assert len(load_results(folder).cells) == 1
 
 
@@ -172,7 +185,7 @@ def test_a_folder_without_config_is_no_results_folder(tmp_path):
 
 def test_a_broken_environment_is_named(folder):
     (folder / "environment.json").write_text("{")
-    with pytest.raises(ResultsError, match=r"environment\.json: cannot be read"):
+    with pytest.raises(ResultsError, match=r"environment\.json: .*run the experiment again"):
         load_results(folder)
 
 
@@ -189,16 +202,13 @@ def test_the_dataset_is_told_where_a_run_stored_it(folder):
 
 
 def test_the_environments_are_those_that_the_records_name(folder):
-    records = [fit(key, environment=key) for key in ("one", "two", "lost")]
-    write(folder, *records, fit("again", environment="one"), fit("old"), fit("x", environment=None))
+    one, two, lost, unused = (letter * 12 for letter in "1205")
+    records = [fit(name, environment=name) for name in (one, two, lost)]
+    write(folder, *records, fit("again", environment=one), fit("old"), fit("x", environment=None))
     (folder / "environments").mkdir()
-    for name in ("two", "one", "unused"):
+    for name in (two, one, unused):
         (folder / "environments" / f"{name}.json").write_text(json.dumps({"name": name}))
-    assert load_results(folder).environments == {
-        "one": {"name": "one"},
-        "two": {"name": "two"},
-        "lost": {},
-    }
+    assert load_results(folder).environments == {one: {"name": one}, two: {"name": two}, lost: {}}
 
 
 @pytest.mark.parametrize(

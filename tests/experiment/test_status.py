@@ -8,9 +8,17 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.status import describe_status, duration, read_status
 from dsgkit.experiment.store import Store
 from dsgkit.tasks.base import Axis, Description
+from tests.experiment.runs import key_of
 
 PLAN = [
-    {"key": f"{kind}{n}", "kind": kind, "solver": solver, "trial": 0, "at": {"rows": n}, "flops": n}
+    {
+        "key": key_of(f"{kind}{n}"),
+        "kind": kind,
+        "solver": solver,
+        "trial": 0,
+        "at": {"rows": n},
+        "flops": n,
+    }
     for kind, solver, sizes in (
         ("search", "fast", (10,)),
         ("fit", "fast", (20, 30, 40)),
@@ -72,7 +80,7 @@ def test_the_end_with_what_went_wrong(folder):
         *(record(entry) for entry in PLAN[:4]),
         record(PLAN[4], "crashed", **crash),
         record(PLAN[5], "timeout", message="stopped after 5 s", timeout=5),
-        record({**PLAN[5], "key": "of an older plan"}),
+        record({**PLAN[5], "key": key_of("of an older plan")}),
     )
     lines = describe_status(read_status(folder)).splitlines()
     assert lines[0].endswith(

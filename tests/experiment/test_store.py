@@ -8,15 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsgkit.errors import ResultsError
+from dsgkit.experiment.records import read_records
 from dsgkit.experiment.store import (
     CELLS,
     Store,
     check_writable,
     find_records,
-    read_records,
     running,
     write_file,
 )
+from tests.experiment.runs import key_of
+
+A, B, C, D = map(key_of, "abcd")
 
 
 def record(key, status="ok", **more):
@@ -32,41 +35,41 @@ def record(key, status="ok", **more):
 
 def test_records_are_kept(tmp_path):
     with Store(tmp_path / "new" / "results") as store:
-        for key, status in [("a", "ok"), ("b", "failed"), ("c", "indefinite")]:
+        for key, status in [(A, "ok"), (B, "failed"), (C, "indefinite")]:
             store.append(record(key, status))
     with Store(tmp_path / "new" / "results") as store:
-        assert [store.ending(key) for key in "abd"] == [
+        assert [store.ending(key) for key in (A, B, D)] == [
             {"status": "ok"},
             {"status": "failed"},
             None,
         ]
-        assert store.record("c") == record("c", "indefinite")
-        assert (len(store), "c" in store, "d" in store) == (3, True, False)
-    assert read_records(tmp_path / "new" / "results" / CELLS)[0]["b"] == record("b", "failed")
+        assert store.record(C) == record(C, "indefinite")
+        assert (len(store), C in store, D in store) == (3, True, False)
+    assert read_records(tmp_path / "new" / "results" / CELLS)[0][B] == record(B, "failed")
 
 
 def test_the_last_record_of_a_key_counts(tmp_path):
     with Store(tmp_path) as store:
-        store.append(record("a", "failed"))
-        store.append(record("a", "ok"))
+        store.append(record(A, "failed"))
+        store.append(record(A, "ok"))
     with Store(tmp_path) as store:
-        assert store.ending("a") == {"status": "ok"}
-        assert store.record("a") == record("a", "ok")
+        assert store.ending(A) == {"status": "ok"}
+        assert store.record(A) == record(A, "ok")
 
 
 @pytest.mark.parametrize("cut", [1, 10, 40])
 def test_a_torn_last_record_is_removed(tmp_path, cut):
     with Store(tmp_path) as store:
-        store.append(record("a"))
-        store.append(record("b"))
+        store.append(record(A))
+        store.append(record(B))
     path = tmp_path / CELLS
     os.truncate(path, path.stat().st_size - cut)
     with Store(tmp_path) as store:
         assert store.set_aside is None
         assert len(store) == 1
-        store.append(record("c"))
-        assert store.record("c") == record("c")
-    assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == ["a", "c"]
+        store.append(record(C))
+        assert store.record(C) == record(C)
+    assert [json.loads(line)["key"] for line in path.read_text().splitlines()] == [A, C]
 
 
 @given(st.data())
@@ -74,8 +77,8 @@ def test_any_change_of_a_byte_is_found_and_costs_one_record(data):
     with TemporaryDirectory() as name:
         folder = Path(name)
         with Store(folder) as store:
-            for key in "abc":
-                store.append(record(key, auc=0.25))
+            for key in (A, B, C):
+                store.append(record(key, scores={"auc": 0.25}))
         path = folder / CELLS
         before = path.read_bytes()
         place = data.draw(st.integers(0, len(before) - 1))
@@ -87,15 +90,15 @@ def test_any_change_of_a_byte_is_found_and_costs_one_record(data):
             assert len(store) >= (1 if before[place] == ord("\n") else 2)
             assert len(store) == len(survivors)
             for key in survivors:
-                assert store.record(key).items() >= record(key, auc=0.25).items()
+                assert store.record(key).items() >= record(key, scores={"auc": 0.25}).items()
 
 
 def test_fresh_sets_earlier_records_aside(tmp_path):
     with Store(tmp_path) as store:
-        store.append(record("a"))
+        store.append(record(A))
     before = (tmp_path / CELLS).read_bytes()
     with Store(tmp_path, fresh=True) as store:
-        assert "a" not in store
+        assert A not in store
     assert [p.read_bytes() for p in tmp_path.glob("cells-*.jsonl")] == [before]
 
 
@@ -114,12 +117,12 @@ def test_who_is_writing_can_be_asked(tmp_path):
 
 
 def test_records_can_be_looked_up_by_key_in_another_file(tmp_path):
-    keys = [letter * 32 for letter in "abc"]
+    keys = [A, B, C]
     with Store(tmp_path) as store:
         for key in keys:
             store.append(record(key))
-    wanted = {keys[1], "d" * 32}
-    assert find_records(tmp_path / CELLS, wanted) == {keys[1]: record(keys[1])}
+    wanted = {B, D}
+    assert find_records(tmp_path / CELLS, wanted) == {B: record(B)}
     assert find_records(tmp_path / "none", wanted) == {}
 
 
@@ -138,24 +141,24 @@ def test_a_record_is_on_disk_when_append_returns(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size))
     with Store(tmp_path) as store:
         synced.clear()
-        store.append(record("a"))
+        store.append(record(A))
         assert synced == [(tmp_path / CELLS).stat().st_size]
 
 
 def test_a_full_disk_is_one_line_and_earlier_records_stay(tmp_path, monkeypatch):
     with Store(tmp_path) as store:
-        store.append(record("a"))
+        store.append(record(A))
 
         def full(fd):
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(ResultsError, match="No space left on device"):
-            store.append(record("b"))
+            store.append(record(B))
         monkeypatch.undo()
-        store.append(record("c"))
+        store.append(record(C))
     with Store(tmp_path) as store:
-        assert ["a" in store, "b" in store, "c" in store] == [True, False, True]
+        assert [A in store, B in store, C in store] == [True, False, True]
 
 
 def test_write_file_is_all_or_nothing(tmp_path, monkeypatch):

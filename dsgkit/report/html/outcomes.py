@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from dsgkit.experiment.endings import cause
 from dsgkit.experiment.limits import FAILURES, status_words
+from dsgkit.experiment.records import Record
 from dsgkit.experiment.results import Results
-from dsgkit.experiment.store import Record
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.numbers import counted, ranges
 from dsgkit.report.summary import Summary

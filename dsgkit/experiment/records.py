@@ -1,0 +1,242 @@
+"""What a record of a cell may hold: one schema for who writes it and for all who read it.
+
+A results folder may come from anywhere: nothing in a line is used before it is found to be of its
+type, and within its bounds. A line is a JSON object that ends in a checksum of all before it, so
+that a damaged one, or one that was edited, is no result any more. Names that are not in the schema
+are passed over: a later release may add some.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Required
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from typing_extensions import TypeAliasType, TypedDict
+
+from dsgkit.errors import ResultsError
+from dsgkit.files import open_regular
+from dsgkit.hints import shown
+from dsgkit.specs import LARGEST_INTEGER
+
+Record = dict[str, Any]
+
+MOST_BYTES = 2**26
+"""The longest line that is taken for a record."""
+
+LARGEST_NUMBER = 1e150
+"""Scores and times are smaller: their squares, and sums of these, are finite."""
+
+_STRICT = ConfigDict(strict=True, allow_inf_nan=False)
+_HASH = "[0-9a-f]"
+
+Key = Annotated[str, Field(pattern=f"^{_HASH}{{32}}$")]
+"""Of a cell, as plans make them; it names a file as well."""
+
+EnvironmentName = Annotated[str, Field(pattern=f"^{_HASH}{{12}}$")]
+Name = Annotated[str, Field(max_length=10_000)]
+Count = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)]
+Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
+Amount = Annotated[float, Field(ge=0, le=LARGEST_NUMBER)]
+_Integer = Annotated[int, Field(strict=True, ge=-(2**64), le=2**64)]
+_Float = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+_Text = Annotated[str, Field(strict=True)]
+_Scalar = _Integer | _Float | _Text | None | Annotated[bool, Field(strict=True)]
+if TYPE_CHECKING:  # for which a type of lists of itself is none
+    Value = Any
+else:
+    Value = TypeAliasType(
+        "Value", Annotated[_Scalar | list["Value"], Field(union_mode="left_to_right")]
+    )
+"""Of a parameter: a scalar, or lists of such. The first that fits: a whole number stays one."""
+
+Point = dict[Name, Value]
+
+
+@with_config(_STRICT)
+class CellSchema(TypedDict, total=False):
+    """Which cell something is of."""
+
+    key: Required[Key]
+    kind: Required[Literal["search", "fit"]]
+    solver: Required[Name]
+    trial: Required[Count]
+    at: Required[dict[Name, Count]]
+
+
+@with_config(_STRICT)
+class ReportedSchema(CellSchema, total=False):
+    """What reports need of a record."""
+
+    status: Required[Annotated[str, Field(pattern="^[a-z_]{1,40}$")]]
+    label: Name
+    message: str
+    traceback: str
+    warnings: list[str]
+    params: Point
+    points: list[Point]
+    fold_scores: list[list[Number | None]]
+    full: bool
+    scores: dict[Name, Number | None]
+    times: dict[Name, Amount]
+    peak_memory: Count
+    needed: Count
+    limit: Count
+    timeout: Amount
+    remark: str
+    trace: list[dict[Name, Value]]
+    artefact: Annotated[str, Field(pattern=rf"^artefacts/{_HASH}{{32}}\.npz$")]
+    environment: EnvironmentName | None
+    started: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}$")]
+
+
+@with_config(_STRICT)
+class RecordSchema(ReportedSchema, total=False):
+    """All that a record holds."""
+
+    dsgkit: Name
+    estimator: Point
+
+
+_SCHEMA = TypeAdapter(RecordSchema)
+_FURTHER = RecordSchema.__annotations__.keys() - ReportedSchema.__annotations__.keys()
+
+_SEAL = b', "check": "'
+_SEALED = len(_SEAL) + 12 + len(b'"}\n')
+
+
+class UnreadableError(ValueError):
+    """A line that is no record; the text says why."""
+
+
+def sealed(record: Record) -> bytes:
+    """Return a record as a line that ends in a checksum of all before it.
+
+    Raises
+    ------
+    UnreadableError
+        If it could not be read back: something in it is not what the schema says.
+    """
+    try:
+        text = json.dumps(record, allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UnreadableError(str(error)) from error
+    body = text.encode(errors="replace")  # names of files may have halves of characters
+    _validated(body)
+    return body[:-1] + _SEAL + _checksum(body) + b'"}\n'
+
+
+def parse(line: bytes) -> Record:
+    """Return the record that a line holds.
+
+    Raises
+    ------
+    UnreadableError
+        If it holds none, or was changed.
+    """
+    start = len(line) - _SEALED
+    if start < 0 or line[start : start + len(_SEAL)] != _SEAL:
+        raise UnreadableError("it has no checksum at its end")
+    body = line[:start] + b"}"
+    if line[start + len(_SEAL) :] != _checksum(body) + b'"}\n':
+        raise UnreadableError("it was changed after it was written")
+    return _validated(body)
+
+
+def _validated(body: bytes) -> Record:
+    if len(body) > MOST_BYTES - _SEALED:
+        raise UnreadableError(f"it is longer than {MOST_BYTES >> 20} MiB")
+    try:
+        return dict(_SCHEMA.validate_json(body))
+    except ValidationError as error:
+        raise UnreadableError(why(error)) from None
+
+
+def why(error: ValidationError) -> str:
+    """Return the first problem of something read, and its place, in one short line."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place, text = first["loc"], first["msg"]
+    if place and place[-1] == "constrained-int":  # the first of the types of a `Value`
+        place, text = place[:-1], "Input should be a number, a text, or a list of these"
+    for name, words in (("le", "at most"), ("ge", "at least")):
+        if name in first.get("ctx", {}):
+            text = f"Input should be {words} {first['ctx'][name]:g}"
+    return f"{shown('.'.join(map(str, place)))}: {text}" if place else text
+
+
+def _checksum(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest()[:12].encode()
+
+
+def read_lines(path: Path, *, follow: bool = True) -> Iterator[tuple[bytes, bool]]:
+    """Yield the lines of a file, and whether each may be a record: it has an end, in its bounds.
+
+    A longer one comes in pieces. One without an end may be one that is being written.
+
+    Raises
+    ------
+    OSError
+        If there is no such file, or it is none that is read as one: a device, or a pipe.
+    """
+    with open_regular(path, follow=follow) as file:
+        whole = True
+        while line := file.readline(MOST_BYTES):
+            ended = line.endswith(b"\n")
+            yield line, whole and ended
+            whole = ended
+
+
+class Bad(NamedTuple):
+    """Lines of a file that are no records: how many, and which is the first, with the reason."""
+
+    number: int
+    first: str
+
+
+def read_records(path: Path) -> tuple[dict[str, Record], Bad | None]:
+    """Return what reports need of the last record of each key, in the order of first appearance.
+
+    A run may be writing at the same time: a last line without an end is passed over. What many
+    records have alike is there once, so it must not be changed in place.
+
+    Returns
+    -------
+    records : dict
+    bad : Bad or None
+        Lines that are no records, if there are any; their cells run again with the next `Store`.
+
+    Raises
+    ------
+    ResultsError
+        If the file cannot be read.
+    """
+    records: dict[str, Record] = {}
+    bad: Bad | None = None
+    shared: dict[str, Any] = {}
+    try:
+        for number, (line, whole) in enumerate(read_lines(path), start=1):
+            try:
+                record = parse(line) if whole else None
+            except UnreadableError as error:
+                first = bad.first if bad else f"{path}, line {number}: {error}"
+                bad = Bad(bad.number + 1 if bad else 1, first)
+                continue
+            if record is not None:
+                records[record["key"]] = _reported(record, shared)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read ({error.strerror})") from error
+    return records, bad
+
+
+def _reported(record: Record, shared: dict[str, Any]) -> Record:
+    """Return a record without what no report needs; what others have too is shared with them."""
+    return {
+        name: shared.setdefault(f"{value}", value) if name in ("at", "params") else value
+        for name, value in record.items()
+        if name not in _FURTHER
+    }

@@ -1,0 +1,151 @@
+"""Measure what an experiment of very many cells costs beside its cells.
+
+An experiment of 100,000 cells, half of them searches and half fits, is planned and given invented
+records, as a finished run leaves them. Then each of these runs in a process of its own: ``dsg run
+--dry-run``, ``dsg run`` with nothing left to do, ``dsg table``, ``dsg status``, and opening the
+store alone. Printed are wall-clock and processor seconds, and the peak of resident memory in MiB.
+Exits with code 1 if one takes more than 5 seconds of the processor, or more than 300 MiB.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+from bench_runner import FITS, write_experiment
+
+from dsgkit.config import Experiment, load_experiment
+from dsgkit.data.datasets import Dataset, load_dataset
+from dsgkit.experiment.environment import Environments
+from dsgkit.experiment.plan import Cell, make_plan
+from dsgkit.experiment.records import CONFIG, DATASET, PLAN, TASK, sealed
+from dsgkit.experiment.store import CELLS
+
+MOST_SECONDS = 5.0
+MOST_MIB = 300.0
+_DSG = ("-m", "dsgkit.cli")
+_OPEN = "import sys, pathlib; from dsgkit.experiment.store import Store; Store(pathlib.Path(sys.argv[1]))"
+
+
+class Cost(NamedTuple):
+    """What a process took."""
+
+    seconds: float
+    processor_seconds: float
+    peak_mib: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is within what is aimed at; other processes do not count."""
+        return self.processor_seconds <= MOST_SECONDS and self.peak_mib <= MOST_MIB
+
+
+def record(cell: Cell, environment: str | None, rng: random.Random) -> dict[str, Any]:
+    """Return an invented record of a cell, with what a run writes into one."""
+    chosen = dict(cell.points[0]) if cell.kind == "fit" else {}
+    times = {"load": 1e-6, "compile": 1e-6, cell.kind: round(rng.random(), 6)}
+    common = {
+        "key": cell.key,
+        "times": times,
+        "peak_memory": rng.randrange(10**8, 2 * 10**8),
+        "kind": cell.kind,
+        "solver": cell.solver,
+        "label": cell.solver,
+        "trial": cell.trial,
+        "at": dict(cell.at),
+    }
+    known = {"status": "ok", "message": "", "dsgkit": "0", "started": "2026-01-01T00:00:00+0000"}
+    if cell.kind == "search":
+        scores = [[rng.random(), rng.random()] for _ in cell.points]
+        own: dict[str, Any] = {"points": list(cell.points), "params": chosen, **known}
+        return common | own | {"environment": environment, "fold_scores": scores}
+    own = {"params": chosen, **known, "environment": environment, "full": False}
+    return common | own | {"scores": {"auc": rng.random()}, "estimator": chosen}
+
+
+def write_results(folder: Path, experiment: Experiment, dataset: Dataset) -> None:
+    """Write the results folder that a finished run leaves, without running it."""
+    folder.mkdir(parents=True)
+    environments = Environments(folder)
+    environments.start(None)
+    named = next((folder / "environments").iterdir()).stem
+    plan = make_plan(experiment, dataset)
+    (folder / CONFIG).write_text(experiment.to_yaml())
+    (folder / DATASET).write_text(json.dumps(dataset.describe()))
+    (folder / TASK).write_text(experiment.describe().model_dump_json())
+    (folder / PLAN).write_text("[\n" + ",\n".join(_entries(plan)) + "\n]\n")
+    rng = random.Random(0)
+    with (folder / CELLS).open("wb") as file:
+        file.writelines(sealed(record(cell, named, rng)) for cell in plan)
+
+
+def _entries(plan: Sequence[Cell]) -> Iterator[str]:
+    for cell in plan:
+        what = {"key": cell.key, "kind": cell.kind, "solver": cell.solver, "trial": cell.trial}
+        yield json.dumps({**what, "at": dict(cell.at), "flops": cell.flops})
+
+
+def cost(arguments: Sequence[str], folder: Path) -> Cost:
+    """Run Python with some arguments in a folder."""
+    environment = {**os.environ, "DSGKIT_CACHE": str(folder / "cache")}
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, *arguments], cwd=folder, env=environment, stdout=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    if code := os.waitstatus_to_exitcode(status):
+        raise click.ClickException(f"{' '.join(arguments)} ended with exit code {code}")
+    return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def measure(folder: Path, cells: int) -> dict[str, Cost]:
+    """Return the costs, by what was done, of an experiment of about so many cells."""
+    os.chdir(folder)  # where the module of its solver is
+    config = str(write_experiment(folder, cells))
+    experiment = load_experiment(config)
+    os.environ["DSGKIT_CACHE"] = str(folder / "cache")
+    write_results(
+        folder / "results" / experiment.name, experiment, load_dataset(experiment.dataset)
+    )
+    results = f"results/{experiment.name}"
+    calls = {
+        "open the store": ("-c", _OPEN, results),
+        "status": (*_DSG, "status", results),
+        "table": (*_DSG, "table", results),
+        "dry-run": (*_DSG, "run", config, "--dry-run"),
+        "finished run": (*_DSG, "run", config),
+    }
+    return {what: cost(arguments, folder) for what, arguments in calls.items()}
+
+
+@click.command(help=__doc__)
+@click.option("--cells", default=100_000, show_default=True, type=click.IntRange(min=2 * FITS))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def main(cells: int, as_json: bool) -> None:
+    """Print the costs."""
+    with tempfile.TemporaryDirectory() as name:
+        costs = measure(Path(name), cells)
+    if as_json:
+        click.echo(json.dumps({what: one._asdict() for what, one in costs.items()}))
+    else:
+        click.echo(f"{'':<16}{'seconds':>10}{'processor':>11}{'MiB':>8}")
+        for what, one in costs.items():
+            seconds, processor, mib = one
+            click.echo(f"{what:<16}{seconds:>10.1f}{processor:>11.1f}{mib:>8.0f}")
+    if missed := [what for what, one in costs.items() if not one.kept]:
+        click.echo(f"missed: {', '.join(missed)}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
