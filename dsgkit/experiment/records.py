@@ -83,8 +83,8 @@ class ReportedSchema(CellSchema, total=False):
     scores: dict[Name, Number | None]
     times: dict[Name, Amount]
     peak_memory: Count
-    needed: Count
-    limit: Count
+    needed: Amount
+    limit: Amount
     timeout: Amount
     remark: str
     trace: list[dict[Name, Value]]
@@ -102,7 +102,8 @@ class RecordSchema(ReportedSchema, total=False):
 
 
 _SCHEMA = TypeAdapter(RecordSchema)
-_FURTHER = RecordSchema.__annotations__.keys() - ReportedSchema.__annotations__.keys()
+_NAMES = tuple(RecordSchema.__annotations__)
+_FURTHER = frozenset(_NAMES).difference(ReportedSchema.__annotations__)
 
 _SEAL = b', "check": "'
 _SEALED = len(_SEAL) + 12 + len(b'"}\n')
@@ -115,13 +116,16 @@ class UnreadableError(ValueError):
 def sealed(record: Record) -> bytes:
     """Return a record as a line that ends in a checksum of all before it.
 
+    Its entries are in the order of the schema: a copy of a line is the same line.
+
     Raises
     ------
     UnreadableError
         If it could not be read back: something in it is not what the schema says.
     """
+    known = {name: record[name] for name in _NAMES if name in record}
     try:
-        text = json.dumps(record, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(known, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise UnreadableError(str(error)) from error
     body = text.encode(errors="replace")  # names of files may have halves of characters
