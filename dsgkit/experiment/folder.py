@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Required
+from typing import Any, BinaryIO, NamedTuple, Required
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
@@ -21,9 +22,8 @@ PLAN = "plan.json"
 """Files of a results folder beside the store's."""
 
 MOST_BYTES = 2**20
-"""Of each of these files, but the plan."""
+"""Of each of these files; of a line of the plan."""
 
-_MOST_PLAN_BYTES = 2**30
 _AGAIN = "run the experiment again"
 _OTHER_RELEASE = f"these results are not of this release: {_AGAIN}"
 
@@ -33,10 +33,19 @@ Environment = dict[Name, Value | dict[Name, Value]]
 
 
 @with_config(ConfigDict(strict=True, allow_inf_nan=False))
-class PlanEntry(CellSchema, total=False):
+class _EntrySchema(CellSchema, total=False):
+    flops: Required[Amount]
+
+
+class PlanEntry(NamedTuple):
     """A cell that is planned, and about how many operations it takes."""
 
-    flops: Required[Amount]
+    key: str
+    kind: str
+    solver: str
+    trial: int
+    at: dict[str, int]
+    flops: float
 
 
 @with_config(ConfigDict(strict=True, allow_inf_nan=False))
@@ -58,17 +67,17 @@ def _schema(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _read(path: Path, kind: Any, most: int = MOST_BYTES) -> Any:
+def _read(path: Path, kind: Any) -> Any:
     """Return what a JSON file holds, found to be of its kind; None if there is no such file."""
     try:
         with open_regular(path) as file:
-            content = file.read(most + 1)
+            content = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_AGAIN}") from None
-    if len(content) > most:
-        raise ResultsError(f"{path}: cannot be read (it is longer than {most >> 20} MiB); {_AGAIN}")
+    if len(content) > MOST_BYTES:
+        raise ResultsError(f"{path}: cannot be read (it is longer than 1 MiB); {_AGAIN}")
     try:
         return _schema(kind).validate_json(content)
     except ValidationError as error:
@@ -101,7 +110,7 @@ def read_task(folder: Path) -> Description:
     return task
 
 
-def read_plan(folder: Path, axis: Axis | None) -> list[dict[str, Any]] | None:
+def read_plan(folder: Path, axis: Axis | None) -> list[PlanEntry] | None:
     """Return the entries of the plan of a results folder; None if there is none.
 
     Raises
@@ -109,14 +118,44 @@ def read_plan(folder: Path, axis: Axis | None) -> list[dict[str, Any]] | None:
     ResultsError
         If it cannot be read, or its cells do not have the axis that is swept.
     """
-    plan = _read(folder / PLAN, list[PlanEntry], _MOST_PLAN_BYTES)
-    check_axis(folder / PLAN, plan or (), axis)
+    path = folder / PLAN
+    try:
+        with open_regular(path) as file:
+            plan = list(_entries(path, file))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_AGAIN}") from None
+    check_axis(path, (entry.at for entry in plan), axis)
     return plan
 
 
-def check_axis(path: Path, cells: Any, axis: Axis | None) -> None:
-    """Raise `ResultsError` for a cell of a file that has no size on the axis that is swept."""
-    if axis is not None and not all(axis.name in cell["at"] for cell in cells):
+def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry]:
+    """Yield the entries of a plan: a list with a line for each, between lines of its brackets.
+
+    Parsed as a whole, it would take ten times the memory of its text at once.
+    """
+    schema, shared = _schema(_EntrySchema), dict[str, dict[str, int]]()
+    lines = enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1)
+    problem = "of another form (its first line is not `[`)"
+    if next(lines, (1, b""))[1] == b"[\n":
+        problem = "cut off"
+        for number, line in lines:
+            if line == b"]\n":
+                return
+            try:
+                entry = schema.validate_json(line.removesuffix(b"\n").removesuffix(b","))
+            except ValidationError as error:
+                problem = f"of another form (line {number}: {why(error)})"
+                break
+            entry["at"] = shared.setdefault(f"{entry['at']}", entry["at"])
+            yield PlanEntry(**entry)
+    raise ResultsError(f"{path}: {problem}; {_OTHER_RELEASE}")
+
+
+def check_axis(path: Path, sizes: Iterable[Mapping[str, int]], axis: Axis | None) -> None:
+    """Raise `ResultsError` where the sizes of a cell in a file have none of what is swept."""
+    if axis is not None and not all(axis.name in at for at in sizes):
         raise ResultsError(
             f"{path}: of another form (a cell has no number of {axis.noun}); {_OTHER_RELEASE}"
         )

@@ -18,6 +18,7 @@ from dsgkit.experiment.folder import (
     DATASET,
     PLAN,
     TASK,
+    PlanEntry,
     check_axis,
     read_dataset,
     read_environment,
@@ -204,10 +205,10 @@ def _read_cells(
     folder: Path, experiment: Experiment, task: Description
 ) -> tuple[list[Record], int | None, Bad | None]:
     """Return the records of the plan, how many cells it has, and lines that are no records."""
-    plan = read_plan(folder, task.axis)  # first: while it is parsed it takes the most memory
+    plan = read_plan(folder, task.axis)
     stored, bad = read_records(folder / CELLS)
     records = list(stored.values()) if plan is None else _planned(stored, plan)
-    check_axis(folder / CELLS, records, task.axis)
+    check_axis(folder / CELLS, (record["at"] for record in records), task.axis)
     labels = {key: spec.label for key, spec in experiment.solvers.items()}
     for record in records:  # with the config's label; with its own for a solver not in it
         if label := labels.get(record["solver"]):
@@ -215,20 +216,19 @@ def _read_cells(
     return records, None if plan is None else len(plan), bad
 
 
-def _planned(records: dict[str, Record], plan: list[dict[str, Any]]) -> list[Record]:
+def _planned(records: dict[str, Record], plan: list[PlanEntry]) -> list[Record]:
     """Return the records of the plan in its order.
 
     What a record is of is for the plan to say: the same cell may stand for two of its entries.
     """
     found, seen = [], set()
     for entry in plan:
-        key = entry["key"]
-        if key in records:
-            record = records[key].copy() if key in seen else records[key]
-            for name in ("kind", "solver", "trial", "at"):
-                record[name] = entry[name]
+        if known := records.get(entry.key):
+            record = known.copy() if entry.key in seen else known
+            record["kind"], record["solver"] = entry.kind, entry.solver
+            record["trial"], record["at"] = entry.trial, entry.at
             found.append(record)
-            seen.add(key)
+            seen.add(entry.key)
     return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
-from dsgkit.experiment.folder import PLAN, check_axis, read_plan, read_task
+from dsgkit.experiment.folder import PLAN, PlanEntry, check_axis, read_plan, read_task
 from dsgkit.experiment.limits import FAILURES, status_words
 from dsgkit.experiment.records import Bad, Record, read_records
 from dsgkit.experiment.store import CELLS, running
@@ -37,13 +37,13 @@ class Status:
 
     folder: Path
     axis: Axis | None
-    plan: dict[str, Record]
+    plan: dict[str, PlanEntry]
     records: dict[str, Record]
     bad: Bad | None
     writer: str | None
 
     @property
-    def left(self) -> list[Record]:
+    def left(self) -> list[PlanEntry]:
         """Entries of the plan without a record."""
         return [entry for key, entry in self.plan.items() if key not in self.records]
 
@@ -59,8 +59,8 @@ class Status:
             if record["status"] == "ok":
                 group = record["solver"], record["kind"]
                 seconds[group] += sum((record.get("times") or {}).values())
-                work[group] += self.plan[key]["flops"]
-        needed = [(entry["flops"], (entry["solver"], entry["kind"])) for entry in self.left]
+                work[group] += self.plan[key].flops
+        needed = [(entry.flops, (entry.solver, entry.kind)) for entry in self.left]
         if any(not work[group] for _, group in needed):
             return None
         return sum(flops * seconds[group] / work[group] for flops, group in needed)
@@ -79,11 +79,11 @@ def read_status(folder: Path) -> Status:
             f"{folder}: not a results folder; name one that a run made, such as results/NAME"
         )
     axis = read_task(folder).axis
-    plan = {entry["key"]: entry for entry in read_plan(folder, axis) or ()}
+    plan = {entry.key: entry for entry in read_plan(folder, axis) or ()}
     writer = running(folder)
     stored, bad = read_records(folder / CELLS)
     records = {key: record for key, record in stored.items() if key in plan}
-    check_axis(folder / CELLS, records.values(), axis)
+    check_axis(folder / CELLS, (record["at"] for record in records.values()), axis)
     return Status(folder, axis, plan, records, bad, writer)
 
 
@@ -121,7 +121,7 @@ def _by_solver(status: Status) -> list[str]:
     total: Counter[tuple[str, str]] = Counter()
     ended: Mapping[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for key, entry in status.plan.items():
-        group = entry["solver"], entry["kind"]
+        group = entry.solver, entry.kind
         total[group] += 1
         if key in status.records:
             ended[group][status.records[key]["status"]] += 1

@@ -32,6 +32,11 @@ def key_of(name):
     return hashlib.sha256(name.encode()).hexdigest()[:32]
 
 
+def plan_text(entries):
+    """A plan as a run writes it."""
+    return "[\n" + ",\n".join(map(json.dumps, entries)) + "\n]\n"
+
+
 def behaving(way="well", grid=None, **params):
     """A config's entry of a solver with a way to behave."""
     return {

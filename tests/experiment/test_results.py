@@ -9,7 +9,7 @@ from dsgkit.config import Experiment
 from dsgkit.errors import ConfigError, ResultsError
 from dsgkit.experiment.records import sealed
 from dsgkit.experiment.results import load_results
-from tests.experiment.runs import key_of
+from tests.experiment.runs import key_of, plan_text
 
 EXPERIMENT = Experiment(
     name="digits_s2auc",
@@ -60,7 +60,7 @@ def plan(folder, *entries):
         "flops": 1,
     }
     planned = [common | entry | {"key": key_of(entry["key"])} for entry in entries]
-    (folder / "plan.json").write_text(json.dumps(planned))
+    (folder / "plan.json").write_text(plan_text(planned))
 
 
 def test_reads_what_a_run_wrote(folder):

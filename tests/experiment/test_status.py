@@ -8,7 +8,7 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.status import describe_status, duration, read_status
 from dsgkit.experiment.store import Store
 from dsgkit.tasks.base import Axis, Description
-from tests.experiment.runs import key_of
+from tests.experiment.runs import key_of, plan_text
 
 PLAN = [
     {
@@ -36,7 +36,7 @@ def record(entry, status="ok", seconds=None, **more):
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "plan.json").write_text(json.dumps(PLAN))
+    (tmp_path / "plan.json").write_text(plan_text(PLAN))
     axis = Axis(name="rows", title="Rows", noun="rows")
     task = Description(kind="sorting", axis=axis, measures=())
     (tmp_path / "task.json").write_text(task.model_dump_json())
