@@ -154,9 +154,10 @@ def _validated(body: bytes) -> Record:
     if len(body) > MOST_BYTES - _SEALED:
         raise UnreadableError(f"it is longer than {MOST_BYTES >> 20} MiB")
     try:
-        return dict(_SCHEMA.validate_json(body))
+        record: Record = _SCHEMA.validate_json(body)
     except ValidationError as error:
         raise UnreadableError(why(error)) from None
+    return record
 
 
 def why(error: ValidationError) -> str:
@@ -238,9 +239,10 @@ def read_records(path: Path) -> tuple[dict[str, Record], Bad | None]:
 
 
 def _reported(record: Record, shared: dict[str, Any]) -> Record:
-    """Return a record without what no report needs; what others have too is shared with them."""
-    return {
-        name: shared.setdefault(f"{value}", value) if name in ("at", "params") else value
-        for name, value in record.items()
-        if name not in _FURTHER
-    }
+    """Take from a record what no report needs, and share with others what they have too."""
+    for name in _FURTHER:
+        record.pop(name, None)
+    for name in ("at", "params", "points"):
+        if name in record:
+            record[name] = shared.setdefault(f"{record[name]}", record[name])
+    return record

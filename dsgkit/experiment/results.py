@@ -124,7 +124,7 @@ class Results:
     @property
     def solvers(self) -> list[str]:
         """Keys of the solvers, in the order of the config, then those known from cells only."""
-        return list(dict.fromkeys([*self.experiment.solvers, *self.cells["solver"]]))
+        return list(dict.fromkeys([*self.experiment.solvers, *self.cells["solver"].unique()]))
 
     def at(self, n: int) -> Results:
         """Return the same with the fits at one size only: the largest up to ``n``.

@@ -151,15 +151,15 @@ class Summary:
     def _entry(self, name: str, size: Size, rows: Any, measure: Measure) -> Entry:
         """Return the entry of the fits in ``rows``."""
         finished = rows[(rows["status"] == "ok") & rows[measure.name].notna()]
-        others = Counter(status_words(status) for status in rows["status"] if status != "ok")
+        others = Counter(status_words(status) for status in rows["status"].tolist() if status != "ok")
         planned = max(self.results.trials, len(rows))
         # A finished fit without this value, and a trial without a record, have nothing to show.
         if missing := planned - len(finished) - others.total():
             others[NOT_RUN] = missing
         needed = rows["needed"].max()
-        values = tuple(float(value) for value in finished[measure.name])
+        values = tuple(finished[measure.name].tolist())
         needs = None if math.isnan(needed) else int(needed)
-        remarks = Counter(text for text in finished["remark"] if text)
+        remarks = Counter(text for text in finished["remark"].tolist() if text)
         return Entry(name, size, values, planned, others, needs, remarks)
 
     def largest(self, measure: Measure) -> dict[str, Entry]:
