@@ -6,17 +6,17 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from dsgkit.config import Experiment, SolverSpec
 from dsgkit.data.datasets import Dataset
-from dsgkit.errors import ConfigError, DataError, DsgError
-from dsgkit.origin import one_line
+from dsgkit.errors import ConfigError, DataError
+from dsgkit.own import is_import_path
 from dsgkit.random.seeds import derive_seed
 from dsgkit.random.stream import VERSION as STREAM_VERSION
+from dsgkit.rehearsal import rehearse, users_code
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks import catalogue as tasks
@@ -116,9 +116,21 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
     ConfigError
         If a class of a user's own cannot be planned with.
     """
+    kinds = [experiment.protocol.kind, *(spec.kind for spec in experiment.solvers.values())]
+    if own := dict.fromkeys(filter(is_import_path, kinds)):
+        rehearse(_planning(*own), lambda: _plan(experiment, dataset))
+    return _plan(experiment, dataset)
+
+
+def _plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
     trials = range(experiment.protocol.trials)
     plans = (_TrialPlan(experiment, dataset, number) for number in trials)
     return [cell for plan in plans for solver in experiment.solvers for cell in plan.cells(solver)]
+
+
+def _planning(*kinds: str) -> str:
+    """Return what is done in words, for messages."""
+    return f"planning {' and '.join(kinds)}"
 
 
 def sweep_points(experiment: Experiment, sizes: At) -> list[At]:
@@ -157,7 +169,8 @@ class _TrialPlan:
         self._experiment = experiment
         self._dataset = dataset
         self._number = number
-        self._trial = make_trial(experiment, dataset, number)
+        with users_code(_planning(experiment.protocol.kind)):
+            self._trial = make_trial(experiment, dataset, number)
         self._sweep = sweep_points(experiment, self._trial.sizes)
         drawn = (axis.name for axis in experiment.task.axes if axis.drawn)
         self._drawn = {name: getattr(experiment.protocol, name) for name in drawn}
@@ -208,7 +221,7 @@ class _TrialPlan:
 
     def _check_together(self, solver: str, spec: SolverSpec, stages: tuple[Points, ...]) -> None:
         """Raise `ConfigError` where parameters, each of them allowed, do not go together."""
-        with _planning(spec):
+        with users_code(_planning(spec.kind)):
             chosen = {name: value for points in stages for name, value in points[0].items()}
             check = getattr(self._estimator(solver, spec, chosen), "_check_params", None)
             try:
@@ -250,7 +263,7 @@ class _TrialPlan:
             needs=needs,
             by_coordinates=tuple(n for n in by_coordinates if n < len(stages)),
         )
-        with _planning(spec):
+        with users_code(_planning(spec.kind)):
             work = self._work(cell, spec)
             key = cell_key(cell, self._experiment, self._dataset)
         return replace(cell, work=work, key=key)
@@ -268,17 +281,6 @@ class _TrialPlan:
                 times = self._trial.counts(cell.at)[counted.one_per]
             return replace(work, training=times * work.training, scoring=times * work.scoring)
         return self._trial.fit_work(estimator, cell.at)
-
-
-@contextmanager
-def _planning(spec: SolverSpec) -> Iterator[None]:
-    """Raise what a class of a user's own raises as a `ConfigError`."""
-    try:
-        yield
-    except DsgError:
-        raise
-    except Exception as error:
-        raise ConfigError(f"planning {spec.kind} raises {one_line(error)}") from error
 
 
 def _within(at: At, spec: SolverSpec) -> bool:

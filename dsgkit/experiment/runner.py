@@ -15,7 +15,7 @@ from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.errors import FitError
 from dsgkit.experiment.artefacts import keep_artefact
-from dsgkit.experiment.cells import failed_record
+from dsgkit.experiment.cells import failed_record, record_of
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import FAILURES, Limits
@@ -240,8 +240,8 @@ class _Run:
                     bar.advance(job, 0.0)
                     executor.submit(job)
                     job = self._next(bar)
-                for ended, record in executor.wait():
-                    self._finish(ended, record, bar)
+                for ended, sent in executor.wait():
+                    self._finish(ended, record_of(ended, sent), bar)
                 if self.failed and self.options.fail_fast:
                     return
                 job = job or self._next(bar)
