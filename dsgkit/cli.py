@@ -167,7 +167,9 @@ def run(
     stops a run, the same command goes on where it stopped.
     """
     from dsgkit.config import load_experiment
+    from dsgkit.rehearsal import rehearsing
 
+    click.get_current_context().with_resource(rehearsing(settings["timeout"]))
     experiments = [load_experiment(path, profile=profile, overrides=overrides) for path in configs]
     names = [experiment.name for experiment in experiments]
     if len(set(names)) < len(names):

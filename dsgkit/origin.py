@@ -10,13 +10,19 @@ from pathlib import Path
 _LIBRARIES = tuple(
     sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
+_MOST_TEXT = 1000
+"""Characters of an exception's text that are told."""
+
 _NOT_THE_USERS = ("<", str(Path(__file__).parent) + os.sep, *_LIBRARIES)
 
 
 def one_line(error: BaseException) -> str:
     """Return an exception's type and text, and the line of the user's code that it comes from."""
-    text = error.msg if isinstance(error, SyntaxError) else str(error)
-    words = " ".join(text.split())
+    try:
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+    except Exception:  # an exception of a user's own
+        text = ""
+    words = " ".join(text[:_MOST_TEXT].split())
     told = f"{type(error).__name__}: {words}" if words else type(error).__name__
     place = _place(error)
     return f"{told} ({place})" if place else told

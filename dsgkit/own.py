@@ -12,9 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dsgkit.errors import ConfigError
+from dsgkit.errors import ConfigError, DsgError
 from dsgkit.hints import did_you_mean, nearest_or_all, shown
 from dsgkit.origin import one_line, shown_path
+from dsgkit.rehearsal import rehearse, users_code
 
 _NAME = r"[^\W\d]\w*"
 _IMPORT_PATH = re.compile(rf"({_NAME}(?:\.{_NAME})*):({_NAME})")
@@ -55,21 +56,23 @@ def _import(name: str) -> ModuleType:
     folder = str(Path.cwd())
     if not {folder, ""} & set(sys.path):
         sys.path.append(folder)  # last, so that no file there takes a library's place
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise _import_error(name, error) from error
-        near = did_you_mean(name.removesuffix(".py"), [path.stem for path in Path().glob("*.py")])
-        raise ConfigError(
-            f"module {name!r} is neither on sys.path nor in {folder}{near}"
-        ) from error
-    except (Exception, SystemExit) as error:
-        raise _import_error(name, error) from error
-
-
-def _import_error(name: str, error: BaseException) -> ConfigError:
-    return ConfigError(f"importing {name!r} raises {one_line(error)}")
+    doing = f"importing {name!r}"
+    if name not in sys.modules:
+        rehearse(doing, lambda: importlib.import_module(name))
+    with users_code(doing):
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise
+            near = did_you_mean(
+                name.removesuffix(".py"), [path.stem for path in Path().glob("*.py")]
+            )
+            raise ConfigError(
+                f"module {name!r} is neither on sys.path nor in {folder}{near}"
+            ) from error
+        except DsgError as error:  # of the module's own making
+            raise ConfigError(f"{doing} raises {one_line(error)}") from error
 
 
 def _find(module: ModuleType, name: str, noun: str, accepts: Callable[[Any], bool]) -> Any:

@@ -36,6 +36,9 @@ from dsgkit.threads import available_threads, set_threads
 
 _WARM_UP_ROWS = 64
 
+_IDENTITY = ("kind", "solver", "trial", "at")
+"""What a record says of its cell, beside the key."""
+
 
 @dataclass
 class Bench:
@@ -71,6 +74,8 @@ class Bench:
         estimator = self.estimator(cell, {**chosen, **common_part(points)})
         trial = self.trial(cell.trial)
         scores = trial.search(estimator, at, [_in_numbers(point, trial) for point in points])
+        if len(scores) != len(points) or len(set(map(len, scores))) > 1:
+            raise FitError("a search must return a list of scores per point, one for every fold")
         return [[_number(score) for score in folds] for folds in scores]
 
     def coordinate_scores(
@@ -162,7 +167,7 @@ def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Reco
             record |= run(bench, job, clock)
         if warned:
             record["warnings"] = warned
-    except Exception as error:
+    except BaseException as error:  # a solver's exit ends its cell, not the process
         record |= _failure(error)
     times = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
     return {"key": job.cell.key, "times": times, "peak_memory": peak_memory()} | record
@@ -193,7 +198,19 @@ def ended_record(job: Job, status: str, message: str, **more: Any) -> Record:
     return {"key": job.cell.key} | _header(job) | {"status": status, "message": message} | more
 
 
-def failed_record(job: Job, error: Exception) -> Record:
+def record_of(job: Job, sent: Any) -> Record:
+    """Return what was sent as the record of a job, if it is that; else that of a failure.
+
+    Solvers run in the process that sends it.
+    """
+    if isinstance(sent, dict):
+        expected = {"key": job.cell.key} | {name: _header(job)[name] for name in _IDENTITY}
+        if all(name in sent and sent[name] == value for name, value in expected.items()):
+            return sent
+    return ended_record(job, "failed", "what the worker process sent is no record of this cell")
+
+
+def failed_record(job: Job, error: BaseException) -> Record:
     """Return the record of a cell that could not be run."""
     return {"key": job.cell.key} | _header(job) | _failure(error)
 
@@ -247,12 +264,14 @@ def _header(job: Job) -> Record:
     }
 
 
-def _failure(error: Exception) -> Record:
+def _failure(error: BaseException) -> Record:
     """Return the status and the cause; an error that no solver announces keeps its traceback."""
     if isinstance(error, FitError):
         met = {name: getattr(error, name, None) for name in MET}
         known = {name: _storable(value) for name, value in met.items() if value}
-        return {"status": error.status, "message": str(error)} | known
+        own = isinstance(error.status, str) and error.status != "ok"
+        status = error.status if own else FitError.status
+        return {"status": status, "message": str(error)} | known
     status = MemoryLimitError.status if isinstance(error, MemoryError) else "failed"
     return {
         "status": status,
@@ -322,5 +341,11 @@ def _storable(value: Any) -> Any:
         value = value.item()
     if isinstance(value, list | tuple):
         return [_storable(entry) for entry in value]
-    plain = value is None or isinstance(value, bool | int | str)
-    return value if plain or (isinstance(value, float) and math.isfinite(value)) else repr(value)
+    if value is None or isinstance(value, bool):
+        return value
+    # never an instance of a subclass, such as a member of an enumeration
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    return float(value) if isinstance(value, float) and math.isfinite(value) else repr(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,10 +26,12 @@ def describe_plan(experiment: Experiment) -> str:
     plan = make_plan(experiment, load_dataset(experiment.dataset))
     speed = _flops_per_second()
     lines = [f"{experiment.name}: {len(plan)} cells"]
+    alike: dict[tuple[str, str], list[Cell]] = defaultdict(list)
+    for cell in plan:
+        alike[cell.solver, cell.kind].append(cell)
     for solver in experiment.solvers:
         for kind in ("search", "fit"):
-            cells = [c for c in plan if (c.solver, c.kind) == (solver, kind)]
-            if cells:
+            if cells := alike[solver, kind]:
                 what = _describe(cells, speed, experiment.axis)
                 lines.append(f"  {experiment.solvers[solver].label:<12} {what}")
     total = sum(cell.flops for cell in plan) / speed

@@ -7,16 +7,16 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from dsgkit.config import Experiment, SolverSpec
 from dsgkit.data.datasets import Dataset
-from dsgkit.errors import ConfigError, DataError, DsgError
-from dsgkit.origin import one_line
+from dsgkit.errors import ConfigError, DataError
+from dsgkit.own import is_import_path
 from dsgkit.random.seeds import derive_seed
 from dsgkit.random.stream import VERSION as STREAM_VERSION
+from dsgkit.rehearsal import rehearse, users_code
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks import catalogue as tasks
@@ -25,13 +25,19 @@ from dsgkit.tasks.base import At, Trial, Work
 IDENTITY_VERSION = 2
 """Part of every cell's identity; raised when a change makes earlier results incomparable."""
 
+MOST_CELLS = 1_000_000
+"""Of a plan: more would be a slip in a config, and take all memory."""
+
+MOST_POINTS = 100_000
+"""Of one grid, all values of a parameter with all of the others."""
+
 Point = dict[str, Any]
 Points = tuple[Point, ...]
 
 _UNKNOWN = Work(0.0, 0.0, 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cell:
     """The smallest unit of work that is recorded.
 
@@ -116,9 +122,75 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
     ConfigError
         If a class of a user's own cannot be planned with.
     """
-    trials = range(experiment.protocol.trials)
-    plans = (_TrialPlan(experiment, dataset, number) for number in trials)
-    return [cell for plan in plans for solver in experiment.solvers for cell in plan.cells(solver)]
+    kinds = [experiment.protocol.kind, *(spec.kind for spec in experiment.solvers.values())]
+    if own := dict.fromkeys(filter(is_import_path, kinds)):
+        rehearse(_planning(*own), lambda: _plan(experiment, dataset))
+    return _plan(experiment, dataset)
+
+
+def _plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
+    cells: list[Cell] = []
+    drafts: dict[tuple[tuple[str, int], ...], list[_Draft]] = {}
+    for number, trial in _trials(experiment, dataset):
+        sizes = tuple(trial.sizes.items())
+        if sizes not in drafts:
+            drafts[sizes] = _TrialPlan(experiment, dataset, trial).drafts()
+            _check_number(len(cells) + len(drafts[sizes]) * (experiment.protocol.trials - number))
+        cells += _cells(drafts[sizes], number)
+    return cells
+
+
+def _trials(experiment: Experiment, dataset: Dataset) -> Iterator[tuple[int, Trial]]:
+    """Yield every trial with its number; one stands for all where their sizes do not differ."""
+    kind = experiment.protocol.kind
+    for number in range(experiment.protocol.trials):
+        # trials of the package's own tasks differ in the rows that are drawn, never in how many
+        if number == 0 or is_import_path(kind):
+            with users_code(_planning(kind)):
+                trial = make_trial(experiment, dataset, number)
+        yield number, trial
+
+
+def _check_number(cells: int) -> None:
+    if cells > MOST_CELLS:
+        raise ConfigError(
+            f"the plan would have {cells:,} cells, of at most {MOST_CELLS:,}; lower "
+            "protocol.trials, or shorten the grids or the sweep"
+        )
+
+
+class _Draft(NamedTuple):
+    """A cell of any trial of some sizes: all of it but the trial's number, and what follows.
+
+    Attributes
+    ----------
+    cell : Cell
+        Without a key, and of no search.
+    identity : tuple of str
+        What its key is the hash of, before and after the trial's number.
+    needs : tuple of int
+        Positions of the searches that it is made with, among all drafts.
+    """
+
+    cell: Cell
+    identity: tuple[str, str]
+    needs: tuple[int, ...]
+
+
+def _cells(drafts: Sequence[_Draft], trial: int) -> Iterator[Cell]:
+    """Yield the cells of a trial."""
+    keys: list[str] = []
+    needs: dict[tuple[int, ...], tuple[str, ...]] = {}
+    for cell, identity, positions in drafts:
+        keys.append(_hashed(identity, trial))
+        if positions not in needs:
+            needs[positions] = tuple(keys[position] for position in positions)
+        yield replace(cell, trial=trial, key=keys[-1], needs=needs[positions])
+
+
+def _planning(*kinds: str) -> str:
+    """Return what is done in words, for messages."""
+    return f"planning {' and '.join(kinds)}"
 
 
 def sweep_points(experiment: Experiment, sizes: At) -> list[At]:
@@ -151,64 +223,60 @@ def common_part(points: Sequence[Point]) -> Point:
 
 
 class _TrialPlan:
-    """The cells of one trial."""
+    """The cells of one trial, or of all that have its sizes."""
 
-    def __init__(self, experiment: Experiment, dataset: Dataset, number: int) -> None:
+    def __init__(self, experiment: Experiment, dataset: Dataset, trial: Trial) -> None:
         self._experiment = experiment
         self._dataset = dataset
-        self._number = number
-        self._trial = make_trial(experiment, dataset, number)
-        self._sweep = sweep_points(experiment, self._trial.sizes)
+        self._trial = trial
+        self._sweep = sweep_points(experiment, trial.sizes)
         drawn = (axis.name for axis in experiment.task.axes if axis.drawn)
         self._drawn = {name: getattr(experiment.protocol, name) for name in drawn}
+        self._drafts: list[_Draft] = []
         if not self._sweep:
             axis = experiment.axis
             assert axis is not None
             raise DataError(
                 f"dataset {dataset.name}: no point of sweep.{axis.name} is within its "
-                f"{self._trial.sizes[axis.name]:,} {axis.title.lower()}; add `all`"
+                f"{trial.sizes[axis.name]:,} {axis.title.lower()}; add `all`"
             )
 
-    def cells(self, solver: str) -> list[Cell]:
-        """Return a solver's searches and fits; no search without a fit."""
-        spec = self._experiment.solvers[solver]
-        # what is searched at the same sizes is searched once
-        groups: dict[tuple[int, ...], list[At]] = {}
-        for at in self._sweep:
-            if _within({**self._drawn, **at}, spec):
-                groups.setdefault(tuple(self._search_at(spec, at).values()), []).append(at)
-        if not groups:
-            return []
-        stages = tuple(map(grid_points, spec.grids)) or (({},),)
-        self._check_together(solver, spec, stages)
-        return [
-            cell
-            for fits_at in groups.values()
-            for cell in self._group(solver, spec, stages, fits_at)
-        ]
+    def drafts(self) -> list[_Draft]:
+        """Return every solver's searches and fits; no search without a fit."""
+        for solver, spec in self._experiment.solvers.items():
+            # what is searched at the same sizes is searched once
+            groups: dict[tuple[int, ...], list[At]] = {}
+            for at in self._sweep:
+                if _within({**self._drawn, **at}, spec):
+                    groups.setdefault(tuple(self._search_at(spec, at).values()), []).append(at)
+            if groups:
+                _check_grids(solver, spec)
+                stages = tuple(map(grid_points, spec.grids)) or (({},),)
+                self._check_together(solver, spec, stages)
+                for fits_at in groups.values():
+                    self._group(solver, spec, stages, fits_at)
+        return self._drafts
 
     def _group(
         self, solver: str, spec: SolverSpec, stages: tuple[Points, ...], fits_at: Sequence[At]
-    ) -> list[Cell]:
-        """Return a search and the fits that it serves."""
+    ) -> None:
+        """Plan a search and the fits that it serves."""
         search_at = self._search_at(spec, fits_at[0])
-        cells: list[Cell] = []
-        needs: tuple[str, ...] = ()
+        needs: tuple[int, ...] = ()
         for number, points in enumerate(stages):
             if len(points) > 1:
                 whole = bool(spec.search[number].coordinates)
                 batched = solver_info(self._experiment, solver).batched
-                found = [
-                    self._cell("search", solver, search_at, (*stages[:number], share), spec, needs)
+                needs = tuple(
+                    self._draft("search", solver, search_at, (*stages[:number], share), spec, needs)
                     for share in ([points] if whole else _shares(points, batched))
-                ]
-                needs = tuple(cell.key for cell in found)
-                cells += found
-        return cells + [self._cell("fit", solver, at, stages, spec, needs) for at in fits_at]
+                )
+        for at in fits_at:
+            self._draft("fit", solver, at, stages, spec, needs)
 
     def _check_together(self, solver: str, spec: SolverSpec, stages: tuple[Points, ...]) -> None:
         """Raise `ConfigError` where parameters, each of them allowed, do not go together."""
-        with _planning(spec):
+        with users_code(_planning(spec.kind)):
             chosen = {name: value for points in stages for name, value in points[0].items()}
             check = getattr(self._estimator(solver, spec, chosen), "_check_params", None)
             try:
@@ -230,30 +298,31 @@ class _TrialPlan:
         found = {a: sizes[a] if n == "all" else min(n, sizes[a]) for a, n in wanted.items()}
         return {axis: found.get(axis, size) for axis, size in at.items()}
 
-    def _cell(
+    def _draft(
         self,
         kind: Literal["search", "fit"],
         solver: str,
         at: At,
         stages: tuple[Points, ...],
         spec: SolverSpec,
-        needs: tuple[str, ...],
-    ) -> Cell:
+        needs: tuple[int, ...],
+    ) -> int:
+        """Plan a cell, and return its position."""
         by_coordinates = tuple(n for n, stage in enumerate(spec.search) if stage.coordinates)
         cell = Cell(
             kind,
             solver,
-            self._number,
+            0,
             at,
             stages,
             self._search_at(spec, at),
-            needs=needs,
             by_coordinates=tuple(n for n in by_coordinates if n < len(stages)),
         )
-        with _planning(spec):
+        with users_code(_planning(spec.kind)):
             work = self._work(cell, spec)
-            key = cell_key(cell, self._experiment, self._dataset)
-        return replace(cell, work=work, key=key)
+            identity = _identity(cell, self._experiment, self._dataset)
+        self._drafts.append(_Draft(replace(cell, work=work), identity, needs))
+        return len(self._drafts) - 1
 
     def _work(self, cell: Cell, spec: SolverSpec) -> Work:
         """Return what a cell takes, by the solver's own predictions."""
@@ -270,15 +339,14 @@ class _TrialPlan:
         return self._trial.fit_work(estimator, cell.at)
 
 
-@contextmanager
-def _planning(spec: SolverSpec) -> Iterator[None]:
-    """Raise what a class of a user's own raises as a `ConfigError`."""
-    try:
-        yield
-    except DsgError:
-        raise
-    except Exception as error:
-        raise ConfigError(f"planning {spec.kind} raises {one_line(error)}") from error
+def _check_grids(solver: str, spec: SolverSpec) -> None:
+    """Raise `ConfigError` for a grid with more points than anybody could wait for."""
+    for grid in spec.grids:
+        if math.prod(map(len, grid.values())) > MOST_POINTS:
+            raise ConfigError(
+                f"solvers.{solver}: a grid has more than {MOST_POINTS:,} points, all values of a "
+                "parameter with all of the others; leave out values, or `search` in stages"
+            )
 
 
 def _within(at: At, spec: SolverSpec) -> bool:
@@ -296,19 +364,22 @@ def _shares(points: Sequence[Point], batched: Sequence[str]) -> list[Points]:
 
 def cell_key(cell: Cell, experiment: Experiment, dataset: Dataset) -> str:
     """Return the hash of everything that determines a cell's result, and of nothing else."""
+    return _hashed(_identity(cell, experiment, dataset), cell.trial)
+
+
+def _identity(cell: Cell, experiment: Experiment, dataset: Dataset) -> tuple[str, str]:
+    """Return what a cell's key is the hash of: JSON, cut in two where its trial's number stands."""
     spec, protocol = experiment.solvers[cell.solver], experiment.drawn
     fields = type(protocol).model_fields
     unsaid = {n for n in protocol.unsaid if getattr(protocol, n) == fields[n].default}
     settings = protocol.model_dump(mode="json", exclude={"trials", *unsaid})
     for_search = {name: settings.pop(name) for name in protocol.only_for_search}
     identity: dict[str, Any] = {
-        "versions": [IDENTITY_VERSION, STREAM_VERSION],
         "kind": cell.kind,
         "dataset": dataset.identity,
         "task": tasks.version(protocol.kind),
         "protocol": settings,
         "seed": experiment.seed,
-        "trial": cell.trial,
         "solver": [spec.kind, solvers.get(spec.kind).version],
         "params": _fixed_params(cell, spec),
         "stages": cell.stages,
@@ -319,7 +390,14 @@ def cell_key(cell: Cell, experiment: Experiment, dataset: Dataset) -> str:
     if cell.by_coordinates:
         identity["by_coordinates"] = cell.by_coordinates
     text = json.dumps(identity, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    # the keys are sorted, and these two come last
+    versions = json.dumps([IDENTITY_VERSION, STREAM_VERSION])
+    return f'{text[:-1]}, "trial": ', f', "versions": {versions}}}'
+
+
+def _hashed(identity: tuple[str, str], trial: int) -> str:
+    before, after = identity
+    return hashlib.sha256(f"{before}{trial}{after}".encode()).hexdigest()[:32]
 
 
 def _fixed_params(cell: Cell, spec: SolverSpec) -> Point:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +13,9 @@ import psutil
 
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
-from dsgkit.errors import FitError
+from dsgkit.errors import FitError, ResultsError
 from dsgkit.experiment.artefacts import keep_artefact
-from dsgkit.experiment.cells import failed_record
+from dsgkit.experiment.cells import failed_record, record_of
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.jobs import Job
@@ -28,6 +28,7 @@ from dsgkit.experiment.schedule import Schedule
 from dsgkit.experiment.selection import choose, choosing_measure
 from dsgkit.experiment.store import Store, check_writable, write_file
 from dsgkit.experiment.workers import Listener, LocalWorkers
+from dsgkit.files import write_atomically
 from dsgkit.threads import available_threads
 
 _MEMORY_OF_A_SEARCH = 2 * 2**30
@@ -172,7 +173,7 @@ def run_experiment(
         write_file(folder / CONFIG, experiment.to_yaml())
         write_file(folder / DATASET, json.dumps(dataset.describe(), indent=2) + "\n")
         write_file(folder / TASK, experiment.describe().model_dump_json(indent=2) + "\n")
-        write_file(folder / PLAN, _plan_text(plan))
+        _write_plan(folder / PLAN, plan)
         if not options.fresh:
             copy_records(store, {cell.key for cell in plan})
         schedule = Schedule(plan, lambda key: options.settled(store.ending(key)))
@@ -190,20 +191,26 @@ def run_experiment(
         )
 
 
-def _plan_text(plan: Sequence[Cell]) -> str:
-    """Return the plan as JSON, an entry per line: which cell stands for what."""
-    entries = [
-        {
-            "key": cell.key,
-            "kind": cell.kind,
-            "solver": cell.solver,
-            "trial": cell.trial,
-            "at": dict(cell.at),
-            "flops": cell.flops,
-        }
-        for cell in plan
-    ]
-    return "[\n" + ",\n".join(map(json.dumps, entries)) + "\n]\n"
+def _write_plan(path: Path, plan: Sequence[Cell]) -> None:
+    """Write the plan as JSON, an entry per line: which cell stands for what."""
+    try:
+        write_atomically(path, lambda file: file.writelines(_plan_lines(plan)))
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot write ({error.strerror})") from None
+
+
+def _plan_lines(plan: Sequence[Cell]) -> Iterator[bytes]:
+    known: dict[tuple[str, str, int, float], tuple[str, str]] = {}
+    for number, cell in enumerate(plan):
+        alike = cell.kind, cell.solver, id(cell.at), cell.flops
+        if alike not in known:  # in all trials
+            first = {"kind": cell.kind, "solver": cell.solver}
+            last = {"at": dict(cell.at), "flops": cell.flops}
+            known[alike] = json.dumps(first)[1:-1], json.dumps(last)[1:]
+        first_text, last_text = known[alike]
+        entry = f'{{"key": "{cell.key}", {first_text}, "trial": {cell.trial}, {last_text}'
+        yield f"{',' if number else '['}\n{entry}".encode()
+    yield b"\n]\n"
 
 
 class _Run:
@@ -241,8 +248,8 @@ class _Run:
                     bar.advance(job, 0.0)
                     executor.submit(job)
                     job = self._next(bar)
-                for ended, record in executor.wait():
-                    self._finish(ended, record, bar)
+                for ended, sent in executor.wait():
+                    self._finish(ended, record_of(ended, sent), bar)
                 if self.failed and self.options.fail_fast:
                     return
                 job = job or self._next(bar)

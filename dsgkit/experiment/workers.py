@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import pickle
 import selectors
 import signal
 import socket
@@ -25,13 +26,15 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from io import BufferedRWPair
+from typing import Any
 
 import psutil
 
-from dsgkit.experiment.cells import ended_record, run_job
-from dsgkit.experiment.channel import Channel, read_message, write_message
+from dsgkit.experiment.cells import ended_record, failed_record, run_job
+from dsgkit.experiment.channel import Channel, MessageError, read_message, write_message
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.records import Record
+from dsgkit.origin import one_line
 from dsgkit.progress import listening
 
 LOADING = 900.0
@@ -174,15 +177,17 @@ class _Worker:
             process_group=self._process.pid,
         )
         self.usable = True
+        self._number = 0
         self._deadline: float | None = None
 
     def start(self, job: Job) -> bool:
         """Hand over a job; return whether the process is there to take it."""
         self.job = job
+        self._number += 1
         timeout = job.limits.timeout
         self._deadline = None if timeout is None else time.monotonic() + timeout + LOADING
         try:
-            self.channel.send(job)
+            self.channel.send((self._number, job))
         except OSError:
             return False
         return self._process.poll() is None
@@ -199,15 +204,26 @@ class _Worker:
             gone = not self.channel.exchange() and gone
         except (EOFError, OSError):
             gone = True
-        for what, content in self.channel.messages():
-            if what == "ended":
-                return content
-            if what == "reached" and self.job.limits.timeout is not None:
-                more = COMPILING if content == "loaded" else 0.0
-                self._deadline = time.monotonic() + self.job.limits.timeout + more
-            if what == "progress":
-                on_progress(self.job, content)
+        try:
+            for number, what, content in self.channel.messages():
+                if number != self._number:
+                    continue  # of a job that has ended: the solver had forked, or wrote it itself
+                if what == "ended":
+                    return content
+                if what == "reached" and self.job.limits.timeout is not None:
+                    more = COMPILING if content == "loaded" else 0.0
+                    self._deadline = time.monotonic() + self.job.limits.timeout + more
+                if what == "progress" and 0 <= content <= 1:
+                    on_progress(self.job, content)
+        except (MessageError, TypeError, ValueError) as error:
+            return self._garbled(error)
         return self._died() if gone else self._stopped_at_limit()
+
+    def _garbled(self, error: Exception) -> Record:
+        """Return the record of a job whose process sends something else than messages."""
+        self.kill()
+        message = f"worker process sent what is no record of a cell: {one_line(error)}"
+        return ended_record(self.job, "crashed", message)
 
     def _died(self) -> Record:
         """Return the record of a job whose process is gone, by itself or killed by another."""
@@ -300,24 +316,45 @@ def serve(connection: int, trace: int) -> None:
     stream = socket.socket(fileno=connection).makefile("rwb")
     with suppress(EOFError):
         while True:
-            _run(read_message(stream), stream)
+            number, job = read_message(stream)
+            _run(job, _Teller(stream, number))
 
 
-def _run(job: Job, stream: BufferedRWPair) -> None:
-    with listening(_Reporter(stream)):
-        record = run_job(job, reached=lambda stage: write_message(stream, ("reached", stage)))
-    write_message(stream, ("ended", record))
+def _run(job: Job, tell: _Teller) -> None:
+    with listening(_Reporter(tell)):
+        record = run_job(job, reached=lambda stage: tell("reached", stage))
+    try:
+        tell("ended", record)
+    except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:
+        tell("ended", failed_record(job, error))
+
+
+class _Teller:
+    """Sends messages on a job; in a copy of the process, which a solver has forked, it ends that.
+
+    There is one connection, and one that waits for one record.
+    """
+
+    def __init__(self, stream: BufferedRWPair, number: int) -> None:
+        self._stream = stream
+        self._number = number
+        self._process = os.getpid()
+
+    def __call__(self, what: str, content: Any) -> None:
+        if os.getpid() != self._process:
+            os._exit(1)
+        write_message(self._stream, (self._number, what, content))
 
 
 class _Reporter:
     """Passes progress on, now and then."""
 
-    def __init__(self, stream: BufferedRWPair) -> None:
-        self._stream = stream
+    def __init__(self, tell: _Teller) -> None:
+        self._tell = tell
         self._next = 0.0
 
     def __call__(self, fraction: float) -> None:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _PROGRESS_SECONDS
-            write_message(self._stream, ("progress", fraction))
+            self._tell("progress", fraction)

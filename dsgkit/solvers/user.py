@@ -13,6 +13,7 @@ from dsgkit.errors import ConfigError
 from dsgkit.hints import shown
 from dsgkit.origin import one_line
 from dsgkit.own import find_own, version_of
+from dsgkit.rehearsal import asks_to_stop, rehearse, users_code
 from dsgkit.solvers.catalogue import SolverInfo
 
 _EXAMPLE = "my_module:MySolver"
@@ -87,10 +88,16 @@ def _is_class(found: Any) -> bool:
 
 @functools.cache
 def _described(import_path: str, solver: Any) -> SolverInfo:
-    _check_methods(solver)
-    _check_defaults(solver)
-    version_of(solver)
+    rehearse(f"{solver.__name__}()", lambda: _check(solver))
+    _check(solver)
     return SolverInfo(import_path, solver.__name__, import_path)
+
+
+def _check(solver: type) -> None:
+    with users_code(solver.__name__):
+        _check_methods(solver)
+        _check_defaults(solver)
+        version_of(solver)
 
 
 def _check_methods(solver: type) -> None:
@@ -133,7 +140,9 @@ def _check_defaults(solver: type) -> None:
     """Refuse a class whose parameters cannot be told apart in the records of results."""
     try:
         defaults = solver().get_params()
-    except Exception as error:
+    except BaseException as error:
+        if asks_to_stop(error):
+            raise
         raise ConfigError(
             f"{solver.__name__}().get_params() raises {one_line(error)}"
             "; every parameter needs a default, and an attribute of its name"

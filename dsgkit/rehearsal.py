@@ -1,0 +1,174 @@
+"""Code of a user's own in the process in charge: it can neither end it unnoticed nor hold it.
+
+To plan, classes of a user's own are imported, made and asked. What they raise is told like any
+other mistake in a config. What no handler sees (``os._exit``, a crash in compiled code, a loop
+without end) happens in a rehearsal first: a fork of this process does the same, and only once that
+has come to its end this process does it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import select
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from dsgkit.errors import ConfigError, DsgError
+from dsgkit.origin import one_line
+from dsgkit.signals import Interrupted
+
+STARTING = 30.0
+"""Seconds for a user's own code to be imported, or planned with, on top of a cell's time limit."""
+
+_LIFE_SECONDS = 0.2
+"""How often it is looked at whether the fork lives: what it forked may hold the pipe open."""
+
+_DONE = b"done"
+_PR_SET_PDEATHSIG = 1
+
+_on = False
+_timeout: float | None = None
+
+
+@contextmanager
+def rehearsing(timeout: float | None) -> Iterator[None]:
+    """Have `rehearse` do something in the block.
+
+    Parameters
+    ----------
+    timeout : float or None
+        A cell's limit in seconds, which with `STARTING` is that of a rehearsal, too.
+    """
+    global _on, _timeout
+    before = _on, _timeout
+    _on, _timeout = True, timeout
+    try:
+        yield
+    finally:
+        _on, _timeout = before
+
+
+@contextmanager
+def users_code(doing: str) -> Iterator[None]:
+    """Raise what a user's own code raises as a `ConfigError`, were it `SystemExit`.
+
+    A copy of this process that it makes ends with the block: there is one process in charge.
+
+    Parameters
+    ----------
+    doing : str
+        What is done in the block, for the message.
+    """
+    here = os.getpid()
+    try:
+        yield
+    except DsgError:
+        raise
+    except BaseException as error:
+        if asks_to_stop(error):
+            raise
+        raise ConfigError(f"{doing} raises {one_line(error)}") from error
+    finally:
+        if os.getpid() != here:
+            os._exit(1)
+
+
+def asks_to_stop(error: BaseException) -> bool:
+    """Tell whether an exception is a user's request to stop, and none that a user's code raises.
+
+    In commands that is `Interrupted`; elsewhere, Python raises `KeyboardInterrupt` at Ctrl-C.
+    """
+    return isinstance(error, Interrupted) or (isinstance(error, KeyboardInterrupt) and not _on)
+
+
+def rehearse(doing: str, action: Callable[[], object]) -> None:
+    """Try in a fork of this process whether it survives an action, and whether that ends.
+
+    What the action raises, or prints, is left for the action itself to raise and print.
+
+    Raises
+    ------
+    ConfigError
+        If the fork has ended, or had to be stopped, before the action had.
+    """
+    if not _on:
+        return
+    ours, theirs = os.pipe()
+    child = _fork()
+    if child == 0:
+        _perform(action, theirs)
+    os.close(theirs)
+    try:
+        problem = _problem(child, ours)
+    finally:
+        os.close(ours)
+        _end(child)
+    if problem:
+        raise ConfigError(f"{doing} {problem}")
+
+
+def _fork() -> int:
+    with warnings.catch_warnings():
+        # of Python 3.12 and later, as the libraries of linear algebra have threads
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def _perform(action: Callable[[], object], pipe: int) -> None:
+    """Do it, say so, and be gone: the rest of the program is not for this process."""
+    here = os.getpid()
+    try:
+        os.setpgid(0, 0)
+        _end_with_parent()
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nowhere, descriptor)
+        with suppress(BaseException):
+            action()
+        if os.getpid() == here:
+            os.write(pipe, _DONE)
+    finally:
+        os._exit(0)
+
+
+def _end_with_parent() -> None:
+    """Have the system kill this process when the one that forked it is gone, if it can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _problem(child: int, pipe: int) -> str:
+    """Wait for a rehearsal, and return what is wrong with it; empty if nothing is."""
+    deadline = math.inf if _timeout is None else time.monotonic() + _timeout + STARTING
+    while time.monotonic() < deadline:
+        end = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        told = select.select([pipe], [], [], 0 if end else _LIFE_SECONDS)[0]
+        if told and os.read(pipe, len(_DONE)) == _DONE:
+            return ""
+        if end:
+            how = _exit_code if end.si_code == os.CLD_EXITED else _signal
+            return f"{how(end.si_status)}; code of your own has to return, or to raise an error"
+    return f"does not end: stopped after {_timeout:g} s of --timeout and {STARTING:g} s more"
+
+
+def _exit_code(code: int) -> str:
+    return f"ends the process, with exit code {code}"
+
+
+def _signal(number: int) -> str:
+    return f"ends the process, by {signal.Signals(number).name}"
+
+
+def _end(child: int) -> None:
+    """Kill a fork, with what it has started, and wait for it."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)  # it may not have had the time to lead a group
+    os.waitpid(child, 0)
