@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+from dsgkit import errors
+
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` for the known name nearest to ``name``, or nothing."""
@@ -24,5 +26,4 @@ def shown(value: Any) -> str:
     words: dict[Any, str] = {None: "null", True: "true", False: "false"}
     if value is None or isinstance(value, bool):
         return words[value]
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return errors.shown(value, 60)
