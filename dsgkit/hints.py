@@ -8,7 +8,6 @@ from typing import Any
 
 from dsgkit import errors
 
-
 _LONGEST_SLIP = 100
 _LONGEST_LIST = 1000
 """Characters."""

@@ -50,7 +50,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 def why_no_line(text: str) -> str:
     """Return why a text cannot be printed in a line, as names and labels are; empty if it can."""
     found = _CONTROL.search(text)
-    return "" if found is None else f"must not hold the control character {ascii(found[0])}"
+    return "" if found is None else f"must not hold the control character {found[0]!a}"
 
 
 def why_no_path(text: str) -> str:
@@ -59,7 +59,7 @@ def why_no_path(text: str) -> str:
         return why
     if len(os.fsencode(text)) > LONGEST_PATH:
         return f"must have at most {LONGEST_PATH} bytes"
-    if any(len(os.fsencode(part)) > LONGEST_FILE_NAME for part in text.split(os.sep)):
+    if any(len(os.fsencode(part)) > LONGEST_FILE_NAME for part in Path(text).parts):
         return f"must have at most {LONGEST_FILE_NAME} bytes between slashes"
     try:
         Path(text).expanduser()

@@ -102,7 +102,7 @@ class SolverSpec(Spec):
 
     @property
     def shares(self) -> int:
-        """Cells that its searches are cut into: grid points that are trained in one pass are one."""
+        """Cells of its searches: grid points that are trained in one pass share one."""
         batched = catalogue.get(self.kind).batched
         return sum(
             math.prod(len(values) for name, values in stage.grid.items() if name not in batched)

@@ -147,7 +147,7 @@ def _read_bytes(path: Path) -> bytes:
 def _parse(text: str, mark_at: Callable[[int], Mark]) -> Document:
     try:
         return _Builder(text, mark_at).document()
-    except _TooMuch as error:
+    except _ExtentError as error:
         raise ConfigError(f"{mark_at(error.line)}: {error}") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -221,10 +221,10 @@ def _check_extent(level: int, count: int, node: Any) -> None:
         what = f"more than {MOST_VALUES:,} values, what aliases stand for included"
     else:
         return
-    raise _TooMuch(what, node.start_mark.line + 1)
+    raise _ExtentError(what, node.start_mark.line + 1)
 
 
-class _TooMuch(Exception):
+class _ExtentError(Exception):
     def __init__(self, what: str, line: int) -> None:
         super().__init__(what)
         self.line = line
