@@ -6,17 +6,35 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+from dsgkit import errors
+
+_LONGEST_SLIP = 100
+_LONGEST_LIST = 1000
+"""Characters."""
+
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` for the known name nearest to ``name``, or nothing."""
+    if len(name) > _LONGEST_SLIP:
+        return ""
     close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    return f" (did you mean {shown(close[0])}?)" if close else ""
 
 
 def nearest_or_all(name: str, known: Iterable[str]) -> str:
     """Return `did_you_mean`, or the list of all known names if none is near."""
     known = list(known)
-    return did_you_mean(name, known) or f"; known: {', '.join(known)}"
+    return did_you_mean(name, known) or f"; known: {listed(known)}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names beside each other, not endlessly many."""
+    return as_written(", ".join(names), _LONGEST_LIST)
+
+
+def as_written(text: str, most: int = 60) -> str:
+    """Return a text as it is if it fits in a line, and otherwise what `shown` makes of it."""
+    return text if text.isprintable() and len(text) <= most else errors.shown(text, most)
 
 
 def shown(value: Any) -> str:
@@ -24,5 +42,4 @@ def shown(value: Any) -> str:
     words: dict[Any, str] = {None: "null", True: "true", False: "false"}
     if value is None or isinstance(value, bool):
         return words[value]
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return errors.shown(value, 60)

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from dsgkit.config.bounds import MOST_BASES, MOST_LEVELS, why_no_path
 from dsgkit.config.merge import merge, subdocument, without
 from dsgkit.config.problems import config_error
 from dsgkit.config.schema import DatasetSpec, Experiment, known_keys
 from dsgkit.config.yaml_loader import Document, Key, Mark, parse_override, read_document
 from dsgkit.data import catalogue
 from dsgkit.errors import ConfigError, DataError
-from dsgkit.hints import did_you_mean
+from dsgkit.hints import did_you_mean, listed, shown
 
 
 def load_experiment(
@@ -87,13 +88,17 @@ def _with_bases(path: Path, children: list[Path]) -> Document:
         return _overlay(Document({}, {(): document.mark(())}), own)
     if not isinstance(extends, str):
         raise document.error(("extends",), "must be the path of one config file")
+    if why := why_no_path(extends):
+        raise document.error(("extends",), f"{why}, got {shown(extends)}")
     base = Path(os.path.normpath(path.parent / extends))
     chain = [*children, path]
-    if base.resolve() in [child.resolve() for child in chain]:
+    if os.path.realpath(base) in map(os.path.realpath, chain):
         names = " -> ".join(child.name for child in [*chain, base])
         raise document.error(("extends",), f"leads in a circle: {names}")
+    if len(chain) > MOST_BASES:
+        raise document.error(("extends",), f"leads through more than {MOST_BASES} files")
     if not base.is_file():
-        raise document.error(("extends",), f"no such config file: {base}")
+        raise document.error(("extends",), f"no such config file: {Mark(str(base))}")
     # A name belongs to the file that states it, not to the files built on it.
     return _overlay(without(_with_bases(base, chain), "name"), own)
 
@@ -115,8 +120,8 @@ def _profile(profiles: Document | None, name: str, path: Path) -> Document:
     if profiles is None or name not in known:
         hint = did_you_mean(name, known)
         if not hint:
-            hint = f"; it has: {', '.join(known)}" if known else "; it has none"
-        raise ConfigError(f"{path}: unknown profile {name!r}{hint}")
+            hint = f"; it has: {listed(known)}" if known else "; it has none"
+        raise ConfigError(f"{Mark(str(path))}: unknown profile {shown(name)}{hint}")
     return subdocument(profiles, (name,))
 
 
@@ -135,9 +140,11 @@ def _override(text: str) -> Document:
     dotted, equals, value = text.partition("=")
     keys = [key.strip() for key in dotted.split(".")]
     if not equals or not all(keys):
-        raise ConfigError(f"{source}: write key=value, such as protocol.trials=3")
+        raise ConfigError(f"{Mark(source)}: write key=value, such as protocol.trials=3")
     if not value.strip():
-        raise ConfigError(f"{source}: no value after '='; write null if you mean nothing")
+        raise ConfigError(f"{Mark(source)}: no value after '='; write null if you mean nothing")
+    if len(keys) > MOST_LEVELS:
+        raise ConfigError(f"{Mark(source)}: more than {MOST_LEVELS} keys one inside of the other")
     document = parse_override(value, source)
     marks: dict[Key, Mark] = {tuple(keys[:i]): Mark(source) for i in range(len(keys))}
     marks |= {(*keys, *key): mark for key, mark in document.marks.items()}
@@ -160,11 +167,12 @@ def _absolute_paths(document: Document) -> Document:
     dataset = document.data.get("dataset")
     if not isinstance(dataset, dict):
         return document
-    found = {
-        name: _absolute(dataset[name], document.mark(("dataset", name)))
-        for name in ("path", "test_path")
-        if isinstance(dataset.get(name), str)
-    }
+    found = {}
+    for name in ("path", "test_path"):
+        if isinstance(path := dataset.get(name), str):
+            if why := why_no_path(path):
+                raise document.error(("dataset", name), f"{why}, got {shown(path)}")
+            found[name] = _absolute(path, document.mark(("dataset", name)))
     return Document({**document.data, "dataset": {**dataset, **found}}, document.marks)
 
 

@@ -13,9 +13,14 @@ def merge(base: Document, over: Document) -> Document:
     Mappings are merged key by key; anything else is replaced as a whole, and so is a sweep, because
     it varies one thing.
     """
-    marks = dict(base.marks)
-    data = _merge(base.data, over.data, (), over, marks)
-    return Document(data, marks)
+    replaced: set[Key] = set()
+    data = _merge(base.data, over.data, (), replaced)
+
+    def from_over(key: Key) -> bool:
+        return any(key[:size] in replaced for size in range(len(key) + 1))
+
+    kept = {key: mark for key, mark in base.marks.items() if not from_over(key)}
+    return Document(data, kept | {key: m for key, m in over.marks.items() if from_over(key)})
 
 
 def subdocument(document: Document, key: Key) -> Document:
@@ -34,26 +39,20 @@ def without(document: Document, *names: str) -> Document:
     return Document(data, marks)
 
 
-def _merge(base: Any, over: Any, key: Key, source: Document, marks: dict[Key, Any]) -> Any:
+def _merge(base: Any, over: Any, key: Key, replaced: set[Key]) -> Any:
+    """Return the merged data; add the keys whose values are those of ``over`` to ``replaced``."""
     if isinstance(base, dict) and isinstance(over, dict) and not _is_sweep(key):
         merged = dict(base)
         for name, value in over.items():
-            at = (*key, name)
             if name in base:
-                merged[name] = _merge(base[name], value, at, source, marks)
+                merged[name] = _merge(base[name], value, (*key, name), replaced)
             else:
                 merged[name] = value
-                _copy_marks(source, at, marks)
+                replaced.add((*key, name))
         return merged
-    for old in [k for k in marks if k[: len(key)] == key]:
-        del marks[old]
-    _copy_marks(source, key, marks)
+    replaced.add(key)
     return over
 
 
 def _is_sweep(key: Key) -> bool:
     return key == ("sweep",) or (len(key) == 3 and key[0] == "profiles" and key[2] == "sweep")
-
-
-def _copy_marks(source: Document, key: Key, marks: dict[Key, Any]) -> None:
-    marks.update({k: m for k, m in source.marks.items() if k[: len(key)] == key})

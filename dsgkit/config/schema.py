@@ -20,13 +20,19 @@ from pydantic import (
     model_validator,
 )
 
+from dsgkit.config.bounds import (
+    LONGEST_NAME,
+    MOST_CELLS,
+    why_no_delimiter,
+    why_no_label,
+)
 from dsgkit.config.solvers import SOLVER_KEYS, Size, SolverSpec, check_size, read_solvers
 from dsgkit.config.yaml_loader import dump
 from dsgkit.data.targets import MOST_CLASSES, label_text
 from dsgkit.errors import ConfigError
 from dsgkit.files import folder_name
-from dsgkit.hints import nearest_or_all, shown
-from dsgkit.specs import LARGEST_INTEGER, Count, Spec, Text, is_finite, problem
+from dsgkit.hints import listed, nearest_or_all, shown
+from dsgkit.specs import LARGEST_INTEGER, Count, Spec, is_finite, problem
 from dsgkit.tasks import catalogue
 from dsgkit.tasks.base import Axis, Description, ProtocolSpec, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, outputs_of
@@ -37,6 +43,16 @@ def _folder_name(value: str) -> str:
         raise problem(
             f"a name starts with a letter or digit and holds no slash, got {shown(value)}"
         )
+    if len(value) > LONGEST_NAME:
+        raise problem(f"must have at most {LONGEST_NAME} characters, got {shown(value)}")
+    if why := why_no_label(value):  # figures show it
+        raise problem(f"{why}, got {shown(value)}")
+    return value
+
+
+def _delimiter(value: str) -> str:
+    if why := why_no_delimiter(value):
+        raise problem(f"{why}, got {shown(value)}")
     return value
 
 
@@ -46,6 +62,8 @@ def _labels(value: list[Any]) -> list[Any]:
             raise problem(f"a label is a finite number or text, got {shown(label)}", i)
     if not value:
         raise problem("must hold at least one label")
+    if len(value) > MOST_CLASSES:
+        raise problem(f"must hold at most {MOST_CLASSES} labels, got {len(value):,}")
     return value
 
 
@@ -168,7 +186,7 @@ class DatasetSpec(Spec):
     target: TargetSpec | None = None
     positive: Labels | None = None
     n_features: Count | None = None
-    delimiter: Text | None = None
+    delimiter: Annotated[str, AfterValidator(_delimiter)] | None = None
     header: bool = False
     label_column: Column | None = -1
     label_columns: Columns | None = None
@@ -318,8 +336,13 @@ class Experiment(Spec):
             return StoredProtocol.model_validate(value)
         if "kind" not in value:
             raise problem(f"missing key 'kind'; known: {', '.join(catalogue.TASKS)}")
+        kind = value["kind"]
+        if not isinstance(kind, str):
+            raise problem(f"must be text (put it in quotes), got {shown(kind)}", "kind")
+        if len(kind) > LONGEST_NAME:
+            raise problem(f"must have at most {LONGEST_NAME} characters, got {shown(kind)}", "kind")
         try:
-            spec = catalogue.get(str(value["kind"])).Spec
+            spec = catalogue.get(kind).Spec
         except ConfigError as error:
             raise problem(str(error), "kind", cause=error.__cause__) from None
         return spec.model_validate(value)
@@ -332,6 +355,8 @@ class Experiment(Spec):
         task = _task(info)
         if task is None:
             axis, sizes = next(iter(value.items()), (None, []))
+            if not isinstance(sizes, list):
+                raise problem(f"must be a list, got {shown(sizes)}", str(axis))
             return SweepSpec(axis=axis, sizes=tuple(sizes)) if _stored(info) else SweepSpec()
         sweep = _sweep(value, task.axes)
         drawn = [axis for axis in task.axes if axis.drawn and axis.name == sweep.axis]
@@ -356,11 +381,32 @@ class Experiment(Spec):
         for key, solver in value.items():
             if not re.fullmatch(r"\w[\w+-]*", key):
                 raise problem("a solver's key is made of letters, digits, _, + and -", key)
+            if len(key) > LONGEST_NAME:
+                raise problem(f"must have at most {LONGEST_NAME} characters", key)
             if solver.label in keys:
                 same = keys[solver.label]
-                raise problem(f"has the label of {same!r}: {solver.label!r}", key, "label")
+                text = f"has the label of {shown(same)}: {shown(solver.label)}"
+                raise problem(text, key, "label")
             keys[solver.label] = key
         return value
+
+    @model_validator(mode="after")
+    def _within_bounds(self, info: ValidationInfo) -> Experiment:
+        """Refuse what would take a day to plan, before anything is planned."""
+        if not _stored(info) and (cells := self._most_cells()) > MOST_CELLS:
+            text = (
+                f"{cells:,} fits and searches are planned, and {MOST_CELLS:,} is the most; "
+                "lower `trials`, or leave out sizes, solvers or values of grids"
+            )
+            raise problem(text, "protocol", "trials")
+        return self
+
+    def _most_cells(self) -> int:
+        """Return how many cells there are if no trial lacks rows, and no fit is left out."""
+        sizes = max(len(self.sweep.sizes), 1)
+        searched_at = sizes if self.axis is not None and self.axis.drawn else 1
+        shares = sum(solver.shares for solver in self.solvers.values())
+        return self.protocol.trials * (sizes * len(self.solvers) + searched_at * shares)
 
     @model_validator(mode="before")
     @classmethod
@@ -381,9 +427,9 @@ class Experiment(Spec):
         known = outputs_of((*task.measures, *STANDARD), swept=swept)
         for i, name in enumerate(value):
             if name not in known:
-                raise problem(f"unknown output {name!r}{nearest_or_all(str(name), known)}", i)
+                raise problem(f"unknown output {shown(name)}{nearest_or_all(str(name), known)}", i)
             if name in value[:i]:
-                raise problem(f"{name!r} is listed twice", i)
+                raise problem(f"{shown(name)} is listed twice", i)
         return _with_gains(value, info)
 
     def to_yaml(self) -> str:
@@ -437,9 +483,9 @@ def _sweep(written: Mapping[str, Any], axes: Sequence[Axis]) -> SweepSpec:
     for name in written:
         if name not in names:
             hint = nearest_or_all(str(name), names) if names else "; the task has nothing to vary"
-            raise problem(f"unknown key {name!r}{hint}", name)
+            raise problem(f"unknown key {shown(name)}{hint}", name)
     if len(written) > 1:
-        raise problem(f"varies one of {', '.join(written)} at a time")
+        raise problem(f"varies one of {listed(written)} at a time")
     if not written:
         return SweepSpec(axis=names[0], sizes=("all",)) if names else SweepSpec()
     ((axis, sizes),) = written.items()

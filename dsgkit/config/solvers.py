@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+from dsgkit.config.bounds import (
+    LONGEST_NAME,
+    MOST_GRID_VALUES,
+    MOST_POINTS,
+    MOST_SOLVERS,
+    why_no_label,
+)
 from dsgkit.config.ranges import parse_number, parse_values
 from dsgkit.errors import ConfigError
 from dsgkit.hints import did_you_mean, nearest_or_all, shown
 from dsgkit.own import is_import_path
 from dsgkit.solvers import catalogue
-from dsgkit.specs import LARGEST_INTEGER, Spec, Text, problem
+from dsgkit.specs import LARGEST_INTEGER, Spec, problem
 from dsgkit.tasks import catalogue as tasks
 from dsgkit.tasks.base import Axis, ProtocolSpec
 
 if TYPE_CHECKING:
     from dsgkit.solvers.parameters import Parameter
+
+
+def _label(value: str) -> str:
+    if not value:
+        raise problem("must hold at least one character")
+    if why := why_no_label(value):
+        raise problem(f"{why}, got {shown(value)}")
+    return value
+
 
 Scalar = float | int | str | bool | tuple[float, ...] | None
 Size = int | Literal["all"]
@@ -71,7 +88,7 @@ class SolverSpec(Spec):
     """
 
     kind: str
-    label: Text
+    label: Annotated[str, AfterValidator(_label)]
     params: dict[str, Any] = Field(default_factory=dict)
     search: Annotated[tuple[Stage, ...], Field(strict=False)] = ()
     search_at: dict[str, Size] = Field(default_factory=dict)
@@ -82,6 +99,16 @@ class SolverSpec(Spec):
     def grids(self) -> tuple[dict[str, list[Any]], ...]:
         """The values of every stage."""
         return tuple(stage.choices for stage in self.search)
+
+    @property
+    def shares(self) -> int:
+        """Cells of its searches: grid points that are trained in one pass share one."""
+        batched = catalogue.get(self.kind).batched
+        return sum(
+            math.prod(len(values) for name, values in stage.grid.items() if name not in batched)
+            for stage in self.search
+            if stage.coordinates or any(len(values) > 1 for values in stage.grid.values())
+        )
 
 
 SOLVER_KEYS = (*SolverSpec.model_fields, "grid")
@@ -102,13 +129,31 @@ def read_solvers(written: dict[str, Any], protocol: ProtocolSpec | None) -> dict
     PydanticCustomError
         For what the solvers' classes or the task do not allow.
     """
+    if len(written) > MOST_SOLVERS:
+        raise problem(f"must hold at most {MOST_SOLVERS} solvers, got {len(written):,}")
     read = {}
     for key, solver in _with_defaults(written).items():
         with _at(key):
             read[key] = _read(solver, protocol) if isinstance(solver, dict) else solver
             if isinstance(solver, dict):
                 _check_against(key, solver.get("against"), written)
+    _check_extent(read)
     return read
+
+
+def _check_extent(solvers: Mapping[str, Any]) -> None:
+    """Raise an error where grids are larger than anybody means."""
+    count = 0
+    for key, solver in solvers.items():
+        for stage in solver["search"] if isinstance(solver, dict) and "search" in solver else ():
+            sizes = [len(values) for values in stage.choices.values()]
+            count += sum(sizes)
+            if math.prod(sizes) > MOST_POINTS:
+                raise problem(
+                    f"a grid of {math.prod(sizes):,} points; {MOST_POINTS:,} at most", key
+                )
+            if count > MOST_GRID_VALUES:
+                raise problem(f"more than {MOST_GRID_VALUES:,} values in the grids up to here", key)
 
 
 def _check_against(key: str, against: Any, solvers: Collection[str]) -> None:
@@ -169,6 +214,8 @@ def _read(solver: dict[str, Any], protocol: ProtocolSpec | None) -> dict[str, An
 
 
 def _info(kind: str) -> catalogue.SolverInfo:
+    if len(kind) > LONGEST_NAME:
+        raise problem(f"must have at most {LONGEST_NAME} characters, got {shown(kind)}", "kind")
     try:
         return catalogue.get(kind)
     except ConfigError as error:
@@ -190,7 +237,7 @@ def _stages(solver: Mapping[str, Any], values: _Values) -> Iterator[Stage]:
                 for name in _mapping(stage):
                     if name not in Stage.model_fields:
                         hint = did_you_mean(str(name), Stage.model_fields)
-                        raise problem(f"unknown key {name!r}{hint}", name)
+                        raise problem(f"unknown key {shown(name)}{hint}", name)
                 # until its stage, a parameter may have a fixed value
                 read = _stage(stage, values, {} if i else solver.get("params", {}))
                 if len(stages) > 1 and all(len(given) == 1 for given in read.choices.values()):
@@ -279,7 +326,7 @@ class _Values:
     def _value(self, name: str, value: Any) -> Scalar:
         if name not in self._known:
             hint = nearest_or_all(name, self._known) if self._known else ""
-            raise problem(f"{self._kind} has no parameter {name!r}{hint}")
+            raise problem(f"{self._kind} has no parameter {shown(name)}{hint}")
         parameter = self._known[name]
         numeric = not parameter.types or {int, float} & set(parameter.types)
         if numeric and isinstance(value, str) and (self._words is None or value in self._words):
@@ -298,7 +345,7 @@ def _sizes(
     known = None if axes is None else [axis.name for axis in axes]
     for axis, size in written.items():
         if known is not None and axis not in known:
-            raise problem(f"unknown key {axis!r}{did_you_mean(str(axis), known)}", axis)
+            raise problem(f"unknown key {shown(axis)}{did_you_mean(str(axis), known)}", axis)
         check_size(size, axis, words=words)
     return dict(written)
 

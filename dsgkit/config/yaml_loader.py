@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,8 +12,12 @@ from typing import Any, ClassVar
 import yaml
 from yaml.nodes import Node, ScalarNode, SequenceNode
 
+from dsgkit.config.bounds import MOST_BYTES, MOST_LEVELS, MOST_VALUES
 from dsgkit.errors import ConfigError
-from dsgkit.hints import did_you_mean, shown
+from dsgkit.hints import as_written, did_you_mean, shown
+
+LONGEST_SOURCE = 300
+"""Characters of a path, or of an option, in a message."""
 
 Key = tuple[str | int, ...]
 """The keys (and list positions) that lead from the top of a document to a value."""
@@ -26,7 +31,8 @@ class Mark:
     line: int | None = None
 
     def __str__(self) -> str:
-        return self.source if self.line is None else f"{self.source}:{self.line}"
+        source = as_written(self.source, LONGEST_SOURCE)
+        return source if self.line is None else f"{source}:{self.line}"
 
 
 @dataclass
@@ -60,7 +66,7 @@ class Document:
         mark = self.marks[written]
         where = f"{mark}: "
         if mark.line is not None and written:
-            where += ".".join(map(str, written)) + ": "
+            where += ".".join(as_written(str(part)) for part in written) + ": "
         return ConfigError(where + text)
 
 
@@ -74,7 +80,7 @@ def read_document(path: Path) -> Document:
     """
     document = parse_document(_read_text(path), str(path))
     if document.data is None:
-        raise ConfigError(f"{path}: the file is empty")
+        raise ConfigError(f"{Mark(str(path))}: the file is empty")
     if not isinstance(document.data, dict):
         raise ConfigError(f"{document.marks[()]}: a config is a mapping of keys to values")
     return document
@@ -108,88 +114,120 @@ def dump(data: Any) -> str:
 
 
 def _read_text(path: Path) -> str:
+    place = Mark(str(path))
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return _read_bytes(path).decode("utf-8-sig")
     except FileNotFoundError:
         hint = did_you_mean(path.name, [other.name for other in path.parent.glob("*.yaml")])
-        raise ConfigError(f"{path}: no such config file{hint}") from None
-    except IsADirectoryError:
-        raise ConfigError(f"{path}: is a folder, not a config file") from None
+        raise ConfigError(f"{place}: no such config file{hint}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8"
+            f"{place}: not UTF-8 text (byte {error.start}); save it as UTF-8"
         ) from None
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+        raise ConfigError(f"{place}: cannot be read: {error.strerror}") from None
+    except ValueError as error:  # a path that holds what no path can
+        raise ConfigError(f"{place}: cannot be read: {error}") from None
+
+
+def _read_bytes(path: Path) -> bytes:
+    """Return what is in a file, which is no device or pipe that might have no end."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise ConfigError(f"{Mark(str(path))}: is a folder, not a config file")
+    if not stat.S_ISREG(mode):
+        raise ConfigError(f"{Mark(str(path))}: is no regular file")
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ConfigError(f"{Mark(str(path))}: larger than {MOST_BYTES:,} bytes: no config")
+    return content
 
 
 def _parse(text: str, mark_at: Callable[[int], Mark]) -> Document:
     try:
-        return _build(_StrictLoader(text), mark_at)
+        return _Builder(text, mark_at).document()
+    except _ExtentError as error:
+        raise ConfigError(f"{mark_at(error.line)}: {error}") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigError(f"{mark_at(line)}: not valid YAML: {error.problem}") from None
+        what = as_written(str(error.problem), LONGEST_PROBLEM)
+        raise ConfigError(f"{mark_at(line)}: not valid YAML: {what}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise ConfigError(f"{mark_at(line)}: not valid YAML: {error.reason}") from None
-    except RecursionError:
-        raise ConfigError(
-            f"{mark_at(1)}: nested too deeply, or an alias that contains itself"
-        ) from None
 
 
-def _build(loader: _StrictLoader, mark_at: Callable[[int], Mark]) -> Document:
-    node = loader.get_single_node()
-    if node is None:
-        return Document(None, {(): mark_at(1)})
-    document = Document(None)
-    document.data = _value(loader, node, (), node.start_mark.line, document.marks, mark_at)
-    return document
+class _Builder:
+    """Makes plain data of YAML, and marks every part of it; no more parts than there may be."""
+
+    def __init__(self, text: str, mark_at: Callable[[int], Mark]) -> None:
+        self._loader = _StrictLoader(text)
+        self._mark_at = mark_at
+        self._marks: dict[Key, Mark] = {}
+
+    def document(self) -> Document:
+        node = self._loader.get_single_node()
+        if node is None:
+            return Document(None, {(): self._mark_at(1)})
+        return Document(self._value(node, (), node.start_mark.line), self._marks)
+
+    def _value(self, node: Node, key: Key, line: int) -> Any:
+        """Return the node's value, having marked it with ``line`` and its parts with theirs."""
+        _check_extent(len(key), len(self._marks), node)
+        self._marks[key] = self._mark_at(line + 1)
+        if isinstance(node, ScalarNode) or node.tag not in _COLLECTIONS:
+            return self._loader.construct_object(node)
+        if isinstance(node, SequenceNode):
+            return [
+                self._value(item, (*key, i), item.start_mark.line)
+                for i, item in enumerate(node.value)
+            ]
+        return {name: self._value(item, (*key, name), at) for name, at, item in self._pairs(node)}
+
+    def _pairs(self, node: Node) -> list[tuple[str, int, Node]]:
+        """Return (key, line, value node) of a mapping whose keys are different texts."""
+        lines: dict[str, int] = {}
+        pairs = []
+        for key_node, item in node.value:
+            line = key_node.start_mark.line
+            scalar = isinstance(key_node, ScalarNode)
+            name = self._loader.construct_object(key_node) if scalar else None
+            place = self._mark_at(line + 1)
+            if not isinstance(name, str):
+                raise ConfigError(f"{place}: a key must be text; put {_raw(key_node)} in quotes")
+            if name in lines:
+                raise ConfigError(
+                    f"{place}: repeated key {shown(name)}, first in line {lines[name] + 1}"
+                )
+            lines[name] = line
+            pairs.append((name, line, item))
+        return pairs
 
 
-def _value(
-    loader: _StrictLoader,
-    node: Node,
-    key: Key,
-    line: int,
-    marks: dict[Key, Mark],
-    mark_at: Callable[[int], Mark],
-) -> Any:
-    """Return the node's value, having marked it with ``line`` and its parts with theirs."""
-    marks[key] = mark_at(line + 1)
-    if isinstance(node, ScalarNode) or node.tag not in _COLLECTIONS:
-        return loader.construct_object(node)
-    if isinstance(node, SequenceNode):
-        return [
-            _value(loader, item, (*key, i), item.start_mark.line, marks, mark_at)
-            for i, item in enumerate(node.value)
-        ]
-    return {
-        name: _value(loader, item, (*key, name), at, marks, mark_at)
-        for name, at, item in _pairs(loader, node, mark_at)
-    }
+def _check_extent(level: int, count: int, node: Any) -> None:
+    """Raise an error at what is nested more deeply, or is more, than a config can hold.
+
+    Parameters
+    ----------
+    level, count : int
+        Levels above it, and values before it.
+    node
+        A node or event, for its line.
+    """
+    if level > MOST_LEVELS:
+        what = f"nested more than {MOST_LEVELS} deep, or an alias that contains itself"
+    elif count >= MOST_VALUES:
+        what = f"more than {MOST_VALUES:,} values, what aliases stand for included"
+    else:
+        return
+    raise _ExtentError(what, node.start_mark.line + 1)
 
 
-def _pairs(
-    loader: _StrictLoader, node: Node, mark_at: Callable[[int], Mark]
-) -> list[tuple[str, int, Node]]:
-    """Return (key, line, value node) of a mapping whose keys are different texts."""
-    lines: dict[str, int] = {}
-    pairs = []
-    for key_node, item in node.value:
-        line = key_node.start_mark.line
-        name = loader.construct_object(key_node) if isinstance(key_node, ScalarNode) else None
-        if not isinstance(name, str):
-            raise ConfigError(
-                f"{mark_at(line + 1)}: a key must be text; put {_raw(key_node)} in quotes"
-            )
-        if name in lines:
-            raise ConfigError(
-                f"{mark_at(line + 1)}: repeated key {name!r}, first in line {lines[name] + 1}"
-            )
-        lines[name] = line
-        pairs.append((name, line, item))
-    return pairs
+class _ExtentError(Exception):
+    def __init__(self, what: str, line: int) -> None:
+        super().__init__(what)
+        self.line = line
 
 
 def _raw(node: Node) -> str:
@@ -200,6 +238,19 @@ class _StrictLoader(yaml.SafeLoader):
     """Knows the scalars of the YAML 1.2 core schema and nothing else."""
 
     yaml_constructors: ClassVar[dict] = {}
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._level = self._count = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Compose a node and those in it, as far as there may be so many."""
+        _check_extent(self._level, self._count, self.peek_event())
+        self._count += not isinstance(parent, yaml.MappingNode) or index is not None
+        self._level += 1
+        node = super().compose_node(parent, index)
+        self._level -= 1
+        return node
 
 
 class _StrictDumper(yaml.SafeDumper):
@@ -212,6 +263,7 @@ class _StrictDumper(yaml.SafeDumper):
 
 _TAG = "tag:yaml.org,2002:"
 MOST_DIGITS = 4000
+LONGEST_PROBLEM = 120
 _COLLECTIONS = (f"{_TAG}map", f"{_TAG}seq")
 _INTEGER = r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"
 _FLOAT = (
@@ -244,6 +296,11 @@ def _float(text: str) -> float:
     return float("".join(special.groups()) if special else text)
 
 
+def _text(text: str) -> str:
+    text.encode()  # half a character, such as "\ud800", is none
+    return text
+
+
 def _scalar(convert: Callable[[str], Any]) -> Callable[[_StrictLoader, Node], Any]:
     def construct(loader: _StrictLoader, node: Node) -> Any:
         try:
@@ -260,7 +317,7 @@ def _scalar(convert: Callable[[str], Any]) -> Callable[[_StrictLoader, Node], An
 
 
 def _unknown_tag(loader: _StrictLoader, node: Node) -> Any:
-    tag = node.tag.replace(_TAG, "!!")
+    tag = as_written(node.tag.replace(_TAG, "!!"))
     raise yaml.constructor.ConstructorError(None, None, f"unknown tag {tag}", node.start_mark)
 
 
@@ -268,5 +325,5 @@ _StrictLoader.add_constructor(f"{_TAG}null", _scalar(lambda text: None))
 _StrictLoader.add_constructor(f"{_TAG}bool", _scalar(_BOOLEANS.__getitem__))
 _StrictLoader.add_constructor(f"{_TAG}int", _scalar(_integer))
 _StrictLoader.add_constructor(f"{_TAG}float", _scalar(_float))
-_StrictLoader.add_constructor(f"{_TAG}str", _scalar(str))
+_StrictLoader.add_constructor(f"{_TAG}str", _scalar(_text))
 _StrictLoader.add_constructor(None, _unknown_tag)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dsgkit.errors import DataError
+from dsgkit.errors import DataError, shown
 from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.dot_product import dot_product
 from dsgkit.kernels.gaussian import GAUSSIAN
@@ -58,6 +58,6 @@ def kernel_named(name: str) -> Kernel:
         try:
             return family.make(match[2]) if family.make else family.example
         except ValueError as error:
-            raise DataError(f"kernel {name!r}: {error}") from None
+            raise DataError(f"kernel {shown(name)}: {error}") from None
     known = ", ".join(family.pattern for family in FAMILIES.values())
-    raise DataError(f"unknown kernel {name!r}; known: {known}")
+    raise DataError(f"unknown kernel {shown(name)}; known: {known}")

@@ -135,8 +135,8 @@ def test_an_override_is_marked_by_its_text():
         ("a: !!bool {b: 1}\n", "c.yaml:1: not valid YAML: it is not of type bool"),
         ("a: 1\nb: \x07\n", "c.yaml:2: not valid YAML: special characters are not allowed"),
         ("a: 1\n---\nb: 2\n", "c.yaml:2: not valid YAML: but found another document"),
-        ("a: &x [*x]\n", "c.yaml:1: nested too deeply, or an alias that contains itself"),
-        ("[" * 5000, "c.yaml:1: nested too deeply"),
+        ("a: &x [*x]\n", "c.yaml:1: nested more than 50 deep, or an alias that contains itself"),
+        ("[" * 5000, "c.yaml:1: nested more than 50 deep"),
         ("a: " + "1" * 5000, "c.yaml:1: not valid YAML: "),
     ],
 )

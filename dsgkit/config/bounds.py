@@ -1,0 +1,101 @@
+"""How much a config can hold: what is beyond is a slip or an attack, and told before it is built.
+
+Each bound is far beyond any experiment that was ever written down, and near enough for whatever is
+within to be read in seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+MOST_BYTES = 2**20
+"""Of a file."""
+
+MOST_VALUES = 20_000
+"""Keys and values of a file, what its aliases stand for included."""
+
+MOST_LEVELS = 50
+"""Lists and mappings inside of each other."""
+
+MOST_BASES = 20
+"""Files that ``extends`` leads through."""
+
+MOST_SOLVERS = 500
+
+MOST_GRID_VALUES = 10_000
+"""Values of all grids together."""
+
+MOST_POINTS = 100_000
+"""Combinations of the values of one grid."""
+
+MOST_CELLS = 200_000
+"""Fits and shares of searches of an experiment."""
+
+LONGEST_NAME = 100
+"""Characters of names: of an experiment, a solver's key, a class."""
+
+LONGEST_LABEL = 200
+
+LONGEST_PATH = 4095
+"""Bytes of a path, as Linux has it."""
+
+LONGEST_FILE_NAME = 255
+"""Bytes of a part of a path, as most file systems have it."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def why_no_line(text: str) -> str:
+    """Return why a text cannot be printed in a line, as names and labels are; empty if it can."""
+    found = _CONTROL.search(text)
+    return "" if found is None else f"must not hold the control character {found[0]!a}"
+
+
+def why_no_path(text: str) -> str:
+    """Return why no file can be at a path; empty if there can be one."""
+    if why := why_no_line(text):
+        return why
+    if len(os.fsencode(text)) > LONGEST_PATH:
+        return f"must have at most {LONGEST_PATH} bytes"
+    if any(len(os.fsencode(part)) > LONGEST_FILE_NAME for part in Path(text).parts):
+        return f"must have at most {LONGEST_FILE_NAME} bytes between slashes"
+    try:
+        Path(text).expanduser()
+    except RuntimeError:
+        return "names the home folder of a user who is not known here"
+    return ""
+
+
+def why_no_delimiter(text: str) -> str:
+    """Return why the columns of a file cannot be separated by a text; empty if they can."""
+    if len(text) != 1:
+        return "must be one character, and columns between spaces have none"
+    if text != "\t" and (
+        why_no_line(text) or not text.isascii() or text.isalnum() or text in '".+-'
+    ):
+        return "must be a sign that no number holds, such as ',', ';' or a tab"
+    return ""
+
+
+def why_no_label(text: str) -> str:
+    r"""Return why figures and tables cannot show a text; empty if they can.
+
+    Between two dollar signs matplotlib reads formulas, such as ``$\lambda$``, and fails at what is
+    none when it draws: after all fits.
+    """
+    if why := why_no_line(text):
+        return why
+    if len(text) > LONGEST_LABEL:
+        return f"must have at most {LONGEST_LABEL} characters"
+    dollars = text.count("$") - text.count(r"\$")
+    if dollars == 0 or dollars % 2:  # as matplotlib decides whether to read formulas
+        return ""
+    from matplotlib.mathtext import MathTextParser
+
+    try:
+        MathTextParser("path").parse(text)
+    except (ValueError, RecursionError):
+        return r"is no formula that can be drawn; write \$ for a dollar sign"
+    return ""
