@@ -1,5 +1,63 @@
 """Errors whose text is meant for the user: one clear line, no traceback needed."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+
+def shown(value: object, most: int = 80) -> str:
+    """Return a user's value as a message quotes it: its repr, in one line and not too long.
+
+    Parameters
+    ----------
+    value : object
+        Anything; of a large one only the beginning is looked at.
+    most : int
+        Characters; what is longer ends in dots.
+
+    Returns
+    -------
+    str
+        Printable: control characters are escaped.
+    """
+    text = ""
+    for piece in _pieces(value, most):
+        text += "".join(c if c.isprintable() else ascii(c)[1:-1] for c in piece[: most + 1])
+        if len(text) > most:
+            return f"{text[: most - 3]}..."
+    return text
+
+
+def _pieces(value: object, most: int) -> Iterator[str]:
+    """Yield the repr of a value bit by bit, so that nobody builds that of a huge or endless one."""
+    if type(value) in (list, tuple):
+        assert isinstance(value, list | tuple)
+        start, end = ("[", "]") if isinstance(value, list) else ("(", ",)"[len(value) != 1 :])
+        yield start
+        for i, item in enumerate(value):
+            yield from [", "] * (i > 0)
+            yield from _pieces(item, most)
+        yield end
+    elif isinstance(value, Mapping):
+        yield "{"
+        for i, (key, item) in enumerate(value.items()):
+            yield from [", "] * (i > 0)
+            yield from _pieces(key, most)
+            yield ": "
+            yield from _pieces(item, most)
+        yield "}"
+    elif isinstance(value, str | bytes):
+        yield repr(value[: most + 1])
+    else:
+        yield _repr(value)
+
+
+def _repr(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:  # a class of a user's own, or an integer of too many digits
+        return f"<{type(value).__name__}>"
+
 
 class DsgError(Exception):
     """A user's mistake, or a limit that was met.

@@ -1,0 +1,186 @@
+"""Decimal numbers in bytes, compiled: the float64 nearest to each, as Python's ``float`` gives it.
+
+Up to 19 digits and a power of ten become a float64 by one product or quotient of exact numbers
+[1]_, or by a product with 128 bits of the power [2]_. The few numbers that neither decides (next to
+the midpoint of two float64, subnormal, overflowing) are left to the caller.
+
+References
+----------
+.. [1] W. D. Clinger, "How to read floating point numbers accurately", PLDI 1990.
+.. [2] D. Lemire, "Number parsing at a gigabyte per second", Software: Practice and Experience
+   51(8), 2021.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit._jit import exact
+
+_DIGITS = 19
+_LEAST, _MOST = -342, 308
+_EXACT_POWER = 22
+_EXACT = np.array([float(10**k) for k in range(_EXACT_POWER + 1)])
+_LOW = np.uint64(2**32 - 1)
+_ALL = np.uint64(2**64 - 1)
+
+
+def _powers_of_five() -> NDArray[np.uint64]:
+    """Return the 128 leading bits of 5**q for all q, the high half of each first.
+
+    Cut off, but rounded up from -27 on, where a quotient by 5**-q may be exact.
+    """
+    rows = []
+    for q in range(_LEAST, _MOST + 1):
+        power = 5 ** abs(q)
+        n = power.bit_length()
+        if q >= 0:
+            bits = (power << 128) >> n
+        elif q >= -27:
+            bits = (1 << (n + 127)) // power + 1
+        else:
+            bits = (1 << (n + 127)) // power
+        rows.append((bits >> 64, bits & (2**64 - 1)))
+    return np.array(rows, np.uint64)
+
+
+_FIVES = _powers_of_five()
+
+
+@exact
+def _product(a: int, b: int) -> Any:
+    """Return the high and the low half of the product of two uint64."""
+    a0, a1, b0, b1 = a & _LOW, a >> np.uint64(32), b & _LOW, b >> np.uint64(32)
+    low, cross, other, high = a0 * b0, a1 * b0, a0 * b1, a1 * b1
+    middle = (low >> np.uint64(32)) + (cross & _LOW) + other
+    high += (cross >> np.uint64(32)) + (middle >> np.uint64(32))
+    return high, (middle << np.uint64(32)) | (low & _LOW)
+
+
+@exact
+def _leading_zeros(w: Any) -> Any:
+    n = 0
+    for step in (32, 16, 8, 4, 2, 1):
+        if w >> np.uint64(64 - step) == np.uint64(0):
+            w <<= np.uint64(step)
+            n += step
+    return n, w
+
+
+@exact
+def _nearest(w: Any, q: Any) -> Any:
+    """Return whether it is decided, and the bits of the float64 nearest to w * 10**q; w > 0."""
+    if q < _LEAST or q > _MOST:
+        return False, np.uint64(0)
+    zeros, w = _leading_zeros(w)
+    high, low = _product(w, _FIVES[q - _LEAST, 0])
+    if high & np.uint64(0x1FF) == np.uint64(0x1FF):
+        more, _ = _product(w, _FIVES[q - _LEAST, 1])
+        low += more
+        if more > low:
+            high += np.uint64(1)
+    if low == _ALL and (q < -27 or q > 55):
+        return False, np.uint64(0)
+    upper = high >> np.uint64(63)
+    shift = upper + np.uint64(9)
+    mantissa = high >> shift
+    exponent: Any = ((217706 * q) >> 16) + 63 + np.int64(upper) - zeros + 1023
+    if exponent <= 0:
+        return False, np.uint64(0)
+    if (
+        low <= np.uint64(1)
+        and -4 <= q <= 23
+        and mantissa & np.uint64(3) == np.uint64(1)
+        and mantissa << shift == high
+    ):
+        mantissa &= ~np.uint64(1)  # exactly between two: to the even one
+    mantissa = (mantissa + (mantissa & np.uint64(1))) >> np.uint64(1)
+    if mantissa >= np.uint64(2**53):
+        mantissa = np.uint64(2**52)
+        exponent += 1
+    if exponent >= 2047:
+        return False, np.uint64(0)
+    return True, (mantissa & np.uint64(2**52 - 1)) | (np.uint64(exponent) << np.uint64(52))
+
+
+@exact
+def _value(w: Any, q: int, cut: bool) -> Any:
+    """Return whether it is decided, and w * 10**q, where w may lack further digits."""
+    if w == np.uint64(0):
+        return True, 0.0
+    if not cut and w < np.uint64(2**53) and -_EXACT_POWER <= q <= _EXACT_POWER:
+        if q < 0:
+            return True, np.float64(w) / _EXACT[-q]
+        return True, np.float64(w) * _EXACT[q]
+    decided, bits = _nearest(w, q)
+    if cut and decided:
+        above, next_bits = _nearest(w + np.uint64(1), q)
+        decided = above and bits == next_bits
+    return decided, np.uint64(bits).view(np.float64)
+
+
+@exact
+def read_number(data: NDArray[np.uint8], at: Any, end: int) -> Any:
+    """Read the number that begins at a place of some bytes.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        The bytes.
+    at, end : int
+        The place, and where to stop.
+
+    Returns
+    -------
+    found : bool
+        False if there is no number, and for one that is left to the caller.
+    value : float
+        The number.
+    at : int
+        The place behind it.
+    """
+    negative = False
+    if at < end and (data[at] == 43 or data[at] == 45):
+        negative = data[at] == 45
+        at += 1
+    w: Any = np.uint64(0)
+    n: Any = 0
+    q: Any = 0
+    cut: Any = False
+    start, point = at, -1
+    while at < end:
+        digit = np.int64(data[at]) - 48
+        if 0 <= digit <= 9:
+            if n < _DIGITS:
+                w = w * np.uint64(10) + np.uint64(digit)
+                n += w > np.uint64(0)
+                q -= point >= 0
+            else:
+                cut |= digit > 0
+                q += point < 0
+        elif digit == -2 and point < 0:
+            point = at
+        else:
+            break
+        at += 1
+    if at - start == (point >= 0):
+        return False, 0.0, at
+    if at < end and (data[at] == 69 or data[at] == 101):
+        at += 1
+        down = False
+        if at < end and (data[at] == 43 or data[at] == 45):
+            down = data[at] == 45
+            at += 1
+        power: Any = 0
+        start = at
+        while at < end and 48 <= data[at] <= 57:
+            power = min(10 * power + np.int64(data[at]) - 48, 100_000)
+            at += 1
+        if at == start:
+            return False, 0.0, at
+        q += -power if down else power
+    found, value = _value(w, q, cut)
+    return found, -value if negative else value, at
