@@ -67,7 +67,7 @@ class Lines:
     Attributes
     ----------
     data : bytes
-        The bytes.
+        The bytes, ending in a line feed.
     starts, ends : ndarray of int64, shape (n_lines,)
         Where each line begins, and where it ends, before its line feed.
     first_line : int
@@ -82,13 +82,10 @@ class Lines:
     @classmethod
     def of(cls, chunk: Chunk) -> Lines:
         """Find the lines of a chunk."""
-        ends = np.flatnonzero(np.frombuffer(chunk.data, np.uint8) == ord("\n"))
-        starts = np.concatenate([[0], ends + 1])
-        if starts[-1] == len(chunk.data):
-            starts = starts[:-1]
-        else:
-            ends = np.append(ends, len(chunk.data))
-        return cls(chunk.data, starts, ends, chunk.first_line)
+        data = chunk.data if chunk.data.endswith(b"\n") else chunk.data + b"\n"
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        return cls(data, starts, ends, chunk.first_line)
 
     def __len__(self) -> int:
         return len(self.starts)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dsgkit._jit import exact, exact_nogil
 from dsgkit.data.libsvm import CAREFUL_INDEX
 from dsgkit.data.lines import BLANK, CAREFUL, ROW, Lines
-from dsgkit.data.scan import read_number
+from dsgkit.data.scan import ONE, read_number
 from dsgkit.threads import available_threads
 
 NUMBER, LABEL, WORD, IGNORED = 0, 1, 2, 3
@@ -26,8 +26,8 @@ NUMBER, LABEL, WORD, IGNORED = 0, 1, 2, 3
 WORD_BYTES = 32
 """Bytes of a text up to which it is plain."""
 
-_MOST_DIGITS = 9
-_TAB, _RETURN, _SPACE, _QUOTE, _COMMENT, _COLON = b'\t\r "#:'
+_MOST_DIGITS = np.uint64(9)
+_TAB, _LINE_FEED, _RETURN, _SPACE, _QUOTE, _COMMENT, _COLON = b'\t\n\r "#:'
 
 
 def libsvm_lines(lines: Lines, X: NDArray[np.float32], labels: NDArray[Any]) -> NDArray[np.uint8]:
@@ -97,7 +97,7 @@ def _shared(kernel: Callable[..., None], lines: Lines, dtype: Any, *outputs: NDA
     """Fill arrays of a row per line in threads; return one of a number per line."""
     data = np.frombuffer(lines.data, np.uint8)
     state = np.empty(len(lines), dtype)
-    arrays = (lines.starts, lines.ends, *outputs, state)
+    arrays = (lines.starts, *outputs, state)
     n_threads = available_threads()
     cuts = [len(lines) * i // n_threads for i in range(n_threads + 1)]
     with ThreadPoolExecutor(n_threads) as threads:
@@ -113,77 +113,66 @@ def _shared(kernel: Callable[..., None], lines: Lines, dtype: Any, *outputs: NDA
 def _libsvm(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
     X: NDArray[np.float32],
     labels: NDArray[np.float64],
     state: NDArray[np.uint8],
 ) -> None:
     for i in range(len(starts)):
-        state[i] = _libsvm_line(data, starts[i], ends[i], X, labels, i)
+        state[i] = _libsvm_line(data, np.uint64(starts[i]), X, labels, i)
 
 
 @exact
 def _libsvm_line(
-    data: NDArray[np.uint8],
-    at: int,
-    end: int,
-    X: NDArray[np.float32],
-    labels: NDArray[np.float64],
-    i: int,
+    data: NDArray[np.uint8], at: Any, X: NDArray[np.float32], labels: NDArray[np.float64], i: int
 ) -> int:
-    end = _stripped(data, at, end)
-    at = _after_blanks(data, at, end)
-    if at == end or data[at] == _COMMENT:
-        return BLANK if _is_text(data, at, end) else CAREFUL
-    found, value, at = read_number(data, at, end)
+    at = _after_blanks(data, at)
+    if _may_end(data[at]):
+        return BLANK if _ends(data, at) else CAREFUL
+    found, value, at = read_number(data, at)
     if not found:
         return CAREFUL
     labels[i] = value
-    previous = 0
-    while at < end:
-        if not _is_blank(data[at]):
+    previous = np.uint64(0)
+    while _is_blank(data[at]):
+        at = _after_blanks(data, at)
+        if _may_end(data[at]):
+            break
+        index, at = _read_index(data, at)
+        if data[at] != _COLON or index <= previous or index > np.uint64(X.shape[1]):
             return CAREFUL
-        at = _after_blanks(data, at, end)
-        if at < end and data[at] == _COMMENT:
-            return ROW if _is_text(data, at, end) else CAREFUL
-        index, at = _read_index(data, at, end)
-        if at == end or data[at] != _COLON or index <= previous or index > X.shape[1]:
-            return CAREFUL
-        found, value, at = read_number(data, at + 1, end)
+        found, value, at = read_number(data, at + ONE)
         single = np.float32(value)
         if not found or not np.isfinite(single):
             return CAREFUL
-        X[i, index - 1] = single + np.float32(0)  # a zero that is left out has no sign either
+        X[i, index - ONE] = single + np.float32(0)  # a zero that is left out has no sign either
         previous = index
-    return ROW
+    return ROW if _ends(data, at) else CAREFUL
 
 
 @exact_nogil
 def _largest_indices(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    largest: NDArray[np.int64],
+    data: NDArray[np.uint8], starts: NDArray[np.int64], largest: NDArray[np.int64]
 ) -> None:
     for i in range(len(starts)):
-        largest[i] = _largest_index(data, starts[i], ends[i])
+        largest[i] = _largest_index(data, np.uint64(starts[i]))
 
 
 @exact
-def _largest_index(data: NDArray[np.uint8], at: Any, end: int) -> Any:
-    largest: Any = 0
+def _largest_index(data: NDArray[np.uint8], at: Any) -> int:
+    largest = 0
     index: Any = 0
     start = at
-    while at < end and data[at] != _COMMENT:
-        if 48 <= data[at] <= 57:
-            index = 10 * index + np.int64(data[at]) - 48
+    while data[at] != _COMMENT and data[at] != _LINE_FEED:
+        digit = data[at] - np.uint8(48)
+        if digit <= 9:
+            index = 10 * index + np.int64(digit)
         else:
             if data[at] == _COLON:
                 if at - start > _MOST_DIGITS:
                     return CAREFUL_INDEX
                 largest = max(largest, index)
-            index, start = 0, at + 1
-        at += 1
+            index, start = 0, at + ONE
+        at += ONE
     return largest
 
 
@@ -194,7 +183,6 @@ def _delimited(
     places: NDArray[np.int64],
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
     X: NDArray[np.float32],
     labels: NDArray[np.float64],
     words: NDArray[np.uint8],
@@ -202,7 +190,7 @@ def _delimited(
 ) -> None:
     for i in range(len(starts)):
         state[i] = _delimited_line(
-            separator, kinds, places, data, starts[i], ends[i], X, labels, words, i
+            separator, kinds, places, data, np.uint64(starts[i]), X, labels, words, i
         )
 
 
@@ -212,24 +200,20 @@ def _delimited_line(
     kinds: NDArray[np.int64],
     places: NDArray[np.int64],
     data: NDArray[np.uint8],
-    at: int,
-    end: int,
+    at: Any,
     X: NDArray[np.float32],
     labels: NDArray[np.float64],
     words: NDArray[np.uint8],
     i: int,
 ) -> int:
-    while end > at and data[end - 1] == _RETURN:
-        end -= 1
-    if _after_blanks(data, at, end) == end:
-        return BLANK
-    if separator == _SPACE:
-        end = _stripped(data, at, end)
+    first = _after_blanks(data, at)
+    if data[first] in (_LINE_FEED, _RETURN):
+        return BLANK if _ends(data, first) else CAREFUL
     for column in range(len(kinds)):
-        at = _after_spaces(data, at, end, separator)
-        kind, place = kinds[column], places[column]
-        if kind in (NUMBER, LABEL):
-            found, value, at = read_number(data, at, end)
+        at = _after_spaces(data, at, separator)
+        kind, place = kinds[column], np.uint64(places[column])
+        if kind == NUMBER or kind == LABEL:  # noqa: SIM109  numba compares with a tuple slowly
+            found, value, at = read_number(data, at)
             if not found:
                 return CAREFUL
             if kind == LABEL:
@@ -241,85 +225,96 @@ def _delimited_line(
                 X[i, place] = single
         else:
             start = at
-            at = _after_word(data, at, end, separator)
-            stop = at
-            while stop > start and data[stop - 1] == _SPACE:
-                stop -= 1
-            if stop == start:
+            at = _after_word(data, at, separator)
+            if not _copied(data, start, at, words, i, place, kind == WORD):
                 return CAREFUL
-            if kind == WORD:
-                if stop - start > words.shape[2]:
+        end = at
+        at = _after_spaces(data, at, separator)
+        if column < len(kinds) - 1:
+            if separator == _SPACE:
+                if at == end:
                     return CAREFUL
-                for k in range(stop - start):
-                    words[i, place, k] = data[start + k]
-        following = _after_spaces(data, at, end, separator)
-        if column == len(kinds) - 1:
-            return ROW if following == end else CAREFUL
-        if separator == _SPACE:
-            if following in (at, end):
+            elif data[at] == separator:
+                at += ONE
+            else:
                 return CAREFUL
-            at = following
-        else:
-            if following == end or data[following] != separator:
-                return CAREFUL
-            at = following + 1
-    return CAREFUL
+    is_end = data[at] == _LINE_FEED or data[at] == _RETURN
+    return ROW if is_end and _ends(data, at) else CAREFUL
 
 
 @exact
-def _after_word(data: NDArray[np.uint8], at: int, end: int, separator: int) -> int:
+def _after_word(data: NDArray[np.uint8], at: Any, separator: int) -> Any:
     """Return where a text ends: at the separator, or at a byte that is not plain."""
-    while at < end and data[at] != separator:
-        if data[at] < _SPACE or data[at] > 126 or data[at] == _QUOTE:
-            return at
-        at += 1
+    while _SPACE <= data[at] <= 126 and data[at] != separator and data[at] != _QUOTE:
+        at += ONE
     return at
 
 
 @exact
-def _after_spaces(data: NDArray[np.uint8], at: int, end: int, separator: int) -> int:
+def _copied(
+    data: NDArray[np.uint8],
+    start: Any,
+    end: Any,
+    words: NDArray[np.uint8],
+    i: int,
+    place: Any,
+    is_kept: bool,
+) -> bool:
+    """Keep a text if it is to be kept; return False for one that is not plain."""
+    while end > start and data[end - ONE] == _SPACE:
+        end -= ONE
+    if end == start:
+        return False
+    if is_kept:
+        if end - start > np.uint64(words.shape[2]):
+            return False
+        for k in range(end - start):
+            words[i, place, k] = data[start + k]
+    return True
+
+
+@exact
+def _after_spaces(data: NDArray[np.uint8], at: Any, separator: int) -> Any:
     """Return the place of the next byte that is no blank; a tab that separates is none."""
-    while at < end and (data[at] == _SPACE or (data[at] == _TAB and separator != _TAB)):
-        at += 1
+    while data[at] == _SPACE or (data[at] == _TAB and separator != _TAB):
+        at += ONE
     return at
 
 
 @exact
-def _read_index(data: NDArray[np.uint8], at: Any, end: int) -> Any:
-    """Read an index; it is 0 if there is none, and one of many digits ends too early."""
-    stop = min(end, at + _MOST_DIGITS)
-    index: Any = 0
+def _read_index(data: NDArray[np.uint8], at: Any) -> Any:
+    """Read an index, which is 0 if there is none, and the place behind its first digits."""
+    stop = at + _MOST_DIGITS
+    index = np.uint64(0)
     while at < stop and 48 <= data[at] <= 57:
-        index = 10 * index + np.int64(data[at]) - 48
-        at += 1
+        index = np.uint64(10) * index + np.uint64(data[at] - np.uint8(48))
+        at += ONE
     return index, at
 
 
 @exact
 def _is_blank(byte: int) -> bool:
-    return byte in (_SPACE, _TAB)
+    return byte == _SPACE or byte == _TAB
 
 
 @exact
-def _after_blanks(data: NDArray[np.uint8], at: int, end: int) -> int:
-    while at < end and _is_blank(data[at]):
-        at += 1
+def _after_blanks(data: NDArray[np.uint8], at: Any) -> Any:
+    while _is_blank(data[at]):
+        at += ONE
     return at
 
 
 @exact
-def _stripped(data: NDArray[np.uint8], at: int, end: int) -> int:
-    """Return where a line ends without the blanks and carriage returns at its end."""
-    while end > at and data[end - 1] == _RETURN:
-        end -= 1
-    while end > at and _is_blank(data[end - 1]):
-        end -= 1
-    return end
+def _may_end(byte: int) -> bool:
+    return byte == _LINE_FEED or byte == _RETURN or byte == _COMMENT
 
 
 @exact
-def _is_text(data: NDArray[np.uint8], at: int, end: int) -> bool:
-    """Tell whether a comment holds neither carriage returns nor NUL bytes."""
-    while at < end and data[at] not in (0, _RETURN):
-        at += 1
-    return at == end
+def _ends(data: NDArray[np.uint8], at: Any) -> bool:
+    """Tell whether nothing but a comment, and carriage returns at the very end, follows."""
+    if data[at] == _COMMENT:
+        while data[at] != _LINE_FEED and data[at] != _RETURN and data[at] != 0:
+            at += ONE
+    while data[at] == _RETURN:
+        at += ONE
+    return data[at] == _LINE_FEED

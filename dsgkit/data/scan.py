@@ -20,7 +20,10 @@ from numpy.typing import NDArray
 
 from dsgkit._jit import exact
 
+ONE = np.uint64(1)
+
 _DIGITS = 19
+_MOST_POWER = 100_000
 _LEAST, _MOST = -342, 308
 _EXACT_POWER = 22
 _EXACT = np.array([float(10**k) for k in range(_EXACT_POWER + 1)])
@@ -113,8 +116,8 @@ def _value(w: Any, q: int, cut: bool) -> Any:
         return True, 0.0
     if not cut and w < np.uint64(2**53) and -_EXACT_POWER <= q <= _EXACT_POWER:
         if q < 0:
-            return True, np.float64(w) / _EXACT[-q]
-        return True, np.float64(w) * _EXACT[q]
+            return True, np.float64(np.int64(w)) / _EXACT[-q]
+        return True, np.float64(np.int64(w)) * _EXACT[q]
     decided, bits = _nearest(w, q)
     if cut and decided:
         above, next_bits = _nearest(w + np.uint64(1), q)
@@ -123,15 +126,15 @@ def _value(w: Any, q: int, cut: bool) -> Any:
 
 
 @exact
-def read_number(data: NDArray[np.uint8], at: Any, end: int) -> Any:
+def read_number(data: NDArray[np.uint8], at: Any) -> Any:
     """Read the number that begins at a place of some bytes.
 
     Parameters
     ----------
     data : ndarray of uint8
-        The bytes.
-    at, end : int
-        The place, and where to stop.
+        The bytes. The last one is not part of a number: none is looked for behind it.
+    at : uint64
+        The place. (Unsigned: numba lets other integers count from the end, which takes time.)
 
     Returns
     -------
@@ -139,48 +142,75 @@ def read_number(data: NDArray[np.uint8], at: Any, end: int) -> Any:
         False if there is no number, and for one that is left to the caller.
     value : float
         The number.
-    at : int
-        The place behind it.
+    at : uint64
+        The place behind it, if one was found.
     """
-    negative = False
-    if at < end and (data[at] == 43 or data[at] == 45):
-        negative = data[at] == 45
-        at += 1
-    w: Any = np.uint64(0)
-    n: Any = 0
+    negative = data[at] == 45
+    at += np.uint64(negative | (data[at] == 43))
+    first = at
+    w, at = _read_digits(data, np.uint64(0), at)
+    n_digits = np.int64(at - first)
     q: Any = 0
-    cut: Any = False
-    start, point = at, -1
-    while at < end:
-        digit = np.int64(data[at]) - 48
-        if 0 <= digit <= 9:
-            if n < _DIGITS:
-                w = w * np.uint64(10) + np.uint64(digit)
-                n += w > np.uint64(0)
-                q -= point >= 0
-            else:
-                cut |= digit > 0
-                q += point < 0
-        elif digit == -2 and point < 0:
-            point = at
-        else:
-            break
-        at += 1
-    if at - start == (point >= 0):
+    if data[at] == 46:
+        point = at + ONE
+        w, at = _read_digits(data, w, point)
+        q = -np.int64(at - point)
+        n_digits -= q
+    last = at
+    if n_digits == 0:
         return False, 0.0, at
-    if at < end and (data[at] == 69 or data[at] == 101):
-        at += 1
-        down = False
-        if at < end and (data[at] == 43 or data[at] == 45):
-            down = data[at] == 45
-            at += 1
-        power: Any = 0
-        start = at
-        while at < end and 48 <= data[at] <= 57:
-            power = min(10 * power + np.int64(data[at]) - 48, 100_000)
-            at += 1
-        if at == start:
+    if data[at] | 32 == 101:
+        power, at = _read_power(data, at + ONE)
+        if power == _MOST_POWER:
             return False, 0.0, at
-        q += -power if down else power
-    found, value = _value(w, q, cut)
+        q += power
+    if n_digits > _DIGITS:
+        found, value = _long_value(data, first, last, q)
+    else:
+        found, value = _value(w, q, False)
     return found, -value if negative else value, at
+
+
+@exact
+def _read_digits(data: NDArray[np.uint8], w: Any, at: Any) -> Any:
+    """Return w with the digits that follow behind its own, and the place behind them."""
+    digit = data[at] - np.uint8(48)
+    while digit <= 9:
+        w = w * np.uint64(10) + np.uint64(digit)
+        at += ONE
+        digit = data[at] - np.uint8(48)
+    return w, at
+
+
+@exact
+def _read_power(data: NDArray[np.uint8], at: Any) -> Any:
+    """Return the power of ten at a place, and the place behind; _MOST_POWER if it is none."""
+    down = data[at] == 45
+    at += np.uint64(down | (data[at] == 43))
+    start = at
+    power: Any = 0
+    while 48 <= data[at] <= 57:
+        power = min(10 * power + np.int64(data[at]) - 48, _MOST_POWER)
+        at += ONE
+    if at == start:
+        return _MOST_POWER, at
+    return -power if down and power < _MOST_POWER else power, at
+
+
+@exact
+def _long_value(data: NDArray[np.uint8], at: Any, end: Any, q: Any) -> Any:
+    """Return what `_value` does for digits, maybe with a point, too many for an integer."""
+    w: Any = np.uint64(0)
+    cut: Any = False
+    n: Any = 0
+    while at < end:
+        if data[at] != 46:
+            digit = np.uint64(data[at] - np.uint8(48))
+            if n < _DIGITS:
+                w = w * np.uint64(10) + digit
+                n += w > np.uint64(0)
+            else:
+                cut |= digit > np.uint64(0)
+                q += 1
+        at += ONE
+    return _value(w, q, cut)
