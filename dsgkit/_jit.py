@@ -2,8 +2,9 @@
 
 `exact` functions must give the same bits on every machine (the random streams): no reassociation
 and no contraction to fused multiply-adds. `fast` ones may contract, and `reducing` ones, which sum
-over many terms, may also reorder. None may assume that values are finite: a diverging
-model must show as NaN.
+over many terms, may also reorder. `exact_nogil` is for loops that Python's own threads share,
+beside readers and writers, and without starting numba's. None may assume that values are finite: a
+diverging model must show as NaN.
 
 Idle threads sleep rather than spin: a parallel region is entered several times per iteration, and
 on a machine with other work, spinning threads keep from their cores the very ones they wait for
@@ -37,6 +38,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 __all__ = [
     "exact",
+    "exact_nogil",
     "exact_parallel",
     "fast",
     "fast_parallel",
@@ -139,6 +141,7 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 exact = _compiled()
+exact_nogil = _compiled(nogil=True)
 exact_parallel = _compiled(parallel=True)
 fast = _compiled(fastmath={"contract"})
 fast_parallel = _compiled(fastmath={"contract"}, parallel=True)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from io import BytesIO
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.lines import number_problem
+from dsgkit.data.lines import CAREFUL, ROW, Lines, decoded
+from dsgkit.data.numbers import LineError, feature, number
+from dsgkit.errors import shown
 
-# pandas takes a column of these for numbers
-_TRUTH_VALUES = (b"rue", b"RUE", b"alse", b"ALSE")
+LONGEST_WORD = 256
+"""Characters of a label or a category; a text that runs on is no name of a class."""
+
+_LARGEST_OF_SEVERAL = 1e300
+"""Size of a label up to which the mean of several is finite."""
+
+_BLANKS = " \t\v\f"
+_PLAIN_DELIMITERS = (None, *",;\t|:")
 
 
 @dataclass(frozen=True)
@@ -48,18 +56,42 @@ class Columns:
     values: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     ignored: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def n_features(self) -> int:
         """Number of columns that rows become."""
-        apart = len(self.labels) + len(self.categories) + len(self.ignored)
-        plain = self.n_columns - apart
-        return plain + sum(map(len, self.categories.values()))
+        return sum(self._widths.values())
 
     @property
-    def texts(self) -> set[int]:
-        """The columns that are not numbers."""
+    def n_values(self) -> int:
+        """Memory of a row while it is read, in features."""
+        return self.n_features + 2 * len(self.labels) + 16 * len(self.words)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The feature that each column becomes, or the first of them."""
+        ends = np.cumsum([0, *self._widths.values()]).tolist()
+        return dict(zip(self._widths, ends, strict=False))
+
+    @cached_property
+    def words(self) -> dict[int, int]:
+        """The columns that are read as texts, each with its number among them."""
         labels = self.labels if self.text_labels else ()
-        return {*self.categories, *self.values, *self.ignored, *labels}
+        columns = {*self.categories, *self.values, *labels} - {*self.ignored}
+        return {column: k for k, column in enumerate(sorted(columns))}
+
+    @cached_property
+    def numbers_of(self) -> dict[int, dict[str, int]]:
+        """The number of every value of each categorical column."""
+        return {
+            column: {value: k for k, value in enumerate(values.tolist())}
+            for column, values in self.categories.items()
+        }
+
+    @cached_property
+    def _widths(self) -> dict[int, int]:
+        apart = {*self.labels, *self.ignored}
+        kept = (column for column in range(self.n_columns) if column not in apart)
+        return {column: len(self.categories.get(column, " ")) for column in kept}
 
 
 def guess_delimiter(line: bytes) -> str | None:
@@ -68,149 +100,233 @@ def guess_delimiter(line: bytes) -> str | None:
 
 
 def split(line: bytes, delimiter: str | None) -> list[str]:
-    """Return the fields of one line, without quotes and surrounding blanks."""
-    text = line.decode(errors="replace").strip()
-    if not text:
+    """Return the fields of one line, without quotes and surrounding blanks.
+
+    Raises
+    ------
+    LineError
+        For a line that is no text, or in which a quote is not closed.
+    """
+    text = decoded(line).strip(_blanks(delimiter))
+    if not text.strip(_BLANKS):
         return []
+    if '"' in text:
+        return list(_unquoted(text, delimiter))
     if delimiter is None:
-        return text.split()
-    return [field.strip() for field in next(csv.reader([text], delimiter=delimiter))]
+        return re.split(f"[{_BLANKS}]+", text)
+    return [field.strip(_BLANKS) for field in text.split(delimiter)]
 
 
-def parse(data: bytes, columns: Columns) -> tuple[NDArray[np.float32], NDArray[Any] | None]:
-    """Parse whole lines without a header; blank lines are skipped.
+def _unquoted(text: str, delimiter: str | None) -> Iterator[str]:
+    """Yield the fields of a text some of which are in quotes, within which a quote is doubled."""
+    field, end = _patterns(delimiter)
+    at = 0
+    while True:
+        found = field.match(text, at)
+        following = end.match(text, found.end()) if found else None
+        if found is None or following is None:
+            raise LineError("a quote that is not closed, or with text behind it, in this line")
+        quoted, plain = found.groups()
+        yield plain.strip(_BLANKS) if quoted is None else quoted.replace('""', '"').strip(_BLANKS)
+        if not following.group():
+            return
+        at = following.end()
+
+
+@cache
+def _patterns(delimiter: str | None) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what matches a field, in quotes or not, and what matches the gap behind it."""
+    blanks = f"[{_blanks(delimiter)}]*"
+    quoted = r'"([^"]*(?:""[^"]*)*)"'
+    if delimiter is None:
+        return re.compile(f"{quoted}|([^{_BLANKS}]*)"), re.compile(f"[{_BLANKS}]+|$")
+    other = re.escape(delimiter)
+    return re.compile(f"{blanks}{quoted}{blanks}|([^{other}]*)"), re.compile(f"{other}|$")
+
+
+def _blanks(delimiter: str | None) -> str:
+    """Return the blanks around fields: a tab that separates them is none."""
+    return _BLANKS.replace(delimiter or "\0", "")
+
+
+class Table:
+    """Rows that are read from some lines without a header; blank lines are skipped.
 
     Parameters
     ----------
-    data : bytes
-        The lines.
     columns : Columns
         How to read them.
-
-    Returns
-    -------
-    X : ndarray of float32, shape (n_rows, n_features)
-    labels : ndarray of shape (n_rows,) or None
-        Float64 or text; None without a column for it.
-
-    Raises
-    ------
-    ValueError
-        For anything wrong; `problem` says what, line by line.
+    n_lines : int
+        Number of lines, with at most a row each.
     """
-    if not data.strip():
-        none = np.empty(0, str if columns.text_labels else np.float64)
-        empty = np.empty((0, columns.n_features), np.float32)
-        return empty, none if columns.labels else None
-    if not columns.texts and any(word in data for word in _TRUTH_VALUES):
-        raise ValueError("a field is not a number")
-    table = _read_table(data, columns)
-    labels = _labels(table, columns)
-    with np.errstate(over="ignore"):
-        X = _features(table, columns).astype(np.float32)
-    if not np.isfinite(X).all():
-        raise ValueError("a feature is not finite")
-    return X, labels
 
+    def __init__(self, columns: Columns, n_lines: int) -> None:
+        self.columns = columns
+        self.X = np.zeros((n_lines, columns.n_features), np.float32)
+        n_labels = 0 if columns.text_labels else len(columns.labels)
+        self.labels = np.zeros((n_lines, n_labels))
+        self.texts = np.full(n_lines if columns.text_labels else 0, "", object)
 
-def categories(data: bytes, columns: Columns) -> dict[int, set[str]]:
-    """Return the different values of every categorical column in whole lines.
+    def read_plain(self, lines: Lines) -> NDArray[np.uint8]:
+        """Read the plain ones of the lines; return what each is, as `plain.delimited_lines`."""
+        from dsgkit.data import plain
 
-    Raises
-    ------
-    ValueError
-        As `parse` does.
-    """
-    if not data.strip():
-        return {column: set() for column in columns.categories}
-    table = _read_table(data, columns)
-    found = {column: set(_text(table[column]).tolist()) for column in columns.categories}
-    if any("" in values for values in found.values()):
-        raise ValueError("a category is empty")
-    return found
+        columns = self.columns
+        if columns.delimiter not in _PLAIN_DELIMITERS:
+            return np.full(len(lines), CAREFUL, np.uint8)
+        words = np.zeros((len(lines), len(columns.words), plain.WORD_BYTES), np.uint8)
+        state = plain.delimited_lines(
+            *(lines, columns.delimiter, *_kinds(columns), self.X, self.labels, words)
+        )
+        for column, k in columns.words.items():
+            rows = np.flatnonzero(state == ROW)
+            texts, numbers = _distinct(words[rows, k])
+            values = np.array([self._known(column, text) for text in texts], object)
+            known = np.array([value is not None for value in values], bool)[numbers]
+            state[rows[~known]] = CAREFUL
+            self._put(column, rows[known], values[numbers[known]])
+        if self.labels.shape[1] > 1:
+            state[(np.abs(self.labels) > _LARGEST_OF_SEVERAL).any(axis=1)] = CAREFUL
+        return state
 
+    def read_line(self, i: int, line: bytes) -> bool:
+        """Read the line with number i, slowly and precisely; return whether it has a row.
 
-def _labels(table: Any, columns: Columns) -> NDArray[Any] | None:
-    """Take the labels out of a table."""
-    if not columns.labels:
-        return None
-    taken = [table.pop(column) for column in columns.labels]
-    if columns.text_labels:
-        return _text(taken[0])
-    return np.mean([column.to_numpy() for column in taken], axis=0)
+        Raises
+        ------
+        LineError
+            Saying what is wrong with it.
+        """
+        columns = self.columns
+        fields = split(line, columns.delimiter)
+        if not fields:
+            return False
+        if len(fields) != columns.n_columns:
+            raise LineError(f"{len(fields)} columns instead of {columns.n_columns}")
+        self.X[i] = 0
+        for column, text in enumerate(fields):
+            if column not in columns.ignored:
+                try:
+                    self._put(column, i, self._value(column, text))
+                except LineError as error:
+                    raise LineError(f"column {column + 1}: {error}") from error
+        return True
 
+    def finish(self, rows: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[Any] | None]:
+        """Return the rows and labels of the lines that have some; None without a label's column."""
+        X = self.X if rows.all() else self.X[rows]
+        if not self.columns.labels:
+            return X, None
+        if self.columns.text_labels:
+            return X, self.texts[rows].astype(str)
+        return X, np.mean(np.ascontiguousarray(self.labels[rows].T), axis=0)
 
-def _features(table: Any, columns: Columns) -> NDArray[np.float64]:
-    """Return a table as numbers, with a column per category in the place of a categorical one."""
-    table = table.drop(columns=list(columns.ignored))
-    if not columns.categories and not columns.values:
-        return table.to_numpy(np.float64)
-    parts = []
-    for column in table:
+    def _value(self, column: int, text: str) -> float | str:
+        """Return what a text in a column stands for: a number, that of a category, or itself."""
+        columns = self.columns
+        if column in columns.labels:
+            return self._label(text)
         if column in columns.categories:
-            known = columns.categories[column]
-            parts.append((_text(table[column])[:, None] == known).astype(np.float64))
-        elif column in columns.values:
-            parts.append(_numbers(table[column], columns.values[column])[:, None])
-        else:
-            parts.append(table[[column]].to_numpy(np.float64))
-    return np.hstack(parts)
+            if not text:
+                raise LineError("empty field")
+            return self._category(column, text)
+        known = columns.values.get(column, {})
+        return known[text] if text in known else feature(text)
 
+    def _known(self, column: int, text: str) -> float | str | None:
+        """Return the same, None for a text that may not stand there."""
+        try:
+            return self._value(column, text)
+        except LineError:
+            return None
 
-def _numbers(column: Any, known: Mapping[str, float]) -> NDArray[np.float64]:
-    """Return the numbers that the texts of a column stand for."""
-    values, places = np.unique(_text(column), return_inverse=True)
-    return np.array([known[text] if text in known else float(text) for text in values])[places]
-
-
-def _text(column: Any) -> NDArray[np.str_]:
-    places, values = column.factorize()  # stripping is slow, and the different texts are few
-    return np.char.strip(values.to_numpy(str))[places]
-
-
-def _read_table(data: bytes, columns: Columns) -> Any:
-    import pandas as pd
-
-    kinds: dict[int, Any] = dict.fromkeys(range(columns.n_columns), np.float64)
-    kinds |= dict.fromkeys(columns.texts, str)
-    table = pd.read_csv(
-        BytesIO(data),
-        header=None,
-        sep=r"\s+" if columns.delimiter is None else columns.delimiter,
-        skipinitialspace=columns.delimiter is not None,
-        engine="c",
-        dtype=kinds,
-        keep_default_na=False,
-    )
-    if table.shape[1] != columns.n_columns:
-        raise ValueError("wrong number of columns")
-    return table
-
-
-def problem(line: bytes, columns: Columns) -> str | None:
-    """Find what is wrong with one line, slowly and precisely.
-
-    Returns
-    -------
-    str or None
-        What is wrong, None if nothing is.
-    """
-    fields = split(line, columns.delimiter)
-    if not fields:
-        return None
-    if len(fields) != columns.n_columns:
-        return f"{len(fields)} columns instead of {columns.n_columns}"
-    for column, value in enumerate(fields):
-        if value in columns.values.get(column, ()):
-            continue
-        if column in columns.values or column not in columns.texts:
-            trouble = number_problem(value)
-        else:
-            trouble = None if value or column not in columns.categories else "empty field"
-        if trouble:
-            is_text = column in columns.labels and trouble.endswith("is not a number")
+    def _label(self, text: str) -> float | str:
+        if self.columns.text_labels:
+            return _word(text)
+        try:
+            value = number(text)
+        except LineError as error:
+            is_text = str(error).endswith("is not a number")
             remedy = (
                 "; labels that are text have to be named by `dataset.target`" if is_text else ""
             )
-            return f"column {column + 1}: {trouble}{remedy}"
-    return None
+            raise LineError(f"{error}{remedy}") from error
+        if len(self.columns.labels) > 1 and abs(value) > _LARGEST_OF_SEVERAL:
+            raise LineError(f"{shown(text)} is too large for a mean")
+        return value
+
+    def _category(self, column: int, text: str) -> int:
+        if text not in self.columns.numbers_of[column]:
+            raise LineError(f"{shown(text)} is new: the file changes while it is read")
+        return self.columns.numbers_of[column][text]
+
+    def _put(self, column: int, rows: Any, values: Any) -> None:
+        """Put values of a column where they belong: one, or an array of one per row."""
+        columns = self.columns
+        if column in columns.labels:
+            if columns.text_labels:
+                self.texts[rows] = values
+            else:
+                self.labels[rows, columns.labels.index(column)] = values
+        elif column in columns.categories:
+            self.X[rows, columns.places[column] + np.asarray(values, np.intp)] = 1
+        else:
+            self.X[rows, columns.places[column]] = values
+
+
+class Categories(Table):
+    """The values of the categorical columns of some lines.
+
+    Attributes
+    ----------
+    found : dict of int to set of text
+        The values of each column.
+    """
+
+    def __init__(self, columns: Columns, n_lines: int) -> None:
+        super().__init__(columns, n_lines)
+        self.found: dict[int, set[str]] = {column: set() for column in columns.categories}
+
+    def _category(self, column: int, text: str) -> int:
+        self.found[column].add(_word(text))
+        return 0
+
+    def _put(self, column: int, rows: Any, values: Any) -> None:
+        if column not in self.columns.categories:
+            super()._put(column, rows, values)
+
+
+def _word(text: str) -> str:
+    if len(text) > LONGEST_WORD:
+        raise LineError(f"a text of {len(text):,} characters; at most {LONGEST_WORD} make a class")
+    return text
+
+
+def _kinds(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return what each column is for `plain.delimited_lines`, and its place."""
+    from dsgkit.data import plain
+
+    kinds, places = [], []
+    for column in range(columns.n_columns):
+        if column in columns.ignored:
+            kinds.append(plain.IGNORED)
+            places.append(0)
+        elif column in columns.words:
+            kinds.append(plain.WORD)
+            places.append(columns.words[column])
+        elif column in columns.labels:
+            kinds.append(plain.LABEL)
+            places.append(columns.labels.index(column))
+        else:
+            kinds.append(plain.NUMBER)
+            places.append(columns.places[column])
+    return np.array(kinds, np.int64), np.array(places, np.int64)
+
+
+def _distinct(words: NDArray[np.uint8]) -> tuple[list[str], NDArray[np.intp]]:
+    """Return the different texts of some, each padded by zeros, and the number of every one."""
+    short = not words[:, 8:].any()
+    keys = words[:, :8].copy().view(np.uint64) if short else words.view(f"S{words.shape[1]}")
+    values, numbers = np.unique(keys[:, 0], return_inverse=True)
+    texts = values.view(f"S{values.itemsize}").tolist()
+    return [text.decode() for text in texts], numbers

@@ -1,87 +1,115 @@
-"""LIBSVM text: ``label index:value index:value ...``, indices from 1 and increasing."""
+"""LIBSVM text: ``label index:value index:value ...``, indices from 1 and increasing.
+
+Blank lines and ``#`` comments are skipped.
+"""
 
 from __future__ import annotations
 
 import re
-from io import BytesIO
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.lines import number_problem
+from dsgkit.data.lines import Lines, checked
+from dsgkit.data.numbers import LineError, feature, number
+from dsgkit.errors import shown
 
-_INDEX = re.compile(rb"(\d+):")
-_COMMENT = re.compile(rb"#[^\n]*")
+CAREFUL_INDEX = -2
+"""In the place of the largest index of a line that `largest_index` has to read."""
+
+_INDEX = re.compile(rb"([0-9]+):")
+_MOST_DIGITS = 18
 
 
-def parse(data: bytes, n_features: int) -> tuple[Any, NDArray[np.float64]]:
-    """Parse whole lines; blank lines and ``#`` comments are skipped.
+class Table:
+    """Rows that are read from some lines.
 
     Parameters
     ----------
-    data : bytes
-        The lines.
     n_features : int
         Number of columns.
+    n_lines : int
+        Number of lines, with at most a row each.
+    """
 
-    Returns
-    -------
-    X : sparse CSR matrix of float32, shape (n_rows, n_features)
-    labels : ndarray of float64, shape (n_rows,)
+    def __init__(self, n_features: int, n_lines: int) -> None:
+        self.X = np.zeros((n_lines, n_features), np.float32)
+        self.labels = np.zeros(n_lines)
+
+    def read_plain(self, lines: Lines) -> NDArray[np.uint8]:
+        """Read the plain ones of the lines; return what each is, as `plain.libsvm_lines` does."""
+        from dsgkit.data.plain import libsvm_lines
+
+        return libsvm_lines(lines, self.X, self.labels)
+
+    def read_line(self, i: int, line: bytes) -> bool:
+        """Read the line with number i, slowly and precisely; return whether it has a row.
+
+        Raises
+        ------
+        LineError
+            Saying what is wrong with it.
+        """
+        tokens = _tokens(line)
+        if not tokens:
+            return False
+        try:
+            self.labels[i] = number(tokens[0])
+        except LineError as error:
+            raise LineError(f"label {error}") from error
+        self.X[i] = 0
+        previous, n_features = 0, self.X.shape[1]
+        for token in tokens[1:]:
+            previous, value = _feature(token, previous, n_features)
+            self.X[i, previous - 1] = value + 0.0  # a zero that is left out has no sign either
+        return True
+
+    def finish(self, rows: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[Any]]:
+        """Return the rows and labels of the lines that have some."""
+        return (self.X, self.labels) if rows.all() else (self.X[rows], self.labels[rows])
+
+
+def largest_index(line: bytes) -> int:
+    """Return the largest feature index of a line, 0 if it has none.
 
     Raises
     ------
-    ValueError
-        For anything wrong; `problem` says what, line by line.
+    LineError
+        For one of absurdly many digits. Any other line that is wrong is told when it is read.
     """
-    from sklearn.datasets import load_svmlight_file
-
-    X, labels = load_svmlight_file(
-        BytesIO(data), n_features=n_features, dtype=np.float32, zero_based=False
-    )
-    if not np.isfinite(X.data).all():
-        raise ValueError("a feature is not finite")
-    return X, np.asarray(labels, np.float64)
+    found = _INDEX.findall(line.partition(b"#")[0])
+    return max((_number_of(digits.decode()) for digits in found), default=0)
 
 
-def largest_index(data: bytes) -> int:
-    """Return the largest feature index in some lines, 0 if there is none."""
-    text = _COMMENT.sub(b"", data) if b"#" in data else data
-    return max(map(int, _INDEX.findall(text)), default=0)
+def _tokens(line: bytes) -> list[str]:
+    content = checked(line).partition(b"#")[0]
+    return [token.decode(errors="replace") for token in content.split()]
 
 
-def problem(line: bytes, n_features: int) -> str | None:
-    """Find what is wrong with one line, slowly and precisely.
-
-    Returns
-    -------
-    str or None
-        What is wrong, None if nothing is.
-    """
-    tokens = line.decode(errors="replace").partition("#")[0].split()
-    if not tokens:
-        return None
-    label, *features = tokens
-    if trouble := number_problem(label):
-        return f"label {trouble}"
-    previous = 0
-    for token in features:
-        if trouble := _feature_problem(token, previous, n_features):
-            return trouble
-        previous = int(token.partition(":")[0])
-    return None
+def _feature(token: str, previous: int, n_features: int) -> tuple[int, float]:
+    """Return the index and the value of a feature."""
+    text, colon, value = token.partition(":")
+    if not colon or not _is_index(text):
+        raise LineError(f"{shown(token)} is not index:value")
+    index = _number_of(text)
+    if index == 0:
+        raise LineError(f"feature index 0 in {shown(token)}; indices start at 1")
+    if index <= previous:
+        raise LineError(f"feature index {index} after {previous}; indices must increase")
+    if index > n_features:
+        raise LineError(f"feature index {index} is beyond the {n_features} features")
+    try:
+        return index, feature(value)
+    except LineError as error:
+        raise LineError(f"feature {index}: {error}") from error
 
 
-def _feature_problem(token: str, previous: int, n_features: int) -> str | None:
-    index, colon, value = token.partition(":")
-    if not colon or not index.isdecimal():
-        return f"{token!r} is not index:value"
-    if int(index) == 0:
-        return f"feature index 0 in {token!r}; indices start at 1"
-    if int(index) <= previous:
-        return f"feature index {index} after {previous}; indices must increase"
-    if int(index) > n_features:
-        return f"feature index {index} is beyond the {n_features} features"
-    trouble = number_problem(value)
-    return f"feature {index}: {trouble}" if trouble else None
+def _is_index(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _number_of(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise LineError(f"a feature index of {len(digits):,} digits")
+    return int(digits)

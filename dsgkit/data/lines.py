@@ -6,29 +6,42 @@ import bz2
 import gzip
 import hashlib
 import lzma
-import math
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dsgkit.data.find import FoundFile
+from dsgkit.data.numbers import LineError
 from dsgkit.errors import DataError
 
-CHUNK_BYTES = 32 * 2**20
+CHUNK_BYTES = 8 * 2**20
 """Uncompressed bytes read at a time."""
+
+LONGEST_LINE = 64 * 2**20
+"""Bytes of a line that are waited for; a file without line ends must not fill the memory."""
 
 _OPENERS: dict[str, Callable[..., Any]] = {
     ".xz": lzma.open,
     ".bz2": bz2.open,
     ".gz": gzip.open,
 }
-_LARGEST = float(np.finfo(np.float32).max)
-_DAMAGED = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
+ROW, BLANK, CAREFUL = 0, 1, 2
+"""What a line is: one that was read, one without a row, and one for the careful parser."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+# RuntimeError: an encrypted archive, and, as NotImplementedError, an unknown compression
+_DAMAGED = (
+    *(OSError, EOFError, RuntimeError, MemoryError),
+    *(lzma.LZMAError, zlib.error, zipfile.BadZipFile),
+)
 
 
 @dataclass(frozen=True)
@@ -47,43 +60,140 @@ class Chunk:
     first_line: int
 
 
+@dataclass(frozen=True)
+class Lines:
+    """Lines within some bytes.
+
+    Attributes
+    ----------
+    data : bytes
+        The bytes, ending in a line feed.
+    starts, ends : ndarray of int64, shape (n_lines,)
+        Where each line begins, and where it ends, before its line feed.
+    first_line : int
+        Number of the first one, from 1.
+    """
+
+    data: bytes
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    first_line: int
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> Lines:
+        """Find the lines of a chunk."""
+        data = chunk.data if chunk.data.endswith(b"\n") else chunk.data + b"\n"
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        return cls(data, starts, ends, chunk.first_line)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, i: int) -> bytes:
+        return self.data[self.starts[i] : self.ends[i]]
+
+    def parts(self, n_lines: int) -> Iterator[Lines]:
+        """Yield the lines, at most so many at a time."""
+        for start in range(0, len(self), n_lines):
+            part = slice(start, start + n_lines)
+            yield Lines(self.data, self.starts[part], self.ends[part], self.first_line + start)
+
+
 class LineReader:
-    """Iterates over a file in chunks of lines.
+    """Iterates over a text file in chunks of lines; a thread reads ahead in a large one.
+
+    A byte order mark of UTF-8 is left out.
 
     Parameters
     ----------
     source : FoundFile
         The file, plain or compressed.
-
-    Attributes
-    ----------
-    sha256
-        Digest of all bytes read so far; of the whole uncompressed file after the last chunk.
     """
 
     def __init__(self, source: FoundFile) -> None:
         self.source = source
-        self.sha256 = hashlib.sha256()
+        self._sha256 = hashlib.sha256() if source.file.sha256 else None
 
-    def __iter__(self) -> Iterator[Chunk]:
+    def __iter__(self) -> Generator[Chunk]:
+        # in this order: the thread has ended when the file is closed
+        with closing(self._chunks()) as chunks, ThreadPoolExecutor(1) as thread:
+            chunk = next(chunks, None)
+            while chunk is not None:
+                following = thread.submit(next, chunks, None)
+                yield chunk
+                chunk = following.result()
+
+    def check_sha256(self) -> None:
+        """Compare the checksum of what was read with the registered one, if there is one.
+
+        Raises
+        ------
+        DataError
+            When they differ; it names both.
+        """
+        if self._sha256 is not None:
+            check_sha256(self.source, self._sha256.hexdigest())
+
+    def _chunks(self) -> Generator[Chunk]:
         rest, line = b"", 1
-        for block in self._blocks():
-            self.sha256.update(block)
+        for block in read_content(self.source):
+            if self._sha256 is not None:
+                self._sha256.update(block)
             end = block.rfind(b"\n") + 1
-            if not end:
+            if end:
+                chunk = Chunk(rest + block[:end], line)
+                rest = block[end:]
+                yield self._as_text(chunk)
+                line += chunk.data.count(b"\n")
+            else:
                 rest += block
-                continue
-            chunk = Chunk(rest + block[:end], line)
-            rest = block[end:]
-            line += chunk.data.count(b"\n")
-            yield chunk
+            if len(rest) > LONGEST_LINE:
+                raise DataError(
+                    f"{self.source.label}:{line}: a line of more than {LONGEST_LINE:,} bytes; "
+                    "lines have to end in line feeds"
+                )
         if rest:
-            yield Chunk(rest, line)
+            yield self._as_text(Chunk(rest, line))
 
-    def _blocks(self) -> Iterator[bytes]:
-        with open_content(self.source) as stream:
-            while block := stream.read(CHUNK_BYTES):
-                yield block
+    def _as_text(self, chunk: Chunk) -> Chunk:
+        if chunk.first_line > 1:
+            return chunk
+        if chunk.data.startswith(_UTF_16):
+            raise DataError(f"{self.source.label}:1: UTF-16 text; convert the file to UTF-8")
+        return Chunk(chunk.data.removeprefix(_BYTE_ORDER_MARK), 1)
+
+
+def decoded(line: bytes) -> str:
+    """Return the text of a line, without carriage returns at its end.
+
+    Raises
+    ------
+    LineError
+        When it is none.
+    """
+    content = checked(line)
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise LineError(f"not UTF-8 ({error.reason}); convert the file") from error
+
+
+def checked(line: bytes) -> bytes:
+    """Return a line without carriage returns at its end; raise `LineError` if it is no text."""
+    content = line.rstrip(b"\r")
+    if b"\r" in content:
+        raise LineError("a carriage return within the line; lines have to end in line feeds")
+    if b"\0" in content:
+        raise LineError("a NUL byte: this is no text, or not UTF-8")
+    return content
+
+
+def read_content(source: FoundFile) -> Iterator[bytes]:
+    """Yield the uncompressed content of a file in blocks; errors as those of `open_content`."""
+    with open_content(source) as stream:
+        while block := stream.read(CHUNK_BYTES):
+            yield block
 
 
 @contextmanager
@@ -126,10 +236,10 @@ def _member(archive: zipfile.ZipFile, source: FoundFile) -> str:
 
 def checksum(source: FoundFile) -> str:
     """Return the SHA-256 of the uncompressed content."""
-    reader = LineReader(source)
-    for _ in reader:
-        pass
-    return reader.sha256.hexdigest()
+    sha256 = hashlib.sha256()
+    for block in read_content(source):
+        sha256.update(block)
+    return sha256.hexdigest()
 
 
 def check_sha256(source: FoundFile, actual: str) -> None:
@@ -162,16 +272,3 @@ def check_rows(source: FoundFile, n_rows: int) -> None:
         raise DataError(f"{source.label}: the file holds no rows")
     if expected is not None and n_rows != expected:
         raise DataError(f"{source.label}: {n_rows:,} rows, but {expected:,} are expected")
-
-
-def number_problem(text: str) -> str | None:
-    """Return what keeps a field from being a finite float32, None if nothing does."""
-    if not text:
-        return "empty field"
-    try:
-        value = float(text)
-    except ValueError:
-        return f"{text!r} is not a number"
-    if not math.isfinite(value):
-        return f"{text!r} is not finite"
-    return f"{text!r} is too large for float32" if abs(value) > _LARGEST else None

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile, cache_folder
 from dsgkit.data.parts import open_parts
-from dsgkit.data.reading import Block
+from dsgkit.data.reading import MOST_FEATURES, Block
 from dsgkit.errors import DataError
 from dsgkit.files import remove_abandoned, sync_folder
 from dsgkit.progress import Bar
@@ -30,9 +30,6 @@ VERSION = 3
 
 PARTS = {"train": ("X.npy", "y.npy"), "test": ("X_test.npy", "y_test.npy")}
 """Files of the rows and the labels of each part in a prepared folder."""
-
-MOST_FEATURES = 2**20
-"""Limit that a mistyped index meets before memory does."""
 
 
 def prepared_folder(info: DatasetInfo) -> Path:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +14,35 @@ from numpy.typing import NDArray
 from dsgkit.data import delimited, libsvm
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile
-from dsgkit.data.lines import Chunk, LineReader, check_rows, check_sha256
+from dsgkit.data.lines import BLANK, CAREFUL, ROW, Chunk, LineReader, Lines, check_rows, checked
+from dsgkit.data.numbers import LineError
 from dsgkit.errors import DataError
 
 Block = tuple[NDArray[np.float32], NDArray[Any] | None]
-Parser = Callable[[bytes], tuple[Any, NDArray[Any] | None]]
-Problem = Callable[[bytes], str | None]
 Categories = Mapping[int, NDArray[Any]]
 """The values, in sorted order, of every categorical column, from 0."""
 
 BLOCK_VALUES = 2**23
-"""Values of the dense blocks that sparse rows are spread into."""
+"""Values of the dense blocks that rows are read into."""
+
+PLAIN_BYTES = 2**17
+"""Bytes of lines from which on compiled code reads the plain ones; loading it takes a second."""
+
+MOST_FEATURES = 2**20
+"""Limit that a mistyped index meets before memory does."""
+
+
+class Table(Protocol):
+    """Rows to be filled from as many lines; each format has its own."""
+
+    def read_plain(self, lines: Lines) -> NDArray[np.uint8]:
+        """Read the plain lines fast; return which ones are `ROW`, `BLANK` or `CAREFUL`."""
+
+    def read_line(self, i: int, line: bytes) -> bool:
+        """Read any line; return whether it has a row. It alone raises a `LineError`."""
+
+
+TableT = TypeVar("TableT", bound=Table)
 
 
 def read_blocks(
@@ -52,24 +71,56 @@ def read_blocks(
         and a wrong checksum.
     """
     reader = LineReader(source)
-    parse, problem, chunks = _format(source, info, categories or {}, iter(reader))
     n_rows = 0
-    for chunk in chunks:
-        try:
-            X, labels = _parsed(parse, chunk)
-        except (ValueError, OverflowError) as error:
-            raise _located(source, chunk, problem, error) from error
-        n_rows += X.shape[0]
-        yield from _dense(X, labels)
+    with closing(iter(reader)) as chunks:
+        for table, rows in _tables(source, info, categories or {}, chunks):
+            block = table.finish(rows)
+            n_rows += len(block[0])
+            yield block
     check_rows(source, n_rows)
-    check_sha256(source, reader.sha256.hexdigest())
+    reader.check_sha256()
 
 
-def _parsed(parse: Parser, chunk: Chunk) -> tuple[Any, NDArray[Any] | None]:
-    X, labels = parse(chunk.data)
-    if labels is not None and labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError("a label is not finite")
-    return X, labels
+def _tables(
+    source: FoundFile, info: DatasetInfo, categories: Categories, chunks: Iterator[Chunk]
+) -> Iterator[tuple[libsvm.Table | delimited.Table, NDArray[np.bool_]]]:
+    """Yield the tables that are filled from a file, with which of their rows are filled."""
+    assert info.n_features is not None
+    n_features = info.n_features
+    if info.loader == "libsvm":
+        return _filled(source, chunks, lambda n: libsvm.Table(n_features, n), n_features)
+    chunks, first = _skip_header(source, chunks, info.header)
+    n_labels = 0 if _labels_apart(source, info) else len(info.label_columns)
+    n_columns = n_features - sum(len(values) - 1 for values in categories.values())
+    n_columns += n_labels + len(info.ignored)
+    columns = _layout(source, info, first, n_columns, categories)
+    return _filled(source, chunks, lambda n: delimited.Table(columns, n), columns.n_values)
+
+
+def _filled(
+    source: FoundFile, chunks: Iterator[Chunk], table: Callable[[int], TableT], n_values: int
+) -> Iterator[tuple[TableT, NDArray[np.bool_]]]:
+    """Fill tables from chunks; a row of them takes so many values."""
+    for chunk in chunks:
+        is_large = len(chunk.data) >= PLAIN_BYTES
+        for lines in Lines.of(chunk).parts(max(1, BLOCK_VALUES // max(1, n_values))):
+            filled = table(len(lines))
+            state = np.full(len(lines), CAREFUL, np.uint8)
+            if is_large:
+                state = filled.read_plain(lines)
+            for i in np.flatnonzero(state == CAREFUL).tolist():
+                with _located(source, lines.first_line + i):
+                    state[i] = ROW if filled.read_line(i, lines[i]) else BLANK
+            yield filled, state == ROW
+
+
+@contextmanager
+def _located(source: FoundFile, line: int) -> Iterator[None]:
+    """Put file and line before what is wrong with a line."""
+    try:
+        yield
+    except LineError as error:
+        raise DataError(f"{source.label}:{line}: {error}") from error
 
 
 def read_labels(source: FoundFile, info: DatasetInfo) -> NDArray[Any]:
@@ -106,18 +157,16 @@ def find_categories(sources: Sequence[FoundFile], info: DatasetInfo) -> Categori
 
 
 def _categories_of(source: FoundFile, info: DatasetInfo) -> Iterator[tuple[int, set[str]]]:
-    chunks, first = _skip_header(iter(LineReader(source)), info.header)
-    n_columns = len(delimited.split(first, _delimiter(info, first)))
-    categorical = _places(source, "categorical", info.categorical, n_columns)
-    unknown = dict.fromkeys(categorical, np.array([]))
-    columns = _layout(source, info, first, n_columns, unknown)
-    for chunk in chunks:
-        try:
-            yield from delimited.categories(chunk.data, columns).items()
-        except ValueError as error:
-            raise _located(
-                source, chunk, lambda line: delimited.problem(line, columns), error
-            ) from error
+    with closing(iter(LineReader(source))) as all_chunks:
+        chunks, first = _skip_header(source, all_chunks, info.header)
+        n_columns = _n_columns(source, info, first)
+        categorical = _places(source, "categorical", info.categorical, n_columns)
+        unknown = dict.fromkeys(categorical, np.array([]))
+        columns = _layout(source, info, first, n_columns, unknown)
+        for table, _ in _filled(
+            source, chunks, lambda n: delimited.Categories(columns, n), columns.n_values
+        ):
+            yield from table.found.items()
 
 
 def count_features(sources: Sequence[FoundFile], info: DatasetInfo, categories: Categories) -> int:
@@ -125,44 +174,65 @@ def count_features(sources: Sequence[FoundFile], info: DatasetInfo, categories: 
 
     The largest index in LIBSVM files (all of them are read once), the columns of the first row
     in delimited ones.
+
+    Raises
+    ------
+    DataError
+        With file and line for an index beyond all reason.
     """
     if info.loader == "libsvm":
-        chunks = chain.from_iterable(LineReader(source) for source in sources)
-        return max((libsvm.largest_index(chunk.data) for chunk in chunks), default=0)
-    _, first = _skip_header(iter(LineReader(sources[0])), info.header)
-    n_columns = len(delimited.split(first, _delimiter(info, first)))
+        return max(map(_largest_index, sources), default=0)
+    with closing(iter(LineReader(sources[0]))) as chunks:
+        _, first = _skip_header(sources[0], chunks, info.header)
+    n_columns = _n_columns(sources[0], info, first)
     return _layout(sources[0], info, first, n_columns, categories).n_features if n_columns else 0
 
 
-def _format(
-    source: FoundFile, info: DatasetInfo, categories: Categories, chunks: Iterator[Chunk]
-) -> tuple[Parser, Problem, Iterator[Chunk]]:
-    """Return the parser of a file, its slow twin that explains errors, and the lines to parse."""
-    assert info.n_features is not None
-    n_features = info.n_features
-    if info.loader == "libsvm":
-        return (
-            lambda data: libsvm.parse(data, n_features),
-            lambda line: libsvm.problem(line, n_features),
-            chunks,
-        )
-    chunks, first = _skip_header(chunks, info.header)
-    n_labels = 0 if _labels_apart(source, info) else len(info.label_columns)
-    n_columns = n_features - sum(len(values) - 1 for values in categories.values())
-    n_columns += n_labels + len(info.ignored)
-    columns = _layout(source, info, first, n_columns, categories)
-    return (
-        lambda data: delimited.parse(data, columns),
-        lambda line: delimited.problem(line, columns),
-        chunks,
-    )
+def _largest_index(source: FoundFile) -> int:
+    """Return the largest index of a LIBSVM file."""
+    largest = 0
+    for chunk in LineReader(source):
+        lines = Lines.of(chunk)
+        indices = _largest_indices(source, lines, len(chunk.data) >= PLAIN_BYTES)
+        i = int(indices.argmax())
+        if indices[i] > MOST_FEATURES:
+            raise DataError(
+                f"{source.label}:{lines.first_line + i}: an index asks for {indices[i]:,} "
+                f"features; rows are kept dense, with at most {MOST_FEATURES:,}"
+            )
+        largest = max(largest, int(indices[i]))
+    return largest
+
+
+def _largest_indices(source: FoundFile, lines: Lines, is_large: bool) -> NDArray[np.int64]:
+    if is_large:
+        from dsgkit.data.plain import largest_indices
+
+        indices = largest_indices(lines)
+    else:
+        indices = np.full(len(lines), libsvm.CAREFUL_INDEX)
+    for i in np.flatnonzero(indices == libsvm.CAREFUL_INDEX).tolist():
+        with _located(source, lines.first_line + i):
+            indices[i] = libsvm.largest_index(lines[i])
+    return indices
+
+
+def _n_columns(source: FoundFile, info: DatasetInfo, first: tuple[int, bytes]) -> int:
+    """Return the number of columns of a line, given with its number."""
+    line, content = first
+    with _located(source, line):
+        return len(delimited.split(content, _delimiter(info, content)))
 
 
 def _layout(
-    source: FoundFile, info: DatasetInfo, first: bytes, n_columns: int, categories: Categories
+    source: FoundFile,
+    info: DatasetInfo,
+    first: tuple[int, bytes],
+    n_columns: int,
+    categories: Categories,
 ) -> delimited.Columns:
-    """Return how the columns of a file are laid out, `first` being its first line of data."""
-    delimiter = _delimiter(info, first)
+    """Return how the columns of a file are laid out, `first` being its first line."""
+    delimiter = _delimiter(info, first[1])
     ignored = _places(source, "ignored", info.ignored, n_columns)
     recoded = _places(source, "values", tuple(info.values), n_columns)
     values = dict(zip(recoded, info.values.values(), strict=True))
@@ -193,42 +263,38 @@ def _labels_apart(source: FoundFile, info: DatasetInfo) -> bool:
 
 
 def _delimiter(info: DatasetInfo, first: bytes) -> str | None:
-    return info.delimiter or delimited.guess_delimiter(first)
+    delimiter = info.delimiter or delimited.guess_delimiter(first)
+    return None if delimiter == " " else delimiter
 
 
-def _skip_header(chunks: Iterator[Chunk], header: bool) -> tuple[Iterator[Chunk], bytes]:
-    """Cut the header off; return the other lines and, beside them, the first line of data."""
+def _skip_header(
+    source: FoundFile, chunks: Iterator[Chunk], header: bool
+) -> tuple[Iterator[Chunk], tuple[int, bytes]]:
+    """Cut the header off; return the other lines and, beside them, the first one with its number.
+
+    Blank lines are none.
+    """
     chunk = next(chunks, Chunk(b"", 1))
     if header:
-        chunk = _drop_line(chunk)
+        chunk = _drop_line(source, chunk)
     while not chunk.data.strip() and (following := next(chunks, None)):
         chunk = following
-    first = chunk.data.lstrip().partition(b"\n")[0]
-    return chain([chunk], chunks), first
+    number, start, end = _first_line(chunk)
+    return chain([chunk], chunks), (number, chunk.data[start:end])
 
 
-def _drop_line(chunk: Chunk) -> Chunk:
+def _drop_line(source: FoundFile, chunk: Chunk) -> Chunk:
     """Return a chunk without its first line that is not blank."""
-    blank = len(chunk.data) - len(chunk.data.lstrip())
-    end = chunk.data.find(b"\n", blank) + 1 or len(chunk.data)
+    number, start, end = _first_line(chunk)
+    with _located(source, number):
+        checked(chunk.data[start:end])
+    end = min(end + 1, len(chunk.data))
     return Chunk(chunk.data[end:], chunk.first_line + chunk.data.count(b"\n", 0, end))
 
 
-def _dense(X: Any, labels: NDArray[Any] | None) -> Iterator[Block]:
-    """Yield dense blocks of bounded size from dense or sparse rows."""
-    if isinstance(X, np.ndarray):
-        yield X, labels
-        return
-    step = max(1, BLOCK_VALUES // max(1, X.shape[1]))
-    for start in range(0, X.shape[0], step):
-        rows = slice(start, start + step)
-        yield X[rows].toarray(), None if labels is None else labels[rows]
-
-
-def _located(source: FoundFile, chunk: Chunk, problem: Problem, error: Exception) -> DataError:
-    """Return the error of the first bad line of a chunk that did not parse."""
-    for number, line in enumerate(chunk.data.split(b"\n"), chunk.first_line):
-        if trouble := problem(line):
-            return DataError(f"{source.label}:{number}: {trouble}")
-    # the fast parser and its slow twin disagree: better its own words than none
-    return DataError(f"{source.label}: from line {chunk.first_line} on: {error}")
+def _first_line(chunk: Chunk) -> tuple[int, int, int]:
+    """Return the number of the first line that is not blank, and where it begins and ends."""
+    start = len(chunk.data) - len(chunk.data.lstrip())
+    end = chunk.data.find(b"\n", start)
+    number = chunk.first_line + chunk.data.count(b"\n", 0, start)
+    return number, start, len(chunk.data) if end < 0 else end

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data.find import FoundFile
-from dsgkit.data.lines import LineReader, check_rows, check_sha256
+from dsgkit.data.lines import LineReader, check_rows
 from dsgkit.errors import DataError
 
 TEXT, STARS = "reviewText", "overall"
@@ -68,7 +68,7 @@ def read_reviews(source: FoundFile) -> Iterator[Review]:
         yield _review(record, line, fail)
         n_rows += 1
     check_rows(source, n_rows)
-    check_sha256(source, reader.sha256.hexdigest())
+    reader.check_sha256()
 
 
 def _lines(reader: LineReader, fail: _Fail) -> Iterator[str]:

@@ -1,0 +1,46 @@
+"""What counts as a number in a text file, and what is said of anything else."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from dsgkit.errors import shown
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+_TOO_LARGE = 2.0**128 - 2.0**103
+"""From here on numbers round to infinity in float32."""
+
+
+class LineError(ValueError):
+    """What is wrong with one line; the text needs the file and the line's number before it."""
+
+
+def number(text: str) -> float:
+    """Return the finite float64 nearest to a decimal number.
+
+    Python's ``float`` takes more than is meant here: ``1_000``, digits of other scripts, blanks.
+
+    Raises
+    ------
+    LineError
+        For anything else.
+    """
+    if not text:
+        raise LineError("empty field")
+    if not _NUMBER.fullmatch(text):
+        kind = "finite" if _NOT_FINITE.fullmatch(text) else "a number"
+        raise LineError(f"{shown(text)} is not {kind}")
+    value = float(text)
+    if not math.isfinite(value):
+        raise LineError(f"{shown(text)} is not finite")
+    return value
+
+
+def feature(text: str) -> float:
+    """Return a number that is finite in float32, too; raise `LineError` otherwise."""
+    value = number(text)
+    if abs(value) >= _TOO_LARGE:
+        raise LineError(f"{shown(text)} is too large for float32")
+    return value

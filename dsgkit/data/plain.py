@@ -1,0 +1,320 @@
+"""Plain lines of text files, compiled: most lines of most files, and nothing that needs a message.
+
+A line that is not plain in any way, wrong or only unusual, is left to the careful parser of its
+format. What is read here, the careful parser would read in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit._jit import exact, exact_nogil
+from dsgkit.data.libsvm import CAREFUL_INDEX
+from dsgkit.data.lines import BLANK, CAREFUL, ROW, Lines
+from dsgkit.data.scan import ONE, read_number
+from dsgkit.threads import available_threads
+
+NUMBER, LABEL, WORD, IGNORED = 0, 1, 2, 3
+"""What a column of a delimited file is."""
+
+WORD_BYTES = 32
+"""Bytes of a text up to which it is plain."""
+
+_MOST_DIGITS = np.uint64(9)
+_TAB, _LINE_FEED, _RETURN, _SPACE, _QUOTE, _COMMENT, _COLON = b'\t\n\r "#:'
+
+
+def libsvm_lines(lines: Lines, X: NDArray[np.float32], labels: NDArray[Any]) -> NDArray[np.uint8]:
+    """Read the plain ones of some LIBSVM lines.
+
+    Parameters
+    ----------
+    lines : Lines
+        The lines.
+    X : ndarray of float32, shape (n_lines, n_features)
+        Zeros; filled with the features. Rows of lines for the careful parser may be filled in part.
+    labels : ndarray of float64, shape (n_lines,)
+        Filled.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n_lines,)
+        What each line is.
+    """
+    return _shared(_libsvm, lines, np.uint8, X, labels)
+
+
+def largest_indices(lines: Lines) -> NDArray[np.int64]:
+    """Return what `libsvm.largest_index` does for each line; CAREFUL_INDEX if not plain."""
+    return _shared(_largest_indices, lines, np.int64)
+
+
+def delimited_lines(
+    lines: Lines,
+    delimiter: str | None,
+    kinds: NDArray[np.int64],
+    places: NDArray[np.int64],
+    X: NDArray[np.float32],
+    labels: NDArray[np.float64],
+    words: NDArray[np.uint8],
+) -> NDArray[np.uint8]:
+    """Read the plain ones of some lines of delimited text.
+
+    Parameters
+    ----------
+    lines : Lines
+        The lines.
+    delimiter : str or None
+        One character that is part of no number; None for white space.
+    kinds, places : ndarray of int64, shape (n_columns,)
+        What each column is, and its place in the array that it goes to.
+    X : ndarray of float32, shape (n_lines, n_features)
+        Filled with the features that are numbers.
+    labels : ndarray of float64, shape (n_lines, n_labels)
+        Filled with the labels that are numbers.
+    words : ndarray of uint8, shape (n_lines, n_words, WORD_BYTES)
+        Zeros; filled with the columns that are text.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n_lines,)
+        What each line is.
+    """
+    separator = _SPACE if delimiter is None else ord(delimiter)
+    return _shared(
+        lambda *arrays: _delimited(separator, kinds, places, *arrays),
+        *(lines, np.uint8, X, labels, words),
+    )
+
+
+def _shared(kernel: Callable[..., None], lines: Lines, dtype: Any, *outputs: NDArray[Any]) -> Any:
+    """Fill arrays of a row per line in threads; return one of a number per line."""
+    data = np.frombuffer(lines.data, np.uint8)
+    state = np.empty(len(lines), dtype)
+    arrays = (lines.starts, *outputs, state)
+    n_threads = available_threads()
+    cuts = [len(lines) * i // n_threads for i in range(n_threads + 1)]
+    with ThreadPoolExecutor(n_threads) as threads:
+        for done in [
+            threads.submit(kernel, data, *(array[start:stop] for array in arrays))
+            for start, stop in pairwise(cuts)
+        ]:
+            done.result()
+    return state
+
+
+@exact_nogil
+def _libsvm(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    X: NDArray[np.float32],
+    labels: NDArray[np.float64],
+    state: NDArray[np.uint8],
+) -> None:
+    for i in range(len(starts)):
+        state[i] = _libsvm_line(data, np.uint64(starts[i]), X, labels, i)
+
+
+@exact
+def _libsvm_line(
+    data: NDArray[np.uint8], at: Any, X: NDArray[np.float32], labels: NDArray[np.float64], i: int
+) -> int:
+    at = _after_blanks(data, at)
+    if _may_end(data[at]):
+        return BLANK if _ends(data, at) else CAREFUL
+    found, value, at = read_number(data, at)
+    if not found:
+        return CAREFUL
+    labels[i] = value
+    previous = np.uint64(0)
+    while _is_blank(data[at]):
+        at = _after_blanks(data, at)
+        if _may_end(data[at]):
+            break
+        index, at = _read_index(data, at)
+        if data[at] != _COLON or index <= previous or index > np.uint64(X.shape[1]):
+            return CAREFUL
+        found, value, at = read_number(data, at + ONE)
+        single = np.float32(value)
+        if not found or not np.isfinite(single):
+            return CAREFUL
+        X[i, index - ONE] = single + np.float32(0)  # a zero that is left out has no sign either
+        previous = index
+    return ROW if _ends(data, at) else CAREFUL
+
+
+@exact_nogil
+def _largest_indices(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], largest: NDArray[np.int64]
+) -> None:
+    for i in range(len(starts)):
+        largest[i] = _largest_index(data, np.uint64(starts[i]))
+
+
+@exact
+def _largest_index(data: NDArray[np.uint8], at: Any) -> int:
+    largest = 0
+    index: Any = 0
+    start = at
+    while data[at] != _COMMENT and data[at] != _LINE_FEED:
+        digit = data[at] - np.uint8(48)
+        if digit <= 9:
+            index = 10 * index + np.int64(digit)
+        else:
+            if data[at] == _COLON:
+                if at - start > _MOST_DIGITS:
+                    return CAREFUL_INDEX
+                largest = max(largest, index)
+            index, start = 0, at + ONE
+        at += ONE
+    return largest
+
+
+@exact_nogil
+def _delimited(
+    separator: int,
+    kinds: NDArray[np.int64],
+    places: NDArray[np.int64],
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    X: NDArray[np.float32],
+    labels: NDArray[np.float64],
+    words: NDArray[np.uint8],
+    state: NDArray[np.uint8],
+) -> None:
+    for i in range(len(starts)):
+        state[i] = _delimited_line(
+            separator, kinds, places, data, np.uint64(starts[i]), X, labels, words, i
+        )
+
+
+@exact
+def _delimited_line(
+    separator: int,
+    kinds: NDArray[np.int64],
+    places: NDArray[np.int64],
+    data: NDArray[np.uint8],
+    at: Any,
+    X: NDArray[np.float32],
+    labels: NDArray[np.float64],
+    words: NDArray[np.uint8],
+    i: int,
+) -> int:
+    first = _after_blanks(data, at)
+    if data[first] in (_LINE_FEED, _RETURN):
+        return BLANK if _ends(data, first) else CAREFUL
+    for column in range(len(kinds)):
+        at = _after_spaces(data, at, separator)
+        kind, place = kinds[column], np.uint64(places[column])
+        if kind == NUMBER or kind == LABEL:  # noqa: SIM109  numba compares with a tuple slowly
+            found, value, at = read_number(data, at)
+            if not found:
+                return CAREFUL
+            if kind == LABEL:
+                labels[i, place] = value
+            else:
+                single = np.float32(value)
+                if not np.isfinite(single):
+                    return CAREFUL
+                X[i, place] = single
+        else:
+            start = at
+            at = _after_word(data, at, separator)
+            if not _copied(data, start, at, words, i, place, kind == WORD):
+                return CAREFUL
+        end = at
+        at = _after_spaces(data, at, separator)
+        if column < len(kinds) - 1:
+            if separator == _SPACE:
+                if at == end:
+                    return CAREFUL
+            elif data[at] == separator:
+                at += ONE
+            else:
+                return CAREFUL
+    is_end = data[at] == _LINE_FEED or data[at] == _RETURN
+    return ROW if is_end and _ends(data, at) else CAREFUL
+
+
+@exact
+def _after_word(data: NDArray[np.uint8], at: Any, separator: int) -> Any:
+    """Return where a text ends: at the separator, or at a byte that is not plain."""
+    while _SPACE <= data[at] <= 126 and data[at] != separator and data[at] != _QUOTE:
+        at += ONE
+    return at
+
+
+@exact
+def _copied(
+    data: NDArray[np.uint8],
+    start: Any,
+    end: Any,
+    words: NDArray[np.uint8],
+    i: int,
+    place: Any,
+    is_kept: bool,
+) -> bool:
+    """Keep a text if it is to be kept; return False for one that is not plain."""
+    while end > start and data[end - ONE] == _SPACE:
+        end -= ONE
+    if end == start:
+        return False
+    if is_kept:
+        if end - start > np.uint64(words.shape[2]):
+            return False
+        for k in range(end - start):
+            words[i, place, k] = data[start + k]
+    return True
+
+
+@exact
+def _after_spaces(data: NDArray[np.uint8], at: Any, separator: int) -> Any:
+    """Return the place of the next byte that is no blank; a tab that separates is none."""
+    while data[at] == _SPACE or (data[at] == _TAB and separator != _TAB):
+        at += ONE
+    return at
+
+
+@exact
+def _read_index(data: NDArray[np.uint8], at: Any) -> Any:
+    """Read an index, which is 0 if there is none, and the place behind its first digits."""
+    stop = at + _MOST_DIGITS
+    index = np.uint64(0)
+    while at < stop and 48 <= data[at] <= 57:
+        index = np.uint64(10) * index + np.uint64(data[at] - np.uint8(48))
+        at += ONE
+    return index, at
+
+
+@exact
+def _is_blank(byte: int) -> bool:
+    return byte == _SPACE or byte == _TAB
+
+
+@exact
+def _after_blanks(data: NDArray[np.uint8], at: Any) -> Any:
+    while _is_blank(data[at]):
+        at += ONE
+    return at
+
+
+@exact
+def _may_end(byte: int) -> bool:
+    return byte == _LINE_FEED or byte == _RETURN or byte == _COMMENT
+
+
+@exact
+def _ends(data: NDArray[np.uint8], at: Any) -> bool:
+    """Tell whether nothing but a comment, and carriage returns at the very end, follows."""
+    if data[at] == _COMMENT:
+        while data[at] != _LINE_FEED and data[at] != _RETURN and data[at] != 0:
+            at += ONE
+    while data[at] == _RETURN:
+        at += ONE
+    return data[at] == _LINE_FEED

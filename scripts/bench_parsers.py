@@ -1,0 +1,101 @@
+"""Measure how fast text files are read, beside scikit-learn and pandas.
+
+A LIBSVM and a CSV file of normal numbers are written, then read in turn by this package, in blocks
+as preparing a dataset does, and by ``load_svmlight_file`` or ``read_csv``. Printed are medians in
+MB of text per second, and how much the memory of a process grows while this package reads.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import numpy as np
+from timing import medians
+
+from dsgkit.data.catalogue import DataFile, DatasetInfo
+from dsgkit.data.find import FoundFile
+from dsgkit.data.reading import count_features, read_blocks
+
+N_FEATURES = 28
+_ROWS = 20_000
+
+
+def write_files(folder: Path, megabytes: int) -> dict[str, Path]:
+    """Write a file of each format; return their paths."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(_ROWS, N_FEATURES)).astype(np.float32)
+    y = rng.integers(0, 2, _ROWS)
+    rows = {
+        "libsvm": lambda x, label: " ".join(
+            [str(label), *(f"{j}:{value:.6g}" for j, value in enumerate(x, 1) if value > -0.5)]
+        ),
+        "delimited": lambda x, label: ",".join([*(f"{value:.9g}" for value in x), str(label)]),
+    }
+    paths = {}
+    for name, text in rows.items():
+        lines = "".join(f"{text(*row)}\n" for row in zip(X.tolist(), y.tolist(), strict=True))
+        paths[name] = folder / name
+        with paths[name].open("w") as file:
+            for _ in range(-(-megabytes * 10**6 // len(lines))):
+                file.write(lines)
+    return paths
+
+
+def read(path: Path, loader: str, n_features: int | None = N_FEATURES) -> None:
+    """Read a file in blocks, and keep none."""
+    source = FoundFile(DataFile(str(path)), path)
+    info = DatasetInfo(loader, "", loader, (source.file,), n_rows=None, n_features=n_features)
+    if n_features is None:
+        count_features([source], info, {})
+        info = DatasetInfo(loader, "", loader, (source.file,), n_rows=None, n_features=N_FEATURES)
+    for _ in read_blocks(source, info):
+        pass
+
+
+def _peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+@click.command(help=__doc__)
+@click.option("--megabytes", default=300, show_default=True, type=click.IntRange(min=1))
+@click.option("--repeats", default=3, show_default=True, type=click.IntRange(min=1))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def main(megabytes: int, repeats: int, as_json: bool) -> None:
+    """Print the rates."""
+    import pandas as pd
+    from sklearn.datasets import load_svmlight_file
+
+    with tempfile.TemporaryDirectory() as name:
+        paths = write_files(Path(name), megabytes)
+        libsvm, delimited = paths["libsvm"], paths["delimited"]
+        (Path(name) / "small").write_bytes(libsvm.read_bytes()[: 2**20].rpartition(b"\n")[0])
+        read(Path(name) / "small", "libsvm")  # loads the compiled code
+        before = _peak_mib()
+        read(libsvm, "libsvm")
+        read(delimited, "delimited")
+        grown = _peak_mib() - before
+        runs: dict[str, Callable[[], object]] = {
+            "LIBSVM": lambda: read(libsvm, "libsvm"),
+            "LIBSVM, number of features unknown": lambda: read(libsvm, "libsvm", None),
+            "LIBSVM by scikit-learn": lambda: load_svmlight_file(str(libsvm), dtype=np.float32),
+            "CSV": lambda: read(delimited, "delimited"),
+            "CSV by pandas": lambda: pd.read_csv(delimited, header=None),
+        }
+        seconds = medians(runs, repeats)
+        sizes = {True: libsvm.stat().st_size / 1e6, False: delimited.stat().st_size / 1e6}
+    rates = {run: sizes[run.startswith("LIBSVM")] / s for run, s in seconds.items()}
+    if as_json:
+        click.echo(json.dumps({"mb_per_second": rates, "memory_mib": grown}))
+    else:
+        for run, rate in rates.items():
+            click.echo(f"{run:<36}{rate:8.1f} MB/s")
+        click.echo(f"{'memory':<36}{grown:8.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()
