@@ -63,7 +63,7 @@ class Cluster:
             ) from error
         if not re.fullmatch(r"\w+://[^/]+:\d+", address):
             raise ClusterError(f"{address!r} is no address, such as tcp://host:8786")
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are told here
+        _silence()
         self._address = address
         self._run = uuid.uuid4().hex
         self._running: dict[str, tuple[Job, Any]] = {}
@@ -167,6 +167,13 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+def _silence() -> None:
+    """Have Dask log nothing: errors are told here. Some of its loggers have levels of their own."""
+    for name in ["distributed", *logging.root.manager.loggerDict]:
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 _own: LocalWorkers | None = None

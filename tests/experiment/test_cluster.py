@@ -19,7 +19,7 @@ from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
 from tests.conftest import cells_in_this_process
-from tests.experiment.runs import ORDERLY, PATIENCE, ROOT, alive, workers_of
+from tests.experiment.runs import ORDERLY, PATIENCE, ROOT, alive, start, stored, workers_of
 
 pytest.importorskip("distributed")
 
@@ -105,30 +105,39 @@ def cluster_folder(tmp_path_factory):
     return tmp_path_factory.mktemp("cluster")
 
 
-@pytest.fixture(scope="module")
-def address(cluster_folder):
-    """Start a scheduler and two workers, each with a nanny that replaces a dead process."""
-    (cluster_folder / "cluster_solvers.py").write_text(SOLVERS)
+@contextlib.contextmanager
+def cluster(folder, names):
+    """Start a scheduler and workers, each with a nanny that replaces a dead process.
+
+    Yields the scheduler's process and its address.
+    """
+    (folder / "cluster_solvers.py").write_text(SOLVERS)
     options = ["--host", "127.0.0.1", "--no-dashboard"]
     scheduler, found = started(
         ["distributed.cli.dask_scheduler", *options, "--port", "0"],
-        cluster_folder,
+        folder,
         r"Scheduler at:\s+(tcp://[\d.:]+)",
         "scheduler.log",
     )
     workers = []
     try:
-        for name in "ab":
+        for name in names:
             worker, _ = started(
                 ["distributed.cli.dask_worker", found[1], "--nthreads", "1", *options],
-                cluster_folder,
+                folder,
                 r"Starting established connection",
                 f"worker-{name}.log",
             )
             workers.append(worker)
-        yield found[1]
+        yield scheduler, found[1]
     finally:
         end([*workers, scheduler])
+
+
+@pytest.fixture(scope="module")
+def address(cluster_folder):
+    with cluster(cluster_folder, "ab") as (_, found):
+        yield found
 
 
 @pytest.fixture
@@ -189,6 +198,25 @@ def test_a_dask_worker_that_is_killed_costs_nothing(experiment, address, tmp_pat
         assert run.wait(PATIENCE) == 0
     lines = [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
     assert [line["status"] for line in lines] == ["ok", "ok"]
+
+
+def test_a_scheduler_that_is_killed_ends_a_run_in_one_line(experiment, tmp_path, monkeypatch):
+    """What was finished stays, and a run on this machine goes on from there."""
+    monkeypatch.chdir(tmp_path)
+    with cluster(tmp_path, "c") as (scheduler, address):
+        slow = experiment(*only("Slow"), "protocol.trials=1")
+        (tmp_path / "slow.yaml").write_text(slow.to_yaml())
+        run = start(tmp_path, "run", "slow.yaml", "--scheduler", address)
+        until((tmp_path / "fit-120").exists, run)
+        scheduler.kill()
+        _, err = run.communicate(timeout=PATIENCE)
+    told = f"Error: {address}: the scheduler is gone; finished cells are kept, run again to go on\n"
+    assert (run.returncode, err) == (1, told)
+    (folder,) = (tmp_path / "results").iterdir()
+    kept = len(stored(folder))
+    with cells_in_this_process():
+        done = run_experiment(slow, folder)
+    assert (done.computed, done.reused, done.failures) == (2 - kept, kept, [])
 
 
 def test_cells_have_the_environment_of_a_run_on_one_machine(experiment, address, tmp_path):

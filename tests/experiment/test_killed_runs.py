@@ -1,11 +1,16 @@
 """Runs that are killed, damaged or starved, and go on: nothing that was finished is lost."""
 
+import fcntl
 import os
+import pty
 import random
 import re
 import resource
 import shutil
 import signal
+import subprocess
+import sys
+import termios
 import time
 from pathlib import Path
 
@@ -23,6 +28,7 @@ from tests.experiment.runs import (
     descendants,
     dsg,
     dsg_here,
+    environment,
     pid_from,
     start,
     stored,
@@ -239,6 +245,52 @@ def test_a_signal_stops_a_run_in_order(tmp_path, moment, number, times):
     all_gone(processes)
     expected = {"start": 0, "search": 0, "fit": 1}[moment]
     assert len(finished(tmp_path / "results" / "small")) == expected
+
+
+def test_a_run_whose_terminal_goes_away_ends_in_order(tmp_path, whole):
+    """The system sends SIGHUP, and nothing can be written to the terminal from then on."""
+    folder = small(tmp_path)
+    results = folder / "results" / "small"
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dsgkit.cli", *RUN],
+        cwd=folder,
+        env=environment(folder),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(theirs)
+    wait_for_records(results, 3, process)
+    processes = descendants(process.pid)
+    os.close(ours)
+    assert process.wait(PATIENCE) == 128 + signal.SIGHUP
+    all_gone(processes)
+    assert len(finished(results)) >= 3
+    assert_as_if_undisturbed(folder, whole)
+
+
+def test_a_run_that_is_stopped_for_a_while_goes_on(tmp_path, whole):
+    """First all of it, then its workers while the process in charge is there, then that alone."""
+    folder = small(tmp_path)
+    results = folder / "results" / "small"
+    process = start(folder, *RUN)
+    wait_for_records(results, 2, process)
+    workers = workers_of(process.pid)
+    for stopped in ([process.pid, *workers], workers, [process.pid]):
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        before = len(stored(results))
+        time.sleep(0.3)
+        assert len(stored(results)) <= before + len(workers)  # what had been sent before
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+    (folder / "mended").touch()
+    _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (0, "")
+    assert_same(results, whole)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
