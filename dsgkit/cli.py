@@ -535,6 +535,8 @@ def _loaded(folders: tuple[Path, ...], at: int | None) -> list[Results]:
     from dsgkit.experiment.results import load_results
 
     loaded = [load_results(folder) for folder in folders]
+    for bad in filter(None, (one.bad for one in loaded)):
+        click.echo(f"unreadable lines of records, left out: {bad.number} ({bad.first})", err=True)
     return loaded if at is None else [one.at(at) for one in loaded]
 
 

@@ -20,7 +20,6 @@ from typing_extensions import TypeAliasType, TypedDict
 from dsgkit.errors import ResultsError
 from dsgkit.files import open_regular
 from dsgkit.hints import shown
-from dsgkit.specs import LARGEST_INTEGER
 
 Record = dict[str, Any]
 
@@ -38,7 +37,8 @@ Key = Annotated[str, Field(pattern=f"^{_HASH}{{32}}$")]
 
 EnvironmentName = Annotated[str, Field(pattern=f"^{_HASH}{{12}}$")]
 Name = Annotated[str, Field(max_length=10_000)]
-Count = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)]
+Count = Annotated[int, Field(ge=0, le=2**62)]
+Bytes = Annotated[float, Field(ge=0, le=2**62)]
 Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
 Amount = Annotated[float, Field(ge=0, le=LARGEST_NUMBER)]
 _Integer = Annotated[int, Field(strict=True, ge=-(2**64), le=2**64)]
@@ -83,8 +83,8 @@ class ReportedSchema(CellSchema, total=False):
     scores: dict[Name, Number | None]
     times: dict[Name, Amount]
     peak_memory: Count
-    needed: Amount
-    limit: Amount
+    needed: Bytes
+    limit: Bytes
     timeout: Amount
     remark: str
     trace: list[dict[Name, Value]]

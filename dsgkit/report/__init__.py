@@ -74,7 +74,7 @@ def _is_current(results: Results, folder: Path) -> bool:
         stamp = json.loads((folder / STAMP).read_text())
         made = all((folder / name).is_file() for name in stamp["files"])
         return bool(made and stamp["made_from"] == _state(results, folder))
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return False
 
 

@@ -151,7 +151,9 @@ class Summary:
     def _entry(self, name: str, size: Size, rows: Any, measure: Measure) -> Entry:
         """Return the entry of the fits in ``rows``."""
         finished = rows[(rows["status"] == "ok") & rows[measure.name].notna()]
-        others = Counter(status_words(status) for status in rows["status"].tolist() if status != "ok")
+        others = Counter(
+            status_words(status) for status in rows["status"].tolist() if status != "ok"
+        )
         planned = max(self.results.trials, len(rows))
         # A finished fit without this value, and a trial without a record, have nothing to show.
         if missing := planned - len(finished) - others.total():
