@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Required
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Required, cast
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypeAliasType, TypedDict
@@ -20,6 +20,7 @@ from typing_extensions import TypeAliasType, TypedDict
 from dsgkit.errors import ResultsError
 from dsgkit.files import open_regular
 from dsgkit.hints import shown
+from dsgkit.tasks.base import Axis
 
 Record = dict[str, Any]
 
@@ -37,6 +38,9 @@ Key = Annotated[str, Field(pattern=f"^{_HASH}{{32}}$")]
 
 EnvironmentName = Annotated[str, Field(pattern=f"^{_HASH}{{12}}$")]
 Name = Annotated[str, Field(max_length=10_000)]
+Label = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]
+"""What is drawn as well: without characters that fonts have nothing for."""
+
 Count = Annotated[int, Field(ge=0, le=2**62)]
 Bytes = Annotated[float, Field(ge=0, le=2**62)]
 Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
@@ -62,7 +66,7 @@ class CellSchema(TypedDict, total=False):
 
     key: Required[Key]
     kind: Required[Literal["search", "fit"]]
-    solver: Required[Name]
+    solver: Required[Label]
     trial: Required[Count]
     at: Required[dict[Name, Count]]
 
@@ -72,7 +76,7 @@ class ReportedSchema(CellSchema, total=False):
     """What reports need of a record."""
 
     status: Required[Annotated[str, Field(pattern="^[a-z_]{1,40}$")]]
-    label: Name
+    label: Label
     message: str
     traceback: str
     warnings: list[str]
@@ -154,10 +158,10 @@ def _validated(body: bytes) -> Record:
     if len(body) > MOST_BYTES - _SEALED:
         raise UnreadableError(f"it is longer than {MOST_BYTES >> 20} MiB")
     try:
-        record: Record = _SCHEMA.validate_json(body)
+        record = _SCHEMA.validate_json(body)
     except ValidationError as error:
         raise UnreadableError(why(error)) from None
-    return record
+    return cast(Record, record)
 
 
 def why(error: ValidationError) -> str:
@@ -201,11 +205,17 @@ class Bad(NamedTuple):
     first: str
 
 
-def read_records(path: Path) -> tuple[dict[str, Record], Bad | None]:
+def read_records(path: Path, axis: Axis | None = None) -> tuple[dict[str, Record], Bad | None]:
     """Return what reports need of the last record of each key, in the order of first appearance.
 
     A run may be writing at the same time: a last line without an end is passed over. What many
     records have alike is there once, so it must not be changed in place.
+
+    Parameters
+    ----------
+    path : Path
+    axis : Axis, optional
+        What is swept: a record without a size on it is none.
 
     Returns
     -------
@@ -224,7 +234,7 @@ def read_records(path: Path) -> tuple[dict[str, Record], Bad | None]:
     try:
         for number, (line, whole) in enumerate(read_lines(path), start=1):
             try:
-                record = parse(line) if whole else None
+                record = _on_axis(parse(line), axis) if whole else None
             except UnreadableError as error:
                 first = bad.first if bad else f"{path}, line {number}: {error}"
                 bad = Bad(bad.number + 1 if bad else 1, first)
@@ -236,6 +246,12 @@ def read_records(path: Path) -> tuple[dict[str, Record], Bad | None]:
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read ({error.strerror})") from error
     return records, bad
+
+
+def _on_axis(record: Record, axis: Axis | None) -> Record:
+    if axis is not None and axis.name not in record["at"]:
+        raise UnreadableError(f"it has no number of {axis.noun}")
+    return record
 
 
 def _reported(record: Record, shared: dict[str, Any]) -> Record:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,14 +25,14 @@ from dsgkit.experiment.folder import (
     read_task,
 )
 from dsgkit.experiment.records import RecordSchema, read_records
-from dsgkit.experiment.results import load_results
+from dsgkit.experiment.results import frames, load_results
 from dsgkit.experiment.reuse import copy_records
 from dsgkit.experiment.runner import run_experiment
 from dsgkit.experiment.status import describe_status, read_status
 from dsgkit.experiment.store import CELLS, Store
 from dsgkit.report import text_table, write_tables
 from dsgkit.report.html import write_page
-from dsgkit.tasks.base import Axis, PublishedFigure
+from dsgkit.tasks.base import Axis, Description, PublishedFigure
 from dsgkit.tasks.measures import Measure
 from tests.experiment.in_process import InProcess
 from tests.experiment.runs import key_of, plan_text
@@ -137,10 +138,10 @@ def test_a_hostile_field_of_a_record_is_refused_or_harmless(folder, tmp_path):
     text_table([results])
     write_tables([results], tmp_path / "out")
     write_page([results], tmp_path / "out" / "page.html")
-    entries = ({"flops": 1} | {k: r[k] for k in PlanEntry._fields[:5]} for r in records.values())
+    entries = ({"flops": 1} | {k: r[k] for k in PlanEntry._fields[:5]} for r in results.records)
     (folder / "plan.json").write_text(plan_text(list(entries)))
     text = describe_status(read_status(folder), tracebacks=True)
-    assert f"unreadable lines of cells.jsonl: {bad.number}" in text
+    assert f"unreadable lines of cells.jsonl: {results.bad.number}" in text
     with Store(folder) as store:
         assert len(store) == len(records)
         kept = store.set_aside.read_bytes()
@@ -174,37 +175,40 @@ def test_what_is_no_sealed_record_is_no_result(folder, line):
         assert store.set_aside.read_bytes() == line
 
 
-@pytest.mark.parametrize(
-    ("name", "schema", "whole", "read"),
-    [
-        ("dataset.json", DatasetFacts.__annotations__, {}, lambda f: read_dataset(f)),
-        ("environment.json", ("x",), {}, lambda f: read_environment(f / "environment.json")),
-        ("task.json", type(EXPERIMENT.describe()).model_fields, None, read_task),
-        ("task.json", Measure.model_fields, "measures", read_task),
-        ("task.json", Axis.model_fields, "axis", read_task),
-        ("task.json", PublishedFigure.model_fields, "published", read_task),
-    ],
-)
-def test_a_hostile_field_of_another_file_is_one_line_or_harmless(
-    folder, tmp_path, name, schema, whole, read
-):
+OTHERS = [
+    ("dataset.json", DatasetFacts.__annotations__, {}, read_dataset),
+    ("environment.json", ("x",), {}, lambda folder: read_environment(folder / "environment.json")),
+    ("task.json", Description.model_fields, None, read_task),
+    ("task.json", Measure.model_fields, "measures", read_task),
+    ("task.json", Axis.model_fields, "axis", read_task),
+    ("task.json", PublishedFigure.model_fields, "published", read_task),
+]
+
+
+@pytest.mark.parametrize(("name", "fields", "whole", "read"), OTHERS)
+def test_a_hostile_field_of_another_file_is_one_line_or_harmless(folder, name, fields, whole, read):
     (folder / CELLS).write_bytes(seal(json.dumps(fit("a"))))
-    before = files_of(tmp_path)
-    refused = []
-    for field in schema:
+    results, refused = load_results(folder), []
+    for field in fields:
         for text in HOSTILE:
             (folder / name).write_text(_file(whole, field, text))
             try:
-                read(folder)
-                results = load_results(folder)
-                text_table([results])
-                write_tables([results], folder)
+                found = read(folder)
             except ResultsError as error:
                 refused.append(str(error))
-    assert len(refused) > len(schema) * len(HOSTILE) // 4
+            else:
+                if isinstance(found, Description) and found.axis == results.task.axis:
+                    told = frames(results.records, found)
+                    text_table([replace(results, task=found, **told)])
+    assert len(refused) > len(fields) * len(HOSTILE) // 4
     assert all("\n" not in text and len(text) < 600 for text in refused)
-    made = files_of(tmp_path).keys() - before.keys()
-    assert all(path.is_relative_to(folder) for path in made)
+
+
+@pytest.mark.parametrize("name", ["../../x", "/tmp/x", ".x", "a/b", "", "a\\b", "a\x00b"])
+def test_a_measure_names_no_file_elsewhere(folder, name):
+    (folder / "task.json").write_text(_file("measures", "file", json.dumps(name)))
+    with pytest.raises(ResultsError, match=r"task\.json: of another form \('measures.0.file'"):
+        load_results(folder)
 
 
 def _file(whole, field, text):
@@ -250,11 +254,11 @@ def test_a_plan_that_is_cut_off_is_one_line(folder, cut):
     one_line(error)
 
 
-def test_a_record_without_the_swept_size_is_one_line(folder):
-    (folder / CELLS).write_bytes(seal(json.dumps(fit("a", at={}))))
-    with pytest.raises(ResultsError, match="has no number of unlabelled") as error:
-        load_results(folder)
-    one_line(error, CELLS)
+def test_a_record_without_the_swept_size_is_none(folder):
+    (folder / CELLS).write_bytes(seal(json.dumps(fit("a", at={}))) + seal(json.dumps(fit("b"))))
+    results = load_results(folder)
+    assert [record["key"] for record in results.records] == [key_of("b")]
+    assert results.bad == (1, f"{folder / CELLS}, line 1: it has no number of unlabelled")
 
 
 SPECIAL = {
@@ -354,7 +358,7 @@ def test_nothing_is_written_through_a_link(folder, tmp_path, name, write):
     assert (victim.read_bytes() if victim.is_file() else list(victim.iterdir())) == before
 
 
-def replace(folder):
+def save_anew(folder):
     """Save the file anew, as editors do."""
     content = (folder / CELLS).read_bytes()
     (folder / "new").write_bytes(content)
@@ -362,7 +366,7 @@ def replace(folder):
 
 
 TAKEN_AWAY = {
-    "replaced by another file": replace,
+    "replaced by another file": save_anew,
     "removed during": lambda folder: (folder / CELLS).unlink(),
     "removed with its folder": shutil.rmtree,
     "replaced by another": lambda folder: (
@@ -425,8 +429,7 @@ def test_a_run_whose_folder_vanishes_ends_and_the_next_one_goes_on(toy, tmp_path
     from dsgkit.experiment.runner import Options
 
     monkeypatch.setattr(cells, "_bench", None)
-    small = ["protocol.trials=1", "solvers=qsg_s2auc"]
-    experiment = load_experiment(toy, overrides=small[:1])
+    experiment = load_experiment(toy, overrides=["protocol.trials=1"])
     folder = tmp_path / "results" / "toy"
     vanishing = Vanishing(lambda: shutil.rmtree(folder))
     monkeypatch.setattr(Options, "executor", lambda *_: vanishing)
