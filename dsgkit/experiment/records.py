@@ -105,7 +105,7 @@ class RecordSchema(ReportedSchema, total=False):
     estimator: Point
 
 
-_SCHEMA = TypeAdapter(RecordSchema)
+_SCHEMA = TypeAdapter(RecordSchema).validator
 _NAMES = tuple(RecordSchema.__annotations__)
 _FURTHER = frozenset(_NAMES).difference(ReportedSchema.__annotations__)
 

@@ -8,6 +8,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from dsgkit.errors import ResultsError
@@ -60,12 +61,12 @@ class Entry:
     needed: int | None
     remarks: Counter[str]
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Mean of the finished trials, NaN without one."""
         return statistics.fmean(self.values) if self.values else math.nan
 
-    @property
+    @cached_property
     def std(self) -> float | None:
         """Sample standard deviation; None below two finished trials."""
         return statistics.stdev(self.values) if len(self.values) > 1 else None
