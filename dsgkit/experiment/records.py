@@ -161,7 +161,16 @@ def _validated(body: bytes) -> Record:
         record = _SCHEMA.validate_json(body)
     except ValidationError as error:
         raise UnreadableError(why(error)) from None
+    if record["kind"] == "search" and record["status"] == "ok":
+        _check_search(record)
     return cast(Record, record)
+
+
+def _check_search(record: Record) -> None:
+    """Raise `UnreadableError` for scores that are not of every point on every fold."""
+    points, scores = record.get("points", ()), record.get("fold_scores", ())
+    if not points or len(points) != len(scores) or len(set(map(len, scores))) > 1:
+        raise UnreadableError("its points have not a score each on every fold")
 
 
 def why(error: ValidationError) -> str:

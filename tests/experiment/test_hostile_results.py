@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dsgkit.config import Experiment
-from dsgkit.errors import DsgError, ResultsError
+from dsgkit.errors import DsgError, FitError, ResultsError
 from dsgkit.experiment.artefacts import keep_artefact
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import (
@@ -24,10 +24,13 @@ from dsgkit.experiment.folder import (
     read_plan,
     read_task,
 )
+from dsgkit.experiment.limits import Limits
+from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.records import RecordSchema, read_records
 from dsgkit.experiment.results import frames, load_results
 from dsgkit.experiment.reuse import copy_records
 from dsgkit.experiment.runner import run_experiment
+from dsgkit.experiment.selection import choose
 from dsgkit.experiment.status import describe_status, read_status
 from dsgkit.experiment.store import CELLS, Store
 from dsgkit.report import text_table, write_tables
@@ -441,6 +444,40 @@ def test_a_run_whose_folder_vanishes_ends_and_the_next_one_goes_on(toy, tmp_path
     outcome = run_experiment(experiment, folder)
     assert outcome.reused == 3
     assert outcome.ended == []
+
+
+def search(key, **fields):
+    found = {"points": [{"lam": 1.0}, {"lam": 2.0}], "fold_scores": [[0.5, 0.5], [0.6, 0.7]]}
+    return fit(key) | {"kind": "search"} | found | fields
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"points": []},
+        {"fold_scores": []},
+        {"fold_scores": [[0.5], [0.5, 0.6]]},
+        {"points": [{"lam": 1.0}]},
+        {"kind": "fit", "points": []},
+        {"status": "timeout"},
+        {"status": "out_of_memory"},
+        {"fold_scores": [[0.5], [0.6]]},
+    ],
+)
+def test_a_search_of_another_form_ends_in_one_line(tmp_path, fields):
+    """In another share of the same search, which somebody else may have written."""
+    (tmp_path / CELLS).write_bytes(seal(json.dumps(search("a", **fields))))
+    cell = Cell("fit", "s", 0, {}, (({"lam": 1.0}, {"lam": 2.0}),), {})
+    with Store(tmp_path) as store:
+        if key_of("a") not in store:
+            return
+        store.append(search("b"))
+        searches = [store.record(key_of(name)) for name in "ab"]
+        settled = Limits(timeout=1.0).settle(store.ending(key_of("a")))
+    with pytest.raises(FitError) as error:
+        choose(cell, searches, better="higher", smoother={})
+    one_line(error)
+    assert settled == (fields.get("status") not in ("timeout", "out_of_memory"))
 
 
 def test_a_record_that_cannot_be_stored_is_refused_before_it_is_written(tmp_path):
