@@ -73,7 +73,7 @@ class CellSchema(TypedDict, total=False):
 
 @with_config(_STRICT)
 class ReportedSchema(CellSchema, total=False):
-    """What reports need of a record."""
+    """What runs and reports need of a record; the rest is passed over when they read it."""
 
     status: Required[Annotated[str, Field(pattern="^[a-z_]{1,40}$")]]
     label: Label
@@ -105,9 +105,9 @@ class RecordSchema(ReportedSchema, total=False):
     estimator: Point
 
 
-_SCHEMA = TypeAdapter(RecordSchema).validator
+_ALL = TypeAdapter(RecordSchema).validator
+_REPORTED = TypeAdapter(ReportedSchema).validator
 _NAMES = tuple(RecordSchema.__annotations__)
-_FURTHER = frozenset(_NAMES).difference(ReportedSchema.__annotations__)
 
 _SEAL = b', "check": "'
 _SEALED = len(_SEAL) + 12 + len(b'"}\n')
@@ -133,12 +133,18 @@ def sealed(record: Record) -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         raise UnreadableError(str(error)) from error
     body = text.encode(errors="replace")  # names of files may have halves of characters
-    _validated(body)
+    _validated(body, _ALL)
     return body[:-1] + _SEAL + _checksum(body) + b'"}\n'
 
 
-def parse(line: bytes) -> Record:
+def parse(line: bytes, *, whole: bool = False) -> Record:
     """Return the record that a line holds.
+
+    Parameters
+    ----------
+    line : bytes
+    whole : bool
+        With what only people read, as a copy of it needs.
 
     Raises
     ------
@@ -151,14 +157,14 @@ def parse(line: bytes) -> Record:
     body = line[:start] + b"}"
     if line[start + len(_SEAL) :] != _checksum(body) + b'"}\n':
         raise UnreadableError("it was changed after it was written")
-    return _validated(body)
+    return _validated(body, _ALL if whole else _REPORTED)
 
 
-def _validated(body: bytes) -> Record:
+def _validated(body: bytes, schema: Any) -> Record:
     if len(body) > MOST_BYTES - _SEALED:
         raise UnreadableError(f"it is longer than {MOST_BYTES >> 20} MiB")
     try:
-        record = _SCHEMA.validate_json(body)
+        record = schema.validate_json(body)
     except ValidationError as error:
         raise UnreadableError(why(error)) from None
     if record["kind"] == "search" and record["status"] == "ok":
@@ -249,7 +255,7 @@ def read_records(path: Path, axis: Axis | None = None) -> tuple[dict[str, Record
                 bad = Bad(bad.number + 1 if bad else 1, first)
                 continue
             if record is not None:
-                records[record["key"]] = _reported(record, shared)
+                records[record["key"]] = _shared(record, shared)
     except FileNotFoundError:
         pass
     except OSError as error:
@@ -263,10 +269,8 @@ def _on_axis(record: Record, axis: Axis | None) -> Record:
     return record
 
 
-def _reported(record: Record, shared: dict[str, Any]) -> Record:
-    """Take from a record what no report needs, and share with others what they have too."""
-    for name in _FURTHER:
-        record.pop(name, None)
+def _shared(record: Record, shared: dict[str, Any]) -> Record:
+    """Let a record share with others what they have too."""
     for name in ("at", "params", "points"):
         if name in record:
             record[name] = shared.setdefault(f"{record[name]}", record[name])
