@@ -265,7 +265,8 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
 
 def _write_page(out: Path, reasons: Mapping[str, str], path: Path) -> bool:
     """Write the page on experiments by their names, with the reasons why some have no results."""
-    from dsgkit.experiment.results import CONFIG, load_results
+    from dsgkit.experiment.folder import CONFIG
+    from dsgkit.experiment.results import load_results
     from dsgkit.report.html import write_page
 
     there = [name for name in reasons if (out / name / CONFIG).is_file()]

@@ -15,9 +15,6 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
 from dsgkit.experiment.folder import (
     CONFIG,
-    DATASET,
-    PLAN,
-    TASK,
     PlanEntry,
     read_dataset,
     read_environment,
@@ -28,17 +25,6 @@ from dsgkit.experiment.records import Bad, Record, read_records
 from dsgkit.experiment.store import CELLS
 from dsgkit.tasks.base import Description
 from dsgkit.tasks.measures import MEMORY, Measure
-
-__all__ = [
-    "CONFIG",
-    "DATASET",
-    "FIT_COLUMNS",
-    "PLAN",
-    "SEARCH_COLUMNS",
-    "TASK",
-    "Results",
-    "load_results",
-]
 
 FIT_COLUMNS = (
     "key",

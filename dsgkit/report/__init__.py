@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dsgkit import __version__
-from dsgkit.experiment.results import CONFIG, PLAN, Results
+from dsgkit.experiment.folder import CONFIG, PLAN
+from dsgkit.experiment.results import Results
 from dsgkit.experiment.store import CELLS
 from dsgkit.report.formats import write_text
 from dsgkit.report.summary import check_recorded, summarise

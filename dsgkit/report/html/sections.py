@@ -11,7 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from dsgkit.experiment.results import CONFIG, Results
+from dsgkit.experiment.folder import CONFIG
+from dsgkit.experiment.results import Results
 from dsgkit.report.figures import wanted_figures
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.html.machine import clocks
