@@ -267,7 +267,8 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
 
 def _write_page(out: Path, reasons: Mapping[str, str], path: Path) -> bool:
     """Write the page on experiments by their names, with the reasons why some have no results."""
-    from dsgkit.experiment.results import CONFIG, load_results
+    from dsgkit.experiment.folder import CONFIG
+    from dsgkit.experiment.results import load_results
     from dsgkit.report.html import write_page
 
     there = [name for name in reasons if (out / name / CONFIG).is_file()]
@@ -537,6 +538,8 @@ def _loaded(folders: tuple[Path, ...], at: int | None) -> list[Results]:
     from dsgkit.experiment.results import load_results
 
     loaded = [load_results(folder) for folder in folders]
+    for bad in filter(None, (one.bad for one in loaded)):
+        click.echo(f"unreadable lines of records, left out: {bad.number} ({bad.first})", err=True)
     return loaded if at is None else [one.at(at) for one in loaded]
 
 

@@ -10,6 +10,7 @@ Exits with code 1 if one takes more than 5 seconds of the processor, or more tha
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import subprocess
@@ -23,17 +24,15 @@ from typing import Any, NamedTuple
 import click
 from bench_runner import FITS, write_experiment
 
-from dsgkit.config import Experiment, load_experiment
-from dsgkit.data.datasets import Dataset, load_dataset
-from dsgkit.experiment.environment import Environments
-from dsgkit.experiment.plan import Cell, make_plan
-from dsgkit.experiment.records import CONFIG, DATASET, PLAN, TASK, sealed
-from dsgkit.experiment.store import CELLS
-
 MOST_SECONDS = 5.0
 MOST_MIB = 300.0
+RESULTS = "results/trivial"
 _DSG = ("-m", "dsgkit.cli")
-_OPEN = "import sys, pathlib; from dsgkit.experiment.store import Store; Store(pathlib.Path(sys.argv[1]))"
+_OPEN = """
+import pathlib, sys
+from dsgkit.experiment.store import Store
+Store(pathlib.Path(sys.argv[1])).close()
+"""
 
 
 class Cost(NamedTuple):
@@ -49,7 +48,7 @@ class Cost(NamedTuple):
         return self.processor_seconds <= MOST_SECONDS and self.peak_mib <= MOST_MIB
 
 
-def record(cell: Cell, environment: str | None, rng: random.Random) -> dict[str, Any]:
+def record(cell: Any, environment: str | None, rng: random.Random) -> dict[str, Any]:
     """Return an invented record of a cell, with what a run writes into one."""
     chosen = dict(cell.points[0]) if cell.kind == "fit" else {}
     times = {"load": 1e-6, "compile": 1e-6, cell.kind: round(rng.random(), 6)}
@@ -72,23 +71,38 @@ def record(cell: Cell, environment: str | None, rng: random.Random) -> dict[str,
     return common | own | {"scores": {"auc": rng.random()}, "estimator": chosen}
 
 
-def write_results(folder: Path, experiment: Experiment, dataset: Dataset) -> None:
-    """Write the results folder that a finished run leaves, without running it."""
-    folder.mkdir(parents=True)
-    environments = Environments(folder)
-    environments.start(None)
-    named = next((folder / "environments").iterdir()).stem
+def write_results(folder: Path, cells: int) -> None:
+    """Write an experiment, and the results folder that its finished run leaves, into a folder.
+
+    To be called in a process of its own, with all its memory: what a process has at most is also
+    counted for one that it starts.
+    """
+    from dsgkit.config import load_experiment
+    from dsgkit.data.datasets import load_dataset
+    from dsgkit.experiment.environment import Environments
+    from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
+    from dsgkit.experiment.plan import make_plan
+    from dsgkit.experiment.records import sealed
+    from dsgkit.experiment.store import CELLS
+
+    os.environ["DSGKIT_CACHE"] = str(folder / "cache")
+    os.chdir(folder)  # where the module of its solver is
+    experiment = load_experiment(write_experiment(folder, cells))
+    dataset = load_dataset(experiment.dataset)
     plan = make_plan(experiment, dataset)
-    (folder / CONFIG).write_text(experiment.to_yaml())
-    (folder / DATASET).write_text(json.dumps(dataset.describe()))
-    (folder / TASK).write_text(experiment.describe().model_dump_json())
-    (folder / PLAN).write_text("[\n" + ",\n".join(_entries(plan)) + "\n]\n")
+    results = folder / RESULTS
+    results.mkdir(parents=True)
+    named = Environments(results).name({"threads": 2})
+    (results / CONFIG).write_text(experiment.to_yaml())
+    (results / DATASET).write_text(json.dumps(dataset.describe()))
+    (results / TASK).write_text(experiment.describe().model_dump_json())
+    (results / PLAN).write_text("[\n" + ",\n".join(_entries(plan)) + "\n]\n")
     rng = random.Random(0)
-    with (folder / CELLS).open("wb") as file:
+    with (results / CELLS).open("wb") as file:
         file.writelines(sealed(record(cell, named, rng)) for cell in plan)
 
 
-def _entries(plan: Sequence[Cell]) -> Iterator[str]:
+def _entries(plan: Sequence[Any]) -> Iterator[str]:
     for cell in plan:
         what = {"key": cell.key, "kind": cell.kind, "solver": cell.solver, "trial": cell.trial}
         yield json.dumps({**what, "at": dict(cell.at), "flops": cell.flops})
@@ -110,20 +124,19 @@ def cost(arguments: Sequence[str], folder: Path) -> Cost:
 
 def measure(folder: Path, cells: int) -> dict[str, Cost]:
     """Return the costs, by what was done, of an experiment of about so many cells."""
-    os.chdir(folder)  # where the module of its solver is
-    config = str(write_experiment(folder, cells))
-    experiment = load_experiment(config)
-    os.environ["DSGKIT_CACHE"] = str(folder / "cache")
-    write_results(
-        folder / "results" / experiment.name, experiment, load_dataset(experiment.dataset)
+    writer = multiprocessing.get_context("spawn").Process(
+        target=write_results, args=(folder, cells)
     )
-    results = f"results/{experiment.name}"
+    writer.start()
+    writer.join()
+    if writer.exitcode:
+        raise click.ClickException("the results folder could not be written")
     calls = {
-        "open the store": ("-c", _OPEN, results),
-        "status": (*_DSG, "status", results),
-        "table": (*_DSG, "table", results),
-        "dry-run": (*_DSG, "run", config, "--dry-run"),
-        "finished run": (*_DSG, "run", config),
+        "open the store": ("-c", _OPEN, RESULTS),
+        "status": (*_DSG, "status", RESULTS),
+        "table": (*_DSG, "table", RESULTS),
+        "dry-run": (*_DSG, "run", "trivial.yaml", "--dry-run"),
+        "finished run": (*_DSG, "run", "trivial.yaml"),
     }
     return {what: cost(arguments, folder) for what, arguments in calls.items()}
 

@@ -81,7 +81,14 @@ def _groups(ended: Iterable[Record], axis: Axis | None, tracebacks: bool) -> lis
             lines += [f"    {line}" for line in first["traceback"].splitlines()]
     if len(groups) > MOST_LINES:
         lines.append(f"  and {len(groups) - MOST_LINES} more causes")
-    return lines
+    return [_printable(line) for line in lines]
+
+
+def _printable(text: str) -> str:
+    """Return a text without characters that would steer a terminal."""
+    return "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
 
 
 def _reason(record: Record) -> str:

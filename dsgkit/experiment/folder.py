@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Required
 
@@ -126,7 +126,9 @@ def read_plan(folder: Path, axis: Axis | None) -> list[PlanEntry] | None:
         return None
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_AGAIN}") from None
-    check_axis(path, (entry.at for entry in plan), axis)
+    if axis is not None and not all(axis.name in entry.at for entry in plan):
+        problem = f"of another form (a cell has no number of {axis.noun})"
+        raise ResultsError(f"{path}: {problem}; {_OTHER_RELEASE}")
     return plan
 
 
@@ -151,11 +153,3 @@ def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry]:
             entry["at"] = shared.setdefault(f"{entry['at']}", entry["at"])
             yield PlanEntry(**entry)
     raise ResultsError(f"{path}: {problem}; {_OTHER_RELEASE}")
-
-
-def check_axis(path: Path, sizes: Iterable[Mapping[str, int]], axis: Axis | None) -> None:
-    """Raise `ResultsError` where the sizes of a cell in a file have none of what is swept."""
-    if axis is not None and not all(axis.name in at for at in sizes):
-        raise ResultsError(
-            f"{path}: of another form (a cell has no number of {axis.noun}); {_OTHER_RELEASE}"
-        )

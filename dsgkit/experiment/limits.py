@@ -43,7 +43,7 @@ class Limits:
             ``status`` of its record, with ``timeout``, ``needed`` and ``limit`` where it met one.
         """
         if ended["status"] == "timeout":
-            return self.timeout is not None and self.timeout <= ended["timeout"]
+            return self.timeout is not None and self.timeout <= ended.get("timeout", 0)
         if ended["status"] != "out_of_memory":
             return True
         if ended.get("needed") is not None:

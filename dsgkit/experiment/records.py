@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Required
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Required, cast
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypeAliasType, TypedDict
@@ -20,7 +20,7 @@ from typing_extensions import TypeAliasType, TypedDict
 from dsgkit.errors import ResultsError
 from dsgkit.files import open_regular
 from dsgkit.hints import shown
-from dsgkit.specs import LARGEST_INTEGER
+from dsgkit.tasks.base import Axis
 
 Record = dict[str, Any]
 
@@ -38,7 +38,11 @@ Key = Annotated[str, Field(pattern=f"^{_HASH}{{32}}$")]
 
 EnvironmentName = Annotated[str, Field(pattern=f"^{_HASH}{{12}}$")]
 Name = Annotated[str, Field(max_length=10_000)]
-Count = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)]
+Label = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]
+"""What is drawn as well: without characters that fonts have nothing for."""
+
+Count = Annotated[int, Field(ge=0, le=2**62)]
+Bytes = Annotated[float, Field(ge=0, le=2**62)]
 Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
 Amount = Annotated[float, Field(ge=0, le=LARGEST_NUMBER)]
 _Integer = Annotated[int, Field(strict=True, ge=-(2**64), le=2**64)]
@@ -62,17 +66,17 @@ class CellSchema(TypedDict, total=False):
 
     key: Required[Key]
     kind: Required[Literal["search", "fit"]]
-    solver: Required[Name]
+    solver: Required[Label]
     trial: Required[Count]
     at: Required[dict[Name, Count]]
 
 
 @with_config(_STRICT)
 class ReportedSchema(CellSchema, total=False):
-    """What reports need of a record."""
+    """What runs and reports need of a record; the rest is passed over when they read it."""
 
     status: Required[Annotated[str, Field(pattern="^[a-z_]{1,40}$")]]
-    label: Name
+    label: Label
     message: str
     traceback: str
     warnings: list[str]
@@ -83,8 +87,8 @@ class ReportedSchema(CellSchema, total=False):
     scores: dict[Name, Number | None]
     times: dict[Name, Amount]
     peak_memory: Count
-    needed: Amount
-    limit: Amount
+    needed: Bytes
+    limit: Bytes
     timeout: Amount
     remark: str
     trace: list[dict[Name, Value]]
@@ -101,9 +105,9 @@ class RecordSchema(ReportedSchema, total=False):
     estimator: Point
 
 
-_SCHEMA = TypeAdapter(RecordSchema)
+_ALL = TypeAdapter(RecordSchema).validator
+_REPORTED = TypeAdapter(ReportedSchema).validator
 _NAMES = tuple(RecordSchema.__annotations__)
-_FURTHER = frozenset(_NAMES).difference(ReportedSchema.__annotations__)
 
 _SEAL = b', "check": "'
 _SEALED = len(_SEAL) + 12 + len(b'"}\n')
@@ -129,12 +133,18 @@ def sealed(record: Record) -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         raise UnreadableError(str(error)) from error
     body = text.encode(errors="replace")  # names of files may have halves of characters
-    _validated(body)
+    _validated(body, _ALL)
     return body[:-1] + _SEAL + _checksum(body) + b'"}\n'
 
 
-def parse(line: bytes) -> Record:
+def parse(line: bytes, *, whole: bool = False) -> Record:
     """Return the record that a line holds.
+
+    Parameters
+    ----------
+    line : bytes
+    whole : bool
+        With what only people read, as a copy of it needs.
 
     Raises
     ------
@@ -147,17 +157,26 @@ def parse(line: bytes) -> Record:
     body = line[:start] + b"}"
     if line[start + len(_SEAL) :] != _checksum(body) + b'"}\n':
         raise UnreadableError("it was changed after it was written")
-    return _validated(body)
+    return _validated(body, _ALL if whole else _REPORTED)
 
 
-def _validated(body: bytes) -> Record:
+def _validated(body: bytes, schema: Any) -> Record:
     if len(body) > MOST_BYTES - _SEALED:
         raise UnreadableError(f"it is longer than {MOST_BYTES >> 20} MiB")
     try:
-        record: Record = _SCHEMA.validate_json(body)
+        record = schema.validate_json(body)
     except ValidationError as error:
         raise UnreadableError(why(error)) from None
-    return record
+    if record["kind"] == "search" and record["status"] == "ok":
+        _check_search(record)
+    return cast(Record, record)
+
+
+def _check_search(record: Record) -> None:
+    """Raise `UnreadableError` for scores that are not of every point on every fold."""
+    points, scores = record.get("points", ()), record.get("fold_scores", ())
+    if not points or len(points) != len(scores) or len(set(map(len, scores))) > 1:
+        raise UnreadableError("its points have not a score each on every fold")
 
 
 def why(error: ValidationError) -> str:
@@ -201,11 +220,17 @@ class Bad(NamedTuple):
     first: str
 
 
-def read_records(path: Path) -> tuple[dict[str, Record], Bad | None]:
+def read_records(path: Path, axis: Axis | None = None) -> tuple[dict[str, Record], Bad | None]:
     """Return what reports need of the last record of each key, in the order of first appearance.
 
     A run may be writing at the same time: a last line without an end is passed over. What many
     records have alike is there once, so it must not be changed in place.
+
+    Parameters
+    ----------
+    path : Path
+    axis : Axis, optional
+        What is swept: a record without a size on it is none.
 
     Returns
     -------
@@ -224,13 +249,13 @@ def read_records(path: Path) -> tuple[dict[str, Record], Bad | None]:
     try:
         for number, (line, whole) in enumerate(read_lines(path), start=1):
             try:
-                record = parse(line) if whole else None
+                record = _on_axis(parse(line), axis) if whole else None
             except UnreadableError as error:
                 first = bad.first if bad else f"{path}, line {number}: {error}"
                 bad = Bad(bad.number + 1 if bad else 1, first)
                 continue
             if record is not None:
-                records[record["key"]] = _reported(record, shared)
+                records[record["key"]] = _shared(record, shared)
     except FileNotFoundError:
         pass
     except OSError as error:
@@ -238,10 +263,14 @@ def read_records(path: Path) -> tuple[dict[str, Record], Bad | None]:
     return records, bad
 
 
-def _reported(record: Record, shared: dict[str, Any]) -> Record:
-    """Take from a record what no report needs, and share with others what they have too."""
-    for name in _FURTHER:
-        record.pop(name, None)
+def _on_axis(record: Record, axis: Axis | None) -> Record:
+    if axis is not None and axis.name not in record["at"]:
+        raise UnreadableError(f"it has no number of {axis.noun}")
+    return record
+
+
+def _shared(record: Record, shared: dict[str, Any]) -> Record:
+    """Let a record share with others what they have too."""
     for name in ("at", "params", "points"):
         if name in record:
             record[name] = shared.setdefault(f"{record[name]}", record[name])

@@ -15,11 +15,7 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
 from dsgkit.experiment.folder import (
     CONFIG,
-    DATASET,
-    PLAN,
-    TASK,
     PlanEntry,
-    check_axis,
     read_dataset,
     read_environment,
     read_plan,
@@ -29,17 +25,6 @@ from dsgkit.experiment.records import Bad, Record, read_records
 from dsgkit.experiment.store import CELLS
 from dsgkit.tasks.base import Description
 from dsgkit.tasks.measures import MEMORY, Measure
-
-__all__ = [
-    "CONFIG",
-    "DATASET",
-    "FIT_COLUMNS",
-    "PLAN",
-    "SEARCH_COLUMNS",
-    "TASK",
-    "Results",
-    "load_results",
-]
 
 FIT_COLUMNS = (
     "key",
@@ -206,14 +191,20 @@ def _read_cells(
 ) -> tuple[list[Record], int | None, Bad | None]:
     """Return the records of the plan, how many cells it has, and lines that are no records."""
     plan = read_plan(folder, task.axis)
-    stored, bad = read_records(folder / CELLS)
+    stored, bad = read_records(folder / CELLS, task.axis)
     records = list(stored.values()) if plan is None else _planned(stored, plan)
-    check_axis(folder / CELLS, (record["at"] for record in records), task.axis)
     labels = {key: spec.label for key, spec in experiment.solvers.items()}
     for record in records:  # with the config's label; with its own for a solver not in it
-        if label := labels.get(record["solver"]):
-            record["label"] = label
+        solver = record["solver"]
+        if solver not in labels:
+            labels[solver] = _no_formula(record.get("label") or solver)
+        record["label"] = labels[solver]
     return records, None if plan is None else len(plan), bad
+
+
+def _no_formula(label: str) -> str:
+    """Return a label that no config has checked, without what would be drawn as a formula."""
+    return label.replace("$", r"\$")
 
 
 def _planned(records: dict[str, Record], plan: list[PlanEntry]) -> list[Record]:

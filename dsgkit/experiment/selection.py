@@ -22,7 +22,7 @@ class SearchError(FitError):
 
     def __init__(self, record: Record) -> None:
         # a search that an earlier one failed says so already
-        super().__init__(WHILE + record["message"].removeprefix(WHILE))
+        super().__init__(WHILE + record.get("message", "").removeprefix(WHILE))
         self.status = record["status"]
         for name in MET:
             setattr(self, name, record.get(name))
@@ -51,8 +51,10 @@ def choose(
     for record in searches:
         if record["status"] != "ok":
             raise SearchError(record)
-    points = [point for record in searches for point in record["points"]]
-    scores = [score for record in searches for score in record["fold_scores"]]
+    points = [point for record in searches for point in record.get("points", ())]
+    scores = [score for record in searches for score in record.get("fold_scores", ())]
+    if len(points) != len(scores) or len(set(map(len, scores))) > 1:
+        raise FitError("its search has not a score of every point on every fold; use --fresh")
     best = best_point(points, scores, better=better, smoother=smoother)
     if best is None:
         raise FitError("no point of the grid has a solution on every fold")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
-from dsgkit.experiment.folder import PLAN, PlanEntry, check_axis, read_plan, read_task
+from dsgkit.experiment.folder import PLAN, PlanEntry, read_plan, read_task
 from dsgkit.experiment.limits import FAILURES, status_words
 from dsgkit.experiment.records import Bad, Record, read_records
 from dsgkit.experiment.store import CELLS, running
@@ -81,9 +81,8 @@ def read_status(folder: Path) -> Status:
     axis = read_task(folder).axis
     plan = {entry.key: entry for entry in read_plan(folder, axis) or ()}
     writer = running(folder)
-    stored, bad = read_records(folder / CELLS)
+    stored, bad = read_records(folder / CELLS, axis)
     records = {key: record for key, record in stored.items() if key in plan}
-    check_axis(folder / CELLS, (record["at"] for record in records.values()), axis)
     return Status(folder, axis, plan, records, bad, writer)
 
 

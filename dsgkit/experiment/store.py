@@ -329,7 +329,7 @@ def find_records(path: Path, keys: set[str]) -> dict[str, Record]:
             key = line[9:41].decode(errors="replace")  # the line starts with {"key": "
             if whole and key in keys:
                 with suppress(UnreadableError):
-                    record = parse(line)
+                    record = parse(line, whole=True)
                     found[record["key"]] = record
     return found
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dsgkit import __version__
-from dsgkit.experiment.results import CONFIG, PLAN, Results
+from dsgkit.experiment.folder import CONFIG, PLAN
+from dsgkit.experiment.results import Results
 from dsgkit.experiment.store import CELLS
 from dsgkit.report.formats import write_text
 from dsgkit.report.summary import check_recorded, summarise
@@ -74,7 +75,7 @@ def _is_current(results: Results, folder: Path) -> bool:
         stamp = json.loads((folder / STAMP).read_text())
         made = all((folder / name).is_file() for name in stamp["files"])
         return bool(made and stamp["made_from"] == _state(results, folder))
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return False
 
 

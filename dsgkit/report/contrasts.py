@@ -1,4 +1,7 @@
-"""Differences of means: intervals, tests, and their correction for testing many."""
+"""Differences of means: intervals, tests, and their correction for testing many.
+
+scipy's tests are imported when there is something to test: they take a second and 60 MiB.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 LEVEL = 0.05
 """Of the tests; intervals have the confidence 1 - LEVEL."""
@@ -54,6 +56,8 @@ def paired_contrast(a: Values, b: Values) -> Contrast:
 
     Pairs that are equal count for the t-test, and are left out by Wilcoxon's.
     """
+    from scipy import stats
+
     differences = b - a
     mean = float(differences.mean())
     if not differences.any():
@@ -68,6 +72,8 @@ def paired_contrast(a: Values, b: Values) -> Contrast:
 
 def unpaired_contrast(a: Values, b: Values) -> Contrast:
     """Return the contrast of independent groups, which may differ in size and variance."""
+    from scipy import stats
+
     difference = float(b.mean() - a.mean())
     if min(len(a), len(b)) < 2:
         return Contrast(difference)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -195,6 +196,9 @@ def latex(layout: Layout) -> str:
     )
 
 
+FOLDERS = ("tables", "figures")
+"""What files go to, in a results folder."""
+
 FORMATS: dict[str, Callable[[Layout], str]] = {"md": markdown, "tex": latex}
 
 
@@ -227,12 +231,21 @@ def write_file(path: Path, write: Callable[[BinaryIO], object]) -> Path:
         If the folder or the file cannot be written.
     """
     try:
+        _refuse_links(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, write)
     except OSError as error:
         reason = error.strerror or error
         raise ResultsError(f"{path}: cannot be written ({reason}); name another folder") from error
     return path
+
+
+def _refuse_links(path: Path) -> None:
+    """Raise `OSError` if a folder that reports make in another one is a link to elsewhere."""
+    above = path.parents[:2]
+    inside = next((n for n, folder in enumerate(above, start=1) if folder.name in FOLDERS), 0)
+    if link := next((folder for folder in above[:inside] if folder.is_symlink()), None):
+        raise OSError(errno.ELOOP, f"{link.name} is a link; remove it", str(path))
 
 
 def escape_latex(text: str) -> str:

@@ -10,9 +10,6 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from scipy.optimize import brentq
-from scipy.special import ndtr
 
 from dsgkit.errors import ResultsError
 
@@ -93,6 +90,8 @@ def _friedman(ranks: pd.DataFrame) -> float | None:
     n_datasets, n_methods = ranks.shape
     if n_methods < 3 or n_datasets < 2 or not np.ptp(ranks.to_numpy(), axis=1).any():
         return None
+    from scipy import stats
+
     return float(stats.friedmanchisquare(*ranks.to_numpy().T).pvalue)
 
 
@@ -114,6 +113,10 @@ def _range_quantile(n: int) -> float:
     With the smallest of them at z, the others are within q above it. SciPy's studentized range,
     of any degrees of freedom, takes seconds for the same number.
     """
+    from scipy import stats
+    from scipy.optimize import brentq
+    from scipy.special import ndtr
+
     z = np.linspace(-9, 9, 2001)
 
     def exceeded(q: float) -> float:

@@ -8,6 +8,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from dsgkit.errors import ResultsError
@@ -60,12 +61,12 @@ class Entry:
     needed: int | None
     remarks: Counter[str]
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Mean of the finished trials, NaN without one."""
         return statistics.fmean(self.values) if self.values else math.nan
 
-    @property
+    @cached_property
     def std(self) -> float | None:
         """Sample standard deviation; None below two finished trials."""
         return statistics.stdev(self.values) if len(self.values) > 1 else None
@@ -151,7 +152,9 @@ class Summary:
     def _entry(self, name: str, size: Size, rows: Any, measure: Measure) -> Entry:
         """Return the entry of the fits in ``rows``."""
         finished = rows[(rows["status"] == "ok") & rows[measure.name].notna()]
-        others = Counter(status_words(status) for status in rows["status"].tolist() if status != "ok")
+        others = Counter(
+            status_words(status) for status in rows["status"].tolist() if status != "ok"
+        )
         planned = max(self.results.trials, len(rows))
         # A finished fit without this value, and a trial without a record, have nothing to show.
         if missing := planned - len(finished) - others.total():

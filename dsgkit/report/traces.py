@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeGuard
 
-from dsgkit.experiment.records import Record
+from dsgkit.experiment.records import LARGEST_NUMBER, Record
 from dsgkit.report.summary import Entry, Size, Summary
 from dsgkit.tasks.measures import TIME, Measure
 
@@ -159,4 +158,4 @@ def _steps(record: Record, measure: Measure) -> Course:
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and math.isfinite(value)
+    return isinstance(value, int | float) and abs(value) <= LARGEST_NUMBER

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, Self
+from typing import Annotated, Any, ClassVar, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from dsgkit.specs import Count, Spec
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import Digits, Measure
 
 Point = Mapping[str, Any]
 """A setting of some hyper-parameters."""
@@ -73,8 +73,8 @@ class PublishedFigure(BaseModel):
 
     solver: str
     measure: str
-    value: float
-    decimals: int = 2
+    value: Annotated[float, Field(ge=-1e150, le=1e150)]
+    decimals: Digits = 2
     tolerance: float | None = None
     flag: str = ""
 

@@ -7,9 +7,15 @@ task nor its code.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+Digits = Annotated[int, Field(ge=0, le=15)]
+"""After the point, of a number that is printed."""
+
+FileName = Annotated[str, Field(pattern=r"^[^./\\\x00-\x1f][^/\\\x00-\x1f]{0,99}$")]
+"""The first part of names of files, in the folder that they go to."""
 
 
 class Measure(BaseModel):
@@ -61,15 +67,15 @@ class Measure(BaseModel):
     word: str
     where: str = ""
     better: Literal["higher", "lower"] | None = None
-    digits: int = 3
+    digits: Digits = 3
     percent: bool = False
     unit: Literal["", "seconds", "bytes"] = ""
     output: str
-    file: str
+    file: FileName
     clock: str = ""
     optional: bool = False
     for_published: bool = False
-    least_range: float = 0.0
+    least_range: Annotated[float, Field(ge=0, le=1e150)] = 0.0
     tally: bool = False
     traced: bool = False
 

@@ -11,7 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from dsgkit.experiment.results import CONFIG, Results
+from dsgkit.experiment.folder import CONFIG
+from dsgkit.experiment.results import Results
 from dsgkit.report.figures import wanted_figures
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.html.machine import clocks
@@ -125,9 +126,17 @@ def _dataset(results: Results) -> str:
 def _started(results: Results) -> str:
     """Return when the first and the last cell were started, as far as records say."""
     texts = [record["started"] for record in results.records if record.get("started")]
-    times = sorted(map(datetime.fromisoformat, texts))
+    times = sorted(time for text in texts if (time := _time(text)))
     ends = dict.fromkeys(f"{time:%Y-%m-%d %H:%M %Z}" for time in (*times[:1], *times[-1:]))
     return " to ".join(ends)
+
+
+def _time(text: str) -> datetime | None:
+    """Return the time that a record names; None for one that no calendar has."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def _solvers(summary: Summary) -> Layout:

@@ -1,0 +1,522 @@
+"""Results folders that somebody has damaged, invented, or taken away while a run writes to them.
+
+The corpus is made from the schemas: a field that is added to one is in it.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dsgkit.config import Experiment
+from dsgkit.errors import DsgError, FitError, ResultsError
+from dsgkit.experiment.artefacts import keep_artefact
+from dsgkit.experiment.environment import Environments
+from dsgkit.experiment.folder import (
+    DatasetFacts,
+    PlanEntry,
+    read_dataset,
+    read_environment,
+    read_plan,
+    read_task,
+)
+from dsgkit.experiment.limits import Limits
+from dsgkit.experiment.plan import Cell
+from dsgkit.experiment.records import RecordSchema, read_records
+from dsgkit.experiment.results import frames, load_results
+from dsgkit.experiment.reuse import copy_records
+from dsgkit.experiment.runner import run_experiment
+from dsgkit.experiment.selection import choose
+from dsgkit.experiment.status import describe_status, read_status
+from dsgkit.experiment.store import CELLS, Store
+from dsgkit.report import text_table, write_tables
+from dsgkit.report.html import write_page
+from dsgkit.tasks.base import Axis, Description, PublishedFigure
+from dsgkit.tasks.measures import Measure
+from tests.experiment.in_process import InProcess
+from tests.experiment.runs import key_of, plan_text
+
+EXPERIMENT = Experiment(
+    name="digits_s2auc",
+    dataset={"name": "digits"},
+    protocol={"kind": "semi_supervised_auc", "trials": 2},
+    solvers={"qsg_s2auc": {"params": {"sigma": 1.0}}, "samult": {"params": {"sigma": 1.0}}},
+)
+NESTED = "[" * 200_000
+HOSTILE = [
+    *("null", "true", "-1", "0", "1", "3.5", "1e308", "-1e308", "1e999", "NaN", "Infinity"),
+    *(
+        "9" * 30,
+        "9" * 5000,
+        "[]",
+        "{}",
+        '[["x"]]',
+        '[{"a": {"b": 1}}]',
+        '{"x": NaN}',
+        '{"": 1e308}',
+    ),
+    *(
+        '""',
+        '"x"',
+        '"../../x"',
+        '"/etc/x"',
+        '"\\u0000"',
+        '"\\ud800"',
+        '"a\\nb\\u001b[31m"',
+        '"$\\\\frac{$"',
+    ),
+    '"' + "x" * 20_000 + '"',
+    NESTED,
+]
+"""Of any field, as JSON."""
+
+
+def fit(key, **fields):
+    return {
+        "key": key_of(key),
+        "kind": "fit",
+        "solver": "qsg_s2auc",
+        "trial": 0,
+        "at": {"unlabeled": 100},
+        "status": "ok",
+        "scores": {"auc": 0.75},
+        "times": {"fit": 2.5},
+    } | fields
+
+
+def seal(body):
+    """A line with the checksum that belongs to it, whatever it holds."""
+    body = body if isinstance(body, bytes) else body.encode()
+    check = hashlib.sha256(body).hexdigest()[:12]
+    return body[:-1] + f', "check": "{check}"}}\n'.encode()
+
+
+def with_field(whole, name, text):
+    """An object as JSON, with a text in the place of one of its values."""
+    return json.dumps(whole | {name: "HERE"}).replace('"HERE"', text)
+
+
+def lines_of(whole, fields):
+    """A line for every field and every hostile value of it."""
+    return [
+        with_field(whole | {"key": key_of(f"{name}{text[:99]}")}, name, text)
+        for name in fields
+        for text in HOSTILE
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A results folder with what is not of cells."""
+    path = tmp_path / "results" / "digits_s2auc"
+    path.mkdir(parents=True)
+    (path / "config.yaml").write_text(EXPERIMENT.to_yaml())
+    (path / "task.json").write_text(EXPERIMENT.describe().model_dump_json())
+    return path
+
+
+def files_of(folder):
+    return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file() and not p.is_symlink()}
+
+
+def one_line(error, *names):
+    text = str(error.value)
+    assert "\n" not in text
+    assert len(text) < 600
+    assert all(str(name) in text for name in names)
+
+
+def test_a_hostile_field_of_a_record_is_refused_or_harmless(folder, tmp_path):
+    hostile = lines_of(fit("x"), RecordSchema.__annotations__)
+    (folder / CELLS).write_bytes(b"".join(map(seal, [json.dumps(fit("good")), *hostile])))
+    assert len(hostile) > 700
+    records, bad = read_records(folder / CELLS)
+    assert key_of("good") in records
+    assert bad.number > len(hostile) // 2
+    results = load_results(folder)
+    text_table([results])
+    write_tables([results], tmp_path / "out")
+    write_page([results], tmp_path / "out" / "page.html")
+    entries = ({"flops": 1} | {k: r[k] for k in PlanEntry._fields[:5]} for r in results.records)
+    (folder / "plan.json").write_text(plan_text(list(entries)))
+    text = describe_status(read_status(folder), tracebacks=True)
+    assert f"unreadable lines of cells.jsonl: {results.bad.number}" in text
+    with Store(folder) as store:
+        assert len(store) == len(records)
+        kept = store.set_aside.read_bytes()
+    assert kept.count(b"\n") == bad.number
+    assert read_records(folder / CELLS)[1] is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        json.dumps(fit("a")).encode() + b"\n",  # without a checksum
+        seal(json.dumps(fit("a"))).replace(b"0.75", b"0.95"),
+        seal(NESTED),
+        seal('{"key": ' + NESTED),
+        seal(json.dumps(fit("a")).encode("utf-16")),
+        b"\n",
+        b"\xff\xfe\x00\n",
+        b'", "check": "000000000000"}\n',
+    ],
+)
+def test_what_is_no_sealed_record_is_no_result(folder, line):
+    (folder / CELLS).write_bytes(line + seal(json.dumps(fit("b"))))
+    records, bad = read_records(folder / CELLS)
+    assert records.keys() == {key_of("b")}
+    assert f"{CELLS}, line 1: " in bad.first
+    assert "\n" not in bad.first
+    with Store(folder.parent / "mine") as store:
+        assert copy_records(store, {key_of("a"), key_of("b")}) == 1
+    with Store(folder) as store:
+        assert len(store) == 1
+        assert store.set_aside.read_bytes() == line
+
+
+OTHERS = [
+    ("dataset.json", DatasetFacts.__annotations__, {}, read_dataset),
+    ("environment.json", ("x",), {}, lambda folder: read_environment(folder / "environment.json")),
+    ("task.json", Description.model_fields, None, read_task),
+    ("task.json", Measure.model_fields, "measures", read_task),
+    ("task.json", Axis.model_fields, "axis", read_task),
+    ("task.json", PublishedFigure.model_fields, "published", read_task),
+]
+
+
+@pytest.mark.parametrize(("name", "fields", "whole", "read"), OTHERS)
+def test_a_hostile_field_of_another_file_is_one_line_or_harmless(folder, name, fields, whole, read):
+    (folder / CELLS).write_bytes(seal(json.dumps(fit("a"))))
+    results, refused = load_results(folder), []
+    for field in fields:
+        for text in HOSTILE:
+            (folder / name).write_text(_file(whole, field, text))
+            try:
+                found = read(folder)
+            except ResultsError as error:
+                refused.append(str(error))
+            else:
+                if isinstance(found, Description) and found.axis == results.task.axis:
+                    told = frames(results.records, found)
+                    text_table([replace(results, task=found, **told)])
+    assert len(refused) > len(fields) * len(HOSTILE) // 4
+    assert all("\n" not in text and len(text) < 600 for text in refused)
+
+
+@pytest.mark.parametrize("name", ["../../x", "/tmp/x", ".x", "a/b", "", "a\\b", "a\x00b"])
+def test_a_measure_names_no_file_elsewhere(folder, name):
+    (folder / "task.json").write_text(_file("measures", "file", json.dumps(name)))
+    with pytest.raises(ResultsError, match=r"task\.json: of another form \('measures.0.file'"):
+        load_results(folder)
+
+
+def _file(whole, field, text):
+    """The text of a file with a hostile field: of the task, of one of its parts, or of another."""
+    if isinstance(whole, dict):
+        return with_field(whole, field, text)
+    task = EXPERIMENT.describe().model_dump(mode="json")
+    if whole is None:
+        return with_field(task, field, text)
+    parts = {
+        "measures": lambda part: [part],
+        "axis": lambda part: part,
+        "published": lambda part: {"source": "s", "figures": [part]},
+    }
+    figure = {"solver": "samult", "measure": "auc", "value": 0.5}
+    known = {"measures": task["measures"][0], "axis": task["axis"], "published": figure}
+    hostile = parts[whole](known[whole] | {field: "HERE"})
+    return json.dumps(task | {whole: hostile}).replace('"HERE"', text)
+
+
+def test_a_hostile_entry_of_a_plan_is_one_line_or_harmless(folder):
+    good = {k: v for k, v in fit("a").items() if k in PlanEntry._fields} | {"flops": 1}
+    axis = EXPERIMENT.describe().axis
+    refused = 0
+    for line in lines_of(good, PlanEntry._fields):
+        (folder / "plan.json").write_text(f"[\n{json.dumps(good)},\n{line}\n]\n")
+        try:
+            assert len(read_plan(folder, axis)) == 2
+            describe_status(read_status(folder))
+        except ResultsError as error:
+            refused += 1
+            assert "plan.json: of another form (" in str(error)
+            assert "\n" not in str(error)
+    assert refused > 100
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2, 30, -2, -1])
+def test_a_plan_that_is_cut_off_is_one_line(folder, cut):
+    good = {k: v for k, v in fit("a").items() if k in PlanEntry._fields} | {"flops": 1}
+    (folder / "plan.json").write_text(plan_text([good, good])[:cut])
+    with pytest.raises(ResultsError, match=r"plan\.json: ") as error:
+        read_status(folder)
+    one_line(error)
+
+
+def test_a_record_without_the_swept_size_is_none(folder):
+    (folder / CELLS).write_bytes(seal(json.dumps(fit("a", at={}))) + seal(json.dumps(fit("b"))))
+    results = load_results(folder)
+    assert [record["key"] for record in results.records] == [key_of("b")]
+    assert results.bad == (1, f"{folder / CELLS}, line 1: it has no number of unlabelled")
+
+
+SPECIAL = {
+    "pipe": os.mkfifo,
+    "device": lambda path: path.symlink_to("/dev/zero"),
+    "folder": lambda path: path.mkdir(),
+    "loop": lambda path: path.symlink_to(path),
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", SPECIAL)
+@pytest.mark.parametrize("name", ["cells.jsonl", "plan.json", "task.json", "dataset.json", ".lock"])
+def test_what_is_no_file_is_neither_waited_for_nor_read(folder, kind, name):
+    (folder / name).unlink(missing_ok=True)
+    SPECIAL[kind](folder / name)
+    if name == ".lock":
+        with pytest.raises(ResultsError, match="cannot write results there") as error:
+            Store(folder)
+    else:
+        with pytest.raises(ResultsError) as error:
+            load_results(folder)
+    one_line(error, folder)
+    with Store(folder.parent / "mine") as store:  # nor does it stop another run
+        assert copy_records(store, {key_of("a")}) == 0
+
+
+@pytest.mark.parametrize("name", ["../../../stolen", "/tmp/stolen", "a/b", "..", "a" * 12, ""])
+def test_a_sibling_writes_nothing_outside_and_nothing_that_is_not_what_its_name_says(
+    tmp_path, name
+):
+    sibling = tmp_path / "a" / "b" / "out" / "sibling"
+    (sibling / "environments").mkdir(parents=True)
+    (tmp_path / "secret.json").write_text("{}")
+    (sibling / "environments" / ("a" * 12 + ".json")).symlink_to(tmp_path / "secret.json")
+    (tmp_path / "a" / "stolen.json").write_text('{"here": 1}')
+    record = fit("a", environment=name)
+    (sibling / CELLS).write_bytes(seal(json.dumps(record)))
+    before = files_of(tmp_path)
+    mine = sibling.parent / "mine"
+    with Store(mine) as store:
+        copied = copy_records(store, {key_of("a")})
+    assert copied == (name == "a" * 12)
+    assert files_of(tmp_path).keys() - before.keys() == {mine / CELLS, mine / ".lock"}
+
+
+def test_an_environment_is_copied_that_is_what_its_name_says(tmp_path):
+    with Store(tmp_path / "sibling") as store:
+        name = Environments(store.folder).name({"threads": 2})
+        store.append(fit("a", environment=name))
+    with Store(tmp_path / "mine") as store:
+        copy_records(store, {key_of("a")})
+    copied = tmp_path / "mine" / "environments" / f"{name}.json"
+    assert read_environment(copied) == {"threads": 2}
+
+
+def test_an_artefact_of_a_sibling_that_is_no_file_is_not_copied(tmp_path):
+    for make in SPECIAL.values():
+        with Store(tmp_path / "sibling", fresh=True) as store:
+            store.append(keep_artefact(store.folder, fit("a", artefact={"rows": [1]})))
+        path = tmp_path / "sibling" / "artefacts" / f"{key_of('a')}.npz"
+        path.unlink()
+        make(path)
+        with Store(tmp_path / "mine") as store:
+            assert copy_records(store, {key_of("a")}) == 0
+        shutil.rmtree(tmp_path / "sibling")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda folder: Store(folder),
+        lambda folder: Environments(folder).name({"threads": 1}),
+        lambda folder: keep_artefact(folder, fit("a", artefact={"rows": [1]})),
+        lambda folder: write_tables([load_results(folder)], folder),
+    ],
+)
+@pytest.mark.parametrize("name", ["cells.jsonl", ".lock", "environments", "artefacts", "tables"])
+def test_nothing_is_written_through_a_link(folder, tmp_path, name, write):
+    (folder / CELLS).write_bytes(seal(json.dumps(fit("a"))))
+    victim = tmp_path / "victim"
+    if name in (CELLS, ".lock"):
+        victim.write_bytes(seal(json.dumps(fit("a"))) + b"mine")
+        (folder / name).unlink(missing_ok=True)
+    else:
+        victim.mkdir()
+    (folder / name).symlink_to(victim)
+    before = victim.read_bytes() if victim.is_file() else []
+    try:
+        made = write(folder)
+    except ResultsError as error:
+        assert "link" in str(error)
+        assert "\n" not in str(error)
+    else:
+        if isinstance(made, Store):
+            made.close()
+    assert (victim.read_bytes() if victim.is_file() else list(victim.iterdir())) == before
+
+
+def save_anew(folder):
+    """Save the file anew, as editors do."""
+    content = (folder / CELLS).read_bytes()
+    (folder / "new").write_bytes(content)
+    (folder / "new").rename(folder / CELLS)
+
+
+TAKEN_AWAY = {
+    "replaced by another file": save_anew,
+    "removed during": lambda folder: (folder / CELLS).unlink(),
+    "removed with its folder": shutil.rmtree,
+    "replaced by another": lambda folder: (
+        shutil.rmtree(folder),
+        folder.mkdir(),
+        (folder / CELLS).touch(),
+    ),
+}
+
+
+@pytest.mark.parametrize("words", TAKEN_AWAY)
+@pytest.mark.parametrize("when", ["append", "end", "files"])
+def test_a_store_whose_file_is_taken_away_says_so_and_loses_nothing(tmp_path, words, when):
+    folder = tmp_path / "results" / "small"
+    with pytest.raises(ResultsError, match=words) as error, Store(folder) as store:
+        store.append(fit("a"))
+        TAKEN_AWAY[words](folder)
+        if when == "append":
+            store.append(fit("b"))
+        elif when == "files":
+            store.check_in_place(fit("b"))
+    one_line(error, "the same `dsg run` goes on")
+    kept = {key_of(name) for name in ("a" if when == "end" else "ab")}
+    place = Path(str(error.value).partition("its results are in ")[2].partition(", and")[0])
+    assert read_records(place)[0].keys() == kept
+    with Store(folder) as store:
+        copy_records(store, kept)
+        assert {key for key in kept if key in store} == kept
+
+
+@pytest.mark.parametrize("change", [b"", b"x\n"])
+def test_a_store_whose_file_is_changed_in_place_says_so(tmp_path, change):
+    with pytest.raises(ResultsError, match="changed by something else"), Store(tmp_path) as store:
+        store.append(fit("a"))
+        (tmp_path / CELLS).write_bytes(change)
+        store.append(fit("b"))
+    with Store(tmp_path) as store:
+        assert copy_records(store, {key_of("b")}) + len(store) >= 1
+        assert key_of("b") in store
+
+
+class Vanishing(InProcess):
+    """Cells that run in this process, until the folder of their results is taken away."""
+
+    def __init__(self, taken_away):
+        super().__init__()
+        self._taken_away, self._count = taken_away, 0
+
+    def wait(self):
+        self._count += 1
+        ended = super().wait()
+        if self._count == 3:
+            self._taken_away()
+        return ended
+
+
+def test_a_run_whose_folder_vanishes_ends_and_the_next_one_goes_on(toy, tmp_path, monkeypatch):
+    from dsgkit.config import load_experiment
+    from dsgkit.experiment import cells
+    from dsgkit.experiment.runner import Options
+
+    monkeypatch.setattr(cells, "_bench", None)
+    experiment = load_experiment(toy, overrides=["protocol.trials=1"])
+    folder = tmp_path / "results" / "toy"
+    vanishing = Vanishing(lambda: shutil.rmtree(folder))
+    monkeypatch.setattr(Options, "executor", lambda *_: vanishing)
+    with pytest.raises(ResultsError, match="removed with its folder") as error:
+        run_experiment(experiment, folder)
+    one_line(error)
+    assert not folder.exists()
+    monkeypatch.setattr(Options, "executor", lambda *_: InProcess())
+    outcome = run_experiment(experiment, folder)
+    assert outcome.reused == 3
+    assert outcome.ended == []
+
+
+def search(key, **fields):
+    found = {"points": [{"lam": 1.0}, {"lam": 2.0}], "fold_scores": [[0.5, 0.5], [0.6, 0.7]]}
+    return fit(key) | {"kind": "search"} | found | fields
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"points": []},
+        {"fold_scores": []},
+        {"fold_scores": [[0.5], [0.5, 0.6]]},
+        {"points": [{"lam": 1.0}]},
+        {"kind": "fit", "points": []},
+        {"status": "timeout"},
+        {"status": "out_of_memory"},
+        {"fold_scores": [[0.5], [0.6]]},
+    ],
+)
+def test_a_search_of_another_form_ends_in_one_line(tmp_path, fields):
+    """In another share of the same search, which somebody else may have written."""
+    (tmp_path / CELLS).write_bytes(seal(json.dumps(search("a", **fields))))
+    cell = Cell("fit", "s", 0, {}, (({"lam": 1.0}, {"lam": 2.0}),), {})
+    with Store(tmp_path) as store:
+        if key_of("a") not in store:
+            return
+        store.append(search("b"))
+        searches = [store.record(key_of(name)) for name in "ab"]
+        settled = Limits(timeout=1.0).settle(store.ending(key_of("a")))
+    with pytest.raises(FitError) as error:
+        choose(cell, searches, better="higher", smoother={})
+    one_line(error)
+    assert settled == (fields.get("status") not in ("timeout", "out_of_memory"))
+
+
+def test_a_record_that_cannot_be_stored_is_refused_before_it_is_written(tmp_path):
+    with Store(tmp_path) as store:
+        for record in (
+            fit("a", scores={"auc": float("nan")}),
+            fit("a", scores={"auc": 1e200}),
+            fit("a", params={"lam": object()}),
+            fit("a", trial="0"),
+            fit("../a") | {"key": "../a"},
+        ):
+            with pytest.raises(ResultsError, match="a record was refused") as error:
+                store.append(record)
+            one_line(error)
+        store.append(fit("b", message="\udcff"))
+        assert store.record(key_of("b"))["message"] == "?"
+    assert len(read_records(tmp_path / CELLS)[0]) == 1
+
+
+def test_a_line_without_end_is_read_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr("dsgkit.experiment.records.MOST_BYTES", 4096)
+    good = seal(json.dumps(fit("a")))
+    (tmp_path / CELLS).write_bytes(
+        good + b"x" * 9000 + b"\n" + good.replace(b" ", b"") + b"y" * 9000
+    )
+    assert read_records(tmp_path / CELLS)[0].keys() == {key_of("a")}
+    with Store(tmp_path) as store:
+        assert len(store) == 1
+    with Store(tmp_path) as store, pytest.raises(ResultsError, match="longer than"):
+        store.append(fit("b", message="x" * 5000))
+
+
+def test_a_results_folder_may_itself_be_a_link(folder, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    with Store(link) as store:
+        store.append(fit("a"))
+    assert len(load_results(link).cells) == 1
+
+
+def test_errors_are_for_users():
+    assert issubclass(ResultsError, DsgError)
