@@ -20,7 +20,7 @@ from dsgkit.rehearsal import rehearse, users_code
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks import catalogue as tasks
-from dsgkit.tasks.base import At, Trial, Work
+from dsgkit.tasks.base import At, Description, Trial, Work
 
 IDENTITY_VERSION = 2
 """Part of every cell's identity; raised when a change makes earlier results incomparable."""
@@ -118,8 +118,20 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
     """
     kinds = [experiment.protocol.kind, *(spec.kind for spec in experiment.solvers.values())]
     if own := dict.fromkeys(filter(is_import_path, kinds)):
-        rehearse(_planning(*own), lambda: _plan(experiment, dataset))
+        rehearse(_planning(*own), lambda: (described(experiment), _plan(experiment, dataset)))
     return _plan(experiment, dataset)
+
+
+def described(experiment: Experiment) -> Description:
+    """Return what a results folder keeps of an experiment's task.
+
+    Raises
+    ------
+    ConfigError
+        If a task of a user's own cannot say.
+    """
+    with users_code(_planning(experiment.protocol.kind)):
+        return experiment.describe()
 
 
 def _plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:

@@ -16,6 +16,7 @@ import yaml
 from dsgkit import cli, rehearsal
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
+from dsgkit.errors import ConfigError
 from dsgkit.experiment import cells
 from dsgkit.experiment.channel import Channel, MessageError, write_message
 from dsgkit.experiment.jobs import Job
@@ -145,6 +146,73 @@ def test_planning_that_does_not_end_is_stopped_by_the_timeout(planned, monkeypat
     code, out, err = planned(HANGS[place], place)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert PLACES[place] in err and "stopped after 0.5 s of --timeout and 0.3 s more" in err
+
+
+TASK = """
+import os, sys
+from typing import ClassVar
+from pydantic import model_validator
+from tests.experiment.misbehaving import Orderly, OrderlyTrial
+from dsgkit.tasks.semi_supervised import SemiSupervisedSpec
+
+def at(place):
+    if place == {place!r}: {way}
+
+class Spec(SemiSupervisedSpec):
+    @model_validator(mode="after")
+    def _at(self):
+        at("Spec")
+        return self
+    @property
+    def setting(self):
+        at("setting")
+        return ""
+
+class Task(Orderly):
+    kind: ClassVar = "faking:TASK"
+    Spec: ClassVar = Spec
+    def trial(self, *arguments):
+        at("trial")
+        return Trial(*arguments)
+
+class Trial(OrderlyTrial):
+    def fit_work(self, estimator, at_):
+        at("fit_work")
+        return super().fit_work(estimator, at_)
+
+TASK = Task()
+class Mine:
+    tasks, version = ("faking:TASK",), 1
+    def __init__(self, width=1): self.width = width
+    def get_params(self): return dict(width=self.width)
+    def cost(self, n_inputs, **counts): return __import__("dsgkit.costs").costs.Cost()
+    def fit_points(self): pass
+    def fit(self, X, y, X_unlabeled): return self
+    def decision_function(self, X): return X[:][:, 0]
+"""
+TASK_PLACES = {
+    "Spec": "faking:TASK.Spec",
+    "setting": "planning faking:TASK",
+    "trial": "planning faking:TASK",
+    "fit_work": "planning faking:",
+}
+
+
+@pytest.mark.parametrize("place", [*TASK_PLACES])
+@pytest.mark.parametrize("way", ["sys.exit(0)", "os._exit(0)"])
+def test_whatever_a_task_does_a_run_ends_before_it_has_begun(toy, own_modules, way, place):
+    own_modules("faking", TASK.format(way=way, place=place))
+    config = yaml.safe_load(toy.read_text())
+    config["protocol"] |= {"kind": "faking:TASK"}
+    config |= {"solvers": {"mine": {"kind": "faking:Mine"}}, "outputs": ["error_table"]}
+    (toy.parent / "faking.yaml").write_text(yaml.safe_dump(config))
+    try:
+        code, _, told = dsg_here(toy.parent, "run", "faking.yaml")
+    except ConfigError as error:  # of reading, which `main` tells
+        code, told = 1, f"{error}\n"
+    assert (code, told.count("\n")) == (1, 1)
+    assert TASK_PLACES[place] in told and WAYS[way] in told
+    assert not (toy.parent / "results").exists()
 
 
 FIT_ENDS = {
