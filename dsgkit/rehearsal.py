@@ -55,7 +55,9 @@ def rehearsing(timeout: float | None) -> Iterator[None]:
 
 
 @contextmanager
-def users_code(doing: str) -> Iterator[None]:
+def users_code(
+    doing: str, passing: type[BaseException] | tuple[type[BaseException], ...] = DsgError
+) -> Iterator[None]:
     """Raise what a user's own code raises as a `ConfigError`, were it `SystemExit`.
 
     A copy of this process that it makes ends with the block: there is one process in charge.
@@ -64,14 +66,14 @@ def users_code(doing: str) -> Iterator[None]:
     ----------
     doing : str
         What is done in the block, for the message.
+    passing : type of exception, or several
+        What is left as it is.
     """
     here = os.getpid()
     try:
         yield
-    except DsgError:
-        raise
     except BaseException as error:
-        if asks_to_stop(error):
+        if isinstance(error, passing) or asks_to_stop(error):
             raise
         raise ConfigError(f"{doing} raises {one_line(error)}") from error
     finally:

@@ -29,10 +29,12 @@ from dsgkit.config.bounds import (
 from dsgkit.config.solvers import SOLVER_KEYS, Size, SolverSpec, check_size, read_solvers
 from dsgkit.config.yaml_loader import dump
 from dsgkit.data.targets import MOST_CLASSES, label_text
-from dsgkit.errors import ConfigError
+from dsgkit.errors import ConfigError, DsgError
 from dsgkit.files import folder_name
 from dsgkit.hints import listed, nearest_or_all, shown
-from dsgkit.specs import LARGEST_INTEGER, Count, Spec, is_finite, problem
+from dsgkit.own import is_import_path
+from dsgkit.rehearsal import rehearse, users_code
+from dsgkit.specs import LARGEST_INTEGER, Count, Spec, Text, is_finite, problem
 from dsgkit.tasks import catalogue
 from dsgkit.tasks.base import Axis, Description, ProtocolSpec, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, outputs_of
@@ -345,7 +347,7 @@ class Experiment(Spec):
             spec = catalogue.get(kind).Spec
         except ConfigError as error:
             raise problem(str(error), "kind", cause=error.__cause__) from None
-        return spec.model_validate(value)
+        return _read_protocol(spec, value)
 
     @field_validator("sweep", mode="before")
     @classmethod
@@ -476,6 +478,16 @@ def _with_gains(outputs: Sequence[str], info: ValidationInfo) -> list[str]:
     if GAINS in outputs and not gains:
         raise problem("no solver is compared `against` another one", list(outputs).index(GAINS))
     return [*outputs, *[GAINS] * (gains and GAINS not in outputs)]
+
+
+def _read_protocol(spec: type[ProtocolSpec], value: dict[str, Any]) -> ProtocolSpec:
+    """Return a section of a config as a task reads it, which may be one of a user's own."""
+    kind = str(value["kind"])
+    if not is_import_path(kind):
+        return spec.model_validate(value)
+    rehearse(f"{kind}.Spec", lambda: spec.model_validate(value))
+    with users_code(f"{kind}.Spec", passing=(DsgError, ValueError)):  # pydantic's are ValueErrors
+        return spec.model_validate(value)
 
 
 def _sweep(written: Mapping[str, Any], axes: Sequence[Axis]) -> SweepSpec:

@@ -20,16 +20,10 @@ from dsgkit.rehearsal import rehearse, users_code
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks import catalogue as tasks
-from dsgkit.tasks.base import At, Trial, Work
+from dsgkit.tasks.base import At, Description, Trial, Work
 
 IDENTITY_VERSION = 2
 """Part of every cell's identity; raised when a change makes earlier results incomparable."""
-
-MOST_CELLS = 1_000_000
-"""Of a plan: more would be a slip in a config, and take all memory."""
-
-MOST_POINTS = 100_000
-"""Of one grid, all values of a parameter with all of the others."""
 
 Point = dict[str, Any]
 Points = tuple[Point, ...]
@@ -124,8 +118,20 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
     """
     kinds = [experiment.protocol.kind, *(spec.kind for spec in experiment.solvers.values())]
     if own := dict.fromkeys(filter(is_import_path, kinds)):
-        rehearse(_planning(*own), lambda: _plan(experiment, dataset))
+        rehearse(_planning(*own), lambda: (described(experiment), _plan(experiment, dataset)))
     return _plan(experiment, dataset)
+
+
+def described(experiment: Experiment) -> Description:
+    """Return what a results folder keeps of an experiment's task.
+
+    Raises
+    ------
+    ConfigError
+        If a task of a user's own cannot say.
+    """
+    with users_code(_planning(experiment.protocol.kind)):
+        return experiment.describe()
 
 
 def _plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
@@ -135,7 +141,6 @@ def _plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
         sizes = tuple(trial.sizes.items())
         if sizes not in drafts:
             drafts[sizes] = _TrialPlan(experiment, dataset, trial).drafts()
-            _check_number(len(cells) + len(drafts[sizes]) * (experiment.protocol.trials - number))
         cells += _cells(drafts[sizes], number)
     return cells
 
@@ -149,14 +154,6 @@ def _trials(experiment: Experiment, dataset: Dataset) -> Iterator[tuple[int, Tri
             with users_code(_planning(kind)):
                 trial = make_trial(experiment, dataset, number)
         yield number, trial
-
-
-def _check_number(cells: int) -> None:
-    if cells > MOST_CELLS:
-        raise ConfigError(
-            f"the plan would have {cells:,} cells, of at most {MOST_CELLS:,}; lower "
-            "protocol.trials, or shorten the grids or the sweep"
-        )
 
 
 class _Draft(NamedTuple):
@@ -250,7 +247,6 @@ class _TrialPlan:
                 if _within({**self._drawn, **at}, spec):
                     groups.setdefault(tuple(self._search_at(spec, at).values()), []).append(at)
             if groups:
-                _check_grids(solver, spec)
                 stages = tuple(map(grid_points, spec.grids)) or (({},),)
                 self._check_together(solver, spec, stages)
                 for fits_at in groups.values():
@@ -337,16 +333,6 @@ class _TrialPlan:
                 times = self._trial.counts(cell.at)[counted.one_per]
             return replace(work, training=times * work.training, scoring=times * work.scoring)
         return self._trial.fit_work(estimator, cell.at)
-
-
-def _check_grids(solver: str, spec: SolverSpec) -> None:
-    """Raise `ConfigError` for a grid with more points than anybody could wait for."""
-    for grid in spec.grids:
-        if math.prod(map(len, grid.values())) > MOST_POINTS:
-            raise ConfigError(
-                f"solvers.{solver}: a grid has more than {MOST_POINTS:,} points, all values of a "
-                "parameter with all of the others; leave out values, or `search` in stages"
-            )
 
 
 def _within(at: At, spec: SolverSpec) -> bool:

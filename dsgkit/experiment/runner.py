@@ -20,7 +20,7 @@ from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import FAILURES, Limits
-from dsgkit.experiment.plan import Cell, Point, make_plan, solver_info
+from dsgkit.experiment.plan import Cell, Point, described, make_plan, solver_info
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.records import Record, UnreadableError, sealed
 from dsgkit.experiment.reuse import copy_records
@@ -168,11 +168,11 @@ def run_experiment(
     options = options or Options()
     check_writable(folder)  # before hours of download, or of parsing
     dataset = load_dataset(experiment.dataset)
-    plan = make_plan(experiment, dataset)
+    plan, task = make_plan(experiment, dataset), described(experiment)
     with Store(folder, fresh=options.fresh) as store:
         write_file(folder / CONFIG, experiment.to_yaml())
         write_file(folder / DATASET, json.dumps(dataset.describe(), indent=2) + "\n")
-        write_file(folder / TASK, experiment.describe().model_dump_json(indent=2) + "\n")
+        write_file(folder / TASK, task.model_dump_json(indent=2) + "\n")
         _write_plan(folder / PLAN, plan)
         if not options.fresh:
             copy_records(store, {cell.key for cell in plan})

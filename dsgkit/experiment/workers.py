@@ -314,10 +314,11 @@ def serve(connection: int, trace: int) -> None:
         os.set_inheritable(descriptor, False)  # they are not for what a solver starts
     faulthandler.enable(trace)
     stream = socket.socket(fileno=connection).makefile("rwb")
+    process = os.getpid()
     with suppress(EOFError):
         while True:
             number, job = read_message(stream)
-            _run(job, _Teller(stream, number))
+            _run(job, _Teller(stream, number, process))
 
 
 def _run(job: Job, tell: _Teller) -> None:
@@ -330,15 +331,15 @@ def _run(job: Job, tell: _Teller) -> None:
 
 
 class _Teller:
-    """Sends messages on a job; in a copy of the process, which a solver has forked, it ends that.
+    """Sends messages on a job from one process; a copy of that, which a solver forked, it ends.
 
     There is one connection, and one that waits for one record.
     """
 
-    def __init__(self, stream: BufferedRWPair, number: int) -> None:
+    def __init__(self, stream: BufferedRWPair, number: int, process: int) -> None:
         self._stream = stream
         self._number = number
-        self._process = os.getpid()
+        self._process = process
 
     def __call__(self, what: str, content: Any) -> None:
         if os.getpid() != self._process:

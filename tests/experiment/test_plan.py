@@ -1,3 +1,6 @@
+import hashlib
+import itertools
+import json
 from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
@@ -10,6 +13,8 @@ from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.experiment.plan import Cell, cell_key, make_plan, sweep_points
+from dsgkit.experiment.runner import _write_plan
+from tests.experiment.runs import behaving, write_config
 
 
 @pytest.fixture
@@ -430,3 +435,56 @@ def test_the_folds_have_a_part_in_a_share_of_one_point(toy):
         for more in ("protocol.folds=3", "protocol.folds=4")
     ]
     assert not shares[0] & shares[1]
+
+
+def test_keys_are_what_they_were(toy):
+    """Results of earlier releases are found by them: what changes one raises a version."""
+    swept = two_searches(toy, "sweep.labeled=[10, 20]", "protocol.unlabeled=60")
+    plans = [make_plan(e, load_dataset(e.dataset)) for e in (load_experiment(toy), swept)]
+    text = " ".join(cell.key for plan in plans for cell in plan)
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "03ec8a7cce2db2ab"
+
+
+def test_every_trial_has_the_cells_of_the_first_under_keys_of_its_own(toy, plan):
+    """The key as `cell_key` makes it of the cell alone, and the searches of its own trial."""
+    experiment = load_experiment(toy)
+    dataset = load_dataset(experiment.dataset)
+    by_key = {cell.key: cell for cell in plan}
+    for cell, other in zip(*(cells_of_trial(plan, trial) for trial in (0, 1)), strict=True):
+        assert replace(other, trial=0, key=cell.key, needs=cell.needs) == cell
+        assert other.key == cell_key(other, experiment, dataset) != cell.key
+        assert [by_key[key].trial for key in other.needs] == [1] * len(cell.needs)
+
+
+def cells_of_trial(plan, trial):
+    return [cell for cell in plan if cell.trial == trial]
+
+
+def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
+    sizes = itertools.cycle([100, 75, 100])
+    experiment = load_experiment(write_config(tmp_path, {"well": behaving()}, trials=3))
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    trial = type(experiment.task).trial
+
+    def other(self, *arguments):
+        made = trial(self, *arguments)
+        made.sizes = {"unlabeled": next(sizes)}
+        return made
+
+    monkeypatch.setattr(type(experiment.task), "trial", other)
+    plan = make_plan(experiment, load_dataset(experiment.dataset))
+    assert [(cell.trial, cell.at["unlabeled"]) for cell in plan] == [
+        (0, 70),
+        (0, 80),
+        (1, 70),
+        (2, 70),
+        (2, 80),
+    ]
+
+
+def test_a_plan_is_written_as_its_entries_are_spelled(plan, tmp_path):
+    _write_plan(tmp_path / "plan.json", plan)
+    text = (tmp_path / "plan.json").read_text()
+    names = ("key", "kind", "solver", "trial", "at", "flops")
+    entries = [{name: getattr(cell, name) for name in names} for cell in plan]
+    assert text == "[\n" + ",\n".join(map(json.dumps, entries)) + "\n]\n"

@@ -1,0 +1,355 @@
+"""Solvers that would end the process in charge, hold it, or have it take something for a result."""
+
+import enum
+import itertools
+import os
+import pickle
+import signal
+import socket
+import struct
+import sys
+
+import numpy as np
+import pytest
+import yaml
+
+from dsgkit import cli, rehearsal
+from dsgkit.config import load_experiment
+from dsgkit.data import load_dataset
+from dsgkit.errors import ConfigError
+from dsgkit.experiment import cells
+from dsgkit.experiment.channel import Channel, MessageError, write_message
+from dsgkit.experiment.jobs import Job
+from dsgkit.experiment.limits import Limits
+from dsgkit.experiment.plan import make_plan
+from dsgkit.experiment.workers import LocalWorkers
+from dsgkit.origin import one_line
+from tests.experiment.runs import dsg_here
+
+WAYS = {
+    "sys.exit(0)": "raises SystemExit: 0 (faking.py:",
+    "sys.exit()": "raises SystemExit (faking.py:",
+    "raise_(KeyboardInterrupt)": "raises KeyboardInterrupt (faking.py:",
+    "raise_(GeneratorExit)": "raises GeneratorExit (faking.py:",
+    "raise_(Odd)": "raises Odd (faking.py:",
+    "os._exit(0)": "ends the process, with exit code 0;",
+    "os._exit(3)": "ends the process, with exit code 3;",
+    "ctypes.CDLL(None)._exit(0)": "ends the process, with exit code 0;",
+    "os.execv('/bin/true', ['true'])": "ends the process, with exit code 0;",
+    "os.fork() and os._exit(0)": "ends the process, with exit code 0;",
+    "os.kill(os.getpid(), signal.SIGKILL)": "ends the process, by SIGKILL;",
+    "os.kill(os.getpid(), signal.SIGUSR1)": "ends the process, by SIGUSR1;",
+    "os.fork()": "",
+}
+"""What is done, and what is said of it; nothing where it does no harm."""
+
+PLACES = {
+    "import": "importing 'faking'",
+    "__new__": "Mine()",
+    "__init__": "Mine()",
+    "get_params": "Mine()",
+    "chosen": "planning faking:Mine",
+    "cost": "planning faking:Mine",
+    "_check_params": "planning faking:Mine",
+}
+"""Where it is done, and what is said of that."""
+
+HANGS = {
+    "import": "time.sleep(1000)",
+    "__init__": "re.match('(a+)+$', 64 * 'a' + 'b')",  # in C, without giving up the GIL
+    "cost": "os.fork() and time.sleep(1000)",
+}
+
+MODULE = """
+import ctypes, os, re, signal, sys, time
+from dsgkit.costs import Cost
+
+class Odd(BaseException): pass
+
+def raise_(kind): raise kind
+
+def at(place):
+    if place == {place!r}: {way}
+
+at("import")
+
+class Mine:
+    tasks, version = ("semi_supervised_auc",), 1
+    def __new__(cls, width=1):
+        at("__new__")
+        return super().__new__(cls)
+    def __init__(self, width=1):
+        at("__init__")
+        if width == 2: at("chosen")
+        self.width = width
+    def get_params(self):
+        at("get_params")
+        return dict(width=self.width)
+    def _check_params(self): at("_check_params")
+    def cost(self, n_inputs, **counts):
+        at("cost")
+        return Cost()
+    def fit_points(self): pass
+    def fit(self, X, y, X_unlabeled):
+        at("fit")
+        return self
+    def decision_function(self, X): return X[:][:, 0]
+"""
+
+
+@pytest.fixture
+def faking(toy, own_modules):
+    """A function that writes a class that does something somewhere, and a config with it."""
+
+    def write(way="pass", place="", grid=None, **changed):
+        own_modules("faking", MODULE.format(way=way, place=place))
+        solver = {"kind": "faking:Mine", "grid": {"width": [2, 3]} if grid is None else grid}
+        config = yaml.safe_load(toy.read_text()) | {"solvers": {"mine": solver}} | changed
+        (toy.parent / "faking.yaml").write_text(yaml.safe_dump(config))
+        return toy.parent
+
+    return write
+
+
+@pytest.fixture
+def planned(faking, monkeypatch, capsys):
+    """The same, planned by the command line: its exit code, output and errors."""
+
+    def run(way, place):
+        faking(way, place)
+        arguments = ["dsg", "run", "faking.yaml", "--timeout", "0.5", "--dry-run"]
+        monkeypatch.setattr(sys, "argv", arguments)
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        return stop.value.code, *capsys.readouterr()
+
+    return run
+
+
+CASES = [*itertools.product(WAYS, PLACES)][::2]  # all ways in turn, at every other place
+
+
+@pytest.mark.parametrize(("way", "place"), CASES)
+def test_whatever_a_class_does_planning_ends_in_one_line(planned, way, place):
+    code, out, err = planned(way, place)
+    if WAYS[way]:
+        assert (code, out, err.count("\n")) == (1, "", 1)
+        assert PLACES[place] in err
+        assert WAYS[way] in err
+    else:
+        assert (code, err) == (0, "") and "faking: 8 cells" in out
+
+
+@pytest.mark.parametrize("place", [*HANGS])
+def test_planning_that_does_not_end_is_stopped_by_the_timeout(planned, monkeypatch, place):
+    monkeypatch.setattr(rehearsal, "STARTING", 0.3)
+    code, out, err = planned(HANGS[place], place)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert PLACES[place] in err and "stopped after 0.5 s of --timeout and 0.3 s more" in err
+
+
+TASK = """
+import os, sys
+from typing import ClassVar
+from pydantic import model_validator
+from tests.experiment.misbehaving import Orderly, OrderlyTrial
+from dsgkit.tasks.semi_supervised import SemiSupervisedSpec
+
+def at(place):
+    if place == {place!r}: {way}
+
+class Spec(SemiSupervisedSpec):
+    @model_validator(mode="after")
+    def _at(self):
+        at("Spec")
+        return self
+    @property
+    def setting(self):
+        at("setting")
+        return ""
+
+class Task(Orderly):
+    kind: ClassVar = "faking:TASK"
+    Spec: ClassVar = Spec
+    def trial(self, *arguments):
+        at("trial")
+        return Trial(*arguments)
+
+class Trial(OrderlyTrial):
+    def fit_work(self, estimator, at_):
+        at("fit_work")
+        return super().fit_work(estimator, at_)
+
+TASK = Task()
+class Mine:
+    tasks, version = ("faking:TASK",), 1
+    def __init__(self, width=1): self.width = width
+    def get_params(self): return dict(width=self.width)
+    def cost(self, n_inputs, **counts): return __import__("dsgkit.costs").costs.Cost()
+    def fit_points(self): pass
+    def fit(self, X, y, X_unlabeled): return self
+    def decision_function(self, X): return X[:][:, 0]
+"""
+TASK_PLACES = {
+    "Spec": "faking:TASK.Spec",
+    "setting": "planning faking:TASK",
+    "trial": "planning faking:TASK",
+    "fit_work": "planning faking:",
+}
+
+
+@pytest.mark.parametrize("place", [*TASK_PLACES])
+@pytest.mark.parametrize("way", ["sys.exit(0)", "os._exit(0)"])
+def test_whatever_a_task_does_a_run_ends_before_it_has_begun(toy, own_modules, way, place):
+    own_modules("faking", TASK.format(way=way, place=place))
+    config = yaml.safe_load(toy.read_text())
+    config["protocol"] |= {"kind": "faking:TASK"}
+    config |= {"solvers": {"mine": {"kind": "faking:Mine"}}, "outputs": ["error_table"]}
+    (toy.parent / "faking.yaml").write_text(yaml.safe_dump(config))
+    try:
+        code, _, told = dsg_here(toy.parent, "run", "faking.yaml")
+    except ConfigError as error:  # of reading, which `main` tells
+        code, told = 1, f"{error}\n"
+    assert (code, told.count("\n")) == (1, 1)
+    assert TASK_PLACES[place] in told and WAYS[way] in told
+    assert not (toy.parent / "results").exists()
+
+
+FIT_ENDS = {
+    "sys.exit(0)": "SystemExit: 0 (faking.py:",
+    "raise_(KeyboardInterrupt)": "KeyboardInterrupt (faking.py:",
+    "raise_(Odd)": "Odd (faking.py:",
+    "raise_(type('Fine', (__import__('dsgkit').errors.FitError,), {'status': 'ok'}))": "failed",
+}
+
+
+@pytest.mark.parametrize("way", [*FIT_ENDS])
+def test_an_exit_in_a_fit_is_a_failure(faking, way):
+    folder = faking(way, "fit", grid={}, outputs=["auc_table"])
+    code, _, err = dsg_here(folder, "run", "faking.yaml")
+    assert code == 1
+    assert "4 cells failed" in err and FIT_ENDS[way] in err
+
+
+@pytest.fixture
+def job(faking):
+    """A fit of one's own class."""
+    experiment = load_experiment(faking(grid={}) / "faking.yaml")
+    dataset = load_dataset(experiment.dataset)
+    cell = make_plan(experiment, dataset)[0]
+    return Job(experiment, dataset.content_hash, 1, cell, {"width": 1}, Limits(), threads=1)
+
+
+def wrong_records(job):
+    """What a process could send in place of a record, from what a record says of its cell."""
+    good = cells.ended_record(job, "ok", "")
+    yield from (None, 1, "ok", [], {}, [good], np.zeros(3))
+    for name in cells._IDENTITY:
+        yield {k: v for k, v in good.items() if k != name}
+        yield from (good | {name: wrong} for wrong in (None, "", -1, [], {}, {"x": 1}, np.ones(2)))
+
+
+def test_a_record_of_another_cell_is_a_failure_of_the_one_that_was_run(job):
+    good = cells.ended_record(job, "ok", "")
+    assert cells.record_of(job, good) is good
+    wrong = list(wrong_records(job))
+    assert len(wrong) == 47
+    for sent in wrong:
+        record = cells.record_of(job, sent)
+        assert (record["status"], record["key"]) == ("failed", job.cell.key)
+        assert "no record of this cell" in record["message"]
+
+
+class Trap:
+    """Unpickled, it would end the process."""
+
+    def __reduce__(self):
+        return os._exit, (0,)
+
+
+class Word(enum.StrEnum):
+    """A member is a text, and of a class that would be imported."""
+
+    ONE = "one"
+
+
+ARRAYS = {
+    "a": np.arange(3),
+    "b": np.float32(2.5),
+    "c": np.array(["x"]),
+    "d": np.asfortranarray([[1]]),
+}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        *(pickle.dumps(value) for value in (Trap(), Word.ONE, np.sum, signal.SIGKILL)),
+        *(pickle.dumps((1, "ended", {"x": value})) for value in (Trap(), range(3), print)),
+        b"",
+        b"no pickle",
+        pickle.dumps(1)[:-1],
+        b"\x80\x04" + b"(" * 100_000,
+    ],
+)
+def test_only_plain_values_and_arrays_are_made_of_what_comes(sent):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        channel = Channel(ours)
+        stream = theirs.makefile("rwb")
+        write_message(stream, ARRAYS)
+        channel.exchange()
+        (there,) = channel.messages()
+        assert all(np.array_equal(there[name], ARRAYS[name]) for name in ARRAYS)
+        stream.write(struct.pack("!Q", len(sent)) + sent)
+        stream.flush()
+        channel.exchange()
+        with pytest.raises(MessageError):
+            list(channel.messages())
+        stream.close()
+
+
+def test_a_length_beyond_all_messages_is_not_waited_for():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        channel = Channel(ours)
+        theirs.sendall(struct.pack("!Q", 2**62))
+        channel.exchange()
+        with pytest.raises(MessageError, match="4,611,686,018,427,387,904 bytes"):
+            list(channel.messages())
+
+
+def test_an_error_without_words_is_told_by_its_name():
+    def fail(self):
+        raise ValueError
+
+    assert one_line(type("Mute", (Exception,), {"__str__": fail})()) == "Mute"
+    assert len(one_line(ValueError("long " * 10_000))) < 1100
+
+
+def test_a_member_of_an_enumeration_is_stored_as_what_it_equals():
+    stored = cells._storable([Word.ONE, signal.SIGKILL, True, np.float64(0.5), None, float("nan")])
+    assert stored == ["one", 9, True, 0.5, None, "nan"]
+    assert [type(value) for value in stored[:4]] == [str, int, bool, float]
+
+
+SENDS = {
+    "os.fork()": ("ok", ""),
+    "os.fork() and os._exit(0)": ("crashed", "worker process ended by itself with exit code 0"),
+    "os.write(int(sys.argv[1]), 99 * b'x')": ("crashed", "worker process sent what is no record"),
+}
+"""What is done in a fit in a worker, and how that ends."""
+
+
+@pytest.mark.slow  # worker processes
+def test_what_a_worker_sends_is_believed_once_and_of_its_own_cell(faking, job):
+    """A fit that forks returns twice, in the warm-up and in the fit itself."""
+    with LocalWorkers(1) as workers:
+        for way, (status, message) in SENDS.items():
+            faking(way, "fit", grid={})
+            for _ in range(2 if status == "ok" else 1):
+                workers.submit(job)
+                ((ended, record),) = workers.wait()
+                assert ended is job and cells.record_of(job, record) is record
+                assert (record["status"], record["message"][: len(message)]) == (status, message)
+            workers.stop()  # the next one imports the module again
