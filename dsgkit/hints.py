@@ -8,6 +8,9 @@ from typing import Any
 
 from dsgkit import errors
 
+LONGEST_PATH = 300
+"""Characters of a path in a message."""
+
 _LONGEST_SLIP = 100
 _LONGEST_LIST = 1000
 """Characters."""

@@ -14,10 +14,7 @@ from yaml.nodes import Node, ScalarNode, SequenceNode
 
 from dsgkit.config.bounds import MOST_BYTES, MOST_LEVELS, MOST_VALUES
 from dsgkit.errors import ConfigError
-from dsgkit.hints import as_written, did_you_mean, shown
-
-LONGEST_SOURCE = 300
-"""Characters of a path, or of an option, in a message."""
+from dsgkit.hints import LONGEST_PATH, as_written, did_you_mean, shown
 
 Key = tuple[str | int, ...]
 """The keys (and list positions) that lead from the top of a document to a value."""
@@ -31,7 +28,7 @@ class Mark:
     line: int | None = None
 
     def __str__(self) -> str:
-        source = as_written(self.source, LONGEST_SOURCE)
+        source = as_written(self.source, LONGEST_PATH)
         return source if self.line is None else f"{source}:{self.line}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.arrays import read_arrays
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.store import Record
 from dsgkit.files import write_atomically
@@ -65,11 +65,10 @@ def load_artefact(folder: Path, record: Record) -> dict[str, NDArray[Any]]:
         return {}
     path = folder / _name(record)
     try:
-        with path.open("rb") as file, np.load(file) as arrays:
-            return dict(arrays)
+        return read_arrays(path)
     except FileNotFoundError:
         return {}
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
+    except ValueError as error:
         raise ResultsError(
             f"{path}: cannot be read ({error}); remove it, and it is left out of pictures"
         ) from error
