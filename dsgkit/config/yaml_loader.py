@@ -13,8 +13,8 @@ import yaml
 from yaml.nodes import Node, ScalarNode, SequenceNode
 
 from dsgkit.config.bounds import MOST_BYTES, MOST_LEVELS, MOST_VALUES
-from dsgkit.errors import ConfigError
-from dsgkit.hints import LONGEST_PATH, as_written, did_you_mean, shown
+from dsgkit.errors import ConfigError, in_a_line
+from dsgkit.hints import LONGEST_PATH, did_you_mean, shown
 
 Key = tuple[str | int, ...]
 """The keys (and list positions) that lead from the top of a document to a value."""
@@ -28,7 +28,7 @@ class Mark:
     line: int | None = None
 
     def __str__(self) -> str:
-        source = as_written(self.source, LONGEST_PATH)
+        source = in_a_line(self.source, LONGEST_PATH)
         return source if self.line is None else f"{source}:{self.line}"
 
 
@@ -63,7 +63,7 @@ class Document:
         mark = self.marks[written]
         where = f"{mark}: "
         if mark.line is not None and written:
-            where += ".".join(as_written(str(part)) for part in written) + ": "
+            where += ".".join(in_a_line(str(part)) for part in written) + ": "
         return ConfigError(where + text)
 
 
@@ -148,7 +148,7 @@ def _parse(text: str, mark_at: Callable[[int], Mark]) -> Document:
         raise ConfigError(f"{mark_at(error.line)}: {error}") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        what = as_written(str(error.problem), LONGEST_PROBLEM)
+        what = in_a_line(str(error.problem), LONGEST_PROBLEM)
         raise ConfigError(f"{mark_at(line)}: not valid YAML: {what}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
@@ -314,7 +314,7 @@ def _scalar(convert: Callable[[str], Any]) -> Callable[[_StrictLoader, Node], An
 
 
 def _unknown_tag(loader: _StrictLoader, node: Node) -> Any:
-    tag = as_written(node.tag.replace(_TAG, "!!"))
+    tag = in_a_line(node.tag.replace(_TAG, "!!"))
     raise yaml.constructor.ConstructorError(None, None, f"unknown tag {tag}", node.start_mark)
 
 

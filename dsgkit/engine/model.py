@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from dsgkit.arrays import read_arrays
 from dsgkit.engine.sizes import rows_at_once
-from dsgkit.errors import DataError, shown
+from dsgkit.errors import DataError, in_a_line, shown
 from dsgkit.features import FeatureBlocks, load_features
 from dsgkit.files import write_atomically
-from dsgkit.hints import LONGEST_PATH, as_written
+from dsgkit.hints import LONGEST_PATH
 from dsgkit.mapped import read_rows
 from dsgkit.progress import report
 from dsgkit.random.stream import VERSION as STREAM_VERSION
@@ -115,7 +115,7 @@ def load_model(path: str | Path) -> DSGModel:
         If the file is no model file, not as it was written, or of a version this release does not
         know.
     """
-    place = as_written(str(path), LONGEST_PATH)
+    place = in_a_line(str(path), LONGEST_PATH)
     try:
         entries = read_arrays(Path(path))
         _check_versions(entries)
