@@ -171,7 +171,8 @@ class _Builder:
 
     def _value(self, node: Node, key: Key, line: int) -> Any:
         """Return the node's value, having marked it with ``line`` and its parts with theirs."""
-        _check_extent(len(key), len(self._marks), node)
+        if len(key) > MOST_LEVELS or len(self._marks) >= MOST_VALUES:
+            raise _too_much(len(key), node)
         self._marks[key] = self._mark_at(line + 1)
         if isinstance(node, ScalarNode) or node.tag not in _COLLECTIONS:
             return self._loader.construct_object(node)
@@ -202,23 +203,12 @@ class _Builder:
         return pairs
 
 
-def _check_extent(level: int, count: int, node: Any) -> None:
-    """Raise an error at what is nested more deeply, or is more, than a config can hold.
-
-    Parameters
-    ----------
-    level, count : int
-        Levels above it, and values before it.
-    node
-        A node or event, for its line.
-    """
+def _too_much(level: int, node: Any) -> _ExtentError:
+    """Return the error at a node or event that is nested too deeply, or else one too many."""
+    what = f"more than {MOST_VALUES:,} values, what aliases stand for included"
     if level > MOST_LEVELS:
         what = f"nested more than {MOST_LEVELS} deep, or an alias that contains itself"
-    elif count >= MOST_VALUES:
-        what = f"more than {MOST_VALUES:,} values, what aliases stand for included"
-    else:
-        return
-    raise _ExtentError(what, node.start_mark.line + 1)
+    return _ExtentError(what, node.start_mark.line + 1)
 
 
 class _ExtentError(Exception):
@@ -242,7 +232,8 @@ class _StrictLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Compose a node and those in it, as far as there may be so many."""
-        _check_extent(self._level, self._count, self.peek_event())
+        if self._level > MOST_LEVELS or self._count >= MOST_VALUES:
+            raise _too_much(self._level, self.peek_event())
         self._count += not isinstance(parent, yaml.MappingNode) or index is not None
         self._level += 1
         node = super().compose_node(parent, index)
