@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import os
+import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dsgkit import __version__
-from dsgkit.errors import DsgError
+from dsgkit.errors import DsgError, in_a_line, shown
+from dsgkit.files import why_no_path
 from dsgkit.signals import Interrupted, stopped_by_signals
 
 if TYPE_CHECKING:
@@ -19,15 +23,28 @@ if TYPE_CHECKING:
 RESULTS = Path("results")
 CONFIGS = Path("configs")
 
+LEAST_OPEN_FILES = 64
+"""With fewer, not even all libraries can be loaded."""
+
+LONGEST_MESSAGE = 1000
+"""Characters."""
+
+MOST_JOBS = 1024
+"""Of processes and of threads."""
+
+LONGEST_TIMEOUT = 10**8
+"""Seconds, three years."""
+
 
 def main() -> None:
     """Run ``dsg``: a user's mistake ends in one line and exit code 1, without a traceback."""
     debug = "--debug" in sys.argv
     try:
         with stopped_by_signals():
+            _check_process()
             code = cli.main(standalone_mode=False)
     except click.ClickException as error:
-        click.echo(f"Error: {error.format_message()}", err=True)
+        _tell(error)
         code = error.exit_code
     except Interrupted as signal:
         click.echo(str(signal), err=True)
@@ -35,15 +52,86 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         code = 130
-    except DsgError as error:
+    except (DsgError, OSError) as error:
         if debug:
             raise
-        click.echo(f"Error: {error}", err=True)
+        _tell(error)
         code = 1
-    except BrokenPipeError:
-        sys.stderr.close()
-        code = 141
+    _forget_unwritten()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_process() -> None:
+    """Have the standard streams open, and room for other files, or end here.
+
+    The first file that is opened takes the number of a closed stream, and what is printed would go
+    into it.
+    """
+    closed = [stream for stream in range(3) if not _is_open(stream)]
+    for stream in closed:
+        null = os.open(os.devnull, os.O_RDWR)
+        if null != stream:
+            os.dup2(null, stream)
+            os.close(null)
+    if 1 in closed:
+        raise DsgError("standard output is closed; send it to /dev/null if nobody reads it")
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < LEAST_OPEN_FILES:
+        raise DsgError(
+            f"this process may open {most} files, and needs {LEAST_OPEN_FILES}: ulimit -n 1024"
+        )
+
+
+def _is_open(stream: int) -> bool:
+    try:
+        os.fstat(stream)
+    except OSError:
+        return False
+    return True
+
+
+def _tell(error: Exception) -> str:
+    """Print what went wrong in one line, and return it."""
+    if isinstance(error, click.ClickException):
+        text = error.format_message()
+    elif isinstance(error, OSError) and not isinstance(error, DsgError):
+        place = "" if error.filename is None else f"{in_a_line(str(error.filename), 300)}: "
+        text = f"{place}{error.strerror or error}"
+    else:
+        text = str(error)
+    line = in_a_line(" ".join(text.splitlines()), LONGEST_MESSAGE)
+    click.echo(f"Error: {line}", err=True)
+    return line
+
+
+def _forget_unwritten() -> None:
+    """Let go of output that cannot be written: it was told, and Python would tell it again."""
+    try:
+        if sys.stdout is not None:  # as it is for a process that was started without one
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+class _FilePath(click.Path):
+    """A path that there can be."""
+
+    def convert(self, value: Any, parameter: Any, context: Any) -> Any:
+        """Return the path; end with a message if there can be none such."""
+        if why := why_no_path(os.fspath(value)):
+            self.fail(f"{shown(os.fspath(value))} {why}", parameter, context)
+        return super().convert(value, parameter, context)
+
+
+class _Seconds(click.FloatRange):
+    """A time limit."""
+
+    def convert(self, value: Any, parameter: Any, context: Any) -> Any:
+        """Return the seconds; end with a message if they are none."""
+        seconds = super().convert(value, parameter, context)
+        if math.isnan(seconds):
+            self.fail(f"{shown(value)} is no number of seconds", parameter, context)
+        return seconds
 
 
 def _debug_option(command: Any) -> Any:
@@ -68,8 +156,8 @@ def _bytes(_context: object, _parameter: object, value: str | None) -> int | Non
         size = int(TypeAdapter(ByteSize).validate_python(value))
     except ValidationError:
         size = 0
-    if size < 1:
-        raise click.BadParameter(f"{value!r} is no size; write one such as 4GiB or 500MB")
+    if not 1 <= size < 2**63:
+        raise click.BadParameter(f"{shown(value)} is no size; write one such as 4GiB or 500MB")
     return size
 
 
@@ -92,23 +180,23 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("configs", nargs=-1, required=True, type=_FilePath(path_type=Path))
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting.")
 @click.option("--profile", help="Use a profile of the config, such as quick.")
 @click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=MOST_JOBS),
     help="Hyper-parameter searches at a time; default: one per core. Timed fits always run alone.",
 )
 @click.option(
     "--threads",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=MOST_JOBS),
     help="Threads of a timed fit, shared by searches; default: one per core.",
 )
 @click.option(
     "--timeout",
     metavar="SECONDS",
-    type=click.FloatRange(min=0, min_open=True),
+    type=_Seconds(min=0, max=LONGEST_TIMEOUT, min_open=True),
     help="Stop a cell that takes longer; loading, and compiling by a fit on few rows, are aside.",
 )
 @click.option(
@@ -126,13 +214,13 @@ def cli() -> None:
     "--out",
     default=RESULTS,
     show_default=True,
-    type=click.Path(path_type=Path, file_okay=False),
+    type=_FilePath(path_type=Path, file_okay=False),
     help="Folder in which each config gets its results folder.",
 )
 @click.option(
     "--report",
     "page",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=_FilePath(path_type=Path, dir_okay=False),
     help="Write one HTML page on all these experiments to this file, too.",
 )
 @click.option(
@@ -212,11 +300,10 @@ def _attempt(action: Callable[..., bool], *arguments: Any) -> tuple[bool, str]:
     """Return whether an action went well, and a user's mistake, which is told; others may go on."""
     try:
         return action(*arguments), ""
-    except DsgError as error:
-        if "--debug" in sys.argv:
+    except (DsgError, OSError) as error:
+        if "--debug" in sys.argv or isinstance(error, BrokenPipeError):
             raise
-        click.echo(f"Error: {error}", err=True)
-        return False, str(error)
+        return False, _tell(error)
 
 
 def _print_plan(experiment: Any) -> bool:
@@ -285,7 +372,7 @@ def _again() -> str:
 
 
 @cli.command()
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=_FilePath(path_type=Path))
 @click.option("-v", "--verbose", is_flag=True, help="Show the tracebacks of failed cells.")
 @_debug_option
 def status(results: tuple[Path, ...], verbose: bool) -> None:
@@ -330,7 +417,7 @@ def solvers() -> None:
 
 
 @list_.command()
-@click.argument("folder", default=CONFIGS, type=click.Path(path_type=Path))
+@click.argument("folder", default=CONFIGS, type=_FilePath(path_type=Path))
 def configs(folder: Path) -> None:
     """List the config files in FOLDER (default: configs)."""
     from dsgkit.config import list_configs
@@ -411,7 +498,7 @@ def verify(name: str) -> None:
 
 
 _results_argument = click.argument(
-    "results", nargs=-1, required=True, type=click.Path(path_type=Path)
+    "results", nargs=-1, required=True, type=_FilePath(path_type=Path)
 )
 
 
@@ -423,7 +510,7 @@ def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
             _results_argument,
             click.option(
                 "--out",
-                type=click.Path(path_type=Path, file_okay=False),
+                type=_FilePath(path_type=Path, file_okay=False),
                 help="Folder to write to; default: the results folder itself.",
             ),
             click.option(
@@ -434,7 +521,7 @@ def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
             ),
             click.option(
                 "--at",
-                type=click.IntRange(min=1),
+                type=click.IntRange(min=1, max=2**63 - 1),
                 metavar="SIZE",
                 help="Show only the fits at the largest size up to this one; needs --out.",
             ),
@@ -478,11 +565,11 @@ def plot(
 
 
 @cli.command()
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", type=click.Path(path_type=Path))
+@click.argument("a", type=_FilePath(path_type=Path))
+@click.argument("b", type=_FilePath(path_type=Path))
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=_FilePath(path_type=Path, file_okay=False),
     help="Folder to write the tables and a figure to; default: only print.",
 )
 @_debug_option
@@ -510,7 +597,7 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
 @_results_argument
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=_FilePath(path_type=Path, dir_okay=False),
     help="File to write; default: report.html in the results folder.",
 )
 @_debug_option

@@ -22,10 +22,16 @@ def shown(value: object, most: int = 80) -> str:
     """
     text = ""
     for piece in _pieces(value, most):
-        text += "".join(c if c.isprintable() else ascii(c)[1:-1] for c in piece[: most + 1])
+        text += piece[: most + 1]
         if len(text) > most:
-            return f"{text[: most - 3]}..."
-    return text
+            break
+    return in_a_line(text, most)
+
+
+def in_a_line(text: str, most: int = 60) -> str:
+    """Return a text without quotes, as `shown` shows it: printable, and cut where it is long."""
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: most + 1])
+    return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
 def _pieces(value: object, most: int) -> Iterator[str]:

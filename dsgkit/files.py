@@ -16,10 +16,37 @@ from typing import BinaryIO
 
 _ABANDONED_SECONDS = 24 * 3600
 
+LONGEST_PATH = 4095
+"""Bytes of a path, as Linux has it."""
+
+LONGEST_FILE_NAME = 255
+"""Bytes of a part of a path, as most file systems have it."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
 
 def folder_name(name: str) -> str:
     """Return a name with whatever it must not hold as that of a folder replaced by ``_``."""
     return re.sub(r"^\W|[/\\\x00-\x1f]", "_", name)
+
+
+def why_no_line(text: str) -> str:
+    """Return why a text cannot be printed in a line, as names and labels are; empty if it can."""
+    found = _CONTROL.search(text)
+    return "" if found is None else f"must not hold {found[0]!a}, which cannot be printed"
+
+
+def why_no_path(text: str) -> str:
+    """Return why no file can be at a path; empty if there can be one."""
+    if not text:
+        return "must not be empty"
+    if why := why_no_line(text):
+        return why
+    if len(os.fsencode(text)) > LONGEST_PATH:
+        return f"must have at most {LONGEST_PATH} bytes"
+    if any(len(os.fsencode(part)) > LONGEST_FILE_NAME for part in Path(text).parts):
+        return f"must have at most {LONGEST_FILE_NAME} bytes between slashes"
+    return ""
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:

@@ -8,6 +8,9 @@ from typing import Any
 
 from dsgkit import errors
 
+LONGEST_PATH = 300
+"""Characters of a path in a message."""
+
 _LONGEST_SLIP = 100
 _LONGEST_LIST = 1000
 """Characters."""
@@ -29,12 +32,7 @@ def nearest_or_all(name: str, known: Iterable[str]) -> str:
 
 def listed(names: Iterable[str]) -> str:
     """Return names beside each other, not endlessly many."""
-    return as_written(", ".join(names), _LONGEST_LIST)
-
-
-def as_written(text: str, most: int = 60) -> str:
-    """Return a text as it is if it fits in a line, and otherwise what `shown` makes of it."""
-    return text if text.isprintable() and len(text) <= most else errors.shown(text, most)
+    return errors.in_a_line(", ".join(names), _LONGEST_LIST)
 
 
 def shown(value: Any) -> str:

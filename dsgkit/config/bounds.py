@@ -6,9 +6,7 @@ within to be read in seconds.
 
 from __future__ import annotations
 
-import os
-import re
-from pathlib import Path
+from dsgkit.files import why_no_line
 
 MOST_BYTES = 2**20
 """Of a file."""
@@ -37,35 +35,6 @@ LONGEST_NAME = 100
 """Characters of names: of an experiment, a solver's key, a class."""
 
 LONGEST_LABEL = 200
-
-LONGEST_PATH = 4095
-"""Bytes of a path, as Linux has it."""
-
-LONGEST_FILE_NAME = 255
-"""Bytes of a part of a path, as most file systems have it."""
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
-
-def why_no_line(text: str) -> str:
-    """Return why a text cannot be printed in a line, as names and labels are; empty if it can."""
-    found = _CONTROL.search(text)
-    return "" if found is None else f"must not hold the control character {found[0]!a}"
-
-
-def why_no_path(text: str) -> str:
-    """Return why no file can be at a path; empty if there can be one."""
-    if why := why_no_line(text):
-        return why
-    if len(os.fsencode(text)) > LONGEST_PATH:
-        return f"must have at most {LONGEST_PATH} bytes"
-    if any(len(os.fsencode(part)) > LONGEST_FILE_NAME for part in Path(text).parts):
-        return f"must have at most {LONGEST_FILE_NAME} bytes between slashes"
-    try:
-        Path(text).expanduser()
-    except RuntimeError:
-        return "names the home folder of a user who is not known here"
-    return ""
 
 
 def why_no_delimiter(text: str) -> str:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from dsgkit.config.bounds import MOST_BASES, MOST_LEVELS, why_no_path
+from dsgkit.config.bounds import MOST_BASES, MOST_LEVELS
 from dsgkit.config.merge import merge, subdocument, without
 from dsgkit.config.problems import config_error
 from dsgkit.config.schema import DatasetSpec, Experiment, known_keys
 from dsgkit.config.yaml_loader import Document, Key, Mark, parse_override, read_document
 from dsgkit.data import catalogue
 from dsgkit.errors import ConfigError, DataError
+from dsgkit.files import why_no_path
 from dsgkit.hints import did_you_mean, listed, shown
 
 
@@ -172,7 +173,11 @@ def _absolute_paths(document: Document) -> Document:
         if isinstance(path := dataset.get(name), str):
             if why := why_no_path(path):
                 raise document.error(("dataset", name), f"{why}, got {shown(path)}")
-            found[name] = _absolute(path, document.mark(("dataset", name)))
+            try:
+                found[name] = _absolute(path, document.mark(("dataset", name)))
+            except RuntimeError:
+                text = f"no user of this machine has the home folder of {shown(path)}"
+                raise document.error(("dataset", name), text) from None
     return Document({**document.data, "dataset": {**dataset, **found}}, document.marks)
 
 

@@ -17,7 +17,9 @@ def merge(base: Document, over: Document) -> Document:
     data = _merge(base.data, over.data, (), replaced)
 
     def from_over(key: Key) -> bool:
-        return any(key[:size] in replaced for size in range(len(key) + 1))
+        while key and key not in replaced:
+            key = key[:-1]
+        return key in replaced
 
     kept = {key: mark for key, mark in base.marks.items() if not from_over(key)}
     return Document(data, kept | {key: m for key, m in over.marks.items() if from_over(key)})

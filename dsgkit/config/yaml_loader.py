@@ -13,11 +13,8 @@ import yaml
 from yaml.nodes import Node, ScalarNode, SequenceNode
 
 from dsgkit.config.bounds import MOST_BYTES, MOST_LEVELS, MOST_VALUES
-from dsgkit.errors import ConfigError
-from dsgkit.hints import as_written, did_you_mean, shown
-
-LONGEST_SOURCE = 300
-"""Characters of a path, or of an option, in a message."""
+from dsgkit.errors import ConfigError, in_a_line
+from dsgkit.hints import LONGEST_PATH, did_you_mean, shown
 
 Key = tuple[str | int, ...]
 """The keys (and list positions) that lead from the top of a document to a value."""
@@ -31,7 +28,7 @@ class Mark:
     line: int | None = None
 
     def __str__(self) -> str:
-        source = as_written(self.source, LONGEST_SOURCE)
+        source = in_a_line(self.source, LONGEST_PATH)
         return source if self.line is None else f"{source}:{self.line}"
 
 
@@ -66,7 +63,7 @@ class Document:
         mark = self.marks[written]
         where = f"{mark}: "
         if mark.line is not None and written:
-            where += ".".join(as_written(str(part)) for part in written) + ": "
+            where += ".".join(in_a_line(str(part)) for part in written) + ": "
         return ConfigError(where + text)
 
 
@@ -151,7 +148,7 @@ def _parse(text: str, mark_at: Callable[[int], Mark]) -> Document:
         raise ConfigError(f"{mark_at(error.line)}: {error}") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        what = as_written(str(error.problem), LONGEST_PROBLEM)
+        what = in_a_line(str(error.problem), LONGEST_PROBLEM)
         raise ConfigError(f"{mark_at(line)}: not valid YAML: {what}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
@@ -174,7 +171,8 @@ class _Builder:
 
     def _value(self, node: Node, key: Key, line: int) -> Any:
         """Return the node's value, having marked it with ``line`` and its parts with theirs."""
-        _check_extent(len(key), len(self._marks), node)
+        if len(key) > MOST_LEVELS or len(self._marks) >= MOST_VALUES:
+            raise _too_much(len(key), node)
         self._marks[key] = self._mark_at(line + 1)
         if isinstance(node, ScalarNode) or node.tag not in _COLLECTIONS:
             return self._loader.construct_object(node)
@@ -205,23 +203,12 @@ class _Builder:
         return pairs
 
 
-def _check_extent(level: int, count: int, node: Any) -> None:
-    """Raise an error at what is nested more deeply, or is more, than a config can hold.
-
-    Parameters
-    ----------
-    level, count : int
-        Levels above it, and values before it.
-    node
-        A node or event, for its line.
-    """
+def _too_much(level: int, node: Any) -> _ExtentError:
+    """Return the error at a node or event that is nested too deeply, or else one too many."""
+    what = f"more than {MOST_VALUES:,} values, what aliases stand for included"
     if level > MOST_LEVELS:
         what = f"nested more than {MOST_LEVELS} deep, or an alias that contains itself"
-    elif count >= MOST_VALUES:
-        what = f"more than {MOST_VALUES:,} values, what aliases stand for included"
-    else:
-        return
-    raise _ExtentError(what, node.start_mark.line + 1)
+    return _ExtentError(what, node.start_mark.line + 1)
 
 
 class _ExtentError(Exception):
@@ -245,7 +232,8 @@ class _StrictLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Compose a node and those in it, as far as there may be so many."""
-        _check_extent(self._level, self._count, self.peek_event())
+        if self._level > MOST_LEVELS or self._count >= MOST_VALUES:
+            raise _too_much(self._level, self.peek_event())
         self._count += not isinstance(parent, yaml.MappingNode) or index is not None
         self._level += 1
         node = super().compose_node(parent, index)
@@ -317,7 +305,7 @@ def _scalar(convert: Callable[[str], Any]) -> Callable[[_StrictLoader, Node], An
 
 
 def _unknown_tag(loader: _StrictLoader, node: Node) -> Any:
-    tag = as_written(node.tag.replace(_TAG, "!!"))
+    tag = in_a_line(node.tag.replace(_TAG, "!!"))
     raise yaml.constructor.ConstructorError(None, None, f"unknown tag {tag}", node.start_mark)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.arrays import read_arrays
 from dsgkit.engine.sizes import rows_at_once
-from dsgkit.errors import DataError
+from dsgkit.errors import DataError, in_a_line, shown
 from dsgkit.features import FeatureBlocks, load_features
 from dsgkit.files import write_atomically
+from dsgkit.hints import LONGEST_PATH
 from dsgkit.mapped import read_rows
 from dsgkit.progress import report
 from dsgkit.random.stream import VERSION as STREAM_VERSION
@@ -20,6 +23,9 @@ from dsgkit.threads import single_blas_thread
 
 FORMAT_VERSION = 3
 """Version of the model file."""
+
+_LARGEST = 2**53
+"""Of whole numbers: rows and blocks are counted in float64, too."""
 
 _WITHOUT_INTERCEPT = 2
 """The version before, which is read as well."""
@@ -106,31 +112,68 @@ def load_model(path: str | Path) -> DSGModel:
     Raises
     ------
     DataError
-        If the file is no model file, or of a version this release does not know.
+        If the file is no model file, not as it was written, or of a version this release does not
+        know.
     """
+    place = in_a_line(str(path), LONGEST_PATH)
     try:
-        with np.load(path) as file:
-            entries = dict(file)
-        version = int(entries["format_version"]), int(entries["stream_version"])
-        if version[0] not in (_WITHOUT_INTERCEPT, FORMAT_VERSION) or version[1] != STREAM_VERSION:
-            raise DataError(
-                f"{path}: model format {version[0]}, stream {version[1]}; this release reads "
-                f"formats {_WITHOUT_INTERCEPT} and {FORMAT_VERSION}, stream {STREAM_VERSION}: use "
-                "the release that wrote it"
-            )
-        coefficients = entries["coefficients"]
-        features = _features(path, entries, coefficients.shape[1])
-        n_inputs, first_block = int(entries["n_inputs"]), int(entries["first_block"])
-        intercept = entries["intercept"] if version[0] == FORMAT_VERSION else 0.0
+        entries = read_arrays(Path(path))
+        _check_versions(entries)
+        coefficients = _coefficients(entries)
+        model = DSGModel(
+            features=load_features(entries, coefficients.shape[1]),
+            coefficients=coefficients,
+            n_inputs=_whole(entries, "n_inputs", 1),
+            first_block=_whole(entries, "first_block", 0),
+            intercept=_intercept(entries, coefficients.shape[2]),
+        )
     except FileNotFoundError:
-        raise DataError(f"{path}: no such model file") from None
-    except (KeyError, ValueError, OSError, EOFError) as error:
-        raise DataError(f"{path}: not a dsgkit model file ({error})") from None
-    return DSGModel(features, coefficients, n_inputs, first_block, intercept)
-
-
-def _features(path: str | Path, entries: dict[str, Any], width: int) -> FeatureBlocks:
-    try:
-        return load_features(entries, width)
+        raise DataError(f"{place}: no such model file") from None
     except DataError as error:
-        raise DataError(f"{path}: {error}") from None
+        raise DataError(f"{place}: {error}") from None
+    except KeyError as error:
+        raise DataError(f"{place}: not a dsgkit model file (it has no {error})") from None
+    except ValueError as error:
+        raise DataError(f"{place}: not a dsgkit model file ({error})") from None
+    return model
+
+
+def _check_versions(entries: Mapping[str, NDArray[Any]]) -> None:
+    """Raise `DataError` unless this release reads and continues a model of these versions."""
+    model, stream = (_whole(entries, f"{what}_version", 0) for what in ("format", "stream"))
+    if model in (_WITHOUT_INTERCEPT, FORMAT_VERSION) and stream == STREAM_VERSION:
+        return
+    newer = model > FORMAT_VERSION or stream > STREAM_VERSION
+    raise DataError(
+        f"model format {model}, stream {stream}; this release reads formats {_WITHOUT_INTERCEPT} "
+        f"and {FORMAT_VERSION}, stream {STREAM_VERSION}: "
+        + ("a newer release wrote it, use that" if newer else "use the release that wrote it")
+    )
+
+
+def _coefficients(entries: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
+    found = entries["coefficients"]
+    if found.dtype != np.float32 or found.ndim != 3 or 0 in found.shape[1:]:
+        raise ValueError(f"coefficients are {found.dtype} of shape {found.shape}")
+    if not np.isfinite(found).all():
+        raise ValueError("coefficients are not finite")
+    return found
+
+
+def _intercept(entries: Mapping[str, NDArray[Any]], n_models: int) -> Any:
+    if int(entries["format_version"]) == _WITHOUT_INTERCEPT:
+        return 0.0
+    found = entries["intercept"]
+    if found.dtype.kind != "f" or found.shape not in ((), (n_models,)):
+        raise ValueError(f"the intercept is {found.dtype} of shape {found.shape}")
+    if not np.isfinite(found).all():
+        raise ValueError("the intercept is not finite")
+    return found
+
+
+def _whole(entries: Mapping[str, NDArray[Any]], name: str, least: int) -> int:
+    """Return an entry that is one whole number."""
+    found = entries[name]
+    if found.shape or found.dtype.kind not in "iu" or not least <= found <= _LARGEST:
+        raise ValueError(f"{name} is {shown(found.tolist())}")
+    return int(found)

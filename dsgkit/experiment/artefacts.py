@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.arrays import read_arrays
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.records import Record
 from dsgkit.experiment.store import own_folder
@@ -67,11 +67,10 @@ def load_artefact(folder: Path, record: Record) -> dict[str, NDArray[Any]]:
         return {}
     path = folder / _name(record)
     try:
-        with open_regular(path) as file, np.load(file) as arrays:
-            return dict(arrays)
+        return read_arrays(path)
     except FileNotFoundError:
         return {}
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
+    except ValueError as error:
         raise ResultsError(
             f"{path}: cannot be read ({error}); remove it, and it is left out of pictures"
         ) from error

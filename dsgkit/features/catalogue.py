@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dsgkit.errors import DataError
+import numpy as np
+
+from dsgkit.errors import shown
 from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.features.fourier import FourierFeatures
 from dsgkit.features.sketch import SketchFeatures
@@ -49,6 +51,7 @@ def load_features(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
     Parameters
     ----------
     entries : mapping
+        Whatever they hold is refused or can be used.
     width : int
         Features of a block.
 
@@ -57,10 +60,19 @@ def load_features(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
     DataError
         If this release has no features for the kernel that is named.
     KeyError, ValueError
-        If an entry is missing or cannot be read.
+        If an entry is missing, or is none that could have been written.
     """
-    kernel = str(entries["kernel"])
-    family = kernel.partition("(")[0]
-    if family not in _READERS:
-        raise DataError(f"unknown kernel {kernel!r}; known: {', '.join(_READERS)}")
-    return _READERS[family](entries, width)
+    kernel = np.asarray(entries["kernel"]).tolist()
+    if not isinstance(kernel, str):
+        raise ValueError(f"the kernel is {shown(kernel)}")
+    kernel_named(kernel)
+    _check_numbers(entries)
+    return _READERS[kernel.partition("(")[0]](entries, width)
+
+
+def _check_numbers(entries: Mapping[str, Any]) -> None:
+    sigma, seed = np.asarray(entries["sigma"]), np.asarray(entries["seed"])
+    if sigma.shape or sigma.dtype.kind not in "fiu" or not 0 < sigma < np.inf:
+        raise ValueError(f"sigma is {shown(sigma.tolist())}")
+    if seed.shape or seed.dtype != np.uint64:
+        raise ValueError(f"the seed is {shown(seed.tolist())}")

@@ -78,6 +78,8 @@ class FourierFeatures:
     @classmethod
     def from_entries(cls, entries: Mapping[str, Any], width: int) -> FourierFeatures:
         """Return the features whose `entries` these are, with ``width`` features to a block."""
+        if width % 2:
+            raise ValueError(f"{width} features are no pairs of a cosine and a sine")
         return cls(
             kernel=str(entries["kernel"]),
             sigma=float(entries["sigma"]),

@@ -1,0 +1,161 @@
+"""Command lines that are meant to hurt: each ends in one short line, and nothing is written.
+
+What is tried is derived from the commands themselves: a new option is covered.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from dsgkit import cli
+from dsgkit.errors import ResultsError
+
+HOSTILE = {
+    "empty": "",
+    "long": "x" * 300,
+    "very long": "x" * 5000,
+    "many folders": "o/" * 3000,
+    "digits": "9" * 5000,
+    "no number": "nan",
+    "endless": "inf",
+    "negative": "-1",
+    "none": "0",
+    "lines": "a\nb",
+    "escape": "\x1b[31mred",
+    "no text": "\udcff\udcfe",
+    "home": "~nobody-of-this-name/x",
+    "device": "/dev/null/x",
+}
+
+
+def commands(command, words=()):
+    """Every command, with the words that call it."""
+    if isinstance(command, click.Group):
+        for name, one in command.commands.items():
+            yield from commands(one, (*words, name))
+    else:
+        yield words, command
+
+
+def hostile_lines():
+    """For every parameter of every command, a command line for a value to be put in."""
+    for words, command in commands(cli.cli):
+        given = {one.name: "nothere" for one in command.params if isinstance(one, click.Argument)}
+        for one in command.params:
+            if isinstance(one, click.Argument):
+                yield " ".join(words), one.name, (*words, *{**given, one.name: "VALUE"}.values())
+            elif not one.is_flag:
+                yield " ".join(words), one.name, (*words, *given.values(), f"{one.opts[0]}=VALUE")
+
+
+LINES = {f"{command} {name}": line for command, name, line in hostile_lines()}
+
+
+@pytest.fixture
+def dsg(monkeypatch, capsys, tmp_path):
+    """Run ``dsg`` in this process, in an empty folder: its exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DSGKIT_OFFLINE", "1")
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path.parent / f"cache-{tmp_path.name}"))
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dsg", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        return stop.value.code, *capsys.readouterr()
+
+    return run
+
+
+def one_line(code, out, err):
+    """What is told in one line; that, an exit code and nothing else is left."""
+    assert code in (1, 2)
+    assert out == ""
+    (line,) = err.split("\n")[:-1]
+    assert line.startswith("Error: ")
+    assert line.isprintable()
+    assert len(line) <= cli.LONGEST_MESSAGE + len("Error: ")
+    return line
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_hostile_value_is_one_line_and_writes_nothing(name, dsg, tmp_path):
+    for value in HOSTILE.values():
+        one_line(*dsg(*(word.replace("VALUE", value) for word in LINES[name])))
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", ["x" * 5000, "a\nb", "\x1b[31m", "\udcff", "-" * 5000])
+def test_unknown_words_are_one_line(value, dsg):
+    for words in ([value], ["list", value], ["run", f"--{value}"], ["data", value]):
+        one_line(*dsg(*words))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "text"),
+    [
+        ("--timeout", "nan", "'nan' is no number of seconds"),
+        ("--timeout", "inf", "inf is not in the range 0<x<=100000000"),
+        ("--timeout", "-1", "-1.0 is not in the range"),
+        ("--jobs", "99999999", "99999999 is not in the range 1<=x<=1024"),
+        ("--memory-limit", "9" * 400, "is no size; write one such as 4GiB"),
+        ("--out", "x" * 300, "must have at most 255 bytes between slashes"),
+        ("--out", "x/" * 3000, "must have at most 4095 bytes"),
+    ],
+)
+def test_options_of_a_run_say_what_they_take(option, value, text, dsg):
+    assert text in one_line(*dsg("run", "any.yaml", f"{option}={value}"))
+
+
+def test_what_the_system_refuses_is_one_line(dsg, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device", "some/file")
+
+    monkeypatch.setattr(click.Context, "invoke", fail)
+    assert one_line(*dsg("env")) == "Error: some/file: No space left on device"
+
+
+def test_a_message_of_many_lines_becomes_one(dsg, monkeypatch):
+    def fail(*_):
+        raise ResultsError("first\nsecond\t" + "x" * 5000)
+
+    monkeypatch.setattr(click.Context, "invoke", fail)
+    assert one_line(*dsg("env")).startswith(r"Error: first second\txxx")
+
+
+def in_shell(line, folder):
+    """Run a line of bash in which ``dsg`` is the command."""
+    program = f"{sys.executable} -m dsgkit.cli"
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line.replace('dsg', program)}"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("dsg --help > /dev/full", "Error: No space left on device"),
+        ("dsg list configs . > /dev/full", "Error: No space left on device"),
+        ("dsg --help >&-", "Error: standard output is closed"),
+        ("ulimit -n 10; dsg --help", "Error: this process may open 10 files, and needs 64"),
+        ("dsg list configs . | true", ""),
+        ("dsg status nothere 2>&-", ""),
+        ("dsg status nothere <&-", "Error: nothere: "),
+    ],
+)
+def test_streams_that_cannot_be_written_are_one_line(line, text, tmp_path):
+    (tmp_path / "c.yaml").write_text("# A config\n" * 10_000 + "seed: 1\n")
+    done = in_shell(line, tmp_path)
+    assert done.returncode not in (0, 120)
+    assert done.stderr.startswith(text)
+    assert done.stderr.count("\n") == (text != "")
+    assert done.stdout == ""
