@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import random
 import struct
 import subprocess
 import sys
@@ -147,7 +148,7 @@ decimals = st.builds(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(
     st.lists(
         st.one_of(
@@ -175,49 +176,55 @@ def test_the_last_bit_of_many_numbers():
     rng = np.random.default_rng(0)
     values = rng.integers(0, 2**63, 3000, np.uint64, endpoint=True).view(np.float64)
     values = values[np.isfinite(values) & (values > 1e-307)]
-    texts = [f"{value!r}" for value in values] + [f"{2**53 + k}e{k % 20}" for k in range(500)]
+    texts = [repr(value) for value in values.tolist()] + [
+        f"{2**53 + k}e{k % 20}" for k in range(500)
+    ]
     expected = [float(text) for text in texts]
     assert scanned(texts).tobytes() == struct.pack(f"{len(texts)}d", *expected)
 
 
 # as often right as not, so that whole lines are plain
-NUMBERS = st.sampled_from(
-    [
-        *["1", "-2.5", "1e5", "3", "0.1", "7"] * 5,
-        "1E-3",
-        "+.5",
-        "5.",
-        "1e",
-        "e1",
-        ".",
-        "-",
-        "",
-        "1_0",
-    ]
-    + ["nan", "inf", "1e39", "3.4028235677973366e38", "3.40282356e38", "-0", "00012", "1e-400"]
-    + ["1e400", "1" * 25, "0x1", "1\xa0", "\u0661", "1d3", "1e+", "1:2", "1e" + "9" * 30]
+NUMBERS = (
+    *(["1", "-2.5", "1e5", "3", "0.1", "7"] * 20),
+    *("1E-3", "+.5", "5.", "1e", "e1", ".", "-", "", "1_0", "nan", "inf", "-0", "00012"),
+    *("1e39", "3.4028235677973366e38", "3.40282356e38", "1e-400", "1e400", "1e" + "9" * 30),
+    *("1" * 25, "0." + "1" * 600, "0x1", "1\xa0", "\u0661", "1d3", "1e+", "1:2"),
 )
-GAPS = st.sampled_from([*[" "] * 30, "  ", "\t", "\v", "\f", "\xa0", "\r", "", "\0", "#", " # 1:3"])
-ENDS = st.sampled_from(
-    [*["\n"] * 5, "\r\n", "\r\r\n", " \n", "\n\n", "# x\r\n", "#\r1\n", " #\xe9\n"]
+GAPS = (*([" "] * 99), "  ", "\t", "\v", "\f", "\xa0", "\r", "", "\0", "#", " # 1:3", "\r#")
+ENDS = (*(["\n"] * 19), "\r\n", "\r\r\n", " \n", "\n\n", "# x\r\n", "#\r1\n", " #\xe9\n")
+INDICES = (*(["1:"] * 30), "0:", "4:", "01:", "+1:", "qid:", "1", "9" * 30 + ":", "2:1 1:", ":")
+WORDS = (
+    *(["a", "b", "?", "12"] * 20),
+    *(" a", "a b", '"a"', '"a,b"', '"a""b"', '"a"b', '"', 'a"b', "x" * 33, "x" * 300),
+    *("\xe9", "", "\x7f", "\x01", "\0", "new"),
 )
-INDICES = st.sampled_from(
-    [*["1:", "2:", "3:"] * 5, "0:", "4:", "02:", "+1:", "qid:", "1", "9" * 30]
-)
-features = st.builds("{}{}{}".format, GAPS, INDICES, NUMBERS)
-libsvm_lines = st.builds(
-    "{}{}{}{}".format, NUMBERS, features, st.one_of(st.just(""), features), ENDS
-)
-WORDS = st.sampled_from(
-    [*["a", "b", "?", "12"] * 5, " a", "a b", '"a"', '"a,b"', '"a""b"', '"', 'a"b', "x" * 33]
-    + ["\xe9", "", "\x7f", "\x01", "new"]
-)
+seeds = st.integers(0, 2**32 - 1)
 
 
-def delimited_lines(delimiter):
-    fields = [WORDS, NUMBERS, WORDS, WORDS, NUMBERS, WORDS]
-    space = {None: " "}.get(delimiter, delimiter)
-    return st.builds(lambda *parts: space.join(parts[:-1]) + parts[-1], *fields, ENDS)
+def libsvm_text(seed):
+    """Return lines of up to three features, many of which are wrong in some way."""
+    rng = random.Random(seed)
+    parts = []
+    for _ in range(20):
+        parts.append(rng.choice(NUMBERS))
+        for k in range(rng.randrange(4)):
+            index = rng.choice(INDICES).replace("1", str(k + 1), 1)
+            parts += [rng.choice(GAPS), index, rng.choice(NUMBERS)]
+        parts.append(rng.choice(ENDS))
+    return "".join(parts)
+
+
+def delimited_text(seed, delimiter):
+    """Return lines of six columns, of words and of numbers."""
+    rng = random.Random(seed)
+    between = delimiter or " "
+    parts = []
+    for _ in range(20):
+        kinds = [WORDS, NUMBERS, WORDS, WORDS, NUMBERS, WORDS]
+        fields = [rng.choice(["", " ", "\t"] if rng.random() < 0.1 else [""]) for _ in kinds]
+        fields = [blank + rng.choice(kind) for blank, kind in zip(fields, kinds, strict=True)]
+        parts += [between.join(fields), rng.choice(["", "", "", between, "#"]), rng.choice(ENDS)]
+    return "".join(parts)
 
 
 def check_agreement(make, content):
@@ -228,13 +235,14 @@ def check_agreement(make, content):
     for i in np.flatnonzero(state != CAREFUL).tolist():
         assert slow.read_line(i, all_lines[i]) == (state[i] == ROW)
     for mine, other in zip(fast.finish(state == ROW), slow.finish(state == ROW), strict=True):
-        assert mine.tobytes() == other.tobytes()
+        assert mine is other is None or mine.tobytes() == other.tobytes()
     return int((state != CAREFUL).sum())
 
 
-@settings(max_examples=150)
-@given(st.lists(libsvm_lines, min_size=10, max_size=20).map("".join))
-def test_both_parsers_agree_on_libsvm(content):
+@settings(max_examples=200)
+@given(seeds)
+def test_both_parsers_agree_on_libsvm(seed):
+    content = libsvm_text(seed)
     check_agreement(lambda n_lines: libsvm.Table(3, n_lines), content)
     all_lines = Lines.of(Chunk(content.encode(), 1))
     for i, index in enumerate(plain.largest_indices(all_lines)):
@@ -242,32 +250,28 @@ def test_both_parsers_agree_on_libsvm(content):
             assert index == libsvm.largest_index(all_lines[i])
 
 
-@settings(max_examples=60)
-@given(st.data())
+@settings(max_examples=100)
+@given(seeds, st.booleans(), st.sampled_from([(), (4,), (1, 4)]))
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", None, "-"])
-def test_both_parsers_agree_on_tables(delimiter, data):
-    categories = {2: np.array(["a", "b", "x" * 33])}
-    text_labels = data.draw(st.booleans())
-    labels = (5,) if text_labels else data.draw(st.sampled_from([(), (4,), (1, 4)]))
+def test_both_parsers_agree_on_tables(delimiter, seed, text_labels, labels):
     columns = delimited.Columns(
-        *(6, delimiter, labels, text_labels, categories, {3: {"?": 7.0, "a": 1.0}}),
+        *(6, delimiter, (5,) if text_labels else labels, text_labels),
+        categories={2: np.array(["a", "b", "x" * 33])},
+        values={3: {"?": 7.0, "a": 1.0, "b": 2.0}},
         ignored=(0,) if text_labels else (0, 5),
     )
-    rows = st.lists(delimited_lines(delimiter), min_size=10, max_size=20)
-    check_agreement(lambda n_lines: delimited.Table(columns, n_lines), "".join(data.draw(rows)))
+    content = delimited_text(seed, delimiter)
+    check_agreement(lambda n_lines: delimited.Table(columns, n_lines), content)
 
 
-def test_the_generated_lines_are_plain_as_often_as_not():
-    counts = [0, 0]
-
-    @settings(max_examples=30)
-    @given(st.lists(libsvm_lines, min_size=20, max_size=20))
-    def count(texts):
-        counts[0] += check_agreement(lambda n_lines: libsvm.Table(3, n_lines), "".join(texts))
-        counts[1] += len(texts)
-
-    count()
-    assert counts[0] > 0.2 * counts[1]
+def test_many_of_the_generated_lines_are_plain():
+    columns = delimited.Columns(6, ",", (4,), ignored=(0, 2, 3, 5))
+    for make, text in (
+        (lambda n_lines: libsvm.Table(3, n_lines), libsvm_text),
+        (lambda n_lines: delimited.Table(columns, n_lines), lambda k: delimited_text(k, ",")),
+    ):
+        counts = [check_agreement(make, text(seed)) for seed in range(30)]
+        assert sum(counts) > 30 * 20 / 5
 
 
 def test_errors_of_a_large_file_are_at_their_lines(tmp_path, monkeypatch):
@@ -335,7 +339,7 @@ def test_prepared_files_damaged_anywhere(prepared, name, damage):
         np.testing.assert_array_equal(rows, X)
         assert labels.tolist() == [1, -1]
     # of the record, only what stands between its values may change
-    assert noticed == len(whole) or name == "meta.json" and noticed > len(whole) // 2
+    assert noticed == len(whole) or (name == "meta.json" and noticed > len(whole) // 2)
     path.write_bytes(b"[" * 10**5)
     if name == "meta.json":
         assert load_dataset(spec).content_hash == content_hash
