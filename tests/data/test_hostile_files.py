@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsgkit.data import delimited, libsvm, lines, plain, reading
+from dsgkit.data import delimited, idx, libsvm, lines, plain, reading, reviews
 from dsgkit.data import prepare as preparing
-from dsgkit.data.catalogue import DataFile
+from dsgkit.data.catalogue import DATASETS, DataFile
 from dsgkit.data.datasets import load_dataset, resolve
 from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import CAREFUL, ROW, Chunk, Lines
@@ -302,6 +302,45 @@ def test_compressed_files_cut_or_flipped_anywhere(tmp_path, suffix):
             refused += 1
             assert str(error).startswith(str(source.path)) and str(error).isprintable()
     assert refused > len(whole)
+
+
+REVIEWS = b'{"reviewText": "good", "overall": 5.0}\n'
+READERS = {
+    "libsvm": (FORMATS["libsvm"], lambda source, info: [*reading.read_blocks(source, info)]),
+    "delimited": (FORMATS["delimited"], lambda source, info: [*reading.read_blocks(source, info)]),
+    "idx": (b"\0\0\x08\x02\0\0\0\x02\0\0\0\x02abcd", lambda source, _: [*idx.read_rows(source, 2)]),
+    "reviews": (REVIEWS, lambda source, _: [*reviews.read_reviews(source)]),
+    "reviews in a table": (
+        b'overall,reviewText\n5,"a ""word"""\n',
+        lambda source, _: [*reviews.read_reviews(source)],
+    ),
+}
+
+
+def test_every_loader_has_its_reader_here():
+    loaders = {dataset.loader for dataset in DATASETS.values()} - {"bundled"}
+    assert loaders <= READERS.keys()
+
+
+@pytest.mark.parametrize("loader", READERS)
+def test_files_with_any_byte_changed(tmp_path, loader):
+    content, read = READERS[loader]
+    path = tmp_path / "data"
+    form = loader if loader in FORMATS else "reviews"
+    info = resolve(make_spec(path=str(path), loader=form, n_features=2))
+    rng = np.random.default_rng(0)
+    refused = 0
+    for place in range(len(content)):
+        bytes_there = [b"", *(bytes([byte]) for byte in (0, 10, 13, 34, 255)), rng.bytes(1)]
+        for there in [*bytes_there, b"[" * 10**5, b"9" * 5000]:
+            path.write_bytes(content[:place] + there + content[place + 1 :])
+            try:
+                read(FoundFile(DataFile("data"), path), info)
+            except DataError as error:
+                refused += 1
+                assert str(error).startswith(str(path)) and str(error).isprintable()
+                assert len(str(error)) < len(str(path)) + 250
+    assert refused > 2 * len(content)
 
 
 @pytest.fixture
