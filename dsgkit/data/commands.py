@@ -110,7 +110,7 @@ def _prepared_pairs(dataset: DatasetInfo) -> list[tuple[str, str]]:
     if meta is None:
         return [("prepared", "not yet")]
     labels = {
-        part: raw_labels(open_part(folder, part)[1], recorded["texts"])
+        part: raw_labels(open_part(folder, part, recorded)[1], recorded["texts"])
         for part, recorded in meta["parts"].items()
     }
     try:
@@ -188,7 +188,7 @@ def _check_prepared(dataset: DatasetInfo) -> list[Check]:
 def _check_part(folder: Path, part: str, recorded: dict[str, Any]) -> Check:
     """Compare the stored rows and labels with the statistics recorded when they were written."""
     try:
-        X, stored = open_part(folder, part)
+        X, stored = open_part(folder, part, recorded)
     except DataError as error:
         return Check(f"prepared {part}", False, str(error))
     statistics = Statistics(X.shape[1])

@@ -325,8 +325,9 @@ def _open(info: DatasetInfo, folder: Path, meta: dict[str, Any]) -> Dataset:
 def _part(
     folder: Path, meta: dict[str, Any], part: str
 ) -> tuple[NDArray[np.float32], NDArray[Any]]:
-    X, stored = open_part(folder, part)
-    return X, raw_labels(stored, meta["parts"][part]["texts"])
+    recorded = meta["parts"][part]
+    X, stored = open_part(folder, part, recorded)
+    return X, raw_labels(stored, recorded["texts"])
 
 
 def resolve(spec: DatasetSpec) -> DatasetInfo:

@@ -139,9 +139,10 @@ def _patterns(delimiter: str | None) -> tuple[re.Pattern[str], re.Pattern[str]]:
     blanks = f"[{_blanks(delimiter)}]*"
     quoted = r'"([^"]*(?:""[^"]*)*)"'
     if delimiter is None:
-        return re.compile(f"{quoted}|([^{_BLANKS}]*)"), re.compile(f"[{_BLANKS}]+|$")
+        return re.compile(f'{quoted}|([^"{_BLANKS}][^{_BLANKS}]*)'), re.compile(f"[{_BLANKS}]+|$")
     other = re.escape(delimiter)
-    return re.compile(f"{blanks}{quoted}{blanks}|([^{other}]*)"), re.compile(f"{other}|$")
+    plain = f'(?!{blanks}")([^{other}]*)'
+    return re.compile(f"{blanks}{quoted}{blanks}|{plain}"), re.compile(f"{other}|$")
 
 
 def _blanks(delimiter: str | None) -> str:

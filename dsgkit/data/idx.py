@@ -100,7 +100,7 @@ def _read_header(
         raise DataError(f"{source.label}: the file ends within its header")
     shape = np.frombuffer(sizes, ">u4").tolist()
     if bool(item) != (n_dimensions > 1) or math.prod(shape[1:]) != math.prod(item) or not shape:
-        found = " x ".join(f"{size:,}" for size in shape) or "nothing"
+        found = " x ".join(f"{size:,}" for size in shape[:4]) or "nothing"
         expected = f"items of {item[0]:,} values each" if item else "one label each"
         raise DataError(f"{source.label}: its header says {found}, but not {expected}")
     return shape[0]

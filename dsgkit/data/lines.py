@@ -21,10 +21,10 @@ from dsgkit.data.find import FoundFile
 from dsgkit.data.numbers import LineError
 from dsgkit.errors import DataError
 
-CHUNK_BYTES = 8 * 2**20
+CHUNK_BYTES = 4 * 2**20
 """Uncompressed bytes read at a time."""
 
-LONGEST_LINE = 64 * 2**20
+LONGEST_LINE = 32 * 2**20
 """Bytes of a line that are waited for; a file without line ends must not fill the memory."""
 
 _OPENERS: dict[str, Callable[..., Any]] = {

@@ -7,6 +7,9 @@ import re
 
 from dsgkit.errors import shown
 
+LONGEST_NUMBER = 2000
+"""Characters of a number: more than any float64 has digits, and few enough to be read at once."""
+
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _TOO_LARGE = 2.0**128 - 2.0**103
@@ -29,6 +32,8 @@ def number(text: str) -> float:
     """
     if not text:
         raise LineError("empty field")
+    if len(text) > LONGEST_NUMBER:
+        raise LineError(f"{shown(text)}: a field of {len(text):,} characters is not a number")
     if not _NUMBER.fullmatch(text):
         kind = "finite" if _NOT_FINITE.fullmatch(text) else "a number"
         raise LineError(f"{shown(text)} is not {kind}")

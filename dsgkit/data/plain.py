@@ -212,7 +212,7 @@ def _delimited_line(
     for column in range(len(kinds)):
         at = _after_spaces(data, at, separator)
         kind, place = kinds[column], np.uint64(places[column])
-        if kind == NUMBER or kind == LABEL:  # noqa: SIM109  numba compares with a tuple slowly
+        if kind in (NUMBER, LABEL):
             found, value, at = read_number(data, at)
             if not found:
                 return CAREFUL
@@ -294,7 +294,7 @@ def _read_index(data: NDArray[np.uint8], at: Any) -> Any:
 
 @exact
 def _is_blank(byte: int) -> bool:
-    return byte == _SPACE or byte == _TAB
+    return (byte == _SPACE) | (byte == _TAB)
 
 
 @exact
@@ -306,7 +306,7 @@ def _after_blanks(data: NDArray[np.uint8], at: Any) -> Any:
 
 @exact
 def _may_end(byte: int) -> bool:
-    return byte == _LINE_FEED or byte == _RETURN or byte == _COMMENT
+    return (byte == _LINE_FEED) | (byte == _RETURN) | (byte == _COMMENT)
 
 
 @exact

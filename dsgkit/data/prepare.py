@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from math import fsum
@@ -25,11 +26,18 @@ from dsgkit.errors import DataError
 from dsgkit.files import remove_abandoned, sync_folder
 from dsgkit.progress import Bar
 
-VERSION = 3
+VERSION = 4
 """Version of the prepared form; another one is prepared anew."""
 
 PARTS = {"train": ("X.npy", "y.npy"), "test": ("X_test.npy", "y_test.npy")}
 """Files of the rows and the labels of each part in a prepared folder."""
+
+
+CHECKED_BYTES = 2**26
+"""Size up to which a file is read and checked whenever it is opened, which takes up to 0.1 s.
+
+Of a larger one, size and time of the last change tell whether it has to be.
+"""
 
 
 def prepared_folder(info: DatasetInfo) -> Path:
@@ -52,11 +60,14 @@ def prepared_folder(info: DatasetInfo) -> Path:
 
 
 def read_meta(folder: Path) -> dict[str, Any] | None:
-    """Return the statistics of a prepared dataset, None if it is not prepared."""
+    """Return the statistics of a prepared dataset, None if it is not prepared, or damaged."""
     try:
-        return json.loads((folder / "meta.json").read_bytes())
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+        meta = json.loads((folder / "meta.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
         return None
+    if not isinstance(meta, dict) or meta.pop("crc32", None) != _crc32_of(meta):
+        return None
+    return meta
 
 
 def is_current(meta: dict[str, Any], sources: Sequence[FoundFile]) -> bool:
@@ -64,21 +75,63 @@ def is_current(meta: dict[str, Any], sources: Sequence[FoundFile]) -> bool:
     return meta["sources"] == [source.identity() for source in sources]
 
 
-def open_part(folder: Path, part: str) -> tuple[NDArray[np.float32], NDArray[Any]]:
+def open_part(
+    folder: Path, part: str, recorded: dict[str, Any]
+) -> tuple[NDArray[np.float32], NDArray[Any]]:
     """Return the rows and the stored labels of a prepared part as memory maps.
+
+    Parameters
+    ----------
+    folder : Path
+        The prepared folder.
+    part : str
+        ``train`` or ``test``.
+    recorded : dict
+        What `read_meta` returns of the part.
 
     Raises
     ------
     DataError
         When the prepared files are damaged.
     """
+    paths = [folder / name for name in PARTS[part]]
     try:
-        X, stored = (np.load(folder / name, mmap_mode="r") for name in PARTS[part])
+        for path in paths:
+            _check_file(path, recorded["files"][path.name])
+        X, stored = (np.load(path, mmap_mode="r") for path in paths)
     except (OSError, ValueError) as error:
         raise DataError(
             f"{folder}: the prepared data cannot be opened ({error}); remove the folder"
         ) from error
     return X, stored
+
+
+def _check_file(path: Path, recorded: dict[str, int]) -> None:
+    """Raise ValueError if a file is not as it was written."""
+    stat = path.stat()
+    unchanged = (stat.st_size, stat.st_mtime_ns) == (recorded["size"], recorded["mtime_ns"])
+    if unchanged and stat.st_size > CHECKED_BYTES:
+        return
+    if stat.st_size != recorded["size"] or _crc32(path) != recorded["crc32"]:
+        raise ValueError(f"{path.name} is damaged")
+
+
+def _described(path: Path) -> dict[str, int]:
+    """Return what `_check_file` compares a finished file with."""
+    stat = path.stat()
+    return {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "crc32": _crc32(path)}
+
+
+def _crc32(path: Path) -> int:
+    checksum = 0
+    with path.open("rb") as file:
+        while block := file.read(2**20):
+            checksum = zlib.crc32(block, checksum)
+    return checksum
+
+
+def _crc32_of(meta: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(meta, sort_keys=True).encode())
 
 
 def raw_labels(stored: NDArray[Any], texts: Sequence[str] | None) -> NDArray[Any]:
@@ -262,7 +315,8 @@ class _Matrix:
         with self.labels_path.open("wb") as file:
             np.save(file, stored)
             _sync(file)
-        return self.statistics.finish(stored, texts)
+        files = {path.name: _described(path) for path in (self.rows_path, self.labels_path)}
+        return self.statistics.finish(stored, texts) | {"files": files}
 
 
 class _Labels:
@@ -297,7 +351,7 @@ def _sync(file: Any) -> None:
 
 def _write_meta(meta: dict[str, Any], folder: Path) -> None:
     with (folder / "meta.json").open("w", encoding="utf-8") as file:
-        json.dump(meta, file, indent=1)
+        json.dump(meta | {"crc32": _crc32_of(meta)}, file, indent=1)
         _sync(file)
     sync_folder(folder)
 

@@ -32,6 +32,10 @@ MOST_FEATURES = 2**20
 """Limit that a mistyped index meets before memory does."""
 
 
+_SMALL_BYTES, _MOST_SPREAD = 2**28, 1000
+"""Bytes that rows may always take, and how many times those of their text they may."""
+
+
 class Table(Protocol):
     """Rows to be filled from as many lines; each format has its own."""
 
@@ -181,26 +185,36 @@ def count_features(sources: Sequence[FoundFile], info: DatasetInfo, categories: 
         With file and line for an index beyond all reason.
     """
     if info.loader == "libsvm":
-        return max(map(_largest_index, sources), default=0)
+        return _largest_index(sources)
     with closing(iter(LineReader(sources[0]))) as chunks:
         _, first = _skip_header(sources[0], chunks, info.header)
     n_columns = _n_columns(sources[0], info, first)
     return _layout(sources[0], info, first, n_columns, categories).n_features if n_columns else 0
 
 
-def _largest_index(source: FoundFile) -> int:
-    """Return the largest index of a LIBSVM file."""
-    largest = 0
-    for chunk in LineReader(source):
-        lines = Lines.of(chunk)
-        indices = _largest_indices(source, lines, len(chunk.data) >= PLAIN_BYTES)
-        i = int(indices.argmax())
-        if indices[i] > MOST_FEATURES:
-            raise DataError(
-                f"{source.label}:{lines.first_line + i}: an index asks for {indices[i]:,} "
-                f"features; rows are kept dense, with at most {MOST_FEATURES:,}"
-            )
-        largest = max(largest, int(indices[i]))
+def _largest_index(sources: Sequence[FoundFile]) -> int:
+    """Return the largest index of LIBSVM files, unless it cannot be meant."""
+    largest, place, n_lines, n_bytes = 0, "", 0, 0
+    for source in sources:
+        for chunk in LineReader(source):
+            lines = Lines.of(chunk)
+            n_lines += len(lines)
+            n_bytes += len(chunk.data)
+            indices = _largest_indices(source, lines, len(chunk.data) >= PLAIN_BYTES)
+            i = int(indices.argmax())
+            if indices[i] > largest:
+                largest, place = int(indices[i]), f"{source.label}:{lines.first_line + i}"
+            if largest > MOST_FEATURES:
+                raise DataError(
+                    f"{place}: an index asks for {largest:,} features; rows are kept dense, with "
+                    f"at most {MOST_FEATURES:,}"
+                )
+    if 4 * largest * n_lines > max(_SMALL_BYTES, _MOST_SPREAD * n_bytes):
+        raise DataError(
+            f"{place}: an index asks for {largest:,} features; rows are kept dense, and these "
+            f"{n_lines:,} would take over {_MOST_SPREAD:,} times the size of their text: if the "
+            "index is meant, say `dataset.n_features`"
+        )
     return largest
 
 

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.data import numbers
 from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import LineReader, check_rows
-from dsgkit.errors import DataError
+from dsgkit.errors import DataError, shown
 
 TEXT, STARS = "reviewText", "overall"
 """Names of the fields that are read."""
@@ -87,7 +88,7 @@ def _from_json(lines: Iterable[str], fail: _Fail) -> _Records:
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise fail(number, f"not JSON ({error})") from error
         if not isinstance(record, dict):
             raise fail(number, "not a JSON object")
@@ -119,11 +120,11 @@ def _review(record: Mapping[str, Any], line: int, fail: _Fail) -> Review:
     if not isinstance(text, str):
         raise fail(line, f"{TEXT} is not text")
     try:
-        value = float(stars)
-    except (TypeError, ValueError):
+        value = numbers.number(stars.strip()) if isinstance(stars, str) else float(stars)
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not math.isfinite(value):
-        raise fail(line, f"{STARS} {stars!r} is not a finite number")
+        raise fail(line, f"{STARS} {shown(stars)} is not a finite number")
     return text, value
 
 

@@ -2,7 +2,7 @@
 
 Up to 19 digits and a power of ten become a float64 by one product or quotient of exact numbers
 [1]_, or by a product with 128 bits of the power [2]_. The few numbers that neither decides (next to
-the midpoint of two float64, subnormal, overflowing) are left to the caller.
+the midpoint of two float64, subnormal, overflowing, endless) are left to the caller.
 
 References
 ----------
@@ -23,7 +23,9 @@ from dsgkit._jit import exact
 ONE = np.uint64(1)
 
 _DIGITS = 19
+_MOST_DIGITS = 500
 _MOST_POWER = 100_000
+_LONG_POWER = np.uint64(20)
 _LEAST, _MOST = -342, 308
 _EXACT_POWER = 22
 _EXACT = np.array([float(10**k) for k in range(_EXACT_POWER + 1)])
@@ -157,7 +159,7 @@ def read_number(data: NDArray[np.uint8], at: Any) -> Any:
         q = -np.int64(at - point)
         n_digits -= q
     last = at
-    if n_digits == 0:
+    if n_digits == 0 or n_digits > _MOST_DIGITS:
         return False, 0.0, at
     if data[at] | 32 == 101:
         power, at = _read_power(data, at + ONE)
@@ -192,7 +194,7 @@ def _read_power(data: NDArray[np.uint8], at: Any) -> Any:
     while 48 <= data[at] <= 57:
         power = min(10 * power + np.int64(data[at]) - 48, _MOST_POWER)
         at += ONE
-    if at == start:
+    if at == start or at > start + _LONG_POWER:
         return _MOST_POWER, at
     return -power if down and power < _MOST_POWER else power, at
 

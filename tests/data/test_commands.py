@@ -1,4 +1,5 @@
 import hashlib
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -109,12 +110,17 @@ def test_verify_without_a_registered_checksum(made, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["X.npy", "y.npy"])
-def test_verify_finds_changed_rows_and_labels(made, name):
+def test_verify_finds_changed_rows_and_labels(made, monkeypatch, name):
     commands.prepare("made")
     path = prepared_folder(made) / name
+    before = path.stat().st_mtime_ns
     array = np.load(path)
     array[0] += 2
     np.save(path, array)
+    assert findings()["prepared train"].ok is False
+    assert f"{name} is damaged" in findings()["prepared train"].detail
+    monkeypatch.setattr("dsgkit.data.prepare.CHECKED_BYTES", 0)
+    os.utime(path, ns=(before, before))
     assert findings()["prepared train"].ok is False
     assert "content_hash" in findings()["prepared train"].detail
     path.write_bytes(b"x")

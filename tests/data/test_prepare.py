@@ -223,37 +223,6 @@ def test_whoever_finishes_second_keeps_the_first(spec, tmp_path, monkeypatch):
     assert len(prepared(tmp_path)) == 1
 
 
-@pytest.mark.slow
-def test_two_processes_prepare_the_same_dataset(tmp_path):
-    rng = np.random.default_rng(0)
-    lines = [f"{i % 2} 1:{a:.6f} 2:{b:.6f}" for i, (a, b) in enumerate(rng.random((20_000, 2)))]
-    (tmp_path / "data").write_text("\n".join(lines))
-    program = (
-        "import sys, time, pathlib, sklearn.datasets, pandas\n"
-        "from dsgkit.config import DatasetSpec\n"
-        "from dsgkit.data import load_dataset\n"
-        "here = pathlib.Path(sys.argv[1])\n"
-        "(here / ('ready' + sys.argv[2])).touch()\n"
-        "while not (here / 'go').exists(): time.sleep(0.001)\n"
-        "spec = DatasetSpec(name='shared', loader='libsvm', path=str(here / 'data'),\n"
-        "    n_features=2)\n"
-        "print(load_dataset(spec).content_hash)\n"
-    )
-    command = [sys.executable, "-c", program, str(tmp_path)]
-    processes = [
-        subprocess.Popen([*command, str(i)], stdout=subprocess.PIPE, text=True) for i in range(2)
-    ]
-    deadline = time.monotonic() + 240
-    while not all((tmp_path / f"ready{i}").exists() for i in range(2)):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    (tmp_path / "go").touch()
-    hashes = [process.communicate(timeout=240)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0]
-    assert hashes[0] == hashes[1] and len(hashes[0]) == 65
-    assert len(prepared(tmp_path)) == 1
-
-
 def test_what_a_killed_process_left_is_removed_in_time(spec, tmp_path):
     parent = tmp_path / "cache/prepared"
     for name, age in ((".preparing-old", 2 * 24 * 3600), (".preparing-new", 60)):

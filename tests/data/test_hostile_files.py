@@ -1,0 +1,427 @@
+"""Whatever a data file or a prepared one holds: the right values, or one line with the place."""
+
+import json
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+import time
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dsgkit.data import delimited, idx, libsvm, lines, plain, reading, reviews
+from dsgkit.data import prepare as preparing
+from dsgkit.data.catalogue import DATASETS, DataFile
+from dsgkit.data.datasets import load_dataset, resolve
+from dsgkit.data.find import FoundFile
+from dsgkit.data.lines import CAREFUL, ROW, Chunk, Lines
+from dsgkit.data.scan import read_number
+from dsgkit.errors import DataError
+from tests.data.conftest import COMPRESS, make_spec
+
+FORMATS = {"libsvm": b"1 1:2 2:3\n-1 1:4 2:5\n", "delimited": b"2,3,1\n4,5,-1\n"}
+X = [[2, 3], [4, 5]]
+
+
+def load(folder, content, loader, name="data", **options):
+    (folder / name).write_bytes(content)
+    return load_dataset(make_spec(path=str(folder / name), loader=loader, **options))
+
+
+def refusal(folder, content, loader, name="data", **options):
+    """Return what is said of a file, without its path."""
+    with pytest.raises(DataError) as caught:
+        _ = load(folder, content, loader, name, **options).y
+    message = str(caught.value)
+    assert message.startswith(str(folder / name)) and message.isprintable()
+    assert len(message) < len(str(folder / name)) + 250
+    return message.removeprefix(str(folder / name))
+
+
+@pytest.fixture(params=["careful", "plain"])
+def parser(request, monkeypatch):
+    """Read every file by the careful parser alone, or all it can by the compiled one."""
+    monkeypatch.setattr(reading, "PLAIN_BYTES", {"careful": 2**40, "plain": 0}[request.param])
+    return request.param
+
+
+DAMAGES = {
+    "carriage returns for line ends": (lambda text: text.replace(b"\n", b"\r"), ":1: a carriage"),
+    "one carriage return": (lambda text: text.replace(b"4", b"4\r"), ":2: a carriage"),
+    "a NUL byte": (lambda text: text.replace(b"4", b"4\0"), ":2: a NUL byte"),
+    "UTF-16": (lambda text: text.decode().encode("utf-16"), ":1: UTF-16 text"),
+    "an underscore": (lambda text: text.replace(b"4", b"4_0"), "'4_0' is not a number"),
+    "a digit of another script": (lambda text: text.replace(b"4", b"\xd9\xa4"), "not a number"),
+    "a number in other letters": (lambda text: text.replace(b"4", b"0x4"), "not a number"),
+    "a long number": (lambda text: text.replace(b"4", b"4" * 200_000), "of 200,000 characters"),
+    "a long text": (lambda text: text.replace(b"4", b"x" * 200_000), "of 200,000 characters"),
+    "not UTF-8": (lambda text: text.replace(b"4", b"\xe9"), ":2: "),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("loader", FORMATS)
+def test_a_damaged_file_is_one_line(tmp_path, parser, loader, damage):
+    change, text = DAMAGES[damage]
+    assert text in refusal(tmp_path, change(FORMATS[loader]), loader, n_features=2)
+
+
+@pytest.mark.parametrize(
+    ("loader", "content", "text"),
+    [
+        ("libsvm", b"1 1:2\n-1 qid:3 1:2\n", ":2: 'qid:3' is not index:value"),
+        ("libsvm", b"1 1:2\n-1 +1:0.5\n", ":2: '+1:0.5' is not index:value"),
+        ("libsvm", b"1 1:2\n-1 -1:0.5\n", ":2: '-1:0.5' is not index:value"),
+        ("libsvm", b"1 1:2\n-1 1:2:3\n", ":2: feature 1: '2:3' is not a number"),
+        ("libsvm", b"1 1:2\n-1 " + b"9" * 5000 + b":1\n", ":2: a feature index of 5,000 digits"),
+        ("libsvm", b"1 1:2\n-1 1048577:1\n", ":2: an index asks for 1,048,577 features"),
+        ("libsvm", b"1 1:2\n" * 999 + b"-1 99999:1\n", ":1000: an index asks for 99,999 feat"),
+        ("libsvm", b"1,2 1:2\n-1 1:1\n", ":1: label '1,2' is not a number"),
+        ("delimited", b'1,"2,0\n3,4",1\n', ":1: a quote that is not closed"),
+        ("delimited", b'1,"2"3,0\n3,4,1\n', ":1: a quote that is not closed, or with text"),
+        ("delimited", b"1,2,0\n3,4,5,1" + b",1" * 10**5 + b"\n", ":2: 100004 columns instead of"),
+    ],
+)
+def test_what_was_taken_silently_or_not_told(tmp_path, parser, loader, content, text):
+    assert refusal(tmp_path, content, loader).startswith(text)
+
+
+@pytest.mark.parametrize("loader", FORMATS)
+def test_odd_files_that_are_right(tmp_path, parser, loader):
+    text = FORMATS[loader]
+    changes = {
+        "bom": b"\xef\xbb\xbf" + text,
+        "cr": text.replace(b"\n", b"\r\r\n"),
+        "blank": b"\n\t\n" + text.replace(b"\n", b" \t \n \n"),
+        "digits": text.replace(b"4", b"4." + b"0" * 1500),
+    }
+    if loader == "libsvm":
+        changes["comment"] = text.replace(b"\n", b"# caf\xe9\n")
+    else:
+        changes["quotes"] = text.replace(b"4,", b' "4" ,')
+    for name, content in changes.items():
+        dataset = load(tmp_path, content, loader, name)
+        np.testing.assert_array_equal(dataset.X, X)
+        assert dataset.y.tolist() == [1, -1]
+
+
+def test_texts_that_run_on(tmp_path, parser):
+    word = b"x" * 200_000
+    said = refusal(tmp_path, b"1," + word + b"\n2,y\n", "delimited", positive=["y"])
+    assert said.startswith(":1: column 2: a text of 200,000 characters")
+    dataset = load(tmp_path, word + b",b\n1,0\n2,1\n", "delimited", "table", header=True)
+    assert dataset.X.tolist() == [[1], [2]]
+
+
+@pytest.mark.parametrize("loader", FORMATS)
+def test_a_line_that_does_not_end(tmp_path, monkeypatch, loader):
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(lines, "CHUNK_BYTES", 100)
+    content = FORMATS[loader] + b"1" * 5000
+    assert ":3: a line of more than 1,000 bytes" in refusal(tmp_path, content, loader)
+
+
+def scanned(texts):
+    """Read numbers by the compiled function: NaN for one that it leaves."""
+    found = []
+    for text in texts:
+        data = np.frombuffer(text.encode() + b"\n", np.uint8)
+        ok, value, end = read_number(data, np.uint64(0))
+        found.append(value if ok and end == len(text) else math.nan)
+    return np.array(found)
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+digits = st.text("0123456789", min_size=1, max_size=25)
+decimals = st.builds(
+    "{}{}{}{}".format,
+    st.sampled_from(["", "-", "+"]),
+    digits,
+    st.sampled_from(["", "."]),
+    st.one_of(digits, st.builds("{}e{}".format, digits, st.integers(-330, 320))),
+)
+
+
+@settings(max_examples=120)
+@given(
+    st.lists(
+        st.one_of(
+            finite.map(repr),
+            finite.map("{:.18e}".format),
+            finite.map("{:.25g}".format),
+            decimals,
+            finite.map(lambda x: str((Decimal(x) + Decimal(math.nextafter(x, math.inf))) / 2)),
+        ),
+        min_size=5,
+        max_size=5,
+    )
+)
+def test_numbers_are_those_of_python(texts):
+    texts = [text for text in texts if "Infinity" not in text]
+    expected = np.array([float(text) for text in texts])
+    found = scanned(texts)
+    left = np.isnan(found)
+    assert found[~left].tobytes() == expected[~left].tobytes()
+    plain_numbers = [len(text) < 19 and 1e-300 < abs(float(text)) < 1e300 for text in texts]
+    assert not (left & np.array(plain_numbers, bool)).any()
+
+
+def test_the_last_bit_of_many_numbers():
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 2**63, 3000, np.uint64, endpoint=True).view(np.float64)
+    values = values[np.isfinite(values) & (values > 1e-307)]
+    texts = [repr(value) for value in values.tolist()] + [
+        f"{2**53 + k}e{k % 20}" for k in range(500)
+    ]
+    expected = [float(text) for text in texts]
+    assert scanned(texts).tobytes() == struct.pack(f"{len(texts)}d", *expected)
+
+
+# as often right as not, so that whole lines are plain
+NUMBERS = (
+    *(["1", "-2.5", "1e5", "3", "0.1", "7"] * 20),
+    *("1E-3", "+.5", "5.", "1e", "e1", ".", "-", "", "1_0", "nan", "inf", "-0", "00012"),
+    *("1e39", "3.4028235677973366e38", "3.40282356e38", "1e-400", "1e400", "1e" + "9" * 30),
+    *("1" * 25, "0." + "1" * 600, "0x1", "1\xa0", "\u0661", "1d3", "1e+", "1:2"),
+)
+GAPS = (*([" "] * 99), "  ", "\t", "\v", "\f", "\xa0", "\r", "", "\0", "#", " # 1:3", "\r#")
+ENDS = (*(["\n"] * 19), "\r\n", "\r\r\n", " \n", "\n\n", "# x\r\n", "#\r1\n", " #\xe9\n")
+INDICES = (*(["1:"] * 30), "0:", "4:", "01:", "+1:", "qid:", "1", "9" * 30 + ":", "2:1 1:", ":")
+WORDS = (
+    *(["a", "b", "?", "12"] * 20),
+    *(" a", "a b", '"a"', '"a,b"', '"a""b"', '"a"b', '"', 'a"b', "x" * 33, "x" * 300),
+    *("\xe9", "", "\x7f", "\x01", "\0", "new"),
+)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def libsvm_text(seed):
+    """Return lines of up to three features, many of which are wrong in some way."""
+    rng = random.Random(seed)
+    parts = []
+    for _ in range(20):
+        parts.append(rng.choice(NUMBERS))
+        for k in range(rng.randrange(4)):
+            index = rng.choice(INDICES).replace("1", str(k + 1), 1)
+            parts += [rng.choice(GAPS), index, rng.choice(NUMBERS)]
+        parts.append(rng.choice(ENDS))
+    return "".join(parts)
+
+
+def delimited_text(seed, delimiter):
+    """Return lines of six columns, of words and of numbers."""
+    rng = random.Random(seed)
+    between = delimiter or " "
+    parts = []
+    for _ in range(20):
+        kinds = [WORDS, NUMBERS, WORDS, WORDS, NUMBERS, WORDS]
+        fields = [rng.choice(["", " ", "\t"] if rng.random() < 0.1 else [""]) for _ in kinds]
+        fields = [blank + rng.choice(kind) for blank, kind in zip(fields, kinds, strict=True)]
+        parts += [between.join(fields), rng.choice(["", "", "", between, "#"]), rng.choice(ENDS)]
+    return "".join(parts)
+
+
+def check_agreement(make, content):
+    """Whatever the compiled parser reads of some lines, the careful one reads in the same way."""
+    all_lines = Lines.of(Chunk(content.encode(), 1))
+    fast, slow = make(len(all_lines)), make(len(all_lines))
+    state = fast.read_plain(all_lines)
+    for i in np.flatnonzero(state != CAREFUL).tolist():
+        assert slow.read_line(i, all_lines[i]) == (state[i] == ROW)
+    for mine, other in zip(fast.finish(state == ROW), slow.finish(state == ROW), strict=True):
+        assert mine is other is None or mine.tobytes() == other.tobytes()
+    return int((state != CAREFUL).sum())
+
+
+@settings(max_examples=200)
+@given(seeds)
+def test_both_parsers_agree_on_libsvm(seed):
+    content = libsvm_text(seed)
+    check_agreement(lambda n_lines: libsvm.Table(3, n_lines), content)
+    all_lines = Lines.of(Chunk(content.encode(), 1))
+    for i, index in enumerate(plain.largest_indices(all_lines)):
+        if index != libsvm.CAREFUL_INDEX:
+            assert index == libsvm.largest_index(all_lines[i])
+
+
+@settings(max_examples=100)
+@given(seeds, st.booleans(), st.sampled_from([(), (4,), (1, 4)]))
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", None, "-"])
+def test_both_parsers_agree_on_tables(delimiter, seed, text_labels, labels):
+    columns = delimited.Columns(
+        *(6, delimiter, (5,) if text_labels else labels, text_labels),
+        categories={2: np.array(["a", "b", "x" * 33])},
+        values={3: {"?": 7.0, "a": 1.0, "b": 2.0}},
+        ignored=(0,) if text_labels else (0, 5),
+    )
+    content = delimited_text(seed, delimiter)
+    check_agreement(lambda n_lines: delimited.Table(columns, n_lines), content)
+
+
+def test_many_of_the_generated_lines_are_plain():
+    columns = delimited.Columns(6, ",", (4,), ignored=(0, 2, 3, 5))
+    for make, text in (
+        (lambda n_lines: libsvm.Table(3, n_lines), libsvm_text),
+        (lambda n_lines: delimited.Table(columns, n_lines), lambda k: delimited_text(k, ",")),
+    ):
+        counts = [check_agreement(make, text(seed)) for seed in range(30)]
+        assert sum(counts) > 30 * 20 / 5
+
+
+def test_errors_of_a_large_file_are_at_their_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(reading, "PLAIN_BYTES", 500)
+    rng = np.random.default_rng(0)
+    for loader, row in FORMATS.items():
+        for line in rng.integers(2, 2000, 5):
+            content = row[: row.index(b"\n") + 1] * (line - 1) + b"1 1:x\n" + row * 100
+            assert refusal(tmp_path, content, loader, n_features=2).startswith(f":{line}: ")
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in COMPRESS if suffix])
+def test_compressed_files_cut_or_flipped_anywhere(tmp_path, suffix):
+    whole = COMPRESS[suffix](FORMATS["libsvm"])
+    source = FoundFile(DataFile("data"), tmp_path / f"data{suffix}")
+    info = resolve(make_spec(path="data", loader="libsvm", n_features=2))
+    damaged = [whole[:k] for k in range(len(whole))]
+    for place in range(len(whole)):
+        damaged.append(bytes(byte ^ (0x41 * (k == place)) for k, byte in enumerate(whole)))
+    refused = 0
+    for content in damaged:
+        source.path.write_bytes(content)
+        try:
+            (block,) = reading.read_blocks(source, info)
+            np.testing.assert_array_equal(block[0], X)
+        except DataError as error:
+            refused += 1
+            assert str(error).startswith(str(source.path)) and str(error).isprintable()
+    assert refused > len(whole)
+
+
+REVIEWS = b'{"reviewText": "good", "overall": 5.0}\n'
+READERS = {
+    "libsvm": (FORMATS["libsvm"], lambda source, info: [*reading.read_blocks(source, info)]),
+    "delimited": (FORMATS["delimited"], lambda source, info: [*reading.read_blocks(source, info)]),
+    "idx": (b"\0\0\x08\x02\0\0\0\x02\0\0\0\x02abcd", lambda source, _: [*idx.read_rows(source, 2)]),
+    "reviews": (REVIEWS, lambda source, _: [*reviews.read_reviews(source)]),
+    "reviews in a table": (
+        b'overall,reviewText\n5,"a ""word"""\n',
+        lambda source, _: [*reviews.read_reviews(source)],
+    ),
+}
+
+
+def test_every_loader_has_its_reader_here():
+    loaders = {dataset.loader for dataset in DATASETS.values()} - {"bundled"}
+    assert loaders <= READERS.keys()
+
+
+@pytest.mark.parametrize("loader", READERS)
+def test_files_with_any_byte_changed(tmp_path, loader):
+    content, read = READERS[loader]
+    path = tmp_path / "data"
+    form = loader if loader in FORMATS else "reviews"
+    info = resolve(make_spec(path=str(path), loader=form, n_features=2))
+    rng = np.random.default_rng(0)
+    refused = 0
+    for place in range(len(content)):
+        bytes_there = [b"", *(bytes([byte]) for byte in (0, 10, 13, 34, 255)), rng.bytes(1)]
+        for there in [*bytes_there, b"[" * 10**5, b"9" * 5000]:
+            path.write_bytes(content[:place] + there + content[place + 1 :])
+            try:
+                read(FoundFile(DataFile("data"), path), info)
+            except DataError as error:
+                refused += 1
+                assert str(error).startswith(str(path)) and str(error).isprintable()
+                assert len(str(error)) < len(str(path)) + 250
+    assert refused > 2 * len(content)
+
+
+@pytest.fixture
+def prepared(tmp_path):
+    """A small prepared dataset: its spec, its folder and what it holds."""
+    (tmp_path / "data").write_bytes(FORMATS["libsvm"])
+    spec = make_spec(path=str(tmp_path / "data"), loader="libsvm")
+    dataset = load_dataset(spec)
+    return spec, preparing.prepared_folder(resolve(spec)), dataset.content_hash
+
+
+@pytest.mark.parametrize("name", ["X.npy", "y.npy", "meta.json"])
+@pytest.mark.parametrize("damage", ["flipped", "cut"])
+def test_prepared_files_damaged_anywhere(prepared, name, damage):
+    spec, folder, content_hash = prepared
+    path = folder / name
+    whole, times = path.read_bytes(), path.stat()
+    noticed = 0
+    for place in range(len(whole)):
+        flipped = bytes([whole[place] ^ 1 << place % 8])
+        content = whole[:place] + (flipped + whole[place + 1 :] if damage == "flipped" else b"")
+        path.write_bytes(content)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        try:
+            meta = preparing.read_meta(folder)
+            if meta is None:
+                noticed += 1
+                continue
+            rows, labels = preparing.open_part(folder, "train", meta["parts"]["train"])
+        except DataError as error:
+            noticed += 1
+            assert f"{name} is damaged" in str(error) and "\n" not in str(error)
+            continue
+        assert meta["content_hash"] == content_hash
+        np.testing.assert_array_equal(rows, X)
+        assert labels.tolist() == [1, -1]
+    # of the record, only what stands between its values may change
+    assert noticed == len(whole) or (name == "meta.json" and noticed > len(whole) // 2)
+    path.write_bytes(b"[" * 10**5)
+    if name == "meta.json":
+        assert load_dataset(spec).content_hash == content_hash
+
+
+def test_a_large_prepared_file_is_read_again_only_if_it_was_touched(prepared, monkeypatch):
+    spec, folder, _ = prepared
+    read = []
+    original = preparing._crc32
+    monkeypatch.setattr(preparing, "_crc32", lambda path: read.append(path.name) or original(path))
+    monkeypatch.setattr(preparing, "CHECKED_BYTES", 0)
+    load_dataset(spec)
+    assert read == []
+    os.utime(folder / "X.npy")
+    load_dataset(spec)
+    assert read == ["X.npy"]
+
+
+@pytest.mark.slow  # four processes that import everything
+def test_four_processes_prepare_one_dataset_at_once(tmp_path):
+    content = b"".join(b"%d 1:%d.5 2:7\n" % (k % 2, k) for k in range(50_000))
+    (tmp_path / "data").write_bytes(content)
+    program = (
+        "import sys, time, pathlib\n"
+        "from dsgkit.config import DatasetSpec\n"
+        "from dsgkit.data import load_dataset\n"
+        "import dsgkit.data.plain\n"
+        "here = pathlib.Path(sys.argv[1])\n"
+        "(here / ('ready' + sys.argv[2])).touch()\n"
+        "while not (here / 'go').exists(): time.sleep(0.001)\n"
+        "spec = DatasetSpec(loader='libsvm', path=str(here / 'data'))\n"
+        "print(load_dataset(spec).content_hash)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    started = [
+        subprocess.Popen([*command, str(k)], stdout=subprocess.PIPE, text=True) for k in range(4)
+    ]
+    while not all((tmp_path / f"ready{k}").exists() for k in range(4)):
+        assert all(process.poll() is None for process in started)
+        time.sleep(0.01)
+    (tmp_path / "go").touch()
+    hashes = {process.communicate(timeout=100)[0] for process in started}
+    assert [process.returncode for process in started] == [0] * 4
+    assert len(hashes) == 1
+    (folder,) = (tmp_path / "cache/prepared").iterdir()
+    assert json.loads((folder / "meta.json").read_text())["parts"]["train"]["n_rows"] == 50_000
