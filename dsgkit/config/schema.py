@@ -34,7 +34,7 @@ from dsgkit.files import folder_name
 from dsgkit.hints import listed, nearest_or_all, shown
 from dsgkit.own import is_import_path
 from dsgkit.rehearsal import rehearse, users_code
-from dsgkit.specs import LARGEST_INTEGER, Count, Spec, Text, is_finite, problem
+from dsgkit.specs import LARGEST_INTEGER, Count, Spec, is_finite, problem
 from dsgkit.tasks import catalogue
 from dsgkit.tasks.base import Axis, Description, ProtocolSpec, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, outputs_of
