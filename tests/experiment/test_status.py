@@ -31,6 +31,8 @@ PLAN = [
 def record(entry, status="ok", seconds=None, **more):
     seconds = entry["flops"] / 10 if seconds is None else seconds
     what = {name: value for name, value in entry.items() if name != "flops"}
+    if entry["kind"] == "search":
+        what |= {"points": [{"lam": 1}], "fold_scores": [[0.5]]}
     return what | {"label": entry["solver"], "status": status, "times": {"fit": seconds}, **more}
 
 
