@@ -11,7 +11,11 @@ import json
 import resource
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -19,7 +23,7 @@ from timing import medians
 
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.find import FoundFile
-from dsgkit.data.reading import count_features, read_blocks
+from dsgkit.data.reading import PLAIN_BYTES, count_features, read_blocks
 
 N_FEATURES = 28
 _ROWS = 20_000
@@ -46,15 +50,28 @@ def write_files(folder: Path, megabytes: int) -> dict[str, Path]:
     return paths
 
 
-def read(path: Path, loader: str, n_features: int | None = N_FEATURES) -> None:
+def read(path: Path, loader: Any, n_features: int | None = N_FEATURES) -> None:
     """Read a file in blocks, and keep none."""
     source = FoundFile(DataFile(str(path)), path)
     info = DatasetInfo(loader, "", loader, (source.file,), n_rows=None, n_features=n_features)
     if n_features is None:
-        count_features([source], info, {})
-        info = DatasetInfo(loader, "", loader, (source.file,), n_rows=None, n_features=N_FEATURES)
+        info = replace(info, n_features=count_features([source], info, {}))
     for _ in read_blocks(source, info):
         pass
+
+
+def memory_mib(paths: dict[str, Path]) -> float:
+    """Return by how much reading the files raises the peak memory of this process."""
+    n_bytes = 2 * PLAIN_BYTES
+    for loader, path in paths.items():  # loads the compiled code
+        start = path.with_suffix(".start")
+        with path.open("rb") as file:
+            start.write_bytes(file.read(n_bytes).rpartition(b"\n")[0])
+        read(start, loader)
+    before = _peak_mib()
+    for loader, path in paths.items():
+        read(path, loader)
+    return _peak_mib() - before
 
 
 def _peak_mib() -> float:
@@ -73,12 +90,11 @@ def main(megabytes: int, repeats: int, as_json: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         paths = write_files(Path(name), megabytes)
         libsvm, delimited = paths["libsvm"], paths["delimited"]
-        (Path(name) / "small").write_bytes(libsvm.read_bytes()[: 2**20].rpartition(b"\n")[0])
-        read(Path(name) / "small", "libsvm")  # loads the compiled code
-        before = _peak_mib()
-        read(libsvm, "libsvm")
-        read(delimited, "delimited")
-        grown = _peak_mib() - before
+        # a process of its own: writing the files has raised the peak of this one
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            grown = process.submit(memory_mib, paths).result()
+        read(libsvm.with_suffix(".start"), "libsvm")
+        read(delimited.with_suffix(".start"), "delimited")
         runs: dict[str, Callable[[], object]] = {
             "LIBSVM": lambda: read(libsvm, "libsvm"),
             "LIBSVM, number of features unknown": lambda: read(libsvm, "libsvm", None),

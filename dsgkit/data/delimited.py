@@ -234,11 +234,11 @@ class Table:
         known = columns.values.get(column, {})
         return known[text] if text in known else feature(text)
 
-    def _known(self, column: int, text: str) -> float | str | None:
+    def _known(self, column: int, text: bytes) -> float | str | None:
         """Return the same, None for a text that may not stand there."""
         try:
-            return self._value(column, text)
-        except LineError:
+            return self._value(column, text.decode())
+        except (LineError, UnicodeDecodeError):
             return None
 
     def _label(self, text: str) -> float | str:
@@ -324,10 +324,9 @@ def _kinds(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.array(kinds, np.int64), np.array(places, np.int64)
 
 
-def _distinct(words: NDArray[np.uint8]) -> tuple[list[str], NDArray[np.intp]]:
+def _distinct(words: NDArray[np.uint8]) -> tuple[list[bytes], NDArray[np.intp]]:
     """Return the different texts of some, each padded by zeros, and the number of every one."""
     short = not words[:, 8:].any()
     keys = words[:, :8].copy().view(np.uint64) if short else words.view(f"S{words.shape[1]}")
     values, numbers = np.unique(keys[:, 0], return_inverse=True)
-    texts = values.view(f"S{values.itemsize}").tolist()
-    return [text.decode() for text in texts], numbers
+    return values.view(f"S{values.itemsize}").tolist(), numbers

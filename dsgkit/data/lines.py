@@ -142,7 +142,7 @@ class LineReader:
                 self._sha256.update(block)
             end = block.rfind(b"\n") + 1
             if end:
-                chunk = Chunk(rest + block[:end], line)
+                chunk = Chunk(b"".join((rest, memoryview(block)[:end])), line)
                 rest = block[end:]
                 yield self._as_text(chunk)
                 line += chunk.data.count(b"\n")

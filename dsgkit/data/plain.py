@@ -212,6 +212,8 @@ def _delimited_line(
     for column in range(len(kinds)):
         at = _after_spaces(data, at, separator)
         kind, place = kinds[column], np.uint64(places[column])
+        is_quoted = data[at] == _QUOTE
+        at += np.uint64(is_quoted)
         if kind in (NUMBER, LABEL):
             found, value, at = read_number(data, at)
             if not found:
@@ -225,9 +227,13 @@ def _delimited_line(
                 X[i, place] = single
         else:
             start = at
-            at = _after_word(data, at, separator)
+            at = _after_word(data, at, _QUOTE if is_quoted else separator, kind == WORD)
             if not _copied(data, start, at, words, i, place, kind == WORD):
                 return CAREFUL
+        if is_quoted:
+            if data[at] != _QUOTE:
+                return CAREFUL
+            at += ONE
         end = at
         at = _after_spaces(data, at, separator)
         if column < len(kinds) - 1:
@@ -243,9 +249,14 @@ def _delimited_line(
 
 
 @exact
-def _after_word(data: NDArray[np.uint8], at: Any, separator: int) -> Any:
-    """Return where a text ends: at the separator, or at a byte that is not plain."""
-    while _SPACE <= data[at] <= 126 and data[at] != separator and data[at] != _QUOTE:
+def _after_word(data: NDArray[np.uint8], at: Any, stop: int, may_be_foreign: bool) -> Any:
+    """Return where a text ends: at the byte that ends it, or at one that is not plain."""
+    while (
+        data[at] >= _SPACE
+        and data[at] != stop
+        and data[at] != _QUOTE
+        and (data[at] < 128 or may_be_foreign)
+    ):
         at += ONE
     return at
 
@@ -261,6 +272,8 @@ def _copied(
     is_kept: bool,
 ) -> bool:
     """Keep a text if it is to be kept; return False for one that is not plain."""
+    if data[start] == _SPACE:
+        return False
     while end > start and data[end - ONE] == _SPACE:
         end -= ONE
     if end == start:

@@ -188,14 +188,39 @@ NUMBERS = (
     *(["1", "-2.5", "1e5", "3", "0.1", "7"] * 20),
     *("1E-3", "+.5", "5.", "1e", "e1", ".", "-", "", "1_0", "nan", "inf", "-0", "00012"),
     *("1e39", "3.4028235677973366e38", "3.40282356e38", "1e-400", "1e400", "1e" + "9" * 30),
-    *("1" * 25, "0." + "1" * 600, "0x1", "1\xa0", "\u0661", "1d3", "1e+", "1:2"),
+    *(
+        "1" * 25,
+        "0." + "1" * 600,
+        "0x1",
+        "1\xa0",
+        "\u0661",
+        "1d3",
+        "1e+",
+        "1:2",
+        '"1"',
+        '" 2"',
+        '"3" ',
+    ),
 )
 GAPS = (*([" "] * 99), "  ", "\t", "\v", "\f", "\xa0", "\r", "", "\0", "#", " # 1:3", "\r#")
 ENDS = (*(["\n"] * 19), "\r\n", "\r\r\n", " \n", "\n\n", "# x\r\n", "#\r1\n", " #\xe9\n")
 INDICES = (*(["1:"] * 30), "0:", "4:", "01:", "+1:", "qid:", "1", "9" * 30 + ":", "2:1 1:", ":")
 WORDS = (
     *(["a", "b", "?", "12"] * 20),
-    *(" a", "a b", '"a"', '"a,b"', '"a""b"', '"a"b', '"', 'a"b', "x" * 33, "x" * 300),
+    *(
+        " a",
+        "a b",
+        '"a"',
+        '"a,b"',
+        '"a""b"',
+        '"a"b',
+        '"',
+        'a"b',
+        "x" * 33,
+        '" b"',
+        '"?" ',
+        "x" * 300,
+    ),
     *("\xe9", "", "\x7f", "\x01", "\0", "new"),
 )
 seeds = st.integers(0, 2**32 - 1)
@@ -256,8 +281,8 @@ def test_both_parsers_agree_on_libsvm(seed):
 def test_both_parsers_agree_on_tables(delimiter, seed, text_labels, labels):
     columns = delimited.Columns(
         *(6, delimiter, (5,) if text_labels else labels, text_labels),
-        categories={2: np.array(["a", "b", "x" * 33])},
-        values={3: {"?": 7.0, "a": 1.0, "b": 2.0}},
+        categories={2: np.array(["a", "a,b", "b", "x" * 33, "\xe9"])},
+        values={3: {"\xe9": 3.0, "?": 7.0, "a": 1.0, "b": 2.0}},
         ignored=(0,) if text_labels else (0, 5),
     )
     content = delimited_text(seed, delimiter)

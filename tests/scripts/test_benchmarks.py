@@ -201,3 +201,13 @@ def test_the_clustering_of_generated_rows_is_measured(script, monkeypatch):
     assert figures["clusters_found"] == 12
     assert "Shuttle is left out" in result.stderr
     assert "12 clusters" in CliRunner().invoke(main, arguments).stdout
+
+
+@pytest.mark.slow
+def test_the_rates_of_the_parsers_are_printed(script):
+    main = script("bench_parsers")["main"]
+    result = CliRunner().invoke(main, ["--megabytes", "1", "--repeats", "1", "--json"])
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.stdout)
+    assert len(figures["mb_per_second"]) == 5
+    assert all(rate > 0 for rate in figures["mb_per_second"].values())
