@@ -230,7 +230,7 @@ def test_a_signal_stops_a_run_in_order(tmp_path, moment, number, times):
     write_config(tmp_path, solvers, sizes=(70,))
     process = start(tmp_path, *RUN)
     if moment == "start":
-        wait_until(lambda: descendants(process.pid))
+        wait_until(lambda: workers_of(process.pid))  # before, a class of one's own is rehearsed
     else:
         pid_from(tmp_path / "announced.pid")
     processes = descendants(process.pid)
