@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from dsgkit import __version__
-from dsgkit.errors import DsgError
+from dsgkit.errors import DsgError, shown
 from dsgkit.experiment.cells import ended_record
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.records import Record
@@ -61,8 +61,7 @@ class Cluster:
             raise ClusterError(
                 "--scheduler needs Dask; install it with: pip install 'dsgkit[cluster]'"
             ) from error
-        if not re.fullmatch(r"\w+://[^/]+:\d+", address):
-            raise ClusterError(f"{address!r} is no address, such as tcp://host:8786")
+        _check_address(address)
         _silence()
         self._address = address
         self._run = uuid.uuid4().hex
@@ -167,6 +166,21 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+def _check_address(address: str) -> None:
+    """Raise `ClusterError` for what no client can be made of, which Dask is a minute about."""
+    from distributed.comm.registry import backends
+    from distributed.security import Security
+
+    protocol = address.partition("://")[0]
+    if protocol not in backends or not re.fullmatch(r"\w+://[^/]+:\d+", address):
+        raise ClusterError(f"{shown(address)} is no address, such as tcp://host:8786")
+    if protocol == "tls" and not Security().get_connection_args("client")["ssl_context"]:
+        raise ClusterError(
+            f"{address}: no certificates for TLS; name them in Dask's configuration, under "
+            "distributed.comm.tls"
+        )
 
 
 def _silence() -> None:

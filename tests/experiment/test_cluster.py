@@ -265,7 +265,7 @@ def test_an_interrupted_run_leaves_nothing_running(
 
 def test_a_scheduler_that_is_not_there_is_one_line(experiment, tmp_path, monkeypatch):
     monkeypatch.setattr("dsgkit.experiment.cluster._ANSWER_SECONDS", 1)
-    for wrong in ("nonsense", "tcp://127.0.0.1:9"):
+    for wrong in ("nonsense", "none://127.0.0.1:9", "tls://127.0.0.1:9", "tcp://127.0.0.1:9"):
         with pytest.raises(ClusterError, match=re.escape(wrong)) as error:
             run_experiment(experiment(), tmp_path / "r", Options(scheduler=wrong))
         assert "\n" not in str(error.value)
