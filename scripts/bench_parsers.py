@@ -78,6 +78,12 @@ def _peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def _apart(action: Callable[..., Any], *arguments: Any) -> Any:
+    """Call in a process of its own: one that is started has the peak of its parent, too."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(action, *arguments).result()
+
+
 @click.command(help=__doc__)
 @click.option("--megabytes", default=300, show_default=True, type=click.IntRange(min=1))
 @click.option("--repeats", default=3, show_default=True, type=click.IntRange(min=1))
@@ -88,11 +94,9 @@ def main(megabytes: int, repeats: int, as_json: bool) -> None:
     from sklearn.datasets import load_svmlight_file
 
     with tempfile.TemporaryDirectory() as name:
-        paths = write_files(Path(name), megabytes)
+        paths = _apart(write_files, Path(name), megabytes)
+        grown = _apart(memory_mib, paths)
         libsvm, delimited = paths["libsvm"], paths["delimited"]
-        # a process of its own: writing the files has raised the peak of this one
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-            grown = process.submit(memory_mib, paths).result()
         read(libsvm.with_suffix(".start"), "libsvm")
         read(delimited.with_suffix(".start"), "delimited")
         runs: dict[str, Callable[[], object]] = {
