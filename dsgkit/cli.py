@@ -7,6 +7,7 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,10 +48,10 @@ def main() -> None:
         _tell(error)
         code = error.exit_code
     except Interrupted as signal:
-        click.echo(str(signal), err=True)
+        _say(str(signal))
         code = signal.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        _say("interrupted")
         code = 130
     except (DsgError, OSError) as error:
         if debug:
@@ -100,8 +101,14 @@ def _tell(error: Exception) -> str:
     else:
         text = str(error)
     line = in_a_line(" ".join(text.splitlines()), LONGEST_MESSAGE)
-    click.echo(f"Error: {line}", err=True)
+    _say(f"Error: {line}")
     return line
+
+
+def _say(line: str) -> None:
+    """Print the last word of a command, unless nobody is there: the exit code tells, too."""
+    with suppress(OSError):
+        click.echo(line, err=True)
 
 
 def _forget_unwritten() -> None:
@@ -318,7 +325,7 @@ def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:
     try:
         return _run_one(experiment, folder, options)
     except Interrupted as signal:
-        click.echo(f"{signal}; finished cells are in {folder}; go on with: {_again()}", err=True)
+        _say(f"{signal}; finished cells are in {folder}; go on with: {_again()}")
         raise SystemExit(signal.exit_code) from None
 
 

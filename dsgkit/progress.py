@@ -7,7 +7,7 @@ progress bars, and callers need not pass them through.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 Listener = Callable[[float], None]
@@ -99,4 +99,5 @@ class Bar:
 
     def close(self) -> None:
         """Take the bar away."""
-        self._bar.stop()
+        with suppress(OSError):  # the terminal may be gone
+            self._bar.stop()

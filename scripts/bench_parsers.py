@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import resource
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,13 @@ N_FEATURES = 28
 _ROWS = 20_000
 
 
-def write_files(folder: Path, megabytes: int) -> dict[str, Path]:
-    """Write a file of each format; return their paths."""
+def paths_in(folder: Path) -> dict[str, Path]:
+    """Return the paths of the files by their formats."""
+    return {name: folder / name for name in ("libsvm", "delimited")}
+
+
+def write_files(folder: Path, megabytes: int) -> None:
+    """Write a file of each format."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(_ROWS, N_FEATURES)).astype(np.float32)
     y = rng.integers(0, 2, _ROWS)
@@ -40,14 +45,12 @@ def write_files(folder: Path, megabytes: int) -> dict[str, Path]:
         ),
         "delimited": lambda x, label: ",".join([*(f"{value:.9g}" for value in x), str(label)]),
     }
-    paths = {}
-    for name, text in rows.items():
+    for name, path in paths_in(folder).items():
+        text = rows[name]
         lines = "".join(f"{text(*row)}\n" for row in zip(X.tolist(), y.tolist(), strict=True))
-        paths[name] = folder / name
-        with paths[name].open("w") as file:
+        with path.open("w") as file:
             for _ in range(-(-megabytes * 10**6 // len(lines))):
                 file.write(lines)
-    return paths
 
 
 def read(path: Path, loader: Any, n_features: int | None = N_FEATURES) -> None:
@@ -78,25 +81,39 @@ def _peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _apart(action: Callable[..., Any], *arguments: Any) -> Any:
-    """Call in a process of its own: one that is started has the peak of its parent, too."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(action, *arguments).result()
+def _apart(*arguments: object) -> str:
+    command = [sys.executable, str(Path(__file__).resolve()), *map(str, arguments)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 @click.command(help=__doc__)
+@click.option("--write", type=click.Path(path_type=Path), hidden=True)
+@click.option("--memory", type=click.Path(path_type=Path), hidden=True)
 @click.option("--megabytes", default=300, show_default=True, type=click.IntRange(min=1))
 @click.option("--repeats", default=3, show_default=True, type=click.IntRange(min=1))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def main(megabytes: int, repeats: int, as_json: bool) -> None:
+def main(
+    write: Path | None, memory: Path | None, megabytes: int, repeats: int, as_json: bool
+) -> None:
     """Print the rates."""
+    if write:
+        write_files(write, megabytes)
+    elif memory:
+        click.echo(memory_mib(paths_in(memory)))
+    else:
+        compare(megabytes, repeats, as_json)
+
+
+def compare(megabytes: int, repeats: int, as_json: bool) -> None:
+    """Print the rates beside those of the others."""
     import pandas as pd
     from sklearn.datasets import load_svmlight_file
 
     with tempfile.TemporaryDirectory() as name:
-        paths = _apart(write_files, Path(name), megabytes)
-        grown = _apart(memory_mib, paths)
-        libsvm, delimited = paths["libsvm"], paths["delimited"]
+        # each in a process of its own: one that is started has the peak of its parent, too
+        _apart("--write", name, "--megabytes", megabytes)
+        grown = float(_apart("--memory", name))
+        libsvm, delimited = paths_in(Path(name)).values()
         read(libsvm.with_suffix(".start"), "libsvm")
         read(delimited.with_suffix(".start"), "delimited")
         runs: dict[str, Callable[[], object]] = {
