@@ -96,6 +96,15 @@ def read_environment(path: Path) -> dict[str, Any]:
     return _read(path, Environment) or {}
 
 
+def is_environment(content: bytes) -> bool:
+    """Whether what a file holds is an environment."""
+    try:
+        _schema(Environment).validate_json(content)
+    except ValidationError:
+        return False
+    return True
+
+
 def read_task(folder: Path) -> Description:
     """Return what a results folder keeps of its task.
 
