@@ -77,7 +77,9 @@ def _read(path: Path, kind: Any) -> Any:
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_AGAIN}") from None
     if len(content) > MOST_BYTES:
-        raise ResultsError(f"{path}: cannot be read (it is longer than 1 MiB); {_AGAIN}")
+        raise ResultsError(
+            f"{path}: cannot be read (it is longer than {MOST_BYTES >> 20} MiB); {_AGAIN}"
+        )
     try:
         return _schema(kind).validate_json(content)
     except ValidationError as error:

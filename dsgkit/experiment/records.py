@@ -20,15 +20,13 @@ from typing_extensions import TypeAliasType, TypedDict
 from dsgkit.errors import ResultsError
 from dsgkit.files import open_regular
 from dsgkit.hints import shown
+from dsgkit.specs import LARGEST_NUMBER
 from dsgkit.tasks.base import Axis
 
 Record = dict[str, Any]
 
 MOST_BYTES = 2**26
 """The longest line that is taken for a record."""
-
-LARGEST_NUMBER = 1e150
-"""Scores and times are smaller: their squares, and sums of these, are finite."""
 
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _HASH = "[0-9a-f]"

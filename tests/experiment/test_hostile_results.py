@@ -33,7 +33,7 @@ from dsgkit.experiment.runner import run_experiment
 from dsgkit.experiment.selection import choose
 from dsgkit.experiment.status import describe_status, read_status
 from dsgkit.experiment.store import CELLS, Store
-from dsgkit.report import text_table, write_tables
+from dsgkit.report import draw_figures, text_table, write_tables
 from dsgkit.report.html import write_page
 from dsgkit.tasks.base import Axis, Description, PublishedFigure
 from dsgkit.tasks.measures import Measure
@@ -230,6 +230,30 @@ def _file(whole, field, text):
     known = {"measures": task["measures"][0], "axis": task["axis"], "published": figure}
     hostile = parts[whole](known[whole] | {field: "HERE"})
     return json.dumps(task | {whole: hostile}).replace('"HERE"', text)
+
+
+@pytest.mark.parametrize("place", ["measures.0.title", "measures.0.where", "axis.title", "setting"])
+@pytest.mark.parametrize("text", [r"$\frac{$", "a $", "a\x1b[31m", "a\nb", "a\x9b31m"])
+def test_a_text_of_a_task_that_cannot_be_drawn_is_one_line(folder, place, text):
+    task = EXPERIMENT.describe().model_dump(mode="json")
+    part, *names = task, *place.split(".")
+    *above, last = (int(name) if name.isdigit() else name for name in names)
+    for name in above:
+        part = part[name]
+    part[last] = text
+    (folder / "task.json").write_text(json.dumps(task))
+    with pytest.raises(ResultsError, match=r"task\.json: of another form") as error:
+        load_results(folder)
+    one_line(error, place)
+    assert str(error.value).isprintable()
+
+
+def test_what_no_config_has_checked_is_drawn_as_it_stands(folder, tmp_path):
+    """A solver that the config does not have, with a formula that is none."""
+    hostile = [fit("a", solver="x", label=r"$\frac{$"), fit("b", solver=r"$\frac{$", trial=1)]
+    lines = [seal(json.dumps(record)) for record in [fit("c"), *hostile]]
+    (folder / CELLS).write_bytes(b"".join(lines))
+    assert draw_figures([load_results(folder)], tmp_path / "out", ["auc_boxplot"])
 
 
 def test_a_hostile_entry_of_a_plan_is_one_line_or_harmless(folder):
@@ -514,8 +538,12 @@ def test_a_search_of_another_form_ends_in_one_line(tmp_path, fields):
     """In another share of the same search, which somebody else may have written."""
     (tmp_path / CELLS).write_bytes(seal(json.dumps(search("a", **fields))))
     cell = Cell("fit", "s", 0, {}, (({"lam": 1.0}, {"lam": 2.0}),), {})
+    refused = "status" not in fields and not ("points" in fields and "kind" in fields)
+    refused = refused and fields != {"fold_scores": [[0.5], [0.6]]}
     with Store(tmp_path) as store:
-        if key_of("a") not in store:
+        assert (key_of("a") not in store) == refused
+        if refused:
+            assert store.set_aside is not None
             return
         store.append(search("b"))
         searches = [store.record(key_of(name)) for name in "ab"]
