@@ -340,9 +340,9 @@ def find_records(path: Path, keys: set[str]) -> Iterator[Record]:
     with suppress(OSError):
         for line, whole in read_lines(path, follow=False):
             key = line[9:41].decode(errors="replace")  # the line starts with {"key": "
-            if whole and key in keys and (record := _readable_record(line)):
-                if record["key"] == key:  # a line may name another one further on
-                    yield record
+            record = _readable_record(line) if whole and key in keys else None
+            if record and record["key"] == key:  # a line may name another one further on
+                yield record
 
 
 def _readable_record(line: bytes) -> Record | None:

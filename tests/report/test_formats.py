@@ -2,7 +2,8 @@
 
 import pytest
 
-from dsgkit.report.formats import Cell, Layout, escape_latex, latex, markdown, plain
+from dsgkit.errors import ResultsError
+from dsgkit.report.formats import Cell, Layout, escape_latex, latex, markdown, plain, write_text
 from dsgkit.report.numbers import memory_text, short_count, time_digits, with_std
 from dsgkit.report.summary import Size
 

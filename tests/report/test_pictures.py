@@ -182,7 +182,7 @@ def test_the_first_trial_with_arrays_is_shown(results):
 def test_arrays_of_another_form_are_one_line(results, name, array):
     drawn = arrays_of(domain=disc) | {name: array}
     with pytest.raises(
-        ResultsError, match=rf"artefacts/\w+\.npz: {name[:4]}.*; remove it"
+        ResultsError, match=rf"artefacts/\S+\.npz: {name[:4]}.*; remove it"
     ) as error:
         picture_of(results({"a": {0: drawn}})).draw()
     assert "\n" not in str(error.value)
