@@ -26,7 +26,7 @@ from dsgkit.tasks.base import Axis
 Record = dict[str, Any]
 
 MOST_BYTES = 2**25
-"""The longest line that is taken for a record: a search of 100,000 points has about 20 MiB."""
+"""The longest line that is taken for a record: a search of 100,000 points has about 16 MiB."""
 
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _HASH = "[0-9a-f]"
