@@ -22,7 +22,10 @@ LONGEST_PATH = 4095
 LONGEST_FILE_NAME = 255
 """Bytes of a part of a path, as most file systems have it."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
+"""Characters that do not belong in a line, as the inside of a regular expression's brackets."""
+
+_CONTROL = re.compile(rf"[{CONTROL}\ud800-\udfff]")
 
 
 def folder_name(name: str) -> str:

@@ -13,6 +13,9 @@ from dsgkit.hints import shown
 LARGEST_INTEGER = 2**63 - 1
 """The largest whole number of a config: what 64 bits hold, as arrays and seeds need."""
 
+LARGEST_NUMBER = 1e150
+"""Of scores and times: their squares, and sums of these, are finite."""
+
 
 class Spec(BaseModel):
     """Settings of one part: unknown keys are errors, types are not converted."""

@@ -34,8 +34,6 @@ MOST_CELLS = 200_000
 LONGEST_NAME = 100
 """Characters of names: of an experiment, a solver's key, a class."""
 
-LONGEST_LABEL = 200
-
 
 def why_no_delimiter(text: str) -> str:
     """Return why the columns of a file cannot be separated by a text; empty if they can."""
@@ -45,26 +43,4 @@ def why_no_delimiter(text: str) -> str:
         why_no_line(text) or not text.isascii() or text.isalnum() or text in '".+-'
     ):
         return "must be a sign that no number holds, such as ',', ';' or a tab"
-    return ""
-
-
-def why_no_label(text: str) -> str:
-    r"""Return why figures and tables cannot show a text; empty if they can.
-
-    Between two dollar signs matplotlib reads formulas, such as ``$\lambda$``, and fails at what is
-    none when it draws: after all fits.
-    """
-    if why := why_no_line(text):
-        return why
-    if len(text) > LONGEST_LABEL:
-        return f"must have at most {LONGEST_LABEL} characters"
-    dollars = text.count("$") - text.count(r"\$")
-    if dollars == 0 or dollars % 2:  # as matplotlib decides whether to read formulas
-        return ""
-    from matplotlib.mathtext import MathTextParser
-
-    try:
-        MathTextParser("path").parse(text)
-    except (ValueError, RecursionError):
-        return r"is no formula that can be drawn; write \$ for a dollar sign"
     return ""

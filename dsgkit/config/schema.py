@@ -24,7 +24,6 @@ from dsgkit.config.bounds import (
     LONGEST_NAME,
     MOST_CELLS,
     why_no_delimiter,
-    why_no_label,
 )
 from dsgkit.config.solvers import SOLVER_KEYS, Size, SolverSpec, check_size, read_solvers
 from dsgkit.config.yaml_loader import dump
@@ -32,6 +31,7 @@ from dsgkit.data.targets import MOST_CLASSES, label_text
 from dsgkit.errors import ConfigError, DsgError
 from dsgkit.files import folder_name
 from dsgkit.hints import listed, nearest_or_all, shown
+from dsgkit.labels import why_no_label
 from dsgkit.own import is_import_path
 from dsgkit.rehearsal import rehearse, users_code
 from dsgkit.specs import LARGEST_INTEGER, Count, Spec, is_finite, problem

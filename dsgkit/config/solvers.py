@@ -16,11 +16,11 @@ from dsgkit.config.bounds import (
     MOST_GRID_VALUES,
     MOST_POINTS,
     MOST_SOLVERS,
-    why_no_label,
 )
 from dsgkit.config.ranges import parse_number, parse_values
 from dsgkit.errors import ConfigError
 from dsgkit.hints import did_you_mean, nearest_or_all, shown
+from dsgkit.labels import why_no_label
 from dsgkit.own import is_import_path
 from dsgkit.solvers import catalogue
 from dsgkit.specs import LARGEST_INTEGER, Spec, problem

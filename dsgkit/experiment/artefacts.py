@@ -31,12 +31,15 @@ def keep_artefact(folder: Path, record: Record) -> Record:
     ResultsError
         If it cannot be written.
     """
-    if "artefact" not in record:
-        return record
-    own_folder(folder, ARTEFACTS)
-    name = _name(record)
-    _write(folder / name, record["artefact"])
-    return {**record, "artefact": name}
+    if "artefact" in record:
+        own_folder(folder, ARTEFACTS)
+        _write(folder / _name(record), record["artefact"])
+    return name_artefact(record)
+
+
+def name_artefact(record: Record) -> Record:
+    """Return a record with the name of the file in the place of its arrays, if it has any."""
+    return {**record, "artefact": _name(record)} if "artefact" in record else record
 
 
 def _name(record: Record) -> str:

@@ -26,11 +26,12 @@ from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import MET
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
 from dsgkit.experiment.plan import Cell, Point, common_part, make_trial, solver_info
-from dsgkit.experiment.records import LARGEST_NUMBER, Record
+from dsgkit.experiment.records import Record
 from dsgkit.experiment.selection import best_point, choosing_measure
 from dsgkit.memory import constrain_memory
 from dsgkit.origin import one_line
 from dsgkit.random.seeds import derive_seed
+from dsgkit.specs import LARGEST_NUMBER
 from dsgkit.tasks.base import At, Trial
 from dsgkit.threads import available_threads, set_threads
 

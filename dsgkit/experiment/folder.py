@@ -77,7 +77,9 @@ def _read(path: Path, kind: Any) -> Any:
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_AGAIN}") from None
     if len(content) > MOST_BYTES:
-        raise ResultsError(f"{path}: cannot be read (it is longer than 1 MiB); {_AGAIN}")
+        raise ResultsError(
+            f"{path}: cannot be read (it is longer than {MOST_BYTES >> 20} MiB); {_AGAIN}"
+        )
     try:
         return _schema(kind).validate_json(content)
     except ValidationError as error:
@@ -94,6 +96,15 @@ def read_dataset(folder: Path) -> dict[str, Any]:
 def read_environment(path: Path) -> dict[str, Any]:
     """Return an environment; empty if its file is not there."""
     return _read(path, Environment) or {}
+
+
+def is_environment(content: bytes) -> bool:
+    """Whether what a file holds is an environment."""
+    try:
+        _schema(Environment).validate_json(content)
+    except ValidationError:
+        return False
+    return True
 
 
 def read_task(folder: Path) -> Description:

@@ -13,12 +13,14 @@ from typing import Any, Literal, NamedTuple
 from dsgkit.config import Experiment, SolverSpec
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import ConfigError, DataError
+from dsgkit.hints import shown
 from dsgkit.own import is_import_path
 from dsgkit.random.seeds import derive_seed
 from dsgkit.random.stream import VERSION as STREAM_VERSION
 from dsgkit.rehearsal import rehearse, users_code
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SolverInfo
+from dsgkit.specs import LARGEST_NUMBER
 from dsgkit.tasks import catalogue as tasks
 from dsgkit.tasks.base import At, Description, Trial, Work
 
@@ -316,6 +318,7 @@ class _TrialPlan:
         )
         with users_code(_planning(spec.kind)):
             work = self._work(cell, spec)
+            _check_work(work, solver)
             identity = _identity(cell, self._experiment, self._dataset)
         self._drafts.append(_Draft(replace(cell, work=work), identity, needs))
         return len(self._drafts) - 1
@@ -333,6 +336,17 @@ class _TrialPlan:
                 times = self._trial.counts(cell.at)[counted.one_per]
             return replace(work, training=times * work.training, scoring=times * work.scoring)
         return self._trial.fit_work(estimator, cell.at)
+
+
+def _check_work(work: Work, solver: str) -> None:
+    """Raise `ConfigError` for an amount that no record of a plan could hold."""
+    amounts = {"flops": work.training + work.scoring, "memory": work.memory}
+    for name, value in amounts.items():
+        if not 0 <= value <= LARGEST_NUMBER:
+            raise ConfigError(
+                f"solvers.{solver}: its cost() comes to {name} of {shown(value)}; "
+                f"they must be between 0 and {LARGEST_NUMBER:g}"
+            )
 
 
 def _within(at: At, spec: SolverSpec) -> bool:

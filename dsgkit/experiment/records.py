@@ -18,17 +18,15 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_confi
 from typing_extensions import TypeAliasType, TypedDict
 
 from dsgkit.errors import ResultsError
-from dsgkit.files import open_regular
+from dsgkit.files import CONTROL, open_regular
 from dsgkit.hints import shown
+from dsgkit.specs import LARGEST_NUMBER
 from dsgkit.tasks.base import Axis
 
 Record = dict[str, Any]
 
-MOST_BYTES = 2**26
-"""The longest line that is taken for a record."""
-
-LARGEST_NUMBER = 1e150
-"""Scores and times are smaller: their squares, and sums of these, are finite."""
+MOST_BYTES = 2**25
+"""The longest line that is taken for a record: a search of 100,000 points has about 16 MiB."""
 
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _HASH = "[0-9a-f]"
@@ -38,7 +36,7 @@ Key = Annotated[str, Field(pattern=f"^{_HASH}{{32}}$")]
 
 EnvironmentName = Annotated[str, Field(pattern=f"^{_HASH}{{12}}$")]
 Name = Annotated[str, Field(max_length=10_000)]
-Label = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]
+Label = Annotated[str, Field(max_length=10_000, pattern=rf"^[^{CONTROL}]*$")]
 """What is drawn as well: without characters that fonts have nothing for."""
 
 Count = Annotated[int, Field(ge=0, le=2**62)]

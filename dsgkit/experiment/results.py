@@ -23,6 +23,7 @@ from dsgkit.experiment.folder import (
 )
 from dsgkit.experiment.records import Bad, Record, read_records
 from dsgkit.experiment.store import CELLS
+from dsgkit.labels import LONGEST_LABEL, as_drawn
 from dsgkit.tasks.base import Description
 from dsgkit.tasks.measures import MEMORY, Measure
 
@@ -197,14 +198,9 @@ def _read_cells(
     for record in records:  # with the config's label; with its own for a solver not in it
         solver = record["solver"]
         if solver not in labels:
-            labels[solver] = _no_formula(record.get("label") or solver)
+            labels[solver] = as_drawn(record.get("label") or solver, LONGEST_LABEL)
         record["label"] = labels[solver]
     return records, None if plan is None else len(plan), bad
-
-
-def _no_formula(label: str) -> str:
-    """Return a label that no config has checked, without what would be drawn as a formula."""
-    return label.replace("$", r"\$")
 
 
 def _planned(records: dict[str, Record], plan: list[PlanEntry]) -> list[Record]:

@@ -8,8 +8,16 @@ from pathlib import Path
 
 from dsgkit.experiment.artefacts import copy_artefact
 from dsgkit.experiment.environment import ENVIRONMENTS, environment_name
-from dsgkit.experiment.folder import MOST_BYTES
-from dsgkit.experiment.store import CELLS, RESCUED, Store, find_records, own_folder, write_file
+from dsgkit.experiment.folder import MOST_BYTES, is_environment
+from dsgkit.experiment.store import (
+    CELLS,
+    RESCUED,
+    RefusedError,
+    Store,
+    find_records,
+    own_folder,
+    write_file,
+)
 from dsgkit.files import open_regular
 
 
@@ -29,12 +37,13 @@ def copy_records(store: Store, keys: set[str]) -> int:
     wanted = {key for key in keys if key not in store}
     copied = 0
     for path in _sources(store.folder) if wanted else ():
-        for key, record in find_records(path, wanted).items():
+        for record in find_records(path, wanted):
             if record["status"] == "ok" and copy_artefact(path.parent, store.folder, record):
                 _copy_environment(path.parent, store.folder, record.get("environment"))
-                store.append(record)
-                wanted.remove(key)
-                copied += 1
+                with suppress(RefusedError):
+                    store.append(record)
+                    wanted.remove(record["key"])
+                    copied += 1
         if not wanted:
             break
     return copied
@@ -56,5 +65,5 @@ def _copy_environment(source: Path, target: Path, name: str | None) -> None:
     path = source / ENVIRONMENTS / f"{name}.json"
     with suppress(OSError), open_regular(path, follow=False) as file:
         content = file.read(MOST_BYTES)
-        if environment_name(content) == name:
+        if environment_name(content) == name and is_environment(content):
             write_file(own_folder(target, ENVIRONMENTS) / path.name, content.decode())

@@ -14,7 +14,7 @@ import psutil
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.errors import FitError, ResultsError
-from dsgkit.experiment.artefacts import keep_artefact
+from dsgkit.experiment.artefacts import keep_artefact, name_artefact
 from dsgkit.experiment.cells import failed_record, record_of
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
@@ -282,14 +282,19 @@ class _Run:
 
     def _finish(self, job: Job, record: Record, bar: RunProgress) -> None:
         record = _storable(job, record)
-        self.store.check_in_place(None if "artefact" in record else record | {"environment": None})
-        made_in = self.environments.name(record.get("environment"))
-        kept = keep_artefact(self.store.folder, record)
-        self.store.append({**kept, "environment": made_in})
+        self.store.append(self._with_files(record))
         self.schedule.finish(job.cell.key)
         self.computed += 1
         self.failed = self.failed or record["status"] in FAILURES
         bar.finish(job)
+
+    def _with_files(self, record: Record) -> Record:
+        """Return a record as it is stored: what it refers to is on disk."""
+        folder = self.store.folder
+        if not folder.is_dir():  # the store says so once the record is with the others
+            return {**name_artefact(record), "environment": None}
+        made_in = self.environments.name(record.get("environment"))
+        return {**keep_artefact(folder, record), "environment": made_in}
 
 
 def _storable(job: Job, record: Record) -> Record:

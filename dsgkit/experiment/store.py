@@ -27,6 +27,10 @@ _OK: Record = {"status": "ok"}
 _PIECE = 2**20
 
 
+class RefusedError(ResultsError):
+    """A record that could not be read back, and was not written."""
+
+
 class _Place(NamedTuple):
     """Where a record lies in the file, and how its cell ended."""
 
@@ -66,6 +70,7 @@ class Store:
         self.path = folder / CELLS
         self.set_aside: Path | None = None
         self._places: dict[str, _Place] = {}
+        self._rescued = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = _acquire_lock(folder)
@@ -157,13 +162,13 @@ class Store:
         Raises
         ------
         ResultsError
-            If it is no record, or cannot be written: the file is then as it was. As of
-            `check_in_place`, too.
+            If it is no record (`RefusedError`), or cannot be written: the file is then as it was.
+            As of `check_in_place`, too: the record is then kept with the others.
         """
         try:
             line = sealed(record)
         except UnreadableError as error:
-            raise ResultsError(f"{self.path}: a record was refused ({error})") from None
+            raise RefusedError(f"{self.path}: a record was refused ({error})") from None
         try:
             _write_all(self._file, line)
             os.fsync(self._file)
@@ -176,22 +181,19 @@ class Store:
         self._note(record, len(line))
         self.check_in_place()
 
-    def check_in_place(self, at_hand: Record | None = None) -> None:
+    def check_in_place(self) -> None:
         """Make sure that what is written goes to the file that others find.
-
-        Parameters
-        ----------
-        at_hand : Record, optional
-            One that is not written yet; it is kept with the others if they have to be.
 
         Raises
         ------
         ResultsError
             If the file was replaced, as editors do, or changed, or removed. What this run has
-            written is then in a file of its own, from where the next run takes it.
+            written, as far as it is left, is then in a file of its own, from where the next run
+            takes it.
         """
         if problem := self._displaced():
-            raise ResultsError(f"{self.path}: {problem} during the run; {self._rescue(at_hand)}")
+            self._rescued = True
+            raise ResultsError(f"{self.path}: {problem} during the run; {self._rescue()}")
 
     def _displaced(self) -> str:
         """Return in words what has happened to the file; nothing if it is as it was left."""
@@ -204,19 +206,20 @@ class Store:
             return "replaced by another file"
         return "" if mine.st_size == self._size else "changed by something else"
 
-    def _rescue(self, at_hand: Record | None) -> str:
+    def _rescue(self) -> str:
         """Write what the open file holds to another one, and say where that is."""
         name = f"{RESCUED}-{time.time_ns()}"
         path = self.folder / f"{name}.jsonl"
         if not self.folder.is_dir():
             path = self.folder.with_name(f"{self.folder.name}-{name}") / CELLS
-        lines = [] if at_hand is None else [sealed(at_hand)]
+        whole = os.fstat(self._file).st_size == self._size
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, lambda file: file.writelines([*self._pieces(), *lines]))
+            write_atomically(path, lambda file: file.writelines(self._pieces()))
         except OSError as error:
             return f"its results could not be kept in {path} ({error.strerror})"
-        return f"its results are in {path}, and the same `dsg run` goes on with them"
+        results = "its results are" if whole else "what is left of its results is"
+        return f"{results} in {path}, and the same `dsg run` goes on from there"
 
     def _pieces(self) -> Iterator[bytes]:
         offset = 0
@@ -234,8 +237,12 @@ class Store:
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         try:
-            if not isinstance(error, ResultsError):
+            if not self._rescued:
                 self.check_in_place()
+        except ResultsError as found:
+            if isinstance(error, ResultsError):  # both are told
+                raise ResultsError(f"{error}; {found}") from None
+            raise
         finally:
             self.close()
 
@@ -321,17 +328,29 @@ def _is_record(line: bytes) -> bool:
     return True
 
 
-def find_records(path: Path, keys: set[str]) -> dict[str, Record]:
-    """Return the last records of some keys only, without parsing the others."""
-    found: dict[str, Record] = {}
+def find_records(path: Path, keys: set[str]) -> Iterator[Record]:
+    """Yield the records of some keys only, without parsing the others.
+
+    Parameters
+    ----------
+    path : Path
+    keys : set of str
+        A key that is removed meanwhile is not looked for any more.
+    """
     with suppress(OSError):
         for line, whole in read_lines(path, follow=False):
             key = line[9:41].decode(errors="replace")  # the line starts with {"key": "
-            if whole and key in keys:
-                with suppress(UnreadableError):
-                    record = parse(line, whole=True)
-                    found[record["key"]] = record
-    return found
+            record = _readable_record(line) if whole and key in keys else None
+            if record and record["key"] == key:  # a line may name another one further on
+                yield record
+
+
+def _readable_record(line: bytes) -> Record | None:
+    """Return all of the record that a line holds; None if it holds none."""
+    try:
+        return parse(line, whole=True)
+    except UnreadableError:
+        return None
 
 
 def write_file(path: Path, text: str) -> None:

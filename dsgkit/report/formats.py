@@ -11,6 +11,7 @@ from typing import BinaryIO
 import pandas as pd
 
 from dsgkit.errors import ResultsError
+from dsgkit.experiment.folder import CONFIG
 from dsgkit.files import write_atomically
 
 LATEX_ESCAPES = {
@@ -241,9 +242,13 @@ def write_file(path: Path, write: Callable[[BinaryIO], object]) -> Path:
 
 
 def _refuse_links(path: Path) -> None:
-    """Raise `OSError` if a folder that reports make in another one is a link to elsewhere."""
+    """Raise `OSError` if a folder that reports make in a results folder is a link to elsewhere.
+
+    Of any other folder it is for the user to say what it is.
+    """
     above = path.parents[:2]
-    inside = next((n for n, folder in enumerate(above, start=1) if folder.name in FOLDERS), 0)
+    made = (f.name in FOLDERS and (f.parent / CONFIG).exists() for f in above)
+    inside = next((n for n, ours in enumerate(made, start=1) if ours), 0)
     if link := next((folder for folder in above[:inside] if folder.is_symlink()), None):
         raise OSError(errno.ELOOP, f"{link.name} is a link; remove it", str(path))
 

@@ -26,8 +26,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.artefacts import load_artefact
 from dsgkit.experiment.limits import status_words
+from dsgkit.labels import as_drawn
 from dsgkit.report.numbers import counted, value_text
 from dsgkit.report.style import DPI, LOOKS, PAGE_WIDTH, RC
 from dsgkit.report.summary import Size, Summary, all_axes, all_solvers, lowered
@@ -57,6 +59,24 @@ MANY_ROWS = 10_000
 """From so many on, in all panels, rows are pixels in vector formats too."""
 
 MANY_EQUILIBRIA = 30
+
+LARGEST_COORDINATE = 1e30
+"""Of what is drawn: in single precision too, squares of differences of such are finite."""
+
+_FORMS: dict[str, tuple[str, tuple[str | int, ...]]] = {
+    "rows": ("fiu", ("row", 2)),
+    "labels": ("iu", ("row",)),
+    "equilibria": ("fiu", ("equilibrium", 2)),
+    "equilibrium_labels": ("iu", ("equilibrium",)),
+    "grid_x": ("fiu", ("x",)),
+    "grid_y": ("fiu", ("y",)),
+    "domain": ("fiu", ("y", "x")),
+    "inside": ("fiu", ()),
+}
+"""Of each array: the kinds of its numbers, and its sides, of one length where of one name."""
+
+_LEAST = {"row": 1, "x": 2, "y": 2}
+_TOGETHER = {"equilibria": ("equilibrium_labels",), "domain": ("grid_x", "grid_y")}
 LONGEST_SIDE = 3.0
 """Of a dataset, in relation to the other, that is drawn true to scale."""
 
@@ -100,7 +120,8 @@ class Picture:
         found += f", {counted(outside, 'row')} in none" if outside else ""
         found += ", empty domain" if self.has_empty_domain else ""
         chosen = (
-            f"{k}{TOGETHER}{value_text(v)}" for k, v in (self.record.get("params") or {}).items()
+            f"{as_drawn(k)}{TOGETHER}{as_drawn(value_text(v))}"
+            for k, v in (self.record.get("params") or {}).items()
         )
         return "\n".join(filter(None, [found, ", ".join(chosen)]))
 
@@ -130,8 +151,30 @@ def pictures_of(summary: Summary) -> dict[str, Picture]:
             arrays = load_artefact(summary.results.folder, record)
             if arrays.keys() >= NEEDED:
                 size = Size(_size(summary, record), bool(record.get("full")))
+                if why := why_no_picture(arrays):
+                    path = summary.results.folder / record["artefact"]
+                    raise ResultsError(f"{path}: {why}; remove it, and it is left out of pictures")
                 found[solver] = Picture(solver, record, size, arrays)
     return {solver: found[solver] for solver in summary.solvers if solver in found}
+
+
+def why_no_picture(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return why arrays are not of the types and shapes of a picture; empty if they are."""
+    lengths: dict[str, int] = {}
+    for name, (kinds, sides) in _FORMS.items():
+        if name not in arrays:
+            continue
+        one = arrays[name]
+        if one.dtype.kind not in kinds or one.ndim != len(sides):
+            return f"{name} are no {len(sides)}-dimensional array of numbers of a picture"
+        if not (np.abs(one) <= LARGEST_COORDINATE).all():
+            return f"{name} are not all finite, or too large to be drawn"
+        for side, length in zip(sides, one.shape, strict=True):
+            wanted = side if isinstance(side, int) else lengths.setdefault(side, length)
+            if length != wanted or length < _LEAST.get(str(side), 0):
+                return f"{name} have the shape {one.shape}, which is none of a picture"
+    missing = [other for name, others in _TOGETHER.items() if name in arrays for other in others]
+    return next((f"{name} are missing" for name in missing if name not in arrays), "")
 
 
 def _finished(summary: Summary) -> list[dict[str, Any]]:

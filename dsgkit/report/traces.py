@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeGuard
 
-from dsgkit.experiment.records import LARGEST_NUMBER, Record
+from dsgkit.experiment.records import Record
 from dsgkit.report.summary import Entry, Size, Summary
+from dsgkit.specs import LARGEST_NUMBER
 from dsgkit.tasks.measures import TIME, Measure
 
 

@@ -13,7 +13,8 @@ from typing import Annotated, Any, ClassVar, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from dsgkit.specs import Count, Spec
+from dsgkit.labels import Words
+from dsgkit.specs import LARGEST_NUMBER, Count, Spec
 from dsgkit.tasks.measures import Digits, Measure
 
 Point = Mapping[str, Any]
@@ -45,9 +46,9 @@ class Axis(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str
-    title: str
-    noun: str
+    name: Words
+    title: Words
+    noun: Words
     drawn: bool = False
 
 
@@ -71,12 +72,12 @@ class PublishedFigure(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    solver: str
-    measure: str
-    value: Annotated[float, Field(ge=-1e150, le=1e150)]
+    solver: Words
+    measure: Words
+    value: Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
     decimals: Digits = 2
     tolerance: float | None = None
-    flag: str = ""
+    flag: Words = ""
 
 
 class Published(BaseModel):
@@ -91,7 +92,7 @@ class Published(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    source: str
+    source: Words
     figures: tuple[PublishedFigure, ...]
 
 
@@ -180,14 +181,14 @@ class Description(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: str
-    setting: str = ""
-    protocol: str = ""
-    selection: str = ""
-    oracle: str = ""
+    kind: Words
+    setting: Words = ""
+    protocol: Words = ""
+    selection: Words = ""
+    oracle: Words = ""
     axis: Axis | None = None
     measures: tuple[Measure, ...]
-    chooses: str = ""
+    chooses: Words = ""
     published: Published | None = None
 
     @property

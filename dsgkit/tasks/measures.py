@@ -11,6 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dsgkit.labels import Words
+from dsgkit.specs import LARGEST_NUMBER
+
 Digits = Annotated[int, Field(ge=0, le=15)]
 """After the point, of a number that is printed."""
 
@@ -62,20 +65,20 @@ class Measure(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str
-    title: str
-    word: str
-    where: str = ""
+    name: Words
+    title: Words
+    word: Words
+    where: Words = ""
     better: Literal["higher", "lower"] | None = None
     digits: Digits = 3
     percent: bool = False
     unit: Literal["", "seconds", "bytes"] = ""
-    output: str
+    output: Words
     file: FileName
-    clock: str = ""
+    clock: Words = ""
     optional: bool = False
     for_published: bool = False
-    least_range: Annotated[float, Field(ge=0, le=1e150)] = 0.0
+    least_range: Annotated[float, Field(ge=0, le=LARGEST_NUMBER)] = 0.0
     tally: bool = False
     traced: bool = False
 

@@ -33,7 +33,7 @@ from dsgkit.experiment.runner import run_experiment
 from dsgkit.experiment.selection import choose
 from dsgkit.experiment.status import describe_status, read_status
 from dsgkit.experiment.store import CELLS, Store
-from dsgkit.report import text_table, write_tables
+from dsgkit.report import draw_figures, text_table, write_tables
 from dsgkit.report.html import write_page
 from dsgkit.tasks.base import Axis, Description, PublishedFigure
 from dsgkit.tasks.measures import Measure
@@ -232,6 +232,30 @@ def _file(whole, field, text):
     return json.dumps(task | {whole: hostile}).replace('"HERE"', text)
 
 
+@pytest.mark.parametrize("place", ["measures.0.title", "measures.0.where", "axis.title", "setting"])
+@pytest.mark.parametrize("text", [r"$\frac{$", "a $", "a\x1b[31m", "a\nb", "a\x9b31m"])
+def test_a_text_of_a_task_that_cannot_be_drawn_is_one_line(folder, place, text):
+    task = EXPERIMENT.describe().model_dump(mode="json")
+    part, *names = task, *place.split(".")
+    *above, last = (int(name) if name.isdigit() else name for name in names)
+    for name in above:
+        part = part[name]
+    part[last] = text
+    (folder / "task.json").write_text(json.dumps(task))
+    with pytest.raises(ResultsError, match=r"task\.json: of another form") as error:
+        load_results(folder)
+    one_line(error, place)
+    assert str(error.value).isprintable()
+
+
+def test_what_no_config_has_checked_is_drawn_as_it_stands(folder, tmp_path):
+    """A solver that the config does not have, with a formula that is none."""
+    hostile = [fit("a", solver="x", label=r"$\frac{$"), fit("b", solver=r"$\frac{$", trial=1)]
+    lines = [seal(json.dumps(record)) for record in [fit("c"), *hostile]]
+    (folder / CELLS).write_bytes(b"".join(lines))
+    assert draw_figures([load_results(folder)], tmp_path / "out", ["auc_boxplot"])
+
+
 def test_a_hostile_entry_of_a_plan_is_one_line_or_harmless(folder):
     good = {k: v for k, v in fit("a").items() if k in PlanEntry._fields} | {"flops": 1}
     axis = EXPERIMENT.describe().axis
@@ -318,6 +342,39 @@ def test_an_environment_is_copied_that_is_what_its_name_says(tmp_path):
     assert read_environment(copied) == {"threads": 2}
 
 
+@pytest.mark.parametrize("content", [b"\xff\xfe{}", b"not json", b"[1]", b'{"x": NaN}', b""])
+def test_an_environment_of_another_form_is_not_copied(tmp_path, content):
+    name = hashlib.sha256(content).hexdigest()[:12]
+    with Store(tmp_path / "sibling") as store:
+        store.append(fit("a", environment=name))
+    (tmp_path / "sibling" / "environments").mkdir()
+    (tmp_path / "sibling" / "environments" / f"{name}.json").write_bytes(content)
+    with Store(tmp_path / "mine") as store:
+        assert copy_records(store, {key_of("a")}) == 1
+    assert not (tmp_path / "mine" / "environments").exists()
+
+
+def test_a_sibling_line_that_names_two_keys_is_passed_over(tmp_path):
+    (tmp_path / "sibling").mkdir()
+    one, other = json.dumps(fit("a")), json.dumps({"key": key_of("b")})
+    both = one[:-1] + f", {other[1:]}"
+    (tmp_path / "sibling" / CELLS).write_bytes(seal(both) + seal(json.dumps(fit("c"))))
+    with Store(tmp_path / "mine") as store:
+        assert copy_records(store, {key_of("a"), key_of("b"), key_of("c")}) == 1
+        assert key_of("c") in store
+
+
+def test_a_record_of_a_sibling_that_cannot_be_stored_is_passed_over(tmp_path, monkeypatch):
+    """It is longer as this release writes it."""
+    (tmp_path / "sibling").mkdir()
+    long = json.dumps(fit("a", scores={"auc": 1e9})).replace("1000000000.0", "1e9")
+    (tmp_path / "sibling" / CELLS).write_bytes(seal(long) + seal(json.dumps(fit("c", scores={}))))
+    monkeypatch.setattr("dsgkit.experiment.records.MOST_BYTES", len(seal(long)))
+    with Store(tmp_path / "mine") as store:
+        assert copy_records(store, {key_of("a"), key_of("c")}) == 1
+        assert key_of("c") in store
+
+
 def test_an_artefact_of_a_sibling_that_is_no_file_is_not_copied(tmp_path):
     for make in SPECIAL.values():
         with Store(tmp_path / "sibling", fresh=True) as store:
@@ -390,9 +447,9 @@ def test_a_store_whose_file_is_taken_away_says_so_and_loses_nothing(tmp_path, wo
         if when == "append":
             store.append(fit("b"))
         elif when == "files":
-            store.check_in_place(fit("b"))
-    one_line(error, "the same `dsg run` goes on")
-    kept = {key_of(name) for name in ("a" if when == "end" else "ab")}
+            raise ResultsError("the files of a record cannot be written")
+    one_line(error, "the same `dsg run` goes on", *["the files of"] * (when == "files"))
+    kept = {key_of(name) for name in ("ab" if when == "append" else "a")}
     place = Path(str(error.value).partition("its results are in ")[2].partition(", and")[0])
     assert read_records(place)[0].keys() == kept
     with Store(folder) as store:
@@ -400,15 +457,28 @@ def test_a_store_whose_file_is_taken_away_says_so_and_loses_nothing(tmp_path, wo
         assert {key for key in kept if key in store} == kept
 
 
-@pytest.mark.parametrize("change", [b"", b"x\n"])
-def test_a_store_whose_file_is_changed_in_place_says_so(tmp_path, change):
-    with pytest.raises(ResultsError, match="changed by something else"), Store(tmp_path) as store:
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        (lambda path: path.write_bytes(b""), "b"),
+        (lambda path: path.write_bytes(b"x\n"), "b"),
+        (lambda path: path.write_bytes(path.read_bytes() + b"x\n"), "ab"),
+    ],
+)
+def test_a_store_whose_file_is_changed_in_place_says_what_is_left(tmp_path, change, left):
+    changed = pytest.raises(ResultsError, match="changed by something else")
+    with changed as error, Store(tmp_path) as store:
         store.append(fit("a"))
-        (tmp_path / CELLS).write_bytes(change)
+        change(tmp_path / CELLS)
         store.append(fit("b"))
+    one_line(error, "; what is left of its results is in ")
+    kept = {key_of(name) for name in left}
+    (rescued,) = tmp_path.glob("rescued-*.jsonl")
+    assert str(rescued) in str(error.value)
+    assert read_records(rescued)[0].keys() == kept
     with Store(tmp_path) as store:
-        assert copy_records(store, {key_of("b")}) + len(store) >= 1
-        assert key_of("b") in store
+        copy_records(store, {key_of("a"), key_of("b")})
+        assert {key for key in (key_of("a"), key_of("b")) if key in store} == kept
 
 
 class Vanishing(InProcess):
@@ -468,8 +538,12 @@ def test_a_search_of_another_form_ends_in_one_line(tmp_path, fields):
     """In another share of the same search, which somebody else may have written."""
     (tmp_path / CELLS).write_bytes(seal(json.dumps(search("a", **fields))))
     cell = Cell("fit", "s", 0, {}, (({"lam": 1.0}, {"lam": 2.0}),), {})
+    refused = "status" not in fields and not ("points" in fields and "kind" in fields)
+    refused = refused and fields != {"fold_scores": [[0.5], [0.6]]}
     with Store(tmp_path) as store:
-        if key_of("a") not in store:
+        assert (key_of("a") not in store) == refused
+        if refused:
+            assert store.set_aside is not None
             return
         store.append(search("b"))
         searches = [store.record(key_of(name)) for name in "ab"]

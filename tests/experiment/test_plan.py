@@ -343,6 +343,14 @@ def test_a_class_that_cannot_be_planned_is_told_with_its_line(own_plan):
     )
 
 
+@pytest.mark.parametrize("amount", ["flops=float('inf')", "flops=float('nan')", "memory=-1"])
+def test_a_cost_that_no_plan_could_hold_is_told(own_plan, amount):
+    cost = f"def cost(self, n_inputs, **counts):\n        return Cost({amount})\n    def fit"
+    text = "from dsgkit.costs import Cost\n" + OWN.replace("def fit", cost)
+    with pytest.raises(ConfigError, match=r"solvers\.\w+: its cost\(\) comes to \w+ of \S+; they"):
+        own_plan(text)
+
+
 def test_a_class_that_refuses_parameters_is_told_with_its_line(own_plan):
     """Its defaults are fine, so it is only found when it is planned with."""
     text = OWN.replace("        self.width,", "        1 / (width != 3)\n        self.width,")

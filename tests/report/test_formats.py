@@ -2,7 +2,8 @@
 
 import pytest
 
-from dsgkit.report.formats import Cell, Layout, escape_latex, latex, markdown, plain
+from dsgkit.errors import ResultsError
+from dsgkit.report.formats import Cell, Layout, escape_latex, latex, markdown, plain, write_text
 from dsgkit.report.numbers import memory_text, short_count, time_digits, with_std
 from dsgkit.report.summary import Size
 
@@ -107,3 +108,13 @@ def test_counts():
     ]
     assert Size(59_335, True).text == "all (59,335)"
     assert Size(1000, False).text == "1,000"
+
+
+def test_a_users_own_folder_of_such_a_name_may_be_a_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "figures").symlink_to(tmp_path / "elsewhere")
+    write_text(tmp_path / "figures" / "out" / "page.html", "x")
+    assert (tmp_path / "elsewhere" / "out" / "page.html").read_text() == "x"
+    (tmp_path / "config.yaml").touch()  # now it is that of a results folder
+    with pytest.raises(ResultsError, match="figures is a link"):
+        write_text(tmp_path / "figures" / "out" / "page.html", "x")

@@ -160,6 +160,44 @@ def test_the_first_trial_with_arrays_is_shown(results):
     assert "trial 2" in drawing.caption
 
 
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("rows", np.array(["x"] * 60)),
+        ("rows", np.zeros((60, 3))),
+        ("rows", np.full((60, 2), np.nan)),
+        ("rows", np.full((60, 2), 1e300)),
+        ("rows", np.zeros((0, 2))),
+        ("labels", np.zeros(59, dtype=int)),
+        ("labels", np.zeros((60, 1), dtype=int)),
+        ("labels", np.zeros(60)),
+        ("domain", np.zeros((30, 20))),
+        ("domain", np.float64(1.0)),
+        ("grid_x", np.array(["x"] * 30)),
+        ("equilibria", np.zeros((3, 2))),
+        ("equilibrium_labels", np.array(["x", "y"])),
+        ("inside", np.array("x")),
+    ],
+)
+def test_arrays_of_another_form_are_one_line(results, name, array):
+    drawn = arrays_of(domain=disc) | {name: array}
+    with pytest.raises(
+        ResultsError, match=rf"artefacts/\S+\.npz: {name[:4]}.*; remove it"
+    ) as error:
+        picture_of(results({"a": {0: drawn}})).draw()
+    assert "\n" not in str(error.value)
+
+
+def test_parameters_that_are_no_formulas_are_drawn_as_they_stand(results):
+    found = results({"a": {0: arrays_of()}})
+    next(one for one in found.records)["params"] = {"$\\frac{$": "$\\x$", "b": "a\x1b[31m"}
+    (panel,) = picture_of(found).draw().axes
+    panel.figure.draw_without_rendering()
+    text = panel.get_xlabel()
+    assert r"\$\frac{\$" in text.replace("\n", "")
+    assert "\x1b" not in text
+
+
 def test_other_arrays_or_none_make_no_picture(results, regression, tmp_path):
     other = results({"a": {0: {"coefficients": np.ones(3)}}})
     assert not picture_of(other).has_values

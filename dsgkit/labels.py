@@ -1,0 +1,61 @@
+"""Texts that tables and figures show: what they may hold, and how any other is shown."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from dsgkit.errors import in_a_line
+from dsgkit.files import why_no_line
+from dsgkit.hints import shown
+from dsgkit.specs import problem
+
+LONGEST_LABEL = 200
+"""Characters of a label in a config."""
+
+_LONGEST_WORDS = 1000
+_LONGEST_VALUE = 60
+
+
+def why_no_label(text: str, most: int = LONGEST_LABEL) -> str:
+    r"""Return why figures and tables cannot show a text; empty if they can.
+
+    Between two dollar signs matplotlib reads formulas, such as ``$\lambda$``, and fails at what is
+    none when it draws: after all fits.
+    """
+    if why := why_no_line(text):
+        return why
+    if len(text) > most:
+        return f"must have at most {most} characters"
+    dollars = _dollars(text)
+    if dollars == 0 or dollars % 2:  # as matplotlib decides whether to read formulas
+        return ""
+    from matplotlib.mathtext import MathTextParser
+
+    try:
+        MathTextParser("path").parse(text)
+    except (ValueError, RecursionError):
+        return r"is no formula that can be drawn; write \$ for a dollar sign"
+    return ""
+
+
+def _dollars(text: str) -> int:
+    return text.count("$") - text.count(r"\$")
+
+
+def _words(text: str) -> str:
+    if why := why_no_label(text, _LONGEST_WORDS):
+        raise problem(f"{why}, got {shown(text)}")
+    if _dollars(text) % 2:  # two such beside each other would be read as a formula
+        raise problem(rf"has a dollar sign without another; write \$ for one, got {shown(text)}")
+    return text
+
+
+Words = Annotated[str, AfterValidator(_words)]
+"""Of a task: what captions, heads of tables and axes are made of."""
+
+
+def as_drawn(text: str, most: int = _LONGEST_VALUE) -> str:
+    """Return a text that nobody has checked as figures can show it: no formula, in one line."""
+    return in_a_line(text, most).replace("$", r"\$")
