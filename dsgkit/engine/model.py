@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.arrays import read_arrays
+from dsgkit.arrays import read_arrays, shown_entry
 from dsgkit.engine.sizes import rows_at_once
-from dsgkit.errors import DataError, in_a_line, shown
+from dsgkit.errors import DataError, in_a_line
 from dsgkit.features import FeatureBlocks, load_features
 from dsgkit.files import write_atomically
 from dsgkit.hints import LONGEST_PATH
@@ -175,5 +175,5 @@ def _whole(entries: Mapping[str, NDArray[Any]], name: str, least: int) -> int:
     """Return an entry that is one whole number."""
     found = entries[name]
     if found.shape or found.dtype.kind not in "iu" or not least <= found <= _LARGEST:
-        raise ValueError(f"{name} is {shown(found.tolist())}")
+        raise ValueError(f"{name} is {shown_entry(found)}")
     return int(found)
