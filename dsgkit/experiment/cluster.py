@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from dsgkit import __version__
-from dsgkit.errors import DsgError, shown
+from dsgkit.errors import DsgError, in_a_line, shown
 from dsgkit.experiment.cells import ended_record
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.records import Record
@@ -29,6 +29,7 @@ from dsgkit.experiment.workers import LocalWorkers
 
 _ANSWER_SECONDS = 15
 _LOOK_SECONDS = 5.0
+_TLS_FILES = ("ca_file", "client_cert", "client_key")
 _JOBS_PER_WORKER = 2
 """One that runs, and one that waits so that the worker need not."""
 
@@ -176,11 +177,22 @@ def _check_address(address: str) -> None:
     protocol = address.partition("://")[0]
     if protocol not in backends or not re.fullmatch(r"\w+://[^/]+:\d+", address):
         raise ClusterError(f"{shown(address)} is no address, such as tcp://host:8786")
-    if protocol == "tls" and not Security().get_connection_args("client")["ssl_context"]:
+    if protocol in ("tls", "wss") and (why := _why_no_tls(Security())):
         raise ClusterError(
-            f"{address}: no certificates for TLS; name them in Dask's configuration, under "
+            f"{address}: {why}; name your certificates in Dask's configuration, under "
             "distributed.comm.tls"
         )
+
+
+def _why_no_tls(security: Any) -> str:
+    """Return why Dask's configuration makes no client for TLS; empty if it does."""
+    try:
+        context = security.get_connection_args("client")["ssl_context"]
+    except (OSError, ValueError) as error:  # neither says which of the files it is about
+        files = [getattr(security, f"tls_{name}", None) for name in _TLS_FILES]
+        there = ", ".join(in_a_line(str(file)) for file in files if file)
+        return f"TLS cannot be set up from {there} ({error.__class__.__name__}: {error})"
+    return "" if context else "no certificates for TLS"
 
 
 def _silence() -> None:

@@ -8,12 +8,13 @@ import signal
 import socket
 import struct
 import sys
+import time
 
 import numpy as np
 import pytest
 import yaml
 
-from dsgkit import cli, rehearsal
+from dsgkit import cli, own, rehearsal
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
@@ -148,6 +149,32 @@ def test_planning_that_does_not_end_is_stopped_by_the_timeout(planned, monkeypat
     code, out, err = planned(HANGS[place], place)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert PLACES[place] in err and "stopped after 0.5 s of --timeout and 0.3 s more" in err
+
+
+def test_without_a_timeout_a_fork_that_does_not_end_is_given_up(monkeypatch):
+    monkeypatch.setattr(rehearsal, "STARTING", 0.3)
+    with rehearsal.rehearsing(None):
+        rehearsal.rehearse("waiting", lambda: time.sleep(60))
+    with rehearsal.rehearsing(0.1), pytest.raises(ConfigError, match="waiting does not end"):
+        rehearsal.rehearse("waiting", lambda: time.sleep(60))
+
+
+def test_a_fork_that_closes_its_descriptors_is_not_waited_for_busily(monkeypatch):
+    monkeypatch.setattr(rehearsal, "STARTING", 1.0)
+    before = time.process_time()
+    with rehearsal.rehearsing(None):
+        rehearsal.rehearse("closing", lambda: (os.closerange(3, 256), time.sleep(60)))
+    assert time.process_time() - before < 0.5
+
+
+def test_installed_libraries_are_imported_without_a_fork(monkeypatch, own_modules):
+    own_modules("mine_alone", "")
+    forks = []
+    monkeypatch.setattr(own, "rehearse", lambda doing, _: forks.append(doing))
+    monkeypatch.delitem(sys.modules, "sklearn.svm", raising=False)
+    for name in ("sklearn.svm", "mine_alone"):
+        own._import(name)
+    assert forks == ["importing 'mine_alone'"]
 
 
 TASK = """
