@@ -7,6 +7,9 @@ import re
 
 from dsgkit.errors import shown
 
+MOST_FEATURES = 2**20
+"""Limit that a mistyped index, or a line without end, meets before memory does."""
+
 LONGEST_NUMBER = 2000
 """Characters of a number: more than any float64 has digits, and few enough to be read at once."""
 

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import time
+import tracemalloc
 from decimal import Decimal
 
 import numpy as np
@@ -90,6 +91,25 @@ def test_a_damaged_file_is_one_line(tmp_path, parser, loader, damage):
 )
 def test_what_was_taken_silently_or_not_told(tmp_path, parser, loader, content, text):
     assert refusal(tmp_path, content, loader).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("loader", "text", "said"),
+    [
+        ("delimited", b"1,2,0\n" + b"1," * 2**21, ":2: more than 1,048,576 columns"),
+        ("delimited", b"1," * 2**21, ":1: more than 1,048,576 columns"),
+        ("delimited", b"1 " * 2**21, ":1: more than 1,048,576 columns"),
+        ("libsvm", b"1 1:2\n1 " + b"1:1 " * 2**20, ":2: feature index 1 after 1"),
+    ],
+)
+def test_a_line_of_too_many_fields_is_not_split(tmp_path, monkeypatch, loader, text, said):
+    monkeypatch.setattr(reading, "PLAIN_BYTES", 2**40)
+    tracemalloc.start()
+    try:
+        assert refusal(tmp_path, text, loader).startswith(said)
+        assert tracemalloc.get_traced_memory()[1] < 8 * len(text)
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("loader", FORMATS)

@@ -9,6 +9,8 @@ import socket
 import struct
 import sys
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from dsgkit import cli, own, rehearsal
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
-from dsgkit.experiment import cells
+from dsgkit.experiment import cells, workers
 from dsgkit.experiment.channel import Channel, MessageError, write_message
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import Limits
@@ -348,6 +350,22 @@ def test_a_length_beyond_all_messages_is_not_waited_for():
             list(channel.messages())
 
 
+def test_the_clock_starts_again_once_at_each_stage(job, monkeypatch):
+    """A solver can say what it reaches as often as it likes, and in words of its own."""
+    worker = object.__new__(workers._Worker)
+    worker._number, worker._deadline = 0, None
+    worker.channel = SimpleNamespace(send=lambda _: None)
+    worker._process = SimpleNamespace(poll=lambda: None)
+    monkeypatch.setattr(workers.time, "monotonic", itertools.count().__next__)
+    worker.start(replace(job, limits=Limits(timeout=10.0)))
+    deadlines = []
+    for stage in ("loaded", "loaded", "begun", "begun", "loaded", "more"):
+        worker._reach(stage)
+        deadlines.append(worker._deadline)
+    first, second = 1 + 10 + workers.COMPILING, 2 + 10
+    assert deadlines == [first, first, second, second, second, second]
+
+
 def test_an_error_without_words_is_told_by_its_name():
     def fail(self):
         raise ValueError
@@ -373,12 +391,12 @@ SENDS = {
 @pytest.mark.slow  # worker processes
 def test_what_a_worker_sends_is_believed_once_and_of_its_own_cell(faking, job):
     """A fit that forks returns twice, in the warm-up and in the fit itself."""
-    with LocalWorkers(1) as workers:
+    with LocalWorkers(1) as one:
         for way, (status, message) in SENDS.items():
             faking(way, "fit", grid={})
             for _ in range(2 if status == "ok" else 1):
-                workers.submit(job)
-                ((ended, record),) = workers.wait()
+                one.submit(job)
+                ((ended, record),) = one.wait()
                 assert ended is job and cells.record_of(job, record) is record
                 assert (record["status"], record["message"][: len(message)]) == (status, message)
-            workers.stop()  # the next one imports the module again
+            one.stop()  # the next one imports the module again
