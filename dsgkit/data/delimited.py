@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data.lines import CAREFUL, ROW, Lines, decoded
-from dsgkit.data.numbers import MOST_FEATURES, LineError, feature, number
+from dsgkit.data.numbers import MOST_FEATURES, LineError, NotANumberError, feature, number
 from dsgkit.errors import shown
 
 LONGEST_WORD = 256
@@ -255,12 +255,9 @@ class Table:
             return _word(text)
         try:
             value = number(text)
-        except LineError as error:
-            is_text = str(error).endswith("is not a number")
-            remedy = (
-                "; labels that are text have to be named by `dataset.target`" if is_text else ""
-            )
-            raise LineError(f"{error}{remedy}") from error
+        except NotANumberError as error:
+            remedy = "labels that are text have to be named by `dataset.target`"
+            raise LineError(f"{error}; {remedy}") from error
         if len(self.columns.labels) > 1 and abs(value) > _LARGEST_OF_SEVERAL:
             raise LineError(f"{shown(text)} is too large for a mean")
         return value

@@ -23,6 +23,10 @@ class LineError(ValueError):
     """What is wrong with one line; the text needs the file and the line's number before it."""
 
 
+class NotANumberError(LineError):
+    """A field that is a text."""
+
+
 def number(text: str) -> float:
     """Return the finite float64 nearest to a decimal number.
 
@@ -36,10 +40,9 @@ def number(text: str) -> float:
     if not text:
         raise LineError("empty field")
     if len(text) > LONGEST_NUMBER:
-        raise LineError(f"{shown(text)}: a field of {len(text):,} characters is not a number")
-    if not _NUMBER.fullmatch(text):
-        kind = "finite" if _NOT_FINITE.fullmatch(text) else "a number"
-        raise LineError(f"{shown(text)} is not {kind}")
+        raise NotANumberError(f"{shown(text)}: a field of {len(text):,} characters is not a number")
+    if not _NUMBER.fullmatch(text) and not _NOT_FINITE.fullmatch(text):
+        raise NotANumberError(f"{shown(text)} is not a number")
     value = float(text)
     if not math.isfinite(value):
         raise LineError(f"{shown(text)} is not finite")

@@ -15,7 +15,7 @@ from dsgkit.engine.sizes import rows_at_once
 from dsgkit.errors import DataError, in_a_line
 from dsgkit.features import FeatureBlocks, load_features
 from dsgkit.files import write_atomically
-from dsgkit.hints import LONGEST_PATH
+from dsgkit.hints import LONGEST_SHOWN_PATH
 from dsgkit.mapped import read_rows
 from dsgkit.progress import report
 from dsgkit.random.stream import VERSION as STREAM_VERSION
@@ -115,7 +115,7 @@ def load_model(path: str | Path) -> DSGModel:
         If the file is no model file, not as it was written, or of a version this release does not
         know.
     """
-    place = in_a_line(str(path), LONGEST_PATH)
+    place = in_a_line(str(path), LONGEST_SHOWN_PATH)
     try:
         entries = read_arrays(Path(path))
         _check_versions(entries)
