@@ -278,9 +278,10 @@ def test_wrong_certificates_are_one_line_with_their_places(tmp_path, protocol):
     broken = tmp_path / "key.pem"
     broken.write_text("no key")
     for file in (broken, tmp_path / "nothere.pem"):
-        names = {"ca-file": str(file), "client": {"cert": str(file), "key": str(file)}}
+        tls = ("ca-file", "client.cert", "client.key")
+        names = {f"distributed.comm.tls.{name}": str(file) for name in tls}
         with (
-            dask.config.set({"distributed.comm.tls": names}),
+            dask.config.set(names),
             pytest.raises(ClusterError, match=r"TLS cannot be set up from .*Error: ") as error,
         ):
             Cluster(f"{protocol}://127.0.0.1:9")
