@@ -14,10 +14,14 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from dsgkit.errors import shown
 from dsgkit.files import open_regular
 
 MOST_UNPACKED = 2**30
 """Bytes of a file's compressed arrays: a thousandth of that can be written down for them."""
+
+_LONGEST_SHOWN = 1000
+"""Bytes of a value in a message."""
 
 _KINDS = "biufUS"
 """Numbers and texts; no objects, which would be unpickled."""
@@ -56,6 +60,13 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         raise ValueError(" ".join(str(error).split())[:200] or type(error).__name__) from error
 
 
+def shown_entry(found: NDArray[Any]) -> str:
+    """Return an array for a message: a single short value, or the shape of anything larger."""
+    if found.shape or found.dtype.itemsize > _LONGEST_SHOWN:
+        return f"{found.dtype} of shape {found.shape}"
+    return shown(found.item())
+
+
 def _check_sizes(members: list[zipfile.ZipInfo], size: int) -> None:
     plain = sum(one.file_size for one in members if one.compress_type == zipfile.ZIP_STORED)
     if plain > size:
@@ -72,6 +83,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
         shape, _, dtype = _HEADERS[version](file)
         if dtype.kind not in _KINDS:
             raise ValueError(f"{member.filename}: neither numbers nor text")
+        if dtype.itemsize == 0:
+            raise ValueError(f"{member.filename}: texts without characters")
         # to its last byte, or the checksum is not looked at
         bytes_there = member.file_size - file.tell()
         if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != bytes_there:

@@ -16,6 +16,7 @@ import click
 from dsgkit import __version__
 from dsgkit.errors import DsgError, in_a_line, shown
 from dsgkit.files import why_no_path
+from dsgkit.hints import LONGEST_SHOWN_PATH
 from dsgkit.signals import Interrupted, stopped_by_signals
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ LEAST_OPEN_FILES = 64
 
 LONGEST_MESSAGE = 1000
 """Characters."""
+
+_LONGEST_NUMBER = 80
+"""Characters of a whole number."""
 
 MOST_JOBS = 1024
 """Of processes and of threads."""
@@ -58,8 +62,8 @@ def main() -> None:
             raise
         _tell(error)
         code = 1
-    _forget_unwritten()
-    sys.exit(code if isinstance(code, int) else 0)
+    written = _forget_unwritten()
+    sys.exit(code if isinstance(code, int) and code else int(not written))
 
 
 def _check_process() -> None:
@@ -96,8 +100,9 @@ def _tell(error: Exception) -> str:
     if isinstance(error, click.ClickException):
         text = error.format_message()
     elif isinstance(error, OSError) and not isinstance(error, DsgError):
-        place = "" if error.filename is None else f"{in_a_line(str(error.filename), 300)}: "
-        text = f"{place}{error.strerror or error}"
+        text = error.strerror or str(error)
+        if error.filename is not None:
+            text = f"{in_a_line(str(error.filename), LONGEST_SHOWN_PATH)}: {text}"
     else:
         text = str(error)
     line = in_a_line(" ".join(text.splitlines()), LONGEST_MESSAGE)
@@ -111,13 +116,15 @@ def _say(line: str) -> None:
         click.echo(line, err=True)
 
 
-def _forget_unwritten() -> None:
-    """Let go of output that cannot be written: it was told, and Python would tell it again."""
+def _forget_unwritten() -> bool:
+    """Let go of output that cannot be written, as Python would tell it again; return if all is."""
     try:
         if sys.stdout is not None:  # as it is for a process that was started without one
             sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return False
+    return True
 
 
 class _FilePath(click.Path):
@@ -127,6 +134,17 @@ class _FilePath(click.Path):
         """Return the path; end with a message if there can be none such."""
         if why := why_no_path(os.fspath(value)):
             self.fail(f"{shown(os.fspath(value))} {why}", parameter, context)
+        return super().convert(value, parameter, context)
+
+
+class _Whole(click.IntRange):
+    """A whole number in a range; one of thousands of digits is not repeated."""
+
+    def convert(self, value: Any, parameter: Any, context: Any) -> Any:
+        """Return the number; end with a message if it is none."""
+        if len(str(value)) > _LONGEST_NUMBER:
+            why = f"{shown(value)} is not in the range {self.min}<=x<={self.max}"
+            self.fail(why, parameter, context)
         return super().convert(value, parameter, context)
 
 
@@ -192,12 +210,12 @@ def cli() -> None:
 @click.option("--profile", help="Use a profile of the config, such as quick.")
 @click.option(
     "--jobs",
-    type=click.IntRange(min=1, max=MOST_JOBS),
+    type=_Whole(min=1, max=MOST_JOBS),
     help="Hyper-parameter searches at a time; default: one per core. Timed fits always run alone.",
 )
 @click.option(
     "--threads",
-    type=click.IntRange(min=1, max=MOST_JOBS),
+    type=_Whole(min=1, max=MOST_JOBS),
     help="Threads of a timed fit, shared by searches; default: one per core.",
 )
 @click.option(
@@ -528,7 +546,7 @@ def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
             ),
             click.option(
                 "--at",
-                type=click.IntRange(min=1, max=2**63 - 1),
+                type=_Whole(min=1, max=2**63 - 1),
                 metavar="SIZE",
                 help="Show only the fits at the largest size up to this one; needs --out.",
             ),

@@ -8,7 +8,7 @@ from typing import Any
 
 from dsgkit import errors
 
-LONGEST_PATH = 300
+LONGEST_SHOWN_PATH = 300
 """Characters of a path in a message."""
 
 _LONGEST_SLIP = 100

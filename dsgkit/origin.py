@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sysconfig
 import traceback
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 _LIBRARIES = tuple(
@@ -26,6 +28,14 @@ def one_line(error: BaseException) -> str:
     told = f"{type(error).__name__}: {words}" if words else type(error).__name__
     place = _place(error)
     return f"{told} ({place})" if place else told
+
+
+def is_installed(module: str) -> bool:
+    """Tell whether a module, which is not imported, is of a library rather than of the user."""
+    with suppress(ImportError, ValueError):  # it may have no spec
+        spec = find_spec(module.partition(".")[0])
+        return spec is not None and str(spec.origin).startswith(_LIBRARIES)
+    return False
 
 
 def shown_path(path: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from dsgkit.errors import ConfigError, DsgError
 from dsgkit.hints import did_you_mean, nearest_or_all, shown
-from dsgkit.origin import one_line, shown_path
+from dsgkit.origin import is_installed, one_line, shown_path
 from dsgkit.rehearsal import rehearse, users_code
 
 _NAME = r"[^\W\d]\w*"
@@ -57,7 +57,7 @@ def _import(name: str) -> ModuleType:
     if not {folder, ""} & set(sys.path):
         sys.path.append(folder)  # last, so that no file there takes a library's place
     doing = f"importing {name!r}"
-    if name not in sys.modules:
+    if name not in sys.modules and not is_installed(name):
         rehearse(doing, lambda: importlib.import_module(name))
     with users_code(doing):
         try:

@@ -9,7 +9,6 @@ has come to its end this process does it.
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 import select
 import signal
@@ -24,7 +23,10 @@ from dsgkit.origin import one_line
 from dsgkit.signals import Interrupted
 
 STARTING = 30.0
-"""Seconds for a user's own code to be imported, or planned with, on top of a cell's time limit."""
+"""Seconds for a user's own code to be imported, or planned with, on top of a cell's time limit.
+
+Without a limit a rehearsal is given up then: code may wait for ever only because it runs in a fork,
+where the threads of libraries are missing."""
 
 _LIFE_SECONDS = 0.2
 """How often it is looked at whether the fork lives: what it forked may hold the pipe open."""
@@ -43,7 +45,8 @@ def rehearsing(timeout: float | None) -> Iterator[None]:
     Parameters
     ----------
     timeout : float or None
-        A cell's limit in seconds, which with `STARTING` is that of a rehearsal, too.
+        A cell's limit in seconds, which with `STARTING` is that of a rehearsal, too; with None,
+        what takes longer than `STARTING` is done without having come to its end before.
     """
     global _on, _timeout
     before = _on, _timeout
@@ -97,7 +100,7 @@ def rehearse(doing: str, action: Callable[[], object]) -> None:
     Raises
     ------
     ConfigError
-        If the fork has ended, or had to be stopped, before the action had.
+        If the fork has ended before the action had, or had to be stopped at a time limit.
     """
     if not _on:
         return
@@ -147,15 +150,19 @@ def _end_with_parent() -> None:
 
 def _problem(child: int, pipe: int) -> str:
     """Wait for a rehearsal, and return what is wrong with it; empty if nothing is."""
-    deadline = math.inf if _timeout is None else time.monotonic() + _timeout + STARTING
+    deadline = time.monotonic() + (_timeout or 0) + STARTING
     while time.monotonic() < deadline:
         end = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        told = select.select([pipe], [], [], 0 if end else _LIFE_SECONDS)[0]
-        if told and os.read(pipe, len(_DONE)) == _DONE:
-            return ""
+        if select.select([pipe], [], [], 0 if end else _LIFE_SECONDS)[0]:
+            if os.read(pipe, len(_DONE)) == _DONE:
+                return ""
+            if not end:
+                time.sleep(_LIFE_SECONDS)  # it has closed its end, which select tells at once
         if end:
             how = _exit_code if end.si_code == os.CLD_EXITED else _signal
             return f"{how(end.si_status)}; code of your own has to return, or to raise an error"
+    if _timeout is None:
+        return ""
     return f"does not end: stopped after {_timeout:g} s of --timeout and {STARTING:g} s more"
 
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -17,7 +18,6 @@ from dsgkit.errors import ResultsError
 HOSTILE = {
     "empty": "",
     "long": "x" * 300,
-    "very long": "x" * 5000,
     "many folders": "o/" * 3000,
     "digits": "9" * 5000,
     "no number": "nan",
@@ -102,6 +102,8 @@ def test_unknown_words_are_one_line(value, dsg):
         ("--timeout", "inf", "inf is not in the range 0<x<=100000000"),
         ("--timeout", "-1", "-1.0 is not in the range"),
         ("--jobs", "99999999", "99999999 is not in the range 1<=x<=1024"),
+        ("--jobs", "9" * 5000, "999... is not in the range 1<=x<=1024"),
+        ("--threads", "x" * 5000, "xxx... is not in the range 1<=x<=1024"),
         ("--memory-limit", "9" * 400, "is no size; write one such as 4GiB"),
         ("--out", "x" * 300, "must have at most 255 bytes between slashes"),
         ("--out", "x/" * 3000, "must have at most 4095 bytes"),
@@ -109,6 +111,16 @@ def test_unknown_words_are_one_line(value, dsg):
 )
 def test_options_of_a_run_say_what_they_take(option, value, text, dsg):
     assert text in one_line(*dsg("run", "any.yaml", f"{option}={value}"))
+
+
+def test_what_cannot_be_written_at_the_end_is_no_success(dsg, monkeypatch):
+    def full():
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cli, "cli", SimpleNamespace(main=lambda **_: None))
+    monkeypatch.setattr(cli.os, "dup2", lambda *_: None)
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(flush=full))
+    assert dsg("env")[0] == 1
 
 
 def test_what_the_system_refuses_is_one_line(dsg, monkeypatch):

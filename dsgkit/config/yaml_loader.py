@@ -14,7 +14,7 @@ from yaml.nodes import Node, ScalarNode, SequenceNode
 
 from dsgkit.config.bounds import MOST_BYTES, MOST_LEVELS, MOST_VALUES
 from dsgkit.errors import ConfigError, in_a_line
-from dsgkit.hints import LONGEST_PATH, did_you_mean, shown
+from dsgkit.hints import LONGEST_SHOWN_PATH, did_you_mean, shown
 
 Key = tuple[str | int, ...]
 """The keys (and list positions) that lead from the top of a document to a value."""
@@ -28,7 +28,7 @@ class Mark:
     line: int | None = None
 
     def __str__(self) -> str:
-        source = in_a_line(self.source, LONGEST_PATH)
+        source = in_a_line(self.source, LONGEST_SHOWN_PATH)
         return source if self.line is None else f"{source}:{self.line}"
 
 
@@ -148,7 +148,7 @@ def _parse(text: str, mark_at: Callable[[int], Mark]) -> Document:
         raise ConfigError(f"{mark_at(error.line)}: {error}") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        what = in_a_line(str(error.problem), LONGEST_PROBLEM)
+        what = in_a_line(str(error.problem), _LONGEST_PROBLEM)
         raise ConfigError(f"{mark_at(line)}: not valid YAML: {what}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
@@ -251,7 +251,7 @@ class _StrictDumper(yaml.SafeDumper):
 
 _TAG = "tag:yaml.org,2002:"
 MOST_DIGITS = 4000
-LONGEST_PROBLEM = 120
+_LONGEST_PROBLEM = 120
 _COLLECTIONS = (f"{_TAG}map", f"{_TAG}seq")
 _INTEGER = r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"
 _FLOAT = (

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data.lines import CAREFUL, ROW, Lines, decoded
-from dsgkit.data.numbers import LineError, feature, number
+from dsgkit.data.numbers import MOST_FEATURES, LineError, NotANumberError, feature, number
 from dsgkit.errors import shown
 
 LONGEST_WORD = 256
@@ -105,16 +105,25 @@ def split(line: bytes, delimiter: str | None) -> list[str]:
     Raises
     ------
     LineError
-        For a line that is no text, or in which a quote is not closed.
+        For a line that is no text, has too many columns, or in which a quote is not closed.
     """
     text = decoded(line).strip(_blanks(delimiter))
     if not text.strip(_BLANKS):
         return []
+    # not even listed: each of them takes many times its bytes
+    if len(text) > MOST_FEATURES and _n_gaps(text, delimiter) >= MOST_FEATURES:
+        raise LineError(f"more than {MOST_FEATURES:,} columns; rows are kept dense")
     if '"' in text:
         return list(_unquoted(text, delimiter))
     if delimiter is None:
         return re.split(f"[{_BLANKS}]+", text)
     return [field.strip(_BLANKS) for field in text.split(delimiter)]
+
+
+def _n_gaps(text: str, delimiter: str | None) -> int:
+    if delimiter is None:
+        return sum(1 for _ in re.finditer(f"[{_BLANKS}]+", text))
+    return text.count(delimiter)
 
 
 def _unquoted(text: str, delimiter: str | None) -> Iterator[str]:
@@ -246,12 +255,9 @@ class Table:
             return _word(text)
         try:
             value = number(text)
-        except LineError as error:
-            is_text = str(error).endswith("is not a number")
-            remedy = (
-                "; labels that are text have to be named by `dataset.target`" if is_text else ""
-            )
-            raise LineError(f"{error}{remedy}") from error
+        except NotANumberError as error:
+            remedy = "labels that are text have to be named by `dataset.target`"
+            raise LineError(f"{error}; {remedy}") from error
         if len(self.columns.labels) > 1 and abs(value) > _LARGEST_OF_SEVERAL:
             raise LineError(f"{shown(text)} is too large for a mean")
         return value

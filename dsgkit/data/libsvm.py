@@ -51,7 +51,8 @@ class Table:
         LineError
             Saying what is wrong with it.
         """
-        tokens = _tokens(line)
+        n_features = self.X.shape[1]
+        tokens = _tokens(line, 2 + n_features)  # the label, and one feature too many to tell of
         if not tokens:
             return False
         try:
@@ -59,7 +60,7 @@ class Table:
         except LineError as error:
             raise LineError(f"label {error}") from error
         self.X[i] = 0
-        previous, n_features = 0, self.X.shape[1]
+        previous = 0
         for token in tokens[1:]:
             previous, value = _feature(token, previous, n_features)
             self.X[i, previous - 1] = value + 0.0  # a zero that is left out has no sign either
@@ -78,13 +79,14 @@ def largest_index(line: bytes) -> int:
     LineError
         For one of absurdly many digits. Any other line that is wrong is told when it is read.
     """
-    found = _INDEX.findall(line.partition(b"#")[0])
-    return max((_number_of(digits.decode()) for digits in found), default=0)
+    found = _INDEX.finditer(line.partition(b"#")[0])
+    return max((_number_of(one[1].decode()) for one in found), default=0)
 
 
-def _tokens(line: bytes) -> list[str]:
+def _tokens(line: bytes, most: int) -> list[str]:
+    """Return the first tokens of a line; what runs on behind them is not even split."""
     content = checked(line).partition(b"#")[0]
-    return [token.decode(errors="replace") for token in content.split()]
+    return [token.decode(errors="replace") for token in content.split(None, most)[:most]]
 
 
 def _feature(token: str, previous: int, n_features: int) -> tuple[int, float]:

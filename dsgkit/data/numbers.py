@@ -7,6 +7,9 @@ import re
 
 from dsgkit.errors import shown
 
+MOST_FEATURES = 2**20
+"""Limit that a mistyped index, or a line without end, meets before memory does."""
+
 LONGEST_NUMBER = 2000
 """Characters of a number: more than any float64 has digits, and few enough to be read at once."""
 
@@ -18,6 +21,10 @@ _TOO_LARGE = 2.0**128 - 2.0**103
 
 class LineError(ValueError):
     """What is wrong with one line; the text needs the file and the line's number before it."""
+
+
+class NotANumberError(LineError):
+    """A field that is a text."""
 
 
 def number(text: str) -> float:
@@ -33,10 +40,9 @@ def number(text: str) -> float:
     if not text:
         raise LineError("empty field")
     if len(text) > LONGEST_NUMBER:
-        raise LineError(f"{shown(text)}: a field of {len(text):,} characters is not a number")
-    if not _NUMBER.fullmatch(text):
-        kind = "finite" if _NOT_FINITE.fullmatch(text) else "a number"
-        raise LineError(f"{shown(text)} is not {kind}")
+        raise NotANumberError(f"{shown(text)}: a field of {len(text):,} characters is not a number")
+    if not _NUMBER.fullmatch(text) and not _NOT_FINITE.fullmatch(text):
+        raise NotANumberError(f"{shown(text)} is not a number")
     value = float(text)
     if not math.isfinite(value):
         raise LineError(f"{shown(text)} is not finite")

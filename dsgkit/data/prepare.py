@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile, cache_folder
+from dsgkit.data.numbers import MOST_FEATURES
 from dsgkit.data.parts import open_parts
-from dsgkit.data.reading import MOST_FEATURES, Block
+from dsgkit.data.reading import Block
 from dsgkit.errors import DataError
 from dsgkit.files import remove_abandoned, sync_folder
 from dsgkit.progress import Bar

@@ -15,7 +15,7 @@ from dsgkit.data import delimited, libsvm
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import BLANK, CAREFUL, ROW, Chunk, LineReader, Lines, check_rows, checked
-from dsgkit.data.numbers import LineError
+from dsgkit.data.numbers import MOST_FEATURES, LineError
 from dsgkit.errors import DataError
 
 Block = tuple[NDArray[np.float32], NDArray[Any] | None]
@@ -27,9 +27,6 @@ BLOCK_VALUES = 2**23
 
 PLAIN_BYTES = 2**17
 """Bytes of lines from which on compiled code reads the plain ones; loading it takes a second."""
-
-MOST_FEATURES = 2**20
-"""Limit that a mistyped index meets before memory does."""
 
 
 _SMALL_BYTES, _MOST_SPREAD = 2**28, 1000

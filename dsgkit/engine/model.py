@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.arrays import read_arrays
+from dsgkit.arrays import read_arrays, shown_entry
 from dsgkit.engine.sizes import rows_at_once
-from dsgkit.errors import DataError, in_a_line, shown
+from dsgkit.errors import DataError, in_a_line
 from dsgkit.features import FeatureBlocks, load_features
 from dsgkit.files import write_atomically
-from dsgkit.hints import LONGEST_PATH
+from dsgkit.hints import LONGEST_SHOWN_PATH
 from dsgkit.mapped import read_rows
 from dsgkit.progress import report
 from dsgkit.random.stream import VERSION as STREAM_VERSION
@@ -115,7 +115,7 @@ def load_model(path: str | Path) -> DSGModel:
         If the file is no model file, not as it was written, or of a version this release does not
         know.
     """
-    place = in_a_line(str(path), LONGEST_PATH)
+    place = in_a_line(str(path), LONGEST_SHOWN_PATH)
     try:
         entries = read_arrays(Path(path))
         _check_versions(entries)
@@ -175,5 +175,5 @@ def _whole(entries: Mapping[str, NDArray[Any]], name: str, least: int) -> int:
     """Return an entry that is one whole number."""
     found = entries[name]
     if found.shape or found.dtype.kind not in "iu" or not least <= found <= _LARGEST:
-        raise ValueError(f"{name} is {shown(found.tolist())}")
+        raise ValueError(f"{name} is {shown_entry(found)}")
     return int(found)

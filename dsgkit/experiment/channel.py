@@ -21,7 +21,7 @@ _LENGTH = struct.Struct("!Q")
 _PIECE = 2**20
 """Bytes that are taken at a time; one who never stops sending cannot keep the receiver."""
 
-_MOST_BYTES = 2**31
+_MOST_BYTES = 2**28
 """Of a message from a worker; the arrays of a picture are far below."""
 
 _ARRAYS = {

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from dsgkit import __version__
-from dsgkit.errors import DsgError, shown
+from dsgkit.errors import DsgError, in_a_line, shown
 from dsgkit.experiment.cells import ended_record
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.records import Record
@@ -29,6 +29,7 @@ from dsgkit.experiment.workers import LocalWorkers
 
 _ANSWER_SECONDS = 15
 _LOOK_SECONDS = 5.0
+_TLS_FILES = ("ca_file", "client_cert", "client_key")
 _JOBS_PER_WORKER = 2
 """One that runs, and one that waits so that the worker need not."""
 
@@ -170,17 +171,38 @@ class Cluster:
 
 def _check_address(address: str) -> None:
     """Raise `ClusterError` for what no client can be made of, which Dask is a minute about."""
-    from distributed.comm.registry import backends
     from distributed.security import Security
 
     protocol = address.partition("://")[0]
-    if protocol not in backends or not re.fullmatch(r"\w+://[^/]+:\d+", address):
+    if not re.fullmatch(r"\w+://[^/]+:\d+", address) or not _is_known(protocol):
         raise ClusterError(f"{shown(address)} is no address, such as tcp://host:8786")
-    if protocol == "tls" and not Security().get_connection_args("client")["ssl_context"]:
+    if why := _why_no_tls(Security(), needed=protocol == "tls"):
         raise ClusterError(
-            f"{address}: no certificates for TLS; name them in Dask's configuration, under "
+            f"{address}: {why}; name your certificates in Dask's configuration, under "
             "distributed.comm.tls"
         )
+
+
+def _is_known(protocol: str) -> bool:
+    """Tell whether Dask has a protocol, which another package may bring."""
+    from distributed.comm.registry import get_backend
+
+    try:
+        get_backend(protocol)
+    except ValueError:
+        return False
+    return True
+
+
+def _why_no_tls(security: Any, *, needed: bool) -> str:
+    """Return why Dask's configuration makes no client; certificates may be wrong, or needed."""
+    try:
+        context = security.get_connection_args("client")["ssl_context"]
+    except (OSError, ValueError) as error:  # which says not which of the files it is about
+        files = [getattr(security, f"tls_{name}") for name in _TLS_FILES]
+        there = ", ".join(in_a_line(str(file)) for file in files if file)
+        return f"TLS cannot be set up from {there} ({type(error).__name__}: {error})"
+    return "" if context or not needed else "no certificates for TLS"
 
 
 def _silence() -> None:

@@ -178,12 +178,14 @@ class _Worker:
         )
         self.usable = True
         self._number = 0
+        self._ahead: dict[str, float] = {}
         self._deadline: float | None = None
 
     def start(self, job: Job) -> bool:
         """Hand over a job; return whether the process is there to take it."""
         self.job = job
         self._number += 1
+        self._ahead = {"loaded": COMPILING, "begun": 0.0}
         timeout = job.limits.timeout
         self._deadline = None if timeout is None else time.monotonic() + timeout + LOADING
         try:
@@ -210,14 +212,19 @@ class _Worker:
                     continue  # of a job that has ended: the solver had forked, or wrote it itself
                 if what == "ended":
                     return content
-                if what == "reached" and self.job.limits.timeout is not None:
-                    more = COMPILING if content == "loaded" else 0.0
-                    self._deadline = time.monotonic() + self.job.limits.timeout + more
+                if what == "reached":
+                    self._reach(content)
                 if what == "progress" and 0 <= content <= 1:
                     on_progress(self.job, content)
         except (MessageError, TypeError, ValueError) as error:
             return self._garbled(error)
         return self._died() if gone else self._stopped_at_limit()
+
+    def _reach(self, stage: str) -> None:
+        """Have the clock start again at a stage of the job, which it reaches once."""
+        more = self._ahead.pop(stage, None)
+        if more is not None and self.job.limits.timeout is not None:
+            self._deadline = time.monotonic() + self.job.limits.timeout + more
 
     def _garbled(self, error: Exception) -> Record:
         """Return the record of a job whose process sends something else than messages."""

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from dsgkit.errors import shown
+from dsgkit.arrays import shown_entry
 from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.features.fourier import FourierFeatures
 from dsgkit.features.sketch import SketchFeatures
 from dsgkit.kernels import FAMILIES, kernel_named
+
+_LONGEST_NAME = 1000
+"""Bytes of a kernel's name, four of each character."""
 
 _READERS: dict[str, Callable[[Mapping[str, Any], int], FeatureBlocks]] = {
     name: SketchFeatures.from_entries
@@ -62,9 +65,10 @@ def load_features(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
     KeyError, ValueError
         If an entry is missing, or is none that could have been written.
     """
-    kernel = np.asarray(entries["kernel"]).tolist()
-    if not isinstance(kernel, str):
-        raise ValueError(f"the kernel is {shown(kernel)}")
+    found = np.asarray(entries["kernel"])
+    if found.shape or found.dtype.kind != "U" or found.dtype.itemsize > _LONGEST_NAME:
+        raise ValueError(f"the kernel is {shown_entry(found)}")
+    kernel = str(found)
     kernel_named(kernel)
     _check_numbers(entries)
     return _READERS[kernel.partition("(")[0]](entries, width)
@@ -73,6 +77,6 @@ def load_features(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
 def _check_numbers(entries: Mapping[str, Any]) -> None:
     sigma, seed = np.asarray(entries["sigma"]), np.asarray(entries["seed"])
     if sigma.shape or sigma.dtype.kind not in "fiu" or not 0 < sigma < np.inf:
-        raise ValueError(f"sigma is {shown(sigma.tolist())}")
+        raise ValueError(f"sigma is {shown_entry(sigma)}")
     if seed.shape or seed.dtype != np.uint64:
-        raise ValueError(f"the seed is {shown(seed.tolist())}")
+        raise ValueError(f"the seed is {shown_entry(seed)}")

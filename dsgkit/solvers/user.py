@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import shown
-from dsgkit.origin import one_line
+from dsgkit.origin import is_installed, one_line
 from dsgkit.own import find_own, version_of
 from dsgkit.rehearsal import asks_to_stop, rehearse, users_code
 from dsgkit.solvers.catalogue import SolverInfo
@@ -88,7 +88,8 @@ def _is_class(found: Any) -> bool:
 
 @functools.cache
 def _described(import_path: str, solver: Any) -> SolverInfo:
-    rehearse(f"{solver.__name__}()", lambda: _check(solver))
+    if not is_installed(import_path.partition(":")[0]):
+        rehearse(f"{solver.__name__}()", lambda: _check(solver))
     _check(solver)
     return SolverInfo(import_path, solver.__name__, import_path)
 

@@ -108,13 +108,18 @@ def load_or_line(path):
         return line
 
 
+def some_values(place):
+    """Every third hostile value, from another one on at the next place."""
+    return list(HOSTILE.items())[list(PLACES).index(place) % 3 :: 3]
+
+
 PLACES = {".".join(map(str, place)): (config, place) for config, place in places()}
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_hostile_value_is_told_at_its_place_or_is_kept(place, folder):
     config, keys = PLACES[place]
-    for name, value in HOSTILE.items():
+    for name, value in some_values(place):
         read = load_or_line(folder(dump(with_value(config, keys, value))))
         if isinstance(read, Experiment):
             stored = load_experiment(folder(read.to_yaml(), "stored.yaml"), stored=True)
@@ -183,10 +188,10 @@ def test_within_the_bounds_much_is_read(folder):
 
 def test_bases_are_followed_so_far(folder):
     folder(MINIMAL, "b0.yaml")
-    for i in range(1, 1500):
+    for i in range(1, 25):
         folder(f"extends: b{i - 1}.yaml\n", f"b{i}.yaml")
     assert load_experiment(f"b{bounds.MOST_BASES}.yaml").name == "b20"
-    assert load_or_line("b1499.yaml") == "b1479.yaml:1: extends: leads through more than 20 files"
+    assert load_or_line("b24.yaml") == "b4.yaml:1: extends: leads through more than 20 files"
 
 
 def test_what_is_no_file_is_not_read(folder, tmp_path):

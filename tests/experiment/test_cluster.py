@@ -271,6 +271,23 @@ def test_a_scheduler_that_is_not_there_is_one_line(experiment, tmp_path, monkeyp
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("protocol", ["tcp", "tls"])
+def test_wrong_certificates_are_one_line_with_their_places(tmp_path, protocol):
+    import dask
+
+    broken = tmp_path / "key.pem"
+    broken.write_text("no key")
+    for file in (broken, tmp_path / "nothere.pem"):
+        tls = ("ca-file", "client.cert", "client.key")
+        names = {f"distributed.comm.tls.{name}": str(file) for name in tls}
+        with (
+            dask.config.set(names),
+            pytest.raises(ClusterError, match=r"TLS cannot be set up from .*Error: ") as error,
+        ):
+            Cluster(f"{protocol}://127.0.0.1:9")
+        assert "\n" not in str(error.value)
+
+
 def test_a_worker_of_another_version_is_refused(address, monkeypatch):
     monkeypatch.setattr("dsgkit.experiment.cluster.__version__", "99")
     with pytest.raises(ClusterError, match=r"has dsgkit .*, this is 99"):

@@ -8,16 +8,19 @@ import signal
 import socket
 import struct
 import sys
+import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import yaml
 
-from dsgkit import cli, rehearsal
+from dsgkit import cli, own, rehearsal
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
-from dsgkit.experiment import cells
+from dsgkit.experiment import cells, workers
 from dsgkit.experiment.channel import Channel, MessageError, write_message
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import Limits
@@ -148,6 +151,32 @@ def test_planning_that_does_not_end_is_stopped_by_the_timeout(planned, monkeypat
     code, out, err = planned(HANGS[place], place)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert PLACES[place] in err and "stopped after 0.5 s of --timeout and 0.3 s more" in err
+
+
+def test_without_a_timeout_a_fork_that_does_not_end_is_given_up(monkeypatch):
+    monkeypatch.setattr(rehearsal, "STARTING", 0.3)
+    with rehearsal.rehearsing(None):
+        rehearsal.rehearse("waiting", lambda: time.sleep(60))
+    with rehearsal.rehearsing(0.1), pytest.raises(ConfigError, match="waiting does not end"):
+        rehearsal.rehearse("waiting", lambda: time.sleep(60))
+
+
+def test_a_fork_that_closes_its_descriptors_is_not_waited_for_busily(monkeypatch):
+    monkeypatch.setattr(rehearsal, "STARTING", 1.0)
+    before = time.process_time()
+    with rehearsal.rehearsing(None):
+        rehearsal.rehearse("closing", lambda: (os.closerange(3, 256), time.sleep(60)))
+    assert time.process_time() - before < 0.5
+
+
+def test_installed_libraries_are_imported_without_a_fork(monkeypatch, own_modules):
+    own_modules("mine_alone", "")
+    forks = []
+    monkeypatch.setattr(own, "rehearse", lambda doing, _: forks.append(doing))
+    monkeypatch.delitem(sys.modules, "sklearn.svm", raising=False)
+    for name in ("sklearn.svm", "mine_alone"):
+        own._import(name)
+    assert forks == ["importing 'mine_alone'"]
 
 
 TASK = """
@@ -321,6 +350,22 @@ def test_a_length_beyond_all_messages_is_not_waited_for():
             list(channel.messages())
 
 
+def test_the_clock_starts_again_once_at_each_stage(job, monkeypatch):
+    """A solver can say what it reaches as often as it likes, and in words of its own."""
+    worker = object.__new__(workers._Worker)
+    worker._number, worker._deadline = 0, None
+    worker.channel = SimpleNamespace(send=lambda _: None)
+    worker._process = SimpleNamespace(poll=lambda: None)
+    monkeypatch.setattr(workers.time, "monotonic", itertools.count().__next__)
+    worker.start(replace(job, limits=Limits(timeout=10.0)))
+    deadlines = []
+    for stage in ("loaded", "loaded", "begun", "begun", "loaded", "more"):
+        worker._reach(stage)
+        deadlines.append(worker._deadline)
+    first, second = 1 + 10 + workers.COMPILING, 2 + 10
+    assert deadlines == [first, first, second, second, second, second]
+
+
 def test_an_error_without_words_is_told_by_its_name():
     def fail(self):
         raise ValueError
@@ -346,12 +391,12 @@ SENDS = {
 @pytest.mark.slow  # worker processes
 def test_what_a_worker_sends_is_believed_once_and_of_its_own_cell(faking, job):
     """A fit that forks returns twice, in the warm-up and in the fit itself."""
-    with LocalWorkers(1) as workers:
+    with LocalWorkers(1) as one:
         for way, (status, message) in SENDS.items():
             faking(way, "fit", grid={})
             for _ in range(2 if status == "ok" else 1):
-                workers.submit(job)
-                ((ended, record),) = workers.wait()
+                one.submit(job)
+                ((ended, record),) = one.wait()
                 assert ended is job and cells.record_of(job, record) is record
                 assert (record["status"], record["message"][: len(message)]) == (status, message)
-            workers.stop()  # the next one imports the module again
+            one.stop()  # the next one imports the module again

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dsgkit.config import Experiment
-from dsgkit.errors import DsgError, FitError, ResultsError
+from dsgkit.errors import FitError, ResultsError
 from dsgkit.experiment.artefacts import keep_artefact
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import (
@@ -590,7 +590,3 @@ def test_a_results_folder_may_itself_be_a_link(folder, tmp_path):
     with Store(link) as store:
         store.append(fit("a"))
     assert len(load_results(link).cells) == 1
-
-
-def test_errors_are_for_users():
-    assert issubclass(ResultsError, DsgError)
