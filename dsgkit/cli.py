@@ -16,6 +16,7 @@ import click
 from dsgkit import __version__
 from dsgkit.errors import DsgError, in_a_line, shown
 from dsgkit.files import why_no_path
+from dsgkit.origin import one_line, text_of, users_place
 from dsgkit.signals import Interrupted, stopped_by_signals
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def main() -> None:
         code = error.exit_code
     except Interrupted as signal:
         _say(str(signal))
-        code = signal.exit_code
+        code = signal.exit_code or 1  # of a user's own code, it may be anything
     except (click.Abort, KeyboardInterrupt):
         _say("interrupted")
         code = 130
@@ -99,7 +100,7 @@ def _tell(error: Exception) -> str:
         place = "" if error.filename is None else f"{in_a_line(str(error.filename), 300)}: "
         text = f"{place}{error.strerror or error}"
     else:
-        text = str(error)
+        text = text_of(error) or type(error).__name__
     line = in_a_line(" ".join(text.splitlines()), LONGEST_MESSAGE)
     _say(f"Error: {line}")
     return line
@@ -118,6 +119,25 @@ def _forget_unwritten() -> None:
             sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+class _Commands(click.Group):
+    """Commands whose every end is told, also where code of a user's own has a hand in it."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run a command; `DsgError` where a user's own code would end it without a word."""
+        try:
+            return super().invoke(context)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, DsgError, OSError):
+            raise
+        except SystemExit as error:
+            if type(error.code) is int and error.code > 0:
+                raise
+            raise DsgError(f"code of your own raises {one_line(error)}") from error
+        except Exception as error:
+            if not users_place(error):
+                raise
+            raise DsgError(f"code of your own raises {one_line(error)}") from error
 
 
 class _FilePath(click.Path):
@@ -168,7 +188,7 @@ def _bytes(_context: object, _parameter: object, value: str | None) -> int | Non
     return size
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dsg")
 @_debug_option
 def cli() -> None:
