@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dsgkit.errors import ConfigError, DsgError
+from dsgkit.errors import ConfigError
 from dsgkit.hints import did_you_mean, nearest_or_all, shown
-from dsgkit.origin import one_line, shown_path
+from dsgkit.origin import shown_path
 from dsgkit.rehearsal import asked
 
 _NAME = r"[^\W\d]\w*"
@@ -71,7 +71,7 @@ def ask_own(
     module: Any = sys.modules.get(module_name)
     if module is None:
         doing = f"importing {module_name!r}"
-        module = asked(doing, lambda: _import(module_name, folder, doing))
+        module = asked(doing, lambda: _import(module_name, folder), passing=_NoModuleError)
     known_in, answer = _answers.get((noun, import_path), (None, None))
     if known_in is not module:
         find = functools.partial(_find, module, module_name, name, noun, accepts)
@@ -81,7 +81,11 @@ def ask_own(
     return known
 
 
-def _import(name: str, folder: str, doing: str) -> Any:
+class _NoModuleError(ConfigError):
+    """There is no module of a name; any other `DsgError` of an import is of the module's making."""
+
+
+def _import(name: str, folder: str) -> Any:
     """Return a module, or whatever it has put into its place."""
     try:
         return importlib.import_module(name)
@@ -89,11 +93,8 @@ def _import(name: str, folder: str, doing: str) -> Any:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
         near = did_you_mean(name.removesuffix(".py"), [path.stem for path in Path().glob("*.py")])
-        raise ConfigError(
-            f"module {name!r} is neither on sys.path nor in {folder}{near}"
-        ) from error
-    except DsgError as error:  # of the module's own making
-        raise ConfigError(f"{doing} raises {one_line(error)}") from error
+        told = f"module {name!r} is neither on sys.path nor in {folder}{near}"
+        raise _NoModuleError(told) from error
 
 
 def _find(

@@ -96,10 +96,12 @@ def users_code(doing: str, passing: _Kinds = DsgError) -> Iterator[None]:
         yield
     except BaseException as error:
         # what an exception says of its class, and of its text, is up to a user's own code, too
-        passes = issubclass(type(error), passing) and text_of(error) is not None
-        if passes or asks_to_stop(error):
+        can_be_told = text_of(error) is not None
+        if asks_to_stop(error) or (can_be_told and issubclass(type(error), passing)):
             raise
-        raise ConfigError(f"{doing} raises {one_line(error)}") from error
+        # who shows a cause asks for its text
+        told = ConfigError(f"{doing} raises {one_line(error)}")
+        raise told from (error if can_be_told else None)
     finally:
         if os.getpid() != here:
             os._exit(1)

@@ -181,7 +181,7 @@ BY_THEMSELVES = {
     ERROR.format(base="Interrupted", method="def __init__(self): self.exit_code = 0"): "raises E (",
     ERROR.format(
         base="Exception", method="__class__ = property(lambda self: os._exit(0))"
-    ): "E (fak",
+    ): "ends the",
     "raise __import__('dsgkit.signals').signals.Interrupted(2)": "raises Interrupted: interrupted",
     "raise SyntaxError": "importing 'faking' raises SyntaxError (faking.py:1)",
     "def __getattr__(name): raise SystemExit(0)": "faking:Mine raises SystemExit: 0 (faking.py:1)",
