@@ -10,6 +10,7 @@ from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all, shown
 from dsgkit.own import ask_own, version_of
 from dsgkit.tasks.base import Axis, ProtocolSpec, Task, Trial
+from dsgkit.tasks.columns import why_no_columns
 from dsgkit.tasks.measures import STANDARD, Measure, outputs_of
 
 _EXAMPLE = "my_module:MY_TASK"
@@ -68,6 +69,8 @@ def _check(task: _OwnTask, path: str) -> None:
     _check_tuple(path, "axes", task.axes, Axis)
     _check_tuple(path, "measures", task.measures, Measure)
     _check_tuple(path, "words", task.words, str)
+    if why_not := why_no_columns((*task.measures, *STANDARD), (axis.name for axis in task.axes)):
+        raise ConfigError(f"{path}.measures: {why_not}")
     names = [measure.name for measure in task.measures if measure.better]
     if task.chooses not in names:
         hint = nearest_or_all(str(task.chooses), names)
