@@ -17,6 +17,7 @@ from dsgkit import __version__
 from dsgkit.errors import DsgError, in_a_line, shown
 from dsgkit.files import why_no_path
 from dsgkit.hints import LONGEST_SHOWN_PATH
+from dsgkit.origin import one_line, text_of, users_place
 from dsgkit.signals import Interrupted, stopped_by_signals
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def main() -> None:
         code = error.exit_code
     except Interrupted as signal:
         _say(str(signal))
-        code = signal.exit_code
+        code = signal.exit_code or 1  # of a user's own code, it may be anything
     except (click.Abort, KeyboardInterrupt):
         _say("interrupted")
         code = 130
@@ -104,7 +105,7 @@ def _tell(error: Exception) -> str:
         if error.filename is not None:
             text = f"{in_a_line(str(error.filename), LONGEST_SHOWN_PATH)}: {text}"
     else:
-        text = str(error)
+        text = text_of(error) or type(error).__name__
     line = in_a_line(" ".join(text.splitlines()), LONGEST_MESSAGE)
     _say(f"Error: {line}")
     return line
@@ -125,6 +126,25 @@ def _forget_unwritten() -> bool:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return False
     return True
+
+
+class _Commands(click.Group):
+    """Commands whose every end is told, also where code of a user's own has a hand in it."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run a command; `DsgError` where a user's own code would end it without a word."""
+        try:
+            return super().invoke(context)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, DsgError, OSError):
+            raise
+        except SystemExit as error:
+            if type(error.code) is int and error.code > 0:
+                raise
+            raise DsgError(f"code of your own raises {one_line(error)}") from error
+        except Exception as error:
+            if not users_place(error):
+                raise
+            raise DsgError(f"code of your own raises {one_line(error)}") from error
 
 
 class _FilePath(click.Path):
@@ -186,7 +206,7 @@ def _bytes(_context: object, _parameter: object, value: str | None) -> int | Non
     return size
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dsg")
 @_debug_option
 def cli() -> None:

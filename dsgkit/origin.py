@@ -1,13 +1,16 @@
-"""Exceptions of a user's own code, told in one line."""
+"""Exceptions of a user's own code, told in one line, whatever their classes do."""
 
 from __future__ import annotations
 
 import os
 import sysconfig
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+
+from dsgkit.signals import is_request
 
 _LIBRARIES = tuple(
     sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
@@ -20,22 +23,41 @@ _NOT_THE_USERS = ("<", str(Path(__file__).parent) + os.sep, *_LIBRARIES)
 
 def one_line(error: BaseException) -> str:
     """Return an exception's type and text, and the line of the user's code that it comes from."""
-    try:
-        text = error.msg if isinstance(error, SyntaxError) else str(error)
-    except Exception:  # an exception of a user's own
-        text = ""
-    words = " ".join(text[:_MOST_TEXT].split())
-    told = f"{type(error).__name__}: {words}" if words else type(error).__name__
-    place = _place(error)
+    name = type.__dict__["__name__"].__get__(type(error))  # a metaclass may have one of its own
+    words = " ".join((text_of(error) or "")[:_MOST_TEXT].split())
+    told = f"{name}: {words}" if words else name
+    place = users_place(error)
     return f"{told} ({place})" if place else told
 
 
 def is_installed(module: str) -> bool:
-    """Tell whether a module, which is not imported, is of a library rather than of the user."""
+    """Tell whether a module is of an installed library, and no file of the user's."""
     with suppress(ImportError, ValueError):  # it may have no spec
         spec = find_spec(module.partition(".")[0])
         return spec is not None and str(spec.origin).startswith(_LIBRARIES)
     return False
+
+
+def text_of(error: BaseException) -> str | None:
+    """Return an exception's text; None where asking for it fails."""
+    if issubclass(type(error), SyntaxError):
+        return _unless_it_fails(lambda: str.__str__(vars(SyntaxError)["msg"].__get__(error)))
+    return _unless_it_fails(lambda: str.__str__(str(error)))
+
+
+def users_place(error: BaseException) -> str:
+    """Return ``file:line`` of a user's code; nothing where only libraries were at work."""
+    return _unless_it_fails(lambda: _place(error)) or ""
+
+
+def _unless_it_fails(ask: Callable[[], str]) -> str | None:
+    """Return what an exception of a user's own answers, or None."""
+    try:
+        return ask()
+    except BaseException as error:
+        if is_request(error):
+            raise
+        return None
 
 
 def shown_path(path: str) -> str:
@@ -45,7 +67,6 @@ def shown_path(path: str) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Return ``file:line``; nothing where only libraries were at work."""
     places = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
         places.append((error.filename, error.lineno or 1))

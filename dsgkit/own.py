@@ -9,16 +9,19 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from dsgkit.errors import ConfigError, DsgError
+from dsgkit.errors import ConfigError
 from dsgkit.hints import did_you_mean, nearest_or_all, shown
-from dsgkit.origin import is_installed, one_line, shown_path
-from dsgkit.rehearsal import rehearse, users_code
+from dsgkit.origin import is_installed, shown_path
+from dsgkit.rehearsal import asked
 
 _NAME = r"[^\W\d]\w*"
 _IMPORT_PATH = re.compile(rf"({_NAME}(?:\.{_NAME})*):({_NAME})")
+
+_Known = TypeVar("_Known")
+_answers: dict[tuple[str, str], tuple[object, Any]] = {}
+"""What is known of objects by noun and import path, each with the module that it was found in."""
 
 
 def is_import_path(kind: str) -> bool:
@@ -26,8 +29,18 @@ def is_import_path(kind: str) -> bool:
     return ":" in kind
 
 
-def find_own(import_path: str, noun: str, accepts: Callable[[Any], bool], example: str) -> Any:
-    """Import what a config names.
+def ask_own(
+    import_path: str,
+    noun: str,
+    accepts: Callable[[Any], bool],
+    describe: Callable[[Any], _Known],
+    example: str,
+) -> _Known:
+    """Import what a config names, and return what is to be known of it.
+
+    All that the process in charge wants to know of an object of a user's own is asked here, once
+    for a module that is imported, and in the way of `dsgkit.rehearsal.asked`: whatever looks at
+    such an object, be it for an attribute or a class, may have code of the user's run.
 
     Parameters
     ----------
@@ -38,62 +51,75 @@ def find_own(import_path: str, noun: str, accepts: Callable[[Any], bool], exampl
         What it is to be, such as ``class``.
     accepts : callable
         Tells whether an object is one.
+    describe : callable
+        Takes the object, having been found to be one.
     example : str
         An import path, for the error.
 
     Raises
     ------
     ConfigError
-        If there is no such thing, or importing it fails.
+        If there is no such thing, or importing or describing it fails.
     """
     match = _IMPORT_PATH.fullmatch(import_path)
     if match is None:
         raise ConfigError(f"{import_path!r} is not an import path, such as {example}")
-    return _find(_import(match[1]), match[2], noun, accepts)
-
-
-def _import(name: str) -> ModuleType:
     folder = str(Path.cwd())
     if not {folder, ""} & set(sys.path):
         sys.path.append(folder)  # last, so that no file there takes a library's place
-    doing = f"importing {name!r}"
-    if name not in sys.modules and not is_installed(name):
-        rehearse(doing, lambda: importlib.import_module(name))
-    with users_code(doing):
-        try:
-            return importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-                raise
-            near = did_you_mean(
-                name.removesuffix(".py"), [path.stem for path in Path().glob("*.py")]
-            )
-            raise ConfigError(
-                f"module {name!r} is neither on sys.path nor in {folder}{near}"
-            ) from error
-        except DsgError as error:  # of the module's own making
-            raise ConfigError(f"{doing} raises {one_line(error)}") from error
+    module_name, name = match[1], match[2]
+    ask = functools.partial(asked, rehearsed=not is_installed(module_name))
+    module: Any = sys.modules.get(module_name)
+    if module is None:
+        doing = f"importing {module_name!r}"
+        module = ask(doing, lambda: _import(module_name, folder), passing=_NoModuleError)
+    known_in, answer = _answers.get((noun, import_path), (None, None))
+    if known_in is not module:
+        find = functools.partial(_find, module, module_name, name, noun, accepts)
+        answer = ask(import_path, lambda: describe(find()))
+        _answers[noun, import_path] = module, answer
+    known: _Known = answer
+    return known
 
 
-def _find(module: ModuleType, name: str, noun: str, accepts: Callable[[Any], bool]) -> Any:
+class _NoModuleError(ConfigError):
+    """There is no module of a name; any other `DsgError` of an import is of the module's making."""
+
+
+def _import(name: str, folder: str) -> Any:
+    """Return a module, or whatever it has put into its place."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        near = did_you_mean(name.removesuffix(".py"), [path.stem for path in Path().glob("*.py")])
+        told = f"module {name!r} is neither on sys.path nor in {folder}{near}"
+        raise _NoModuleError(told) from error
+
+
+def _find(
+    module: Any, module_name: str, name: str, noun: str, accepts: Callable[[Any], bool]
+) -> Any:
     found = getattr(module, name, None)
     if accepts(found):
         return found
-    place = shown_path(module.__file__) if module.__file__ else module.__name__
+    file = getattr(module, "__file__", None)
+    place = shown_path(file) if isinstance(file, str) else module_name
     if found is not None:
         kind = "class" if isinstance(found, type) else type(found).__name__
         raise ConfigError(f"{name!r} in {place} is not a {noun} but {_a(kind)}")
     others = [
         other
-        for other, value in vars(module).items()
-        if accepts(value) and str(value.__module__).startswith(module.__name__)
+        for other, value in getattr(module, "__dict__", {}).items()
+        if accepts(value) and str(value.__module__).startswith(module_name)
     ]
     hint = nearest_or_all(name, others) if others else ""
     raise ConfigError(f"{place} has no {noun} {name!r}{hint}")
 
 
 def _a(noun: str) -> str:
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+    return f"{'an' if noun.startswith(tuple('aeiou')) else 'a'} {noun}"
 
 
 def version_of(cls: Any) -> int | str:

@@ -17,10 +17,14 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 from dsgkit.errors import ConfigError, DsgError
-from dsgkit.origin import one_line
-from dsgkit.signals import Interrupted
+from dsgkit.origin import one_line, text_of
+from dsgkit.signals import is_request
+
+_Answer = TypeVar("_Answer")
+_Kinds = type[BaseException] | tuple[type[BaseException], ...]
 
 STARTING = 30.0
 """Seconds for a user's own code to be imported, or planned with, on top of a cell's time limit.
@@ -57,10 +61,37 @@ def rehearsing(timeout: float | None) -> Iterator[None]:
         _on, _timeout = before
 
 
+def asked(
+    doing: str,
+    question: Callable[[], _Answer],
+    passing: _Kinds = DsgError,
+    *,
+    rehearsed: bool = True,
+) -> _Answer:
+    """Return the answer to a question that has code of a user's own run, having rehearsed it.
+
+    Parameters
+    ----------
+    doing, passing
+        As in `users_code`.
+    question : callable
+        Is called twice: by a fork of this process, and by this one.
+    rehearsed : bool
+        Whether by the fork, which libraries need not be.
+
+    Raises
+    ------
+    ConfigError
+        If the code ends the process, holds it, or raises something.
+    """
+    if rehearsed:
+        rehearse(doing, question)
+    with users_code(doing, passing):
+        return question()
+
+
 @contextmanager
-def users_code(
-    doing: str, passing: type[BaseException] | tuple[type[BaseException], ...] = DsgError
-) -> Iterator[None]:
+def users_code(doing: str, passing: _Kinds = DsgError) -> Iterator[None]:
     """Raise what a user's own code raises as a `ConfigError`, were it `SystemExit`.
 
     A copy of this process that it makes ends with the block: there is one process in charge.
@@ -70,15 +101,19 @@ def users_code(
     doing : str
         What is done in the block, for the message.
     passing : type of exception, or several
-        What is left as it is.
+        What is left as it is, if it can be told.
     """
     here = os.getpid()
     try:
         yield
     except BaseException as error:
-        if isinstance(error, passing) or asks_to_stop(error):
+        # what an exception says of its class, and of its text, is up to a user's own code, too
+        can_be_told = text_of(error) is not None
+        if asks_to_stop(error) or (can_be_told and issubclass(type(error), passing)):
             raise
-        raise ConfigError(f"{doing} raises {one_line(error)}") from error
+        # who shows a cause asks for its text
+        told = ConfigError(f"{doing} raises {one_line(error)}")
+        raise told from (error if can_be_told else None)
     finally:
         if os.getpid() != here:
             os._exit(1)
@@ -87,15 +122,16 @@ def users_code(
 def asks_to_stop(error: BaseException) -> bool:
     """Tell whether an exception is a user's request to stop, and none that a user's code raises.
 
-    In commands that is `Interrupted`; elsewhere, Python raises `KeyboardInterrupt` at Ctrl-C.
+    In commands a signal raises it; elsewhere, Python raises `KeyboardInterrupt` at Ctrl-C.
     """
-    return isinstance(error, Interrupted) or (isinstance(error, KeyboardInterrupt) and not _on)
+    return is_request(error) or (type(error) is KeyboardInterrupt and not _on)
 
 
 def rehearse(doing: str, action: Callable[[], object]) -> None:
     """Try in a fork of this process whether it survives an action, and whether that ends.
 
-    What the action raises, or prints, is left for the action itself to raise and print.
+    What the action raises, or prints, is left for the action itself to raise and print; here, it
+    is only tried whether what it raises can be told.
 
     Raises
     ------
@@ -134,8 +170,11 @@ def _perform(action: Callable[[], object], pipe: int) -> None:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nowhere, descriptor)
-        with suppress(BaseException):
+        try:
             action()
+        except BaseException as error:
+            with suppress(BaseException):
+                one_line(error)
         if os.getpid() == here:
             os.write(pipe, _DONE)
     finally:

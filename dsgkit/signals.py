@@ -12,6 +12,8 @@ from types import FrameType
 SAME_SECONDS = 2.0
 """Signals that come closer together are one request to stop."""
 
+_request: Interrupted | None = None
+
 
 class Interrupted(BaseException):
     """The user, or the system, asks to stop.
@@ -35,6 +37,11 @@ class Interrupted(BaseException):
         super().__init__("interrupted" if by_user else f"stopped by {signal.Signals(number).name}")
 
 
+def is_request(error: BaseException) -> bool:
+    """Tell whether an exception is one that a signal has raised, and none of anybody's making."""
+    return error is _request
+
+
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
     """Raise `Interrupted` on Ctrl-C, on a terminal that is closed and on a request to terminate.
@@ -46,11 +53,13 @@ def stopped_by_signals() -> Iterator[None]:
     first = -math.inf
 
     def stop(number: int, _frame: FrameType | None) -> None:
+        global _request
         nonlocal first
         now = time.monotonic()
         if now - first > SAME_SECONDS:
             first = now
-            raise Interrupted(number)
+            _request = Interrupted(number)
+            raise _request
 
     before = {
         number: signal.signal(number, stop)

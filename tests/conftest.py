@@ -115,13 +115,18 @@ def own_modules(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it is looked up by size and second
 
+    written = set()
+
     def forget():
+        for name in written:
+            sys.modules.pop(name, None)  # first: it may have put anything there
         for name, module in list(sys.modules.items()):
             if (getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
                 del sys.modules[name]
 
     def write(name, text):
         forget()
+        written.add(name)
         path = tmp_path / f"{name.replace('.', '/')}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)

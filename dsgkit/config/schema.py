@@ -33,7 +33,7 @@ from dsgkit.files import folder_name
 from dsgkit.hints import listed, nearest_or_all, shown
 from dsgkit.labels import why_no_label
 from dsgkit.own import is_import_path
-from dsgkit.rehearsal import rehearse, users_code
+from dsgkit.rehearsal import asked
 from dsgkit.specs import LARGEST_INTEGER, Count, Spec, is_finite, problem
 from dsgkit.tasks import catalogue
 from dsgkit.tasks.base import Axis, Description, ProtocolSpec, Task
@@ -485,9 +485,8 @@ def _read_protocol(spec: type[ProtocolSpec], value: dict[str, Any]) -> ProtocolS
     kind = str(value["kind"])
     if not is_import_path(kind):
         return spec.model_validate(value)
-    rehearse(f"{kind}.Spec", lambda: spec.model_validate(value))
-    with users_code(f"{kind}.Spec", passing=(DsgError, ValueError)):  # pydantic's are ValueErrors
-        return spec.model_validate(value)
+    passing = (DsgError, ValueError)  # pydantic's are ValueErrors
+    return asked(f"{kind}.Spec", lambda: spec.model_validate(value), passing)
 
 
 def _sweep(written: Mapping[str, Any], axes: Sequence[Axis]) -> SweepSpec:

@@ -14,6 +14,7 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.records import Amount, CellSchema, Count, Name, Value, why
 from dsgkit.files import open_regular
 from dsgkit.tasks.base import Axis, Description
+from dsgkit.tasks.columns import why_no_columns
 
 CONFIG = "config.yaml"
 DATASET = "dataset.json"
@@ -113,11 +114,14 @@ def read_task(folder: Path) -> Description:
     Raises
     ------
     ResultsError
-        If it is not there, or cannot be read.
+        If it is not there, or cannot be read, or its measures cannot be told apart.
     """
-    task = _read(folder / TASK, Description)
+    task: Description | None = _read(folder / TASK, Description)
     if task is None:
         raise ResultsError(f"{folder / TASK}: not there; {_OTHER_RELEASE}")
+    axes = [task.axis.name] if task.axis else []
+    if why_not := why_no_columns(task.measures, axes):
+        raise ResultsError(f"{folder / TASK}: of another form ({why_not}); {_OTHER_RELEASE}")
     return task
 
 

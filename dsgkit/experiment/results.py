@@ -25,21 +25,9 @@ from dsgkit.experiment.records import Bad, Record, read_records
 from dsgkit.experiment.store import CELLS
 from dsgkit.labels import LONGEST_LABEL, as_drawn
 from dsgkit.tasks.base import Description
+from dsgkit.tasks.columns import FIT_COLUMNS
 from dsgkit.tasks.measures import MEMORY, Measure
 
-FIT_COLUMNS = (
-    "key",
-    "solver",
-    "label",
-    "trial",
-    "size",
-    "full",
-    "status",
-    "message",
-    "needed",
-    "params",
-    "remark",
-)
 SEARCH_COLUMNS = (
     "solver",
     "label",

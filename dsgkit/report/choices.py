@@ -87,7 +87,8 @@ def _held_out(results: Results, solver: str) -> Iterator[tuple[float, float]]:
         if record["solver"] != solver or record["kind"] != "search":
             continue
         params = chosen.get(_search_of(record, results), {})
-        for point, scores in zip(record["points"], record.get("fold_scores", ()), strict=False):
+        points, folds = record.get("points") or (), record.get("fold_scores") or ()
+        for point, scores in zip(points, folds, strict=False):
             values = [value for value in scores if value is not None]
             if _is(point, params) and len(values) > 1:
                 yield float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values))
@@ -134,13 +135,15 @@ def _at_edge(value: Any, edges: Sequence[Any]) -> bool:
 def _counted(results: Results, solver: str, name: str) -> list[tuple[Any, int]]:
     """Return how many searches chose each value, the most frequent first."""
     chosen = {
-        (
-            _search_of(record, results),
-            tuple(params[name]) if isinstance(params[name], list) else params[name],
-        )
+        (_search_of(record, results), _hashable(params[name]))
         for record in results.records
         if record["solver"] == solver and record["kind"] == "fit"
         if name in (params := record.get("params") or {})
     }
     counts = Counter(value for _, value in chosen)
     return sorted(counts.items(), key=lambda item: (-item[1], value_text(item[0])))
+
+
+def _hashable(value: Any) -> Any:
+    """Return a value of a record with tuples in place of lists, which may hold lists."""
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,6 +36,18 @@ LATEX_ESCAPES = {
 }
 
 
+def in_one_line(text: str) -> str:
+    """Return a text as tables show it: what would end a line, or steer a terminal, is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter
+        if letter.isprintable() or unicodedata.category(letter) == "Zs"
+        else ascii(letter)[1:-1]
+        for letter in text
+    )
+
+
 BEST = "best"
 """What an entry is usually marked for, among those of its group."""
 
@@ -65,6 +78,10 @@ class Cell:
     link: str = ""
     mark: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("text", "note"):
+            object.__setattr__(self, name, in_one_line(getattr(self, name)))
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -89,6 +106,11 @@ class Layout:
     rows: Sequence[Sequence[Cell]]
     footnotes: Sequence[str] = field(default=())
     best_means: str = BEST
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "caption", in_one_line(self.caption))
+        object.__setattr__(self, "header", [*map(in_one_line, self.header)])
+        object.__setattr__(self, "footnotes", [*map(in_one_line, self.footnotes)])
 
     @property
     def has_best(self) -> bool:

@@ -38,12 +38,7 @@ class SolverInfo:
     def load(self) -> Any:
         """Import and return the estimator class."""
         module, _, attribute = self.import_path.partition(":")
-        found = getattr(importlib.import_module(module), attribute)
-        if not is_import_path(self.name):
-            return found
-        from dsgkit.solvers.user import estimator_class
-
-        return estimator_class(found)
+        return getattr(importlib.import_module(module), attribute)
 
     @property
     def parameters(self) -> Mapping[str, Any]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import shown
-from dsgkit.origin import is_installed, one_line
-from dsgkit.own import find_own, version_of
-from dsgkit.rehearsal import asks_to_stop, rehearse, users_code
+from dsgkit.origin import one_line
+from dsgkit.own import ask_own, version_of
+from dsgkit.rehearsal import asks_to_stop
 from dsgkit.solvers.catalogue import SolverInfo
+from dsgkit.solvers.parameters import Parameter, parameters
 
 _EXAMPLE = "my_module:MySolver"
 _BASE = "dsgkit.solvers.base"
@@ -51,12 +52,45 @@ def describe(import_path: str) -> SolverInfo:
     ConfigError
         If there is no such class, importing it fails, or it is not one that the runner can use.
     """
-    return _described(import_path, find_own(import_path, "class", _is_class, _EXAMPLE))
+    return ask_own(
+        import_path, "class", _is_class, lambda solver: _described(import_path, solver), _EXAMPLE
+    )
+
+
+@dataclass(frozen=True)
+class _OwnSolver(SolverInfo):
+    """What a class of a user's own has said of itself: it is not asked again."""
+
+    estimator: Any = None
+    declared: Mapping[str, Parameter] = field(default_factory=dict)
+    kinds: tuple[str, ...] = ()
+    identity: int | str = ""
+
+    def load(self) -> Any:
+        """Return the class, as the runner uses it."""
+        return self.estimator
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """What is declared of every parameter, by name."""
+        return self.declared
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Kinds of the tasks that it is for."""
+        return self.kinds
+
+    @property
+    def version(self) -> int | str:
+        """Part of the identity of every result."""
+        return self.identity
 
 
 def tasks_of(solver: type) -> tuple[str, ...]:
     """Return the kinds of the tasks that a class is for; a clusterer need not say."""
     declared = tuple(getattr(solver, "tasks", ()))
+    if not all(isinstance(kind, str) for kind in declared):
+        raise ConfigError(f"{solver.__name__}.tasks must be texts, got {shown(declared)}")
     return declared or (("clustering",) if _is_a(solver, "ClusterMixin") else ())
 
 
@@ -86,19 +120,19 @@ def _is_class(found: Any) -> bool:
     return isinstance(found, type)
 
 
-@functools.cache
-def _described(import_path: str, solver: Any) -> SolverInfo:
-    if not is_installed(import_path.partition(":")[0]):
-        rehearse(f"{solver.__name__}()", lambda: _check(solver))
-    _check(solver)
-    return SolverInfo(import_path, solver.__name__, import_path)
-
-
-def _check(solver: type) -> None:
-    with users_code(solver.__name__):
-        _check_methods(solver)
-        _check_defaults(solver)
-        version_of(solver)
+def _described(import_path: str, solver: type) -> SolverInfo:
+    _check_methods(solver)
+    _check_defaults(solver)
+    estimator = estimator_class(solver)
+    return _OwnSolver(
+        import_path,
+        solver.__name__,
+        import_path,
+        estimator=estimator,
+        declared=parameters(estimator),
+        kinds=tasks_of(estimator),
+        identity=version_of(estimator),
+    )
 
 
 def _check_methods(solver: type) -> None:

@@ -39,4 +39,5 @@ def get(kind: str) -> Task:
 
 def version(kind: str) -> int | str:
     """Return what is part of every cell's identity, so that a changed task runs its cells again."""
-    return version_of(type(get(kind)))
+    task = get(kind)
+    return task.version if is_import_path(kind) else version_of(type(task))

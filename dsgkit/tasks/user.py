@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, cast
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all, shown
-from dsgkit.own import find_own
-from dsgkit.tasks.base import Axis, ProtocolSpec, Task
+from dsgkit.own import ask_own, version_of
+from dsgkit.tasks.base import Axis, ProtocolSpec, Task, Trial
+from dsgkit.tasks.columns import why_no_columns
 from dsgkit.tasks.measures import STANDARD, Measure, outputs_of
 
 _EXAMPLE = "my_module:MY_TASK"
 _DECLARED = ("Spec", "axes", "measures", "chooses", "outputs", "words", "trial")
+
+
+@dataclass(frozen=True)
+class _OwnTask:
+    """What a task of a user's own has said of itself: it is not asked again."""
+
+    kind: str
+    version: int | str
+    Spec: type[ProtocolSpec]
+    axes: tuple[Axis, ...]
+    measures: tuple[Measure, ...]
+    chooses: str
+    outputs: tuple[str, ...]
+    words: tuple[str, ...]
+    trial: Callable[..., Trial]
 
 
 def load(import_path: str) -> Task:
@@ -22,8 +40,9 @@ def load(import_path: str) -> Task:
     ConfigError
         If there is none, importing it fails, or the runner cannot use it.
     """
-    task = find_own(import_path, "task", _is_task, _EXAMPLE)
-    _check(task, import_path)
+    task = ask_own(
+        import_path, "task", _is_task, lambda found: _described(import_path, found), _EXAMPLE
+    )
     return cast(Task, task)
 
 
@@ -31,10 +50,17 @@ def _is_task(found: Any) -> bool:
     return not isinstance(found, type) and callable(getattr(found, "trial", None))
 
 
-def _check(task: Any, path: str) -> None:
-    missing = [name for name in _DECLARED if not hasattr(task, name)]
+def _described(path: str, found: Any) -> _OwnTask:
+    missing = [name for name in _DECLARED if not hasattr(found, name)]
     if missing:
         raise ConfigError(f"{path} lacks {', '.join(missing)}; see dsgkit.tasks.base.Task")
+    said = {name: getattr(found, name) for name in _DECLARED}
+    task = _OwnTask(kind=path, version=version_of(type(found)), **said)
+    _check(task, path)
+    return task
+
+
+def _check(task: _OwnTask, path: str) -> None:
     if not (isinstance(task.Spec, type) and issubclass(task.Spec, ProtocolSpec)):
         raise ConfigError(
             f"{path}.Spec must be a class derived from dsgkit.tasks.base.ProtocolSpec, "
@@ -43,6 +69,8 @@ def _check(task: Any, path: str) -> None:
     _check_tuple(path, "axes", task.axes, Axis)
     _check_tuple(path, "measures", task.measures, Measure)
     _check_tuple(path, "words", task.words, str)
+    if why_not := why_no_columns((*task.measures, *STANDARD), (axis.name for axis in task.axes)):
+        raise ConfigError(f"{path}.measures: {why_not}")
     names = [measure.name for measure in task.measures if measure.better]
     if task.chooses not in names:
         hint = nearest_or_all(str(task.chooses), names)

@@ -47,9 +47,9 @@ WAYS = {
 
 PLACES = {
     "import": "importing 'faking'",
-    "__new__": "Mine()",
-    "__init__": "Mine()",
-    "get_params": "Mine()",
+    "__new__": "faking:Mine",
+    "__init__": "faking:Mine",
+    "get_params": "faking:Mine",
     "chosen": "planning faking:Mine",
     "cost": "planning faking:Mine",
     "_check_params": "planning faking:Mine",
@@ -114,11 +114,13 @@ def faking(toy, own_modules):
 
 
 @pytest.fixture
-def planned(faking, monkeypatch, capsys):
+def planned(faking, own_modules, monkeypatch, capsys):
     """The same, planned by the command line: its exit code, output and errors."""
 
-    def run(way, place):
+    def run(way, place, module=""):
         faking(way, place)
+        if module:
+            own_modules("faking", module)
         arguments = ["dsg", "run", "faking.yaml", "--timeout", "0.5", "--dry-run"]
         monkeypatch.setattr(sys, "argv", arguments)
         with pytest.raises(SystemExit) as stop:
@@ -169,14 +171,73 @@ def test_a_fork_that_closes_its_descriptors_is_not_waited_for_busily(monkeypatch
     assert time.process_time() - before < 0.5
 
 
-def test_installed_libraries_are_imported_without_a_fork(monkeypatch, own_modules):
-    own_modules("mine_alone", "")
+def test_libraries_need_no_fork(monkeypatch, own_modules):
+    own_modules("mine_alone", "class Mine: pass")
     forks = []
-    monkeypatch.setattr(own, "rehearse", lambda doing, _: forks.append(doing))
+    monkeypatch.setattr(rehearsal, "rehearse", lambda doing, _: forks.append(doing))
     monkeypatch.delitem(sys.modules, "sklearn.svm", raising=False)
-    for name in ("sklearn.svm", "mine_alone"):
-        own._import(name)
-    assert forks == ["importing 'mine_alone'"]
+    for path in ("sklearn.svm:LinearSVC", "mine_alone:Mine"):
+        own.ask_own(path, "class", lambda found: isinstance(found, type), str, "")
+    assert forks == ["importing 'mine_alone'", "mine_alone:Mine"]
+
+
+ERROR = """
+import os
+from dsgkit.errors import DsgError
+from dsgkit.signals import Interrupted
+class E({base}):
+    {method}
+raise E()
+"""
+METACLASS = """
+class Meta(type):
+    def {method}: {way}
+class Mine(metaclass=Meta): pass
+"""
+MUTE = """
+class Mute(__import__("dsgkit").errors.DsgError):
+    def __str__(self): 1 / 0
+"""
+BY_THEMSELVES = {
+    ERROR.format(
+        base="Exception", method="def __str__(self): raise SystemExit(0)"
+    ): "raises E (fak",
+    ERROR.format(base="Exception", method="def __str__(self): os._exit(0)"): "ends the process",
+    ERROR.format(
+        base="DsgError", method="def __str__(self): return 5"
+    ): "importing 'faking' raises E",
+    ERROR.format(base="SyntaxError", method="msg = property(lambda self: 1 / 0)"): "raises E (fak",
+    ERROR.format(base="Interrupted", method="def __init__(self): self.exit_code = 0"): "raises E (",
+    ERROR.format(
+        base="Exception", method="__class__ = property(lambda self: os._exit(0))"
+    ): "ends the",
+    "raise __import__('dsgkit.signals').signals.Interrupted(2)": "raises Interrupted: interrupted",
+    "raise SyntaxError": "importing 'faking' raises SyntaxError (faking.py:1)",
+    "def __getattr__(name): raise SystemExit(0)": "faking:Mine raises SystemExit: 0 (faking.py:1)",
+    "def __getattr__(name): raise RuntimeError": "faking:Mine raises RuntimeError (faking.py:1)",
+    "def __getattr__(name): __import__('os')._exit(0)": "faking:Mine ends the process",
+    "import sys; sys.modules[__name__] = object()": "faking has no class 'Mine'",
+    "__file__ = Mine = 5": "'Mine' in faking is not a class but an int",
+    "Mine = type('', (), {})()": "'Mine' in faking.py is not a class but a ",
+    METACLASS.format(method="__getattribute__(cls, name)", way="raise SystemExit(0)"): "SystemExit",
+    METACLASS.format(method="__getattribute__(cls, name)", way="1 / 0"): "raises ZeroDivisionError",
+    METACLASS.format(method="__hash__(cls)", way="__import__('os')._exit(0)"): "lacks fit",
+    MODULE.format(place="", way="pass").replace(
+        '("semi_supervised_auc",)', "([1], {})"
+    ): "must be texts",
+    MODULE.format(place="", way="pass")
+    + "    __annotations__ = dict(width='no such thing(')": "Forward",
+    MODULE.format(place="", way="pass").replace("return Cost()", "raise Mute") + MUTE: "Mute (fak",
+}
+"""Modules that misbehave wherever anybody looks at what they define, and what is said of them."""
+
+
+@pytest.mark.parametrize("number", range(len(BY_THEMSELVES)))
+def test_whatever_a_module_holds_planning_ends_in_one_line(planned, number):
+    module, told = [*BY_THEMSELVES.items()][number]
+    code, out, err = planned("pass", "", module)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert told in err
 
 
 TASK = """
@@ -200,6 +261,10 @@ class Spec(SemiSupervisedSpec):
         return ""
 
 class Task(Orderly):
+    @property
+    def words(self):
+        at("words")
+        return ()
     kind: ClassVar = "faking:TASK"
     Spec: ClassVar = Spec
     def trial(self, *arguments):
@@ -222,6 +287,7 @@ class Mine:
     def decision_function(self, X): return X[:][:, 0]
 """
 TASK_PLACES = {
+    "words": "faking:TASK",
     "Spec": "faking:TASK.Spec",
     "setting": "planning faking:TASK",
     "trial": "planning faking:TASK",

@@ -256,6 +256,31 @@ def test_what_no_config_has_checked_is_drawn_as_it_stands(folder, tmp_path):
     assert draw_figures([load_results(folder)], tmp_path / "out", ["auc_boxplot"])
 
 
+@pytest.mark.parametrize("name", ["size", "params", "solver", "mean", "unlabeled", "peak_memory"])
+def test_a_measure_does_not_take_another_columns_place(folder, name):
+    (folder / "task.json").write_text(_file(None, "measures", json.dumps(_measures(name))))
+    with pytest.raises(ResultsError, match=f"no measure can be called '{name}'"):
+        load_results(folder)
+
+
+def _measures(*names):
+    """The measures of the task, and copies of the first under other names."""
+    task = EXPERIMENT.describe().model_dump(mode="json")
+    return [*task["measures"], *(task["measures"][0] | {"name": name} for name in names)]
+
+
+def test_a_search_without_points_and_a_parameter_of_lists_are_shown(folder, tmp_path):
+    config = EXPERIMENT.model_dump(mode="json")
+    config["solvers"] = {"qsg_s2auc": {"grid": {"sigma": [1.0, 2.0]}}}
+    (folder / "config.yaml").write_text(Experiment(**config).to_yaml())
+    fits = [fit("a", params={"sigma": [[1], [2, [3]]]}), fit("b", trial=1, params={"sigma": 1.0})]
+    searches = [fit(str(n), kind="search", trial=n, status="failed") for n in range(2)]
+    (folder / CELLS).write_bytes(b"".join(seal(json.dumps(r)) for r in (*fits, *searches)))
+    write_tables([load_results(folder)], tmp_path / "out")
+    (table,) = (path.read_text() for path in tmp_path.rglob("params_table.csv"))
+    assert table.count("qsg_s2auc") + table.count("QSG-S2AUC") == 2
+
+
 def test_a_hostile_entry_of_a_plan_is_one_line_or_harmless(folder):
     good = {k: v for k, v in fit("a").items() if k in PlanEntry._fields} | {"flops": 1}
     axis = EXPERIMENT.describe().axis

@@ -1,0 +1,44 @@
+"""Columns that tables of results have beside those of a task's measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dsgkit.hints import shown
+from dsgkit.tasks.measures import Measure
+
+FIT_COLUMNS = (
+    "key",
+    "solver",
+    "label",
+    "trial",
+    "size",
+    "full",
+    "status",
+    "message",
+    "needed",
+    "params",
+    "remark",
+)
+"""Of `Results.cells`."""
+
+_TIDY_COLUMNS = ("dataset", "mean", "std", "trials", "needed_bytes", "remarks")
+"""Further ones of a table's CSV file."""
+
+
+def why_no_columns(measures: Iterable[Measure], axes: Iterable[str]) -> str:
+    """Return what is wrong with the names of measures as those of columns; empty if nothing is.
+
+    Parameters
+    ----------
+    measures : iterable of Measure
+        All of a task, with the standard ones.
+    axes : iterable of str
+        Names of what is swept, which are columns, too.
+    """
+    taken = {*FIT_COLUMNS, *_TIDY_COLUMNS, *axes}
+    for measure in measures:
+        if measure.name in taken:
+            return f"no measure can be called {shown(measure.name)}: another column is"
+        taken.add(measure.name)
+    return ""
