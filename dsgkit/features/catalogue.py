@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dsgkit.arrays import shown_entry
+from dsgkit.errors import DataError, shown
 from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.features.fourier import FourierFeatures
 from dsgkit.features.sketch import SketchFeatures
@@ -16,10 +17,26 @@ from dsgkit.kernels import FAMILIES, kernel_named
 _LONGEST_NAME = 1000
 """Bytes of a kernel's name, four of each character."""
 
-_READERS: dict[str, Callable[[Mapping[str, Any], int], FeatureBlocks]] = {
-    name: SketchFeatures.from_entries
-    if family.example.spectrum is None
-    else FourierFeatures.from_entries
+Reader = Callable[[Mapping[str, Any], int], FeatureBlocks]
+
+
+def _of_a_kernel(reader: Reader) -> Reader:
+    """Return a reader that refuses entries which no features of these kernels have."""
+
+    def read(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
+        kernel_named(str(entries["kernel"]))
+        _check_numbers(entries)
+        return reader(entries, width)
+
+    return read
+
+
+_READERS: dict[str, Reader] = {
+    name: _of_a_kernel(
+        SketchFeatures.from_entries
+        if family.example.spectrum is None
+        else FourierFeatures.from_entries
+    )
     for name, family in FAMILIES.items()
 }
 """By the name of a family of kernels."""
@@ -68,10 +85,10 @@ def load_features(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
     found = np.asarray(entries["kernel"])
     if found.shape or found.dtype.kind != "U" or found.dtype.itemsize > _LONGEST_NAME:
         raise ValueError(f"the kernel is {shown_entry(found)}")
-    kernel = str(found)
-    kernel_named(kernel)
-    _check_numbers(entries)
-    return _READERS[kernel.partition("(")[0]](entries, width)
+    family = str(found).partition("(")[0]
+    if family not in _READERS:
+        raise DataError(f"unknown kernel {shown(str(found))}; known: {', '.join(_READERS)}")
+    return _READERS[family](entries, width)
 
 
 def _check_numbers(entries: Mapping[str, Any]) -> None:
