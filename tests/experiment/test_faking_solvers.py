@@ -47,9 +47,9 @@ WAYS = {
 
 PLACES = {
     "import": "importing 'faking'",
-    "__new__": "faking:Mine",
-    "__init__": "faking:Mine",
-    "get_params": "faking:Mine",
+    "__new__": "Mine",
+    "__init__": "Mine",
+    "get_params": "Mine",
     "chosen": "planning faking:Mine",
     "cost": "planning faking:Mine",
     "_check_params": "planning faking:Mine",
