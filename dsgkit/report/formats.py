@@ -48,6 +48,11 @@ def in_one_line(text: str) -> str:
     )
 
 
+def _in_its_lines(text: str) -> str:
+    """Return a text that may be wrapped, each line as `in_one_line` does."""
+    return "\n".join(map(in_one_line, text.split("\n")))
+
+
 BEST = "best"
 """What an entry is usually marked for, among those of its group."""
 
@@ -110,7 +115,7 @@ class Layout:
     def __post_init__(self) -> None:
         object.__setattr__(self, "caption", in_one_line(self.caption))
         object.__setattr__(self, "header", [*map(in_one_line, self.header)])
-        object.__setattr__(self, "footnotes", [*map(in_one_line, self.footnotes)])
+        object.__setattr__(self, "footnotes", [*map(_in_its_lines, self.footnotes)])
 
     @property
     def has_best(self) -> bool:

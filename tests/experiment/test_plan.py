@@ -14,6 +14,7 @@ from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.experiment.plan import Cell, cell_key, make_plan, sweep_points
 from dsgkit.experiment.runner import _write_plan
+from tests.experiment.misbehaving import TASK
 from tests.experiment.runs import behaving, write_config
 
 
@@ -470,16 +471,17 @@ def cells_of_trial(plan, trial):
 
 def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
     sizes = itertools.cycle([100, 75, 100])
-    experiment = load_experiment(write_config(tmp_path, {"well": behaving()}, trials=3))
-    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
-    trial = type(experiment.task).trial
+    trial = type(TASK).trial
 
     def other(self, *arguments):
         made = trial(self, *arguments)
         made.sizes = {"unlabeled": next(sizes)}
         return made
 
-    monkeypatch.setattr(type(experiment.task), "trial", other)
+    monkeypatch.setattr(type(TASK), "trial", other)
+    monkeypatch.setattr("dsgkit.own._answers", {})  # of what was loaded before
+    experiment = load_experiment(write_config(tmp_path, {"well": behaving()}, trials=3))
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
     plan = make_plan(experiment, load_dataset(experiment.dataset))
     assert [(cell.trial, cell.at["unlabeled"]) for cell in plan] == [
         (0, 70),

@@ -78,7 +78,7 @@ def test_transposed_twice_is_the_same_but_for_bold_names():
 def test_no_text_ends_its_line_or_steers_a_terminal(write):
     """In LaTeX the caption is a comment, and what follows its end would be run."""
     hostile = "a\n\\input{x}\r\u2028\x1b[31m\x9b1m"
-    text = write(Layout(hostile, ["A", hostile], [[Cell("b"), Cell(hostile, hostile)]], [hostile]))
+    text = write(Layout(hostile, ["A", hostile], [[Cell("b"), Cell(hostile, hostile)]]))
     assert text.replace("\n", "").isprintable()
     assert not any(line.startswith("\\input") for line in text.splitlines())
 
