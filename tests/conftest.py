@@ -10,7 +10,7 @@ import yaml
 from hypothesis import settings
 
 # no deadline: the first call of a test may compile
-settings.register_profile("dsgkit", deadline=None, derandomize=True, max_examples=30)
+settings.register_profile("dsgkit", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("explore", deadline=None, max_examples=5000)
 settings.load_profile("dsgkit")
 

@@ -168,7 +168,7 @@ decimals = st.builds(
 )
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.one_of(
@@ -284,7 +284,7 @@ def check_agreement(make, content):
     return int((state != CAREFUL).sum())
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(seeds)
 def test_both_parsers_agree_on_libsvm(seed):
     content = libsvm_text(seed)
