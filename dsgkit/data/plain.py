@@ -234,18 +234,22 @@ def _delimited_line(
             if data[at] != _QUOTE:
                 return CAREFUL
             at += ONE
-        end = at
-        at = _after_spaces(data, at, separator)
         if column < len(kinds) - 1:
-            if separator == _SPACE:
-                if at == end:
-                    return CAREFUL
-            elif data[at] == separator:
-                at += ONE
-            else:
+            found, at = _after_separator(data, at, separator)
+            if not found:
                 return CAREFUL
+    at = _after_spaces(data, at, separator)
     is_end = data[at] == _LINE_FEED or data[at] == _RETURN
     return ROW if is_end and _ends(data, at) else CAREFUL
+
+
+@exact
+def _after_separator(data: NDArray[np.uint8], end: Any, separator: int) -> Any:
+    """Return whether a separator follows the end of a field, and the place behind it."""
+    at = _after_spaces(data, end, separator)
+    if separator == _SPACE:
+        return at != end, at
+    return data[at] == separator, at + ONE
 
 
 @exact

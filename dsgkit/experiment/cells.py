@@ -26,7 +26,7 @@ from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import MET
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
 from dsgkit.experiment.plan import Cell, Point, common_part, make_trial, solver_info
-from dsgkit.experiment.records import Record
+from dsgkit.experiment.records import CellSchema, Record
 from dsgkit.experiment.selection import best_point, choosing_measure
 from dsgkit.memory import constrain_memory
 from dsgkit.origin import one_line
@@ -37,7 +37,7 @@ from dsgkit.threads import available_threads, set_threads
 
 _WARM_UP_ROWS = 64
 
-_IDENTITY = ("key", "kind", "solver", "trial", "at")
+_IDENTITY = tuple(CellSchema.__annotations__)
 """What a record says of its cell."""
 
 
