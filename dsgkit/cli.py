@@ -380,7 +380,7 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
             f"unreadable records were moved to {outcome.set_aside}, and their cells run again",
             err=True,
         )
-    results = load_results(folder)
+    results = load_results(folder, outcome)
     if len(results.cells):  # none where a search ends a run at its first failure
         refresh_report(results, folder)
         click.echo(text_table([results]))

@@ -38,6 +38,14 @@ def is_installed(module: str) -> bool:
     return False
 
 
+def mentions(module: str, text: str) -> bool:
+    """Tell whether the file of a module, or of the package that it is in, has some text in it."""
+    with suppress(ImportError, ValueError, OSError):
+        spec = find_spec(module.partition(".")[0])
+        return spec is not None and text.encode() in Path(str(spec.origin)).read_bytes()
+    return False
+
+
 def text_of(error: BaseException) -> str | None:
     """Return an exception's text; None where asking for it fails."""
     if issubclass(type(error), SyntaxError):

@@ -9,11 +9,11 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import did_you_mean, nearest_or_all, shown
-from dsgkit.origin import is_installed, shown_path
+from dsgkit.origin import is_installed, mentions, shown_path
 from dsgkit.rehearsal import asked
 
 _NAME = r"[^\W\d]\w*"
@@ -29,12 +29,18 @@ def is_import_path(kind: str) -> bool:
     return ":" in kind
 
 
+def is_own(kind: str) -> bool:
+    """Tell whether an import path leads to code of the user's own: libraries need no rehearsal."""
+    return is_import_path(kind) and not is_installed(kind.partition(":")[0])
+
+
 def ask_own(
     import_path: str,
     noun: str,
     accepts: Callable[[Any], bool],
     describe: Callable[[Any], _Known],
     example: str,
+    base: str,
 ) -> _Known:
     """Import what a config names, and return what is to be known of it.
 
@@ -55,6 +61,8 @@ def ask_own(
         Takes the object, having been found to be one.
     example : str
         An import path, for the error.
+    base : str
+        The package's module that its class is usually derived from.
 
     Raises
     ------
@@ -68,17 +76,19 @@ def ask_own(
     if not {folder, ""} & set(sys.path):
         sys.path.append(folder)  # last, so that no file there takes a library's place
     module_name, name = match[1], match[2]
-    ask = functools.partial(asked, rehearsed=not is_installed(module_name))
     module: Any = sys.modules.get(module_name)
+    known_in, answer = _answers.get((noun, import_path), (None, None))
+    if module is not None and known_in is module:
+        return cast(_Known, answer)
+    ask = functools.partial(asked, rehearsed=is_own(import_path))
     if module is None:
         doing = f"importing {module_name!r}"
+        if mentions(module_name, base):
+            importlib.import_module(base)  # once: the fork that rehearses has it then
         module = ask(doing, lambda: _import(module_name, folder), passing=_NoModuleError)
-    known_in, answer = _answers.get((noun, import_path), (None, None))
-    if known_in is not module:
-        find = functools.partial(_find, module, module_name, name, noun, accepts)
-        answer = ask(import_path, lambda: describe(find()))
-        _answers[noun, import_path] = module, answer
-    known: _Known = answer
+    find = functools.partial(_find, module, module_name, name, noun, accepts)
+    known: _Known = ask(import_path, lambda: describe(find()))
+    _answers[noun, import_path] = module, known
     return known
 
 

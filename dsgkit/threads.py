@@ -1,6 +1,7 @@
 """How many threads numba and BLAS use: many of the one, then one of the other.
 
-Both counts are those of the process: its threads must not train at the same time.
+Both counts are those of the process: its threads must not train at the same time. numba is imported
+where it is needed: the process that only gives out cells does without it, and its 60 MiB.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numba
 from threadpoolctl import ThreadpoolController
 
 
@@ -40,6 +40,8 @@ def threads_for(work: float, per_thread: float) -> Iterator[None]:
     work, per_thread : float
         The work, and what occupies one thread for about 0.1 ms, in any unit.
     """
+    import numba
+
     before = numba.get_num_threads()
     wanted = max(1, min(before, int(work / per_thread)))
     if wanted == before:
@@ -54,16 +56,22 @@ def threads_for(work: float, per_thread: float) -> Iterator[None]:
 
 def set_threads(numba_threads: int, blas_threads: int) -> None:
     """Hold numba and BLAS in this process at some numbers of threads, for good."""
+    import numba
+
     numba.set_num_threads(min(numba_threads, numba.config.NUMBA_NUM_THREADS))
     _blas().limit(limits=blas_threads)
 
 
 def available_threads() -> int:
     """Return how many threads this process can run at the same time."""
-    return min(len(os.sched_getaffinity(0)), numba.config.NUMBA_NUM_THREADS)
+    threads = len(os.sched_getaffinity(0))
+    most = os.environ.get("NUMBA_NUM_THREADS", "")
+    return min(threads, int(most)) if most.isdecimal() and int(most) else threads
 
 
 def thread_counts() -> tuple[int, int]:
     """Return the numbers of threads that numba and BLAS use at present."""
+    import numba
+
     blas = max((library["num_threads"] for library in _blas().info()), default=1)
     return numba.get_num_threads(), blas

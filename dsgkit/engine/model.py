@@ -18,7 +18,7 @@ from dsgkit.files import write_atomically
 from dsgkit.hints import LONGEST_SHOWN_PATH
 from dsgkit.mapped import read_rows
 from dsgkit.progress import report
-from dsgkit.random.stream import VERSION as STREAM_VERSION
+from dsgkit.random import STREAM_VERSION
 from dsgkit.threads import single_blas_thread
 
 FORMAT_VERSION = 3

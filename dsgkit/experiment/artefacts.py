@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dsgkit.arrays import read_arrays
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.records import Record
-from dsgkit.experiment.store import own_folder
+from dsgkit.experiment.store import own_folder, write_whole
 from dsgkit.files import open_regular, write_atomically
 
 ARTEFACTS = "artefacts"
@@ -33,7 +33,8 @@ def keep_artefact(folder: Path, record: Record) -> Record:
     """
     if "artefact" in record:
         own_folder(folder, ARTEFACTS)
-        _write(folder / _name(record), record["artefact"])
+        arrays: Mapping[str, Any] = record["artefact"]
+        write_whole(folder / _name(record), lambda file: np.savez_compressed(file, **arrays))
     return name_artefact(record)
 
 
@@ -44,13 +45,6 @@ def name_artefact(record: Record) -> Record:
 
 def _name(record: Record) -> str:
     return f"{ARTEFACTS}/{record['key']}.npz"
-
-
-def _write(path: Path, arrays: Mapping[str, Any]) -> None:
-    try:
-        write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot write ({error.strerror})") from None
 
 
 def load_artefact(folder: Path, record: Record) -> dict[str, NDArray[Any]]:

@@ -14,9 +14,9 @@ from dsgkit.config import Experiment, SolverSpec
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.hints import shown
-from dsgkit.own import is_import_path
+from dsgkit.own import is_import_path, is_own
+from dsgkit.random import STREAM_VERSION
 from dsgkit.random.seeds import derive_seed
-from dsgkit.random.stream import VERSION as STREAM_VERSION
 from dsgkit.rehearsal import rehearse, users_code
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SolverInfo
@@ -119,9 +119,10 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
         If a class of a user's own cannot be planned with.
     """
     kinds = [experiment.protocol.kind, *(spec.kind for spec in experiment.solvers.values())]
-    if own := dict.fromkeys(filter(is_import_path, kinds)):
-        rehearse(_planning(*own), lambda: (described(experiment), _plan(experiment, dataset)))
-    return _plan(experiment, dataset)
+    if own := dict.fromkeys(filter(is_own, kinds)):
+        rehearse(_planning(*own), lambda: (described(experiment), _drafted(experiment, dataset)))
+    drafted = _drafted(experiment, dataset)
+    return [cell for number, drafts in enumerate(drafted) for cell in _cells(drafts, number)]
 
 
 def described(experiment: Experiment) -> Description:
@@ -136,26 +137,22 @@ def described(experiment: Experiment) -> Description:
         return experiment.describe()
 
 
-def _plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
-    cells: list[Cell] = []
-    drafts: dict[tuple[tuple[str, int], ...], list[_Draft]] = {}
-    for number, trial in _trials(experiment, dataset):
-        sizes = tuple(trial.sizes.items())
-        if sizes not in drafts:
-            drafts[sizes] = _TrialPlan(experiment, dataset, trial).drafts()
-        cells += _cells(drafts[sizes], number)
-    return cells
-
-
-def _trials(experiment: Experiment, dataset: Dataset) -> Iterator[tuple[int, Trial]]:
-    """Yield every trial with its number; one stands for all where their sizes do not differ."""
+def _drafted(experiment: Experiment, dataset: Dataset) -> list[list[_Draft]]:
+    """Return the drafts of every trial's cells: all that has code of a user's own run."""
     kind = experiment.protocol.kind
-    for number in range(experiment.protocol.trials):
-        # trials of the package's own tasks differ in the rows that are drawn, never in how many
-        if number == 0 or is_import_path(kind):
-            with users_code(_planning(kind)):
-                trial = make_trial(experiment, dataset, number)
-        yield number, trial
+    # trials of the package's own tasks differ in the rows that are drawn, never in how many
+    differ = is_import_path(kind)
+    trials = experiment.protocol.trials
+    known: dict[tuple[tuple[str, int], ...], list[_Draft]] = {}
+    drafted = []
+    for number in range(trials if differ else 1):
+        with users_code(_planning(kind)):
+            trial = make_trial(experiment, dataset, number)
+        sizes = tuple(trial.sizes.items())
+        if sizes not in known:
+            known[sizes] = _TrialPlan(experiment, dataset, trial).drafts()
+        drafted.append(known[sizes])
+    return drafted if differ else drafted * trials
 
 
 class _Draft(NamedTuple):

@@ -218,11 +218,28 @@ class Bad(NamedTuple):
     first: str
 
 
-def read_records(path: Path, axis: Axis | None = None) -> tuple[dict[str, Record], Bad | None]:
-    """Return what reports need of the last record of each key, in the order of first appearance.
+class Records(dict[str, Record]):
+    """The last record of each key, in the order of first appearance.
 
-    A run may be writing at the same time: a last line without an end is passed over. What many
-    records have alike is there once, so it must not be changed in place.
+    What many records have alike is there once, so it must not be changed in place.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shared: dict[str, Any] = {}
+
+    def keep(self, record: Record) -> None:
+        """Take a record, in the place of an earlier one of its key."""
+        for name in ("at", "params", "points"):
+            if name in record:
+                record[name] = self._shared.setdefault(f"{record[name]}", record[name])
+        self[record["key"]] = record
+
+
+def read_records(path: Path, axis: Axis | None = None) -> tuple[Records, Bad | None]:
+    """Return what reports need of every record.
+
+    A run may be writing at the same time: a last line without an end is passed over.
 
     Parameters
     ----------
@@ -232,7 +249,7 @@ def read_records(path: Path, axis: Axis | None = None) -> tuple[dict[str, Record
 
     Returns
     -------
-    records : dict
+    records : Records
     bad : Bad or None
         Lines that are no records, if there are any; their cells run again with the next `Store`.
 
@@ -241,9 +258,8 @@ def read_records(path: Path, axis: Axis | None = None) -> tuple[dict[str, Record
     ResultsError
         If the file cannot be read.
     """
-    records: dict[str, Record] = {}
+    records = Records()
     bad: Bad | None = None
-    shared: dict[str, Any] = {}
     try:
         for number, (line, whole) in enumerate(read_lines(path), start=1):
             try:
@@ -253,7 +269,7 @@ def read_records(path: Path, axis: Axis | None = None) -> tuple[dict[str, Record
                 bad = Bad(bad.number + 1 if bad else 1, first)
                 continue
             if record is not None:
-                records[record["key"]] = _shared(record, shared)
+                records.keep(record)
     except FileNotFoundError:
         pass
     except OSError as error:
@@ -264,12 +280,4 @@ def read_records(path: Path, axis: Axis | None = None) -> tuple[dict[str, Record
 def _on_axis(record: Record, axis: Axis | None) -> Record:
     if axis is not None and axis.name not in record["at"]:
         raise UnreadableError(f"it has no number of {axis.noun}")
-    return record
-
-
-def _shared(record: Record, shared: dict[str, Any]) -> Record:
-    """Let a record share with others what they have too."""
-    for name in ("at", "params", "points"):
-        if name in record:
-            record[name] = shared.setdefault(f"{record[name]}", record[name])
     return record

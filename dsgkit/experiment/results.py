@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -21,12 +21,16 @@ from dsgkit.experiment.folder import (
     read_plan,
     read_task,
 )
-from dsgkit.experiment.records import Bad, Record, read_records
+from dsgkit.experiment.records import Bad, Record, Records, read_records
 from dsgkit.experiment.store import CELLS
 from dsgkit.labels import LONGEST_LABEL, as_drawn
 from dsgkit.tasks.base import Description
 from dsgkit.tasks.columns import FIT_COLUMNS
 from dsgkit.tasks.measures import MEMORY, Measure
+
+if TYPE_CHECKING:
+    from dsgkit.experiment.plan import Cell
+    from dsgkit.experiment.runner import Outcome
 
 SEARCH_COLUMNS = (
     "solver",
@@ -136,7 +140,7 @@ class Results:
         return str(recorded.iloc[-1]) or solver
 
 
-def load_results(folder: Path | str) -> Results:
+def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
     """Read a results folder.
 
     Only the cells of the last plan count (``plan.json``; every cell without one). Of records with
@@ -146,6 +150,8 @@ def load_results(folder: Path | str) -> Results:
     ----------
     folder : path
         ``results/<experiment name>``.
+    outcome : Outcome, optional
+        Of the run that has just written it: its plan and records are not read again.
 
     Raises
     ------
@@ -160,7 +166,13 @@ def load_results(folder: Path | str) -> Results:
         )
     task = read_task(folder)  # first: a folder of an earlier release has none
     experiment = load_experiment(config, stored=True)
-    records, planned, bad = _read_cells(folder, experiment, task)
+    if outcome is None:
+        plan: Sequence[Cell | PlanEntry] | None = read_plan(folder, task.axis)
+        stored, bad = read_records(folder / CELLS, task.axis)
+    else:
+        plan, stored, bad = outcome.plan, outcome.records, None
+    records = list(stored.values()) if plan is None else _planned(stored, plan)
+    _label(records, experiment)
     return Results(
         folder=folder,
         experiment=experiment,
@@ -170,28 +182,22 @@ def load_results(folder: Path | str) -> Results:
         environments=_read_environments(folder, records),
         **frames(records, task),
         records=records,
-        planned=planned,
+        planned=None if plan is None else len(plan),
         bad=bad,
     )
 
 
-def _read_cells(
-    folder: Path, experiment: Experiment, task: Description
-) -> tuple[list[Record], int | None, Bad | None]:
-    """Return the records of the plan, how many cells it has, and lines that are no records."""
-    plan = read_plan(folder, task.axis)
-    stored, bad = read_records(folder / CELLS, task.axis)
-    records = list(stored.values()) if plan is None else _planned(stored, plan)
+def _label(records: list[Record], experiment: Experiment) -> None:
+    """Give records the config's labels; a solver that is not in it keeps its own."""
     labels = {key: spec.label for key, spec in experiment.solvers.items()}
-    for record in records:  # with the config's label; with its own for a solver not in it
+    for record in records:
         solver = record["solver"]
         if solver not in labels:
             labels[solver] = as_drawn(record.get("label") or solver, LONGEST_LABEL)
         record["label"] = labels[solver]
-    return records, None if plan is None else len(plan), bad
 
 
-def _planned(records: dict[str, Record], plan: list[PlanEntry]) -> list[Record]:
+def _planned(records: Records, plan: Sequence[Cell | PlanEntry]) -> list[Record]:
     """Return the records of the plan in its order.
 
     What a record is of is for the plan to say: the same cell may stand for two of its entries.

@@ -34,7 +34,7 @@ def copy_records(store: Store, keys: set[str]) -> int:
     keys : set of str
         The cells that are wanted; those with a record in the store stay as they are.
     """
-    wanted = {key for key in keys if key not in store}
+    wanted = {key for key in keys if key not in store.records}
     copied = 0
     for path in _sources(store.folder) if wanted else ():
         for record in find_records(path, wanted):

@@ -13,7 +13,7 @@ import psutil
 
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
-from dsgkit.errors import FitError, ResultsError
+from dsgkit.errors import FitError
 from dsgkit.experiment.artefacts import keep_artefact, name_artefact
 from dsgkit.experiment.cells import failed_record, record_of
 from dsgkit.experiment.environment import Environments
@@ -22,13 +22,12 @@ from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import FAILURES, Limits
 from dsgkit.experiment.plan import Cell, Point, described, make_plan, solver_info
 from dsgkit.experiment.progress import RunProgress
-from dsgkit.experiment.records import Record, UnreadableError, sealed
+from dsgkit.experiment.records import Record, Records, UnreadableError, sealed
 from dsgkit.experiment.reuse import copy_records
 from dsgkit.experiment.schedule import Schedule
 from dsgkit.experiment.selection import choose, choosing_measure
-from dsgkit.experiment.store import Store, check_writable, write_file
+from dsgkit.experiment.store import Store, check_writable, write_file, write_whole
 from dsgkit.experiment.workers import Listener, LocalWorkers
-from dsgkit.files import write_atomically
 from dsgkit.threads import available_threads
 
 _MEMORY_OF_A_SEARCH = 2 * 2**30
@@ -96,7 +95,7 @@ class Options:
         Parameters
         ----------
         ending : dict or None
-            Its record, or what `Store.ending` tells of it.
+            Its record, if it has one.
         """
         if ending is None:
             return False
@@ -119,22 +118,32 @@ class Outcome:
 
     Attributes
     ----------
-    folder : Path
-        The results folder.
-    computed, reused, left : int
-        Cells run now, cells that had a result already, and cells not run (`Options.fail_fast`).
-    ended : list of Record
-        Cells of the plan without a result, whenever they ended; the store has the last word.
+    plan : list of Cell
+    records : Records
+        What the store holds, of other plans, too.
+    computed, left : int
+        Cells run now, and cells not run (`Options.fail_fast`).
     set_aside : Path or None
         Where unreadable records of earlier runs were moved to.
     """
 
-    folder: Path
-    computed: int = 0
-    reused: int = 0
-    left: int = 0
-    ended: list[Record] = field(default_factory=list)
-    set_aside: Path | None = None
+    plan: list[Cell]
+    records: Records
+    computed: int
+    left: int
+    set_aside: Path | None
+
+    @property
+    def reused(self) -> int:
+        """Cells that had a result already; one that stands twice in the plan counts once."""
+        return len({cell.key for cell in self.plan}) - self.computed - self.left
+
+    @property
+    def ended(self) -> list[Record]:
+        """Cells of the plan without a result, whenever they ended; the last record counts."""
+        keys = dict.fromkeys(cell.key for cell in self.plan)
+        found = (self.records[key] for key in keys if key in self.records)
+        return [record for record in found if record["status"] != "ok"]
 
     @property
     def failures(self) -> list[Record]:
@@ -176,27 +185,22 @@ def run_experiment(
         _write_plan(folder / PLAN, plan)
         if not options.fresh:
             copy_records(store, {cell.key for cell in plan})
-        schedule = Schedule(plan, lambda key: options.settled(store.ending(key)))
+        schedule = Schedule(plan, lambda key: options.settled(store.records.get(key)))
         run = _Run(experiment, dataset, store, schedule, options)
         if schedule.cells:
             run.run()
-        endings = {cell.key: store.ending(cell.key) or {"status": "ok"} for cell in plan}
         return Outcome(
-            folder,
+            plan,
+            store.records,
             computed=run.computed,
-            reused=len(endings) - len(schedule.cells),
             left=len(schedule.cells) - run.computed,
-            ended=[store.record(key) for key, end in endings.items() if end["status"] != "ok"],
             set_aside=store.set_aside,
         )
 
 
 def _write_plan(path: Path, plan: Sequence[Cell]) -> None:
     """Write the plan as JSON, an entry per line: which cell stands for what."""
-    try:
-        write_atomically(path, lambda file: file.writelines(_plan_lines(plan)))
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot write ({error.strerror})") from None
+    write_whole(path, lambda file: file.writelines(_plan_lines(plan)))
 
 
 def _plan_lines(plan: Sequence[Cell]) -> Iterator[bytes]:
@@ -257,7 +261,7 @@ class _Run:
     def _next(self, bar: RunProgress) -> Job | None:
         """Return the next job that can start; a fit that cannot be made ends here."""
         while (cell := self.schedule.pop()) is not None:
-            searches = [self.store.record(key) for key in cell.needs]
+            searches = [self.store.records[key] for key in cell.needs]
             smoother = solver_info(self.experiment, cell.solver).smoother
             try:
                 chosen = choose(cell, searches, better=self.better, smoother=smoother)

@@ -8,13 +8,20 @@ import os
 import socket
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.records import Record, UnreadableError, parse, read_lines, sealed
+from dsgkit.experiment.records import (
+    Record,
+    Records,
+    UnreadableError,
+    parse,
+    read_lines,
+    sealed,
+)
 from dsgkit.files import make_own_folder, open_regular, sync_folder, write_atomically
 
 CELLS = "cells.jsonl"
@@ -22,8 +29,6 @@ LOCK = ".lock"
 RESCUED = "rescued"
 """In the names of files and folders with the records of a run whose own file was taken away."""
 
-_ENDING = ("status", "needed", "limit", "timeout")
-_OK: Record = {"status": "ok"}
 _PIECE = 2**20
 
 
@@ -31,21 +36,12 @@ class RefusedError(ResultsError):
     """A record that could not be read back, and was not written."""
 
 
-class _Place(NamedTuple):
-    """Where a record lies in the file, and how its cell ended."""
-
-    offset: int
-    length: int
-    ending: Record
-
-
 class Store:
     """Records of cells under their keys, in a results folder.
 
     Every record is one line of ``cells.jsonl`` with a checksum, on disk before `append` returns.
     When the store is opened, a last line that a crash cut off is removed, and lines that are no
-    records are moved to a file of their own: their cells have no result then. Only where records
-    lie is held in memory.
+    records are moved to a file of their own: their cells have no result then.
 
     Parameters
     ----------
@@ -56,6 +52,8 @@ class Store:
 
     Attributes
     ----------
+    records : Records
+        What runs and reports need of the records.
     set_aside : Path or None
         The file that unreadable lines were moved to.
 
@@ -69,7 +67,7 @@ class Store:
         self.folder = folder
         self.path = folder / CELLS
         self.set_aside: Path | None = None
-        self._places: dict[str, _Place] = {}
+        self.records = Records()
         self._rescued = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -102,8 +100,8 @@ class Store:
         return descriptor
 
     def _scan(self) -> bool:
-        """Note where records lie, and return whether there is anything else."""
-        self._places, self._size = {}, 0
+        """Read the records, and return whether there is anything else."""
+        self.records, self._size = Records(), 0
         other = False
         for line, whole in read_lines(self.path, follow=False):
             try:
@@ -113,7 +111,8 @@ class Store:
             if record is None:
                 other = True
             else:
-                self._note(record, len(line))
+                self.records.keep(record)
+                self._size += len(line)
         return other
 
     def _repair(self) -> None:
@@ -122,39 +121,6 @@ class Store:
             self.set_aside = self.folder / f"unreadable-{time.time_ns()}.jsonl"
             write_atomically(self.set_aside, lambda file: file.writelines(_unreadable(self.path)))
         write_atomically(self.path, lambda file: file.writelines(_readable(self.path)))
-
-    def _note(self, record: Record, length: int) -> None:
-        ending = {name: record[name] for name in _ENDING if name in record}
-        place = _Place(self._size, length, _OK if ending == _OK else ending)
-        self._places[record["key"]] = place
-        self._size += length
-
-    def __contains__(self, key: str) -> bool:
-        """Whether there is a record of a cell, whatever its status."""
-        return key in self._places
-
-    def __len__(self) -> int:
-        """Return the number of cells with a record."""
-        return len(self._places)
-
-    def ending(self, key: str) -> Record | None:
-        """Return how a cell ended: its ``status`` and the limit that it met; None if it did not."""
-        place = self._places.get(key)
-        return None if place is None else place.ending
-
-    def record(self, key: str) -> Record:
-        """Return the last record of a cell.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        place = self._places[key]
-        try:
-            return parse(os.pread(self._file, place.length, place.offset))
-        except UnreadableError:
-            raise ResultsError(f"{self.path}: changed by something else during the run") from None
 
     def append(self, record: Record) -> None:
         """Write a record; it survives a crash from here on.
@@ -178,7 +144,8 @@ class Store:
             raise ResultsError(
                 f"{self.path}: cannot write ({error.strerror}); earlier results are safe"
             ) from None
-        self._note(record, len(line))
+        self._size += len(line)
+        self.records.keep(parse(line))
         self.check_in_place()
 
     def check_in_place(self) -> None:
@@ -355,8 +322,13 @@ def _readable_record(line: bytes) -> Record | None:
 
 def write_file(path: Path, text: str) -> None:
     """Write a small text file, all of it or nothing."""
+    write_whole(path, lambda file: file.write(text.encode()))
+
+
+def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Do as `write_atomically`; raise `ResultsError` if the file cannot be written."""
     try:
-        write_atomically(path, lambda file: file.write(text.encode()))
+        write_atomically(path, write)
     except OSError as error:
         raise ResultsError(f"{path}: cannot write ({error.strerror})") from None
 

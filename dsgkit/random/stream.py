@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 from dsgkit._jit import exact, exact_parallel, prange
 from dsgkit.threads import threads_for
 
-VERSION = 1
-"""Version of the stream, stored in every model file."""
-
 FREQUENCIES = 1
 """Stream number of the random frequencies."""
 DRAWS = 2

@@ -53,7 +53,12 @@ def describe(import_path: str) -> SolverInfo:
         If there is no such class, importing it fails, or it is not one that the runner can use.
     """
     return ask_own(
-        import_path, "class", _is_class, lambda solver: _described(import_path, solver), _EXAMPLE
+        import_path,
+        "class",
+        _is_class,
+        lambda solver: _described(import_path, solver),
+        _EXAMPLE,
+        _BASE,
     )
 
 

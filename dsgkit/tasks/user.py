@@ -14,6 +14,7 @@ from dsgkit.tasks.columns import why_no_columns
 from dsgkit.tasks.measures import STANDARD, Measure, outputs_of
 
 _EXAMPLE = "my_module:MY_TASK"
+_BASE = "dsgkit.tasks.base"
 _DECLARED = ("Spec", "axes", "measures", "chooses", "outputs", "words", "trial")
 
 
@@ -41,7 +42,12 @@ def load(import_path: str) -> Task:
         If there is none, importing it fails, or the runner cannot use it.
     """
     task = ask_own(
-        import_path, "task", _is_task, lambda found: _described(import_path, found), _EXAMPLE
+        import_path,
+        "task",
+        _is_task,
+        lambda found: _described(import_path, found),
+        _EXAMPLE,
+        _BASE,
     )
     return cast(Task, task)
 

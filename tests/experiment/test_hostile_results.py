@@ -146,7 +146,7 @@ def test_a_hostile_field_of_a_record_is_refused_or_harmless(folder, tmp_path):
     text = describe_status(read_status(folder), tracebacks=True)
     assert f"unreadable lines of cells.jsonl: {results.bad.number}" in text
     with Store(folder) as store:
-        assert len(store) == len(records)
+        assert len(store.records) == len(records)
         kept = store.set_aside.read_bytes()
     assert kept.count(b"\n") == bad.number
     assert read_records(folder / CELLS)[1] is None
@@ -174,7 +174,7 @@ def test_what_is_no_sealed_record_is_no_result(folder, line):
     with Store(folder.parent / "mine") as store:
         assert copy_records(store, {key_of("a"), key_of("b")}) == 1
     with Store(folder) as store:
-        assert len(store) == 1
+        assert len(store.records) == 1
         assert store.set_aside.read_bytes() == line
 
 
@@ -386,7 +386,7 @@ def test_a_sibling_line_that_names_two_keys_is_passed_over(tmp_path):
     (tmp_path / "sibling" / CELLS).write_bytes(seal(both) + seal(json.dumps(fit("c"))))
     with Store(tmp_path / "mine") as store:
         assert copy_records(store, {key_of("a"), key_of("b"), key_of("c")}) == 1
-        assert key_of("c") in store
+        assert key_of("c") in store.records
 
 
 def test_a_record_of_a_sibling_that_cannot_be_stored_is_passed_over(tmp_path, monkeypatch):
@@ -397,7 +397,7 @@ def test_a_record_of_a_sibling_that_cannot_be_stored_is_passed_over(tmp_path, mo
     monkeypatch.setattr("dsgkit.experiment.records.MOST_BYTES", len(seal(long)))
     with Store(tmp_path / "mine") as store:
         assert copy_records(store, {key_of("a"), key_of("c")}) == 1
-        assert key_of("c") in store
+        assert key_of("c") in store.records
 
 
 def test_an_artefact_of_a_sibling_that_is_no_file_is_not_copied(tmp_path):
@@ -479,7 +479,7 @@ def test_a_store_whose_file_is_taken_away_says_so_and_loses_nothing(tmp_path, wo
     assert read_records(place)[0].keys() == kept
     with Store(folder) as store:
         copy_records(store, kept)
-        assert {key for key in kept if key in store} == kept
+        assert {key for key in kept if key in store.records} == kept
 
 
 @pytest.mark.parametrize(
@@ -491,19 +491,20 @@ def test_a_store_whose_file_is_taken_away_says_so_and_loses_nothing(tmp_path, wo
     ],
 )
 def test_a_store_whose_file_is_changed_in_place_says_what_is_left(tmp_path, change, left):
+    folder = tmp_path / "results" / "small"  # records of its siblings would be copied
     changed = pytest.raises(ResultsError, match="changed by something else")
-    with changed as error, Store(tmp_path) as store:
+    with changed as error, Store(folder) as store:
         store.append(fit("a"))
-        change(tmp_path / CELLS)
+        change(folder / CELLS)
         store.append(fit("b"))
     one_line(error, "; what is left of its results is in ")
     kept = {key_of(name) for name in left}
-    (rescued,) = tmp_path.glob("rescued-*.jsonl")
+    (rescued,) = folder.glob("rescued-*.jsonl")
     assert str(rescued) in str(error.value)
     assert read_records(rescued)[0].keys() == kept
-    with Store(tmp_path) as store:
+    with Store(folder) as store:
         copy_records(store, {key_of("a"), key_of("b")})
-        assert {key for key in (key_of("a"), key_of("b")) if key in store} == kept
+        assert {key for key in (key_of("a"), key_of("b")) if key in store.records} == kept
 
 
 class Vanishing(InProcess):
@@ -566,13 +567,13 @@ def test_a_search_of_another_form_ends_in_one_line(tmp_path, fields):
     refused = "status" not in fields and not ("points" in fields and "kind" in fields)
     refused = refused and fields != {"fold_scores": [[0.5], [0.6]]}
     with Store(tmp_path) as store:
-        assert (key_of("a") not in store) == refused
+        assert (key_of("a") not in store.records) == refused
         if refused:
             assert store.set_aside is not None
             return
         store.append(search("b"))
-        searches = [store.record(key_of(name)) for name in "ab"]
-        settled = Limits(timeout=1.0).settle(store.ending(key_of("a")))
+        searches = [store.records[key_of(name)] for name in "ab"]
+        settled = Limits(timeout=1.0).settle(store.records[key_of("a")])
     with pytest.raises(FitError) as error:
         choose(cell, searches, better="higher", smoother={})
     one_line(error)
@@ -592,7 +593,7 @@ def test_a_record_that_cannot_be_stored_is_refused_before_it_is_written(tmp_path
                 store.append(record)
             one_line(error)
         store.append(fit("b", message="\udcff"))
-        assert store.record(key_of("b"))["message"] == "?"
+        assert store.records[key_of("b")]["message"] == "?"
     assert len(read_records(tmp_path / CELLS)[0]) == 1
 
 
@@ -604,7 +605,7 @@ def test_a_line_without_end_is_read_in_pieces(tmp_path, monkeypatch):
     )
     assert read_records(tmp_path / CELLS)[0].keys() == {key_of("a")}
     with Store(tmp_path) as store:
-        assert len(store) == 1
+        assert len(store.records) == 1
     with Store(tmp_path) as store, pytest.raises(ResultsError, match="longer than"):
         store.append(fit("b", message="x" * 5000))
 
