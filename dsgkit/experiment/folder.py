@@ -5,13 +5,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Required
+from typing import Annotated, Any, BinaryIO, NamedTuple, Required
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.records import Amount, CellSchema, Count, Name, Value, why
+from dsgkit.experiment.records import (
+    Amount,
+    CellSchema,
+    Count,
+    Few,
+    Name,
+    Point,
+    Value,
+    why,
+)
 from dsgkit.files import open_regular
 from dsgkit.tasks.base import Axis, Description
 from dsgkit.tasks.columns import why_no_columns
@@ -29,7 +38,7 @@ _AGAIN = "run the experiment again"
 _OTHER_RELEASE = f"these results are not of this release: {_AGAIN}"
 
 
-Environment = dict[Name, Value | dict[Name, Value]]
+Environment = Annotated[dict[Name, Value | Point], Few]
 """Versions, processor, threads: by name, the libraries' under one."""
 
 

@@ -10,12 +10,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Required, cast
+from typing import Annotated, Any, Literal, NamedTuple, Required, cast
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
-from typing_extensions import TypeAliasType, TypedDict
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    with_config,
+)
+from typing_extensions import TypedDict
 
 from dsgkit.errors import ResultsError
 from dsgkit.files import CONTROL, open_regular
@@ -30,6 +40,8 @@ MOST_BYTES = 2**25
 
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _HASH = "[0-9a-f]"
+_MOST_ENTRIES = 10_000
+_LARGEST_INTEGER = 2**64
 
 Key = Annotated[str, Field(pattern=f"^{_HASH}{{32}}$")]
 """Of a cell, as plans make them; it names a file as well."""
@@ -43,19 +55,41 @@ Count = Annotated[int, Field(ge=0, le=2**62)]
 Bytes = Annotated[float, Field(ge=0, le=2**62)]
 Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
 Amount = Annotated[float, Field(ge=0, le=LARGEST_NUMBER)]
-_Integer = Annotated[int, Field(strict=True, ge=-(2**64), le=2**64)]
-_Float = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-_Text = Annotated[str, Field(strict=True)]
-_Scalar = _Integer | _Float | _Text | None | Annotated[bool, Field(strict=True)]
-if TYPE_CHECKING:  # for which a type of lists of itself is none
-    Value = Any
-else:
-    Value = TypeAliasType(
-        "Value", Annotated[_Scalar | list["Value"], Field(union_mode="left_to_right")]
-    )
-"""Of a parameter: a scalar, or lists of such. The first that fits: a whole number stays one."""
 
-Point = dict[Name, Value]
+
+def _few(entries: Any) -> Any:
+    if isinstance(entries, dict) and len(entries) > _MOST_ENTRIES:
+        raise ValueError(f"Input should have at most {_MOST_ENTRIES:,} entries")
+    return entries
+
+
+def _value(value: Any) -> Any:
+    kind = type(value)
+    if kind is list:
+        for item in value:
+            _value(item)
+    elif kind is int:
+        if abs(value) > _LARGEST_INTEGER:
+            raise ValueError(f"Input should be at most {float(_LARGEST_INTEGER):g} in size")
+    elif kind is float:
+        if not math.isfinite(value):
+            raise ValueError("Input should be a finite number")
+    elif not (value is None or kind is str or kind is bool):
+        raise ValueError("Input should be a number, a text, or a list of these")
+    return value
+
+
+# Every problem that is found is kept until all are: millions of them took minutes, and 10 GiB. So
+# a list ends at its first, and whatever is named is of a bounded number.
+First = FailFast()
+Few = BeforeValidator(_few)
+
+Value = Annotated[Any, AfterValidator(_value)]
+"""Of a parameter: a number, text, true, false or null, or lists of such."""
+
+Point = Annotated[dict[Name, Value], Few]
+Counts = Annotated[dict[Name, Count], Few]
+Scores = Annotated[list[Annotated[list[Number | None], First]], First]
 
 
 @with_config(_STRICT)
@@ -66,7 +100,7 @@ class CellSchema(TypedDict, total=False):
     kind: Required[Literal["search", "fit"]]
     solver: Required[Label]
     trial: Required[Count]
-    at: Required[dict[Name, Count]]
+    at: Required[Counts]
 
 
 @with_config(_STRICT)
@@ -77,19 +111,19 @@ class ReportedSchema(CellSchema, total=False):
     label: Label
     message: str
     traceback: str
-    warnings: list[str]
+    warnings: Annotated[list[str], First]
     params: Point
-    points: list[Point]
-    fold_scores: list[list[Number | None]]
+    points: Annotated[list[Point], First]
+    fold_scores: Scores
     full: bool
-    scores: dict[Name, Number | None]
-    times: dict[Name, Amount]
+    scores: Annotated[dict[Name, Number | None], Few]
+    times: Annotated[dict[Name, Amount], Few]
     peak_memory: Count
     needed: Bytes
     limit: Bytes
     timeout: Amount
     remark: str
-    trace: list[dict[Name, Value]]
+    trace: Annotated[list[Point], First]
     artefact: Annotated[str, Field(pattern=rf"^artefacts/{_HASH}{{32}}\.npz$")]
     environment: EnvironmentName | None
     started: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}$")]
@@ -181,8 +215,8 @@ def why(error: ValidationError) -> str:
     """Return the first problem of something read, and its place, in one short line."""
     first = error.errors(include_url=False, include_input=False)[0]
     place, text = first["loc"], first["msg"]
-    if place and place[-1] == "constrained-int":  # the first of the types of a `Value`
-        place, text = place[:-1], "Input should be a number, a text, or a list of these"
+    if first["type"] == "value_error":
+        text = str(first["ctx"]["error"])
     for name, words in (("le", "at most"), ("ge", "at least")):
         if name in first.get("ctx", {}):
             text = f"Input should be {words} {first['ctx'][name]:g}"

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from dsgkit.config import Experiment
 from dsgkit.errors import FitError, ResultsError
@@ -18,6 +19,7 @@ from dsgkit.experiment.artefacts import keep_artefact
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import (
     DatasetFacts,
+    Environment,
     PlanEntry,
     read_dataset,
     read_environment,
@@ -595,6 +597,33 @@ def test_a_record_that_cannot_be_stored_is_refused_before_it_is_written(tmp_path
         store.append(fit("b", message="\udcff"))
         assert store.records[key_of("b")]["message"] == "?"
     assert len(read_records(tmp_path / CELLS)[0]) == 1
+
+
+MANY = 12_000
+MANY_WRONG = {
+    "items": [{"": {}}] * MANY,
+    "items of items": [[[{}] * MANY] * 2],
+    "entries": {str(number): [{}] for number in range(MANY)},
+    "entries of an item": [{str(number): [{}] for number in range(MANY)}],
+    "entries that are right": {str(number): 1 for number in range(MANY)},
+}
+
+
+@pytest.mark.parametrize("what", MANY_WRONG)
+@pytest.mark.parametrize("name", sorted(RecordSchema.__annotations__))
+def test_of_what_is_wrong_in_a_record_only_the_first_is_kept(name, what):
+    """A line of 5 MiB took two minutes and 11 GiB."""
+    body = json.dumps(fit("a") | {name: MANY_WRONG[what]})
+    with pytest.raises(ValidationError) as error:
+        TypeAdapter(RecordSchema).validate_json(body)
+    assert error.value.error_count() < 5
+
+
+@pytest.mark.parametrize("what", MANY_WRONG)
+def test_of_what_is_wrong_in_an_environment_only_the_first_is_kept(what):
+    with pytest.raises(ValidationError) as error:
+        TypeAdapter(Environment).validate_json(json.dumps({"a": MANY_WRONG[what]}))
+    assert error.value.error_count() < 5
 
 
 def test_a_line_without_end_is_read_in_pieces(tmp_path, monkeypatch):
