@@ -21,7 +21,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if len(name) > _LONGEST_SLIP:
         return ""
     close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {shown(close[0])}?)" if close else ""
+    return f" (did you mean {spelled(close[0])}?)" if close else ""
 
 
 def nearest_or_all(name: str, known: Iterable[str]) -> str:
@@ -35,7 +35,7 @@ def listed(names: Iterable[str]) -> str:
     return errors.in_a_line(", ".join(names), _LONGEST_LIST)
 
 
-def shown(value: Any) -> str:
+def spelled(value: Any) -> str:
     """Return a value as a config would spell it, shortened to fit in a line."""
     words: dict[Any, str] = {None: "null", True: "true", False: "false"}
     if value is None or isinstance(value, bool):

@@ -8,7 +8,7 @@ from pydantic import AfterValidator
 
 from dsgkit.errors import in_a_line
 from dsgkit.files import why_no_line
-from dsgkit.hints import shown
+from dsgkit.hints import spelled
 from dsgkit.specs import problem
 
 LONGEST_LABEL = 200
@@ -46,9 +46,9 @@ def _dollars(text: str) -> int:
 
 def _words(text: str) -> str:
     if why := why_no_label(text, _LONGEST_WORDS):
-        raise problem(f"{why}, got {shown(text)}")
+        raise problem(f"{why}, got {spelled(text)}")
     if _dollars(text) % 2:  # two such beside each other would be read as a formula
-        raise problem(rf"has a dollar sign without another; write \$ for one, got {shown(text)}")
+        raise problem(rf"has a dollar sign without another; write \$ for one, got {spelled(text)}")
     return text
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from dsgkit.errors import ConfigError
-from dsgkit.hints import did_you_mean, nearest_or_all, shown
+from dsgkit.hints import did_you_mean, nearest_or_all, spelled
 from dsgkit.origin import is_installed, mentions, shown_path
 from dsgkit.rehearsal import asked
 
@@ -145,7 +145,7 @@ def version_of(cls: Any) -> int | str:
         return _source_hash(cls)
     if isinstance(version, bool) or not isinstance(version, int | str):
         raise ConfigError(
-            f"{cls.__name__}.version must be a whole number or text, got {shown(version)}"
+            f"{cls.__name__}.version must be a whole number or text, got {spelled(version)}"
         )
     return version
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from dsgkit.hints import shown
+from dsgkit.hints import spelled
 
 LARGEST_INTEGER = 2**63 - 1
 """The largest whole number of a config: what 64 bits hold, as arrays and seeds need."""
@@ -41,7 +41,7 @@ def _interval(value: Any) -> tuple[float, float]:
         low, high = map(float, value)
         if low < high:
             return low, high
-    raise problem(f"must be two increasing numbers, such as [0, 1], got {shown(value)}")
+    raise problem(f"must be two increasing numbers, such as [0, 1], got {spelled(value)}")
 
 
 Text = Annotated[str, Field(min_length=1)]

@@ -7,7 +7,7 @@ import pytest
 
 from dsgkit.data.catalogue import get as get_dataset
 from dsgkit.errors import ConfigError, DataError
-from dsgkit.hints import did_you_mean, nearest_or_all, shown
+from dsgkit.hints import did_you_mean, nearest_or_all, spelled
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.catalogue import get as get_solver
 
@@ -35,8 +35,8 @@ def test_registries_use_it(get, name, error, expected):
 
 
 def test_values_are_shown_as_a_config_spells_them():
-    assert [shown(value) for value in (None, True, 3, "a")] == ["null", "true", "3", "'a'"]
-    assert len(shown(10**400)) == 60
+    assert [spelled(value) for value in (None, True, 3, "a")] == ["null", "true", "3", "'a'"]
+    assert len(spelled(10**400)) == 60
 
 
 def test_the_module_is_light():

@@ -16,7 +16,7 @@ from dsgkit.config.yaml_loader import Document, Key, Mark, parse_override, read_
 from dsgkit.data import catalogue
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.files import why_no_path
-from dsgkit.hints import did_you_mean, listed, shown
+from dsgkit.hints import did_you_mean, listed, spelled
 
 
 def load_experiment(
@@ -90,7 +90,7 @@ def _with_bases(path: Path, children: list[Path]) -> Document:
     if not isinstance(extends, str):
         raise document.error(("extends",), "must be the path of one config file")
     if why := why_no_path(extends):
-        raise document.error(("extends",), f"{why}, got {shown(extends)}")
+        raise document.error(("extends",), f"{why}, got {spelled(extends)}")
     base = Path(os.path.normpath(path.parent / extends))
     chain = [*children, path]
     if os.path.realpath(base) in map(os.path.realpath, chain):
@@ -122,7 +122,7 @@ def _profile(profiles: Document | None, name: str, path: Path) -> Document:
         hint = did_you_mean(name, known)
         if not hint:
             hint = f"; it has: {listed(known)}" if known else "; it has none"
-        raise ConfigError(f"{Mark(str(path))}: unknown profile {shown(name)}{hint}")
+        raise ConfigError(f"{Mark(str(path))}: unknown profile {spelled(name)}{hint}")
     return subdocument(profiles, (name,))
 
 
@@ -172,11 +172,11 @@ def _absolute_paths(document: Document) -> Document:
     for name in ("path", "test_path"):
         if isinstance(path := dataset.get(name), str):
             if why := why_no_path(path):
-                raise document.error(("dataset", name), f"{why}, got {shown(path)}")
+                raise document.error(("dataset", name), f"{why}, got {spelled(path)}")
             try:
                 found[name] = _absolute(path, document.mark(("dataset", name)))
             except RuntimeError:
-                text = f"no user of this machine has the home folder of {shown(path)}"
+                text = f"no user of this machine has the home folder of {spelled(path)}"
                 raise document.error(("dataset", name), text) from None
     return Document({**document.data, "dataset": {**dataset, **found}}, document.marks)
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from dsgkit.config.yaml_loader import Document, Key
 from dsgkit.errors import ConfigError
-from dsgkit.hints import did_you_mean, shown
+from dsgkit.hints import did_you_mean, spelled
 
 _WANTED = {
     "int_type": "a whole number",
@@ -48,17 +48,17 @@ def _wording(error: dict[str, Any], document: Document, known_keys: KnownKeys) -
     context = error.get("ctx", {})
     if kind == "extra_forbidden":
         known = known_keys(document.data, key[:-1])
-        return key, f"unknown key {shown(key[-1])}{did_you_mean(str(key[-1]), known)}"
+        return key, f"unknown key {spelled(key[-1])}{did_you_mean(str(key[-1]), known)}"
     if kind == "missing":
         return key[:-1] if len(key) == 1 else key, f"missing key {key[-1]!r}"
     if kind == "problem":
         return (*key, *context["at"]), context["text"]
     if kind in _WANTED:
-        return key, f"must be {_WANTED[kind]}, got {shown(value)}"
+        return key, f"must be {_WANTED[kind]}, got {spelled(value)}"
     if kind == "literal_error":
-        return key, f"must be {context['expected']}, got {shown(value)}"
+        return key, f"must be {context['expected']}, got {spelled(value)}"
     if kind == "greater_than_equal":
-        return key, f"must be >= {context['ge']}, got {shown(value)}"
+        return key, f"must be >= {context['ge']}, got {spelled(value)}"
     if kind == "less_than_equal":
-        return key, f"must be <= {context['le']}, got {shown(value)}"
-    return key, f"{error['msg'][0].lower()}{error['msg'][1:]}, got {shown(value)}"
+        return key, f"must be <= {context['le']}, got {spelled(value)}"
+    return key, f"{error['msg'][0].lower()}{error['msg'][1:]}, got {spelled(value)}"

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from dsgkit.hints import shown
+from dsgkit.hints import spelled
 
 MAX_VALUES = 1000
 """Longer ranges and lists are taken for a slip."""
@@ -52,29 +52,29 @@ def parse_number(value: Any) -> Any:
 def _parse_range(text: str) -> list[float]:
     match = _RANGE.fullmatch(text)
     if match is None:
-        raise ValueError(f"{shown(text)} is not a range: {_HELP}")
+        raise ValueError(f"{spelled(text)} is not a range: {_HELP}")
     first, last = (_POWER.fullmatch(match[end]) for end in ("first", "last"))
     if first and last:
         return _powers(text, first, last, match["step"])
     if all(re.fullmatch(_NUMBER, match[end]) for end in ("first", "last")):
         return _steps(text, match["first"], match["last"], match["step"])
-    raise ValueError(f"{shown(text)} is not a range: {_HELP}")
+    raise ValueError(f"{spelled(text)} is not a range: {_HELP}")
 
 
 def _powers(text: str, first: re.Match, last: re.Match, step: str | None) -> list[float]:
     if int(first[1]) != int(last[1]):
-        raise ValueError(f"{shown(text)}: both ends need the same base")
+        raise ValueError(f"{spelled(text)}: both ends need the same base")
     if step is not None and not re.fullmatch(r"\d{1,9}", step):
-        raise ValueError(f"{shown(text)}: the step of a range of powers is a whole exponent")
+        raise ValueError(f"{spelled(text)}: the step of a range of powers is a whole exponent")
     exponents = _inclusive(text, first[2], last[2], step or "1")
     return [_power(int(first[1]), int(exponent), text) for exponent in exponents]
 
 
 def _steps(text: str, first: str, last: str, step: str | None) -> list[float]:
     if step is None:
-        raise ValueError(f"{shown(text)} needs a step, such as {text} step 0.1")
+        raise ValueError(f"{spelled(text)} needs a step, such as {text} step 0.1")
     if not re.fullmatch(_NUMBER, step):
-        raise ValueError(f"{shown(text)}: the step must be a number")
+        raise ValueError(f"{spelled(text)}: the step must be a number")
     return [float(value) for value in _inclusive(text, first, last, step)]
 
 
@@ -82,20 +82,20 @@ def _inclusive(text: str, first: str, last: str, step: str) -> list[Fraction]:
     """Return first, first + step, .., last as exact numbers."""
     start, end, by = Fraction(first), Fraction(last), Fraction(step)
     if by <= 0:
-        raise ValueError(f"{shown(text)}: the step must be greater than 0")
+        raise ValueError(f"{spelled(text)}: the step must be greater than 0")
     if end < start:
-        raise ValueError(f"{shown(text)} ends before it starts")
+        raise ValueError(f"{spelled(text)} ends before it starts")
     count = (end - start) / by
     if count >= MAX_VALUES:
-        raise ValueError(f"{shown(text)} has more than {MAX_VALUES} values")
+        raise ValueError(f"{spelled(text)} has more than {MAX_VALUES} values")
     if count.denominator != 1:
-        raise ValueError(f"{shown(text)}: the steps end at {float(start + int(count) * by):g}")
+        raise ValueError(f"{spelled(text)}: the steps end at {float(start + int(count) * by):g}")
     return [start + i * by for i in range(int(count) + 1)]
 
 
 def _power(base: int, exponent: int, text: str) -> float:
     if base < 2:
-        raise ValueError(f"{shown(text)}: the base must be at least 2")
+        raise ValueError(f"{spelled(text)}: the base must be at least 2")
     if abs(exponent) <= MAX_EXPONENT:
         try:
             value = float(Fraction(base) ** exponent)
@@ -103,4 +103,4 @@ def _power(base: int, exponent: int, text: str) -> float:
             value = 0.0
         if value:
             return value
-    raise ValueError(f"{shown(text)} is beyond the range of floating point numbers")
+    raise ValueError(f"{spelled(text)} is beyond the range of floating point numbers")

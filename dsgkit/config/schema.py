@@ -30,7 +30,7 @@ from dsgkit.config.yaml_loader import dump
 from dsgkit.data.targets import MOST_CLASSES, label_text
 from dsgkit.errors import ConfigError, DsgError
 from dsgkit.files import folder_name
-from dsgkit.hints import listed, nearest_or_all, shown
+from dsgkit.hints import listed, nearest_or_all, spelled
 from dsgkit.labels import why_no_label
 from dsgkit.own import is_import_path
 from dsgkit.rehearsal import asked
@@ -43,25 +43,25 @@ from dsgkit.tasks.measures import GAINS, STANDARD, outputs_of
 def _folder_name(value: str) -> str:
     if not value or value != folder_name(value):
         raise problem(
-            f"a name starts with a letter or digit and holds no slash, got {shown(value)}"
+            f"a name starts with a letter or digit and holds no slash, got {spelled(value)}"
         )
     if len(value) > LONGEST_NAME:
-        raise problem(f"must have at most {LONGEST_NAME} characters, got {shown(value)}")
+        raise problem(f"must have at most {LONGEST_NAME} characters, got {spelled(value)}")
     if why := why_no_label(value):  # figures show it
-        raise problem(f"{why}, got {shown(value)}")
+        raise problem(f"{why}, got {spelled(value)}")
     return value
 
 
 def _delimiter(value: str) -> str:
     if why := why_no_delimiter(value):
-        raise problem(f"{why}, got {shown(value)}")
+        raise problem(f"{why}, got {spelled(value)}")
     return value
 
 
 def _labels(value: list[Any]) -> list[Any]:
     for i, label in enumerate(value):
         if not isinstance(label, str) and not is_finite(label):
-            raise problem(f"a label is a finite number or text, got {shown(label)}", i)
+            raise problem(f"a label is a finite number or text, got {spelled(label)}", i)
     if not value:
         raise problem("must hold at least one label")
     if len(value) > MOST_CLASSES:
@@ -71,13 +71,13 @@ def _labels(value: list[Any]) -> list[Any]:
 
 def _order(value: Any) -> Any:
     if value is not True and not isinstance(value, list):
-        raise problem(f"must be true or the labels from low to high, got {shown(value)}")
+        raise problem(f"must be true or the labels from low to high, got {spelled(value)}")
     return value
 
 
 def _all_labels(value: Any) -> Any:
     if value is not True and not isinstance(value, list):
-        raise problem(f"must be true or all labels, got {shown(value)}")
+        raise problem(f"must be true or all labels, got {spelled(value)}")
     return value
 
 
@@ -340,9 +340,11 @@ class Experiment(Spec):
             raise problem(f"missing key 'kind'; known: {', '.join(catalogue.TASKS)}")
         kind = value["kind"]
         if not isinstance(kind, str):
-            raise problem(f"must be text (put it in quotes), got {shown(kind)}", "kind")
+            raise problem(f"must be text (put it in quotes), got {spelled(kind)}", "kind")
         if len(kind) > LONGEST_NAME:
-            raise problem(f"must have at most {LONGEST_NAME} characters, got {shown(kind)}", "kind")
+            raise problem(
+                f"must have at most {LONGEST_NAME} characters, got {spelled(kind)}", "kind"
+            )
         try:
             spec = catalogue.get(kind).Spec
         except ConfigError as error:
@@ -358,7 +360,7 @@ class Experiment(Spec):
         if task is None:
             axis, sizes = next(iter(value.items()), (None, []))
             if not isinstance(sizes, list):
-                raise problem(f"must be a list, got {shown(sizes)}", str(axis))
+                raise problem(f"must be a list, got {spelled(sizes)}", str(axis))
             return SweepSpec(axis=axis, sizes=tuple(sizes)) if _stored(info) else SweepSpec()
         sweep = _sweep(value, task.axes)
         drawn = [axis for axis in task.axes if axis.drawn and axis.name == sweep.axis]
@@ -387,7 +389,7 @@ class Experiment(Spec):
                 raise problem(f"must have at most {LONGEST_NAME} characters", key)
             if solver.label in keys:
                 same = keys[solver.label]
-                text = f"has the label of {shown(same)}: {shown(solver.label)}"
+                text = f"has the label of {spelled(same)}: {spelled(solver.label)}"
                 raise problem(text, key, "label")
             keys[solver.label] = key
         return value
@@ -429,9 +431,11 @@ class Experiment(Spec):
         known = outputs_of((*task.measures, *STANDARD), swept=swept)
         for i, name in enumerate(value):
             if name not in known:
-                raise problem(f"unknown output {shown(name)}{nearest_or_all(str(name), known)}", i)
+                raise problem(
+                    f"unknown output {spelled(name)}{nearest_or_all(str(name), known)}", i
+                )
             if name in value[:i]:
-                raise problem(f"{shown(name)} is listed twice", i)
+                raise problem(f"{spelled(name)} is listed twice", i)
         return _with_gains(value, info)
 
     def to_yaml(self) -> str:
@@ -494,14 +498,14 @@ def _sweep(written: Mapping[str, Any], axes: Sequence[Axis]) -> SweepSpec:
     for name in written:
         if name not in names:
             hint = nearest_or_all(str(name), names) if names else "; the task has nothing to vary"
-            raise problem(f"unknown key {shown(name)}{hint}", name)
+            raise problem(f"unknown key {spelled(name)}{hint}", name)
     if len(written) > 1:
         raise problem(f"varies one of {listed(written)} at a time")
     if not written:
         return SweepSpec(axis=names[0], sizes=("all",)) if names else SweepSpec()
     ((axis, sizes),) = written.items()
     if not isinstance(sizes, list):
-        raise problem(f"must be a list, got {shown(sizes)}", axis)
+        raise problem(f"must be a list, got {spelled(sizes)}", axis)
     drawn = next(one.drawn for one in axes if one.name == axis)
     if not sizes:
         raise problem("must hold at least one size" + ("" if drawn else ", or all"), axis)

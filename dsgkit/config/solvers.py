@@ -19,7 +19,7 @@ from dsgkit.config.bounds import (
 )
 from dsgkit.config.ranges import parse_number, parse_values
 from dsgkit.errors import ConfigError
-from dsgkit.hints import did_you_mean, nearest_or_all, shown
+from dsgkit.hints import did_you_mean, nearest_or_all, spelled
 from dsgkit.labels import why_no_label
 from dsgkit.own import is_import_path
 from dsgkit.solvers import catalogue
@@ -35,7 +35,7 @@ def _label(value: str) -> str:
     if not value:
         raise problem("must hold at least one character")
     if why := why_no_label(value):
-        raise problem(f"{why}, got {shown(value)}")
+        raise problem(f"{why}, got {spelled(value)}")
     return value
 
 
@@ -165,7 +165,7 @@ def _check_against(key: str, against: Any, solvers: Collection[str]) -> None:
     others = [name for name in solvers if name != key]
     if against not in others:
         hint = nearest_or_all(str(against), others) if others else "; there is no other one"
-        raise problem(f"there is no solver {shown(against)}{hint}", "against")
+        raise problem(f"there is no solver {spelled(against)}{hint}", "against")
 
 
 def _with_defaults(written: dict[str, Any]) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def _read(solver: dict[str, Any], protocol: ProtocolSpec | None) -> dict[str, An
 
 def _info(kind: str) -> catalogue.SolverInfo:
     if len(kind) > LONGEST_NAME:
-        raise problem(f"must have at most {LONGEST_NAME} characters, got {shown(kind)}", "kind")
+        raise problem(f"must have at most {LONGEST_NAME} characters, got {spelled(kind)}", "kind")
     try:
         return catalogue.get(kind)
     except ConfigError as error:
@@ -231,13 +231,13 @@ def _stages(solver: Mapping[str, Any], values: _Values) -> Iterator[Stage]:
     with _at("search"):
         stages = solver.get("search") or []
         if not isinstance(stages, list):
-            raise problem(f"must be a list of stages, got {shown(stages)}")
+            raise problem(f"must be a list of stages, got {spelled(stages)}")
         for i, stage in enumerate(stages):
             with _at(i):
                 for name in _mapping(stage):
                     if name not in Stage.model_fields:
                         hint = did_you_mean(str(name), Stage.model_fields)
-                        raise problem(f"unknown key {shown(name)}{hint}", name)
+                        raise problem(f"unknown key {spelled(name)}{hint}", name)
                 # until its stage, a parameter may have a fixed value
                 read = _stage(stage, values, {} if i else solver.get("params", {}))
                 if len(stages) > 1 and all(len(given) == 1 for given in read.choices.values()):
@@ -305,7 +305,7 @@ class _Values:
             raise problem(f"{name!r} of {self._kind} is one number; take `grid`", name)
         for i, value in enumerate(read[name]):
             if not isinstance(value, int | float):
-                raise problem(f"must be a number, got {shown(value)}", name, i)
+                raise problem(f"must be a number, got {spelled(value)}", name, i)
         return read
 
     def _choices(self, name: str, entry: Any) -> list[Scalar]:
@@ -326,7 +326,7 @@ class _Values:
     def _value(self, name: str, value: Any) -> Scalar:
         if name not in self._known:
             hint = nearest_or_all(name, self._known) if self._known else ""
-            raise problem(f"{self._kind} has no parameter {shown(name)}{hint}")
+            raise problem(f"{self._kind} has no parameter {spelled(name)}{hint}")
         parameter = self._known[name]
         numeric = not parameter.types or {int, float} & set(parameter.types)
         if numeric and isinstance(value, str) and (self._words is None or value in self._words):
@@ -345,7 +345,7 @@ def _sizes(
     known = None if axes is None else [axis.name for axis in axes]
     for axis, size in written.items():
         if known is not None and axis not in known:
-            raise problem(f"unknown key {shown(axis)}{did_you_mean(str(axis), known)}", axis)
+            raise problem(f"unknown key {spelled(axis)}{did_you_mean(str(axis), known)}", axis)
         check_size(size, axis, words=words)
     return dict(written)
 
@@ -356,14 +356,14 @@ def check_size(value: Any, *at: str | int, words: tuple[str, ...] = ("all",)) ->
         return
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         wanted = " or ".join(["a whole number >= 1", *map(repr, words)])
-        raise problem(f"must be {wanted}, got {shown(value)}", *at)
+        raise problem(f"must be {wanted}, got {spelled(value)}", *at)
     if value > LARGEST_INTEGER:
-        raise problem(f"must be <= {LARGEST_INTEGER}, got {shown(value)}", *at)
+        raise problem(f"must be <= {LARGEST_INTEGER}, got {spelled(value)}", *at)
 
 
 def _mapping(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise problem(f"must be a mapping of keys to values, got {shown(value)}")
+        raise problem(f"must be a mapping of keys to values, got {spelled(value)}")
     return value
 
 

@@ -14,7 +14,7 @@ from yaml.nodes import Node, ScalarNode, SequenceNode
 
 from dsgkit.config.bounds import MOST_BYTES, MOST_LEVELS, MOST_VALUES
 from dsgkit.errors import ConfigError, in_a_line
-from dsgkit.hints import LONGEST_SHOWN_PATH, did_you_mean, shown
+from dsgkit.hints import LONGEST_SHOWN_PATH, did_you_mean, spelled
 
 Key = tuple[str | int, ...]
 """The keys (and list positions) that lead from the top of a document to a value."""
@@ -196,7 +196,7 @@ class _Builder:
                 raise ConfigError(f"{place}: a key must be text; put {_raw(key_node)} in quotes")
             if name in lines:
                 raise ConfigError(
-                    f"{place}: repeated key {shown(name)}, first in line {lines[name] + 1}"
+                    f"{place}: repeated key {spelled(name)}, first in line {lines[name] + 1}"
                 )
             lines[name] = line
             pairs.append((name, line, item))
@@ -218,7 +218,7 @@ class _ExtentError(Exception):
 
 
 def _raw(node: Node) -> str:
-    return shown(node.value) if isinstance(node, ScalarNode) else "it"
+    return spelled(node.value) if isinstance(node, ScalarNode) else "it"
 
 
 class _StrictLoader(yaml.SafeLoader):

@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from dsgkit.data.targets import Binary, Bins, Nominal, Ordered, target_of
 from dsgkit.errors import DataError
-from dsgkit.hints import nearest_or_all, shown
+from dsgkit.hints import nearest_or_all, spelled
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
 
@@ -144,7 +144,7 @@ def get(name: str) -> DatasetInfo:
     """
     if name in DATASETS:
         return DATASETS[name]
-    raise DataError(f"unknown dataset {shown(name)}{nearest_or_all(name, sorted(DATASETS))}")
+    raise DataError(f"unknown dataset {spelled(name)}{nearest_or_all(name, sorted(DATASETS))}")
 
 
 def read_catalogue(text: str) -> dict[str, DatasetInfo]:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from dsgkit.config import Experiment, SolverSpec
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import ConfigError, DataError
-from dsgkit.hints import shown
+from dsgkit.hints import spelled
 from dsgkit.own import is_import_path, is_own
 from dsgkit.random import STREAM_VERSION
 from dsgkit.random.seeds import derive_seed
@@ -341,7 +341,7 @@ def _check_work(work: Work, solver: str) -> None:
     for name, value in amounts.items():
         if not 0 <= value <= LARGEST_NUMBER:
             raise ConfigError(
-                f"solvers.{solver}: its cost() comes to {name} of {shown(value)}; "
+                f"solvers.{solver}: its cost() comes to {name} of {spelled(value)}; "
                 f"they must be between 0 and {LARGEST_NUMBER:g}"
             )
 

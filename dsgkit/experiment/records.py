@@ -29,7 +29,7 @@ from typing_extensions import TypedDict
 
 from dsgkit.errors import ResultsError
 from dsgkit.files import CONTROL, open_regular
-from dsgkit.hints import shown
+from dsgkit.hints import spelled
 from dsgkit.specs import LARGEST_NUMBER
 from dsgkit.tasks.base import Axis
 
@@ -220,7 +220,7 @@ def why(error: ValidationError) -> str:
     for name, words in (("le", "at most"), ("ge", "at least")):
         if name in first.get("ctx", {}):
             text = f"Input should be {words} {first['ctx'][name]:g}"
-    return f"{shown('.'.join(map(str, place)))}: {text}" if place else text
+    return f"{spelled('.'.join(map(str, place)))}: {text}" if place else text
 
 
 def _checksum(body: bytes) -> bytes:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dsgkit.hints import shown
+from dsgkit.hints import spelled
 from dsgkit.tasks.measures import Measure
 
 MEMORY_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
@@ -106,7 +106,7 @@ def value_text(value: object) -> str:
         return f"{value:.6g}"
     if isinstance(value, list | tuple):
         return f"[{' '.join(map(value_text, value))}]"
-    return value if isinstance(value, str) else shown(value)
+    return value if isinstance(value, str) else spelled(value)
 
 
 def grid_edges(values: Sequence[Any]) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsgkit.errors import ConfigError
-from dsgkit.hints import nearest_or_all, shown
+from dsgkit.hints import nearest_or_all, spelled
 from dsgkit.own import is_import_path, version_of
 
 
@@ -291,7 +291,7 @@ def get(kind: str) -> SolverInfo:
         from dsgkit.solvers.user import describe
 
         return describe(kind)
-    raise ConfigError(f"unknown solver {shown(kind)}{_hint(kind)}")
+    raise ConfigError(f"unknown solver {spelled(kind)}{_hint(kind)}")
 
 
 def _hint(kind: str) -> str:

@@ -28,7 +28,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 
 from dsgkit.errors import DataError
-from dsgkit.hints import shown
+from dsgkit.hints import spelled
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class Parameter:
                 return self._whole(value)
             if float in self.types:
                 return float(value)
-        raise ValueError(f"must be {self}, got {shown(value)}")
+        raise ValueError(f"must be {self}, got {spelled(value)}")
 
     def is_unsaid(self, value: Any) -> bool:
         """Tell whether a value is no part of a result's identity."""
@@ -207,7 +207,7 @@ class Parameter:
 
     def _whole(self, value: Any) -> int:
         if self.range.high == math.inf and value > LARGEST_INTEGER:
-            raise ValueError(f"must be <= {LARGEST_INTEGER}, got {shown(value)}")
+            raise ValueError(f"must be <= {LARGEST_INTEGER}, got {spelled(value)}")
         return int(value)
 
     def _like_default(self, value: Any) -> Any:
@@ -215,9 +215,9 @@ class Parameter:
         if value is None or isinstance(value, str | bool | np.bool_):
             return value
         if not isinstance(value, Real):
-            raise ValueError(f"must be one value, got {shown(value)}")
+            raise ValueError(f"must be one value, got {spelled(value)}")
         if not _is_finite(value):
-            raise ValueError(f"must be finite, got {shown(value)}")
+            raise ValueError(f"must be finite, got {spelled(value)}")
         kind = type(self.default)
         number: Any = value
         return kind(number) if kind is float or (kind is int and number == int(number)) else value
@@ -231,7 +231,7 @@ class Parameter:
             texts.append("a list of such numbers")
         if bool in self.types:
             texts.append("true or false")
-        texts += map(shown, self.words)
+        texts += map(spelled, self.words)
         if str in self.types and not self.words:
             texts.append(self.text.noun if self.text else "text")
         if NoneType in self.types:

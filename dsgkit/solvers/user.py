@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from dsgkit.errors import ConfigError
-from dsgkit.hints import shown
+from dsgkit.hints import spelled
 from dsgkit.origin import one_line
 from dsgkit.own import ask_own, version_of
 from dsgkit.rehearsal import asks_to_stop
@@ -95,7 +95,7 @@ def tasks_of(solver: type) -> tuple[str, ...]:
     """Return the kinds of the tasks that a class is for; a clusterer need not say."""
     declared = tuple(getattr(solver, "tasks", ()))
     if not all(isinstance(kind, str) for kind in declared):
-        raise ConfigError(f"{solver.__name__}.tasks must be texts, got {shown(declared)}")
+        raise ConfigError(f"{solver.__name__}.tasks must be texts, got {spelled(declared)}")
     return declared or (("clustering",) if _is_a(solver, "ClusterMixin") else ())
 
 
@@ -193,5 +193,5 @@ def _check_defaults(solver: type) -> None:
         except (TypeError, ValueError):
             raise ConfigError(
                 f"the default of {solver.__name__}'s {name!r} must be a finite number, text, true, "
-                f"false or null, got {shown(value)}"
+                f"false or null, got {spelled(value)}"
             ) from None

@@ -6,7 +6,7 @@ import pkgutil
 from typing import cast
 
 from dsgkit.errors import ConfigError
-from dsgkit.hints import nearest_or_all, shown
+from dsgkit.hints import nearest_or_all, spelled
 from dsgkit.own import is_import_path, version_of
 from dsgkit.tasks.base import Task
 
@@ -34,7 +34,7 @@ def get(kind: str) -> Task:
         from dsgkit.tasks.user import load
 
         return load(kind)
-    raise ConfigError(f"unknown task {shown(kind)}{nearest_or_all(kind, TASKS)}")
+    raise ConfigError(f"unknown task {spelled(kind)}{nearest_or_all(kind, TASKS)}")
 
 
 def version(kind: str) -> int | str:

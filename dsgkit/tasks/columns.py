@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dsgkit.hints import shown
+from dsgkit.hints import spelled
 from dsgkit.tasks.measures import Measure
 
 FIT_COLUMNS = (
@@ -39,6 +39,6 @@ def why_no_columns(measures: Iterable[Measure], axes: Iterable[str]) -> str:
     taken = {*FIT_COLUMNS, *_TIDY_COLUMNS, *axes}
     for measure in measures:
         if measure.name in taken:
-            return f"no measure can be called {shown(measure.name)}: another column is"
+            return f"no measure can be called {spelled(measure.name)}: another column is"
         taken.add(measure.name)
     return ""

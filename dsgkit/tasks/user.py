@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from dsgkit.errors import ConfigError
-from dsgkit.hints import nearest_or_all, shown
+from dsgkit.hints import nearest_or_all, spelled
 from dsgkit.own import ask_own, version_of
 from dsgkit.tasks.base import Axis, ProtocolSpec, Task, Trial
 from dsgkit.tasks.columns import why_no_columns
@@ -70,7 +70,7 @@ def _check(task: _OwnTask, path: str) -> None:
     if not (isinstance(task.Spec, type) and issubclass(task.Spec, ProtocolSpec)):
         raise ConfigError(
             f"{path}.Spec must be a class derived from dsgkit.tasks.base.ProtocolSpec, "
-            f"got {shown(task.Spec)}"
+            f"got {spelled(task.Spec)}"
         )
     _check_tuple(path, "axes", task.axes, Axis)
     _check_tuple(path, "measures", task.measures, Measure)
@@ -89,4 +89,4 @@ def _check(task: _OwnTask, path: str) -> None:
 
 def _check_tuple(path: str, name: str, value: Any, kind: type) -> None:
     if not isinstance(value, tuple) or not all(isinstance(item, kind) for item in value):
-        raise ConfigError(f"{path}.{name} must be a tuple of {kind.__name__}, got {shown(value)}")
+        raise ConfigError(f"{path}.{name} must be a tuple of {kind.__name__}, got {spelled(value)}")
