@@ -30,8 +30,13 @@ def shown(value: object, most: int = 80) -> str:
 
 def in_a_line(text: str, most: int = 60) -> str:
     """Return a text without quotes, as `shown` shows it: printable, and cut where it is long."""
-    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: most + 1])
+    line = printable(text[: most + 1])
     return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
+def printable(text: str) -> str:
+    """Return a text in which what would end a line, or steer a terminal, is escaped."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def _pieces(value: object, most: int) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dsgkit.errors import printable
 from dsgkit.experiment.limits import FAILURES, status_words
 from dsgkit.experiment.records import Record
 from dsgkit.tasks.base import Axis
@@ -81,14 +82,7 @@ def _groups(ended: Iterable[Record], axis: Axis | None, tracebacks: bool) -> lis
             lines += [f"    {line}" for line in first["traceback"].splitlines()]
     if len(groups) > MOST_LINES:
         lines.append(f"  and {len(groups) - MOST_LINES} more causes")
-    return [_printable(line) for line in lines]
-
-
-def _printable(text: str) -> str:
-    """Return a text without characters that would steer a terminal."""
-    return "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
-    )
+    return [printable(line) for line in lines]
 
 
 def _reason(record: Record) -> str:

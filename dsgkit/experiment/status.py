@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsgkit.errors import ResultsError
+from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
 from dsgkit.experiment.folder import PLAN, PlanEntry, read_plan, read_task
 from dsgkit.experiment.limits import FAILURES, status_words
@@ -124,9 +124,10 @@ def _by_solver(status: Status) -> list[str]:
         total[group] += 1
         if key in status.records:
             ended[group][status.records[key]["status"]] += 1
-    width = max((len(solver) for solver, _ in total), default=0)
+    names = {solver: in_a_line(solver) for solver, _ in total}
+    width = max(map(len, names.values()), default=0)
     return [
-        f"  {solver:<{width}}  {kind:<6}  {_counts(ended[solver, kind], count)}"
+        f"  {names[solver]:<{width}}  {kind:<6}  {_counts(ended[solver, kind], count)}"
         for (solver, kind), count in total.items()
     ]
 

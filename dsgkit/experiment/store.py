@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from dsgkit.errors import ResultsError
+from dsgkit.errors import ResultsError, printable
 from dsgkit.experiment.records import (
     Record,
     Records,
@@ -246,7 +246,7 @@ def _acquire_lock(folder: Path) -> BinaryIO:
 def _holder(lock: BinaryIO) -> str:
     lock.seek(0)
     text = lock.read(200).decode(errors="replace")
-    return "".join(letter for letter in text if letter.isprintable()) or "unknown"
+    return printable(text) or "unknown"
 
 
 def running(folder: Path) -> str | None:

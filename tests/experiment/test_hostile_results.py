@@ -70,6 +70,7 @@ HOSTILE = [
         '"\\ud800"',
         '"a\\nb\\u001b[31m"',
         '"$\\\\frac{$"',
+        '"a\\u202eb\\u200b"',
     ),
     '"' + "x" * 20_000 + '"',
     NESTED,
@@ -147,6 +148,7 @@ def test_a_hostile_field_of_a_record_is_refused_or_harmless(folder, tmp_path):
     (folder / "plan.json").write_text(plan_text(list(entries)))
     text = describe_status(read_status(folder), tracebacks=True)
     assert f"unreadable lines of cells.jsonl: {results.bad.number}" in text
+    assert all(line.isprintable() for line in text.split("\n"))
     with Store(folder) as store:
         assert len(store.records) == len(records)
         kept = store.set_aside.read_bytes()
