@@ -58,7 +58,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     Parameters
     ----------
     path : Path
-        The file; replaced if it exists.
+        The file; replaced if it exists. A device or a pipe is not.
     write : callable
         Takes the open binary file.
 
@@ -68,6 +68,8 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
         If the file cannot be written. After any error the old file is as it was (or the new one
         in its place, if only the folder could not be synced), and nothing else is left behind.
     """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "no regular file", str(path))
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as file:

@@ -75,6 +75,18 @@ def test_a_failure_leaves_what_was_there(tmp_path, monkeypatch, error, place, be
     assert not before or path.read_bytes() == b"old"
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_or_a_device_is_never_replaced(tmp_path, linked):
+    """Who may, could have replaced ``/dev/null`` by a page."""
+    pipe, path = tmp_path / "pipe", tmp_path / "path"
+    os.mkfifo(pipe)
+    if linked:
+        path.symlink_to(pipe)
+    with pytest.raises(OSError, match="no regular file"):
+        write_atomically(path if linked else pipe, lambda file: file.write(b"new"))
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
 def test_a_folder_that_is_missing_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         write_atomically(tmp_path / "none" / "file", lambda file: file.write(b""))

@@ -75,7 +75,7 @@ def doubled(dataset: Dataset, noise: float) -> Dataset:
     Raises
     ------
     DataError
-        When the first feature has no range.
+        When the first feature has no range, or the noise makes it too large.
 
     Notes
     -----
@@ -91,7 +91,13 @@ def doubled(dataset: Dataset, noise: float) -> Dataset:
         )
     n = len(dataset.X)
     column = _first_column(dataset.X)
-    copies = (column + noise * width * _normals(n)).astype(np.float32)
+    with np.errstate(over="ignore"):
+        copies = (column + noise * width * _normals(n)).astype(np.float32)
+    if not np.isfinite(copies).all():
+        raise DataError(
+            f"dataset {dataset.name}: `double: {noise:g}` makes its first feature, whose range is "
+            f"{width:g}, too large for float32"
+        )
     minimum, maximum = dataset.minimum.copy(), dataset.maximum.copy()
     minimum[0] = min(minimum[0], copies.min())
     maximum[0] = max(maximum[0], copies.max())

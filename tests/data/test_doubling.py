@@ -88,6 +88,11 @@ def test_a_feature_without_range_is_refused():
         load_dataset(make_spec(name="digits", double=0.1))
 
 
+def test_noise_beyond_float32_is_one_line():
+    with pytest.raises(DataError, match="`double: 1e\\+300` makes its first feature"):
+        load_dataset(DatasetSpec(name="breast_cancer", double=1e300))
+
+
 @pytest.mark.parametrize("noise", [0, -0.1, "0.1", True])
 def test_a_config_names_noise_above_0(noise):
     with pytest.raises(ValueError, match="double"):
