@@ -17,6 +17,7 @@ from dsgkit.report.numbers import grid_text
 from dsgkit.report.summary import settings, summarise
 from dsgkit.report.tables import text_table, write_tables
 from dsgkit.tasks.base import Published
+from dsgkit.tasks.columns import why_no_columns
 from dsgkit.tasks.measures import STANDARD, outputs_of
 from tests.report.conftest import AUC, BALANCE, RANKING
 
@@ -81,6 +82,16 @@ def test_every_format_of_every_table_is_written(invent, make, tmp_path):
         for suffix in ("csv", "md", "tex")
     }
     assert all(path.stat().st_size for path in paths)
+
+
+def test_no_measure_may_be_called_as_a_column_of_a_table_is(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=2)
+    records = [record | {"remark": "so"} for record in invent.typical(experiment, sizes=(500,))]
+    write_tables([make(experiment, records)], tmp_path)
+    (first, *_) = read_csv(tmp_path, "auc_table")
+    assert {"dataset", "mean", "needed_bytes", "remarks"} < first.keys()
+    for column in first:
+        assert why_no_columns([AUC.model_copy(update={"name": column})], ["unlabeled"])
 
 
 def test_no_table_of_test_rows_without_a_test_part(invent, make, tmp_path):
