@@ -136,17 +136,27 @@ class Store:
         except UnreadableError as error:
             raise RefusedError(f"{self.path}: a record was refused ({error})") from None
         try:
-            _write_all(self._file, line)
-            os.fsync(self._file)
+            self._write(line)
         except OSError as error:
-            with suppress(OSError):
-                os.ftruncate(self._file, self._size)
             raise ResultsError(
                 f"{self.path}: cannot write ({error.strerror}); earlier results are safe"
             ) from None
-        self._size += len(line)
         self.records.keep(parse(line))
         self.check_in_place()
+
+    def _write(self, line: bytes) -> None:
+        """Write a line, or nothing of it, at whatever moment a signal comes."""
+        before = self._size
+        try:
+            self._size = before + len(line)
+            _write_all(self._file, line)
+            os.fsync(self._file)
+        except BaseException as error:
+            with suppress(OSError):
+                if isinstance(error, OSError) or os.fstat(self._file).st_size != self._size:
+                    os.ftruncate(self._file, before)
+                    self._size = before
+            raise
 
     def check_in_place(self) -> None:
         """Make sure that what is written goes to the file that others find.

@@ -177,7 +177,7 @@ def test_libraries_need_no_fork(monkeypatch, own_modules):
     monkeypatch.setattr(rehearsal, "rehearse", lambda doing, _: forks.append(doing))
     monkeypatch.delitem(sys.modules, "sklearn.svm", raising=False)
     for path in ("sklearn.svm:LinearSVC", "mine_alone:Mine"):
-        own.ask_own(path, "class", lambda found: isinstance(found, type), str, "")
+        own.ask_own(path, "class", lambda found: isinstance(found, type), str, "", "json")
     assert forks == ["importing 'mine_alone'", "mine_alone:Mine"]
 
 

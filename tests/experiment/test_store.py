@@ -158,6 +158,29 @@ def test_a_full_disk_is_one_line_and_earlier_records_stay(tmp_path, monkeypatch)
         assert list(store.records) == [A, C]
 
 
+class Stop(BaseException):
+    """As a signal raises it."""
+
+
+@pytest.mark.parametrize(("moment", "kept"), [("before", [A]), ("within", [A]), ("after", [A, B])])
+def test_a_signal_while_a_record_is_written_is_what_ends_a_run(tmp_path, monkeypatch, moment, kept):
+    write = os.write
+
+    def stopped(file, data):
+        if moment != "before":
+            write(file, data[:20] if moment == "within" else data)
+        raise Stop
+
+    with pytest.raises(Stop), Store(tmp_path) as store:
+        store.append(record(A))
+        monkeypatch.setattr(os, "write", stopped)
+        store.append(record(B))
+    monkeypatch.undo()
+    assert (tmp_path / CELLS).read_bytes().count(b"\n") == len(kept)
+    assert list(read_records(tmp_path / CELLS)[0]) == kept
+    assert not list(tmp_path.glob("rescued*"))
+
+
 def test_write_file_is_all_or_nothing(tmp_path, monkeypatch):
     path = tmp_path / "config.yaml"
     write_file(path, "one")
