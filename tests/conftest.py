@@ -45,9 +45,11 @@ TOY_CONFIG = {
 
 @pytest.fixture(scope="session", autouse=True)
 def interrupts():
-    """Have Ctrl-C work in all processes of tests; a shell's background job would ignore it."""
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Have all processes of tests hear signals: a background job, or ``nohup``, ignores some."""
+    heard = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    for number, handler in heard.items():
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
