@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import re
 import stat
 from collections.abc import Callable
@@ -91,6 +93,12 @@ def parse_document(text: str, source: str) -> Document:
     ConfigError
         For anything that is not strict YAML, with its line.
     """
+    return copy.deepcopy(_parsed(text, source))
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(text: str, source: str) -> Document:
+    """Parse a base once, however many configs of a command, or their profiles, extend it."""
     return _parse(text, lambda line: Mark(source, line))
 
 

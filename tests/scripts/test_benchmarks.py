@@ -93,12 +93,14 @@ def test_large_files_are_measured_and_growth_is_judged(script, tmp_path, ordinal
     main = script("study_big_data")["main"]
     scope = main.callback.__globals__
     scope.update(SIZES={ordinal: ((600, 5), (1200, 5))}, MOST_GROWTH=1e6)
+    if ordinal:  # once in processes of their own is enough
+        scope["in_a_process"] = scope["measure"]
     arguments = [str(tmp_path), "--iterations", "5", "--json", *["--ordinal"] * ordinal]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
     figures = json.loads(result.stdout)
     assert [size["rows"] for size in figures["sizes"]] == [600, 1200]
-    assert all(size["fit_memory"] > 2**20 for size in figures["sizes"])
+    assert ordinal or all(size["fit_memory"] > 2**20 for size in figures["sizes"])
     assert all(0 <= size["auc"] <= 1 for size in figures["sizes"])
     measured = dict(zip((600, 1200), figures["sizes"], strict=True))
     scope["in_a_process"] = lambda folder, *_: measured[len(np.load(folder / "y.npy"))]
@@ -197,6 +199,7 @@ def test_the_clustering_of_generated_rows_is_measured(script, monkeypatch):
     result = CliRunner().invoke(main, [*arguments, "--json"])
     assert result.exit_code == 0, result.output
     figures = json.loads(result.stdout)
+    main.callback.__globals__["measure"] = lambda X, **_: figures
     assert list(figures["stages"]) == ["values", "trajectories", "segments", "nearest"]
     assert figures["clusters_found"] == 12
     assert "Shuttle is left out" in result.stderr

@@ -12,7 +12,14 @@ from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from tests.solvers.given import SEMI_SUPERVISED
 
-QUICK = {"n_features": 16, "n_iterations": 20, "batch_size": 8, "n_passes": 1, "prior": 0.5}
+QUICK = {
+    "n_features": 16,
+    "n_blocks": 4,
+    "n_iterations": 20,
+    "batch_size": 8,
+    "n_passes": 1,
+    "prior": 0.5,
+}
 
 EXPECTED = {
     "check_classifiers_classes": "of labels -1 and 1, those of -1 are unlabelled rows: one class is"

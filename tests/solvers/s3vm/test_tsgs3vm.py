@@ -62,7 +62,7 @@ def threads(request, monkeypatch):
 
 
 @pytest.mark.parametrize("n_unlabeled", [30, 3000])  # kept, and streamed
-@pytest.mark.parametrize("step", [1.0, 0.1, 0.01, 0.001])
+@pytest.mark.parametrize("step", [1.0, 0.01])
 @pytest.mark.parametrize(
     "loss", [("shg", 0.0), ("sshg", 0.0), ("ramp", 0.0), ("ramp", -0.5), ("da", 0.0)]
 )
