@@ -33,6 +33,9 @@ reproduce-all: install
 	$(BIN)/dsg run $(sort $(wildcard configs/*.yaml)) $(PROFILE:%=--profile %) \
 		--report results/report$(PROFILE:%=-%).html
 
+# Tests start hundreds of processes: none is to compile the sources again.
+test test-fast: export PYTHONDONTWRITEBYTECODE =
+
 test: lint
 	$(TEST)
 
