@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, NamedTuple, Required
+from typing import Any, BinaryIO, NamedTuple, Required
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
@@ -15,7 +15,6 @@ from dsgkit.experiment.records import (
     Amount,
     CellSchema,
     Count,
-    Few,
     Name,
     Point,
     Value,
@@ -38,7 +37,7 @@ _AGAIN = "run the experiment again"
 _OTHER_RELEASE = f"these results are not of this release: {_AGAIN}"
 
 
-Environment = Annotated[dict[Name, Value | Point], Few]
+Environment = dict[Name, Value | Point]
 """Versions, processor, threads: by name, the libraries' under one."""
 
 
