@@ -32,18 +32,22 @@ def one_line(error: BaseException) -> str:
 
 def is_installed(module: str) -> bool:
     """Tell whether a module is of an installed library, and no file of the user's."""
-    with suppress(ImportError, ValueError):  # it may have no spec
-        spec = find_spec(module.partition(".")[0])
-        return spec is not None and str(spec.origin).startswith(_LIBRARIES)
-    return False
+    return _file_of(module).startswith(_LIBRARIES)
 
 
 def mentions(module: str, text: str) -> bool:
     """Tell whether the file of a module, or of the package that it is in, has some text in it."""
-    with suppress(ImportError, ValueError, OSError):
-        spec = find_spec(module.partition(".")[0])
-        return spec is not None and text.encode() in Path(str(spec.origin)).read_bytes()
+    with suppress(OSError):
+        return text.encode() in Path(_file_of(module)).read_bytes()
     return False
+
+
+def _file_of(module: str) -> str:
+    """Return the file of a module, or of the package that it is in; empty if it has none."""
+    with suppress(ImportError, ValueError):  # it may have no spec
+        spec = find_spec(module.partition(".")[0])
+        return "" if spec is None else str(spec.origin)
+    return ""
 
 
 def text_of(error: BaseException) -> str | None:

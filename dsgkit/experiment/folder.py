@@ -11,15 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.records import (
-    Amount,
-    CellSchema,
-    Count,
-    Name,
-    Point,
-    Value,
-    why,
-)
+from dsgkit.experiment.records import Amount, CellSchema, Count, Name, Point, Value, why
 from dsgkit.files import open_regular
 from dsgkit.tasks.base import Axis, Description
 from dsgkit.tasks.columns import why_no_columns

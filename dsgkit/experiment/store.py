@@ -104,10 +104,7 @@ class Store:
         self.records, self._size = Records(), 0
         other = False
         for line, whole in read_lines(self.path, follow=False):
-            try:
-                record = parse(line) if whole else None
-            except UnreadableError:
-                record = None
+            record = _record_of(line) if whole else None
             if record is None:
                 other = True
             else:
@@ -280,7 +277,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 def _readable(path: Path) -> Iterator[bytes]:
     """Yield the lines of a file that are records."""
     for line, whole in read_lines(path, follow=False):
-        if whole and _is_record(line):
+        if whole and _record_of(line) is not None:
             yield line
 
 
@@ -293,16 +290,8 @@ def _unreadable(path: Path) -> Iterator[bytes]:
         pending = b""
         if not line.endswith(b"\n"):
             pending = line
-        elif not (whole and _is_record(line)):
+        elif not whole or _record_of(line) is None:
             yield line
-
-
-def _is_record(line: bytes) -> bool:
-    try:
-        parse(line)
-    except UnreadableError:
-        return False
-    return True
 
 
 def find_records(path: Path, keys: set[str]) -> Iterator[Record]:
@@ -317,15 +306,15 @@ def find_records(path: Path, keys: set[str]) -> Iterator[Record]:
     with suppress(OSError):
         for line, whole in read_lines(path, follow=False):
             key = line[9:41].decode(errors="replace")  # the line starts with {"key": "
-            record = _readable_record(line) if whole and key in keys else None
+            record = _record_of(line, full=True) if whole and key in keys else None
             if record and record["key"] == key:  # a line may name another one further on
                 yield record
 
 
-def _readable_record(line: bytes) -> Record | None:
-    """Return all of the record that a line holds; None if it holds none."""
+def _record_of(line: bytes, *, full: bool = False) -> Record | None:
+    """Return the record that a line holds, in full as a copy needs it; None if it holds none."""
     try:
-        return parse(line, whole=True)
+        return parse(line, whole=full)
     except UnreadableError:
         return None
 
