@@ -17,6 +17,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
@@ -110,14 +111,16 @@ class Cluster:
         """Whether the cluster's queue is short enough for one more job."""
         now = time.monotonic()
         if now - self._looked >= _LOOK_SECONDS:
-            workers = len(self._client.nthreads())
+            with self._asking():
+                workers = len(self._client.nthreads())
             self._capacity, self._looked = _JOBS_PER_WORKER * max(1, workers), now
         return len(self._running) < self._capacity
 
     def submit(self, job: Job) -> None:
         """Hand a job to the scheduler."""
         key = f"{job.cell.key}-{uuid.uuid4().hex}"
-        future = self._client.submit(run_here, job, self._run, key=key, pure=False)
+        with self._asking():
+            future = self._client.submit(run_here, job, self._run, key=key, pure=False)
         self._running[key] = job, future
         future.add_done_callback(lambda done: self._done.put(done.key))
 
@@ -133,12 +136,27 @@ class Cluster:
             try:
                 job, future = self._running.pop(self._done.get(timeout=_LOOK_SECONDS))
             except queue.Empty:
-                if self._client.status not in ("running", "connecting"):
+                if not self._connected:
                     raise self._lost() from None
                 continue
             if future.status in ("cancelled", "lost"):
                 raise self._lost()
-            return [(job, self._record(job, future))]
+            with self._asking():
+                return [(job, self._record(job, future))]
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Raise `ClusterError` if the scheduler, which may go at any moment, does not answer."""
+        try:
+            yield
+        except Exception as error:
+            if self._connected and not isinstance(error, OSError | CancelledError):
+                raise
+            raise self._lost() from error
+
+    @property
+    def _connected(self) -> bool:
+        return self._client.status in ("running", "connecting")
 
     def _record(self, job: Job, future: Any) -> Record:
         error = future.exception()

@@ -2,13 +2,16 @@
 
 import contextlib
 import json
+import operator
 import os
 import re
 import select
 import signal
 import subprocess
 import sys
+import threading
 import time
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -217,6 +220,18 @@ def test_a_scheduler_that_is_killed_ends_a_run_in_one_line(experiment, tmp_path,
     with cells_in_this_process():
         done = run_experiment(slow, folder)
     assert (done.computed, done.reused, done.failures) == (2 - kept, kept, [])
+
+
+def test_a_scheduler_may_be_killed_while_it_sends_a_record(tmp_path, monkeypatch):
+    monkeypatch.setattr("dsgkit.experiment.cluster.run_here", operator.is_)
+    job = SimpleNamespace(cell=SimpleNamespace(key="a"))
+    with cluster(tmp_path, "d") as (scheduler, address), Cluster(address) as there:
+        there.submit(job)
+        until(lambda: not there._done.empty())
+        os.kill(scheduler.pid, signal.SIGSTOP)
+        threading.Timer(1, scheduler.kill).start()
+        with pytest.raises(ClusterError, match="the scheduler is gone"):
+            there.wait()
 
 
 def test_cells_have_the_environment_of_a_run_on_one_machine(experiment, address, tmp_path):
