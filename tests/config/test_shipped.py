@@ -1,5 +1,6 @@
 """The configs that come with the project."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,14 +32,24 @@ MADE = ("rings", "moons", "gaussians_3", "gaussians_4")
 TENS = [10.0**k for k in range(-3, 4)]
 
 
+@cache
+def load(name, profile=None):
+    return load_experiment(CONFIGS / f"{name}.yaml", profile=profile)
+
+
 @pytest.mark.parametrize(
     ("summary", "profile"),
     [(summary, profile) for summary in SUMMARIES for profile in (None, *summary.profiles)],
     ids=lambda value: getattr(value, "name", value),
 )
-def test_every_config_loads_in_every_profile_and_comes_back(summary, profile, tmp_path):
-    experiment = load_experiment(summary.path, profile=profile)
+def test_every_config_loads_in_every_profile(summary, profile):
+    experiment = load(summary.name, profile)
     assert experiment.name == summary.name + (f"-{profile}" if profile else "")
+
+
+@pytest.mark.parametrize("summary", SUMMARIES, ids=lambda s: s.name)
+def test_every_config_comes_back(summary, tmp_path):
+    experiment = load(summary.name, "quick")
     file = tmp_path / "config.yaml"
     file.write_text(experiment.to_yaml(), encoding="utf-8")
     assert load_experiment(file) == experiment
@@ -51,8 +62,9 @@ def test_every_config_is_short_described_and_compares_all_solvers(summary):
     info = DATASETS[summary.dataset]
     rows = f"{info.n_rows:,}"
     assert rows in summary.description
-    kind = load_experiment(summary.path).protocol.kind
-    compared = {load_experiment(summary.path).solvers[key].kind for key in summary.solvers}
+    experiment = load(summary.name)
+    kind = experiment.protocol.kind
+    compared = {experiment.solvers[key].kind for key in summary.solvers}
     own = {k for k in compared if is_import_path(k)}
     assert compared - own == {k for k, solver in SOLVERS.items() if kind in solver.tasks}
     svm = kind == "semi_supervised_svm"
@@ -61,7 +73,7 @@ def test_every_config_is_short_described_and_compares_all_solvers(summary):
 
 @pytest.mark.parametrize("name", PAPER)
 def test_the_default_is_the_papers_setting(name):
-    experiment = load_experiment(CONFIGS / f"{name}_s2auc.yaml")
+    experiment = load(f"{name}_s2auc")
     assert experiment.dataset.name == name
     protocol = experiment.protocol
     assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
@@ -91,7 +103,7 @@ def test_the_default_is_the_papers_setting(name):
 
 @pytest.mark.parametrize("name", ORDINAL)
 def test_the_default_is_the_setting_of_the_third_paper(name):
-    experiment = load_experiment(CONFIGS / f"{name}_ordinal.yaml")
+    experiment = load(f"{name}_ordinal")
     protocol = experiment.protocol
     assert (protocol.labeled, protocol.trials, protocol.folds) == (500, 10, 5)
     assert protocol.scale == (0.0, 1.0)
@@ -105,7 +117,7 @@ def test_the_default_is_the_setting_of_the_third_paper(name):
 
 @pytest.mark.parametrize("name", S3VM)
 def test_the_default_is_the_setting_of_the_second_paper(name):
-    experiment = load_experiment(CONFIGS / f"{name}_s3vm.yaml")
+    experiment = load(f"{name}_s3vm")
     assert experiment.dataset.name == {"dota2": "dota2_all"}.get(name, name)
     protocol = experiment.protocol
     assert protocol.kind == "semi_supervised_svm"
@@ -132,7 +144,7 @@ def test_the_default_is_the_setting_of_the_second_paper(name):
 
 @pytest.mark.parametrize("name", SU)
 def test_the_default_is_the_setting_of_the_fourth_paper(name):
-    experiment = load_experiment(CONFIGS / f"{name}_su.yaml")
+    experiment = load(f"{name}_su")
     protocol = experiment.protocol
     assert (protocol.pairs, protocol.trials, protocol.folds) == (5000, 10, 5)
     assert protocol.select == "zero_one"
@@ -158,7 +170,7 @@ def test_the_default_is_the_setting_of_the_fourth_paper(name):
 @pytest.mark.parametrize("name", CLUSTERING)
 def test_the_default_is_the_setting_of_the_fifth_paper(name):
     assert set(CLUSTERING) == set(bsgd_svc.datasets())
-    experiment = load_experiment(CONFIGS / f"{name}_clustering.yaml")
+    experiment = load(f"{name}_clustering")
     assert experiment.dataset.name == name
     assert experiment.protocol.trials == bsgd_svc.N_RUNS
     in_plane = bsgd_svc.datasets()[name].n_features == 2
@@ -177,7 +189,7 @@ def test_the_default_is_the_setting_of_the_fifth_paper(name):
 
 @pytest.mark.parametrize("profile", ["quick", "wide"])
 def test_other_profiles_of_dot_products_keep_to_their_kernels(profile):
-    solvers = load_experiment(CONFIGS / "mnist_su.yaml", profile=profile).solvers
+    solvers = load("mnist_su", profile).solvers
     for key in ("tsgsu", "tsgsu_paper", "su_sl", "su_dh", "cuu_all", "cuu_2000", "supervised_sl"):
         (grid,) = solvers[key].grids
         assert all(kernel.startswith("dot_product(") for kernel in grid["kernel"])
@@ -195,7 +207,7 @@ def test_samples_are_never_called_by_the_official_name():
 
 
 def test_the_wide_profile_reaches_smaller_lam_for_every_solver():
-    solvers = load_experiment(CONFIGS / "codrna_s2auc.yaml", profile="wide").solvers
+    solvers = load("codrna_s2auc", "wide").solvers
     for solver in solvers.values():
         assert solver.grids[0]["lam"] == [2.0**k for k in range(-18, 3, 2)]
         assert solver.grids[0]["sigma"] == [2.0**k for k in range(-7, 4, 2)]

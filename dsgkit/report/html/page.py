@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -60,13 +61,7 @@ def page_text(results: Sequence[Results], folder: Path, missing: Missing = ()) -
         raise ResultsError("no results were named; name at least one results folder")
     shown = summarise(results)
     sections = [make_section(one, number) for number, one in enumerate(shown, start=1)]
-    environment = Environment(
-        loader=PackageLoader(__package__, TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = _environment()
     script = _asset(environment, "page.js")
     names = [*(section["name"] for section in sections), *(name for name, _ in missing)]
     return environment.get_template("page.html.jinja").render(
@@ -79,6 +74,18 @@ def page_text(results: Sequence[Results], folder: Path, missing: Missing = ()) -
         script=script,
         script_hash=_hash(script),
         version=__version__,
+    )
+
+
+@cache
+def _environment() -> Environment:
+    """Return what compiles the templates, and keeps them for the next page."""
+    return Environment(
+        loader=PackageLoader(__package__, TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
 
 
