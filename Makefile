@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 # A file's tests run in one process: they share what is made once, and compile it once. In the order
-# of their names, long files do not come last.
+# that tests/conftest.py gives them, long files do not come last.
 TEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install quickstart reproduce-all test test-fast lint format bench clean

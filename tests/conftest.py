@@ -43,6 +43,12 @@ TOY_CONFIG = {
 }
 
 
+def pytest_collection_modifyitems(items):
+    """Begin with the files of long tests: at the end, no process waits long for another."""
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in long)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def interrupts():
     """Have all processes of tests hear signals: a background job, or ``nohup``, ignores some."""

@@ -64,10 +64,10 @@ def whole(tmp_path_factory):
     return folder / "results" / "small"
 
 
-def finish(folder, run=dsg_here):
+def finish(folder):
     """Let a run go on to its end, without the waiting of the slow solver."""
     (folder / "mended").touch()
-    code, _, err = run(folder, *RUN)
+    code, _, err = dsg_here(folder, *RUN)
     assert (code, err) == (0, "")
 
 
@@ -125,7 +125,7 @@ def test_killed_again_and_again_a_run_loses_nothing(tmp_path, whole):
     code, out, _ = dsg_here(folder, "status", results)
     assert code == 0
     assert "not running: the same `dsg run` goes on where it stopped" in out
-    finish(folder, dsg)
+    finish(folder)
     assert_same(results, whole)
     leftovers = [p.name for p in results.rglob("*") if p.name.endswith(".tmp")]
     assert leftovers == []
@@ -305,14 +305,13 @@ def test_a_signal_before_there_is_anything_to_keep(tmp_path, number):
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_the_programs_of_a_solver_end_with_a_run(tmp_path, number):
+def test_the_programs_of_a_solver_end_with_a_run(tmp_path):
     """One that its worker waits for, and one in a session of its own whose parent is gone."""
     write_config(tmp_path, {"flee": behaving("flee_and_employ")}, sizes=(70,))
     process = start(tmp_path, *RUN)
     left = {pid_from(tmp_path / f"{name}.pid") for name in ("fled", "employed")}
     processes = left | set(descendants(process.pid))
-    process.send_signal(number)
+    process.kill()
     process.communicate(timeout=PATIENCE)
     all_gone(processes)
 

@@ -172,7 +172,7 @@ def test_an_idle_worker_that_was_killed_costs_nothing(folder):
 def test_workers_killed_at_random_moments_cost_the_cells_they_are_at(folder):
     """While starting, computing, sending, or idle: each job ends, as itself or as killed."""
     jobs = jobs_of(
-        folder, {f"s{k}": search("slow" if k % 4 == 0 else "well") for k in range(16)}, processes=2
+        folder, {f"s{k}": search("slow" if k % 4 == 0 else "well") for k in range(10)}, processes=2
     )
     rng = random.Random(0)
     over = threading.Event()
@@ -196,8 +196,8 @@ def test_workers_killed_at_random_moments_cost_the_cells_they_are_at(folder):
     finally:
         over.set()
         thread.join()
-    assert len(records) == 16
-    assert len(killed) > 2
+    assert len(records) == 10
+    assert len(killed) > 1
     crashed = [r for r in records.values() if r["status"] != "ok"]
     assert {r["message"] for r in crashed} <= {KILLED}
     assert len(crashed) <= len(killed)
