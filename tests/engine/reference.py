@@ -1,8 +1,10 @@
 """The method as papers' authors write it: the oracle of the engine.
 
-One model at a time, float64, numpy: every iteration makes every earlier block of frequencies
-again, evaluates the whole batch on it and decays every coefficient.
+One model at a time, float64, numpy: every iteration evaluates the whole batch on every earlier
+block of frequencies and decays every coefficient.
 """
+
+from functools import lru_cache
 
 import numpy as np
 
@@ -10,11 +12,16 @@ from dsgkit.random.draws import draw_in_passes, draw_with_replacement
 from dsgkit.random.stream import normal_blocks
 
 
+@lru_cache(1000)
+def normals(seed, t, n_inputs, m):
+    """The numbers that the frequencies of block t are multiples of."""
+    return normal_blocks(seed, t, 1, n_inputs, m)[0].astype(np.float64)
+
+
 def features(X, seed, t, m, sigma):
     """phi_t(X) with the factor sqrt(1/m)."""
-    W = normal_blocks(seed, t, 1, X.shape[1], m)[0].astype(np.float64) * np.sqrt(2 * sigma)
-    Z = X.astype(np.float64) @ W
-    return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(m)
+    Z = X.astype(np.float64) @ (normals(seed, t, X.shape[1], m) * np.sqrt(2 * sigma))
+    return np.concatenate([np.cos(Z), np.sin(Z)], axis=1) / np.sqrt(m)
 
 
 def predict(X, alphas, seed, m, sigma):
@@ -44,14 +51,12 @@ def s2auc(X, positive, XU, *, step, sigma, gamma, T, b, m, seed):
         p = P[draw_with_replacement(seed, 0, t - 1, 1, b, len(P))[0]]
         n = N[draw_with_replacement(seed, 1, t - 1, 1, b, len(N))[0]]
         u = XU[draw_in_passes(seed, 2, t - 1, 1, b, len(XU))[0]]
-        fp, fn, fu = (predict(rows, alphas, seed, m, sigma) for rows in (p, n, u))
+        batch = np.vstack([p, n, u])
+        fp, fn, fu = np.split(predict(batch, alphas, seed, m, sigma), 3)
         c_p = gamma * -2 * (1 - fp + fn) + (1 - gamma) * -2 * (1 - fp + fu)
         c_n = gamma * 2 * (1 - fp + fn) + (1 - gamma) * 2 * (1 - fu + fn)
         c_u = (1 - gamma) * (2 * (1 - fp + fu) - 2 * (1 - fu + fn))
-        gradient = sum(
-            features(rows, seed, t - 1, m, sigma).T @ c / b
-            for rows, c in ((p, c_p), (n, c_n), (u, c_u))
-        )
+        gradient = features(batch, seed, t - 1, m, sigma).T @ np.hstack([c_p, c_n, c_u]) / b
         eta, decay = step(t)
         alphas = [decay * alpha for alpha in alphas] + [-eta * gradient]
     return alphas
@@ -84,7 +89,8 @@ def tsgs3vm(
         p = P[draw_with_replacement(seed, 0, t, 1, b, len(P))[0]]
         n = N[draw_with_replacement(seed, 1, t, 1, b, len(N))[0]]
         u = XU[draw_in_passes(seed, 2, t, 1, b, len(XU))[0]]
-        fp, fn, fu = (predict(rows, alphas, seed, m, sigma) for rows in (p, n, u))
+        batch = np.vstack([p, n, u])
+        fp, fn, fu = np.split(predict(batch, alphas, seed, m, sigma), 3)
         if balance:
             offset = y.mean() - fu.mean()
             fp, fn, fu = fp + offset, fn + offset, fu + offset
@@ -95,10 +101,7 @@ def tsgs3vm(
         if balance:
             total = sum(map(sum, (c_p, c_n, c_u)))
             c_u = [c - total / b for c in c_u]
-        gradient = sum(
-            features(rows, seed, t, m, sigma).T @ np.array(c) / b
-            for rows, c in ((p, c_p), (n, c_n), (u, c_u))
-        )
+        gradient = features(batch, seed, t, m, sigma).T @ np.hstack([c_p, c_n, c_u]) / b
         eta, decay = step_of(t + 1)
         alphas = [decay * alpha for alpha in alphas] + [-eta * gradient]
     return alphas

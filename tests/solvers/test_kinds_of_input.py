@@ -62,8 +62,9 @@ def test_rows_of_any_kind(model, expected, kind):
     given = KINDS[kind]
     got = values(model, given(X), y, given(U), given(U))
     np.testing.assert_allclose(got, expected, atol=1e-6 * abs(expected).max())
-    assert model.predict(U).dtype == y.dtype
-    assert set(model.predict(given(U))) <= {-1, 1}
+    predicted = model.predict(given(U))
+    assert predicted.dtype == y.dtype
+    assert set(predicted) <= {-1, 1}
     points, folds = [{}], folds_of(len(y), 2)
     training = {"X": X, "y": y, "X_unlabeled": U}
     searched = model.fit_points(points, folds=folds, **training)
