@@ -96,15 +96,15 @@ def test_what_was_taken_silently_or_not_told(tmp_path, parser, loader, content, 
 @pytest.mark.parametrize(
     ("loader", "text", "said"),
     [
-        ("delimited", b"1,2,0\n" + b"1," * 2**19, ":2: more than 131,072 columns"),
-        ("delimited", b"1," * 2**19, ":1: more than 131,072 columns"),
-        ("delimited", b"1 " * 2**19, ":1: more than 131,072 columns"),
-        ("libsvm", b"1 1:2\n1 " + b"1:1 " * 2**18, ":2: feature index 1 after 1"),
+        ("delimited", b"1,2,0\n" + b"1," * 2**20, ":2: more than 524,288 columns"),
+        ("delimited", b"1," * 2**20, ":1: more than 524,288 columns"),
+        ("delimited", b"1 " * 2**20, ":1: more than 524,288 columns"),
+        ("libsvm", b"1 1:2\n1 " + b"1:1 " * 2**19, ":2: feature index 1 after 1"),
     ],
 )
 def test_a_line_of_too_many_fields_is_not_split(tmp_path, monkeypatch, loader, text, said):
     monkeypatch.setattr(reading, "PLAIN_BYTES", 2**40)
-    monkeypatch.setattr(delimited, "MOST_FEATURES", 2**17)
+    monkeypatch.setattr(delimited, "MOST_FEATURES", 2**19)
     tracemalloc.start()
     try:
         assert refusal(tmp_path, text, loader).startswith(said)

@@ -8,6 +8,7 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 @pytest.fixture
 def script(monkeypatch):
-    """Run a script's file, as ``python scripts/<name>.py`` would find its neighbours."""
+    """Run a script's file as ``python scripts/<name>.py`` finds its neighbours, without pauses."""
     monkeypatch.syspath_prepend(SCRIPTS)
+    monkeypatch.setattr("timing.PAUSE", 0.0)
     return lambda name: runpy.run_path(str(SCRIPTS / f"{name}.py"))
