@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 import inspect
-import sys
 
 import numpy as np
 import pandas as pd
@@ -189,8 +187,3 @@ def test_defaults_do_about_as_well_as_a_supervised_machine(solver, load):
         supervised = SVC(C=1.0, gamma=0.3).fit(X[labeled], y[labeled])
         gains.append(model.score(X[rest], y[rest]) - supervised.score(X[rest], y[rest]))
     assert np.mean(gains) > -0.03
-
-
-def test_the_example_runs(solver):
-    result = doctest.testmod(sys.modules[solver.__module__])
-    assert result.attempted > 0 and result.failed == 0
