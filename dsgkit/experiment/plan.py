@@ -181,7 +181,19 @@ def _cells(drafts: Sequence[_Draft], trial: int) -> Iterator[Cell]:
         keys.append(_hashed(identity, trial))
         if positions not in needs:
             needs[positions] = tuple(keys[position] for position in positions)
-        yield replace(cell, trial=trial, key=keys[-1], needs=needs[positions])
+        # `replace` takes three times as long
+        yield Cell(
+            cell.kind,
+            cell.solver,
+            trial,
+            cell.at,
+            cell.stages,
+            cell.search_at,
+            keys[-1],
+            cell.work,
+            needs[positions],
+            cell.by_coordinates,
+        )
 
 
 def _planning(*kinds: str) -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import marshal
 import math
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Required, cast
 
@@ -257,22 +258,80 @@ class Bad(NamedTuple):
     first: str
 
 
-class Records(dict[str, Record]):
+class Records(Mapping[str, Record]):
     """The last record of each key, in the order of first appearance.
 
-    What many records have alike is there once, so it must not be changed in place.
+    Each is held as a tuple, in half the memory, and made a dictionary whenever it is looked up: a
+    change to that one is not kept. What many records have alike is there once, so it must not be
+    changed in place.
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._shared: dict[str, Any] = {}
+        self._rows: dict[str, _Row] = {}
+        self._shared: dict[Any, Any] = {}
 
     def keep(self, record: Record) -> None:
         """Take a record, in the place of an earlier one of its key."""
-        for name in ("at", "params", "points"):
+        kept = record.copy()
+        for name in _ALIKE:
+            if name in kept:
+                # `marshal`, as keys that tell 1 from 1.0 and take half the time of a text
+                same = marshal.dumps(kept[name], 2)
+                kept[name] = self._shared.setdefault(same, kept[name])
+        for name in _INNER:
+            if name in kept:
+                kept[name] = self._row(kept[name])
+        self._rows[kept["key"]] = self._row(kept)
+
+    def entry(self, key: str, name: str) -> Any:
+        """Return one entry of a record; None if there is no such entry, or record."""
+        row = self._rows.get(key)
+        if row is None or name not in row[0]:
+            return None
+        value = row[1 + row[0].index(name)]
+        return _dictionary(value) if name in _INNER else value
+
+    def among(self, keys: Container[str]) -> Records:
+        """Return the records of some keys only."""
+        found = Records()
+        found._rows = {key: row for key, row in self._rows.items() if key in keys}
+        found._shared = self._shared
+        return found
+
+    def _row(self, record: Record) -> _Row:
+        names = tuple(record)
+        return self._shared.setdefault(names, names), *record.values()
+
+    def __getitem__(self, key: str) -> Record:
+        record = _dictionary(self._rows[key])
+        for name in _INNER:
             if name in record:
-                record[name] = self._shared.setdefault(f"{record[name]}", record[name])
-        self[record["key"]] = record
+                record[name] = _dictionary(record[name])
+        return record
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+_Row = tuple[Any, ...]
+"""A dictionary: its names, in a tuple that others share, and its values."""
+
+_ALIKE = ("at", "params", "points")
+"""Entries that many records have in common."""
+
+_INNER = ("scores", "times")
+"""Entries that are dictionaries of other numbers in each record."""
+
+
+def _dictionary(row: _Row) -> dict[str, Any]:
+    values = iter(row)
+    return dict(zip(next(values), values, strict=True))
 
 
 def read_records(path: Path, axis: Axis | None = None) -> tuple[Records, Bad | None]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,60 @@ SEARCH_COLUMNS = (
 )
 
 
+class PlannedRecords(Sequence[Record]):
+    """The records of a plan's cells in its order, each made when it is looked at.
+
+    What a record is of is for the plan to say: the same cell may stand for two of its entries.
+
+    Parameters
+    ----------
+    records : Records
+    plan : sequence of Cell or PlanEntry
+        Those that have a record.
+    labels : dict
+        Of every solver.
+    """
+
+    def __init__(
+        self, records: Records, plan: Sequence[Cell | PlanEntry], labels: dict[str, str]
+    ) -> None:
+        self._records, self._plan, self._labels = records, plan, labels
+
+    def entries(self, name: str) -> Iterator[Any]:
+        """Yield one entry of every record, without making the records; None if it has none."""
+        return (self._records.entry(planned.key, name) for planned in self._plan)
+
+    def where(self, wanted: Callable[[Cell | PlanEntry], object]) -> PlannedRecords:
+        """Return the records of some entries of the plan only."""
+        return PlannedRecords(self._records, [e for e in self._plan if wanted(e)], self._labels)
+
+    def having(self, name: str) -> PlannedRecords:
+        """Return the records only that have something under a name."""
+        return self.where(lambda planned: self._records.entry(planned.key, name))
+
+    def _record(self, planned: Cell | PlanEntry) -> Record:
+        record = self._records[planned.key]
+        record["kind"], record["solver"] = planned.kind, planned.solver
+        record["trial"], record["at"] = planned.trial, planned.at
+        record["label"] = self._labels[planned.solver]
+        return record
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return PlannedRecords(self._records, self._plan[index], self._labels)
+        return self._record(self._plan[index])
+
+    def __iter__(self) -> Iterator[Record]:
+        return map(self._record, self._plan)
+
+    def __len__(self) -> int:
+        return len(self._plan)
+
+
+_TOGETHER = 1000
+"""Records that there are at a time as dictionaries, while tables are made of them."""
+
+
 @dataclass(frozen=True)
 class Results:
     """What one results folder holds.
@@ -69,7 +124,7 @@ class Results:
         ``size`` is that on the swept axis, 0 without one.
     search : DataFrame
         One row per share of a hyper-parameter search, with the columns `SEARCH_COLUMNS`.
-    records : list of dict
+    records : PlannedRecords
         The records themselves, of fits and of searches.
     planned : int or None
         How many cells the plan has; None without a stored plan.
@@ -85,7 +140,7 @@ class Results:
     environments: dict[str, dict[str, Any]]
     cells: pd.DataFrame
     search: pd.DataFrame
-    records: list[dict[str, Any]]
+    records: PlannedRecords
     planned: int | None
     bad: Bad | None = None
 
@@ -128,7 +183,7 @@ class Results:
         return replace(
             self,
             cells=self.cells[self.cells["size"] == largest],
-            records=[r for r in self.records if r["kind"] != "fit" or r["at"][name] == largest],
+            records=self.records.where(lambda e: e.kind != "fit" or e.at[name] == largest),
         )
 
     def label(self, solver: str) -> str:
@@ -171,8 +226,8 @@ def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
         stored, bad = read_records(folder / CELLS, task.axis)
     else:
         plan, stored, bad = outcome.plan, outcome.records, None
-    records = list(stored.values()) if plan is None else _planned(stored, plan)
-    _label(records, experiment)
+    entries = _entries(stored) if plan is None else [e for e in plan if e.key in stored]
+    records = PlannedRecords(stored, entries, _labels(stored, entries, experiment))
     return Results(
         folder=folder,
         experiment=experiment,
@@ -187,47 +242,46 @@ def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
     )
 
 
-def _label(records: list[Record], experiment: Experiment) -> None:
-    """Give records the config's labels; a solver that is not in it keeps its own."""
+def _entries(records: Records) -> list[PlanEntry]:
+    """Return records as entries of a plan that has just these."""
+    every = records.values()
+    return [PlanEntry(r["key"], r["kind"], r["solver"], r["trial"], r["at"], 0.0) for r in every]
+
+
+def _labels(
+    records: Records, entries: Iterable[Cell | PlanEntry], experiment: Experiment
+) -> dict[str, str]:
+    """Return the config's labels by solver; a solver that is not in it keeps its own."""
     labels = {key: spec.label for key, spec in experiment.solvers.items()}
-    for record in records:
-        solver = record["solver"]
-        if solver not in labels:
-            labels[solver] = as_drawn(record.get("label") or solver, LONGEST_LABEL)
-        record["label"] = labels[solver]
+    for entry in entries:
+        if entry.solver not in labels:
+            label = records.entry(entry.key, "label") or entry.solver
+            labels[entry.solver] = as_drawn(label, LONGEST_LABEL)
+    return labels
 
 
-def _planned(records: Records, plan: Sequence[Cell | PlanEntry]) -> list[Record]:
-    """Return the records of the plan in its order.
-
-    What a record is of is for the plan to say: the same cell may stand for two of its entries.
-    """
-    found, seen = [], set()
-    for entry in plan:
-        if known := records.get(entry.key):
-            record = known.copy() if entry.key in seen else known
-            record["kind"], record["solver"] = entry.kind, entry.solver
-            record["trial"], record["at"] = entry.trial, entry.at
-            found.append(record)
-            seen.add(entry.key)
-    return found
-
-
-def _read_environments(folder: Path, records: Iterable[Record]) -> dict[str, dict[str, Any]]:
+def _read_environments(folder: Path, records: PlannedRecords) -> dict[str, dict[str, Any]]:
     """Return the environments that records refer to; one whose file is gone is empty."""
-    names = dict.fromkeys(record.get("environment") for record in records)
+    names = dict.fromkeys(records.entries("environment"))
     folder = folder / ENVIRONMENTS
     return {name: read_environment(folder / f"{name}.json") for name in names if name}
 
 
-def frames(records: list[Record], task: Description) -> dict[str, pd.DataFrame]:
+def frames(records: Iterable[Record], task: Description) -> dict[str, pd.DataFrame]:
     """Return the two tables of `Results`."""
-    fits = [record for record in records if record["kind"] == "fit"]
-    searches = [record for record in records if record["kind"] == "search"]
-    return {
-        "cells": pd.DataFrame(_fit_columns(fits, task)),
-        "search": pd.DataFrame(_search_columns(searches, task)),
-    }
+    cells, search = _fit_columns([], task), _search_columns([], task)
+    left = iter(records)
+    while some := list(itertools.islice(left, _TOGETHER)):
+        fits = [record for record in some if record["kind"] == "fit"]
+        searches = [record for record in some if record["kind"] == "search"]
+        _extend(cells, _fit_columns(fits, task))
+        _extend(search, _search_columns(searches, task))
+    return {"cells": pd.DataFrame(cells), "search": pd.DataFrame(search)}
+
+
+def _extend(columns: dict[str, list[Any]], further: dict[str, list[Any]]) -> None:
+    for name, values in further.items():
+        columns[name] += values
 
 
 def _common(records: list[Record], task: Description) -> dict[str, list[Any]]:

@@ -89,19 +89,21 @@ class Options:
     fail_fast: bool = False
     progress: bool = True
 
-    def settled(self, ending: Record | None) -> bool:
+    def settled(self, records: Records, key: str) -> bool:
         """Whether a cell needs no run: it has a result, or would end as it did before.
 
         Parameters
         ----------
-        ending : dict or None
-            Its record, if it has one.
+        records : Records
+        key : str
+            Of the cell, which may have a record among them.
         """
-        if ending is None:
-            return False
-        if ending["status"] in FAILURES:
+        status = records.entry(key, "status")
+        if status in (None, "ok"):
+            return status == "ok"
+        if status in FAILURES:
             return not self.retry_failed
-        return self.limits.settle(ending)
+        return self.limits.settle(records[key])
 
     def executor(self, on_progress: Listener) -> Executor:
         """Return where the jobs run."""
@@ -142,8 +144,8 @@ class Outcome:
     def ended(self) -> list[Record]:
         """Cells of the plan without a result, whenever they ended; the last record counts."""
         keys = dict.fromkeys(cell.key for cell in self.plan)
-        found = (self.records[key] for key in keys if key in self.records)
-        return [record for record in found if record["status"] != "ok"]
+        without = (None, "ok")
+        return [self.records[k] for k in keys if self.records.entry(k, "status") not in without]
 
     @property
     def failures(self) -> list[Record]:
@@ -185,7 +187,7 @@ def run_experiment(
         _write_plan(folder / PLAN, plan)
         if not options.fresh:
             copy_records(store, {cell.key for cell in plan})
-        schedule = Schedule(plan, lambda key: options.settled(store.records.get(key)))
+        schedule = Schedule(plan, lambda key: options.settled(store.records, key))
         run = _Run(experiment, dataset, store, schedule, options)
         if schedule.cells:
             run.run()

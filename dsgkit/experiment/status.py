@@ -11,7 +11,7 @@ from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
 from dsgkit.experiment.folder import PLAN, PlanEntry, read_plan, read_task
 from dsgkit.experiment.limits import FAILURES, status_words
-from dsgkit.experiment.records import Bad, Record, read_records
+from dsgkit.experiment.records import Bad, Records, read_records
 from dsgkit.experiment.store import CELLS, running
 from dsgkit.tasks.base import Axis
 
@@ -27,8 +27,8 @@ class Status:
         What is swept.
     plan : dict
         Entries of the plan by key.
-    records : dict
-        Records of its cells that have ended, by key.
+    records : Records
+        Of its cells that have ended.
     bad : Bad or None
         Lines of the store that are no records, if there are any.
     writer : str or None
@@ -38,7 +38,7 @@ class Status:
     folder: Path
     axis: Axis | None
     plan: dict[str, PlanEntry]
-    records: dict[str, Record]
+    records: Records
     bad: Bad | None
     writer: str | None
 
@@ -82,20 +82,20 @@ def read_status(folder: Path) -> Status:
     plan = {entry.key: entry for entry in read_plan(folder, axis) or ()}
     writer = running(folder)
     stored, bad = read_records(folder / CELLS, axis)
-    records = {key: record for key, record in stored.items() if key in plan}
-    return Status(folder, axis, plan, records, bad, writer)
+    return Status(folder, axis, plan, stored.among(plan), bad, writer)
 
 
 def describe_status(status: Status, *, tracebacks: bool = False) -> str:
     """Return the status as text."""
-    done = Counter(record["status"] for record in status.records.values())
+    records = status.records
+    done = Counter(records.entry(key, "status") for key in records)
     lines = [f"{status.folder}: {done['ok']:,} of {cells(len(status.plan))} have a result"]
     lines[0] += _state(status)
     lines += _by_solver(status)
-    ended = [record for record in status.records.values() if record["status"] != "ok"]
-    if ended:
+    if ended := [records[key] for key in records if records.entry(key, "status") != "ok"]:
         lines.append(describe_endings(ended, status.axis, tracebacks=tracebacks))
-    if warned := describe_warnings(status.records.values(), status.axis):
+    telling = (records[key] for key in records if records.entry(key, "warnings"))
+    if warned := describe_warnings(telling, status.axis):
         lines.append(warned)
     if bad := status.bad:
         lines.append(
@@ -109,7 +109,8 @@ def _state(status: Status) -> str:
         seconds = status.seconds_left
         left = "" if seconds is None else f", about {duration(seconds)} of work left"
         return f"; running ({status.writer}){left}"
-    failed = any(record["status"] in FAILURES for record in status.records.values())
+    records = status.records
+    failed = any(records.entry(key, "status") in FAILURES for key in records)
     if status.left or failed:
         return "; not running: the same `dsg run` goes on where it stopped"
     return "; finished"
@@ -123,7 +124,7 @@ def _by_solver(status: Status) -> list[str]:
         group = entry.solver, entry.kind
         total[group] += 1
         if key in status.records:
-            ended[group][status.records[key]["status"]] += 1
+            ended[group][status.records.entry(key, "status")] += 1
     names = {solver: in_a_line(solver) for solver, _ in total}
     width = max(map(len, names.values()), default=0)
     return [

@@ -12,8 +12,9 @@ from dsgkit.experiment.folder import CONFIG, PLAN
 from dsgkit.experiment.results import Results
 from dsgkit.experiment.store import CELLS
 from dsgkit.report.formats import write_text
-from dsgkit.report.summary import check_recorded, summarise
+from dsgkit.report.summary import all_outputs, check_recorded, summarise
 from dsgkit.report.tables import text_table, write_summaries, write_tables
+from dsgkit.tasks.measures import is_table
 
 __all__ = ["draw_figures", "refresh_report", "text_table", "write_report", "write_tables"]
 
@@ -53,7 +54,8 @@ def write_report(results: Sequence[Results], folder: Path) -> list[Path]:
     check_recorded(results)
     shown = summarise(results)
     paths = write_summaries(shown, folder)
-    if any(one.finished for one in shown):
+    wanted = any(not is_table(output) for output in all_outputs(shown))
+    if wanted and any(one.finished for one in shown):
         from dsgkit.report.figures import draw
 
         paths += draw(shown, folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,25 +80,28 @@ def _held_out_layout(summary: Summary, measure: Measure) -> Layout:
 def _held_out(results: Results, solver: str) -> Iterator[tuple[float, float]]:
     """Yield, trial by trial, the mean of what the choice scored on every fold and its error."""
     chosen = {
-        _search_of(record, results): record["params"]
-        for record in results.records
-        if record["solver"] == solver and record["kind"] == "fit" and record.get("params")
+        search: params
+        for search, params in _by_search(results, solver, results.cells, "params")
+        if params
     }
-    for record in results.records:
-        if record["solver"] != solver or record["kind"] != "search":
-            continue
-        params = chosen.get(_search_of(record, results), {})
-        points, folds = record.get("points") or (), record.get("fold_scores") or ()
+    shares = _by_search(results, solver, results.search, "points", "fold_scores")
+    for search, points, folds in shares:
+        params = chosen.get(search, {})
         for point, scores in zip(points, folds, strict=False):
             values = [value for value in scores if value is not None]
             if _is(point, params) and len(values) > 1:
                 yield float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
-def _search_of(record: Mapping[str, Any], results: Results) -> tuple[int, int]:
-    """Return what tells the search of a record from a solver's others: its trial, and its size."""
+def _by_search(
+    results: Results, solver: str, frame: pd.DataFrame, *columns: str
+) -> Iterator[tuple[Any, ...]]:
+    """Yield what tells a row's search from a solver's others, its trial and size, and columns."""
+    rows = frame[frame["solver"] == solver]
     axis = results.task.axis
-    return record["trial"], record["at"][axis.name] if axis and axis.drawn else 0
+    sizes = rows["size"] if axis and axis.drawn else itertools.repeat(0)
+    searches = zip(rows["trial"], sizes, strict=False)
+    return zip(searches, *(rows[name] for name in columns), strict=True)
 
 
 def _is(point: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
@@ -135,10 +139,9 @@ def _at_edge(value: Any, edges: Sequence[Any]) -> bool:
 def _counted(results: Results, solver: str, name: str) -> list[tuple[Any, int]]:
     """Return how many searches chose each value, the most frequent first."""
     chosen = {
-        (_search_of(record, results), _hashable(params[name]))
-        for record in results.records
-        if record["solver"] == solver and record["kind"] == "fit"
-        if name in (params := record.get("params") or {})
+        (search, _hashable(params[name]))
+        for search, params in _by_search(results, solver, results.cells, "params")
+        if name in params
     }
     counts = Counter(value for _, value in chosen)
     return sorted(counts.items(), key=lambda item: (-item[1], value_text(item[0])))

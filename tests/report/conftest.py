@@ -246,6 +246,13 @@ def value_of(record, measure):
     return math.nan if value is None else float(value)
 
 
+class Listed(list):
+    """Records that are there already, as far as reports ask for more than a list of them."""
+
+    def where(self, wanted):
+        return Listed(one for one in self if wanted(SimpleNamespace(**one)))
+
+
 def results_of(folder, experiment, records, task=RANKING, *, data=None, files=None, plan=None):
     """Return the results that a folder would hold: the one place that knows how they are made.
 
@@ -268,8 +275,8 @@ def results_of(folder, experiment, records, task=RANKING, *, data=None, files=No
         environment=files.get("", {}),
         environments={name: files.get(name, {}) for name in names if name},
         cells=cells_of(records, task),
-        search=pd.DataFrame(),
-        records=records,
+        search=stored.frames(records, task)["search"],
+        records=Listed(records),
         planned=None if plan is None else len(plan),
     )
 

@@ -113,9 +113,12 @@ def clocks(summary: Summary) -> Clocks | None:
 def _sums(summary: Summary) -> dict[str, Counter[str]]:
     """Return the seconds per phase of each solver; a cell that stands for two counts once."""
     seconds: dict[str, Counter[str]] = {name: Counter() for name in summary.solvers}
-    for record in {record["key"]: record for record in summary.results.records}.values():
-        spent = seconds.setdefault(summary.name_of(record), Counter())
-        spent.update(record.get("times") or {})
+    cells = {
+        record["key"]: (summary.name_of(record), record.get("times") or {})
+        for record in summary.results.records
+    }
+    for name, times in cells.values():
+        seconds.setdefault(name, Counter()).update(times)
     return {name: spent for name, spent in seconds.items() if spent}
 
 
