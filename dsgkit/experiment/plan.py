@@ -155,6 +155,19 @@ def _drafted(experiment: Experiment, dataset: Dataset) -> list[list[_Draft]]:
     return drafted if differ else drafted * trials
 
 
+class _Identity(NamedTuple):
+    """What a key is the hash of: that of the text up to the trial's number, and the text after."""
+
+    begun: hashlib._Hash
+    after: str
+
+    def key(self, trial: int) -> str:
+        """Return the key of the cell in a trial."""
+        whole = self.begun.copy()
+        whole.update(f"{trial}{self.after}".encode())
+        return whole.hexdigest()[:32]
+
+
 class _Draft(NamedTuple):
     """A cell of any trial of some sizes: all of it but the trial's number, and what follows.
 
@@ -162,14 +175,14 @@ class _Draft(NamedTuple):
     ----------
     cell : Cell
         Without a key, and of no search.
-    identity : tuple of str
-        What its key is the hash of, before and after the trial's number.
+    identity : _Identity
+        What its key is the hash of.
     needs : tuple of int
         Positions of the searches that it is made with, among all drafts.
     """
 
     cell: Cell
-    identity: tuple[str, str]
+    identity: _Identity
     needs: tuple[int, ...]
 
 
@@ -178,7 +191,7 @@ def _cells(drafts: Sequence[_Draft], trial: int) -> Iterator[Cell]:
     keys: list[str] = []
     needs: dict[tuple[int, ...], tuple[str, ...]] = {}
     for cell, identity, positions in drafts:
-        keys.append(_hashed(identity, trial))
+        keys.append(identity.key(trial))
         if positions not in needs:
             needs[positions] = tuple(keys[position] for position in positions)
         # `replace` takes three times as long
@@ -373,10 +386,10 @@ def _shares(points: Sequence[Point], batched: Sequence[str]) -> list[Points]:
 
 def cell_key(cell: Cell, experiment: Experiment, dataset: Dataset) -> str:
     """Return the hash of everything that determines a cell's result, and of nothing else."""
-    return _hashed(_identity(cell, experiment, dataset), cell.trial)
+    return _identity(cell, experiment, dataset).key(cell.trial)
 
 
-def _identity(cell: Cell, experiment: Experiment, dataset: Dataset) -> tuple[str, str]:
+def _identity(cell: Cell, experiment: Experiment, dataset: Dataset) -> _Identity:
     """Return what a cell's key is the hash of: JSON, cut in two where its trial's number stands."""
     spec, protocol = experiment.solvers[cell.solver], experiment.drawn
     fields = type(protocol).model_fields
@@ -401,12 +414,8 @@ def _identity(cell: Cell, experiment: Experiment, dataset: Dataset) -> tuple[str
     text = json.dumps(identity, sort_keys=True)
     # the keys are sorted, and these two come last
     versions = json.dumps([IDENTITY_VERSION, STREAM_VERSION])
-    return f'{text[:-1]}, "trial": ', f', "versions": {versions}}}'
-
-
-def _hashed(identity: tuple[str, str], trial: int) -> str:
-    before, after = identity
-    return hashlib.sha256(f"{before}{trial}{after}".encode()).hexdigest()[:32]
+    begun = hashlib.sha256(f'{text[:-1]}, "trial": '.encode())
+    return _Identity(begun, f', "versions": {versions}}}')
 
 
 def _fixed_params(cell: Cell, spec: SolverSpec) -> Point:

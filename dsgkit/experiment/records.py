@@ -271,24 +271,23 @@ class Records(Mapping[str, Record]):
         self._shared: dict[Any, Any] = {}
 
     def keep(self, record: Record) -> None:
-        """Take a record, in the place of an earlier one of its key."""
-        kept = record.copy()
+        """Take a record over, in the place of an earlier one of its key."""
         for name in _ALIKE:
-            if name in kept:
+            if name in record:
                 # `marshal`, as keys that tell 1 from 1.0 and take half the time of a text
-                same = marshal.dumps(kept[name], 2)
-                kept[name] = self._shared.setdefault(same, kept[name])
+                same = marshal.dumps(record[name], 2)
+                record[name] = self._shared.setdefault(same, record[name])
         for name in _INNER:
-            if name in kept:
-                kept[name] = self._row(kept[name])
-        self._rows[kept["key"]] = self._row(kept)
+            if name in record:
+                record[name] = self._row(record[name])
+        self._rows[record["key"]] = self._row(record)
 
     def entry(self, key: str, name: str) -> Any:
         """Return one entry of a record; None if there is no such entry, or record."""
         row = self._rows.get(key)
         if row is None or name not in row[0]:
             return None
-        value = row[1 + row[0].index(name)]
+        value = row[row[0][name]]
         return _dictionary(value) if name in _INNER else value
 
     def among(self, keys: Container[str]) -> Records:
@@ -300,7 +299,9 @@ class Records(Mapping[str, Record]):
 
     def _row(self, record: Record) -> _Row:
         names = tuple(record)
-        return self._shared.setdefault(names, names), *record.values()
+        if names not in self._shared:
+            self._shared[names] = {name: place for place, name in enumerate(names, start=1)}
+        return self._shared[names], *record.values()
 
     def __getitem__(self, key: str) -> Record:
         record = _dictionary(self._rows[key])
@@ -320,7 +321,7 @@ class Records(Mapping[str, Record]):
 
 
 _Row = tuple[Any, ...]
-"""A dictionary: its names, in a tuple that others share, and its values."""
+"""A dictionary: the places of its values by name, which others share, and its values."""
 
 _ALIKE = ("at", "params", "points")
 """Entries that many records have in common."""

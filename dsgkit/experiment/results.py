@@ -308,18 +308,19 @@ def _fit_columns(records: list[Record], task: Description) -> dict[str, list[Any
     }
     ordered = {name: columns[name] for name in FIT_COLUMNS}
     return ordered | {
-        measure.name: [_number(_recorded(record, measure)) for record in records]
+        measure.name: [_number(value) for value in _recorded(records, measure)]
         for measure in task.measures
     }
 
 
-def _recorded(record: Record, measure: Measure) -> float | None:
-    """Return the value of a measure of a fit."""
+def _recorded(records: list[Record], measure: Measure) -> Iterator[float | None]:
+    """Yield the value of a measure of every fit."""
     if measure.clock:
-        return (record.get("times") or {}).get(measure.clock)
-    scores = record.get("scores") or {}
-    beside = record.get("peak_memory") if measure.name == MEMORY.name else None
-    return scores.get(measure.name, beside)
+        return ((record.get("times") or {}).get(measure.clock) for record in records)
+    beside = measure.name if measure.name == MEMORY.name else ""
+    return (
+        (record.get("scores") or {}).get(measure.name, record.get(beside)) for record in records
+    )
 
 
 def _search_columns(records: list[Record], task: Description) -> dict[str, list[Any]]:

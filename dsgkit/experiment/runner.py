@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -140,12 +141,11 @@ class Outcome:
         """Cells that had a result already; one that stands twice in the plan counts once."""
         return len({cell.key for cell in self.plan}) - self.computed - self.left
 
-    @property
+    @cached_property
     def ended(self) -> list[Record]:
         """Cells of the plan without a result, whenever they ended; the last record counts."""
-        keys = dict.fromkeys(cell.key for cell in self.plan)
-        without = (None, "ok")
-        return [self.records[k] for k in keys if self.records.entry(k, "status") not in without]
+        keys, records = dict.fromkeys(cell.key for cell in self.plan), self.records
+        return [records[k] for k in keys if records.entry(k, "status") not in (None, "ok")]
 
     @property
     def failures(self) -> list[Record]:

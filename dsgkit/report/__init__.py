@@ -21,6 +21,8 @@ __all__ = ["draw_figures", "refresh_report", "text_table", "write_report", "writ
 STAMP = ".report.json"
 """In a results folder: what its report was made from, and the files that were made."""
 
+_PIECE = 2**20
+
 
 def draw_figures(results: Sequence[Results], folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Draw figures of one or several results folders as PDF and PNG and return their paths.
@@ -87,5 +89,7 @@ def _state(results: Results, folder: Path) -> str:
     digest = hashlib.sha256(f"{__version__} {cells.st_size} {cells.st_mtime_ns}".encode())
     digest.update(results.task.model_dump_json().encode())
     for name in (CONFIG, PLAN):
-        digest.update((folder / name).read_bytes())
+        with (folder / name).open("rb") as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
     return digest.hexdigest()
