@@ -152,7 +152,7 @@ def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry]:
 
     Parsed as a whole, it would take ten times the memory of its text at once.
     """
-    schema, shared = _schema(_EntrySchema), dict[str, dict[str, int]]()
+    schema, shared = _schema(_EntrySchema), dict[Any, dict[str, int]]()
     lines = enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1)
     problem = "of another form (its first line is not `[`)"
     if next(lines, (1, b""))[1] == b"[\n":
@@ -165,6 +165,6 @@ def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry]:
             except ValidationError as error:
                 problem = f"of another form (line {number}: {why(error)})"
                 break
-            entry["at"] = shared.setdefault(f"{entry['at']}", entry["at"])
+            entry["at"] = shared.setdefault(tuple(entry["at"].items()), entry["at"])
             yield PlanEntry(**entry)
     raise ResultsError(f"{path}: {problem}; {_OTHER_RELEASE}")

@@ -106,7 +106,7 @@ def _by_search(
 
 def _is(point: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
     """Tell whether a point of a search is what was chosen."""
-    return all(name in params and params[name] == value for name, value in point.items())
+    return point.items() <= params.items()
 
 
 def _choices(summary: Summary) -> Iterator[dict[str, Any]]:

@@ -140,14 +140,18 @@ class Summary:
     def entries(self, measure: Measure) -> dict[tuple[str, Size], Entry]:
         """Return the entries of every solver, at each size, ascending."""
         if measure.name not in self._entries:
-            cells = self.results.cells
-            found, empty = dict(iter(cells.groupby(["solver", "size"]))), cells.iloc[:0]
+            empty = self.results.cells.iloc[:0]
             self._entries[measure.name] = {
-                (name, size): self._entry(name, size, found.get((key, size.n), empty), measure)
+                (name, size): self._entry(name, size, self._fits.get((key, size.n), empty), measure)
                 for key, name in self.names.items()
                 for size in self.sizes
             }
         return self._entries[measure.name]
+
+    @cached_property
+    def _fits(self) -> dict[Any, Any]:
+        """The rows of every solver, by its key, at each size."""
+        return dict(iter(self.results.cells.groupby(["solver", "size"])))
 
     def _entry(self, name: str, size: Size, rows: Any, measure: Measure) -> Entry:
         """Return the entry of the fits in ``rows``."""
