@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.catalogue import SOLVERS
@@ -48,9 +48,7 @@ def expected(estimator):
 
 
 @pytest.mark.slow
-@parametrize_with_checks(
-    [quick(SOLVERS[name].load()) for name in SEMI_SUPERVISED],
-    expected_failed_checks=expected,
-)
-def test_scikit_learn_accepts(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("name", SEMI_SUPERVISED)
+def test_scikit_learn_accepts(name):
+    estimator = quick(SOLVERS[name].load())
+    check_estimator(estimator, expected_failed_checks=expected(estimator), on_skip=None)

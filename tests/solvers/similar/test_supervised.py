@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from dsgkit.errors import DataError, MemoryLimitError
 from dsgkit.solvers.similar.majority import MajorityClass
@@ -19,9 +19,11 @@ def labelled(seed=0):
     return X, np.where(y == 1, "yes", "no")
 
 
-@parametrize_with_checks([SupervisedSL(), SupervisedSL(kernel="linear"), MajorityClass()])
-def test_scikit_learn_s_conventions(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize(
+    "estimator", [SupervisedSL(), SupervisedSL(kernel="linear"), MajorityClass()]
+)
+def test_scikit_learn_s_conventions(estimator):
+    check_estimator(estimator, on_skip=None)
 
 
 KERNELS = {
