@@ -169,7 +169,7 @@ def tables(folder):
 
 
 def test_the_same_results_as_on_this_machine(experiment, address, tmp_path):
-    toy = experiment("protocol.trials=1", "solvers.pnu_auc=null", "solvers.rff_s2auc=null")
+    toy = experiment("protocol.trials=1", "solvers.qsg_s2auc=null", "solvers.rff_s2auc=null")
     there = run_experiment(toy, tmp_path / "two" / "there", Options(threads=2, scheduler=address))
     with cells_in_this_process():
         here = run_experiment(toy, tmp_path / "one" / "here", Options(threads=2))
