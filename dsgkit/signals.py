@@ -42,6 +42,12 @@ def is_request(error: BaseException) -> bool:
     return error is _request
 
 
+def stop_if_asked() -> None:
+    """Raise once more what a signal has raised: Python loses it where an object is deleted."""
+    if _request is not None:
+        raise _request
+
+
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
     """Raise `Interrupted` on Ctrl-C, on a terminal that is closed and on a request to terminate.
@@ -50,6 +56,7 @@ def stopped_by_signals() -> Iterator[None]:
     the orderly end. Once a block has been stopped, the process is about to end, and ignores these
     signals from there on.
     """
+    global _request
     first = -math.inf
 
     def stop(number: int, _frame: FrameType | None) -> None:
@@ -71,3 +78,4 @@ def stopped_by_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler if first == -math.inf else signal.SIG_IGN)
+        _request = None

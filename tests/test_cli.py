@@ -13,6 +13,7 @@ import pytest
 
 from dsgkit import cli
 from dsgkit.config import load_experiment
+from dsgkit.experiment import cells
 from dsgkit.experiment.runner import run_experiment
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.catalogue import SOLVERS
@@ -258,6 +259,26 @@ def test_an_interrupt_says_how_to_go_on(dsg, monkeypatch, number, words):
     assert line.startswith(words)
     assert line.endswith("go on with: dsg run toy.yaml --set seed=1")
     assert dsg(*BARE)[0] == 0
+
+
+def test_an_interrupt_that_python_loses_stops_a_run_as_well(dsg, monkeypatch):
+    """As it does with what is raised while an object is deleted."""
+    run_job, jobs, lost = cells.run_job, [], []
+
+    class Deleted:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def run_interrupted(job, *arguments, **options):
+        jobs.append(job)
+        Deleted()
+        return run_job(job, *arguments, **options)
+
+    monkeypatch.setattr(cells, "run_job", run_interrupted)
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+    code, _, err = dsg(*BARE, "--fresh")
+    assert (code, len(jobs), len(lost)) == (128 + signal.SIGTERM, 1, 1)
+    assert err.startswith("stopped by SIGTERM; ")
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from dsgkit.experiment.schedule import Schedule
 from dsgkit.experiment.selection import choose, choosing_measure
 from dsgkit.experiment.store import Store, check_writable, write_file, write_whole
 from dsgkit.experiment.workers import Listener, LocalWorkers
+from dsgkit.signals import stop_if_asked
 from dsgkit.threads import available_threads
 
 _MEMORY_OF_A_SEARCH = 2 * 2**30
@@ -250,6 +251,7 @@ class _Run:
             self.environments.start(self.options.threads)
             job = self._next(bar)
             while job is not None or executor.busy:
+                stop_if_asked()
                 while job is not None and executor.accepts(job):
                     bar.advance(job, 0.0)
                     executor.submit(job)
