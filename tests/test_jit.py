@@ -109,7 +109,7 @@ IndexDataCacheFile._save_data = slow(IndexDataCacheFile._save_data)
 @pytest.mark.slow
 def test_processes_that_compile_at_once_leave_a_sound_cache(package):
     """Each compiles other argument types first; numba numbers the files of a function by them."""
-    values = ["10", "10.0", "np.int8(10)"]
+    values = ["10", "10.0", "np.float32(10)", "np.int8(10)"]
     code = SLOW_WRITES + "import sys, numpy as np; from pkg.kernel import kernel\n"
     code += "sys.stdin.readline()\n"
     code += "for x in ({}): kernel(x)\n"

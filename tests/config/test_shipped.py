@@ -42,14 +42,9 @@ def load(name, profile=None):
     [(summary, profile) for summary in SUMMARIES for profile in (None, *summary.profiles)],
     ids=lambda value: getattr(value, "name", value),
 )
-def test_every_config_loads_in_every_profile(summary, profile):
+def test_every_config_loads_in_every_profile_and_comes_back(summary, profile, tmp_path):
     experiment = load(summary.name, profile)
     assert experiment.name == summary.name + (f"-{profile}" if profile else "")
-
-
-@pytest.mark.parametrize("summary", SUMMARIES, ids=lambda s: s.name)
-def test_every_config_comes_back(summary, tmp_path):
-    experiment = load(summary.name, "quick")
     file = tmp_path / "config.yaml"
     file.write_text(experiment.to_yaml(), encoding="utf-8")
     assert load_experiment(file) == experiment

@@ -305,13 +305,14 @@ def test_a_signal_before_there_is_anything_to_keep(tmp_path, number):
     assert err.count("\n") == 1
 
 
-def test_the_programs_of_a_solver_end_with_a_run(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_the_programs_of_a_solver_end_with_a_run(tmp_path, number):
     """One that its worker waits for, and one in a session of its own whose parent is gone."""
     write_config(tmp_path, {"flee": behaving("flee_and_employ")}, sizes=(70,))
     process = start(tmp_path, *RUN)
     left = {pid_from(tmp_path / f"{name}.pid") for name in ("fled", "employed")}
     processes = left | set(descendants(process.pid))
-    process.kill()
+    process.send_signal(number)
     process.communicate(timeout=PATIENCE)
     all_gone(processes)
 

@@ -19,11 +19,12 @@ def rows(n_unlabeled, seed=0):
 
 
 @pytest.mark.slow
-def test_the_author_style_loop_is_the_method(script):
+@pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])
+def test_the_author_style_loop_is_the_method(script, gamma):
     """It draws other rows and frequencies than the engine: both come near the exact solution."""
     loop = script("author_loop")
     X, y, XU = rows(500)
-    setting = {"lam": 0.5, "sigma": 1.0, "gamma": 0.3}
+    setting = {"lam": 0.5, "sigma": 1.0, "gamma": gamma}
     alpha = loop["fit"](X, y, XU, n_iterations=150, batch_size=64, n_features=32, **setting)
     f = sum(loop["features"](XU, t, 32, 1.0) @ a for t, a in enumerate(alpha))
     exact = SAMULT(**setting).fit(X, y, XU).decision_function(XU)
