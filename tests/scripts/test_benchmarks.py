@@ -144,6 +144,25 @@ def test_blocks_that_are_forgotten_are_not_counted(script):
     assert blocks_met(40, 0.5) == sum(range(30)) + 10 * 30  # 2^-30 is left of a block
 
 
+def test_errors_are_counted_by_the_rule_of_the_estimator(script, tmp_path):
+    """A function that is 0 everywhere takes all rows for positive."""
+    scope = script("study_big_s3vm")["main"].callback.__globals__
+    scope["product_seconds"] = scope["sincos_seconds"] = lambda *_: 1e-6
+
+    class Zero(scope["TSGS3VM"]):
+        def decision_function(self, X):
+            return np.zeros(len(X))
+
+    scope["TSGS3VM"] = Zero
+    data = scope["make_big_data"]
+    folder = data.write(tmp_path, 600, 5)
+    X, y = np.load(folder / "X.npy")[200:], np.load(folder / "y.npy")[200:]
+    figures = scope["measure"](folder, step=0.5, n_iterations=2, batch_size=8, n_features=8)
+    assert figures["error"] == np.mean(y == -1)
+    above = data.score(X) > data.MEAN_SCORE
+    assert figures["best_possible_error"] == np.mean(above != (y == 1))
+
+
 @pytest.mark.slow
 def test_the_semi_supervised_svm_is_measured_on_a_large_file(script, tmp_path):
     main = script("study_big_s3vm")["main"]
