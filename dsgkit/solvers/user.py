@@ -93,10 +93,14 @@ class _OwnSolver(SolverInfo):
 
 def tasks_of(solver: type) -> tuple[str, ...]:
     """Return the kinds of the tasks that a class is for; a clusterer need not say."""
-    declared = tuple(getattr(solver, "tasks", ()))
-    if not all(isinstance(kind, str) for kind in declared):
-        raise ConfigError(f"{solver.__name__}.tasks must be texts, got {spelled(declared)}")
-    return declared or (("clustering",) if _is_a(solver, "ClusterMixin") else ())
+    declared = getattr(solver, "tasks", ())
+    if isinstance(declared, str):
+        return (declared,)
+    if not isinstance(declared, tuple | list) or not all(isinstance(k, str) for k in declared):
+        raise ConfigError(
+            f"{solver.__name__}.tasks must be a tuple of task names, got {spelled(declared)}"
+        )
+    return tuple(declared) or (("clustering",) if _is_a(solver, "ClusterMixin") else ())
 
 
 def estimator_class(solver: type) -> type:

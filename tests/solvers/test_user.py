@@ -317,10 +317,18 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
         # what it says of itself
         (mine("version = 1.5"), "Mine.version must be a whole number or text, got 1.5"),
         (mine("version = True"), "Mine.version must be a whole number or text, got true"),
+        (mine("tasks = 3"), "Mine.tasks must be a tuple of task names, got 3"),
+        (mine("tasks = (3,)"), "Mine.tasks must be a tuple of task names, got (3,)"),
     ],
 )
 def test_what_is_refused(message, text, expected):
     assert message(text) == expected
+
+
+@pytest.mark.parametrize("declared", ["'ordinal'", "('ordinal',)", "['ordinal']"])
+def test_one_task_may_be_a_plain_text(own_modules, declared):
+    own_modules("my", mine(f"tasks = {declared}"))
+    assert get("my:Mine").tasks == ("ordinal",)
 
 
 def test_a_class_without_a_file_needs_a_version(message):
