@@ -14,6 +14,9 @@ LONGEST_SHOWN_PATH = 300
 _LONGEST_SLIP = 100
 _LONGEST_LIST = 1000
 """Characters."""
+_LONGEST_HINT = 200
+"""Characters of a list of all known names: of more, only the nearest names are shown."""
+_MOST_NEAREST = 5
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -24,10 +27,25 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {spelled(close[0])}?)" if close else ""
 
 
-def nearest_or_all(name: str, known: Iterable[str]) -> str:
-    """Return `did_you_mean`, or the list of all known names if none is near."""
+def nearest_or_all(name: str, known: Iterable[str], command: str = "") -> str:
+    """Return `did_you_mean`; if no name is near, all known names, or of many the nearest few.
+
+    Parameters
+    ----------
+    name : str
+        What is not known.
+    known : iterable of str
+    command : str
+        Lists all names, for when not all are shown.
+    """
     known = list(known)
-    return did_you_mean(name, known) or f"; known: {listed(known)}"
+    if hint := did_you_mean(name, known):
+        return hint
+    if len(", ".join(known)) <= _LONGEST_HINT:
+        return f"; known: {listed(known)}"
+    nearest = difflib.get_close_matches(name[:_LONGEST_SLIP], known, n=_MOST_NEAREST, cutoff=0)
+    told = f"; nearest of {len(known)}: {errors.in_a_line(', '.join(nearest), _LONGEST_HINT)}"
+    return f"{told}; `{command}` lists all" if command else told
 
 
 def listed(names: Iterable[str]) -> str:

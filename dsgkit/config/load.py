@@ -16,7 +16,7 @@ from dsgkit.config.yaml_loader import Document, Key, Mark, parse_override, read_
 from dsgkit.data import catalogue
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.files import why_no_path
-from dsgkit.hints import did_you_mean, listed, spelled
+from dsgkit.hints import did_you_mean, nearest_or_all, spelled
 
 
 def load_experiment(
@@ -119,9 +119,7 @@ def _overlay(base: Document, over: Document) -> Document:
 def _profile(profiles: Document | None, name: str, path: Path) -> Document:
     known = profiles.data if profiles else {}
     if profiles is None or name not in known:
-        hint = did_you_mean(name, known)
-        if not hint:
-            hint = f"; it has: {listed(known)}" if known else "; it has none"
+        hint = nearest_or_all(name, known) if known else "; it has none"
         raise ConfigError(f"{Mark(str(path))}: unknown profile {spelled(name)}{hint}")
     return subdocument(profiles, (name,))
 

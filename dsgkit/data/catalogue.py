@@ -140,11 +140,12 @@ def get(name: str) -> DatasetInfo:
     Raises
     ------
     DataError
-        For an unknown name, with the nearest known one.
+        For an unknown name, with the nearest known ones.
     """
     if name in DATASETS:
         return DATASETS[name]
-    raise DataError(f"unknown dataset {spelled(name)}{nearest_or_all(name, sorted(DATASETS))}")
+    hint = nearest_or_all(name, sorted(DATASETS), "dsg list datasets")
+    raise DataError(f"unknown dataset {spelled(name)}{hint}")
 
 
 def read_catalogue(text: str) -> dict[str, DatasetInfo]:

@@ -296,4 +296,6 @@ def get(kind: str) -> SolverInfo:
 
 def _hint(kind: str) -> str:
     module, dot, name = kind.rpartition(".")
-    return f"; write {module}:{name} for a class" if dot else nearest_or_all(kind, SOLVERS)
+    if dot:
+        return f"; write {module}:{name} for a class"
+    return nearest_or_all(kind, SOLVERS, "dsg list solvers")

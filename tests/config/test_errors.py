@@ -556,7 +556,7 @@ def test_a_mistake_in_a_profile_names_its_line(message):
     ("profiles", "advice"),
     [
         ("profiles: {quick: {}, wide: {}}\n", " (did you mean 'quick'?)"),
-        ("profiles: {wide: {}, full: {}}\n", "; it has: wide, full"),
+        ("profiles: {wide: {}, full: {}}\n", "; known: wide, full"),
         ("", "; it has none"),
     ],
 )
