@@ -16,7 +16,7 @@ from dsgkit.data.numbers import LineError, feature, number
 from dsgkit.errors import shown
 
 CAREFUL_INDEX = -2
-"""In the place of the largest index of a line that `largest_index` has to read."""
+"""In the place of the last index of a line that `last_index` has to read."""
 
 _INDEX = re.compile(rb"([0-9]+):")
 _MOST_DIGITS = 18
@@ -59,11 +59,14 @@ class Table:
             self.labels[i] = number(tokens[0])
         except LineError as error:
             raise LineError(f"label {error}") from error
-        self.X[i] = 0
-        previous = 0
+        features: list[tuple[int, float]] = []
         for token in tokens[1:]:
-            previous, value = _feature(token, previous, n_features)
-            self.X[i, previous - 1] = value + 0.0  # a zero that is left out has no sign either
+            features.append(_feature(token, features[-1][0] if features else 0))
+        self.X[i] = 0
+        for index, value in features:
+            if index > n_features:
+                raise LineError(f"feature index {index} is beyond the {n_features} features")
+            self.X[i, index - 1] = value + 0.0  # a zero that is left out has no sign either
         return True
 
     def finish(self, rows: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[Any]]:
@@ -71,16 +74,16 @@ class Table:
         return (self.X, self.labels) if rows.all() else (self.X[rows], self.labels[rows])
 
 
-def largest_index(line: bytes) -> int:
-    """Return the largest feature index of a line, 0 if it has none.
+def last_index(line: bytes) -> int:
+    """Return the last feature index of a line, 0 if it has none: the largest one, as they increase.
 
     Raises
     ------
     LineError
         For one of absurdly many digits. Any other line that is wrong is told when it is read.
     """
-    found = _INDEX.finditer(line.partition(b"#")[0])
-    return max((_number_of(one[1].decode()) for one in found), default=0)
+    found = _INDEX.findall(line.partition(b"#")[0])
+    return _number_of(found[-1].decode()) if found else 0
 
 
 def _tokens(line: bytes, most: int) -> list[str]:
@@ -89,7 +92,7 @@ def _tokens(line: bytes, most: int) -> list[str]:
     return [token.decode(errors="replace") for token in content.split(None, most)[:most]]
 
 
-def _feature(token: str, previous: int, n_features: int) -> tuple[int, float]:
+def _feature(token: str, previous: int) -> tuple[int, float]:
     """Return the index and the value of a feature."""
     text, colon, value = token.partition(":")
     if not colon or not _is_index(text):
@@ -99,8 +102,6 @@ def _feature(token: str, previous: int, n_features: int) -> tuple[int, float]:
         raise LineError(f"feature index 0 in {shown(token)}; indices start at 1")
     if index <= previous:
         raise LineError(f"feature index {index} after {previous}; indices must increase")
-    if index > n_features:
-        raise LineError(f"feature index {index} is beyond the {n_features} features")
     try:
         return index, feature(value)
     except LineError as error:

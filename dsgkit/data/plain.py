@@ -50,9 +50,10 @@ def libsvm_lines(lines: Lines, X: NDArray[np.float32], labels: NDArray[Any]) -> 
     return _shared(_libsvm, lines, np.uint8, X, labels)
 
 
-def largest_indices(lines: Lines) -> NDArray[np.int64]:
-    """Return what `libsvm.largest_index` does for each line; CAREFUL_INDEX if not plain."""
-    return _shared(_largest_indices, lines, np.int64)
+def last_indices(lines: Lines) -> NDArray[np.int64]:
+    """Return what `libsvm.last_index` does for each line; CAREFUL_INDEX if not plain."""
+    commented = b"#" in lines.data
+    return _shared(lambda *arrays: _last_indices(commented, *arrays), lines, np.int64, lines.ends)
 
 
 def delimited_lines(
@@ -150,30 +151,44 @@ def _libsvm_line(
 
 
 @exact_nogil
-def _largest_indices(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], largest: NDArray[np.int64]
+def _last_indices(
+    commented: bool,
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    last: NDArray[np.int64],
 ) -> None:
     for i in range(len(starts)):
-        largest[i] = _largest_index(data, np.uint64(starts[i]))
+        start, end = np.uint64(starts[i]), np.uint64(ends[i])
+        if commented:
+            end = _before_comment(data, start, end)
+        last[i] = _last_index(data, start, end)
 
 
 @exact
-def _largest_index(data: NDArray[np.uint8], at: Any) -> int:
-    largest = 0
-    index: Any = 0
-    start = at
-    while data[at] != _COMMENT and data[at] != _LINE_FEED:
-        digit = data[at] - np.uint8(48)
-        if digit <= 9:
-            index = 10 * index + np.int64(digit)
-        else:
-            if data[at] == _COLON:
-                if at - start > _MOST_DIGITS:
-                    return CAREFUL_INDEX
-                largest = max(largest, index)
-            index, start = 0, at + ONE
+def _before_comment(data: NDArray[np.uint8], start: Any, end: Any) -> Any:
+    at = start
+    while at < end and data[at] != _COMMENT:
         at += ONE
-    return largest
+    return at
+
+
+@exact
+def _last_index(data: NDArray[np.uint8], start: Any, end: Any) -> Any:
+    """Return the last index between two places, which are scanned from the end."""
+    at = end
+    while at > start and data[at - ONE] != _COLON:
+        at -= ONE
+    if at == start:
+        return 0
+    colon = at - ONE
+    first = colon
+    while first > start and 48 <= data[first - ONE] <= 57:
+        first -= ONE
+    if first == colon or colon - first > _MOST_DIGITS:
+        return CAREFUL_INDEX
+    index, _ = _read_index(data, first)
+    return np.int64(index)
 
 
 @exact_nogil

@@ -190,14 +190,18 @@ def count_features(sources: Sequence[FoundFile], info: DatasetInfo, categories: 
 
 
 def _largest_index(sources: Sequence[FoundFile]) -> int:
-    """Return the largest index of LIBSVM files, unless it cannot be meant."""
+    """Return the largest index of LIBSVM files, unless it cannot be meant.
+
+    Only the last index of a line is looked for: a line whose indices do not increase is told when
+    it is read.
+    """
     largest, place, n_lines, n_bytes = 0, "", 0, 0
     for source in sources:
         for chunk in LineReader(source):
             lines = Lines.of(chunk)
             n_lines += len(lines)
             n_bytes += len(chunk.data)
-            indices = _largest_indices(source, lines, len(chunk.data) >= PLAIN_BYTES)
+            indices = _last_indices(source, lines, len(chunk.data) >= PLAIN_BYTES)
             i = int(indices.argmax())
             if indices[i] > largest:
                 largest, place = int(indices[i]), f"{source.label}:{lines.first_line + i}"
@@ -215,16 +219,16 @@ def _largest_index(sources: Sequence[FoundFile]) -> int:
     return largest
 
 
-def _largest_indices(source: FoundFile, lines: Lines, is_large: bool) -> NDArray[np.int64]:
+def _last_indices(source: FoundFile, lines: Lines, is_large: bool) -> NDArray[np.int64]:
     if is_large:
-        from dsgkit.data.plain import largest_indices
+        from dsgkit.data.plain import last_indices
 
-        indices = largest_indices(lines)
+        indices = last_indices(lines)
     else:
         indices = np.full(len(lines), libsvm.CAREFUL_INDEX)
     for i in np.flatnonzero(indices == libsvm.CAREFUL_INDEX).tolist():
         with _located(source, lines.first_line + i):
-            indices[i] = libsvm.largest_index(lines[i])
+            indices[i] = libsvm.last_index(lines[i])
     return indices
 
 

@@ -291,9 +291,15 @@ def test_both_parsers_agree_on_libsvm(seed):
     content = libsvm_text(seed)
     check_agreement(lambda n_lines: libsvm.Table(3, n_lines), content)
     all_lines = Lines.of(Chunk(content.encode(), 1))
-    for i, index in enumerate(plain.largest_indices(all_lines)):
+    for i, index in enumerate(plain.last_indices(all_lines)):
         if index != libsvm.CAREFUL_INDEX:
-            assert index == libsvm.largest_index(all_lines[i])
+            assert index == libsvm.last_index(all_lines[i])
+
+
+def test_only_the_end_of_a_line_is_looked_at_for_its_columns():
+    content = b"1 9:1 2:1\n\n-1 # 5:1\n1 3:1 # 7:1\n1 x:1\n1 1234567890:1\n7"
+    last = plain.last_indices(Lines.of(Chunk(content, 1))).tolist()
+    assert last == [2, 0, 0, 3, libsvm.CAREFUL_INDEX, libsvm.CAREFUL_INDEX, 0]
 
 
 @settings(max_examples=40)

@@ -173,6 +173,25 @@ def test_the_line_counts_the_header(tmp_path):
         load(tmp_path, b"\na,b\n1,0\nx,1\n", "delimited", header=True)
 
 
+@pytest.mark.parametrize("n_lines", [1, 40_000])
+def test_indices_that_do_not_increase_are_told_where_columns_are_counted(tmp_path, n_lines):
+    """Columns are counted by the last index of each line, and the line is then read whole."""
+    content = b"1 1:2 3:1\n" * n_lines + b"-1 7:1 2:1\n"
+    told = f":{n_lines + 1}: feature index 2 after 7; indices must increase"
+    with pytest.raises(DataError, match=told):
+        load(tmp_path, content, "libsvm")
+
+
+@pytest.mark.parametrize("comment", [b"", b" # 99:1 note"])
+def test_counted_columns_give_the_bytes_of_given_ones(tmp_path, comment):
+    rows = (f"{i % 2} 1:{i} {i % 19 + 2}:0.5".encode() + comment for i in range(20_000))
+    content = b"\n".join(rows)
+    counted = load(tmp_path, content, "libsvm", positive=[1])
+    given = load(tmp_path, content, "libsvm", positive=[1], n_features=20)
+    assert counted.X.shape == (20_000, 20)
+    assert np.asarray(counted.X).tobytes() == np.asarray(given.X).tobytes()
+
+
 def test_an_index_beyond_the_features(tmp_path):
     with pytest.raises(DataError, match=r":2: feature index 4 is beyond the 3 features"):
         load(tmp_path, b"1 1:2\n-1 4:2\n", "libsvm", n_features=3)
