@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pandas as pd
 
@@ -34,6 +35,12 @@ LATEX_ESCAPES = {
     "→": r"$\to$",
     "†": r"\dag{}",
 }
+
+_FORMULA = ("=", "+", "-", "@")
+"""What a text begins with that a spreadsheet runs."""
+
+_MARKUP = re.compile(r"[\\|*]|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
+"""What Markdown does not print as it stands; ``<`` and ``&`` only where a tag or entity begins."""
 
 
 def in_one_line(text: str) -> str:
@@ -174,7 +181,8 @@ def markdown(layout: Layout) -> str:
     rule = ["-" * max(3, widths[0]), *("-" * max(2, width - 1) + ":" for width in widths[1:])]
     table = [f"| {' | '.join(_aligned(line, widths))} |" for line in lines]
     table.insert(1, f"| {' | '.join(rule)} |")
-    return "\n".join([layout.caption, "", *table, *_paragraphs(layout.notes_on_bold)]) + "\n"
+    caption, *notes = map(_escape_markdown, [layout.caption, *layout.notes_on_bold])
+    return "\n".join([caption, "", *table, *_paragraphs(notes)]) + "\n"
 
 
 def plain(layout: Layout) -> str:
@@ -232,7 +240,7 @@ FORMATS: dict[str, Callable[[Layout], str]] = {"md": markdown, "tex": latex}
 
 def write_table(table: Table, folder: Path) -> list[Path]:
     """Write a table as CSV, Markdown and LaTeX and return the paths."""
-    texts = {"csv": table.frame.to_csv(index=False)}
+    texts = {"csv": _csv(table.frame)}
     for suffix, form in FORMATS.items():
         texts[suffix] = "\n".join(form(layout) for layout in table.layouts)
     return [write_text(folder / f"{table.name}.{suffix}", text) for suffix, text in texts.items()]
@@ -293,8 +301,28 @@ def _latex_entry(cell: Cell) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    """Return text that Markdown prints as it stands inside a table."""
-    return text.replace("\\", "\\\\").replace("|", r"\|").replace("*", r"\*")
+    """Return text that Markdown prints as it stands, also inside a table."""
+    return _MARKUP.sub(lambda found: f"\\{found[0]}", text)
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    """Return tidy data as CSV, whose texts no spreadsheet takes for formulas."""
+    texts = frame.select_dtypes(exclude="number").map(_as_no_formula)
+    return frame.assign(**texts).to_csv(index=False)
+
+
+def _as_no_formula(value: Any) -> Any:
+    """Put an apostrophe before a text that spreadsheets would run; text that is a number stays."""
+    if not isinstance(value, str):
+        return value
+    text = in_one_line(value)
+    if not text.startswith(_FORMULA):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 def _joined(text: str, note: str) -> str:

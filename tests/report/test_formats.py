@@ -1,9 +1,22 @@
 """The three formats of a table, and how numbers are written."""
 
+import csv
+
+import pandas as pd
 import pytest
 
 from dsgkit.errors import ResultsError
-from dsgkit.report.formats import Cell, Layout, escape_latex, latex, markdown, plain, write_text
+from dsgkit.report.formats import (
+    Cell,
+    Layout,
+    Table,
+    escape_latex,
+    latex,
+    markdown,
+    plain,
+    write_table,
+    write_text,
+)
 from dsgkit.report.numbers import memory_text, short_count, time_digits, with_std
 from dsgkit.report.summary import Size
 
@@ -40,6 +53,53 @@ def test_plain_is_aligned_and_marks_the_best():
         "B       0.8 ± 0.1                0.7 ± 0.1 (7/10)*",
     ]
     assert lines[-3:] == ["* best", "", "A footnote: 100 %."]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<img src=x>", r"\<img src=x>"),
+        ("</b><!-- a", r"\</b>\<!-- a"),
+        ("a &lt; b & c &#60;", r"a \&lt; b & c \&#60;"),
+        ("p < 0.05, <0.001", "p < 0.05, <0.001"),
+        (r"a|b*c\d", r"a\|b\*c\\d"),
+    ],
+)
+def test_markdown_shows_no_markup_of_a_label(text, expected):
+    layout = Layout(f"Of {text}.", ["Solver", text], [[Cell(text), Cell("1", text)]], [text])
+    caption, _, head, _, row, _, note = markdown(layout).splitlines()
+    assert (caption, note) == (f"Of {expected}.", expected)
+    assert [cell.strip() for cell in head[1:-1].split(" | ")] == ["Solver", expected]
+    assert [cell.strip() for cell in row[1:-1].split(" | ")] == [expected, f"1 {expected}"]
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        *((label, f"'{label}") for label in ("=1+1", "+cmd", "-x", "@SUM(A1)", "-", "-0.3x")),
+        ("\t=1", r"\t=1"),
+        ("\r=1", r"\r=1"),
+        ("a\n=1", r"a\n=1"),
+    ],
+)
+def test_no_label_is_a_formula_in_a_spreadsheet(tmp_path, label, expected):
+    frame = pd.DataFrame({"solver": [label, "a=b"], "mean": [-0.3, 1.0], "n": [-1, None]})
+    rows = written(tmp_path, frame.astype({"n": "Int64"}))
+    assert rows == [
+        {"solver": expected, "mean": "-0.3", "n": "-1"},
+        {"solver": "a=b", "mean": "1.0", "n": ""},
+    ]
+
+
+@pytest.mark.parametrize("number", ["-0.3", "+5", "-1e-05", "-inf"])
+def test_a_number_that_is_text_stays_one(tmp_path, number):
+    assert written(tmp_path, pd.DataFrame({"value": [number]})) == [{"value": number}]
+
+
+def written(folder, frame):
+    path, *_ = write_table(Table("table", [TABLE], frame), folder)
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def test_latex():
