@@ -327,6 +327,7 @@ class Experiment(Spec):
             measures=(*self.task.measures, *STANDARD),
             chooses=self.chooses,
             published=protocol.published(self.dataset.name),
+            not_of_splits=protocol.not_of_splits,
         )
 
     @field_validator("protocol", mode="before")

@@ -113,6 +113,9 @@ class ProtocolSpec(Spec):
     only_for_search: ClassVar[tuple[str, ...]] = ()
     """Settings that have no part in a fit whose hyper-parameters are not searched."""
 
+    only_for_judging: ClassVar[tuple[str, ...]] = ()
+    """Settings that decide how a fit is judged, and not which rows its trial has."""
+
     unsaid: ClassVar[tuple[str, ...]] = ()
     """Settings whose defaults are no part of a result's identity: it had none of them before."""
 
@@ -131,6 +134,11 @@ class ProtocolSpec(Spec):
     def sweeps(self, axis: Axis) -> bool:
         """Tell whether a sweep says how many rows of an axis are drawn."""
         return self._swept == axis.name
+
+    @property
+    def not_of_splits(self) -> tuple[str, ...]:
+        """Settings that the rows of a trial do not follow from: the others pair trials."""
+        return ("trials", *self.only_for_search, *self.only_for_judging)
 
     @property
     def setting(self) -> str:
@@ -162,6 +170,10 @@ class ProtocolSpec(Spec):
         return None
 
 
+_NOT_OF_SPLITS_BEFORE = ("trials", "folds", "select", "repeats", "threshold")
+"""`ProtocolSpec.not_of_splits` of all tasks in the package, when results did not keep it yet."""
+
+
 class Description(BaseModel):
     """What a results folder keeps of its task, so that a report needs nothing else.
 
@@ -177,6 +189,8 @@ class Description(BaseModel):
         Name of the measure that hyper-parameters are chosen by.
     published : Published or None
         Figures to print beside the measured ones.
+    not_of_splits : tuple of str
+        As in `ProtocolSpec`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -190,6 +204,7 @@ class Description(BaseModel):
     measures: tuple[Measure, ...]
     chooses: Words = ""
     published: Published | None = None
+    not_of_splits: tuple[Words, ...] = _NOT_OF_SPLITS_BEFORE
 
     @property
     def told(self) -> str:

@@ -112,6 +112,7 @@ class SVMSpec(SemiSupervisedSpec):
     threshold: Literal["zero", "labeled_share"] = "zero"
 
     only_for_search: ClassVar[tuple[str, ...]] = ("folds", "select", "repeats")
+    only_for_judging: ClassVar[tuple[str, ...]] = ("threshold",)
 
     @property
     def setting(self) -> str:

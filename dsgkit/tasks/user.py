@@ -72,6 +72,13 @@ def _check(task: _OwnTask, path: str) -> None:
             f"{path}.Spec must be a class derived from dsgkit.tasks.base.ProtocolSpec, "
             f"got {spelled(task.Spec)}"
         )
+    for declared in ("only_for_search", "only_for_judging"):
+        names = getattr(task.Spec, declared)
+        _check_tuple(f"{path}.Spec", declared, names, str)
+        for name in names:
+            if name not in task.Spec.model_fields:
+                hint = nearest_or_all(name, task.Spec.model_fields)
+                raise ConfigError(f"{path}.Spec.{declared}: no setting {name!r}{hint}")
     _check_tuple(path, "axes", task.axes, Axis)
     _check_tuple(path, "measures", task.measures, Measure)
     _check_tuple(path, "words", task.words, str)

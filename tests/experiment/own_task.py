@@ -28,8 +28,10 @@ RMSE = Measure(
 class RidgeSpec(ProtocolSpec):
     held_out: float = 0.25
     parts: int = 3
+    digits: int = 12
 
     only_for_search: ClassVar = ("parts",)
+    only_for_judging: ClassVar = ("digits",)
 
     @property
     def setting(self):
@@ -101,7 +103,7 @@ class RidgeTrial:
         with clock.phase("assign"):
             values = model.decision_function(X[: self._n_held_out])
         return Judgement(
-            {"rmse": rmse(target[: self._n_held_out], values)},
+            {"rmse": round(rmse(target[: self._n_held_out], values), self._spec.digits)},
             trace=[{"seconds": 0.5, "rmse": 1.0}, {"seconds": 1.0, "rmse": 0.5}],
             artefact={"coefficients": model.coef_},
         )

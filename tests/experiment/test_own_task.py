@@ -15,6 +15,7 @@ from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import run_experiment
 from dsgkit.experiment.selection import best_point
 from dsgkit.random.seeds import derive_seed
+from dsgkit.report.compare import compare
 from tests.experiment.own_task import RidgeTrial, rmse
 from tests.experiment.runs import dsg, dsg_here, stored
 
@@ -142,6 +143,24 @@ def test_results_have_its_measures_and_no_size(folder):
     assert results.trials == 3
     ridge, mean = (results.cells.query(f"solver == '{name}'")["rmse"] for name in ("ridge", "mean"))
     assert ridge.max() < mean.min()
+
+
+@pytest.mark.parametrize(
+    ("override", "unpaired"),
+    [
+        ("trials=2", []),
+        ("parts=4", []),  # it declares this for searches alone
+        ("digits=3", []),  # and this for judging alone
+        ("held_out=0.5", ["protocol.held_out is 0.25 in A and 0.5 in B"]),
+    ],
+)
+@pytest.mark.usefixtures("in_process")
+def test_trials_are_paired_by_the_settings_that_it_declares(folder, override, unpaired):
+    sides = []
+    for name, overrides in (("a", []), ("b", [f"protocol.{override}"])):
+        run_experiment(experiment_of(folder, *overrides), folder / name)
+        sides.append(load_results(folder / name))
+    assert compare(*sides).unpaired == unpaired
 
 
 def test_lower_is_better_where_the_measure_says_so():

@@ -236,6 +236,20 @@ def test_other_splits_are_not_paired_and_the_reason_is_told(invent, pair, change
     assert "3+4" in text
 
 
+def test_a_setting_pairs_trials_unless_the_results_declare_that_it_does_not(invent, pair):
+    """Where they declare nothing, as before, the settings of the package's tasks count."""
+    one = invent.experiment("codrna", trials=2, solvers=("samult",))
+    other = one.model_copy(update={"protocol": one.protocol.model_copy(update={"folds": 10})})
+    sides = [
+        (side, [invent.record(side, "samult", t, 500) for t in range(2)]) for side in (one, other)
+    ]
+    assert compare(*pair(*sides)).paired
+    declared = RANKING.model_copy(update={"not_of_splits": ("trials", "labeled")})
+    assert compare(*pair(*sides, task=declared)).unpaired == [
+        "protocol.folds is 5 in A and 10 in B"
+    ]
+
+
 def test_the_content_of_the_data_decides_whatever_its_name(two):
     values = [0.5, 0.6], [0.6, 0.8]
     same = {"data": {name: {"content_hash": "x"} for name in "ab"}}

@@ -59,6 +59,17 @@ def test_a_task_of_ones_own_is_found_with_the_version_of_its_file(own_modules, t
             ("Spec = ProtocolSpec", "Spec = 3"),
             "my:SORTING.Spec must be a class derived",
         ),
+        *(
+            (
+                "my:SORTING",
+                ("Spec = ProtocolSpec", f"class Spec(ProtocolSpec):\n        {declared}"),
+                f"my:SORTING.Spec.{told}",
+            )
+            for declared, told in [
+                ("only_for_judging = ('trails',)", "only_for_judging: no setting 'trails' (did yo"),
+                ("only_for_search = 'trials'", "only_for_search must be a tuple of str, got 'tri"),
+            ]
+        ),
         (
             "my:SORTING",
             ("axes = ()", "axes = ['x']"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,9 +38,6 @@ from dsgkit.tasks.measures import Measure
 
 CELL = ["name", "size", "trial"]
 """What a fit is identified by across folders."""
-
-NOT_OF_SPLITS = ("trials", "folds", "select", "repeats", "threshold")
-"""Settings of a protocol that the rows of a trial do not follow from."""
 
 
 class Mismatch(NamedTuple):
@@ -213,7 +211,8 @@ def _split_differences(a: Results, b: Results) -> list[str]:
 
     Splits follow from the rows, the protocol and the seed alone.
     """
-    settings = [_settings(one) for one in (a, b)]
+    others = {*a.task.not_of_splits, *b.task.not_of_splits}
+    settings = [_settings(one, others) for one in (a, b)]
     names = dict.fromkeys([*settings[0], *settings[1]])
     values = {name: [side.get(name, ABSENT) for side in settings] for name in names}
     different = [f"{name} is {x} in A and {y} in B" for name, (x, y) in values.items() if x != y]
@@ -233,12 +232,12 @@ def _data_differences(a: Results, b: Results) -> list[str]:
     return ["what data they are of is not stored in both (run them again: finished cells are kept)"]
 
 
-def _settings(results: Results) -> dict[str, Any]:
-    """Return the settings that the rows of a trial follow from, and how they are scaled."""
+def _settings(results: Results, others: Set[str]) -> dict[str, Any]:
+    """Return the settings that the rows of a trial follow from: all but the protocol's others."""
     dumped = results.experiment.model_dump(mode="json")
     written = dumped["protocol"].items()
     # results from before a setting are as if it was not set
-    protocol = {k: v for k, v in written if k not in NOT_OF_SPLITS and v is not None}
+    protocol = {k: v for k, v in written if k not in others and v is not None}
     axis = results.task.axis
     if axis and axis.drawn:
         protocol[axis.name] = f"up to {results.experiment.sweep.sizes[-1]}"
