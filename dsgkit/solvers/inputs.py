@@ -61,7 +61,7 @@ def as_rows(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> Any:
     """Return rows as solvers read them: anything with ``shape``, a length and indexing by rows.
 
     Arrays, memory maps and lazy rows stay as they are; data frames and lists become arrays, sparse
-    matrices are made dense where they are read.
+    matrices are made dense where they are read, and numbers of more than 64 bits are rounded to 64.
 
     Parameters
     ----------
@@ -81,7 +81,10 @@ def as_rows(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> Any:
         If they hold what is no number.
     """
     try:
-        rows = X if _lazy(X) else _checked(estimator, X, name)
+        lazy = _lazy(X)
+        if lazy and _is_wide(getattr(X, "dtype", None)):
+            raise ValueError(f"{name} has numbers of more than 64 bits; store them as float64")
+        rows = X if lazy else _checked(estimator, X, name)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     except ValueError as error:
         text = re.sub(r"^X(?= )", name, " ".join(str(error).split()))
@@ -101,7 +104,15 @@ def _checked(estimator: Any, X: Any, name: str) -> Any:
     )
     if not rows.shape[0]:
         raise ValueError(f"{name} must hold at least one row: 0 sample(s) found")
+    if _is_wide(rows.dtype):
+        with np.errstate(over="ignore"):  # infinite values are looked for later
+            return rows.astype(np.float64)
     return rows
+
+
+def _is_wide(dtype: Any) -> bool:
+    """Tell whether numbers have more bits than the 64 that solvers compute with."""
+    return getattr(dtype, "kind", "") == "f" and dtype.itemsize > 8
 
 
 def _lazy(X: Any) -> bool:

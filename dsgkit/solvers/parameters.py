@@ -177,10 +177,13 @@ class Parameter:
         elif isinstance(value, bool | np.bool_):
             if bool in self.types:
                 return bool(value)
-        elif value is None or isinstance(value, str):
-            if type(value) in self.types and (value is None or value in (self.words or (value,))):
-                self._check_text(value)
+        elif value is None:
+            if NoneType in self.types:
                 return value
+        elif isinstance(value, str):
+            if str in self.types and value in (self.words or (value,)):
+                self._check_text(value)
+                return str(value)  # numpy's texts are a type of their own
         elif _is_finite(value) and _exact(value) in self.range:
             if int in self.types and value == int(value):
                 return self._whole(value)
@@ -192,8 +195,8 @@ class Parameter:
         """Tell whether a value is no part of a result's identity."""
         return self.unsaid is not None and bool(value == self.unsaid.value)
 
-    def _check_text(self, value: str | None) -> None:
-        if value is None or self.text is None:
+    def _check_text(self, value: str) -> None:
+        if self.text is None:
             return
         try:
             self.text.check(value)

@@ -25,6 +25,7 @@ KINDS = {
     "csr": sparse.csr_matrix,
     "coo": sparse.coo_array,
     "lazy": Rows,
+    "longdouble": lambda rows: rows.astype(np.longdouble),
 }
 
 
@@ -71,6 +72,34 @@ def test_rows_of_any_kind(model, expected, kind):
     training = {"X": given(X), "y": list(y), "X_unlabeled": given(U)}
     again = model.fit_points(points, folds=folds, **training)
     np.testing.assert_allclose(again, searched, atol=1e-6 * abs(searched).max())
+
+
+NO_USE_OF_UNLABELLED = ("svorex", "svorim", "all_threshold", "constant_median")
+
+
+@pytest.mark.parametrize("part", ["X", "X_unlabeled"])
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+@pytest.mark.parametrize("name", [n for n in SEMI_SUPERVISED if n not in NO_USE_OF_UNLABELLED])
+def test_rows_that_are_not_finite_are_refused_in_one_line(name, part, value):
+    X, y, U = problem()
+    rows = {"X": X.copy(), "X_unlabeled": U.copy()}
+    rows[part][3, 1] = value
+    with pytest.raises(DataError, match="features hold NaN or infinite values") as caught:
+        make(name).fit(**rows, y=y)
+    assert "\n" not in str(caught.value)
+
+
+def test_numbers_of_more_than_64_bits_on_disk_are_refused(tmp_path):
+    X, y, U = problem()
+    np.save(tmp_path / "X.npy", X.astype(np.longdouble))
+    with pytest.raises(DataError, match=r"^X has numbers of more than 64 bits; store them as"):
+        make("samult").fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y, U)
+
+
+def test_numbers_beyond_64_bits_are_infinite():
+    X, y, U = problem()
+    with pytest.raises(DataError, match="features hold NaN or infinite values"):
+        make("samult").fit(X.astype(np.longdouble) * np.longdouble("1e4000"), y, U)
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (2.0, 7.0), (False, True)])

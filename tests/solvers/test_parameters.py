@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 import numpy as np
 import pytest
 
+from dsgkit import TSGS3VM, SelfTraining
+from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.parameters import (
     COUNT,
     PER_MODEL,
@@ -12,10 +14,12 @@ from dsgkit.solvers.parameters import (
     SEED,
     SHARE,
     OnePer,
+    Parameter,
     Range,
     Smoother,
     parameters,
 )
+from tests.solvers.brute_force import problem
 
 
 class Declared:
@@ -118,3 +122,29 @@ def test_what_else_is_declared():
     assert [name for name, p in known.items() if p.per_model] == ["lam"]
     assert {name: p.smoother for name, p in known.items() if p.smoother} == {"lam": "larger"}
     assert {name: p.one_per for name, p in known.items() if p.one_per} == {"gamma": "n_cuts"}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_texts_of_numpy_are_texts(name):
+    declared = SOLVERS[name].parameters
+    texts = {key: p for key, p in declared.items() if isinstance(p.default, str)}
+    texts |= {key: p for key, p in declared.items() if key == "unlabeled_label"}
+    for parameter in texts.values():
+        text = parameter.default if isinstance(parameter.default, str) else "none"
+        assert type(parameter.parse(np.str_(text))) is str
+    with pytest.raises(ValueError, match="must be 'a' or 'b', got 'c'"):
+        Parameter("word", "a", (str,), words=("a", "b")).parse(np.str_("c"))
+
+
+def test_options_may_be_texts_of_numpy():
+    X, y, U = problem()
+    named = np.where(y > 0, "b", "a")
+    rows, labels = np.vstack([X, U]), np.append(named, np.full(len(U), "?"))
+    model = SelfTraining(unlabeled_label=np.str_("?")).fit(rows, labels)
+    expected = SelfTraining().fit(X, named, U)
+    np.testing.assert_array_equal(model.decision_function(U), expected.decision_function(U))
+    kernels = [
+        TSGS3VM(kernel=kernel, n_iterations=5) for kernel in (np.str_("laplacian"), "laplacian")
+    ]
+    values = [model.fit(X, y, U).decision_function(U) for model in kernels]
+    np.testing.assert_array_equal(*values)

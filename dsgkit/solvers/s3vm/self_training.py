@@ -11,6 +11,7 @@ from dsgkit.costs import Cost
 from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import gaussian_expansion
 from dsgkit.solvers.base import SemiSupervisedClassifier
+from dsgkit.solvers.inputs import check_finite
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
 from dsgkit.solvers.s3vm.supervised import CACHE, Array, svm_cost
 
@@ -129,6 +130,7 @@ class SelfTraining(SemiSupervisedClassifier):
 
         n_labeled, n_inputs = X.shape
         self._check_memory(self.cost(n_inputs, n_labeled=n_labeled, n_unlabeled=len(X_unlabeled)))
+        check_finite(X_unlabeled)
         smaller = min(int(positive.sum()), int((~positive).sum()))
         if smaller < 2:
             raise FitError("probabilities need two labelled rows of either class")
