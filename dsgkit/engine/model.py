@@ -16,7 +16,6 @@ from dsgkit.errors import DataError, in_a_line
 from dsgkit.features import FeatureBlocks, load_features
 from dsgkit.files import write_atomically
 from dsgkit.hints import LONGEST_SHOWN_PATH
-from dsgkit.mapped import read_rows
 from dsgkit.progress import report
 from dsgkit.random import STREAM_VERSION
 from dsgkit.threads import single_blas_thread
@@ -69,6 +68,12 @@ class DSGModel:
         Returns
         -------
         ndarray of float32, shape (n, G)
+
+        Raises
+        ------
+        DataError
+            If rows have other columns than in training, or if the features of one would be wrong,
+            as it holds NaN or is too long.
         """
         if len(X.shape) != 2 or X.shape[1] != self.n_inputs:
             raise DataError(
@@ -80,7 +85,7 @@ class DSGModel:
         with single_blas_thread():
             for start in range(0, n, length):
                 block = slice(start, min(start + length, n))
-                rows = read_rows(X, block)
+                rows = self.features.read(X, block)
                 self.features.add(rows, self.first_block, self.coefficients, values[block])
                 values[block] += self.intercept
                 report(block.stop / n)

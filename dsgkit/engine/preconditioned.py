@@ -41,7 +41,6 @@ from dsgkit.engine.model import DSGModel
 from dsgkit.engine.row_hessians import RowHessians
 from dsgkit.engine.sizes import feature_rows, models_at_once
 from dsgkit.engine.weighted_hessians import WeightedHessians, WeightedRows
-from dsgkit.mapped import read_rows
 from dsgkit.objectives import Objective, objective_at
 from dsgkit.progress import part, report
 from dsgkit.threads import single_blas_thread
@@ -111,8 +110,8 @@ class _Sweeps:
         p = self.p = problem
         self.draws = draw(p)
         self.n_unlabeled = len(self.draws.kept)
-        unlabeled = read_rows(p.X_unlabeled, self.draws.kept)
-        self.X = np.vstack([unlabeled, read_rows(p.X, slice(None))])
+        unlabeled = p.features.read(p.X_unlabeled, self.draws.kept)
+        self.X = np.vstack([unlabeled, p.features.read(p.X, slice(None))])
         del unlabeled
         self.F = np.zeros((len(self.X), p.n_models), np.float32)
         self.alpha = np.zeros((p.n_blocks, p.features.width, p.n_models))

@@ -34,7 +34,6 @@ from dsgkit.engine.model import DSGModel
 from dsgkit.engine.problem import Problem, Source
 from dsgkit.engine.sizes import models_at_once, rows_at_once
 from dsgkit.features.blocks import FeatureBlocks
-from dsgkit.mapped import read_rows
 from dsgkit.objectives import objective_at
 from dsgkit.progress import part, report
 from dsgkit.threads import single_blas_thread
@@ -66,6 +65,8 @@ def train(problem: Problem, *, at: Sequence[int] = (), observe: Observer | None 
     ------
     ValueError
         If ``at`` does not ascend within the iterations, or if nothing observes them.
+    DataError
+        If the features of a row that is read would be wrong.
     """
     checkpoints = Checkpoints(at, observe, problem.n_iterations)
     with single_blas_thread(), np.errstate(all="ignore"):
@@ -211,7 +212,9 @@ class _Panel:
             )
             for n, s in enumerate(p.sources)
         ]
-        batches = [read_rows(p.tables[p.sources[s].table], self.draws[s].ravel()) for s in streamed]
+        batches = [
+            p.features.read(p.tables[p.sources[s].table], self.draws[s].ravel()) for s in streamed
+        ]
         parts = [b.reshape(last - first, p.batch_size, p.n_inputs) for b in batches]
         rows = [np.hstack(parts).reshape(-1, p.n_inputs)] if parts else []
         self.n_streamed = sum(map(len, rows))
@@ -251,7 +254,7 @@ class _Training:
         self.scale = np.ones(p.n_models)
         self.bounds = [self._model_bounds(source) for source in p.sources]
         self.resident = {
-            k: _Resident(read_rows(table, slice(None)), p.n_models, self._most_drawn(k))
+            k: _Resident(p.features.read(table, slice(None)), p.n_models, self._most_drawn(k))
             for k, table in enumerate(p.tables)
             if p.resident(k)
         }

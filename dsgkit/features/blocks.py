@@ -82,6 +82,16 @@ class FeatureBlocks(BlockSums, Protocol):
         """The factor of ``phi = scale psi``."""
         ...
 
+    def read(self, table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.float32]:
+        """Copy rows of a table, as the other methods take them.
+
+        Raises
+        ------
+        DataError
+            If the features of a row would be wrong: it holds NaN, or is too long.
+        """
+        ...
+
     def in_order(self, n_inputs: int, n_blocks: int) -> BlockSums:
         """Return the sums for a run through blocks ``0 .. n_blocks``, one at a time and in order.
 

@@ -18,6 +18,7 @@ from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.features.tiles import add_blocks, correlate, cos_sin
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.base import Spectrum
+from dsgkit.kernels.lengths import read_within
 from dsgkit.mapped import read_rows
 from dsgkit.random.gammas import gamma_blocks
 from dsgkit.random.stream import normal_blocks
@@ -130,6 +131,10 @@ class FourierFeatures:
         W = self.frequencies(first, count, n_inputs)
         W *= np.float32(1 / np.pi)
         return W
+
+    def read(self, table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.float32]:
+        """Copy rows of a table; refuse those whose features would be wrong."""
+        return read_within(table, index, self.kernel, self.sigma)
 
     def in_order(self, n_inputs: int, n_blocks: int) -> _InOrder:
         """Return the sums for a run through the blocks; they are drawn many at a time."""

@@ -29,6 +29,7 @@ from scipy import fft
 from dsgkit._jit import exact_parallel, prange
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.kernels.lengths import read_within
 from dsgkit.mapped import read_rows
 from dsgkit.random.stream import SKETCHES, words
 from dsgkit.threads import single_blas_thread
@@ -122,6 +123,10 @@ class SketchFeatures:
         places = (high * np.uint64(self.n_features)) >> np.uint64(32)
         signs = 1.0 - 2.0 * (random & np.uint64(1)).astype(np.float64)
         return places.astype(np.int64), signs
+
+    def read(self, table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.float32]:
+        """Copy rows of a table; refuse those whose features would be wrong."""
+        return read_within(table, index, self.kernel, self.sigma)
 
     def in_order(self, n_inputs: int, n_blocks: int) -> SketchFeatures:
         """Return itself: blocks share no work."""

@@ -64,7 +64,9 @@ class Kernel:
     memory : callable
         ``(n_centers, n_inputs)`` to the bytes that ``expansion`` allocates, beyond its result.
     longest : callable
-        ``sigma`` to the largest norm of the rows that random features are made of.
+        ``sigma`` to the largest norm of the labelled rows that random features are made of.
+    farthest : callable
+        ``sigma`` to that of all other rows: beyond, their features would be wrong.
     norm : {1, 2}
         Which norm of a row that is: the sum of the absolute values, or the Euclidean one.
     spectrum : Spectrum or None
@@ -79,6 +81,7 @@ class Kernel:
     expansion: Callable[[Any, NDArray[np.float64], NDArray[np.float64], float], NDArray[np.float64]]
     memory: Callable[[int, int], int]
     longest: Callable[[float], float]
+    farthest: Callable[[float], float]
     norm: Literal[1, 2] = 2
     spectrum: Spectrum | None = None
     degree: int | None = None

@@ -14,7 +14,10 @@ from dsgkit.kernels.pairs import Array, expansion_memory, expansion_of, finite_r
 LARGEST_DEGREE = 20
 
 LARGEST_VALUE = 2.0**80
-"""Of ``k(x, x)`` for rows that features are made of: the engine sums values in float32."""
+"""Of ``k(x, x)`` for labelled rows: the engine sums values in float32."""
+
+FARTHEST_VALUE = 2.0**126
+"""Of ``k(x, x)`` for all other rows: products of their features are numbers of float32."""
 
 
 def dot_product(degree: int) -> Kernel:
@@ -53,5 +56,6 @@ def dot_product(degree: int) -> Kernel:
         expansion=expansion,
         memory=expansion_memory,
         longest=lambda sigma: math.sqrt(LARGEST_VALUE ** (1 / degree) / sigma),
+        farthest=lambda sigma: math.sqrt(FARTHEST_VALUE ** (1 / degree) / sigma),
         degree=degree,
     )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.errors import DataError
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
+from dsgkit.kernels.rounding import BEYOND
 
 BLOCK_ENTRIES = 2**18
 """Kernel values of a block, within 64 to 128 rows: exponents become values while in cache."""
@@ -176,13 +177,18 @@ def gaussian_frequencies(draws: Draws, n_inputs: int, sigma: float) -> NDArray[n
     return W
 
 
+def _longest(sigma: float) -> float:
+    # w.x is normal with the variance 2 sigma ||x||^2
+    return LARGEST_PROJECTION / (PROJECTION_SPREAD * math.sqrt(2 * sigma))
+
+
 GAUSSIAN = Kernel(
     name="gaussian",
     formula="exp(-sigma ||x - x'||^2)",
     gram=gaussian_gram,
     expansion=gaussian_expansion,
     memory=expansion_memory,
-    # w.x is normal with the variance 2 sigma ||x||^2
-    longest=lambda sigma: LARGEST_PROJECTION / (PROJECTION_SPREAD * math.sqrt(2 * sigma)),
+    longest=_longest,
+    farthest=lambda sigma: BEYOND * _longest(sigma),
     spectrum=Spectrum(gaussian_frequencies),
 )

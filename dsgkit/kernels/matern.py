@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
 from dsgkit.kernels.pairs import Array, expansion_memory, expansion_of, finite_rows
-from dsgkit.kernels.rounding import largest_scale
+from dsgkit.kernels.rounding import BEYOND, largest_scale
 
 LARGEST_NU = 50.0
 """Up to here Bessel functions only overflow where the kernel is within 1e-11 of 1."""
@@ -88,6 +88,7 @@ def matern(nu: float) -> Kernel:
         expansion=expansion,
         memory=expansion_memory,
         longest=lambda sigma: largest_scale(2 * nu) / sigma,
+        farthest=lambda sigma: BEYOND * largest_scale(2 * nu) / sigma,
         spectrum=Spectrum(frequencies, heavy_tailed=True),
     )
 

@@ -221,9 +221,8 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         Raises
         ------
         DataError
-            If a parameter is out of range or the rows or labels cannot be used. In unlabelled rows,
-            which may be many and on disk, NaN, infinite and too large values may be looked for only
-            if training ends in values that are not finite.
+            If a parameter is out of range or the rows or labels cannot be used. Of unlabelled rows,
+            which may be many and on disk, only those that training reads are looked at.
         MemoryLimitError
             If the fit needs more memory than ``max_memory`` or than there is, before anything is
             allocated.

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 from dsgkit.errors import DataError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.kernels.lengths import first_longer, too_long
 
 BLOCK_ROWS = 8192
 """Rows that are checked at a time."""
@@ -171,7 +172,7 @@ def check_finite(rows: Any) -> None:
 
 
 def check_projections(rows: Any, sigma: float, kernel: str = "gaussian") -> None:
-    """Raise `DataError` for rows that random features of a kernel are not made of.
+    """Raise `DataError` for rows whose random features would not be accurate.
 
     These are the ones longer than `Kernel.longest`.
 
@@ -190,14 +191,6 @@ def check_projections(rows: Any, sigma: float, kernel: str = "gaussian") -> None
     known = kernel_named(kernel)
     longest = known.longest(sigma)
     for block in row_blocks(len(rows), BLOCK_ROWS):
-        part = np.asarray(rows[block])
-        if not np.isfinite(part).all():
-            raise DataError("features hold NaN or infinite values; remove or replace those rows")
-        with np.errstate(over="ignore"):
-            if known.norm == 1:
-                too_long = np.abs(part).sum(axis=1, dtype=np.float64).max() > longest
-            else:
-                squared = np.einsum("ij,ij->i", part, part, dtype=np.float64)
-                too_long = squared.max() > longest**2
-        if too_long:
-            raise DataError(f"features too large for sigma={sigma:g}: scale them, e.g. to [0, 1]")
+        place = first_longer(np.asarray(rows[block], np.float64), longest, known.norm)
+        if place is not None:
+            raise too_long(rows, block.start + place, sigma)

@@ -9,6 +9,7 @@ import pytest
 
 from dsgkit.engine import load_model, sizes, train
 from dsgkit.features import catalogue
+from dsgkit.mapped import read_rows
 from tests.engine.test_training import close, constant_step_problem
 
 
@@ -39,6 +40,9 @@ class RandomProjections:
 
     def correlate(self, X, block, C, factor):
         return self.psi(X, block).T @ C * (factor / self.m).astype(np.float32)
+
+    def read(self, table, index):
+        return read_rows(table, index)
 
     def in_order(self, n_inputs, n_blocks):
         return self

@@ -160,3 +160,18 @@ def test_entries_of_an_unknown_kernel_are_refused():
     entries = FourierFeatures("gaussian", 0.7, 12, seed=0).entries()
     with pytest.raises(DataError, match="unknown kernel 'sinc'; known: gaussian, laplacian"):
         load_features({**entries, "kernel": "sinc"}, 24)
+
+
+@pytest.mark.parametrize("d", [1, 6, 54, 784])
+def test_features_of_the_farthest_rows_are_right(d):
+    """The documented bound of what rounding projections to float32 moves them by."""
+    sigma, m = 2.0, 2000
+    X = np.random.default_rng(0).random((5, d))
+    X *= kernel_named("gaussian").farthest(sigma) / np.linalg.norm(X, axis=1, keepdims=True)
+    X = X.astype(np.float32)
+    features = FourierFeatures("gaussian", sigma, m, seed=0)
+    Z = X.astype(np.float64) @ features.frequencies(0, 1, d)[0]
+    exact = np.hstack([np.cos(Z), np.sin(Z)])
+    errors = np.abs(features.transform(X, 0) * np.sqrt(m) - exact)
+    assert errors.max() < 0.1
+    assert np.sqrt((errors**2).mean()) < 0.01

@@ -55,9 +55,10 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
         self.features_ = self._features()
 
     def _values(self, X: Any) -> NDArray[np.float64]:
+        check_projections(X, self.sigma, self.kernel)
         values = np.empty(len(X))
         for block in row_blocks(len(X), BLOCK_ROWS):
-            features = self._transform(self.features_, X[block])
+            features = self.features_.transform(X[block], 0)
             values[block] = features.astype(np.float64) @ self.coef_
         return values
 
@@ -86,11 +87,10 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
 
     def _moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
         features = self._features()
-        check_projections(
-            X, self.sigma, self.kernel
-        )  # before the long pass over the unlabelled rows
+        for rows in (X, X_unlabeled):
+            check_projections(rows, self.sigma, self.kernel)
         return feature_moments(
-            lambda rows: self._transform(features, rows),
+            lambda rows: features.transform(rows, 0),
             X,
             X_unlabeled,
             features.width,
@@ -113,8 +113,3 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
 
     def _response_at(self, X: Any, X_unlabeled: Any, weight: float) -> NDArray[np.float64]:
         return moments_response_at(self._moments(X, X_unlabeled), self._penalty(), weight)
-
-    def _transform(self, features: FeatureBlocks, rows: Any) -> NDArray[np.float32]:
-        """Return the features of rows, or raise `DataError` for rows that they are not made of."""
-        check_projections(rows, self.sigma, self.kernel)
-        return features.transform(rows, 0)

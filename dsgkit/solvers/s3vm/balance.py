@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine import DSGModel, sizes
-from dsgkit.mapped import read_rows
 from dsgkit.progress import part
 from dsgkit.random.draws import draw_in_passes
 
@@ -70,7 +69,7 @@ def _mean_values(model: DSGModel, X: Any, rows: NDArray[np.int64]) -> NDArray[np
     length = sizes.rows_at_once(model.n_inputs, model.coefficients.shape[2])
     total = np.zeros(model.coefficients.shape[2])
     for start in range(0, len(rows), length):
-        block = read_rows(X, rows[start : start + length])
+        block = model.features.read(X, rows[start : start + length])
         with part(start / len(rows), min(1.0, (start + length) / len(rows))):
             total += model.decision_function(block).sum(axis=0, dtype=np.float64)
     return total / len(rows)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from dsgkit.costs import Cost
 from dsgkit.engine import DSGModel, Problem, sizes
 from dsgkit.features import FourierFeatures
-from dsgkit.mapped import read_rows
 from dsgkit.objectives import Objective, objective_at
 from dsgkit.progress import report
 from dsgkit.solvers.kernel import FourierKernelName
@@ -181,12 +180,12 @@ def _descend(problem: Problem) -> DSGModel:
     assert isinstance(features, FourierFeatures)
     W = features.half_turns(0, 1, p.n_inputs)[0]
     coefficients = np.zeros((features.width, p.n_models), np.float32)
-    labeled = features.cos_sin(read_rows(p.tables[0], slice(None)), W)
+    labeled = features.cos_sin(features.read(p.tables[0], slice(None)), W)
     length = max(1, sizes.rows_at_once(p.n_inputs, p.n_models) // p.batch_size)
     for first in range(0, p.n_iterations, length):
         count = min(length, p.n_iterations - first)
         positive, negative, unlabeled = (_draws(p, s, first, count) for s in range(3))
-        X = read_rows(p.tables[1], unlabeled.ravel()).reshape(*unlabeled.shape, p.n_inputs)
+        X = features.read(p.tables[1], unlabeled.ravel()).reshape(*unlabeled.shape, p.n_inputs)
         for k in range(count):
             rows = [positive[k], negative[k]]
             t = first + k + 1

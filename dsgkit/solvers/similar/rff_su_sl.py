@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from dsgkit.features import FourierFeatures
 from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother
-from dsgkit.solvers.similar.explicit_features import ExplicitFeaturesEstimator
+from dsgkit.solvers.similar.base import PairFolds, points_of
+from dsgkit.solvers.similar.explicit_features import Array, ExplicitFeaturesEstimator
 from dsgkit.solvers.similar.quadratic import FeatureMap
 
 
@@ -82,14 +81,27 @@ class RFFSUSL(ExplicitFeaturesEstimator):
             "gaussian", float(self.sigma), int(self.n_features), int(self.random_state)
         )
 
+    def _fit(self, S: Array, X_unlabeled: Any) -> None:
+        self._check_projections(S, X_unlabeled)
+        super()._fit(S, X_unlabeled)
+
+    def _fold_values(
+        self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds
+    ) -> Iterator[tuple[Array, Array]]:
+        models[0]._check_projections(points_of(pairs), X_unlabeled)
+        yield from super()._fold_values(models, pairs, X_unlabeled, folds)
+
+    def _values(self, X: Any) -> Array:
+        self._check_projections(X)
+        return super()._values(X)
+
+    def _check_projections(self, *tables: Any) -> None:
+        for rows in tables:
+            check_projections(rows, self.sigma)
+
     def _features(self) -> FeatureMap:
         fourier = self._fourier()
-
-        def transform(rows: Any) -> NDArray[np.float32]:
-            check_projections(rows, fourier.sigma)
-            return fourier.transform(rows, 0)
-
-        return transform
+        return lambda rows: fourier.transform(rows, 0)
 
     def _width(self, n_inputs: int) -> int:
         return 2 * int(self.n_features)

@@ -1,0 +1,61 @@
+"""Rows that are too long for the random features of a kernel, found where rows are read."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.errors import DataError
+from dsgkit.kernels.catalogue import kernel_named
+from dsgkit.mapped import positions, read_rows
+
+
+def read_within(
+    table: Any, index: slice | NDArray[np.integer], kernel: str, sigma: float
+) -> NDArray[np.float32]:
+    """Copy rows as `read_rows` does, if features of a kernel can be made of them.
+
+    Raises
+    ------
+    DataError
+        If a feature is NaN or infinite, or a row longer than `Kernel.farthest`.
+    """
+    known = kernel_named(kernel)
+    with np.errstate(over="ignore"):  # a number beyond single precision becomes infinite
+        rows = read_rows(table, index)
+    place = first_longer(rows, known.farthest(sigma), known.norm)
+    if place is not None:
+        raise too_long(table, int(positions(index, len(table))[place]), sigma)
+    return rows
+
+
+def first_longer(rows: NDArray[Any], longest: float, norm: Literal[1, 2]) -> int | None:
+    """Return the place of the first row that is not as short as ``longest``; None without one.
+
+    A row that holds NaN is not.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if norm == 1:
+            suspects = ~(np.abs(rows).sum(axis=1) <= longest / 2)
+        else:
+            suspects = ~(np.einsum("ij,ij->i", rows, rows) <= np.square(longest) / 4)
+        found = np.flatnonzero(suspects)
+        # the sums above are fast, but may round or overflow in the precision of the rows
+        lengths = np.linalg.norm(rows[found].astype(np.float64), norm, axis=1)
+        beyond = found[~(lengths <= longest)]
+    return int(beyond[0]) if len(beyond) else None
+
+
+def too_long(table: Any, row: int, sigma: float) -> DataError:
+    """Return the error that names a row of a table of which no features can be made."""
+    place = f"row {row} of {len(table)}, counted from 0"
+    if not np.isfinite(np.asarray(table[row : row + 1])).all():
+        return DataError(
+            f"features hold NaN or infinite values; remove or replace those rows ({place})"
+        )
+    return DataError(
+        f"features too large for sigma={sigma:g}: scale them, e.g. to [0, 1], or lower sigma "
+        f"({place})"
+    )
