@@ -12,7 +12,11 @@ from dsgkit.errors import DataError, shown
 from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.features.fourier import FourierFeatures
 from dsgkit.features.sketch import SketchFeatures
-from dsgkit.kernels import FAMILIES, kernel_named
+from dsgkit.kernels import FAMILIES, Kernel, kernel_named
+
+LARGEST_LENGTH = 2.0**100
+"""Bound of `Kernel.farthest`, as its inverse is: within, single precision holds rows of that length
+and frequencies that belong to them."""
 
 _LONGEST_NAME = 1000
 """Bytes of a kernel's name, four of each character."""
@@ -24,8 +28,7 @@ def _of_a_kernel(reader: Reader) -> Reader:
     """Return a reader that refuses entries which no features of these kernels have."""
 
     def read(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
-        kernel_named(str(entries["kernel"]))
-        _check_numbers(entries)
+        _check_numbers(kernel_named(str(entries["kernel"])), entries)
         return reader(entries, width)
 
     return read
@@ -58,9 +61,15 @@ def random_features(kernel: str, sigma: float, n_features: int, seed: int) -> Fe
     Raises
     ------
     DataError
-        If there is no such kernel.
+        If there is no such kernel, or if sigma is out of range.
     """
-    if kernel_named(kernel).spectrum is None:
+    known = kernel_named(kernel)
+    if not _in_range(known, sigma):
+        raise DataError(
+            f"sigma={sigma:g} is too {'small' if sigma < 1 else 'large'} for random features in "
+            "single precision: scale the rows, and sigma with them"
+        )
+    if known.spectrum is None:
         return SketchFeatures(kernel, sigma, n_features, seed)
     return FourierFeatures(kernel, sigma, n_features, seed)
 
@@ -91,9 +100,14 @@ def load_features(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
     return _READERS[family](entries, width)
 
 
-def _check_numbers(entries: Mapping[str, Any]) -> None:
+def _check_numbers(kernel: Kernel, entries: Mapping[str, Any]) -> None:
     sigma, seed = np.asarray(entries["sigma"]), np.asarray(entries["seed"])
-    if sigma.shape or sigma.dtype.kind not in "fiu" or not 0 < sigma < np.inf:
+    if sigma.shape or sigma.dtype.kind not in "fiu" or not _in_range(kernel, float(sigma)):
         raise ValueError(f"sigma is {shown_entry(sigma)}")
     if seed.shape or seed.dtype != np.uint64:
         raise ValueError(f"the seed is {shown_entry(seed)}")
+
+
+def _in_range(kernel: Kernel, sigma: float) -> bool:
+    """Tell whether single precision holds the frequencies of a kernel, and rows to go with them."""
+    return 0 < sigma < np.inf and 1 / LARGEST_LENGTH <= kernel.farthest(sigma) <= LARGEST_LENGTH

@@ -1,6 +1,7 @@
 """Model files that are cut, damaged, misshapen or forged: each is one line, or the same model."""
 
 import io
+import re
 import tracemalloc
 import zipfile
 
@@ -11,7 +12,7 @@ from dsgkit import arrays, load_model
 from dsgkit.arrays import read_arrays
 from dsgkit.engine import DSGModel
 from dsgkit.errors import DataError
-from dsgkit.features import FourierFeatures, SketchFeatures
+from dsgkit.features import FourierFeatures, SketchFeatures, random_features
 
 X = np.random.default_rng(1).random((5, 3), dtype=np.float32)
 
@@ -81,6 +82,8 @@ HOSTILE = {
     "infinite": np.array(np.inf),
     "negative": np.array(-1),
     "zero": np.array(0),
+    "beyond single precision": np.array(1e308),
+    "denormal": np.array(5e-324),
     "huge": np.array(2**64 - 1, np.uint64),
     "large": np.array(2**53),
     "true": np.array(True),
@@ -115,6 +118,19 @@ def test_every_entry_is_checked(features, tmp_path):
             if not isinstance(read, str):
                 assert np.isfinite(read).all() and read.shape[0] == 5, (name, what)
     assert refused > 0.85 * tried
+
+
+@pytest.mark.parametrize("sigma", [1e308, 1e100, 1e-100, 5e-324, 0.0, -1.0, np.nan, np.inf])
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "matern(1.5)", "dot_product(3)"])
+def test_a_sigma_without_features_is_refused(kernel, sigma, content, tmp_path):
+    path = tmp_path / "m.npz"
+    entries = dict(np.load(io.BytesIO(content)))
+    np.savez(path, **{**entries, "kernel": kernel, "sigma": sigma})
+    with pytest.raises(DataError, match=re.escape(f"not a dsgkit model file (sigma is {sigma}")):
+        load_model(path)
+    if 0 < sigma < np.inf:
+        with pytest.raises(DataError, match=re.escape(f"sigma={sigma:g} is too ")):
+            random_features(kernel, sigma, 4, 0)
 
 
 @pytest.mark.parametrize("entry", ["format_version", "stream_version"])
