@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.errors import DataError
@@ -22,8 +23,14 @@ CANCELLING = 2.0**16
 
 Exponents are differences of such numbers: up to here they are within some 2^-35 of the exact ones.
 Beyond, a common offset of the rows costs nothing; where their spread alone is that large, nearly
-all kernel values are 0.
+all kernel values are 0, and the others are computed from differences of rows.
 """
+
+ZERO = -746.0
+"""Exponent of which the kernel value is 0 in double precision."""
+
+DIFFERENCE_COLUMNS = 4096
+"""Columns of a block that are computed from differences together."""
 
 LARGEST_PROJECTION = 5000.0
 """Beyond, rounding a projection to float32 moves its cosine by more than 2^-12."""
@@ -42,20 +49,11 @@ def _block_rows(n_columns: int) -> int:
     return min(max(64, BLOCK_ENTRIES // max(1, n_columns)), 128)
 
 
-def _with_norms(rows: Any, centre: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return rows in float64 as seen from ``centre``, None for the origin; and squared norms."""
-    rows = np.asarray(rows, np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if centre is not None:
-            rows = rows - centre
-        norms = np.einsum("ij,ij->i", rows, rows)
-    if not np.isfinite(norms).all():
-        raise DataError("features hold NaN or infinite values; remove or replace those rows")
-    return rows, norms
-
-
 class _Exponents:
     """``-sigma ||a - b||^2`` for all b of some rows, as products of two factors.
+
+    Rows are scaled by a power of two, which rounds nothing, so that sigma is near 1: then only
+    distances with a kernel value of 0 overflow.
 
     Parameters
     ----------
@@ -64,20 +62,63 @@ class _Exponents:
     """
 
     def __init__(self, B: Any, sigma: float) -> None:
-        self._sigma = sigma
-        self._centre = None
-        rows, norms = _with_norms(B, None)
-        if sigma * norms.max(initial=0) > CANCELLING:
-            self._centre = rows[0].copy()
-            rows, norms = _with_norms(rows, self._centre)
+        exponent = math.frexp(sigma)[1] // 2
+        self._unit, self._sigma = math.ldexp(1.0, exponent), math.ldexp(sigma, -2 * exponent)
+        self._centre: Any = None
+        self._apart: Any = None  # the rows themselves, if they are so far apart that sums cancel
+        B = np.asarray(B, np.float64)
+        rows, norms = self._with_norms(B)
+        if self._cancels(norms):
+            self._centre = B[0].copy()
+            rows, norms = self._with_norms(B)
+        if self._cancels(norms):
+            # a middle that one far row does not move
+            self._centre = np.partition(B, len(B) // 2, axis=0)[len(B) // 2]
+            rows, norms = self._with_norms(B)
+            self._apart = B
         self._right = np.column_stack([rows, np.ones(len(rows)), norms])
 
     def write(self, A: Any, out: NDArray[np.float64]) -> None:
         """Write the exponents of the rows of ``A`` with the first columns of ``out``."""
-        rows, norms = _with_norms(A, self._centre)
+        A = np.asarray(A, np.float64)
+        rows, norms = self._with_norms(A)
         sigma = self._sigma
-        left = np.column_stack([2 * sigma * rows, -sigma * norms, np.full(len(rows), -sigma)])
-        np.matmul(left, self._right[: out.shape[1]].T, out=out)
+        with np.errstate(over="ignore", invalid="ignore"):
+            left = np.column_stack([2 * sigma * rows, -sigma * norms, np.full(len(rows), -sigma)])
+            np.matmul(left, self._right[: out.shape[1]].T, out=out)
+        if self._apart is not None:
+            self._write_near(A, norms, out)
+        elif self._cancels(norms / 4):
+            # twice as far from the middle as any b: the kernel is 0, also where sums overflow
+            out[norms / 4 > CANCELLING / sigma] = -np.inf
+
+    def _write_near(
+        self, A: NDArray[np.float64], norms: NDArray[np.float64], out: NDArray[np.float64]
+    ) -> None:
+        """Overwrite the exponents that may belong to a kernel value above 0 by differences."""
+        n_columns, n_terms = out.shape[1], self._right.shape[1]
+        with np.errstate(over="ignore"):
+            sizes = norms.max(initial=0) + self._right[:n_columns, -1]
+            # what rounding moves a sum of so many products and the norms in it by at most
+            error = 4 * n_terms * np.finfo(np.float64).eps * self._sigma * sizes
+        near = np.flatnonzero(~(out <= ZERO - error).all(axis=0))
+        for some in row_blocks(len(near), DIFFERENCE_COLUMNS):
+            B = self._apart[near[some]] * self._unit
+            out[:, near[some]] = -self._sigma * cdist(A * self._unit, B, "sqeuclidean")
+
+    def _cancels(self, norms: NDArray[np.float64]) -> bool:
+        return bool(norms.max(initial=0) > CANCELLING / self._sigma)
+
+    def _with_norms(
+        self, given: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return rows as seen from the centre, scaled; and their squared norms."""
+        with np.errstate(over="ignore"):
+            rows = (given if self._centre is None else given - self._centre) * self._unit
+            norms = np.einsum("ij,ij->i", rows, rows)
+        if not (np.isfinite(norms).all() or np.isfinite(given).all()):
+            raise DataError("features hold NaN or infinite values; remove or replace those rows")
+        return rows, norms
 
 
 def _exponentiate(exponents: NDArray[np.float64]) -> None:

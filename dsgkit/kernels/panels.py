@@ -80,6 +80,7 @@ class Panels:
         chunks = -(-self._n // WIDTH)
         degree = self._kernel.degree
         self._centre = centers.mean(axis=0) if degree is None else np.zeros(n_inputs)
+        self._sigma = sigma
         # exponents are those of 2
         self._scale = sigma if degree is not None else 2 * sigma * np.log2(np.e)
         padded = np.zeros((chunks * WIDTH, n_inputs), np.float32)
@@ -114,11 +115,11 @@ class Panels:
         work = min(ROWS, len(rows)) * chunks * WIDTH
         with single_blas_thread(), threads_for(work, VALUES_PER_THREAD):
             for block in row_blocks(len(rows), ROWS):
-                X = (finite_rows(rows[block]) - self._centre).astype(np.float32)
+                X, offsets = self._seen(finite_rows(rows[block]))
                 parts = np.zeros((get_num_threads(), len(X), n_models), np.float32)
                 _fill(
                     X * np.float32(self._scale),
-                    self._offsets(X),
+                    offsets,
                     self._centers,
                     self._half_norms,
                     self._kernel.degree or 0,
@@ -133,6 +134,21 @@ class Panels:
         out = np.empty((chunks, WIDTH, C.shape[1]), np.float32)
         _correlate(self._panel, np.ascontiguousarray(C, np.float32), out, get_num_threads())
         return out.reshape(chunks * WIDTH, -1)[: self._n]
+
+    def _seen(self, rows: Array) -> tuple[Single, Single]:
+        """Return rows as seen from the centre, and what is taken off the exponent for each."""
+        X = rows - self._centre
+        if self._kernel.degree is not None:
+            X = X.astype(np.float32)
+            return X, self._offsets(X)
+        with np.errstate(over="ignore"):
+            # twice as far as any centre the kernel is 0, and further squares overflow
+            far = np.einsum("ij,ij->i", X, X) > 4 * LARGEST / self._sigma
+        X[far] = 0
+        X = X.astype(np.float32)
+        offsets = self._offsets(X)
+        offsets[far] = LARGEST
+        return X, offsets
 
     def _offsets(self, X: Single) -> Single:
         """Return what is taken off an exponent for a row."""

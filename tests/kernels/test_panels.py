@@ -51,6 +51,18 @@ def test_kernels_that_single_precision_does_not_serve():
     assert not in_single("dot_product(5)", 1e6 * centers, 1.0)
 
 
+@pytest.mark.parametrize("far", [100.0, 1e10, 1e25, 1e38, 1e200, 1.7e308])
+def test_far_rows_have_no_kernel_with_the_centers(far):
+    centers = np.random.default_rng(0).random((300, 5))
+    X, W = centers[:200].copy(), np.ones((300, 1))
+    X[[3, 170]], X[4, 1] = far, -far
+    values, gradient = products(Panels("gaussian", centers, 1.0), X, W, np.ones((200, 1)))
+    K = kernel_named("gaussian").gram(X, centers, 1.0)
+    np.testing.assert_allclose(values, K @ W, rtol=1e-6, atol=1e-30)
+    np.testing.assert_allclose(gradient[:, 0], K.sum(axis=0), rtol=1e-6)
+    assert not in_single("gaussian", X, 1.0)
+
+
 def test_rows_that_are_no_numbers_are_refused():
     centers = np.random.default_rng(0).random((50, 5))
     X = centers.copy()

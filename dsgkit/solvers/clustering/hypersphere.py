@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import FitError
+from dsgkit.kernels.gaps import without_gaps
 from dsgkit.solvers.clustering.centre import middle
 from dsgkit.solvers.clustering.domain import Domain
 
@@ -61,9 +62,6 @@ class Hypersphere:
 def enclosing_sphere(X: Array, gamma: float, C: float) -> Hypersphere:
     """Return the sphere around some rows.
 
-    libsvm's kernel values among rows that are beyond a million widths of the kernel from the middle
-    of all rows are inaccurate; so is the sphere, if these are several near each other.
-
     Parameters
     ----------
     X : ndarray of shape (n, n_inputs)
@@ -80,7 +78,7 @@ def enclosing_sphere(X: Array, gamma: float, C: float) -> Hypersphere:
     """
     bound = min(C, 1.0)
     # libsvm's distances are differences of squared norms
-    support, beta = _dual(X - middle(X), gamma, bound)
+    support, beta = _dual(without_gaps(X, gamma, middle(X)), gamma, bound)
     values = Domain(X[support], beta, gamma, level=0.0).values(X)
     bounded = beta >= bound * (1 - AT_BOUND) if bound < 1 else np.zeros(len(beta), np.bool_)
     surface = _surface(values, support, bounded)

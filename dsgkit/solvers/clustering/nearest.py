@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances_argmin
 
 from dsgkit.kernels.gaussian import row_blocks
@@ -20,6 +21,13 @@ MOST_TREE_INPUTS = 15
 
 BLOCK = 2**15
 """Rows that are assigned at a time."""
+
+CANCELLING = 2.0**-30
+"""Squared distance, relative to the squared norms that it is made of, up to which it is computed
+again: from products it is within some 2^-50 of these."""
+
+_EXACT_DISTANCES = 2**20
+"""Distances that are computed from differences together."""
 
 
 class NearestRow:
@@ -56,13 +64,27 @@ class NearestRow:
 class _Products:
     """Points of known label, whose distances are computed by matrix products.
 
-    They are seen from their middle: a common offset would cancel all digits of the distances.
+    They are seen from their middle: a common offset would cancel all digits of the distances. Where
+    their spread does so, distances are computed from differences.
     """
 
     def __init__(self, points: Array, labels: NDArray[np.int64]) -> None:
+        self._points, self._labels = points, labels
         self._centre = middle(points)
-        self._points, self._labels = points - self._centre, labels
 
     def nearest_labels(self, X: Array) -> NDArray[np.int64]:
         """Return the label of the nearest point to each row, of equally near ones the first."""
-        return self._labels[pairwise_distances_argmin(X - self._centre, self._points)]
+        rows, points = X - self._centre, self._points - self._centre
+        found = pairwise_distances_argmin(rows, points)
+        with np.errstate(over="ignore"):
+            nearest = _squared_norms(rows - points[found])
+            largest = _squared_norms(rows) + _squared_norms(points).max()
+            doubtful = np.flatnonzero((nearest > 0) & ~(nearest > CANCELLING * largest))
+        for some in row_blocks(len(doubtful), max(1, _EXACT_DISTANCES // len(points))):
+            distances = cdist(X[doubtful[some]], self._points, "sqeuclidean")
+            found[doubtful[some]] = distances.argmin(axis=1)
+        return self._labels[found]
+
+
+def _squared_norms(rows: Array) -> Array:
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dsgkit.costs import Cost
 from dsgkit.errors import FitError
+from dsgkit.kernels.gaps import without_gaps
 from dsgkit.kernels.gaussian import gaussian_expansion
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.inputs import check_finite
@@ -139,15 +140,16 @@ class SelfTraining(SemiSupervisedClassifier):
         model = SelfTrainingClassifier(calibrated, threshold=self.threshold, max_iter=self.max_iter)
         rows = np.concatenate([X[:], X_unlabeled[:]]).astype(np.float64, copy=False)
         labels = np.append(positive.astype(int), np.full(len(X_unlabeled), -1))
-        model.fit(rows, labels)
-        self._keep(*model.estimator_.calibrated_classifiers_)
+        model.fit(without_gaps(rows, self.sigma), labels)
+        (calibrated,) = model.estimator_.calibrated_classifiers_
+        self._keep(calibrated, rows[model.transduction_ != -1])
         self.n_iter_ = int(model.n_iter_)
         self.n_taken_ = int((model.transduction_[n_labeled:] != -1).sum())
 
-    def _keep(self, calibrated: Any) -> None:
-        """Keep the machine and its sigmoid ``1 / (1 + exp(a f + b))`` as one expansion."""
+    def _keep(self, calibrated: Any, rows: Array) -> None:
+        """Keep the machine and its sigmoid ``1 / (1 + exp(a f + b))`` as one expansion at rows."""
         (sigmoid,), svm = calibrated.calibrators, calibrated.estimator
-        self.centers_ = svm.support_vectors_
+        self.centers_ = rows[svm.support_]
         self.coef_ = -sigmoid.a_ * svm.dual_coef_[0]
         self.intercept_ = float(-sigmoid.a_ * svm.intercept_[0] - sigmoid.b_)
 

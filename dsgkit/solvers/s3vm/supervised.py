@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 
 from dsgkit.costs import ENTRY_FLOPS, Cost
+from dsgkit.kernels.gaps import without_gaps
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory, gaussian_expansion
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
@@ -105,8 +106,9 @@ class SupervisedSVM(LabeledEstimator):
         n, n_inputs = X.shape
         self._check_memory(svm_cost(n, n_inputs))
         svm = SVC(C=self.C / n, gamma=self.sigma, tol=self.tol, cache_size=CACHE)
-        svm.fit(np.asarray(X[:], np.float64), t)
-        self.centers_, self.coef_ = svm.support_vectors_, svm.dual_coef_[0]
+        rows = np.asarray(X[:], np.float64)
+        svm.fit(without_gaps(rows, self.sigma), t)
+        self.centers_, self.coef_ = rows[svm.support_], svm.dual_coef_[0]
         self.intercept_ = float(svm.intercept_[0])
 
     def _values(self, X: Any) -> Array:

@@ -1,0 +1,60 @@
+"""Rows moved together where their Gaussian kernel is 0, for programs that expand distances.
+
+LIBSVM takes a squared distance for ``||x||^2 + ||x'||^2 - 2 <x, x'>``, whose terms cancel: of two
+groups of rows that are 10^7 widths of the kernel apart no distance within either is right.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.kernels.gaussian import ZERO
+
+Array = NDArray[np.float64]
+
+ACCURATE = 2.0**26
+"""Squared norm times sigma up to which rounding moves an exponent by no more than LIBSVM's own
+rounding of kernel values to float32 does."""
+
+
+def without_gaps(rows: Any, sigma: float, centre: Array | float = 0.0) -> Array:
+    """Return rows with the same Gaussian kernel matrix, but no far groups.
+
+    Where neighbours in a column are so far apart that the kernel is 0, the rows beyond are moved
+    nearer, to where it still is: so all other distances stay as they are.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_inputs)
+    sigma : float
+    centre : float or ndarray of shape (n_inputs,)
+        If distances are accurate as seen from there, rows are only seen from there.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_inputs)
+    """
+    rows = np.asarray(rows, np.float64)
+    with np.errstate(over="ignore"):
+        seen = rows - centre
+        if np.einsum("ij,ij->i", seen, seen).max(initial=0) <= ACCURATE / sigma:
+            return np.asarray(seen)
+        widest = 1.01 * math.sqrt(-ZERO / sigma)
+        return np.column_stack([_closed_up(column, widest) for column in rows.T])
+
+
+def _closed_up(column: Array, widest: float) -> Array:
+    """Return numbers from 0 on, with gaps between neighbours of at most ``widest``."""
+    order = np.argsort(column)
+    ordered = column[order]
+    ends = np.append(np.flatnonzero(np.diff(ordered) > widest), len(column) - 1)
+    starts = np.append(0, ends[:-1] + 1)
+    lengths = ends - starts + 1
+    shifts = np.append(0, np.cumsum(ordered[ends] - ordered[starts] + widest)[:-1])
+    closed = np.empty_like(column)
+    closed[order] = ordered - np.repeat(ordered[starts], lengths) + np.repeat(shifts, lengths)
+    return closed

@@ -1,0 +1,85 @@
+"""Groups of rows without a common kernel value: how far they are apart makes no difference.
+
+Rows and shifts are multiples of 2^-10, so that all differences within a group are exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dsgkit.kernels.gaps import ACCURATE, without_gaps
+from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.solvers.clustering.nearest import NearestRow
+from dsgkit.solvers.clustering.svc import BenHurSVC
+from tests.solvers.given import given
+
+OF_KERNEL = [
+    name
+    for name, info in SOLVERS.items()
+    if "sigma" in info.params and "n_features" not in info.params
+]
+
+
+def groups(n, d, apart, seed=0):
+    """Return rows of two groups, and which are of the second."""
+    rng = np.random.default_rng(seed)
+    rows, second = np.round(rng.normal(size=(n, d)) * 1024) / 1024, rng.random(n) < 0.5
+    rows[second, 1] += apart
+    return rows, second
+
+
+@pytest.mark.filterwarnings("ignore::dsgkit.errors.DsgWarning")
+@pytest.mark.parametrize("name", OF_KERNEL)
+def test_exact_solvers(name):
+    info, values = SOLVERS[name], []
+    known = {"sigma": 1.0, "prior": 0.7}
+    for apart in (2.0**10, 2.0**24):
+        X, _ = groups(40, 3, apart)
+        y = np.where(X[:, 0] + np.random.default_rng(2).normal(size=40) > 0, 1, -1)
+        U, _ = groups(60, 3, apart, seed=1)
+        model = info.load()(**{key: known[key] for key in known if key in info.params})
+        model.fit(**given(model, X, y, U))
+        values.append(model.decision_function(np.vstack([X, U])))
+    np.testing.assert_allclose(values[1], values[0], atol=1e-9 * np.abs(values[0]).max())
+
+
+def test_the_domain_of_two_far_groups():
+    X, second = groups(100, 2, 2.0**24)
+    model = BenHurSVC(gamma=0.1, C=0.1).fit(X)
+    near = BenHurSVC(gamma=0.1, C=0.1).fit(groups(100, 2, 2.0**10)[0])
+    assert model.n_clusters_ == near.n_clusters_ == 2
+    np.testing.assert_array_equal(model.labels_ == model.labels_[0], second == second[0])
+    np.testing.assert_allclose(
+        model.decision_function(X), near.decision_function(groups(100, 2, 2.0**10)[0]), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("apart", [0.0, 2.0**20, 2.0**30, 2.0**40])
+@pytest.mark.parametrize("d", [2, 20])
+def test_the_nearest_row(d, apart):
+    X, _ = groups(80, d, apart)
+    labels = np.arange(40)
+    found = NearestRow(X, np.arange(40), labels).labels_of(X, np.arange(80))
+    squared = ((X[:, None] - X[:40]) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(found, squared.argmin(axis=1))
+
+
+@pytest.mark.parametrize("sigma", [1e-6, 1.0, 50.0])
+@pytest.mark.parametrize("apart", [1e5, 1e12, 1e300])
+def test_rows_without_gaps_have_the_same_kernel(sigma, apart):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 3)) / np.sqrt(sigma)
+    rows[:20, 0] += apart / np.sqrt(sigma)
+    rows[10:30, 2] -= apart / np.sqrt(sigma)
+    near = without_gaps(rows, sigma)
+    assert sigma * (near**2).sum(axis=1).max() < ACCURATE
+    exact = gaussian_gram(rows, rows, sigma)
+    np.testing.assert_allclose(gaussian_gram(near, near, sigma), exact, rtol=1e-9, atol=1e-300)
+
+
+def test_rows_whose_distances_are_accurate_are_only_seen_from_the_centre():
+    rows, _ = groups(30, 3, 2.0**10)
+    np.testing.assert_array_equal(without_gaps(rows, 1.0), rows)
+    np.testing.assert_array_equal(without_gaps(rows + 2.0**20, 1.0, 2.0**20), rows)
