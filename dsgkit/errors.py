@@ -94,6 +94,10 @@ class ResultsError(DsgError):
     """A results folder that cannot be read or written."""
 
 
+class SolverError(DsgError):
+    """A solver class that does not do what is asked of every solver."""
+
+
 class FitError(DsgError):
     """A fit that ended without a solution; ``status`` is the name results record for it."""
 

@@ -23,6 +23,15 @@ MAPPED_BYTES = 2**26
 _MAPS = Path("/proc/self/maps")
 
 
+def fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view of an array that cannot be written to."""
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def read_rows(table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.float32]:
     """Copy rows, as the compiled kernels take them: writable, C-contiguous, float32.
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import DataError
-from dsgkit.mapped import positions, read_rows
+from dsgkit.mapped import fixed, positions, read_rows
 from dsgkit.random.seeds import derive_seed
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Doubled:
 
     def __init__(self, base: NDArray[np.float32] | Doubled, first: NDArray[np.float32]) -> None:
         self.base = base
-        self.first = first
+        self.first = fixed(first)
 
     def __len__(self) -> int:
         return 2 * len(self.base)

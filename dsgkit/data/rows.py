@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dsgkit.data.doubling import Doubled
-from dsgkit.mapped import read_rows
+from dsgkit.mapped import fixed, read_rows
 
 Index = slice | NDArray[np.integer]
 
@@ -27,7 +27,8 @@ class Rows:
 
     Notes
     -----
-    Reading is by slice or by an array of positions, and gives a new C-contiguous array.
+    Reading is by slice or by an array of positions, and gives a new C-contiguous array. The
+    index and the scaling are read-only: other views share them.
     """
 
     ndim = 2
@@ -41,9 +42,9 @@ class Rows:
         factor: ArrayLike | None = None,
     ) -> None:
         self.base = base
-        self.index = None if index is None else np.asarray(index)
-        self.offset = None if offset is None else np.asarray(offset, np.float32)
-        self.factor = None if factor is None else np.asarray(factor, np.float32)
+        self.index = None if index is None else fixed(np.asarray(index))
+        self.offset = None if offset is None else fixed(np.asarray(offset, np.float32))
+        self.factor = None if factor is None else fixed(np.asarray(factor, np.float32))
 
     def __len__(self) -> int:
         return len(self.base) if self.index is None else len(self.index)

@@ -26,6 +26,7 @@ from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import MET
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
 from dsgkit.experiment.plan import Cell, Point, common_part, make_trial, solver_info
+from dsgkit.experiment.read_only import guarded
 from dsgkit.experiment.records import CellSchema, Record
 from dsgkit.experiment.selection import best_point, choosing_measure
 from dsgkit.memory import constrain_memory
@@ -66,7 +67,7 @@ class Bench:
         if "random_state" in info.params and "random_state" not in params:
             seed = derive_seed(self.experiment.seed, "solver", cell.trial)
             params["random_state"] = info.seed(seed)
-        return info.load()(**params)
+        return guarded(info.load())(**params)
 
     def scores(
         self, cell: Cell, chosen: Point, at: At, points: Sequence[Point]

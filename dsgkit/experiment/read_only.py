@@ -1,0 +1,88 @@
+"""Estimators to which every array is read-only, whatever task hands it over.
+
+All cells of a trial get the same arrays. A solver that wrote into them would change the data of
+the others; as it is, the write is an error of its own.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from dsgkit.errors import SolverError
+from dsgkit.mapped import fixed
+
+_within = False
+"""Whether a solver is at work: what it passes to its own methods is its own."""
+
+
+@functools.cache
+def guarded(estimator: type) -> type:
+    """Return a subclass whose public methods get read-only views of the arrays they are given.
+
+    Its ``fit`` raises `SolverError` unless it returns ``self``. Copies and pickles of an instance
+    are of the class itself, which can be imported.
+    """
+    about = {name: getattr(estimator, name) for name in ("__module__", "__qualname__", "__doc__")}
+    subclass = types.new_class(
+        estimator.__name__, (estimator,), exec_body=lambda names: names.update(about)
+    )
+
+    def reduced(self: Any, protocol: Any) -> Any:
+        make, arguments, *state = estimator.__reduce_ex__(self, protocol)
+        return make, tuple(estimator if one is subclass else one for one in arguments), *state
+
+    setattr(subclass, "__reduce_ex__", reduced)  # noqa: B010  mypy takes it for a method of `type`
+    for name in dir(estimator):
+        method = inspect.getattr_static(estimator, name)
+        if not name.startswith("_") and inspect.isfunction(method):
+            setattr(subclass, name, _guarded(subclass, name, method))
+    return subclass
+
+
+def _guarded(subclass: type, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of the subclass that calls the inherited one with read-only arrays."""
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        global _within
+        inherited = getattr(super(subclass, self), name)
+        if _within:
+            result = inherited(*args, **kwargs)
+        else:
+            _within = True
+            try:
+                result = inherited(*read_only(args), **read_only(kwargs))
+            finally:
+                _within = False
+        if name == "fit" and result is not self:
+            kind = type(self).__name__
+            raise SolverError(f"{kind}.fit must return self, and returns {type(result).__name__}")
+        return result
+
+    return call
+
+
+def read_only(value: Any) -> Any:
+    """Return views of arrays that cannot be written to, also in sparse matrices, lists and dicts.
+
+    Anything else is returned as it is: lazy rows are read-only by themselves.
+    """
+    if isinstance(value, np.ndarray):
+        return fixed(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(read_only, value))
+    if type(value) is dict:
+        return {name: read_only(part) for name, part in value.items()}
+    if sparse.issparse(value):
+        view = copy.copy(value)
+        vars(view).update(read_only(vars(value)))
+        return view
+    return value

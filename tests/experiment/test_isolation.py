@@ -1,0 +1,256 @@
+"""What one solver does to what it is given changes nothing of what the others get."""
+
+import copy
+import pickle
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import yaml
+from scipy import sparse
+
+from dsgkit.config import load_experiment
+from dsgkit.experiment.read_only import guarded, read_only
+from dsgkit.experiment.runner import run_experiment
+from tests.experiment.runs import stored, without_measurements
+
+pytestmark = pytest.mark.usefixtures("in_process")
+
+RUDE = """
+import numpy as np
+from dsgkit.costs import Cost
+
+class Rude:
+    tasks = (
+        "semi_supervised_auc", "semi_supervised_svm", "ordinal", "similar_unlabeled", "clustering",
+        "tests.experiment.own_task:RIDGE",
+    )
+    version = 1
+    classes_ = np.array([1, 2, 3])
+    def __init__(self, fit="pass", decide="pass", folds_too="pass", lam=1.0):
+        self.fit_code, self.decide, self.folds_too, self.lam = fit, decide, folds_too, lam
+    def get_params(self, deep=True):
+        return dict(fit=self.fit_code, decide=self.decide, folds_too=self.folds_too, lam=self.lam)
+    def set_params(self, **params): return self
+    def cost(self, n_inputs, **counts): return Cost()
+    def _rude(self, code, **arrays): exec(code, {"np": np}, arrays)
+    def decision_function(self, X):
+        self._rude(self.decide, X=X)
+        return np.asarray(X)[:, 0]
+    def predict(self, X):
+        return np.ones(len(X), int)
+    def fit_points(self, points, folds=None, **training):
+        self._rude(self.folds_too, folds=folds, **training)
+        self.fit(**training)
+        if folds is None:
+            return Several(len(points))
+        if "X_similar" in training:
+            shapes = training["X_similar"].shape[:2], training["X_unlabeled"].shape[:1]
+            return tuple(np.zeros((len(points), *shape)) for shape in shapes)
+        return np.tile(training["X"][:, 0], (len(points), 1))
+
+class Several:
+    def __init__(self, count): self.count = count
+    def decision_function(self, X): return np.tile(X[:, :1], (1, self.count))
+
+class Labels(Rude):
+    def fit(self, X, y, X_unlabeled, y_unlabeled=None):
+        self._rude(self.fit_code, X=X, y=y, X_unlabeled=X_unlabeled, y_unlabeled=y_unlabeled)
+        return self
+
+class Labeled(Rude):
+    def fit(self, X, y):
+        self._rude(self.fit_code, X=X, y=y)
+        return self
+
+class Pairs(Rude):
+    def fit(self, X_similar, X_unlabeled):
+        self._rude(self.fit_code, X_similar=X_similar, X_unlabeled=X_unlabeled)
+        return self
+
+class Target(Rude):
+    def fit(self, X, target):
+        self._rude(self.fit_code, X=X, target=target)
+        return self
+
+class Clusters(Rude):
+    def fit(self, X):
+        self._rude(self.fit_code, X=X)
+        self.labels_ = np.zeros(len(X), int)
+        return self
+"""
+
+GRID = {"lam": [0.5, 1.0]}
+SETTINGS = {
+    "semi_supervised_auc": (
+        "Labels",
+        {"positive": [1]},
+        {"labeled": 30, "folds": 3},
+        {
+            "rff_s2auc": {"params": {"n_features": 10, "sigma": 1.0}, "grid": GRID},
+            "samult": {"params": {"sigma": 1.0}, "grid": GRID},
+            "pnu_auc": {"params": {"prior": "class_proportion", "sigma": 1.0}, "grid": GRID},
+        },
+    ),
+    "semi_supervised_svm": (
+        "Labels",
+        {"positive": [1]},
+        {"labeled": 30, "folds": 3},
+        {"supervised_svm": {"params": {"sigma": 1.0}, "grid": {"C": [1.0, 10.0]}}},
+    ),
+    "ordinal": (
+        "Labels",
+        {"bins": 3},
+        {"labeled": 30, "folds": 3},
+        {"kernel_ridge": {"params": {"sigma": 1.0}, "grid": GRID}},
+    ),
+    "similar_unlabeled": (
+        "Pairs",
+        {"positive": [1]},
+        {"pairs": 30, "folds": 3, "prior": 0.7},
+        {"su_sl": {"params": {"prior": "class_prior", "sigma": 1.0}, "grid": GRID}},
+    ),
+    "clustering": (
+        "Clusters",
+        {"classes": True},
+        {"scale": "raw"},
+        {"kmeans": {"kind": "sklearn.cluster:KMeans", "grid": {"n_clusters": [2, 3]}}},
+    ),
+    "tests.experiment.own_task:RIDGE": (
+        "Target",
+        {"positive": [1]},
+        {},
+        {"ridge": {"kind": "tests.experiment.own_task:Ridge", "grid": GRID}},
+    ),
+}
+"""By task: the rude class, the target, the protocol, and other solvers, with searches."""
+
+UNDISTURBED = {}
+
+
+@pytest.fixture
+def run(toy, own_modules):
+    """Run the solvers of a setting after a rude one; its records, and the others', by key."""
+
+    def run(kind, rude="", **ways):
+        own_modules("rude", RUDE)
+        name, target, protocol, others = SETTINGS[kind]
+        first = {"kind": f"rude:{rude or name}", "params": ways}
+        if kind != "clustering":  # where a point with an error is one without a solution
+            first["grid"] = {"lam": [1.0, 2.0]}
+        config = {
+            "dataset": {"path": "toy.csv", "loader": "delimited", "target": target},
+            "protocol": {"kind": kind, "trials": 1, **protocol},
+            "solvers": {**({"rude": first} if ways else {}), **others},
+            "outputs": [],
+        }
+        if target == {"bins": 3}:
+            config["dataset"]["label_column"] = 0
+        path = toy.parent / "isolated.yaml"
+        path.write_text(yaml.safe_dump(config))
+        folder = toy.parent / ("rude" if ways else "alone")
+        run_experiment(load_experiment(path), folder)
+        records = without_measurements(stored(folder))
+        of_rude = [one for one in records.values() if one["solver"] == "rude"]
+        return of_rude, {k: one for k, one in records.items() if one["solver"] != "rude"}
+
+    def alone(kind):
+        """The records of a setting's solvers without the rude one."""
+        if kind not in UNDISTURBED:
+            _, UNDISTURBED[kind] = run(kind)
+        return UNDISTURBED[kind]
+
+    run.alone = alone
+    return run
+
+
+def in_fit(kind, code):
+    return kind, {"fit": code}
+
+
+CASES = [
+    *(
+        in_fit("semi_supervised_auc", code)
+        for code in ("y *= -1", "y.sort()", "y_unlabeled *= -1", "y_unlabeled[:] = 1", "X[:] = 0")
+    ),
+    in_fit("semi_supervised_auc", "X_unlabeled.index[:] = 0"),
+    in_fit("semi_supervised_auc", "X_unlabeled.factor[:] = 0"),
+    ("semi_supervised_auc", {"decide": "X.index.sort()"}),
+    ("semi_supervised_auc", {"folds_too": "folds[0][:] = 0"}),
+    ("semi_supervised_auc", {"folds_too": "y[:] = 1"}),
+    *(in_fit("semi_supervised_svm", code) for code in ("y *= -1", "y_unlabeled[:] = 1")),
+    ("semi_supervised_svm", {"folds_too": "y *= -1"}),
+    *(in_fit("ordinal", code) for code in ("y[:] = 1", "X_unlabeled.offset[:] = 9")),
+    ("ordinal", {"folds_too": "folds[0][:] = 0"}),
+    *(
+        in_fit("similar_unlabeled", code)
+        for code in ("X_similar[:] = 0", "X_unlabeled.index[:] = 0")
+    ),
+    ("similar_unlabeled", {"folds_too": "folds[0][0][:] = 0"}),
+    in_fit("clustering", "X[:] = 0"),
+    *(in_fit("tests.experiment.own_task:RIDGE", code) for code in ("target *= -1", "X[:] = 0")),
+    ("tests.experiment.own_task:RIDGE", {"decide": "X[:] = 0"}),
+]
+
+
+@pytest.mark.parametrize(("kind", "ways"), CASES)
+def test_a_write_is_the_error_of_the_solver_that_writes(run, kind, ways):
+    rude, others = run(kind, **ways)
+    assert {one["status"] for one in rude if one["kind"] == "fit"} == {"failed"}
+    assert any("read-only" in one["message"] for one in rude)
+    assert others == run.alone(kind)
+    assert {one["status"] for one in others.values()} == {"ok"}
+
+
+def test_labels_for_the_upper_bound_on_pairs_are_read_only(run):
+    rude, others = run("similar_unlabeled", "Labeled", fit="y *= -1")
+    assert all("read-only" in one["message"] for one in rude)
+    assert others == run.alone("similar_unlabeled")
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
+def test_sparse_matrices_are_read_only_in_all_their_arrays(form):
+    matrix = sparse.random_array((6, 4), density=0.5, format=form, rng=0)
+    before = matrix.toarray()
+    given = read_only(matrix)
+    arrays = [part for value in vars(given).values() for part in _arrays(value)]
+    assert len(arrays) >= 2
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0
+    assert np.array_equal(given.toarray(), before)
+    matrix.data[:] = 1  # whoever owns it still may
+
+
+def _arrays(value):
+    parts = value if isinstance(value, tuple) else (value,)
+    return [part for part in parts if isinstance(part, np.ndarray)]
+
+
+class Buffered:
+    """Writes into arrays of its own, through methods of its own."""
+
+    tasks: ClassVar = ()
+
+    def fill(self, out):
+        out[:] = 1
+
+    def fit(self, X):
+        own = np.zeros(3)
+        self.fill(own)
+        self.filled_ = own
+        return self
+
+
+def test_a_solver_may_write_into_arrays_of_its_own():
+    model = guarded(Buffered)().fit(np.zeros((3, 2)))
+    assert model.filled_.tolist() == [1, 1, 1]
+    with pytest.raises(ValueError, match="read-only"):
+        model.fill(np.zeros(2))
+
+
+def test_copies_of_a_guarded_solver_are_of_its_class():
+    model = guarded(Buffered)().fit(np.zeros((3, 2)))
+    for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert type(copied) is Buffered
+        assert copied.filled_.tolist() == [1, 1, 1]
