@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from dsgkit.costs import Cost
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.memory import memory_limit
+from dsgkit.shapes import of_shape
 from dsgkit.solvers.inputs import SparseRows, as_labels, as_rows, check_finite, take, two_classes
 from dsgkit.solvers.parameters import POSITIVE, check_parameters
 
@@ -152,7 +153,9 @@ class Estimator(BaseEstimator):
             rows = training_rows(held_out, len(y))
             part = {**training, "X": X[rows], "y": y[rows]}
             models = self.fit_points(points, **part)
-            values[:, held_out] = models.decision_function(X[held_out]).T
+            shape = len(held_out), len(points)
+            found = models.decision_function(X[held_out])
+            values[:, held_out] = of_shape(found, "decision_function of fit_points", shape).T
         return values
 
     def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dsgkit.data.targets import check_kind
 from dsgkit.errors import DataError, FitError
 from dsgkit.random.seeds import derive_seed, permutation
+from dsgkit.shapes import of_shape
 from dsgkit.specs import Count
 from dsgkit.tasks.base import At, Axis, Clock, Point, ProtocolSpec, Scores, Trial, Work
 from dsgkit.tasks.measures import Measure
@@ -184,8 +185,14 @@ class OrdinalTrial(SemiSupervisedTrial):
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
         """Return the mean AUC of every point on the held-out labelled rows of every fold."""
         split = self.split
-        values = np.asarray(estimator.fit_points(points, folds=split.folds, **self.training(at)))
         classes, codes = np.unique(split.y, return_inverse=True)
+        shape = len(points), len(split.y)
+        values = of_shape(
+            estimator.fit_points(points, folds=split.folds, **self.training(at)),
+            "fit_points",
+            shape,
+            (*shape, len(classes) - 1),
+        )
         return [
             [_mean_auc(codes[fold], row[fold], len(classes)) for fold in split.folds]
             for row in values

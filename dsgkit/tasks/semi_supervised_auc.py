@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.shapes import of_shape
 from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Trial, Work
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import auc, average_precision
@@ -64,7 +65,8 @@ class AUCTrial(SemiSupervisedTrial):
         """Return the AUC of every point on the held-out labelled rows of every fold."""
         folds, given = self.folds(at), self.given(estimator, at)
         values = estimator.fit_points(points, folds=folds, **given)
-        return fold_scores(np.asarray(values), given["y"], folds)
+        shape = len(points), len(given["y"])
+        return fold_scores(of_shape(values, "fit_points", shape), given["y"], folds)
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
         """Return the cost of training every point on every fold; scoring is nothing beside it."""

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.shapes import of_shape
 from dsgkit.specs import Count
 from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Trial, Work
 from dsgkit.tasks.given import HIDDEN
@@ -172,7 +173,7 @@ class SVMTrial(SemiSupervisedTrial):
             for held_out in self.folds(at, repeat):
                 rest = np.setdiff1d(np.arange(len(y)), held_out)
                 models = estimator.fit_points(points, **{**given, "X": X[rest], "y": y[rest]})
-                values = np.asarray(models.decision_function(X[held_out]))
+                values = _values(models, X[held_out], len(points))
                 cuts = self._cuts(models, y[rest], at, len(points))
                 columns = zip(values.T, cuts, strict=True)
                 yield [_balanced_error(y[held_out], *column) for column in columns]
@@ -201,7 +202,7 @@ class SVMTrial(SemiSupervisedTrial):
             return [None] * n_models
         step = -(-at[UNLABELED.name] // THRESHOLD_ROWS)
         some = self.split.X_unlabeled.take(slice(0, at[UNLABELED.name], step))
-        values = np.asarray(models.decision_function(some))
+        values = _values(models, some, n_models)
         return [share_cut(column, y) for column in values.T]
 
     def _settled(self, estimator: Any, at: At) -> Any:
@@ -220,7 +221,7 @@ class SVMTrial(SemiSupervisedTrial):
         """Return the error of each of some models on some parts of the unlabelled rows."""
         wrong, finite = np.zeros(len(cuts)), np.array([_is_solved(cut) for cut in cuts])
         for rows in _blocks(parts):
-            values = np.asarray(models.decision_function(self.split.X_unlabeled[rows]))
+            values = _values(models, self.split.X_unlabeled[rows], len(cuts))
             positive = self.split.y_unlabeled[rows] > 0
             columns = zip(values.T, cuts, strict=True)
             wrong += [np.sum(is_positive(*column) != positive) for column in columns]
@@ -264,6 +265,12 @@ class SVMTrial(SemiSupervisedTrial):
             TRUE_BALANCE.name: true,
             COLLAPSED.name: float(collapsed),
         }
+
+
+def _values(models: Any, rows: Any, n_models: int) -> NDArray[Any]:
+    """Return the values of some models at some rows, a column for each."""
+    method = "decision_function of fit_points"
+    return of_shape(models.decision_function(rows), method, (len(rows), n_models))
 
 
 def is_positive(values: Any, cut: float | None) -> NDArray[np.bool_]:

@@ -22,6 +22,7 @@ from dsgkit.objectives.similar_unlabeled import NEAREST
 from dsgkit.priors import similar_prior
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
+from dsgkit.shapes import of_shape
 from dsgkit.specs import LARGEST_INTEGER, Count, is_finite, problem
 from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Trial, Work
 from dsgkit.tasks.given import takes
@@ -263,8 +264,11 @@ class SimilarUnlabeledTrial:
         training, folds = self.training(at), list(self._folds(at))
         self._tell_prior(estimator, training)
         points = [self._told(point, training) for point in points]
-        values = estimator.fit_points(points, folds=folds, **training)
-        similar, unlabeled = (np.asarray(array) for array in values)
+        similar, unlabeled = estimator.fit_points(points, folds=folds, **training)
+        n, of_pairs = len(points), (len(training["X_similar"]), 2)
+        similar = of_shape(similar, "fit_points, for pairs,", (n, *of_pairs))
+        of_rows = len(training["X_unlabeled"])
+        unlabeled = of_shape(unlabeled, "fit_points, for unlabelled rows,", (n, of_rows))
         known = estimator.get_params().get("prior", self._sizes.prior)
         priors = [point.get("prior", known) for point in points]
         return [
@@ -279,7 +283,8 @@ class SimilarUnlabeledTrial:
         labeled = self.labeled(at)
         y = labeled["y"]
         folds = stratified_folds(y, self._spec.folds, derive_seed(self._seed, "folds"))
-        values = np.asarray(estimator.fit_points(points, folds=folds, **labeled))
+        values = estimator.fit_points(points, folds=folds, **labeled)
+        values = of_shape(values, "fit_points", (len(points), len(y)))
         return [
             [
                 error_rate(y[fold], row[fold]) if np.isfinite(row[fold]).all() else None

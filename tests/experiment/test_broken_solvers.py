@@ -1,0 +1,177 @@
+"""Solvers that do not return what they are asked for: their cells fail, and say what is wrong."""
+
+import numpy as np
+import pytest
+import yaml
+
+from dsgkit.config import load_experiment
+from dsgkit.errors import FitError
+from dsgkit.experiment.runner import run_experiment
+from dsgkit.solvers.base import PairwiseAUCEstimator
+
+pytestmark = pytest.mark.usefixtures("in_process")
+
+MODULE = """
+import numpy as np
+from dsgkit.costs import Cost
+from typing import Annotated
+from dsgkit.solvers.base import Estimator, PointModels
+from dsgkit.solvers.parameters import PER_MODEL, POSITIVE
+
+class Broken(Estimator):
+    lam: Annotated[float, POSITIVE, PER_MODEL]
+    tasks = ("semi_supervised_auc", "semi_supervised_svm", "ordinal")
+    version = 1
+    classes_ = np.array([1, 2, 3])
+    def __init__(self, lam=1.0): self.lam = lam
+    def decision_function(self, X): return np.asarray(X)[:, 0]
+    def predict(self, X): return np.ones(len(X), int)
+
+class Silent(Broken):
+    def fit(self, X, y, X_unlabeled): pass
+
+class Other(Broken):
+    def fit(self, X, y, X_unlabeled): return 5
+
+class Wide(Broken):
+    def fit(self, X, y, X_unlabeled): return self
+    def fit_points(self, points, folds=None, **training):
+        if folds is not None:
+            return np.zeros((len(points), len(training["y"]) + 1))
+        return PointModels([self.fit(**training)] * (len(points) + 1))
+
+class Single(Broken):
+    def fit(self, X, y, X_unlabeled): return self
+    def fit_points(self, points, folds=None, **training):
+        if folds is not None:
+            return super().fit_points(points, folds=folds, **training)
+        return PointModels([self.fit(**training)])
+
+class Pairs(Estimator):
+    lam: Annotated[float, POSITIVE, PER_MODEL]
+    tasks, version = ("similar_unlabeled",), 1
+    def __init__(self, lam=1.0): self.lam = lam
+    def fit(self, X_similar, X_unlabeled): return self
+    def decision_function(self, X): return np.asarray(X)[:, 0]
+    def fit_points(self, points, folds, X_similar, X_unlabeled):
+        return np.zeros((2, len(X_similar))), np.zeros((2, len(X_unlabeled)))
+
+class Clusters(__import__("sklearn.cluster").cluster.AgglomerativeClustering):
+    def fit(self, X): super().fit(X)
+"""
+
+LABELED = {"labeled": 30, "folds": 3}
+PROTOCOLS = {
+    "semi_supervised_auc": LABELED,
+    "semi_supervised_svm": LABELED,
+    "ordinal": LABELED,
+    "similar_unlabeled": {"pairs": 30, "folds": 3, "prior": 0.7},
+    "clustering": {"scale": "raw"},
+}
+TARGETS = {"ordinal": {"ordered": True}, "clustering": {"classes": True}}
+
+
+@pytest.fixture
+def messages(toy, own_modules):
+    """A function that runs a broken class, searched or not: the messages of its cells."""
+
+    def run(solver, kind, grid, **protocol):
+        own_modules("broken", MODULE)
+        config = {
+            "dataset": {
+                "path": "toy.csv",
+                "loader": "delimited",
+                "target": TARGETS.get(kind, {"positive": [1]}),
+            },
+            "protocol": {"kind": kind, "trials": 1, **PROTOCOLS[kind], **protocol},
+            "solvers": {"mine": {"kind": f"broken:{solver}", "grid": grid}},
+            "outputs": [],
+        }
+        path = toy.parent / "broken.yaml"
+        path.write_text(yaml.safe_dump(config))
+        outcome = run_experiment(load_experiment(path), toy.parent / "results")
+        assert outcome.failures == outcome.ended != []
+        return {record["message"] for record in outcome.failures}
+
+    return run
+
+
+SEARCHED = {"lam": [1.0, 2.0]}
+RETURNS = "must return self, and returns"
+
+
+@pytest.mark.parametrize("grid", [SEARCHED, {}])
+@pytest.mark.parametrize(
+    ("kind", "protocol"),
+    [
+        ("semi_supervised_auc", {}),
+        ("semi_supervised_svm", {"select": "hidden_labels"}),
+        ("semi_supervised_svm", {"select": "labeled_rows"}),
+        ("ordinal", {}),
+    ],
+)
+def test_a_fit_that_does_not_return_its_solver(messages, kind, protocol, grid):
+    for solver, found in (("Silent", "NoneType"), ("Other", "int")):
+        told = messages(solver, kind, grid, **protocol)
+        assert all(f"{solver}.fit {RETURNS} {found}" in message for message in told), told
+
+
+@pytest.mark.parametrize("grid", [{"n_clusters": [2, 3]}, {}])
+def test_a_clustering_that_does_not_return_its_solver(messages, grid):
+    told = messages("Clusters", "clustering", grid)
+    assert all(f"Clusters.fit {RETURNS} NoneType" in message for message in told), told
+
+
+OF_MODELS = "decision_function of fit_points must return values of shape"
+
+
+@pytest.mark.parametrize(
+    ("solver", "kind", "protocol", "told"),
+    [
+        (
+            "Wide",
+            "semi_supervised_auc",
+            {},
+            "fit_points must return values of shape (2, 30), got (2, 31)",
+        ),
+        ("Wide", "ordinal", {}, "of shape (2, 30) or (2, 30, 1), got (2, 31)"),
+        ("Wide", "semi_supervised_svm", {}, f"{OF_MODELS} (40, 2), got (40, 3)"),
+        (
+            "Wide",
+            "semi_supervised_svm",
+            {"select": "labeled_rows"},
+            f"{OF_MODELS} (10, 2), got (10, 3)",
+        ),
+        ("Single", "semi_supervised_auc", {}, f"{OF_MODELS} (10, 2), got (10, 1)"),
+        ("Single", "semi_supervised_svm", {}, f"{OF_MODELS} (40, 2), got (40, 1)"),
+        (
+            "Single",
+            "semi_supervised_svm",
+            {"select": "labeled_rows"},
+            f"{OF_MODELS} (10, 2), got (10, 1)",
+        ),
+        ("Pairs", "similar_unlabeled", {}, "for pairs, must return values of shape (2, 26, 2), "),
+    ],
+)
+def test_values_of_another_shape_than_points_and_rows(messages, solver, kind, protocol, told):
+    found = messages(solver, kind, SEARCHED, **protocol)
+    assert all(told in message for message in found), found
+
+
+class Single(PairwiseAUCEstimator):
+    """Trains one model, however many points there are."""
+
+    def fit_points(self, points, *, folds=None, **training):
+        if folds is not None:
+            return super().fit_points(points, folds=folds, **training)
+        return self
+
+    def decision_function(self, X):
+        return X[:, :1]
+
+
+def test_a_column_too_few_is_not_broadcast_over_the_points():
+    X, y = np.random.default_rng(0).random((10, 2)), np.tile([-1, 1], 5)
+    folds = [np.arange(5), np.arange(5, 10)]
+    with pytest.raises(FitError, match=r"of shape \(5, 2\), got \(5, 1\)"):
+        Single().fit_points([{}, {}], folds=folds, X=X, y=y)
