@@ -11,7 +11,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -36,8 +36,9 @@ def guarded(estimator: type) -> type:
     )
 
     def reduced(self: Any, protocol: Any) -> Any:
-        make, arguments, *state = estimator.__reduce_ex__(self, protocol)
-        return make, tuple(estimator if one is subclass else one for one in arguments), *state
+        make, arguments, *state = cast(Any, estimator).__reduce_ex__(self, protocol)
+        importable = tuple(estimator if one is subclass else one for one in arguments)
+        return _made, (make, importable), *state
 
     setattr(subclass, "__reduce_ex__", reduced)  # noqa: B010  mypy takes it for a method of `type`
     for name in dir(estimator):
@@ -45,6 +46,11 @@ def guarded(estimator: type) -> type:
         if not name.startswith("_") and inspect.isfunction(method):
             setattr(subclass, name, _guarded(subclass, name, method))
     return subclass
+
+
+def _made(make: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Return a copy of another class than the original, which pickle's own way refuses."""
+    return make(*arguments)
 
 
 def _guarded(subclass: type, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
