@@ -16,11 +16,12 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TypeVar
 
 from dsgkit.errors import ConfigError, DsgError
 from dsgkit.origin import one_line, text_of
+from dsgkit.settings import kept_settings
 from dsgkit.signals import is_request
 
 _Answer = TypeVar("_Answer")
@@ -94,7 +95,8 @@ def asked(
 def users_code(doing: str, passing: _Kinds = DsgError) -> Iterator[None]:
     """Raise what a user's own code raises as a `ConfigError`, were it `SystemExit`.
 
-    A copy of this process that it makes ends with the block: there is one process in charge.
+    A copy of this process that it makes ends with the block: there is one process in charge, whose
+    settings are restored.
 
     Parameters
     ----------
@@ -105,7 +107,9 @@ def users_code(doing: str, passing: _Kinds = DsgError) -> Iterator[None]:
     """
     here = os.getpid()
     try:
-        yield
+        # a worker has its class's settings, as it runs no other's cells
+        with kept_settings() if _on else nullcontext():
+            yield
     except BaseException as error:
         # what an exception says of its class, and of its text, is up to a user's own code, too
         can_be_told = text_of(error) is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -60,6 +61,25 @@ def set_threads(numba_threads: int, blas_threads: int) -> None:
 
     numba.set_num_threads(min(numba_threads, numba.config.NUMBA_NUM_THREADS))
     _blas().limit(limits=blas_threads)
+
+
+@contextmanager
+def kept_threads() -> Iterator[None]:
+    """Restore, after the block, how many threads numba and the libraries that are loaded use."""
+    import numba
+
+    before = numba.get_num_threads()
+    try:
+        with _pools(len(sys.modules)).limit(limits=None):
+            yield
+    finally:
+        numba.set_num_threads(before)
+
+
+@functools.lru_cache(maxsize=1)
+def _pools(n_modules: int) -> ThreadpoolController:
+    """Return the thread pools of all libraries, looked for again once modules were imported."""
+    return ThreadpoolController()
 
 
 def available_threads() -> int:

@@ -128,6 +128,12 @@ class Dataset:
         """Number of columns."""
         return self.X.shape[1]
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all rows."""
+        n_test = 0 if self.X_test is None else len(self.X_test)
+        return (len(self.X) + n_test) * self.n_features * np.dtype(np.float32).itemsize
+
     @functools.cached_property
     def y(self) -> NDArray[Any]:
         """Labels of the training rows as the target makes them: -1 and +1, or classes 1..k.

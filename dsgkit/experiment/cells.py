@@ -6,6 +6,7 @@ import contextlib
 import functools
 import gc
 import math
+import random
 import time
 import traceback
 import warnings
@@ -32,9 +33,10 @@ from dsgkit.experiment.selection import best_point, choosing_measure
 from dsgkit.memory import constrain_memory
 from dsgkit.origin import one_line
 from dsgkit.random.seeds import derive_seed
+from dsgkit.settings import kept_settings
 from dsgkit.specs import LARGEST_NUMBER
 from dsgkit.tasks.base import At, Trial
-from dsgkit.threads import available_threads, set_threads
+from dsgkit.threads import available_threads, kept_threads, set_threads
 
 _WARM_UP_ROWS = 64
 
@@ -125,7 +127,7 @@ class Bench:
         few = {axis: min(size, _WARM_UP_ROWS) for axis, size in cell.at.items()}
         first = {name: value for points in cell.stages for name, value in points[0].items()}
         silent = progress.listening(lambda _: None)
-        with contextlib.suppress(Exception), silent, _warnings_to([]):
+        with contextlib.suppress(Exception), silent, _warnings_to([]), kept_settings():
             if cell.kind == "search":
                 self.scores(cell, first, few, cell.points[:2])
             else:
@@ -151,28 +153,37 @@ def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Reco
         Called with ``loaded`` when the data are there, and with ``begun`` when code is compiled as
         well: the limit of time counts from there.
     """
-    cell, clock = job.cell, Clock()
-    record = _header(job)
+    clock, record = Clock(), _header(job)
     try:
         with clock.phase("load"):
             record["environment"] = _prepare_process(job)
-            bench = _bench_of(job)
-            bench.trial(cell.trial).training(cell.at)  # draws the rows
-        reached("loaded")
-        with clock.phase("compile"):
-            bench.warm_up(cell)
-        reached("begun")
-        reset_peak_memory()
-        warned: list[str] = []
-        with _warnings_to(warned):
-            run = _search if cell.kind == "search" else _fit
-            record |= run(bench, job, clock)
-        if warned:
-            record["warnings"] = warned
+            bench = _bench_of(job)  # what a module sets when it is imported, all its cells have
+        with kept_settings(), kept_threads():
+            record |= _result(bench, job, clock, reached)
     except BaseException as error:  # a solver's exit ends its cell, not the process
         record |= _failure(error)
     times = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
     return {"key": job.cell.key, "times": times, "peak_memory": peak_memory()} | record
+
+
+def _result(bench: Bench, job: Job, clock: Clock, reached: Callable[[str], object]) -> Record:
+    """Return what running a cell adds to its record."""
+    cell = job.cell
+    with clock.phase("load"):
+        bench.trial(cell.trial).training(cell.at)  # draws the rows
+    reached("loaded")
+    with clock.phase("compile"):
+        bench.warm_up(cell)
+    seed = derive_seed(bench.experiment.seed, "solver", cell.trial)
+    random.seed(seed)  # no cell depends on what ran before it in the process
+    np.random.seed(seed % 2**32)  # noqa: NPY002  what solvers use that have no `random_state`
+    reached("begun")
+    reset_peak_memory()
+    warned: list[str] = []
+    with _warnings_to(warned):
+        run = _search if cell.kind == "search" else _fit
+        record = run(bench, job, clock)
+    return {**record, "warnings": warned} if warned else record
 
 
 @contextlib.contextmanager

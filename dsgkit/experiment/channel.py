@@ -65,12 +65,19 @@ def read_message(stream: BufferedRWPair) -> Any:
     Raises
     ------
     EOFError
-        If the other end is closed.
+        If the other end is closed, be it in the middle of a message.
     """
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
+    return pickle.loads(_whole(stream, *_LENGTH.unpack(_whole(stream, _LENGTH.size))))
+
+
+def _whole(stream: BufferedRWPair, size: int) -> bytes:
+    try:
+        content = stream.read(size)
+    except ConnectionError:  # it was killed with messages unread
+        raise EOFError from None
+    if len(content) < size:
         raise EOFError
-    return pickle.loads(stream.read(*_LENGTH.unpack(head)))
+    return content
 
 
 def _framed(message: Any) -> bytes:

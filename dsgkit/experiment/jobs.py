@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dsgkit.config import Experiment
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import Cell, Point
+from dsgkit.own import is_import_path
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Job:
         Threads of a timed fit; None for as many as the machine that runs it has.
     processes : int
         How many searches run at the same time on a machine, and share its threads and memory.
+    data_bytes : int
+        Of the dataset's rows, which a process that runs the job has to load.
     """
 
     experiment: Experiment
@@ -38,11 +41,23 @@ class Job:
     limits: Limits
     threads: int | None = None
     processes: int = 1
+    data_bytes: int = 0
 
     @property
     def alone(self) -> bool:
         """Whether nothing else may run on the machine: fits are timed."""
         return self.cell.kind == "fit"
+
+    @property
+    def apart(self) -> str:
+        """The import path of a class whose cells have processes of their own, else empty.
+
+        A class from outside of the package may change anything in the process that runs it.
+        scikit-learn's are as the package's own, which loads it anyway.
+        """
+        kind = self.experiment.solvers[self.cell.solver].kind
+        shared = kind.partition(".")[0] in ("dsgkit", "sklearn")
+        return kind if is_import_path(kind) and not shared else ""
 
     @property
     def description(self) -> str:

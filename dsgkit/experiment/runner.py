@@ -286,6 +286,7 @@ class _Run:
             self.options.limits,
             self.options.threads,
             self.options.jobs if self.options.scheduler is None else 1,
+            self.dataset.n_bytes,
         )
 
     def _finish(self, job: Job, record: Record, bar: RunProgress) -> None:

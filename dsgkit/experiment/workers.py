@@ -13,8 +13,10 @@ be killed, a guard in the group notices and kills them all.
 from __future__ import annotations
 
 import faulthandler
+import math
 import os
 import pickle
+import re
 import selectors
 import signal
 import socket
@@ -26,21 +28,26 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from io import BufferedRWPair
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import psutil
 
 from dsgkit.experiment.cells import ended_record, failed_record, run_job
 from dsgkit.experiment.channel import Channel, MessageError, read_message, write_message
 from dsgkit.experiment.jobs import Job
+from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.records import Record
 from dsgkit.origin import one_line
 from dsgkit.progress import listening
 
-LOADING = 900.0
-"""Seconds for starting and loading data, on top of a cell's own time limit."""
+STARTING = 60.0
+"""Seconds for starting a process and importing a solver, on top of a cell's own time limit."""
 
-COMPILING = 120.0
+LOADING_RATE = 2**20
+"""Bytes of rows per second: the slowest that data may load, be it by parsing their files."""
+
+COMPILING = 60.0
 """Seconds for compiling, which is a fit on a few rows, on top of a cell's own time limit."""
 
 CHECK_SECONDS = 0.05
@@ -76,10 +83,13 @@ Listener = Callable[[Job, float], object]
 class LocalWorkers:
     """Runs jobs in worker processes of this machine, started when needed and used again.
 
+    A process runs jobs of one class from outside of the package (`Job.apart`), or jobs of none.
+
     Parameters
     ----------
     count : int
-        Most processes at a time. A job that is ``alone`` runs while nothing else does.
+        Most jobs at a time. A job that is ``alone`` runs while nothing else does. Each class from
+        outside of the package may keep one process more.
     on_progress : callable
         Takes a running job and the fraction of it that is done.
     """
@@ -89,6 +99,7 @@ class LocalWorkers:
         self._on_progress = on_progress
         self._idle: list[_Worker] = []
         self._busy: list[_Worker] = []
+        self._kinds: set[str] = set()
 
     @property
     def busy(self) -> int:
@@ -103,15 +114,30 @@ class LocalWorkers:
 
     def submit(self, job: Job) -> None:
         """Start a job that is accepted."""
-        while self._idle:
-            worker = self._idle.pop()
-            if worker.start(job):
+        while worker := self._idle_worker(job.apart):
+            if not worker.is_stopped and worker.start(job):
                 break
-            worker.kill()  # it had died while it had nothing to do
+            worker.kill()  # it had died, or been stopped, while it had nothing to do
         else:
-            worker = _Worker()
+            self._make_room(job.apart)
+            worker = _Worker(job.apart)
             worker.start(job)  # if it is gone already, `wait` tells
         self._busy.append(worker)
+
+    def _idle_worker(self, apart: str) -> _Worker | None:
+        """Take the last worker that has nothing to do, of those for some jobs."""
+        for worker in reversed(self._idle):
+            if worker.apart == apart:
+                self._idle.remove(worker)
+                return worker
+        return None
+
+    def _make_room(self, apart: str) -> None:
+        """End the workers that have had nothing to do for longest, where there are too many."""
+        self._kinds.add(apart)
+        most = self._count + len(self._kinds) - 1
+        while self._idle and len(self._idle) + len(self._busy) >= most:
+            self._idle.pop(0).kill()
 
     def wait(self) -> list[tuple[Job, Record]]:
         """Return the jobs that have ended, at least one, with their records."""
@@ -150,12 +176,29 @@ class LocalWorkers:
         self.stop()
 
 
+class _Stage(NamedTuple):
+    """What a job is at, and how many seconds it may take on top of the job's own time limit."""
+
+    name: str
+    seconds: float
+
+
+_FITTING = _Stage("fitting", 0.0)
+
+
 class _Worker:
-    """One process, the connection to it, and the job it is at."""
+    """One process, the connection to it, and the job it is at.
+
+    Parameters
+    ----------
+    apart : str
+        Of all jobs that it runs.
+    """
 
     job: Job
 
-    def __init__(self) -> None:
+    def __init__(self, apart: str) -> None:
+        self.apart = apart
         ours, theirs = socket.socketpair()
         self.channel = Channel(ours)
         self._trace = tempfile.TemporaryFile()  # noqa: SIM115  open as long as the worker
@@ -178,16 +221,15 @@ class _Worker:
         )
         self.usable = True
         self._number = 0
-        self._ahead: dict[str, float] = {}
-        self._deadline: float | None = None
+        self._ahead: dict[str, _Stage] = {}
+        self._stage, self._deadline = _FITTING, math.inf
 
     def start(self, job: Job) -> bool:
         """Hand over a job; return whether the process is there to take it."""
         self.job = job
         self._number += 1
-        self._ahead = {"loaded": COMPILING, "begun": 0.0}
-        timeout = job.limits.timeout
-        self._deadline = None if timeout is None else time.monotonic() + timeout + LOADING
+        self._ahead = {"loaded": _Stage("compiling", COMPILING), "begun": _FITTING}
+        self._enter(_Stage("loading", STARTING + job.data_bytes / LOADING_RATE))
         try:
             self.channel.send((self._number, job))
         except OSError:
@@ -197,7 +239,7 @@ class _Worker:
     @property
     def limited(self) -> bool:
         """Whether somebody has to look at the job's time or memory."""
-        return self._deadline is not None or self.job.limits.memory is not None
+        return self.job.limits != Limits()
 
     def outcome(self, on_progress: Listener) -> Record | None:
         """Return the job's record if it has ended, or does now because it met a limit."""
@@ -222,9 +264,12 @@ class _Worker:
 
     def _reach(self, stage: str) -> None:
         """Have the clock start again at a stage of the job, which it reaches once."""
-        more = self._ahead.pop(stage, None)
-        if more is not None and self.job.limits.timeout is not None:
-            self._deadline = time.monotonic() + self.job.limits.timeout + more
+        if (reached := self._ahead.pop(stage, None)) is not None:
+            self._enter(reached)
+
+    def _enter(self, stage: _Stage) -> None:
+        timeout = math.inf if self.job.limits.timeout is None else self.job.limits.timeout
+        self._stage, self._deadline = stage, time.monotonic() + timeout + stage.seconds
 
     def _garbled(self, error: Exception) -> Record:
         """Return the record of a job whose process sends something else than messages."""
@@ -244,10 +289,9 @@ class _Worker:
 
     def _stopped_at_limit(self) -> Record | None:
         limits = self.job.limits
-        if self._deadline is not None and time.monotonic() > self._deadline:
+        if time.monotonic() > self._deadline:
             self.kill()
-            message = f"stopped after {limits.timeout:g} s"
-            return ended_record(self.job, "timeout", message, timeout=limits.timeout)
+            return self._overdue()
         used = 0 if limits.memory is None else _private_memory(self._process.pid)
         if limits.memory is not None and used > limits.memory:
             self.kill()
@@ -255,6 +299,23 @@ class _Worker:
             more = {"limit": limits.memory, "peak_memory": used}
             return ended_record(self.job, "out_of_memory", message, **more)
         return None
+
+    def _overdue(self) -> Record:
+        """Return the record of a job that took too long; it is a failure before its solver ran."""
+        timeout, stage = self.job.limits.timeout, self._stage
+        message = f"stopped after {timeout:g} s"
+        if stage.seconds:
+            message += f" of --timeout and {stage.seconds:.0f} s for {stage.name}"
+        if stage.name == "loading":
+            return ended_record(self.job, "crashed", message)
+        return ended_record(self.job, "timeout", message, timeout=timeout)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether somebody has stopped the process."""
+        with suppress(psutil.Error):
+            return bool(psutil.Process(self._process.pid).status() == psutil.STATUS_STOPPED)
+        return False
 
     def kill(self) -> None:
         """End the process with all that it has started, and wait for that."""
@@ -301,12 +362,20 @@ def _cause(exit_code: int | None) -> str:
 
 
 def _private_memory(pid: int) -> int:
-    """Return the resident bytes of a process without pages of files; 0 if it is gone."""
-    try:
+    """Return the resident bytes of a process without pages of files; 0 if it is gone.
+
+    Memory that it shares with other processes counts: it is no file's.
+    """
+    with suppress(OSError):
+        found = re.findall(
+            r"Rss(?:Anon|Shmem):\s*(\d+) kB", Path(f"/proc/{pid}/status").read_text()
+        )
+        if found:
+            return 1024 * sum(map(int, found))
+    with suppress(psutil.Error):  # of systems that do not tell these apart
         info = psutil.Process(pid).memory_info()
         return int(info.rss - getattr(info, "shared", 0))
-    except psutil.Error:
-        return 0
+    return 0
 
 
 def serve(connection: int, trace: int) -> None:
@@ -351,7 +420,10 @@ class _Teller:
     def __call__(self, what: str, content: Any) -> None:
         if os.getpid() != self._process:
             os._exit(1)
-        write_message(self._stream, (self._number, what, content))
+        try:
+            write_message(self._stream, (self._number, what, content))
+        except ConnectionError:  # the process in charge was killed: nobody is left to tell
+            os._exit(1)
 
 
 class _Reporter:

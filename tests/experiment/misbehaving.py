@@ -5,6 +5,7 @@ It and its task do without scikit-learn, which a process takes two seconds to im
 
 import fcntl
 import inspect
+import mmap
 import os
 import re
 import signal
@@ -102,6 +103,15 @@ def grow():
     time.sleep(FOREVER)
 
 
+def share():
+    """Take memory that other processes could use, too."""
+    held = []
+    while len(held) < 40:
+        held.append(mmap.mmap(-1, 32 * MIB))
+        held[-1].write(bytes(32 * MIB))
+    time.sleep(FOREVER)
+
+
 def be_deaf():
     """Refuse to end, whoever asks."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -139,6 +149,7 @@ WAYS = {
     "backtrack": lambda: re.match(r"(a+)+$", "a" * 64 + "b"),  # in C, without giving up the GIL
     "deaf": be_deaf,
     "grow": grow,
+    "share": share,
     "abandon": abandon,
     "employ": employ,
     "flee": flee,

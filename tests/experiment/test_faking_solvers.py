@@ -7,6 +7,7 @@ import pickle
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -21,7 +22,7 @@ from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
 from dsgkit.experiment import cells, workers
-from dsgkit.experiment.channel import Channel, MessageError, write_message
+from dsgkit.experiment.channel import Channel, MessageError, read_message, write_message
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import make_plan
@@ -419,17 +420,47 @@ def test_a_length_beyond_all_messages_is_not_waited_for():
 def test_the_clock_starts_again_once_at_each_stage(job, monkeypatch):
     """A solver can say what it reaches as often as it likes, and in words of its own."""
     worker = object.__new__(workers._Worker)
-    worker._number, worker._deadline = 0, None
+    worker._number = 0
     worker.channel = SimpleNamespace(send=lambda _: None)
     worker._process = SimpleNamespace(poll=lambda: None)
     monkeypatch.setattr(workers.time, "monotonic", itertools.count().__next__)
-    worker.start(replace(job, limits=Limits(timeout=10.0)))
-    deadlines = []
+    worker.start(replace(job, limits=Limits(timeout=10.0), data_bytes=workers.LOADING_RATE))
+    deadlines = [worker._deadline]
     for stage in ("loaded", "loaded", "begun", "begun", "loaded", "more"):
         worker._reach(stage)
         deadlines.append(worker._deadline)
-    first, second = 1 + 10 + workers.COMPILING, 2 + 10
-    assert deadlines == [first, first, second, second, second, second]
+    loading, first, second = 0 + 10 + workers.STARTING + 1, 1 + 10 + workers.COMPILING, 2 + 10
+    assert deadlines == [loading, first, first, second, second, second, second]
+
+
+def test_a_message_that_is_cut_short_is_the_end_of_the_connection():
+    """Also where the other end was killed with something unread, which resets the connection."""
+    whole = struct.pack("!Q", 100) + b"half of it"
+    for sent in (b"", whole[:3], whole, None):
+        ours, theirs = socket.socketpair()
+        with theirs:
+            if sent is None:
+                theirs.sendall(b"unread")
+            else:
+                ours.sendall(sent)
+            ours.close()
+            with theirs.makefile("rwb") as stream, pytest.raises(EOFError):
+                read_message(stream)
+
+
+ORPHAN = """
+import socket
+from dsgkit.experiment.workers import _Teller
+ours, theirs = socket.socketpair()
+ours.close()
+_Teller(theirs.makefile("rwb"), 1, __import__("os").getpid())("progress", 0.5)
+print("goes on")
+"""
+
+
+def test_a_worker_whose_run_was_killed_ends_without_a_word():
+    done = subprocess.run([sys.executable, "-c", ORPHAN], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
 
 
 def test_an_error_without_words_is_told_by_its_name():

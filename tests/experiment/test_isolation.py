@@ -1,7 +1,9 @@
 """What one solver does to what it is given changes nothing of what the others get."""
 
 import copy
+import os
 import pickle
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +14,9 @@ from scipy import sparse
 from dsgkit.config import load_experiment
 from dsgkit.experiment.read_only import guarded, read_only
 from dsgkit.experiment.runner import run_experiment
-from tests.experiment.runs import stored, without_measurements
+from dsgkit.rehearsal import rehearsing
+from dsgkit.solvers import catalogue as solvers
+from tests.experiment.runs import dsg, stored, without_measurements
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -254,3 +258,102 @@ def test_copies_of_a_guarded_solver_are_of_its_class():
     for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert type(copied) is Buffered
         assert copied.filled_.tolist() == [1, 1, 1]
+
+
+RESET = """
+import locale, os, random, sys, warnings
+np.seterr(all="raise")
+np.set_printoptions(precision=1)
+warnings.simplefilter("error")
+os.environ["OMP_NUM_THREADS"] = "7"
+os.chdir("/")
+np.random.seed(0)
+random.seed(0)
+"""
+
+
+def test_settings_that_a_solver_changes_are_restored_before_the_next_cell(run, tmp_path):
+    rude, others = run("semi_supervised_auc", fit=RESET)
+    assert others == run.alone("semi_supervised_auc")
+    assert {one["status"] for one in rude} == {"ok"}
+    assert np.geterr()["divide"] == "warn"
+    assert os.environ.get("OMP_NUM_THREADS") != "7"
+    assert Path.cwd() == tmp_path
+
+
+def test_settings_that_a_module_changes_when_it_is_imported_are_not_those_of_the_run(
+    toy, own_modules
+):
+    own_modules("rude", "import numpy as np\nnp.seterr(all='raise')\n" + RUDE)
+    with rehearsing(None):
+        solvers.get("rude:Labels")
+    assert np.geterr()["divide"] == "warn"
+
+
+DRAWING = """
+import random
+import numpy as np
+from dsgkit.solvers.base import PairwiseAUCEstimator
+
+class Drawing(PairwiseAUCEstimator):
+    def __init__(self, lam=1.0): self.lam = lam
+    def fit(self, X, y, X_unlabeled):
+        self.coef_ = np.random.rand(X.shape[1]) - random.random()
+        return self
+    def decision_function(self, X): return X[:] @ self.coef_
+"""
+
+
+def test_numbers_drawn_from_the_process_are_the_same_whatever_ran_before(toy, own_modules):
+    own_modules("drawing", DRAWING)
+    config = yaml.safe_load(toy.read_text())
+    config["solvers"] = {"drawing": {"kind": "drawing:Drawing"}}
+    toy.write_text(yaml.safe_dump(config | {"outputs": ["auc_table"]}))
+    scores = []
+    for sizes in ("[40, all]", "[50, all]"):
+        folder = toy.parent / sizes
+        run_experiment(load_experiment(toy, overrides=[f"sweep.unlabeled={sizes}"]), folder)
+        of_all = [one for one in stored(folder) if one["at"]["unlabeled"] == 120]
+        scores.append({one["trial"]: one["scores"]["auc"] for one in of_all})
+        np.random.seed(1)  # noqa: NPY002  as another cell might
+    assert scores[0] == scores[1]
+    assert scores[0][0] != scores[0][1]
+
+
+REPLACING = """
+import numpy as np
+from dsgkit.solvers.base import PairwiseAUCEstimator
+
+class Replacing(PairwiseAUCEstimator):
+    def __init__(self, lam=1.0): self.lam = lam
+    def fit(self, X, y, X_unlabeled):
+        import sklearn.metrics
+        from dsgkit.tasks import metrics, semi_supervised_auc
+        np.seterr(all="raise")
+        for module in (metrics, semi_supervised_auc):
+            module.auc = lambda *_: 1.0
+        sklearn.metrics.roc_auc_score = lambda *_: 1.0
+        PairwiseAUCEstimator.decision_function = None
+        return self
+    def decision_function(self, X): return X[:][:, 0]
+"""
+
+
+@pytest.mark.slow  # worker processes
+def test_what_a_class_does_to_its_process_is_not_done_to_that_of_others(toy):
+    """A class replaces a metric, and with one job at a time its cells are run between others'."""
+    config = yaml.safe_load(toy.read_text())
+    config["protocol"]["trials"] = 1
+    kept = {name: config["solvers"][name] for name in ("pnu_auc", "samult")}
+    (toy.parent / "replacing.py").write_text(REPLACING)
+    scores = {}
+    for name, first in (("alone", {}), ("both", {"replacing": {"kind": "replacing:Replacing"}})):
+        config["solvers"] = first | kept
+        (toy.parent / f"{name}.yaml").write_text(yaml.safe_dump(config | {"outputs": []}))
+        code, _, err = dsg(toy.parent, "run", f"{name}.yaml", "--jobs", "1", "--out", name)
+        assert code == 0, err
+        of_folder = stored(toy.parent / name / name)
+        scores[name] = without_measurements(of_folder)
+    added = scores["both"].keys() - scores["alone"].keys()
+    assert {scores["both"].pop(key)["solver"] for key in added} == {"replacing"}
+    assert scores["both"] == scores["alone"]

@@ -6,6 +6,7 @@ import random
 import signal
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -125,10 +126,11 @@ def test_a_cell_ends_as_it_is_named_and_others_go_on(folder):
     all_gone([*processes, *(pid_from(folder / name) for name in left_behind)])
 
 
-def test_memory_without_end_is_stopped(folder):
-    (job,) = jobs_of(folder, {"grow": search("grow")}).values()
+@pytest.mark.parametrize("way", ["grow", "share"])
+def test_memory_without_end_is_stopped(folder, way):
+    (job,) = jobs_of(folder, {way: search(way)}).values()
     with LocalWorkers(1) as workers:
-        record = run_one(workers, limited(job, memory=500 * MIB))
+        record = run_one(workers, limited(job, memory=500 * MIB, timeout=60))
     assert record["status"] == "out_of_memory"
     assert record["limit"] == 500 * MIB
     assert 500 * MIB < record["peak_memory"] < 2000 * MIB
@@ -143,9 +145,74 @@ def test_warming_up_may_take_longer_than_the_limit_but_not_forever(folder, monke
         workers.submit(limited(jobs["sleep"], timeout=0.5))
         records = run_all(workers, [])
     assert {way: (r["status"], r["message"]) for way, r in records.items()} == {
-        "sleep": ("timeout", "stopped after 0.5 s"),
+        "sleep": ("timeout", "stopped after 0.5 s of --timeout and 2 s for compiling"),
         "segfault": ("crashed", SEGFAULT),
     }
+
+
+def test_loading_may_take_as_long_as_the_data_are_large(folder, monkeypatch):
+    """What stops before its solver has begun is a failure, not a result of the solver."""
+    (job,) = jobs_of(folder, {"well": search("well")}).values()
+    monkeypatch.setattr(workers_module, "STARTING", 0.5)
+    with LocalWorkers(1) as workers:
+        for data_bytes, seconds in ((0, "0"), (2**20, "2")):
+            workers.submit(limited(replace(job, data_bytes=data_bytes), timeout=0.1))
+            (pid,) = workers_of(os.getpid())
+            os.kill(pid, signal.SIGSTOP)
+            ((_, record),) = workers.wait()
+            assert record["status"] == "crashed"
+            expected = f"stopped after 0.1 s of --timeout and {seconds} s for loading"
+            assert record["message"] == expected
+            assert "timeout" not in record
+
+
+def test_a_worker_that_is_stopped_while_idle_costs_nothing(folder):
+    (job,) = jobs_of(folder, {"well": search("well")}).values()
+    with LocalWorkers(1) as workers:
+        expected = run_one(workers, job)["fold_scores"]
+        (pid,) = workers_of(os.getpid())
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
+        again = run_one(workers, limited(job, timeout=60))
+        assert (again["status"], again.get("fold_scores")) == ("ok", expected)
+        assert not alive(pid)
+
+
+COUNTING = BEHAVING.replace("Behaving", "Counting")
+
+
+def test_each_class_of_ones_own_has_workers_of_its_own(folder):
+    solvers = {name: search("well") for name in ("first", "second")}
+    solvers |= {name: {**search("well"), "kind": COUNTING} for name in ("third", "fourth")}
+    jobs = jobs_of(folder, solvers)
+    processes = {}
+    with LocalWorkers(1) as workers:
+        for name in ("first", "third", "second", "fourth", "first"):
+            before = set(workers_of(os.getpid()))
+            assert run_one(workers, jobs[name])["status"] == "ok"
+            new = set(workers_of(os.getpid())) - before
+            assert len(new) == (jobs[name].apart not in processes)
+            processes.setdefault(jobs[name].apart, new)
+    assert set(processes) == {BEHAVING, COUNTING}
+
+
+def test_workers_that_have_nothing_to_do_make_room(folder):
+    """Each class keeps one worker more than there are jobs at a time, not as many."""
+    solvers = {name: search("slow") for name in ("first", "second")}
+    solvers |= {name: {**search("slow"), "kind": COUNTING} for name in ("third", "fourth")}
+    jobs = jobs_of(folder, solvers, processes=2)
+    with LocalWorkers(2) as workers:
+        run_all(workers, [jobs["first"], jobs["second"]])
+        assert len(workers_of(os.getpid())) == 2
+        run_all(workers, [jobs["third"], jobs["fourth"]])
+        assert len(workers_of(os.getpid())) == 3
+
+
+@pytest.mark.parametrize("kind", ["svm", "dsgkit.solvers.s3vm:SupervisedSVM", "sklearn.svm:SVC"])
+def test_the_package_and_scikit_learn_share_workers(folder, kind):
+    (job,) = jobs_of(folder, {"well": search("well")}).values()
+    experiment = SimpleNamespace(solvers={"well": SimpleNamespace(kind=kind)})
+    assert replace(job, experiment=experiment).apart == ""
 
 
 def test_a_worker_that_closes_its_pipe_is_given_up(folder, monkeypatch):
