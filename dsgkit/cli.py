@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -49,6 +49,26 @@ second more of every command on 100,000 records, which have no cycles."""
 
 def main() -> None:
     """Run ``dsg``: a user's mistake ends in one line and exit code 1, without a traceback."""
+    try:
+        code: Any = _run()
+    except SystemExit as end:
+        code = end.code
+    written = _forget_unwritten()
+    code = code if isinstance(code, int) and code else int(not written)
+    _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End with an exit code; that of a failure stands whatever a user's own code does at exit."""
+    from dsgkit.rehearsal import asked_users_code, leave
+
+    if code and asked_users_code():
+        leave(code)
+    sys.exit(code)
+
+
+def _run() -> Any:
+    """Run the command, and return its exit code; what goes wrong is told."""
     debug = "--debug" in sys.argv
     gc.set_threshold(_NEW_OBJECTS)
     try:
@@ -69,8 +89,7 @@ def main() -> None:
             raise
         _tell(error)
         code = 1
-    written = _forget_unwritten()
-    sys.exit(code if isinstance(code, int) and code else int(not written))
+    return code
 
 
 def _check_process() -> None:

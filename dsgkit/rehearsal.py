@@ -17,7 +17,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from dsgkit.errors import ConfigError, DsgError
 from dsgkit.origin import one_line, text_of
@@ -39,8 +39,12 @@ _LIFE_SECONDS = 0.2
 _DONE = b"done"
 _PR_SET_PDEATHSIG = 1
 
+_LEAVING = 5.0
+"""Seconds for what is to be done when the process ends."""
+
 _on = False
 _timeout: float | None = None
+_asked = False
 
 
 @contextmanager
@@ -85,10 +89,32 @@ def asked(
     ConfigError
         If the code ends the process, holds it, or raises something.
     """
+    global _asked
+    _asked = True
     if rehearsed:
         rehearse(doing, question)
     with users_code(doing, passing):
         return question()
+
+
+def asked_users_code() -> bool:
+    """Tell whether a user's own code has run in this process."""
+    return _asked
+
+
+def leave(code: int) -> NoReturn:
+    """End the process with an exit code, having a fork of it do what is to be done at exit.
+
+    A user's own code may have registered anything for then, such as another exit.
+    """
+    child = _fork()
+    if child == 0:
+        sys.exit(code)
+    deadline = time.monotonic() + _LEAVING
+    while time.monotonic() < deadline and not _has_ended(child):
+        time.sleep(0.01)
+    _end(child)
+    os._exit(code)
 
 
 @contextmanager
@@ -195,7 +221,7 @@ def _problem(child: int, pipe: int) -> str:
     """Wait for a rehearsal, and return what is wrong with it; empty if nothing is."""
     deadline = time.monotonic() + (_timeout or 0) + STARTING
     while time.monotonic() < deadline:
-        end = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        end = _has_ended(child)
         if select.select([pipe], [], [], 0 if end else _LIFE_SECONDS)[0]:
             if os.read(pipe, len(_DONE)) == _DONE:
                 return ""
@@ -207,6 +233,11 @@ def _problem(child: int, pipe: int) -> str:
     if _timeout is None:
         return ""
     return f"does not end: stopped after {_timeout:g} s of --timeout and {STARTING:g} s more"
+
+
+def _has_ended(child: int) -> os.waitid_result | None:
+    """Return how a fork has ended, once it has; it is still to be waited for."""
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
 
 
 def _exit_code(code: int) -> str:

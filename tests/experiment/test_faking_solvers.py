@@ -28,7 +28,7 @@ from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.workers import LocalWorkers
 from dsgkit.origin import one_line
-from tests.experiment.runs import dsg_here
+from tests.experiment.runs import dsg, dsg_here
 
 WAYS = {
     "sys.exit(0)": "raises SystemExit: 0 (faking.py:",
@@ -327,6 +327,39 @@ def test_an_exit_in_a_fit_is_a_failure(faking, way):
     code, _, err = dsg_here(folder, "run", "faking.yaml")
     assert code == 1
     assert "4 cells failed" in err and FIT_ENDS[way] in err
+
+
+AT_EXIT = """
+import atexit, os, tempfile, time
+{way}
+folder = tempfile.TemporaryDirectory(prefix="of_faking_", dir=".")
+atexit.register(open, "handled", "w")
+"""
+AT_EXIT_WAYS = ["atexit.register(os._exit, 0)", "atexit.register(time.sleep, 1000)"]
+"""What keeps what was registered before it from being done."""
+
+
+@pytest.mark.slow  # a process, which plans in a fork
+@pytest.mark.parametrize("way", AT_EXIT_WAYS)
+def test_the_exit_code_of_a_failure_stands_whatever_is_done_at_exit(faking, own_modules, way):
+    folder = faking()
+    own_modules("faking", AT_EXIT.format(way=way) + "raise RuntimeError")
+    code, out, err = dsg(folder, "run", "faking.yaml", "--dry-run")
+    assert (code, out) == (1, "")
+    assert err.startswith("Error: ") and "importing 'faking' raises RuntimeError" in err
+    assert (folder / "handled").exists()
+    assert not [*folder.glob("of_faking_*")]
+
+
+@pytest.mark.slow  # worker processes
+def test_a_failed_cell_is_told_by_the_exit_code_whatever_is_done_at_exit(faking, own_modules):
+    folder = faking(grid={}, outputs=["auc_table"], sweep={"unlabeled": [40]})
+    module = MODULE.format(place="fit", way="raise RuntimeError")
+    own_modules("faking", AT_EXIT.format(way=AT_EXIT_WAYS[0]) + module)
+    code, out, err = dsg(folder, "run", "faking.yaml")
+    assert code == 1
+    assert "2 cells failed:" in err
+    assert out.endswith("2 cells computed, 0 reused; tables and figures are in results/faking\n")
 
 
 @pytest.fixture

@@ -311,7 +311,7 @@ def test_numbers_drawn_from_the_process_are_the_same_whatever_ran_before(toy, ow
     toy.write_text(yaml.safe_dump(config | {"outputs": ["auc_table"]}))
     scores = []
     for sizes in ("[40, all]", "[50, all]"):
-        folder = toy.parent / sizes
+        folder = toy.parent / sizes / "results"
         run_experiment(load_experiment(toy, overrides=[f"sweep.unlabeled={sizes}"]), folder)
         of_all = [one for one in stored(folder) if one["at"]["unlabeled"] == 120]
         scores.append({one["trial"]: one["scores"]["auc"] for one in of_all})
