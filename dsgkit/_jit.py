@@ -24,7 +24,6 @@ import fcntl
 import functools
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -33,6 +32,8 @@ from typing import Any
 import numba
 from numba import njit, prange
 from numba.core.caching import FunctionCache
+
+from dsgkit.sources import imported, module_named
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
@@ -48,9 +49,6 @@ __all__ = [
 ]
 
 _PACKAGE = Path(__file__).parent
-_IMPORTS = re.compile(
-    rf"^\s*(?:from|import) ({__package__}\b[\w.]*)(?: import (.+))?", re.MULTILINE
-)
 
 
 @functools.cache
@@ -63,21 +61,8 @@ def sources_of(module: str) -> tuple[Path, ...]:
         Its full name. It depends on its own file, and on those of all modules that it imports, and
         that these import.
     """
-    found: dict[Path, None] = {}
-    left = [module]
-    while left:
-        path = _file_of(left.pop())
-        if path is not None and path not in found:
-            found[path] = None
-            for name, members in _IMPORTS.findall(path.read_text()):
-                left += [name, *(f"{name}.{member}" for member in re.findall(r"\w+", members))]
-    return tuple(sorted(found))
-
-
-def _file_of(module: str) -> Path | None:
-    """Return the file of a module of the package; None if there is none."""
-    stem = _PACKAGE.joinpath(*module.split(".")[1:])
-    return next((p for p in (stem.with_suffix(".py"), stem / "__init__.py") if p.is_file()), None)
+    start = module_named(module, _PACKAGE.parent)
+    return tuple(one.path for one in imported([start])) if start else ()
 
 
 @functools.cache

@@ -16,11 +16,13 @@ PACKAGE = Path(dsgkit.__file__).parent
 
 HELPER = """
 from pkg._jit import fast
-from pkg.numbers import FACTOR
+from pkg import (
+    numbers,
+)
 
 @fast
 def helper(x):
-    return FACTOR * x
+    return numbers.FACTOR * x
 """
 KERNEL = """
 from pkg._jit import fast
