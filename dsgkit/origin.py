@@ -18,7 +18,10 @@ _LIBRARIES = tuple(
 _MOST_TEXT = 1000
 """Characters of an exception's text that are told."""
 
-_NOT_THE_USERS = ("<", str(Path(__file__).parent) + os.sep, *_LIBRARIES)
+_SITES = {"site-packages", "dist-packages"}
+"""Folders of libraries, of which there may be others: of the user, of the system."""
+
+_NOT_THE_USERS = ("<", str(Path(__file__).parent) + os.sep)
 
 
 def one_line(error: BaseException) -> str:
@@ -32,7 +35,11 @@ def one_line(error: BaseException) -> str:
 
 def is_installed(module: str) -> bool:
     """Tell whether a module is of an installed library, and no file of the user's."""
-    return _file_of(module).startswith(_LIBRARIES)
+    return _is_of_library(_file_of(module))
+
+
+def _is_of_library(file: str) -> bool:
+    return file.startswith(_LIBRARIES) or not _SITES.isdisjoint(Path(file).parts)
 
 
 def mentions(module: str, text: str) -> bool:
@@ -82,5 +89,9 @@ def _place(error: BaseException) -> str:
     places = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
         places.append((error.filename, error.lineno or 1))
-    users = [place for place in places if not place[0].startswith(_NOT_THE_USERS)]
+    users = [
+        place
+        for place in places
+        if not (place[0].startswith(_NOT_THE_USERS) or _is_of_library(place[0]))
+    ]
     return f"{shown_path(users[-1][0])}:{users[-1][1]}" if users else ""

@@ -7,7 +7,7 @@ import hashlib
 import importlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -15,6 +15,7 @@ from dsgkit.errors import ConfigError
 from dsgkit.hints import did_you_mean, nearest_or_all, spelled
 from dsgkit.origin import is_installed, mentions, shown_path
 from dsgkit.rehearsal import asked
+from dsgkit.sources import Module, code_hash, is_ours
 
 _NAME = r"[^\W\d]\w*"
 _IMPORT_PATH = re.compile(rf"({_NAME}(?:\.{_NAME})*):({_NAME})")
@@ -132,8 +133,50 @@ def _a(noun: str) -> str:
     return f"{'an' if noun.startswith(tuple('aeiou')) else 'a'} {noun}"
 
 
-def version_of(cls: Any) -> int | str:
-    """Return the class attribute ``version`` or else a hash of the file that defines a class.
+def modules_of(cls: Any, import_path: str) -> tuple[str, ...]:
+    """Return the names of the modules that define what a config names, without libraries.
+
+    Parameters
+    ----------
+    cls : type
+        The class that is run, or that of the object. Those that it is derived from count as well.
+    import_path : str
+        ``module:attribute``, as in the config.
+    """
+    names = [import_path.partition(":")[0], *(base.__module__ for base in cls.__mro__)]
+    return tuple(
+        name
+        for name in dict.fromkeys(names)
+        if _file_of(name) and (is_ours(name) or not is_installed(name))
+    )
+
+
+def code_of(modules: Iterable[str], *, package: bool = True) -> str:
+    """Return a hash of the code of imported modules, and of what they import from beside them.
+
+    Parameters
+    ----------
+    modules : iterable of str
+        Full names.
+    package : bool
+        Whether modules of dsgkit count, too.
+    """
+    files = {name: _file_of(name) for name in modules}
+    start = [Module(name, Path(file)) for name, file in files.items() if file]
+    return code_hash(start, package=package)
+
+
+def version_of(cls: Any, import_path: str) -> int | str:
+    """Return the class attribute ``version`` or else a hash of the code that defines a class.
+
+    Of a class that a library defines, it is a hash of the file. A version that comes from a class
+    of dsgkit says nothing of code elsewhere that is derived from that.
+
+    Parameters
+    ----------
+    cls : type
+    import_path : str
+        ``module:attribute``, as in the config: the class, or an object of it.
 
     Raises
     ------
@@ -141,8 +184,8 @@ def version_of(cls: Any) -> int | str:
         If the version is none, or there is no such file.
     """
     version: Any = getattr(cls, "version", None)
-    if version is None:
-        return _source_hash(cls)
+    if version is None or (_is_of_ours(cls) and not is_ours(import_path)):
+        return _source_hash(cls, import_path)
     if isinstance(version, bool) or not isinstance(version, int | str):
         raise ConfigError(
             f"{cls.__name__}.version must be a whole number or text, got {spelled(version)}"
@@ -150,12 +193,23 @@ def version_of(cls: Any) -> int | str:
     return version
 
 
+def _is_of_ours(cls: Any) -> bool:
+    """Tell whether the version of a class is that of a class of dsgkit."""
+    return is_ours(next((base for base in cls.__mro__ if "version" in vars(base)), cls).__module__)
+
+
+def _file_of(module: str) -> str | None:
+    return getattr(sys.modules.get(module), "__file__", None)
+
+
 @functools.cache  # of the class: its source is read when it is imported, not when edited later
-def _source_hash(cls: Any) -> str:
-    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+def _source_hash(cls: Any, import_path: str) -> str:
+    file = _file_of(cls.__module__)
     if file is None:
         raise ConfigError(
             f"{cls.__name__} comes from no file that could be watched for changes"
             "; give the class a `version`, a number to raise when its results change"
         )
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+    if is_installed(cls.__module__) and is_installed(import_path.partition(":")[0]):
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+    return code_of(modules_of(cls, import_path), package=False)

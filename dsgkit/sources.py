@@ -13,18 +13,19 @@ import functools
 import hashlib
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parent
-_NAME = PACKAGE.name
 
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 """Fields of statements, and of their parts, that hold statements, or such parts."""
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_UNREADABLE = (SyntaxError, ValueError, RecursionError)
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What the parser raises of files that are no Python, or too deep for it: their bytes count."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,11 @@ class Module:
     def read(self) -> bytes:
         """Return its source: a file of this package as it was when it was first read."""
         return _read_once(self.path) if self.ours else self.path.read_bytes()
+
+
+def is_ours(name: str) -> bool:
+    """Tell whether the name of a module, or a path to something in it, is of this package."""
+    return name.partition(":")[0].partition(".")[0] == PACKAGE.name
 
 
 def module_named(name: str, root: Path = PACKAGE.parent) -> Module | None:
@@ -117,7 +123,7 @@ def _imports_of(module: Module) -> Iterator[Module]:
 def _is_beside(name: str, module: Module) -> bool:
     """Tell whether what a module imports lies beside it, or in this package."""
     top = name.partition(".")[0]
-    if not top or top == _NAME:  # a relative import, or one of this package
+    if not top or is_ours(name):  # no top: a relative import
         return True
     if module.ours:
         return False
@@ -135,22 +141,22 @@ def _absolute(name: str, module: Module) -> str:
 
 
 def _found(name: str, module: Module) -> Module | None:
-    ours = name.partition(".")[0] == _NAME
-    return module_named(name, PACKAGE.parent if ours else module.root)
+    return module_named(name, PACKAGE.parent if is_ours(name) else module.root)
 
 
 @functools.cache
 def _names(content: bytes) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return what a module imports: names of modules, and what of each; relative ones with dots."""
     found: dict[tuple[str, tuple[str, ...]], None] = {}
-    for node in _statements(_parsed(content)):
-        if isinstance(node, ast.ImportFrom):
-            name = "." * node.level + (node.module or "")
-            found[name, tuple(alias.name for alias in node.names)] = None
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                parts = alias.name.split(".")
-                found |= {(".".join(parts[: n + 1]), ()): None for n in range(len(parts))}
+    with suppress(*_UNREADABLE):
+        for node in _statements(_parsed(content)):
+            if isinstance(node, ast.ImportFrom):
+                name = "." * node.level + (node.module or "")
+                found[name, tuple(alias.name for alias in node.names)] = None
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    parts = alias.name.split(".")
+                    found |= {(".".join(parts[: n + 1]), ()): None for n in range(len(parts))}
     return tuple(found)
 
 
@@ -170,23 +176,15 @@ def _structure(content: bytes, siblings: frozenset[str]) -> tuple[list[str], lis
         for node in _tidied(_parsed(content), siblings):
             into = imports if isinstance(node, ast.Import | ast.ImportFrom) else definitions
             into.append(ast.unparse(node))
-    except RecursionError:
-        return [], [_digest(content)]
-    return imports, definitions or [_digest(content)]
+    except _UNREADABLE:
+        return [], [hashlib.sha256(content).hexdigest()]
+    return imports, definitions
 
 
 def _parsed(content: bytes) -> list[ast.stmt]:
-    """Return the statements of a module; none if it cannot be read as Python."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of code that is run elsewhere
-        try:
-            return ast.parse(content).body
-        except _UNREADABLE:
-            return []
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+        warnings.simplefilter("ignore")  # about code that is run elsewhere
+        return ast.parse(content).body
 
 
 def _statements(nodes: Iterable[Any]) -> Iterator[Any]:

@@ -76,7 +76,7 @@ class SolverInfo:
     @property
     def version(self) -> int | str:
         """Part of the identity of every result."""
-        return version_of(self.load())
+        return version_of(self.load(), self.import_path)
 
 
 _AUC, _S3VM = "dsgkit.solvers.auc", "dsgkit.solvers.s3vm"

@@ -44,8 +44,8 @@ def describe(import_path: str) -> SolverInfo:
     Returns
     -------
     SolverInfo
-        Its version is the class attribute ``version``, or else a hash of the file that defines the
-        class, as it was when imported.
+        Its version is the class attribute ``version``, or else a hash of the code that defines the
+        class, in its file and the files beside it that this imports, as it was when imported.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def _described(import_path: str, solver: type) -> SolverInfo:
         estimator=estimator,
         declared=parameters(estimator),
         kinds=tasks_of(estimator),
-        identity=version_of(estimator),
+        identity=version_of(estimator, import_path),
     )
 
 

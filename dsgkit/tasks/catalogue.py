@@ -40,4 +40,4 @@ def get(kind: str) -> Task:
 def version(kind: str) -> int | str:
     """Return what is part of every cell's identity, so that a changed task runs its cells again."""
     task = get(kind)
-    return task.version if is_import_path(kind) else version_of(type(task))
+    return task.version if is_import_path(kind) else version_of(type(task), TASKS[kind])

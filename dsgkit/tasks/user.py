@@ -61,7 +61,7 @@ def _described(path: str, found: Any) -> _OwnTask:
     if missing:
         raise ConfigError(f"{path} lacks {', '.join(missing)}; see dsgkit.tasks.base.Task")
     said = {name: getattr(found, name) for name in _DECLARED}
-    task = _OwnTask(kind=path, version=version_of(type(found)), **said)
+    task = _OwnTask(kind=path, version=version_of(type(found), path), **said)
     _check(task, path)
     return task
 

@@ -305,7 +305,7 @@ def test_a_class_of_ones_own_is_planned(own_plan):
 @pytest.mark.parametrize(
     "changed",
     [
-        {"text": OWN + "# edited\n"},
+        {"text": OWN.replace("X[:, 0]", "X[:, 1]")},
         {"text": OWN.replace("def fit", "version = 1\n    def fit")},
         {"kind": "your:Mine"},
     ],
@@ -318,6 +318,7 @@ def test_what_makes_a_class_another_solver(own_plan, changed):
     "changed",
     [
         {},
+        {"text": OWN + "# edited\n"},
         {"config": "other.yaml"},
         {"key": "ours"},
         {"label": "Ours"},
@@ -330,7 +331,7 @@ def test_what_does_not_make_it_another(own_plan, changed):
 
 def test_with_a_version_of_its_own_edits_do_not_count(own_plan):
     versions = [OWN.replace("def fit", f"version = {n}\n    def fit") for n in (1, 2)]
-    first, edited, second = map(own_plan, (versions[0], versions[0] + "# edited\n", versions[1]))
+    first, edited, second = map(own_plan, (versions[0], versions[0] + "EDITED = 1\n", versions[1]))
     assert keys(first) == keys(edited)
     assert not keys(first) & keys(second)
 

@@ -3,15 +3,18 @@
 import hashlib
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dsgkit.errors import ConfigError, DsgWarning
 from dsgkit.solvers.catalogue import SOLVERS, get
+from dsgkit.sources import Module, code_hash
 from dsgkit.tasks.given import named_by_fit
 from tests.solvers.brute_force import folds_of, problem
 
+DBSCAN = "sklearn.cluster:DBSCAN"
 BASE = "from dsgkit.solvers.base import PairwiseAUCEstimator\n"
 SOLVER = (
     BASE
@@ -56,7 +59,7 @@ def test_what_is_known_of_a_class(own_modules, tmp_path):
     assert (info.name, info.label, info.reference) == ("my:Mine", "Mine", "")
     assert (info.params, info.batched) == (("width", "lam", "name"), ())
     assert info.tasks == ("semi_supervised_auc",)
-    assert info.version == hashlib.sha256((tmp_path / "my.py").read_bytes()).hexdigest()[:16]
+    assert info.version == code_hash([Module("my", tmp_path / "my.py")], package=False)
     assert info.load() is sys.modules["my"].Mine
 
 
@@ -214,20 +217,79 @@ def test_sys_path_comes_before_the_current_folder(own_modules, tmp_path):
     assert get("my:Mine").version == 1
 
 
-def test_a_class_of_a_package_has_the_version_of_the_file_that_defines_it(own_modules, tmp_path):
+def test_a_class_of_a_package_has_the_version_of_the_file_that_defines_it(own_modules):
     own_modules("pack.deep", SOLVER)
     own_modules("pack.__init__", "from pack.deep import Mine\n")
-    expected = hashlib.sha256((tmp_path / "pack" / "deep.py").read_bytes()).hexdigest()[:16]
-    assert get("pack:Mine").version == get("pack.deep:Mine").version == expected
+    before = get("pack:Mine").version
+    assert get("pack.deep:Mine").version == before
+    own_modules("pack.deep", SOLVER.replace("width=2", "width=3"))
+    assert get("pack:Mine").version == get("pack.deep:Mine").version != before
 
 
 def test_the_version_is_that_of_the_code_in_use(own_modules, tmp_path):
+    edited = SOLVER.replace("X[:, 0]", "X[:, 1]")
     own_modules("my", SOLVER)
     before = get("my:Mine").version
-    (tmp_path / "my.py").write_text(SOLVER + "# edited while running\n")
+    (tmp_path / "my.py").write_text(edited)
     assert get("my:Mine").version == before
-    own_modules("my", SOLVER + "# edited while running\n")
+    own_modules("my", edited)
     assert get("my:Mine").version != before
+
+
+HELPED = SOLVER.replace("return X[:, 0]", "return column(X)")
+HELPER = "def column(X):\n    return X[:, {}]\n"
+
+
+@pytest.mark.parametrize(
+    ("imports", "statement"),
+    [
+        ("from helper import (\n    column,\n)\n", ""),
+        ("", "from helper import column\n        "),
+        ("from between import column\n", ""),
+        ("from . import helper\ncolumn = helper.column\n", ""),
+    ],
+    ids=["on-top", "inside", "through-another", "relative"],
+)
+def test_an_edited_helper_makes_it_another_version(own_modules, imports, statement):
+    name = "pack.my" if "from ." in imports else "my"
+    helper = "pack.helper" if "from ." in imports else "helper"
+
+    def version(number):
+        own_modules("between", "from helper import column\n")
+        own_modules(helper, HELPER.format(number))
+        own_modules(name, imports + HELPED.replace("return column", f"{statement}return column"))
+        return get(f"{name}:Mine").version
+
+    assert version(0) != version(1)
+    assert version(0) == version("0]  # [the first")
+
+
+def test_a_base_class_of_ones_own_in_another_file_counts(own_modules):
+    def version(number):
+        own_modules("base", SOLVER.replace("width=2", f"width={number}"))
+        own_modules("my", "import base\n\nclass Mine(base.Mine):\n    pass\n")
+        return get("my:Mine").version
+
+    assert version(2) != version(3)
+
+
+def test_the_version_of_a_solver_of_the_package_is_not_that_of_a_class_derived_from_it(own_modules):
+    """Otherwise edits of the class went unseen."""
+
+    def version(lam, statement="pass"):
+        text = "from dsgkit import SAMULT\n\nclass Mine(SAMULT):\n    {}\n    LAM = {}\n"
+        own_modules("my", text.format(statement, lam))
+        return get("my:Mine").version
+
+    assert version(1) != version(2)
+    assert version(1, "version = 7") == version(2, "version = 7") == 7
+
+
+def test_of_a_library_the_file_of_the_class_counts():
+    """As in results that are kept."""
+    version = get(DBSCAN).version
+    file = Path(sys.modules["sklearn.cluster._dbscan"].__file__)
+    assert version == hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 @pytest.mark.parametrize("kind", ["my:", ":Mine", "my:Mine:x", "my/own:Mine", "my:a.b", "1my:Mine"])

@@ -1,7 +1,5 @@
 """Tasks by name, and those of a user's own: what is found and what is refused."""
 
-import hashlib
-
 import pytest
 
 from dsgkit.errors import ConfigError
@@ -36,14 +34,25 @@ def test_every_task_goes_by_its_kind(kind):
     assert version(kind) == (2 if kind == "semi_supervised_svm" else 1)
 
 
-def test_a_task_of_ones_own_is_found_with_the_version_of_its_file(own_modules, tmp_path):
+def test_a_task_of_ones_own_is_found_with_the_version_of_its_code(own_modules):
     own_modules("my", OWN)
     assert get("my:SORTING").chooses == "swaps"
-    assert (
-        version("my:SORTING") == hashlib.sha256((tmp_path / "my.py").read_bytes()).hexdigest()[:16]
-    )
+    before = version("my:SORTING")
+    own_modules("my", OWN + "# edited\n")
+    assert version("my:SORTING") == before
+    own_modules("my", OWN + "EDITED = True\n")
+    assert version("my:SORTING") != before
     own_modules("my", OWN.replace("words = ()", "words, version = (), 3"))
     assert version("my:SORTING") == 3
+
+
+def test_a_task_of_a_class_in_another_file_has_the_version_of_both(own_modules):
+    def edited(settings, words):
+        own_modules("base", OWN.replace("words = ()", f"words = {words}"))
+        own_modules("my", f"from base import Sorting\nSETTINGS = {settings}\nMINE = Sorting()\n")
+        return version("my:MINE")
+
+    assert len({edited(1, ()), edited(2, ()), edited(1, ("word",))}) == 3
 
 
 @pytest.mark.parametrize(
