@@ -303,6 +303,11 @@ def cli() -> None:
     help="Keep finished cells, or set them aside and compute everything again.",
 )
 @click.option(
+    "--renew",
+    is_flag=True,
+    help="Compute cells again that other code has computed, such as before an edit of a solver.",
+)
+@click.option(
     "--retry-failed/--keep-failed",
     default=True,
     show_default=True,
@@ -413,6 +418,8 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
         click.echo(describe_endings(outcome.ended, results.task.axis), err=True)
     if warned := describe_warnings(results.records.having("warnings"), results.task.axis):
         click.echo(warned, err=True)
+    if old := outcome.other_code.described(results.label, "--renew computes them again"):
+        click.echo(f"reused: {old}", err=True)
     if outcome.left:
         click.echo(f"stopped at a failure, with {cells(outcome.left)} left", err=True)
     click.echo(

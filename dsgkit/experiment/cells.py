@@ -26,7 +26,14 @@ from dsgkit.experiment.environment import describe_environment
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import MET
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
-from dsgkit.experiment.plan import Cell, Point, common_part, make_trial, solver_info
+from dsgkit.experiment.plan import (
+    Cell,
+    Point,
+    common_part,
+    make_trial,
+    solver_code,
+    solver_info,
+)
 from dsgkit.experiment.read_only import guarded
 from dsgkit.experiment.records import CellSchema, Record
 from dsgkit.experiment.selection import best_point, choosing_measure
@@ -53,6 +60,7 @@ class Bench:
     _number: int = -1
     _trial: Trial | None = None
     _warm: set[tuple[str, str]] = field(default_factory=set)
+    _codes: dict[str, str] = field(default_factory=dict)
 
     def trial(self, number: int) -> Trial:
         """Return a trial."""
@@ -60,6 +68,12 @@ class Bench:
             self._trial = make_trial(self.experiment, self.dataset, number)
             self._number = number
         return self._trial
+
+    def code(self, solver: str) -> str:
+        """Return the hash of the code of a solver as it is where this process runs."""
+        if solver not in self._codes:
+            self._codes[solver] = solver_code(self.experiment, solver)
+        return self._codes[solver]
 
     def estimator(self, cell: Cell, point: Mapping[str, Any]) -> Any:
         """Return the cell's estimator with the config's and a grid point's parameters."""
@@ -158,6 +172,7 @@ def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Reco
         with clock.phase("load"):
             record["environment"] = _prepare_process(job)
             bench = _bench_of(job)  # what a module sets when it is imported, all its cells have
+            record["code"] = bench.code(job.cell.solver)
         with kept_settings(), kept_threads():
             record |= _result(bench, job, clock, reached)
     except BaseException as error:  # a solver's exit ends its cell, not the process
@@ -275,6 +290,7 @@ def _header(job: Job) -> Record:
         "status": "ok",
         "message": "",
         "dsgkit": __version__,
+        "code": cell.code,  # of the plan, until the process that runs the cell says its own
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
 

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.records import Amount, CellSchema, Count, Name, Point, Value, why
+from dsgkit.experiment.records import Amount, CellSchema, Code, Count, Name, Point, Value, why
 from dsgkit.files import open_regular
 from dsgkit.tasks.base import Axis, Description
 from dsgkit.tasks.columns import why_no_columns
@@ -36,10 +36,11 @@ Environment = dict[Name, Value | Point]
 @with_config(ConfigDict(strict=True, allow_inf_nan=False))
 class _EntrySchema(CellSchema, total=False):
     flops: Required[Amount]
+    code: Code | None
 
 
 class PlanEntry(NamedTuple):
-    """A cell that is planned, and about how many operations it takes."""
+    """A cell that is planned, about how many operations it takes, and the code of its solver."""
 
     key: str
     kind: str
@@ -47,6 +48,7 @@ class PlanEntry(NamedTuple):
     trial: int
     at: dict[str, int]
     flops: float
+    code: str | None = None
 
 
 @with_config(ConfigDict(strict=True, allow_inf_nan=False))

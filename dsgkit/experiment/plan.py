@@ -14,7 +14,7 @@ from dsgkit.config import Experiment, SolverSpec
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.hints import spelled
-from dsgkit.own import is_import_path, is_own
+from dsgkit.own import code_of, is_import_path, is_own
 from dsgkit.random import STREAM_VERSION
 from dsgkit.random.seeds import derive_seed
 from dsgkit.rehearsal import rehearse, users_code
@@ -61,6 +61,8 @@ class Cell:
     by_coordinates : tuple of int
         Which of the stages search a parameter of several numbers one number after the other, each
         among the points.
+    code : str or None
+        Hash of the code that the planning process would compute it with. Not part of the key.
     """
 
     kind: Literal["search", "fit"]
@@ -73,6 +75,7 @@ class Cell:
     work: Work = _UNKNOWN
     needs: tuple[str, ...] = ()
     by_coordinates: tuple[int, ...] = ()
+    code: str | None = None
 
     @property
     def points(self) -> Points:
@@ -102,6 +105,12 @@ def solver_info(experiment: Experiment, solver: str) -> SolverInfo:
     return solvers.get(experiment.solvers[solver].kind)
 
 
+def solver_code(experiment: Experiment, solver: str) -> str:
+    """Return a hash of the code that a solver and the task of an experiment depend on."""
+    task = tasks.modules(experiment.protocol.kind)
+    return code_of((*solver_info(experiment, solver).modules, *task))
+
+
 def make_trial(experiment: Experiment, dataset: Dataset, trial: int) -> Trial:
     """Return a trial of an experiment by its number."""
     seed = derive_seed(experiment.seed, "split", trial)
@@ -122,7 +131,8 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
     if own := dict.fromkeys(filter(is_own, kinds)):
         rehearse(_planning(*own), lambda: (described(experiment), _drafted(experiment, dataset)))
     drafted = _drafted(experiment, dataset)
-    return [cell for number, drafts in enumerate(drafted) for cell in _cells(drafts, number)]
+    codes = {solver: solver_code(experiment, solver) for solver in experiment.solvers}
+    return [cell for number, drafts in enumerate(drafted) for cell in _cells(drafts, number, codes)]
 
 
 def described(experiment: Experiment) -> Description:
@@ -186,7 +196,7 @@ class _Draft(NamedTuple):
     needs: tuple[int, ...]
 
 
-def _cells(drafts: Sequence[_Draft], trial: int) -> Iterator[Cell]:
+def _cells(drafts: Sequence[_Draft], trial: int, codes: Mapping[str, str]) -> Iterator[Cell]:
     """Yield the cells of a trial."""
     keys: list[str] = []
     needs: dict[tuple[int, ...], tuple[str, ...]] = {}
@@ -206,6 +216,7 @@ def _cells(drafts: Sequence[_Draft], trial: int) -> Iterator[Cell]:
             cell.work,
             needs[positions],
             cell.by_coordinates,
+            codes[cell.solver],
         )
 
 

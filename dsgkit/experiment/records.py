@@ -48,6 +48,9 @@ Key = Annotated[str, Field(pattern=f"^{_HASH}{{32}}$")]
 """Of a cell, as plans make them; it names a file as well."""
 
 EnvironmentName = Annotated[str, Field(pattern=f"^{_HASH}{{12}}$")]
+Code = Annotated[str, Field(pattern=f"^{_HASH}{{16}}$")]
+"""Hash of the code that computed a cell."""
+
 Name = Annotated[str, Field(max_length=10_000)]
 Label = Annotated[str, Field(max_length=10_000, pattern=rf"^[^{CONTROL}]*$")]
 """What is drawn as well: without characters that fonts have nothing for."""
@@ -120,6 +123,7 @@ class ReportedSchema(CellSchema, total=False):
     trace: Annotated[list[Point], First]
     artefact: Annotated[str, Field(pattern=rf"^artefacts/{_HASH}{{32}}\.npz$")]
     environment: EnvironmentName | None
+    code: Code | None
     started: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}$")]
 
 

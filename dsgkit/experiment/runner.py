@@ -17,6 +17,7 @@ from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.errors import FitError
 from dsgkit.experiment.artefacts import keep_artefact, name_artefact
 from dsgkit.experiment.cells import failed_record, record_of
+from dsgkit.experiment.codes import OtherCode, by_other_code, to_renew
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.jobs import Job
@@ -74,6 +75,8 @@ class Options:
         Address of a Dask scheduler whose workers run the cells; None for this machine.
     fresh : bool
         Set earlier results aside and compute everything.
+    renew : bool
+        Compute again what other code has computed. A result stays until its new one is there.
     retry_failed : bool
         Run cells again that failed before.
     fail_fast : bool
@@ -87,6 +90,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     scheduler: str | None = None
     fresh: bool = False
+    renew: bool = False
     retry_failed: bool = True
     fail_fast: bool = False
     progress: bool = True
@@ -129,6 +133,8 @@ class Outcome:
         Cells run now, and cells not run (`Options.fail_fast`).
     set_aside : Path or None
         Where unreadable records of earlier runs were moved to.
+    other_code : OtherCode
+        Cells among the reused ones that other code has computed.
     """
 
     plan: list[Cell]
@@ -136,6 +142,7 @@ class Outcome:
     computed: int
     left: int
     set_aside: Path | None
+    other_code: OtherCode
 
     @property
     def reused(self) -> int:
@@ -188,7 +195,11 @@ def run_experiment(
         _write_plan(folder / PLAN, plan)
         if not options.fresh:
             copy_records(store, {cell.key for cell in plan})
-        schedule = Schedule(plan, lambda key: options.settled(store.records, key))
+        again = to_renew(plan, store.records) if options.renew else set()
+        reused = [c for c in plan if c.key not in again and options.settled(store.records, c.key)]
+        other_code = by_other_code(reused, store.records)
+        settled = {cell.key for cell in reused}
+        schedule = Schedule(plan, settled.__contains__)
         run = _Run(experiment, dataset, store, schedule, options)
         if schedule.cells:
             run.run()
@@ -198,6 +209,7 @@ def run_experiment(
             computed=run.computed,
             left=len(schedule.cells) - run.computed,
             set_aside=store.set_aside,
+            other_code=other_code,
         )
 
 
@@ -212,7 +224,7 @@ def _plan_lines(plan: Sequence[Cell]) -> Iterator[bytes]:
         alike = cell.kind, cell.solver, id(cell.at), cell.flops
         if alike not in known:  # in all trials
             first = {"kind": cell.kind, "solver": cell.solver}
-            last = {"at": dict(cell.at), "flops": cell.flops}
+            last = {"at": dict(cell.at), "flops": cell.flops, "code": cell.code}
             known[alike] = json.dumps(first)[1:-1], json.dumps(last)[1:]
         first_text, last_text = known[alike]
         entry = f'{{"key": "{cell.key}", {first_text}, "trial": {cell.trial}, {last_text}'

@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from dsgkit.errors import ResultsError, printable
 from dsgkit.experiment.records import (
+    MOST_BYTES,
     Record,
     Records,
     UnreadableError,
@@ -295,7 +296,7 @@ def _unreadable(path: Path) -> Iterator[bytes]:
 
 
 def find_records(path: Path, keys: set[str]) -> Iterator[Record]:
-    """Yield the records of some keys only, without parsing the others.
+    """Yield the records of some keys only, without parsing the others; of each key the last first.
 
     Parameters
     ----------
@@ -303,12 +304,20 @@ def find_records(path: Path, keys: set[str]) -> Iterator[Record]:
     keys : set of str
         A key that is removed meanwhile is not looked for any more.
     """
-    with suppress(OSError):
+    places: dict[str, list[int]] = {}
+    start = 0
+    with suppress(OSError), open_regular(path, follow=False) as file:
         for line, whole in read_lines(path, follow=False):
             key = line[9:41].decode(errors="replace")  # the line starts with {"key": "
-            record = _record_of(line, full=True) if whole and key in keys else None
-            if record and record["key"] == key:  # a line may name another one further on
-                yield record
+            if whole and key in keys:
+                places.setdefault(key, []).append(start)
+            start += len(line)
+        for key, starts in places.items():
+            for start in reversed(starts):
+                file.seek(start)
+                record = _record_of(file.readline(MOST_BYTES), full=True) if key in keys else None
+                if record and record["key"] == key:  # a line may name another one further on
+                    yield record
 
 
 def _record_of(line: bytes, *, full: bool = False) -> Record | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all, spelled
-from dsgkit.own import is_import_path, version_of
+from dsgkit.own import is_import_path, modules_of, version_of
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,11 @@ class SolverInfo:
     def version(self) -> int | str:
         """Part of the identity of every result."""
         return version_of(self.load(), self.import_path)
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Names of the modules that define it."""
+        return modules_of(self.load(), self.import_path)
 
 
 _AUC, _S3VM = "dsgkit.solvers.auc", "dsgkit.solvers.s3vm"

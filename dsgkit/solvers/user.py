@@ -12,7 +12,7 @@ from typing import Any, cast
 from dsgkit.errors import ConfigError
 from dsgkit.hints import spelled
 from dsgkit.origin import one_line
-from dsgkit.own import ask_own, version_of
+from dsgkit.own import ask_own, modules_of, version_of
 from dsgkit.rehearsal import asks_to_stop
 from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.solvers.parameters import Parameter, parameters
@@ -70,6 +70,7 @@ class _OwnSolver(SolverInfo):
     declared: Mapping[str, Parameter] = field(default_factory=dict)
     kinds: tuple[str, ...] = ()
     identity: int | str = ""
+    defined_in: tuple[str, ...] = ()
 
     def load(self) -> Any:
         """Return the class, as the runner uses it."""
@@ -89,6 +90,11 @@ class _OwnSolver(SolverInfo):
     def version(self) -> int | str:
         """Part of the identity of every result."""
         return self.identity
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Names of the modules that define it."""
+        return self.defined_in
 
 
 def tasks_of(solver: type) -> tuple[str, ...]:
@@ -141,6 +147,7 @@ def _described(import_path: str, solver: type) -> SolverInfo:
         declared=parameters(estimator),
         kinds=tasks_of(estimator),
         identity=version_of(estimator, import_path),
+        defined_in=modules_of(estimator, import_path),
     )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pkgutil
-from typing import cast
+from typing import Any, cast
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all, spelled
-from dsgkit.own import is_import_path, version_of
+from dsgkit.own import is_import_path, modules_of, version_of
 from dsgkit.tasks.base import Task
 
 TASKS = {
@@ -41,3 +41,12 @@ def version(kind: str) -> int | str:
     """Return what is part of every cell's identity, so that a changed task runs its cells again."""
     task = get(kind)
     return task.version if is_import_path(kind) else version_of(type(task), TASKS[kind])
+
+
+def modules(kind: str) -> tuple[str, ...]:
+    """Return the names of the modules that define a task."""
+    task = get(kind)
+    if is_import_path(kind):
+        known: tuple[str, ...] = cast(Any, task).modules
+        return known
+    return modules_of(type(task), TASKS[kind])

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all, spelled
-from dsgkit.own import ask_own, version_of
+from dsgkit.own import ask_own, modules_of, version_of
 from dsgkit.tasks.base import Axis, ProtocolSpec, Task, Trial
 from dsgkit.tasks.columns import why_no_columns
 from dsgkit.tasks.measures import STANDARD, Measure, outputs_of
@@ -24,6 +24,7 @@ class _OwnTask:
 
     kind: str
     version: int | str
+    modules: tuple[str, ...]
     Spec: type[ProtocolSpec]
     axes: tuple[Axis, ...]
     measures: tuple[Measure, ...]
@@ -61,7 +62,8 @@ def _described(path: str, found: Any) -> _OwnTask:
     if missing:
         raise ConfigError(f"{path} lacks {', '.join(missing)}; see dsgkit.tasks.base.Task")
     said = {name: getattr(found, name) for name in _DECLARED}
-    task = _OwnTask(kind=path, version=version_of(type(found), path), **said)
+    version, modules = version_of(type(found), path), modules_of(type(found), path)
+    task = _OwnTask(kind=path, version=version, modules=modules, **said)
     _check(task, path)
     return task
 

@@ -496,6 +496,6 @@ def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
 def test_a_plan_is_written_as_its_entries_are_spelled(plan, tmp_path):
     _write_plan(tmp_path / "plan.json", plan)
     text = (tmp_path / "plan.json").read_text()
-    names = ("key", "kind", "solver", "trial", "at", "flops")
+    names = ("key", "kind", "solver", "trial", "at", "flops", "code")
     entries = [{name: getattr(cell, name) for name in names} for cell in plan]
     assert text == "[\n" + ",\n".join(map(json.dumps, entries)) + "\n]\n"

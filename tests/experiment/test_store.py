@@ -123,6 +123,20 @@ def test_records_can_be_looked_up_by_key_in_another_file(tmp_path):
     assert list(find_records(tmp_path / "none", wanted)) == []
 
 
+def test_of_records_of_the_same_key_the_last_is_found_first(tmp_path):
+    """It supersedes the others, which are of a failure, or of other code."""
+    trials = [record(A, trial=1), record(B), record(A, trial=2)]
+    with Store(tmp_path) as store:
+        for one in trials:
+            store.append(one)
+    wanted = {A}
+    found = find_records(tmp_path / CELLS, wanted)
+    assert list(found) == [trials[2], trials[0]]
+    for one in find_records(tmp_path / CELLS, wanted):
+        wanted.clear()
+        assert one == trials[2]
+
+
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     for attempt in (Store, check_writable):

@@ -1,0 +1,60 @@
+"""Results that other code computed than the plan was made with, after an edit or an update."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from dsgkit.experiment.endings import cells
+from dsgkit.experiment.folder import PlanEntry
+from dsgkit.experiment.plan import Cell
+from dsgkit.experiment.records import Records
+
+
+class OtherCode(NamedTuple):
+    """Cells by key whose results come from other code, and those of which it is not known."""
+
+    changed: dict[str, Cell | PlanEntry]
+    unknown: dict[str, Cell | PlanEntry]
+
+    def described(self, name_of: Callable[[str], str], remedy: str = "") -> str:
+        """Return how many cells of which solvers these are, in one line; nothing for none.
+
+        Parameters
+        ----------
+        name_of : callable
+            Takes the key of a solver.
+        remedy : str
+            What to do about those from other code.
+        """
+        parts = []
+        if self.changed:
+            counts = Counter(name_of(cell.solver) for cell in self.changed.values())
+            solvers = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+            parts += [f"{cells(len(self.changed))} computed by other code ({solvers})", remedy]
+        if self.unknown:
+            parts.append(f"{cells(len(self.unknown))} without a record of the code")
+        return "; ".join(filter(None, parts))
+
+
+def by_other_code(plan: Iterable[Cell | PlanEntry], records: Records) -> OtherCode:
+    """Return which cells of a plan that have a record were not computed by the plan's code."""
+    found = OtherCode({}, {})
+    for cell in plan:
+        code = records.entry(cell.key, "code")
+        if code is None or cell.code is None:
+            if cell.key in records:
+                found.unknown[cell.key] = cell
+        elif code != cell.code:
+            found.changed[cell.key] = cell
+    return found
+
+
+def to_renew(plan: Sequence[Cell], records: Records) -> set[str]:
+    """Return the keys of cells from other code, and of those whose parameters they chose."""
+    keys = set(by_other_code(plan, records).changed)
+    for cell in plan:  # searches come before what needs them
+        if not keys.isdisjoint(cell.needs):
+            keys.add(cell.key)
+    return keys

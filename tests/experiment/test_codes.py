@@ -1,0 +1,164 @@
+"""Results that other code has computed: told, computed again on request, and not otherwise."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import dsgkit
+from dsgkit.experiment.codes import to_renew
+from dsgkit.experiment.plan import Cell
+from dsgkit.experiment.records import Records, sealed
+from tests.experiment.runs import dsg_here, environment, stored
+
+SOLVER = """
+from dsgkit.solvers.base import PairwiseAUCEstimator
+from helper import column
+
+class Mine(PairwiseAUCEstimator):
+    {version}
+
+    def __init__(self, lam=0.5):
+        self.lam = lam
+
+    def fit(self, X, y, X_unlabeled):
+        return self
+
+    def decision_function(self, X):
+        return column(X)
+"""
+HELPER = '''
+def column(X):
+    """Return a column."""
+    return X[:][:, 0]
+'''
+EDITED = HELPER.replace(", 0]", ", 1]")
+CELLS = 2 * (2 + 2)
+RESULTS = Path("results") / "toy"
+
+
+@pytest.fixture
+def run(toy, own_modules):
+    """A function that runs a user's solver in a class of some version with some helper."""
+
+    def run(helper=HELPER, *options, version="version = 1", code=0):
+        own_modules("helper", helper)
+        own_modules("mine", SOLVER.format(version=version))
+        data = yaml.safe_load(toy.read_text())
+        data["solvers"] = {"mine": {"kind": "mine:Mine", "grid": {"lam": [1.0, 2.0]}}}
+        toy.write_text(yaml.safe_dump(data | {"outputs": ["auc_table"]}))
+        done, out, err = dsg_here(toy.parent, "run", "toy.yaml", *options)
+        assert done == code, err
+        return out.splitlines()[-1].partition(";")[0], err
+
+    return run
+
+
+def scores(toy):
+    records = {record["key"]: record for record in stored(toy.parent / RESULTS)}
+    return [record["scores"]["auc"] for record in records.values() if record["kind"] == "fit"]
+
+
+def test_cells_of_other_code_are_told_and_computed_again_on_request(run, toy):
+    assert run() == (f"{CELLS} cells computed, 0 reused", "")
+    first = scores(toy)
+    comments = HELPER.replace("a column", "the first column") + "# edited\n"
+    assert run(comments) == (f"0 cells computed, {CELLS} reused", "")
+    reused, err = run(EDITED)
+    assert reused == f"0 cells computed, {CELLS} reused"
+    assert err == (
+        f"reused: {CELLS} cells computed by other code (Mine {CELLS}); "
+        "--renew computes them again\n"
+    )
+    assert scores(toy) == first
+    assert run(EDITED, "--renew") == (f"{CELLS} cells computed, 0 reused", "")
+    assert scores(toy) != first
+    assert len(stored(toy.parent / RESULTS)) == 2 * CELLS  # the earlier ones are still there
+    assert run(EDITED, "--renew") == (f"0 cells computed, {CELLS} reused", "")
+
+
+@pytest.mark.parametrize("text", [HELPER + "# edited\n", EDITED])
+def test_without_a_version_only_code_computes_again(run, text):
+    run(version="pass")
+    computed = CELLS if text == EDITED else 0
+    assert run(text, version="pass") == (
+        f"{computed} cells computed, {CELLS - computed} reused",
+        "",
+    )
+
+
+def test_records_from_before_are_of_unknown_code(run, toy):
+    run()
+    path = toy.parent / RESULTS / "cells.jsonl"
+    records = [json.loads(line) for line in path.read_bytes().splitlines()]
+    without = [{k: v for k, v in record.items() if k != "code"} for record in records]
+    path.write_bytes(b"".join(map(sealed, without[1:])) + sealed(records[0] | {"code": "0" * 16}))
+    told = f"{CELLS - 1} cells without a record of the code\n"
+    assert run()[1] == (
+        f"reused: 1 cell computed by other code (Mine 1); --renew computes them again; {told}"
+    )
+    first = 1 + 2 * (records[0]["kind"] == "search")  # its fits follow a search
+    assert run(HELPER, "--renew")[0] == f"{first} cells computed, {CELLS - first} reused"
+
+
+def test_a_cell_that_fails_is_of_the_code_that_failed(run, toy):
+    run(HELPER.replace(", 0]", ", 9]"), code=1)
+    run(HELPER)
+    assert len({record["code"] for record in stored(toy.parent / RESULTS)}) == 2
+
+
+def test_a_copy_from_another_folder_keeps_its_code(run):
+    run()
+    reused, err = run(EDITED, "--out", "results/other")
+    assert reused == f"{CELLS} cells computed, 0 reused"
+    shutil.move("results/other/toy", "results/elsewhere")
+    shutil.rmtree(RESULTS)
+    reused, err = run(HELPER)
+    assert "computed by other code" in err
+
+
+def test_what_was_chosen_by_cells_of_other_code_is_renewed_as_well():
+    search = Cell("search", "a", 0, {}, (({},),), {}, "search", code="new")
+    fit = Cell("fit", "a", 0, {}, (({},),), {}, "fit", needs=("search",), code="new")
+    other = Cell("fit", "b", 0, {}, (({},),), {}, "other", code="new")
+    records = Records()
+    for key, code in (("search", "old"), ("fit", "new"), ("other", "new")):
+        records.keep({"key": key, "code": code})
+    assert to_renew([search, fit, other], records) == {"search", "fit"}
+
+
+@pytest.mark.slow
+def test_an_edit_of_a_solver_of_the_package_is_told(toy):
+    """In a copy of the package, by the command line, with worker processes."""
+    folder = toy.parent
+    data = yaml.safe_load(toy.read_text())
+    data["solvers"] = {name: data["solvers"][name] for name in ("samult", "rff_s2auc")}
+    data["protocol"]["trials"] = 1
+    toy.write_text(yaml.safe_dump(data | {"outputs": ["auc_table"]}))
+    shutil.copytree(Path(dsgkit.__file__).parent, folder / "dsgkit")
+    solver = folder / "dsgkit" / "solvers" / "auc" / "samult.py"
+
+    def run(*options):
+        done = subprocess.run(
+            [sys.executable, "-m", "dsgkit.cli", "run", "toy.yaml", "--jobs", "1", *options],
+            cwd=folder,
+            env={**os.environ, **environment(folder), "PYTHONPATH": str(folder)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.splitlines()[-1].partition(";")[0], done.stderr
+
+    assert run() == ("5 cells computed, 0 reused", "")
+    text = solver.read_text()
+    solver.write_text(text.replace('"""', '"""Edited. ', 1) + "# edited\n")
+    assert run() == ("0 cells computed, 5 reused", "")
+    solver.write_text(text + "\n_EDITED = 1\n")
+    told = "reused: 3 cells computed by other code (SAMULT 3); --renew computes them again\n"
+    assert run() == ("0 cells computed, 5 reused", told)
+    assert run("--renew") == ("3 cells computed, 2 reused", "")
