@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import pandas as pd
 
 from dsgkit.config import Experiment, load_experiment
 from dsgkit.errors import ResultsError
+from dsgkit.experiment.codes import OtherCode, by_other_code
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
 from dsgkit.experiment.folder import (
     CONFIG,
@@ -130,6 +131,8 @@ class Results:
         How many cells the plan has; None without a stored plan.
     bad : Bad or None
         Lines of the store that are no records, if there are any.
+    other_code : OtherCode
+        Cells that other code has computed than the last plan was made with.
     """
 
     folder: Path
@@ -143,6 +146,7 @@ class Results:
     records: PlannedRecords
     planned: int | None
     bad: Bad | None = None
+    other_code: OtherCode = field(default_factory=lambda: OtherCode({}, {}))
 
     @property
     def dataset(self) -> str:
@@ -239,6 +243,7 @@ def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
         records=records,
         planned=None if plan is None else len(plan),
         bad=bad,
+        other_code=by_other_code(entries, stored),
     )
 
 

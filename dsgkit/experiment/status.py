@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsgkit.errors import ResultsError, in_a_line
+from dsgkit.experiment.codes import by_other_code
 from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
 from dsgkit.experiment.folder import PLAN, PlanEntry, read_plan, read_task
 from dsgkit.experiment.limits import FAILURES, status_words
@@ -97,6 +98,10 @@ def describe_status(status: Status, *, tracebacks: bool = False) -> str:
     telling = (records[key] for key in records if records.entry(key, "warnings"))
     if warned := describe_warnings(telling, status.axis):
         lines.append(warned)
+    other_code = by_other_code(status.plan.values(), records)
+    if other_code.changed:
+        told = other_code.described(in_a_line, "`dsg run --renew` computes them again")
+        lines.append(f"compared with the code of the last run: {told}")
     if bad := status.bad:
         lines.append(
             f"unreadable lines of {CELLS}: {bad.number}; their cells run again ({bad.first})"

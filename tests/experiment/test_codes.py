@@ -64,6 +64,7 @@ def scores(toy):
     return [record["scores"]["auc"] for record in records.values() if record["kind"] == "fit"]
 
 
+@pytest.mark.slow
 def test_cells_of_other_code_are_told_and_computed_again_on_request(run, toy):
     assert run() == (f"{CELLS} cells computed, 0 reused", "")
     first = scores(toy)
@@ -80,6 +81,15 @@ def test_cells_of_other_code_are_told_and_computed_again_on_request(run, toy):
     assert scores(toy) != first
     assert len(stored(toy.parent / RESULTS)) == 2 * CELLS  # the earlier ones are still there
     assert run(EDITED, "--renew") == (f"0 cells computed, {CELLS} reused", "")
+
+
+@pytest.mark.slow
+def test_the_page_tells_cells_of_other_code(run, toy):
+    sentence = f"toy: {CELLS} cells computed by other code (Mine {CELLS})."
+    for helper, told in ((HELPER, False), (EDITED, True)):
+        run(helper)
+        assert dsg_here(toy.parent, "report", RESULTS)[0] == 0
+        assert (sentence in (toy.parent / RESULTS / "report.html").read_text()) == told
 
 
 @pytest.mark.parametrize("text", [HELPER + "# edited\n", EDITED])

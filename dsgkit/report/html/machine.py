@@ -62,6 +62,12 @@ def describe_environments(shown: Sequence[Summary]) -> Environments:
     return Environments([one.name for one in found], rows)
 
 
+def describe_code(shown: Sequence[Summary]) -> list[str]:
+    """Return a sentence on each of the results that other code has computed than its last run."""
+    found = [(one.title, one.results.other_code.described(one.results.label)) for one in shown]
+    return [f"{title}: {text}." for title, text in found if text]
+
+
 def _flat(described: Mapping[str, Any]) -> dict[str, str]:
     """Return the properties in words, those of a nested mapping among them."""
     found: dict[str, str] = {}

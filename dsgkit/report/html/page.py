@@ -15,7 +15,7 @@ from dsgkit import __version__
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.report.formats import Cell, Layout, write_text
-from dsgkit.report.html.machine import describe_environments
+from dsgkit.report.html.machine import describe_code, describe_environments
 from dsgkit.report.html.outcomes import total_counts
 from dsgkit.report.html.sections import Context, make_section, pictures
 from dsgkit.report.numbers import NONE
@@ -70,6 +70,7 @@ def page_text(results: Sequence[Results], folder: Path, missing: Missing = ()) -
         sections=sections,
         overview=_overview(shown, sections, folder, missing) if len(names) > 1 or missing else None,
         environments=describe_environments(shown),
+        codes=describe_code(shown),
         style=_asset(environment, "page.css"),
         script=script,
         script_hash=_hash(script),
