@@ -267,13 +267,14 @@ def cli() -> None:
     "--timeout",
     metavar="SECONDS",
     type=_Seconds(min=0, max=LONGEST_TIMEOUT, min_open=True),
-    help="Stop a cell that takes longer; loading, and compiling by a fit on few rows, are aside.",
+    help="Stop a cell that takes longer. On top are a minute and a second per MiB of rows for "
+    "loading, and a minute for compiling, by a fit on few rows.",
 )
 @click.option(
     "--memory-limit",
     metavar="SIZE",
     callback=_bytes,
-    help="Stop a cell whose process takes more memory, such as 4GiB.",
+    help="Stop a cell whose process takes more memory, shared memory included, such as 4GiB.",
 )
 @click.option(
     "--scheduler",

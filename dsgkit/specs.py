@@ -13,6 +13,10 @@ from dsgkit.hints import spelled
 LARGEST_INTEGER = 2**63 - 1
 """The largest whole number of a config: what 64 bits hold, as arrays and seeds need."""
 
+MOST_REPETITIONS = 10_000
+"""Folds of a search, and times that it is repeated: each fits every point of a grid once more.
+How many trials there can be follows from how many cells there can be."""
+
 LARGEST_NUMBER = 1e150
 """Of scores and times: their squares, and sums of these, are finite."""
 
@@ -46,4 +50,6 @@ def _interval(value: Any) -> tuple[float, float]:
 
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1, le=LARGEST_INTEGER)]
+Repetitions = Annotated[int, Field(ge=1, le=MOST_REPETITIONS)]
+Folds = Annotated[int, Field(ge=2, le=MOST_REPETITIONS)]
 Interval = Annotated[tuple[float, float], BeforeValidator(_interval)]

@@ -336,9 +336,12 @@ def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
         "artefact": judgement.artefact,
         "remark": str(getattr(estimator, "remark_", "")),
     }
+    scores = {name: _number(score) for name, score in judgement.scores.items()}
+    if scores and set(scores.values()) == {None}:
+        raise FitError(f"no measure has a value: {', '.join(scores)}")
     return {
         "full": dict(cell.at) == dict(trial.sizes),
-        "scores": {name: _number(score) for name, score in judgement.scores.items()},
+        "scores": scores,
         "estimator": _resolved(estimator),
         "peak_memory": memory,
         **{name: value for name, value in kept.items() if value},

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import FitError
 from dsgkit.progress import part
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
-from dsgkit.specs import LARGEST_INTEGER, Count, Interval, problem
+from dsgkit.specs import Count, Folds, Interval, problem
 from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Work
 from dsgkit.tasks.given import HIDDEN, named_by_fit
 from dsgkit.tasks.scaling import scale_words
@@ -55,7 +55,7 @@ class SemiSupervisedSpec(ProtocolSpec):
     labeled: Count = 200
     unlabeled: Count | None = None
     scale: Interval = (0.0, 1.0)
-    folds: Annotated[int, Field(ge=2, le=LARGEST_INTEGER)] = 5
+    folds: Folds = 5
 
     only_for_search: ClassVar[tuple[str, ...]] = ("folds",)
     unsaid: ClassVar[tuple[str, ...]] = ("unlabeled",)

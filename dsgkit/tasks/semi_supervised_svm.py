@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.shapes import of_shape
-from dsgkit.specs import Count
+from dsgkit.specs import Repetitions
 from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Trial, Work
 from dsgkit.tasks.given import HIDDEN
 from dsgkit.tasks.measures import Measure
@@ -109,7 +109,7 @@ class SVMSpec(SemiSupervisedSpec):
     """
 
     select: Literal["hidden_labels", "labeled_rows"] = "hidden_labels"
-    repeats: Count = 1
+    repeats: Repetitions = 1
     threshold: Literal["zero", "labeled_share"] = "zero"
 
     only_for_search: ClassVar[tuple[str, ...]] = ("folds", "select", "repeats")

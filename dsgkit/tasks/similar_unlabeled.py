@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import DataError
@@ -23,7 +23,7 @@ from dsgkit.priors import similar_prior
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
 from dsgkit.shapes import of_shape
-from dsgkit.specs import LARGEST_INTEGER, Count, is_finite, problem
+from dsgkit.specs import Count, Folds, is_finite, problem
 from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Trial, Work
 from dsgkit.tasks.given import takes
 from dsgkit.tasks.measures import Measure
@@ -169,7 +169,7 @@ class SimilarUnlabeledSpec(ProtocolSpec):
     prior: Annotated[float | None, BeforeValidator(_prior)] = None
     test: Count = 10_000
     scale: Scale = (0.0, 1.0)
-    folds: Annotated[int, Field(ge=2, le=LARGEST_INTEGER)] = 5
+    folds: Folds = 5
     select: Literal["zero_one", "squared"] = "zero_one"
 
     only_for_search: ClassVar[tuple[str, ...]] = ("folds", "select")

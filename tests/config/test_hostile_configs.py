@@ -150,6 +150,17 @@ def with_grid(grid):
         (MINIMAL + "".join(f"{' ' * i}a:\n" for i in range(500)), "c.yaml:56: nested more than"),
         (MINIMAL + "#" * bounds.MOST_BYTES, "c.yaml: larger than 1,048,576 bytes"),
         (with_trials(10**9), "c.yaml:5: protocol.trials: 2,000,000,000 fits and searches"),
+        *(
+            (
+                MINIMAL.replace("semi_supervised_auc", f"{kind}, {name}: 10000000000"),
+                f"c.yaml:5: protocol.{name}: must be <= 10000, got 10000000000",
+            )
+            for kind, name in (
+                ("semi_supervised_svm", "repeats"),
+                ("semi_supervised_auc", "folds"),
+                ("similar_unlabeled", "folds"),
+            )
+        ),
         (with_grid("{lam: 1..900 step 1, sigma: 1..900 step 1}"), "c.yaml:3: solvers.samult: a gr"),
         (
             with_grid("{lam: [" + ", ".join(map(str, range(1, 1002))) + "]}"),

@@ -8,6 +8,7 @@ from dsgkit.config import load_experiment
 from dsgkit.errors import FitError
 from dsgkit.experiment.runner import run_experiment
 from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.tasks.semi_supervised_auc import AUCTrial
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -175,3 +176,17 @@ def test_a_column_too_few_is_not_broadcast_over_the_points():
     folds = [np.arange(5), np.arange(5, 10)]
     with pytest.raises(FitError, match=r"of shape \(5, 2\), got \(5, 1\)"):
         Single().fit_points([{}, {}], folds=folds, X=X, y=y)
+
+
+def test_a_judgement_without_a_single_value_is_a_failure(toy, monkeypatch):
+    """Such as of unlabelled rows of which a task of one's own has made one class."""
+    config = yaml.safe_load(toy.read_text())
+    config["protocol"]["trials"] = 1
+    config["solvers"] = {"samult": {"params": {"sigma": 1.0}}}
+    toy.write_text(yaml.safe_dump(config))
+    none = {"auc": None, "average_precision": None}
+    monkeypatch.setattr(AUCTrial, "score", lambda *_: none)
+    outcome = run_experiment(load_experiment(toy), toy.parent / "results")
+    assert [record["message"].partition(":")[0] for record in outcome.failures] == [
+        "no measure has a value"
+    ] * 2
