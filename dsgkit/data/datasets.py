@@ -17,12 +17,12 @@ from dsgkit.data.catalogue import COMPONENTS, DATASETS, DataFile, DatasetInfo, g
 from dsgkit.data.doubling import Doubled, doubled
 from dsgkit.data.find import FoundFile, find
 from dsgkit.data.prepare import (
-    is_current,
     open_part,
     prepare,
     prepared_folder,
     raw_labels,
     read_meta,
+    refresh_meta,
 )
 from dsgkit.data.targets import Binary, Bins, Nominal, Ordered, Target, are_numbers, target_of
 from dsgkit.errors import DataError
@@ -294,7 +294,8 @@ def open_dataset(info: DatasetInfo) -> Dataset:
 def _outdated(meta: dict[str, Any], info: DatasetInfo) -> bool:
     found = [find(info, file) for file in info.files]
     sources = [source for source in found if source is not None]
-    return len(sources) == len(found) and not is_current(meta, sources)
+    whole = len(sources) == len(found)
+    return whole and not refresh_meta(prepared_folder(info), meta, sources)
 
 
 def obtain(info: DatasetInfo) -> list[FoundFile]:

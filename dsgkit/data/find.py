@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,11 +39,25 @@ class FoundFile:
         """Name of the content for messages."""
         return f"{self.path}!{self.member}" if self.member else str(self.path)
 
-    def identity(self) -> dict[str, str | int]:
-        """Return what changes when the file does: its path, size and time."""
+    def state(self) -> dict[str, str | int]:
+        """Return what changes when the file does, without reading it."""
         stat = self.path.stat()
-        path = str(self.path.resolve())
-        return {"path": path, "size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
+        return {
+            "path": str(self.path.resolve()),
+            "size": stat.st_size,
+            "mtime_ns": stat.st_mtime_ns,
+            "inode": stat.st_ino,
+            "ctime_ns": stat.st_ctime_ns,
+        }
+
+    def sha256(self) -> str:
+        """Return a hash of its bytes."""
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def identity(self) -> dict[str, str | int]:
+        """Return its state and its hash."""
+        return self.state() | {"sha256": self.sha256()}
 
 
 def cache_folder() -> Path:

@@ -24,7 +24,7 @@ from dsgkit.data.numbers import MOST_FEATURES
 from dsgkit.data.parts import open_parts
 from dsgkit.data.reading import Block
 from dsgkit.errors import DataError
-from dsgkit.files import remove_abandoned, sync_folder
+from dsgkit.files import open_regular, remove_abandoned, sync_folder, write_atomically
 from dsgkit.progress import Bar
 
 VERSION = 4
@@ -37,8 +37,11 @@ PARTS = {"train": ("X.npy", "y.npy"), "test": ("X_test.npy", "y_test.npy")}
 CHECKED_BYTES = 2**26
 """Size up to which a file is read and checked whenever it is opened, which takes up to 0.1 s.
 
-Of a larger one, size and time of the last change tell whether it has to be.
+Of a larger one, its state (size, times and place) tells whether it has to be.
 """
+
+MOST_META_BYTES = 2**28
+"""Of the record of a prepared dataset; with as many features as there may be it has 100 MiB."""
 
 
 def prepared_folder(info: DatasetInfo) -> Path:
@@ -63,7 +66,8 @@ def prepared_folder(info: DatasetInfo) -> Path:
 def read_meta(folder: Path) -> dict[str, Any] | None:
     """Return the statistics of a prepared dataset, None if it is not prepared, or damaged."""
     try:
-        meta = json.loads((folder / "meta.json").read_bytes())
+        with open_regular(folder / "meta.json") as file:
+            meta = json.loads(file.read(MOST_META_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(meta, dict) or meta.pop("crc32", None) != _crc32_of(meta):
@@ -72,8 +76,50 @@ def read_meta(folder: Path) -> dict[str, Any] | None:
 
 
 def is_current(meta: dict[str, Any], sources: Sequence[FoundFile]) -> bool:
-    """Tell whether the prepared form was made of these very files (by path, size and time)."""
-    return meta["sources"] == [source.identity() for source in sources]
+    """Tell whether the prepared form was made of the content of these files."""
+    return _identities(meta, sources) is not None
+
+
+def refresh_meta(folder: Path, meta: dict[str, Any], sources: Sequence[FoundFile]) -> bool:
+    """Return what `is_current` does, and record the files as they are now, if they differ.
+
+    A large file that was moved or touched is read for this, but not the next time. The record of
+    an earlier release gets the hashes that it lacks.
+    """
+    identities = _identities(meta, sources)
+    if identities is not None and identities != meta["sources"]:
+        with suppress(OSError):  # it can be done without
+            write_atomically(
+                folder / "meta.json", lambda file: file.write(_text(meta | {"sources": identities}))
+            )
+    return identities is not None
+
+
+def _identities(
+    meta: dict[str, Any], sources: Sequence[FoundFile]
+) -> list[dict[str, str | int]] | None:
+    """Return what to record of files that a prepared form was made of; None of other files."""
+    if len(meta["sources"]) != len(sources):
+        return None
+    found = [_identity(*pair) for pair in zip(meta["sources"], sources, strict=True)]
+    known = [identity for identity in found if identity is not None]
+    return known if len(known) == len(found) else None
+
+
+def _identity(recorded: dict[str, Any], source: FoundFile) -> dict[str, str | int] | None:
+    """Return what to record of a file; None if it is another than the recorded one."""
+    state = source.state()
+    if state["size"] != recorded["size"]:
+        return None
+    if "sha256" not in recorded:  # by an earlier release, which went by the rest
+        same = all(state[name] == value for name, value in recorded.items())
+        return source.identity() if same else None
+    large = recorded["size"] > CHECKED_BYTES
+    if large and state.items() <= recorded.items():
+        return recorded
+    if source.sha256() != recorded["sha256"]:
+        return None
+    return recorded | state if large else recorded
 
 
 def open_part(
@@ -187,6 +233,7 @@ def _writing(parent: Path) -> Iterator[Path]:
 
 
 def _write(info: DatasetInfo, sources: Sequence[FoundFile], folder: Path) -> dict[str, Any]:
+    identities = [source.identity() for source in sources]  # before they are read
     opened = open_parts(info, sources)
     if not opened.n_features:
         raise DataError(f"{sources[0].label}: the file holds no features")
@@ -209,7 +256,7 @@ def _write(info: DatasetInfo, sources: Sequence[FoundFile], folder: Path) -> dic
         "made": opened.made,
         "facts": opened.facts,
         "content_hash": hashlib.sha256(digests.encode()).hexdigest(),
-        "sources": [source.identity() for source in sources],
+        "sources": identities,
         "parts": parts,
     }
 
@@ -351,10 +398,14 @@ def _sync(file: Any) -> None:
 
 
 def _write_meta(meta: dict[str, Any], folder: Path) -> None:
-    with (folder / "meta.json").open("w", encoding="utf-8") as file:
-        json.dump(meta | {"crc32": _crc32_of(meta)}, file, indent=1)
+    with (folder / "meta.json").open("wb") as file:
+        file.write(_text(meta))
         _sync(file)
     sync_folder(folder)
+
+
+def _text(meta: dict[str, Any]) -> bytes:
+    return json.dumps(meta | {"crc32": _crc32_of(meta)}, indent=1).encode()
 
 
 def _publish(folder: Path, target: Path, meta: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from dsgkit.data import lines
 from dsgkit.data import prepare as preparing
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import load_dataset, obtain, open_dataset, resolve
+from dsgkit.data.find import FoundFile
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import Binary, check_kind
 from dsgkit.errors import DataError
@@ -137,6 +139,85 @@ def test_a_changed_file_is_prepared_again(spec, tmp_path, monkeypatch):
     assert (before.X[0, 0], after.X[0, 0]) == (0.5, 0.25)  # an open map outlives its successor
     assert before.content_hash != after.content_hash
     assert len(prepared(tmp_path)) == 1
+
+
+def edit_unseen(path, text):
+    """Write text of the same size, and keep the time of the last change."""
+    stat = path.stat()
+    path.write_text(text)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert path.stat().st_size == stat.st_size
+
+
+@pytest.mark.parametrize("largest", [preparing.CHECKED_BYTES, 0])
+def test_an_edit_that_keeps_size_and_time_is_noticed(spec, tmp_path, monkeypatch, largest):
+    """Of a small file by its content, of a large one by the time that no program can set."""
+    monkeypatch.setattr(preparing, "CHECKED_BYTES", largest)
+    before = load_dataset(spec)
+    edit_unseen(tmp_path / "data", TEXT.replace("0.5", "0.7"))
+    after = load_dataset(spec)
+    assert (before.X[0, 0], after.X[0, 0]) == (0.5, np.float32(0.7))
+    assert before.content_hash != after.content_hash
+
+
+@pytest.mark.parametrize("largest", [preparing.CHECKED_BYTES, 0])
+def test_a_file_that_was_only_touched_is_not_prepared_again(spec, tmp_path, monkeypatch, largest):
+    monkeypatch.setattr(preparing, "CHECKED_BYTES", largest)
+    load_dataset(spec)
+    os.utime(tmp_path / "data", ns=(1, 1))
+    calls = count_preparations(monkeypatch)
+    load_dataset(spec)
+    assert calls == []
+
+
+def test_a_large_file_is_read_only_if_its_state_has_changed(spec, tmp_path, monkeypatch):
+    load_dataset(spec)
+    monkeypatch.setattr(preparing, "CHECKED_BYTES", 0)
+    read = []
+    original = FoundFile.sha256
+    monkeypatch.setattr(FoundFile, "sha256", lambda file: read.append(1) or original(file))
+    load_dataset(spec)
+    assert read == []
+    shutil.copy(tmp_path / "data", tmp_path / "other")
+    (tmp_path / "other").replace(tmp_path / "data")
+    for _ in range(2):
+        load_dataset(spec)
+    assert read == [1]
+
+
+def test_what_an_earlier_release_has_prepared_is_kept_and_watched(spec, tmp_path, monkeypatch):
+    before = load_dataset(spec)
+    (folder,) = (tmp_path / "cache" / "prepared").iterdir()
+    meta = preparing.read_meta(folder)
+    known = ("path", "size", "mtime_ns")
+    meta["sources"] = [{name: one[name] for name in known} for one in meta["sources"]]
+    preparing._write_meta(meta, folder)
+    calls = count_preparations(monkeypatch)
+    load_dataset(spec)
+    assert calls == []
+    edit_unseen(tmp_path / "data", TEXT.replace("0.5", "0.7"))
+    assert load_dataset(spec).content_hash != before.content_hash
+    assert calls == [1]
+
+
+def test_the_same_content_in_another_file_is_the_same_dataset(spec, tmp_path, monkeypatch):
+    monkeypatch.setattr(preparing, "CHECKED_BYTES", 0)
+    before = load_dataset(spec)
+    spec.path = str(shutil.copy(tmp_path / "data", tmp_path / "copy"))
+    assert load_dataset(spec).identity == before.identity
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_record_that_is_no_file_is_made_again(spec, tmp_path, monkeypatch, kind):
+    """A pipe would be waited for, and a device has no end."""
+    before = load_dataset(spec)
+    (path,) = (tmp_path / "cache" / "prepared").glob("*/meta.json")
+    path.unlink()
+    os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
+    calls = count_preparations(monkeypatch)
+    assert load_dataset(spec).content_hash == before.content_hash
+    assert calls == [1]
+    assert path.is_file() and not path.is_symlink()
 
 
 def test_prepared_data_outlive_their_files(spec, tmp_path):
