@@ -35,10 +35,11 @@ def one_line(error: BaseException) -> str:
 
 def is_installed(module: str) -> bool:
     """Tell whether a module is of an installed library, and no file of the user's."""
-    return _is_of_library(_file_of(module))
+    return is_of_library(_file_of(module))
 
 
-def _is_of_library(file: str) -> bool:
+def is_of_library(file: str) -> bool:
+    """Tell whether a file is of an installed library, Python's own included."""
     return file.startswith(_LIBRARIES) or not _SITES.isdisjoint(Path(file).parts)
 
 
@@ -92,6 +93,6 @@ def _place(error: BaseException) -> str:
     users = [
         place
         for place in places
-        if not (place[0].startswith(_NOT_THE_USERS) or _is_of_library(place[0]))
+        if not (place[0].startswith(_NOT_THE_USERS) or is_of_library(place[0]))
     ]
     return f"{shown_path(users[-1][0])}:{users[-1][1]}" if users else ""

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import did_you_mean, nearest_or_all, spelled
-from dsgkit.origin import is_installed, mentions, shown_path
+from dsgkit.origin import is_installed, is_of_library, mentions, shown_path
 from dsgkit.rehearsal import asked
 from dsgkit.sources import Module, code_hash, is_ours
 
@@ -147,7 +147,7 @@ def modules_of(cls: Any, import_path: str) -> tuple[str, ...]:
     return tuple(
         name
         for name in dict.fromkeys(names)
-        if _file_of(name) and (is_ours(name) or not is_installed(name))
+        if (file := _file_of(name)) and (is_ours(name) or not is_of_library(file))
     )
 
 
@@ -210,6 +210,7 @@ def _source_hash(cls: Any, import_path: str) -> str:
             f"{cls.__name__} comes from no file that could be watched for changes"
             "; give the class a `version`, a number to raise when its results change"
         )
-    if is_installed(cls.__module__) and is_installed(import_path.partition(":")[0]):
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
-    return code_of(modules_of(cls, import_path), package=False)
+    modules = [name for name in modules_of(cls, import_path) if not is_ours(name)]
+    if modules:
+        return code_of(modules, package=False)
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
