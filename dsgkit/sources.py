@@ -80,24 +80,15 @@ def imported(start: Iterable[Module], *, package: bool = True) -> list[Module]:
     package : bool
         Whether modules of this package count, too. These import nothing that is beside them.
     """
-    found: dict[Path, Module] = {}
-    left = list(start)
-    while left:
-        module = left.pop()
-        if module.path not in found and (package or not module.ours):
-            found[module.path] = module
-            left += _imports_of(module)
-    return sorted(found.values(), key=lambda module: module.path)
+    return sorted(_walk(start, package), key=lambda module: module.path)
 
 
 def code_hash(start: Iterable[Module], *, package: bool = True) -> str:
     """Return a hash of the code of modules, and of all that `imported` finds of them."""
     imports: set[str] = set()
     definitions: list[str] = []
-    for module in imported(start, package=package):
-        content = module.read()
-        siblings = frozenset(name for name, _ in _names(content) if _is_beside(name, module))
-        of_libraries, defined = _structure(content, siblings)
+    for module in _walk(start, package):
+        of_libraries, defined = _code_of(module)
         imports.update(of_libraries)
         definitions += defined
     text = "\n".join([*sorted(imports), *sorted(definitions)])
@@ -107,6 +98,29 @@ def code_hash(start: Iterable[Module], *, package: bool = True) -> str:
 @functools.cache
 def _read_once(path: Path) -> bytes:
     return path.read_bytes()
+
+
+def _walk(start: Iterable[Module], package: bool) -> Iterator[Module]:
+    """Yield what `imported` returns, each as soon as it is parsed."""
+    found: set[Path] = set()
+    left = list(start)
+    while left:
+        module = left.pop()
+        if module.path not in found and (package or not module.ours):
+            found.add(module.path)
+            left += _imports_of_ours(module) if module.ours else _imports_of(module)
+            yield module
+
+
+def _code_of(module: Module) -> tuple[list[str], list[str]]:
+    content = module.read()
+    siblings = frozenset(name for name, _ in _names(content) if _is_beside(name, module))
+    return _structure(content, siblings)
+
+
+@functools.cache
+def _imports_of_ours(module: Module) -> list[Module]:
+    return list(_imports_of(module))
 
 
 def _imports_of(module: Module) -> Iterator[Module]:
@@ -178,9 +192,12 @@ def _structure(content: bytes, siblings: frozenset[str]) -> tuple[list[str], lis
             into.append(ast.unparse(node))
     except _UNREADABLE:
         return [], [hashlib.sha256(content).hexdigest()]
+    finally:
+        _parsed.cache_clear()  # it was changed
     return imports, definitions
 
 
+@functools.lru_cache(maxsize=1)
 def _parsed(content: bytes) -> list[ast.stmt]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about code that is run elsewhere
