@@ -33,7 +33,7 @@ import numba
 from numba import njit, prange
 from numba.core.caching import FunctionCache
 
-from dsgkit.sources import imported, module_named
+from dsgkit.sources import cache_folder, imported, module_named
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
@@ -71,9 +71,7 @@ def _cache_folder(module: str) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
     for path in sources_of(module):
         digest.update(path.read_bytes())
-    home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-    base = Path(home) if home else Path.home() / ".cache"
-    return str(base / "dsgkit" / "compiled" / digest.hexdigest()[:16])
+    return str(cache_folder() / "compiled" / digest.hexdigest()[:16])
 
 
 class _SharedCache(FunctionCache):

@@ -11,12 +11,18 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import json
+import os
+import secrets
+import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from dsgkit.files import open_regular
 
 PACKAGE = Path(__file__).parent
 
@@ -26,6 +32,26 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What the parser raises of files that are no Python, or too deep for it: their bytes count."""
+
+_MOST_BYTES = 2**24
+
+
+class _Summary(NamedTuple):
+    """What is to be known of a module.
+
+    Attributes
+    ----------
+    names : list of (str, list of str)
+        What it imports: names of modules, relative ones with dots, and what of each.
+    imports : list of str
+        Its imports of libraries, as code.
+    definitions : list of str
+        Hashes of its other statements.
+    """
+
+    names: list[tuple[str, list[str]]]
+    imports: list[str]
+    definitions: list[str]
 
 
 @dataclass(frozen=True)
@@ -54,10 +80,6 @@ class Module:
     def _is_package(self) -> bool:
         return self.path.stem == "__init__"
 
-    def read(self) -> bytes:
-        """Return its source: a file of this package as it was when it was first read."""
-        return _read_once(self.path) if self.ours else self.path.read_bytes()
-
 
 def is_ours(name: str) -> bool:
     """Tell whether the name of a module, or a path to something in it, is of this package."""
@@ -80,52 +102,54 @@ def imported(start: Iterable[Module], *, package: bool = True) -> list[Module]:
     package : bool
         Whether modules of this package count, too. These import nothing that is beside them.
     """
-    return sorted(_walk(start, package), key=lambda module: module.path)
+    found = (module for module, _ in _walk(start, package))
+    return sorted(found, key=lambda module: module.path)
 
 
 def code_hash(start: Iterable[Module], *, package: bool = True) -> str:
     """Return a hash of the code of modules, and of all that `imported` finds of them."""
     imports: set[str] = set()
     definitions: list[str] = []
-    for module in _walk(start, package):
-        of_libraries, defined = _code_of(module)
-        imports.update(of_libraries)
-        definitions += defined
-    text = "\n".join([*sorted(imports), *sorted(definitions)])
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
+    for _, summary in _walk(start, package):
+        imports.update(summary.imports)
+        definitions += summary.definitions
+    return _hash("\n".join([*sorted(imports), *sorted(definitions)]).encode())[:16]
 
 
-@functools.cache
-def _read_once(path: Path) -> bytes:
-    return path.read_bytes()
+def cache_folder() -> Path:
+    """Return the folder for what is made of sources, such as compiled code."""
+    home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "dsgkit"
 
 
-def _walk(start: Iterable[Module], package: bool) -> Iterator[Module]:
-    """Yield what `imported` returns, each as soon as it is parsed."""
+def _walk(start: Iterable[Module], package: bool) -> Iterator[tuple[Module, _Summary]]:
+    """Yield what `imported` returns, in no order."""
     found: set[Path] = set()
     left = list(start)
     while left:
         module = left.pop()
         if module.path not in found and (package or not module.ours):
             found.add(module.path)
-            left += _imports_of_ours(module) if module.ours else _imports_of(module)
-            yield module
+            summary, inner = (_read_of_ours if module.ours else _read)(module)
+            left += inner
+            yield module, summary
 
 
-def _code_of(module: Module) -> tuple[list[str], list[str]]:
-    content = module.read()
-    siblings = frozenset(name for name, _ in _names(content) if _is_beside(name, module))
-    return _structure(content, siblings)
+def _read(module: Module) -> tuple[_Summary, list[Module]]:
+    """Return the summary of a module, and the modules that it imports from beside it."""
+    make = _kept_summary if module.ours else _summary
+    summary = make(module.path.read_bytes(), functools.partial(_is_beside, module=module))
+    return summary, list(_imports_of(module, summary))
 
 
 @functools.cache
-def _imports_of_ours(module: Module) -> list[Module]:
-    return list(_imports_of(module))
+def _read_of_ours(module: Module) -> tuple[_Summary, list[Module]]:
+    """Return the same of a module of this package, as it was when it was first read."""
+    return _read(module)
 
 
-def _imports_of(module: Module) -> Iterator[Module]:
-    """Yield the modules that one imports from beside it."""
-    for name, members in _names(module.read()):
+def _imports_of(module: Module, summary: _Summary) -> Iterator[Module]:
+    for name, members in summary.names:
         if _is_beside(name, module):
             full = _absolute(name, module)
             inner = [_found(f"{full}.{member}", module) for member in members]
@@ -158,50 +182,76 @@ def _found(name: str, module: Module) -> Module | None:
     return module_named(name, PACKAGE.parent if is_ours(name) else module.root)
 
 
-@functools.cache
-def _names(content: bytes) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return what a module imports: names of modules, and what of each; relative ones with dots."""
-    found: dict[tuple[str, tuple[str, ...]], None] = {}
-    with suppress(*_UNREADABLE):
-        for node in _statements(_parsed(content)):
-            if isinstance(node, ast.ImportFrom):
-                name = "." * node.level + (node.module or "")
-                found[name, tuple(alias.name for alias in node.names)] = None
-            elif isinstance(node, ast.Import):
-                for alias in node.names:
-                    parts = alias.name.split(".")
-                    found |= {(".".join(parts[: n + 1]), ()): None for n in range(len(parts))}
-    return tuple(found)
+def _kept_summary(content: bytes, is_beside: Callable[[str], bool]) -> _Summary:
+    """Return the summary of a module of this package, made once on a machine.
+
+    Parsing those that a solver depends on takes 0.3 s, and every worker needs them.
+    """
+    path = cache_folder() / "sources" / _hash(_maker() + content)[:32]
+    with suppress(OSError), open_regular(path) as file:
+        body, _, check = file.read(_MOST_BYTES).rpartition(b"\n")
+        if check.decode(errors="replace") == _hash(body):
+            return _Summary(*json.loads(body))
+    summary = _summary(content, is_beside)
+    body = json.dumps(summary).encode()
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+        temporary.write_bytes(body + b"\n" + _hash(body).encode())
+        temporary.replace(path)
+    return summary
 
 
 @functools.cache
-def _structure(content: bytes, siblings: frozenset[str]) -> tuple[list[str], list[str]]:
-    """Return the imports of libraries and the definitions at the top of a module, each as code.
+def _maker() -> bytes:
+    """Return what a summary depends on besides the module."""
+    return str(sys.version_info[:2]).encode() + Path(__file__).read_bytes()
+
+
+def _summary(content: bytes, is_beside: Callable[[str], bool]) -> _Summary:
+    """Return the summary of a module.
 
     Parameters
     ----------
     content : bytes
-    siblings : frozenset of str
-        Names of what it imports that do not count.
+    is_beside : callable
+        Tells by its name whether a module that it imports is no library's.
     """
-    imports: list[str] = []
-    definitions: list[str] = []
+    found = _Summary([], [], [])
     try:
-        for node in _tidied(_parsed(content), siblings):
-            into = imports if isinstance(node, ast.Import | ast.ImportFrom) else definitions
-            into.append(ast.unparse(node))
+        statements = _parsed(content)
+        found.names.extend(_names(statements))
+        siblings = {name for name, _ in found.names if is_beside(name)}
+        for node in _tidied(statements, siblings):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                found.imports.append(ast.unparse(node))
+            else:
+                found.definitions.append(_hash(ast.unparse(node).encode(errors="replace")))
     except _UNREADABLE:
-        return [], [hashlib.sha256(content).hexdigest()]
-    finally:
-        _parsed.cache_clear()  # it was changed
-    return imports, definitions
+        return _Summary(found.names, [], [_hash(content)])
+    return found
 
 
-@functools.lru_cache(maxsize=1)
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def _parsed(content: bytes) -> list[ast.stmt]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about code that is run elsewhere
         return ast.parse(content).body
+
+
+def _names(statements: Iterable[Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield what statements import: names of modules, and what of each."""
+    for node in _statements(statements):
+        if isinstance(node, ast.ImportFrom):
+            name = "." * node.level + (node.module or "")
+            yield name, [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                parts = alias.name.split(".")
+                yield from ((".".join(parts[: n + 1]), []) for n in range(len(parts)))
 
 
 def _statements(nodes: Iterable[Any]) -> Iterator[Any]:
@@ -228,7 +278,7 @@ def _is_for_types(node: Any) -> bool:
     return isinstance(node, ast.If) and name == "TYPE_CHECKING"
 
 
-def _tidied(nodes: Iterable[Any], siblings: frozenset[str]) -> list[Any]:
+def _tidied(nodes: Iterable[Any], siblings: set[str]) -> list[Any]:
     """Return statements without what changes no result."""
     kept: list[Any] = []
     for node in nodes:
@@ -247,7 +297,7 @@ def _tidied(nodes: Iterable[Any], siblings: frozenset[str]) -> list[Any]:
     return kept
 
 
-def _tidied_import(node: ast.Import | ast.ImportFrom, siblings: frozenset[str]) -> list[Any]:
+def _tidied_import(node: ast.Import | ast.ImportFrom, siblings: set[str]) -> list[Any]:
     """Return an import of libraries as one of each name; of a sibling, what it renames."""
     if isinstance(node, ast.Import):
         return [ast.Import([name]) for name in node.names if name.name not in siblings]

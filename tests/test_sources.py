@@ -1,7 +1,10 @@
 """The code that a module depends on: which files, and which edits of them count."""
 
+import os
+
 import pytest
 
+from dsgkit import sources
 from dsgkit.sources import Module, code_hash, imported, module_named
 
 SOLVER = '''"""A solver."""
@@ -157,6 +160,50 @@ def test_a_file_that_is_no_python_counts_by_its_bytes(package):
     before = code_hash([solver(package)])
     write(package, "late", "\0\0")
     assert code_hash([solver(package)]) != before
+
+
+def no_damage(path):
+    pass
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def edit_a_byte(path):
+    path.write_bytes(path.read_bytes().replace(b"a", b"b", 1))
+
+
+def put_a_pipe_there(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def put_a_folder_there(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "damage", [no_damage, cut, edit_a_byte, put_a_pipe_there, put_a_folder_there]
+)
+def test_what_is_kept_of_the_package_is_used_or_made_again(tmp_path, monkeypatch, damage):
+    start = [module_named("dsgkit.tasks.metrics")]
+    parsed = []
+
+    def in_another_process():
+        sources._read_of_ours.cache_clear()
+        return code_hash(start)
+
+    expected = in_another_process()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert in_another_process() == expected
+    for path in (tmp_path / "dsgkit" / "sources").iterdir():
+        damage(path)
+    original = sources._parsed
+    monkeypatch.setattr(sources, "_parsed", lambda text: parsed.append(1) or original(text))
+    assert in_another_process() == expected
+    assert bool(parsed) == (damage is not no_damage)
 
 
 def test_modules_of_this_package_import_nothing_from_beside_it():
