@@ -5,15 +5,22 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
 import dsgkit
+from dsgkit.config import load_experiment
+from dsgkit.data import load_dataset
+from dsgkit.experiment.cells import ended_record, run_job
 from dsgkit.experiment.codes import to_renew
-from dsgkit.experiment.plan import Cell
+from dsgkit.experiment.jobs import Job
+from dsgkit.experiment.limits import Limits
+from dsgkit.experiment.plan import Cell, make_plan, solver_code
 from dsgkit.experiment.records import Records, sealed
+from dsgkit.solvers.catalogue import SOLVERS
 from tests.experiment.runs import dsg_here, environment, stored
 
 SOLVER = """
@@ -130,6 +137,17 @@ def test_a_copy_from_another_folder_keeps_its_code(run):
     shutil.rmtree(RESULTS)
     reused, err = run(HELPER)
     assert "computed by other code" in err
+
+
+def test_a_record_has_the_code_of_the_process_that_computes_it(toy, in_process):
+    """A worker, or a node of a cluster, may have other code than the process that plans."""
+    experiment = load_experiment(toy)
+    dataset = load_dataset(experiment.dataset)
+    cell = next(c for c in make_plan(experiment, dataset) if c.solver == "rff_s2auc")
+    planned = replace(cell, code="0" * 16)
+    job = Job(experiment, dataset.content_hash, SOLVERS["rff_s2auc"].version, planned, {}, Limits())
+    assert run_job(job)["code"] == solver_code(experiment, "rff_s2auc") == cell.code
+    assert ended_record(job, "crashed", "")["code"] == planned.code
 
 
 def test_what_was_chosen_by_cells_of_other_code_is_renewed_as_well():
