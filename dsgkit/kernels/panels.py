@@ -59,8 +59,9 @@ def in_single(kernel: str, centers: Array, sigma: float) -> bool:
         return bool(squared <= known.longest(sigma) ** 2)
     if known.name != "gaussian":
         return False
-    centred = centers - centers.mean(axis=0)
-    return bool(sigma * np.einsum("ij,ij->i", centred, centred).max() <= LARGEST)
+    with np.errstate(over="ignore", invalid="ignore"):
+        centred = centers - centers.mean(axis=0)
+        return bool(np.einsum("ij,ij->i", centred, centred).max() <= LARGEST / sigma)
 
 
 class Panels:

@@ -19,6 +19,9 @@ from dsgkit.kernels.lengths import first_longer, too_long
 BLOCK_ROWS = 8192
 """Rows that are checked at a time."""
 
+LARGEST_FEATURE = 2.0**500
+"""Size up to which sums of squared differences do not overflow."""
+
 
 class SparseRows:
     """Rows of a sparse matrix, made dense where they are read.
@@ -169,6 +172,17 @@ def check_finite(rows: Any) -> None:
     for block in row_blocks(len(rows), BLOCK_ROWS):
         if not np.isfinite(np.asarray(rows[block])).all():
             raise DataError("features hold NaN or infinite values; remove or replace those rows")
+
+
+def check_distances(rows: Any) -> None:
+    """Raise `DataError` for rows whose distances are not finite; reads them block by block."""
+    check_finite(rows)
+    for block in row_blocks(len(rows), BLOCK_ROWS):
+        if (np.abs(np.asarray(rows[block], np.float64)) > LARGEST_FEATURE).any():
+            raise DataError(
+                f"features beyond {LARGEST_FEATURE:.1g} have no distances in double precision: "
+                "scale them, e.g. to [0, 1]"
+            )
 
 
 def check_projections(rows: Any, sigma: float, kernel: str = "gaussian") -> None:

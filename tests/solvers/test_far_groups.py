@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dsgkit.errors import DataError
 from dsgkit.kernels.gaps import ACCURATE, without_gaps
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.solvers.catalogue import SOLVERS
@@ -20,6 +21,7 @@ OF_KERNEL = [
     for name, info in SOLVERS.items()
     if "sigma" in info.params and "n_features" not in info.params
 ]
+CLUSTERING = [name for name, info in SOLVERS.items() if "clustering" in info.load().tasks]
 
 
 def groups(n, d, apart, seed=0):
@@ -54,6 +56,18 @@ def test_the_domain_of_two_far_groups():
     np.testing.assert_allclose(
         model.decision_function(X), near.decision_function(groups(100, 2, 2.0**10)[0]), atol=1e-9
     )
+
+
+@pytest.mark.parametrize("far", [-1e200, 1.7e308])
+@pytest.mark.parametrize("name", CLUSTERING)
+def test_rows_without_distances_are_refused(name, far):
+    rows, _ = groups(30, 3, 5.0)
+    model = SOLVERS[name].load()().fit(rows)
+    rows[3, 1] = far
+    with pytest.raises(DataError, match=r"features beyond 3e\+150 have no distances"):
+        model.predict(rows)
+    with pytest.raises(DataError, match=r"features beyond 3e\+150 have no distances"):
+        model.fit(rows)
 
 
 @pytest.mark.parametrize("apart", [0.0, 2.0**20, 2.0**30, 2.0**40])

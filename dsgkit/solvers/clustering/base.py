@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from dsgkit.errors import DataError
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.solvers.base import Estimator
-from dsgkit.solvers.inputs import as_rows, check_finite
+from dsgkit.solvers.inputs import as_rows, check_distances
 from dsgkit.solvers.parameters import POSITIVE, Smoother
 
 Array = NDArray[np.float64]
@@ -136,7 +136,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         """Train the domain of some rows: the first phase of `fit`."""
         self._check_params()
         rows = as_rows(self, X, reset=True)
-        check_finite(rows)
+        check_distances(rows)
         self._check_memory(self.cost(rows.shape[1], n_rows=len(rows)))
         self.gamma_ = self._gamma(rows)
         self._fit_domain(rows)
@@ -147,7 +147,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         check_is_fitted(self, self._solution)
         self._check_params()
         rows = as_rows(self, X, reset=False)
-        check_finite(rows)
+        check_distances(rows)
         self._check_memory(self.cost(rows.shape[1], n_rows=len(rows)))
         self._fit_clusters(rows)
         return self
@@ -173,7 +173,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         """
         check_is_fitted(self, "labels_")
         rows = as_rows(self, X, reset=False)
-        check_finite(rows)
+        check_distances(rows)
         return self._clusters_of(rows)
 
     def _gamma(self, X: Any) -> float:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost
 from dsgkit.errors import DataError
-from dsgkit.solvers.inputs import as_rows, check_finite
+from dsgkit.solvers.inputs import as_rows, check_distances
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, SEED, Range, check_parameters
 
 Array = NDArray[np.float64]
@@ -110,7 +110,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         """
         check_parameters(self)
         rows = as_rows(self, X, reset=True)
-        check_finite(rows)
+        check_distances(rows)
         if len(rows) < self.n_clusters:
             raise DataError(f"{len(rows)} rows are too few for n_clusters = {self.n_clusters}")
         rows = _dense(rows)
@@ -138,7 +138,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self, "cluster_centers_")
         rows = as_rows(self, X, reset=False)
-        check_finite(rows)
+        check_distances(rows)
         return memberships_of(_dense(rows), self.cluster_centers_, self.m)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
