@@ -19,10 +19,10 @@ ACCURACY = 2.0**-12
 BEYOND = 32.0
 """How many times as long as the longest labelled row any other row may be.
 
-Rounding the projection of such a row moves a feature by up to 2^-7, and the sum of its products in
-float32 by as much again for each four times as many columns: measured, up to .08 and .007 in the
-root mean square with 784 columns. A kernel value is then off by the square of the latter, less
-than what thousands of random features leave. Ten times further, features are noise.
+Rounding the projection of such a row to float32 moves a feature by up to 2^-7, and rounding the sum
+of products that it is by several times as much: measured with 784 columns, by up to .08, and .007
+in the root mean square. A kernel value is off by the square of the latter, which is less than the
+noise of thousands of random features. Ten times further, features are noise themselves.
 
 It is not refused at `ACCURACY`, as labelled rows are: standardised columns of n rows can hold one
 of sqrt(n) deviations, and one such row among millions does no harm. Its kernel with others is 0.
