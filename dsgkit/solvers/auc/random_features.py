@@ -55,7 +55,7 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
         self.features_ = self._features()
 
     def _values(self, X: Any) -> NDArray[np.float64]:
-        check_projections(X, self.sigma, self.kernel)
+        self._check_projections(X)
         values = np.empty(len(X))
         for block in row_blocks(len(X), BLOCK_ROWS):
             features = self.features_.transform(X[block], 0)
@@ -87,8 +87,7 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
 
     def _moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
         features = self._features()
-        for rows in (X, X_unlabeled):
-            check_projections(rows, self.sigma, self.kernel)
+        self._check_projections(X, X_unlabeled)
         return feature_moments(
             lambda rows: features.transform(rows, 0),
             X,
@@ -96,6 +95,10 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
             features.width,
             BLOCK_ROWS,
         )
+
+    def _check_projections(self, *tables: Any) -> None:
+        for rows in tables:
+            check_projections(rows, self.sigma, self.kernel)
 
     def _feature_params(self) -> Hashable:
         return self.kernel, self.sigma, self.n_features, self.random_state

@@ -140,7 +140,7 @@ class SelfTraining(SemiSupervisedClassifier):
         model = SelfTrainingClassifier(calibrated, threshold=self.threshold, max_iter=self.max_iter)
         rows = np.concatenate([X[:], X_unlabeled[:]]).astype(np.float64, copy=False)
         labels = np.append(positive.astype(int), np.full(len(X_unlabeled), -1))
-        model.fit(without_gaps(rows, self.sigma), labels)
+        model.fit(without_gaps(rows, svm.gamma), labels)
         (calibrated,) = model.estimator_.calibrated_classifiers_
         self._keep(calibrated, rows[model.transduction_ != -1])
         self.n_iter_ = int(model.n_iter_)

@@ -107,7 +107,7 @@ class SupervisedSVM(LabeledEstimator):
         self._check_memory(svm_cost(n, n_inputs))
         svm = SVC(C=self.C / n, gamma=self.sigma, tol=self.tol, cache_size=CACHE)
         rows = np.asarray(X[:], np.float64)
-        svm.fit(without_gaps(rows, self.sigma), t)
+        svm.fit(without_gaps(rows, svm.gamma), t)
         self.centers_, self.coef_ = rows[svm.support_], svm.dual_coef_[0]
         self.intercept_ = float(svm.intercept_[0])
 

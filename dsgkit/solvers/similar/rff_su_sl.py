@@ -97,7 +97,7 @@ class RFFSUSL(ExplicitFeaturesEstimator):
 
     def _check_projections(self, *tables: Any) -> None:
         for rows in tables:
-            check_projections(rows, self.sigma)
+            check_projections(rows, self._fourier().sigma)
 
     def _features(self) -> FeatureMap:
         fourier = self._fourier()
