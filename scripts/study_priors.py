@@ -1,16 +1,16 @@
 """Compare estimates of the class prior with the truth, on generated and on real data.
 
 From similar pairs and unlabelled rows: the larger prior by `dsgkit.priors.similar_prior`, with KM1,
-KM2 or penalised L1 for the two shares. From as many positive as there are pairs, and unlabelled
-rows: penalised L1. Rows are drawn by the prior, without replacement; a cell is the mean over the
-seeds, and the standard deviation. Prints Markdown. ``gaussians`` are two normal distributions of
-variance 1 in four dimensions, whose means are 3 apart; other names are those of the catalogue.
+KM2 or penalised L1 for the two shares, and the ends of `similar_prior_interval`. From as many
+positive as there are pairs, and unlabelled rows: penalised L1. Rows are drawn by the prior, without
+replacement; a cell is the mean over the seeds, and the standard deviation. Prints Markdown.
+``gaussians`` are two normal distributions of variance 1 in four dimensions, whose means are 3
+apart; other names are those of the catalogue.
 """
 
 from __future__ import annotations
 
 import itertools
-import warnings
 from typing import Any, Literal
 
 import click
@@ -19,16 +19,18 @@ from numpy.typing import NDArray
 
 from dsgkit.config import DatasetSpec
 from dsgkit.data import load_dataset
-from dsgkit.errors import DsgWarning
 from dsgkit.objectives.similar_unlabeled import similar_share
-from dsgkit.priors import penalised_l1_share, similar_prior
+from dsgkit.priors import penalised_l1_share, similar_prior, similar_prior_interval
 from dsgkit.random.seeds import derive_seed, permutation
 
 Array = NDArray[np.float64]
 
 GENERATED = "gaussians"
 METHODS: tuple[Literal["km1", "km2", "penalised_l1"], ...] = ("km1", "km2", "penalised_l1")
-COLUMNS = ("dataset", "prior", "pairs", *METHODS, "penalised_l1, positive-unlabelled")
+COLUMNS = (
+    *("dataset", "prior", "pairs", *METHODS),
+    *("interval, low", "interval, high", "penalised_l1, positive-unlabelled"),
+)
 
 
 def classes_of(name: str, n_rows: int) -> tuple[Array, Array]:
@@ -69,12 +71,11 @@ def drawn(
 
 def estimates(similar: Array, positive: Array, unlabeled: Array, seed: int) -> list[float]:
     """Return the estimates of the columns."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DsgWarning)  # of a prior of 1/2: the estimate shows it
-        found = [
-            similar_prior(similar, unlabeled, method=method, random_state=seed)
-            for method in METHODS
-        ]
+    found = [
+        similar_prior(similar, unlabeled, method=method, random_state=seed) for method in METHODS
+    ]
+    pairs = similar.reshape(-1, 2, similar.shape[1])
+    found += similar_prior_interval(pairs, unlabeled, random_state=seed)
     return [*found, penalised_l1_share(positive, unlabeled, random_state=seed)]
 
 

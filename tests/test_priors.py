@@ -167,3 +167,13 @@ def test_energy_distance_is_clipped_and_refuses_equal_classes():
     assert energy_distance_prior(P, N, N - 3) == 0
     with pytest.raises(DataError, match="positives and negatives are alike"):
         energy_distance_prior(P, P, N)
+
+
+def test_rows_that_are_not_finite_are_told():
+    rng = np.random.default_rng(0)
+    positive, unlabeled = rng.random((20, 2)), rng.random((30, 2))
+    unlabeled[4, 1] = np.nan
+    with pytest.raises(DataError, match="features hold NaN or infinite values"):
+        PenL1Prior().estimate(positive, unlabeled)
+    with pytest.raises(DataError, match="features hold NaN or infinite values"):
+        PenL1Prior().estimate(unlabeled, positive)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +11,19 @@ import pytest
 from scipy.optimize import nnls
 
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, FitError
+from dsgkit.errors import DataError, DsgWarning, FitError
 from dsgkit.priors import (
+    checked_similar_prior,
     kernel_means,
     km1_share,
     km2_share,
     penalised_l1_share,
     similar,
     similar_prior,
+    similar_prior_interval,
 )
 from dsgkit.priors.kernel_means import EPSILON
+from dsgkit.priors.pair_moments import UNKNOWN
 from dsgkit.qp import solve_qp
 
 STORED = Path(__file__).parent / "oracles" / "su_mpe_gauss_p07.npz"
@@ -124,6 +128,88 @@ def test_the_largest_shares_of_each_in_the_other_give_the_prior(prior, monkeypat
 def test_the_prior_of_classes_that_do_not_meet_is_found(prior):
     rows = of_separate_classes(prior, 800)
     assert similar_prior(*rows, method="penalised_l1") == pytest.approx(prior, abs=0.08)
+
+
+def of_near_classes(prior, n_pairs, n_rows, seed=0, shift=2.5):
+    """Return pairs and unlabelled rows of two overlapping classes in three dimensions."""
+    rng = np.random.default_rng(seed)
+    of_pairs = rng.random((n_pairs, 1)) < prior**2 / (prior**2 + (1 - prior) ** 2)
+    of_rows = rng.random(n_rows) < prior
+    return [
+        rng.normal(size=(*y.shape, 3)) + shift * y[..., None] * [1, 0, 0]
+        for y in (of_pairs.repeat(2, axis=1), of_rows)
+    ]
+
+
+@pytest.mark.parametrize("prior", [0.52, 0.65, 0.8])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_interval_holds_the_prior_of_overlapping_classes(prior, sign):
+    """In 25 draws about 24 times; which class is the larger one does not matter."""
+    intervals = []
+    for seed in range(25):
+        pairs, rows = of_near_classes(prior, 400, 1500, seed)
+        intervals.append(similar_prior_interval(sign * pairs, sign * rows, random_state=seed))
+    low, high = np.transpose(intervals)
+    assert (low <= prior).sum() >= 22 and (high >= prior).sum() >= 22
+    assert ((low >= 0.5) & (high <= 1)).all()
+    if prior < 0.7:
+        assert np.median(high - low) < 0.2
+    assert np.median(low) == 0.5 if prior == 0.52 else np.median(low) > 0.53
+
+
+def test_the_interval_gets_narrower_with_more_rows():
+    few, many = (similar_prior_interval(*of_near_classes(0.7, n, 4 * n)) for n in (200, 3200))
+    assert many[1] - many[0] < (few[1] - few[0]) / 2
+    assert many[0] < 0.7 < many[1]
+
+
+def test_the_moments_of_pairs_are_those_of_the_identity():
+    """For any function, of expectations over a distribution on a few points."""
+    rng = np.random.default_rng(0)
+    for prior in (0.52, 0.7, 0.95):
+        classes, f = rng.dirichlet(np.ones(6), size=2), rng.normal(size=6)
+        share = prior**2 + (1 - prior) ** 2
+        q = prior**2 / share
+        of_pairs = q * np.outer(classes[0], classes[0]) + (1 - q) * np.outer(classes[1], classes[1])
+        mean = of_pairs.sum(axis=1) @ f
+        covariance = f @ of_pairs @ f - mean**2
+        difference = mean - (prior * classes[0] + (1 - prior) * classes[1]) @ f
+        assert abs(difference) == pytest.approx((2 * prior - 1) * np.sqrt(covariance))
+
+
+def test_pairs_that_tell_nothing_leave_the_prior_unknown():
+    rng = np.random.default_rng(0)
+    alike = rng.normal(size=(40, 2, 3)), rng.normal(size=(100, 3))
+    low, high = similar_prior_interval(*alike)
+    assert low == 0.5 and high > 0.6
+    assert similar_prior_interval(np.ones((9, 2, 3)), np.ones((9, 3))) == UNKNOWN
+    assert similar_prior_interval(alike[0][:3], alike[1]) == UNKNOWN
+    with pytest.raises(DataError, match="NaN or infinite"):
+        similar_prior_interval(alike[0] * np.nan, alike[1])
+
+
+def test_an_estimate_near_one_half_is_told_with_its_interval(few_rows):
+    """The truth is 0.52: the estimate is far off, and the interval says so."""
+    pairs, rows = of_near_classes(0.52, 400, 1500)
+    with pytest.warns(DsgWarning, match=r"interval by the moments of the pairs is 0\.5 to") as told:
+        prior, (low, high) = checked_similar_prior(pairs, rows)
+    assert len(told) == 1
+    assert prior > 0.75  # as it is without the interval
+    assert low == 0.5 and 0.52 < high < 0.7
+    assert "400 pairs and 1500 unlabelled rows" in str(told[0].message)
+    assert "which holds 1/2; set prior, or get more pairs" in str(told[0].message)
+
+
+@pytest.mark.parametrize(("estimate", "warns"), [(0.7, False), (0.9, True), (0.56, True)])
+def test_only_an_estimate_that_the_interval_does_not_hold_is_told(estimate, warns, monkeypatch):
+    monkeypatch.setattr(similar, "similar_prior", lambda S, U: estimate)
+    pairs, rows = of_near_classes(0.7, 800, 3000)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        prior, (low, high) = checked_similar_prior(pairs, rows)
+    assert prior == estimate and 0.56 < low < 0.7 < high < 0.9
+    assert [one.category for one in told] == [DsgWarning] * warns
+    assert not warns or "which does not hold the estimate" in str(told[0].message)
 
 
 def test_a_program_without_a_solution_is_an_error():

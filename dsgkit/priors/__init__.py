@@ -2,7 +2,8 @@
 
 From labelled and unlabelled rows: `PenL1Prior`, `penalised_l1_share` and `energy_distance_prior`.
 From rows of a mixture and of one component: `km1_share` and `km2_share`, and `penalised_l1_share`.
-From similar pairs and unlabelled rows: `similar_prior`.
+From similar pairs and unlabelled rows: `similar_prior`, and `similar_prior_interval`, by which
+`checked_similar_prior` warns of estimates that are not to be trusted.
 """
 
 from dsgkit.priors.kernel_means import km1_share, km2_share
@@ -12,14 +13,17 @@ from dsgkit.priors.labeled import (
     energy_distance_prior,
     penalised_l1_share,
 )
-from dsgkit.priors.similar import similar_prior
+from dsgkit.priors.pair_moments import similar_prior_interval
+from dsgkit.priors.similar import checked_similar_prior, similar_prior
 
 __all__ = [
     "CANDIDATES",
     "PenL1Prior",
+    "checked_similar_prior",
     "energy_distance_prior",
     "km1_share",
     "km2_share",
     "penalised_l1_share",
     "similar_prior",
+    "similar_prior_interval",
 ]

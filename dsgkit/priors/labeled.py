@@ -69,9 +69,12 @@ class PenL1Prior:
         Raises
         ------
         DataError
-            If there are too few rows, or nearly all unlabelled rows are equal.
+            If there are too few rows, they hold NaN or infinite values, or nearly all unlabelled
+            rows are equal.
         """
-        rows = _random_rows(X_unlabeled, self._seed("rows"))
+        rows = random_rows(X_unlabeled, self._seed("rows"))
+        if not (np.isfinite(rows).all() and np.isfinite(X_positive[:]).all()):
+            raise DataError("features hold NaN or infinite values; remove or replace those rows")
         centers = rows[permutation(len(rows), self._seed("centers"))[: self.n_centers]]
         return float(CANDIDATES[self.distances(X_positive[:], rows, centers).argmin()])
 
@@ -168,7 +171,7 @@ def energy_distance_prior(X_positive: Any, X_negative: Any, X_unlabeled: Any) ->
        class balance change using energy distance", IEICE Transactions E99-D, 2016.
     """
     P, N = X_positive[:], X_negative[:]
-    U = _random_rows(X_unlabeled, derive_seed(0, "energy", "rows"))
+    U = random_rows(X_unlabeled, derive_seed(0, "energy", "rows"))
     pn, pp, nn = cdist(P, N).mean(), cdist(P, P).mean(), cdist(N, N).mean()
     between = 2 * pn - pp - nn  # energy distance of positives and negatives, never negative
     if not between > 0:
@@ -177,7 +180,7 @@ def energy_distance_prior(X_positive: Any, X_negative: Any, X_unlabeled: Any) ->
     return 1 - float(np.clip(negative_share, 0, 1))
 
 
-def _random_rows(rows: Any, seed: int) -> Any:
+def random_rows(rows: Any, seed: int) -> Any:
     """Return all rows, or `MAX_ROWS` random ones if there are more."""
     if len(rows) <= MAX_ROWS:
         return rows[:]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal
 
-from dsgkit.errors import DataError
+from dsgkit.errors import DataError, DsgWarning
 from dsgkit.priors.kernel_means import km1_share, km2_share
 from dsgkit.priors.labeled import penalised_l1_share
+from dsgkit.priors.pair_moments import similar_prior_interval
 
 _SHARES = {"km1": km1_share, "km2": km2_share, "penalised_l1": penalised_l1_share}
 
@@ -67,3 +69,31 @@ def similar_prior(
     forth = share(X_similar, X_unlabeled, random_state=random_state)
     back = share(X_unlabeled, X_similar, random_state=random_state)
     return 1 / (1 + forth * back)
+
+
+def checked_similar_prior(pairs: Any, X_unlabeled: Any) -> tuple[float, tuple[float, float]]:
+    """Return `similar_prior` and `similar_prior_interval`, which depend on different assumptions.
+
+    Parameters
+    ----------
+    pairs : array of shape (n_similar, 2, n_inputs)
+    X_unlabeled : rows of shape (n_unlabeled, n_inputs)
+
+    Warns
+    -----
+    DsgWarning
+        If the interval holds 1/2, or not the estimate.
+    """
+    low, high = similar_prior_interval(pairs, X_unlabeled)
+    prior = similar_prior(pairs.reshape(-1, pairs.shape[2]), X_unlabeled)
+    if low == 0.5 or not low <= prior <= high:
+        reason = "which holds 1/2" if low == 0.5 else "which does not hold the estimate"
+        warnings.warn(
+            f"the estimate {prior:.3g} of the larger class's prior, from {len(pairs)} pairs and "
+            f"{len(X_unlabeled)} unlabelled rows, may be far off: its 95% confidence interval by "
+            f"the moments of the pairs is {low:.3g} to {high:.3g}, {reason}; set prior, or get "
+            "more pairs",
+            DsgWarning,
+            stacklevel=2,
+        )
+    return prior, (low, high)

@@ -19,7 +19,7 @@ from pydantic import BeforeValidator
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import DataError
 from dsgkit.objectives.similar_unlabeled import NEAREST
-from dsgkit.priors import similar_prior
+from dsgkit.priors import checked_similar_prior
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
 from dsgkit.shapes import of_shape
@@ -314,8 +314,7 @@ class SimilarUnlabeledTrial:
         """Return the estimated share of the positive class."""
         n = len(training["X_unlabeled"])
         if n not in self._estimates:
-            S = training["X_similar"].reshape(-1, self._dataset.n_features)
-            larger = similar_prior(S, training["X_unlabeled"])
+            larger, _ = checked_similar_prior(training["X_similar"], training["X_unlabeled"])
             self._estimates[n] = larger if self._sizes.prior > 0.5 else 1 - larger
         return self._estimates[n]
 

@@ -107,7 +107,8 @@ def test_a_risk_is_that_of_the_prior_that_the_model_knows():
 def test_an_estimate_is_of_the_positive_class_and_made_once(n_positive, prior, monkeypatch):
     """Estimates are of the larger class, which may be the negative one."""
     calls = []
-    monkeypatch.setattr(similar_unlabeled, "similar_prior", lambda S, U: calls.append(1) or 0.8)
+    estimate = lambda *_: calls.append(1) or (0.8, (0.7, 0.9))  # noqa: E731
+    monkeypatch.setattr(similar_unlabeled, "checked_similar_prior", estimate)
     trial, clock = trial_of(dataset_of(n_positive, 200)), Clock()
     model = First(0.4, prior="estimate")
     trial.fit(model, trial.sizes, clock)

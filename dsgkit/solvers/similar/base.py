@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.objectives.similar_unlabeled import NEAREST, similar_share
-from dsgkit.priors import similar_prior
+from dsgkit.priors import checked_similar_prior
 from dsgkit.solvers.base import Estimator, Points, training_rows
 from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.solvers.parameters import PER_MODEL, Range, parameters
@@ -43,6 +43,8 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         -1 and 1.
     prior_ : float
         The share of the class 1: the parameter ``prior``, or its estimate.
+    prior_interval_ : (float, float) or None
+        Of an estimate, its 95% confidence interval (`dsgkit.priors.similar_prior_interval`).
     n_features_in_ : int
         Columns of the training rows.
     """
@@ -57,6 +59,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
 
     classes_: NDArray[Any]
     prior_: float
+    prior_interval_: tuple[float, float] | None
     n_features_in_: int
 
     def fit(self, X_similar: Any, X_unlabeled: Any) -> Self:
@@ -88,7 +91,8 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         Warns
         -----
         DsgWarning
-            If the prior is so close to 1/2 that noise decides.
+            If the prior is so close to 1/2 that noise decides, or its estimate is not to be trusted
+            (`dsgkit.priors.checked_similar_prior`).
         """
         self._fit(*self._training(X_similar, X_unlabeled))
         return self
@@ -217,11 +221,12 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
     @staticmethod
     def _set_priors(models: Sequence[Any], pairs: Array, X_unlabeled: Any) -> None:
         """Set ``prior_`` of all models; the same prior is estimated, and warned of, once."""
-        priors = {model.prior: 0.0 for model in models}
-        for prior in priors:
-            priors[prior] = _known_prior(prior, pairs, X_unlabeled)
+        known = {
+            prior: _known_prior(prior, pairs, X_unlabeled)
+            for prior in dict.fromkeys(model.prior for model in models)
+        }
         for model in models:
-            model.prior_ = priors[model.prior]
+            model.prior_, model.prior_interval_ = known[model.prior]
 
     def _pairs(self, X_similar: Any) -> Array:
         """Return pairs as an array, their columns compared with those of the unlabelled rows."""
@@ -283,16 +288,19 @@ def without(pairs: Array, held_out: NDArray[np.integer]) -> Array:
     return points_of(pairs[training_rows(held_out, len(pairs))])
 
 
-def _known_prior(prior: float | str, pairs: Array, X_unlabeled: Any) -> float:
-    """Return a prior, or its estimate; warns if the risk will be noise.
+def _known_prior(
+    prior: float | str, pairs: Array, X_unlabeled: Any
+) -> tuple[float, tuple[float, float] | None]:
+    """Return a prior, or its estimate and the interval; warns if the risk will be noise.
 
     Raises
     ------
     FitError
         If the estimate is 1/2.
     """
+    interval = None
     if prior == "estimate":
-        known = similar_prior(points_of(pairs), X_unlabeled)
+        known, interval = checked_similar_prior(pairs, X_unlabeled)
         if abs(known - 0.5) <= NEAREST:
             raise FitError(
                 "the estimated prior is 1/2, with which the risk cannot be estimated: set prior"
@@ -307,7 +315,7 @@ def _known_prior(prior: float | str, pairs: Array, X_unlabeled: Any) -> float:
             f"{noise:.2g} (standard deviation): the result may be noise"
         )
         warnings.warn(text, DsgWarning, stacklevel=2)
-    return known
+    return known, interval
 
 
 def label_noise(prior: float, n_similar: int, n_unlabeled: int) -> float:

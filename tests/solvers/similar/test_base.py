@@ -127,11 +127,17 @@ def test_a_prior_near_one_half_warns_of_noise():
 
 def test_an_estimated_prior_is_kept(monkeypatch):
     pairs, U, _ = su_problem()
-    monkeypatch.setattr(base, "similar_prior", lambda S, U: 0.8 if len(S) == 300 else 0.5)
+    monkeypatch.setattr(
+        base,
+        "checked_similar_prior",
+        lambda pairs, _: (0.8 if len(pairs) == 150 else 0.5, (0.7, 0.9)),
+    )
     model = SUSL().fit(pairs, U)
     assert model.prior == "estimate" and model.prior_ == 0.8
-    same = SUSL(prior=0.8).fit(pairs, U).decision_function(U)
-    np.testing.assert_array_equal(model.decision_function(U), same)
+    assert model.prior_interval_ == (0.7, 0.9)
+    same = SUSL(prior=0.8).fit(pairs, U)
+    assert same.prior_interval_ is None
+    np.testing.assert_array_equal(model.decision_function(U), same.decision_function(U))
     with pytest.raises(FitError, match="the estimated prior is 1/2"):
         SUSL().fit(pairs[:9], U)
 
