@@ -225,7 +225,7 @@ BY_THEMSELVES = {
     METACLASS.format(method="__hash__(cls)", way="__import__('os')._exit(0)"): "lacks fit",
     MODULE.format(place="", way="pass").replace(
         '("semi_supervised_auc",)', "([1], {})"
-    ): "must be texts",
+    ): "must be a tuple of task names",
     MODULE.format(place="", way="pass")
     + "    __annotations__ = dict(width='no such thing(')": "Forward",
     MODULE.format(place="", way="pass").replace("return Cost()", "raise Mute") + MUTE: "Mute (fak",
