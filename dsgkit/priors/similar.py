@@ -36,6 +36,17 @@ def similar_prior(
     Which class is the larger one, the rows do not say: where it is the negative one, take
     ``1 - pi``.
 
+    Near 1/2 the estimate is far too large: similar points and unlabelled rows hardly differ, and
+    errors make both shares smaller. With 500 pairs and 2,000 unlabelled rows of two normal
+    distributions 3 standard deviations apart, KM2 gave .78, .89 and .89 for a prior of .52, where
+    the interval of `similar_prior_interval` was .51 to .62, .50 to .57 and .50 to .58; for .7 it
+    gave .73, .78 and .84. `checked_similar_prior` warns by that interval.
+
+    With few pairs, know the prior. On breast cancer (a prior of .63, features in [0, 1], 60 pairs
+    and 210 unlabelled rows, means of 12 draws) the estimates were .55 to .81. TSGSU (sigma 1, lam
+    0.001, 100 iterations of 128 features) was then right on .65 of the test rows, no better than
+    the .63 of the larger class, and on .69 with the true prior; SU-SL on .84 and .89.
+
     Parameters
     ----------
     X_similar : rows of shape (n_points, n_inputs)
