@@ -102,7 +102,7 @@ def with_solver(lines):
                 MINIMAL + f"protocol: {{{key}: {HUGE}}}\n",
                 f"c.yaml:5: protocol.{key}: {TOO_LARGE}",
             )
-            for key in ("labeled", "trials", "folds")
+            for key in ("labeled", "trials")
         ),
         (
             MINIMAL + f"sweep: {{unlabeled: [{HUGE}]}}\n",
