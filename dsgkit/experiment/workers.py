@@ -50,6 +50,9 @@ LOADING_RATE = 2**20
 COMPILING = 60.0
 """Seconds for compiling, which is a fit on a few rows, on top of a cell's own time limit."""
 
+SPARE = 4
+"""Processes with nothing to do that are kept for jobs of other classes than those that run."""
+
 CHECK_SECONDS = 0.05
 """How often time and memory are looked at, where there is a limit."""
 
@@ -88,8 +91,7 @@ class LocalWorkers:
     Parameters
     ----------
     count : int
-        Most jobs at a time. A job that is ``alone`` runs while nothing else does. Each class from
-        outside of the package may keep one process more.
+        Most jobs at a time. A job that is ``alone`` runs while nothing else does.
     on_progress : callable
         Takes a running job and the fraction of it that is done.
     """
@@ -99,7 +101,6 @@ class LocalWorkers:
         self._on_progress = on_progress
         self._idle: list[_Worker] = []
         self._busy: list[_Worker] = []
-        self._kinds: set[str] = set()
 
     @property
     def busy(self) -> int:
@@ -119,7 +120,7 @@ class LocalWorkers:
                 break
             worker.kill()  # it had died, or been stopped, while it had nothing to do
         else:
-            self._make_room(job.apart)
+            self._make_room()
             worker = _Worker(job.apart)
             worker.start(job)  # if it is gone already, `wait` tells
         self._busy.append(worker)
@@ -132,11 +133,9 @@ class LocalWorkers:
                 return worker
         return None
 
-    def _make_room(self, apart: str) -> None:
+    def _make_room(self) -> None:
         """End the workers that have had nothing to do for longest, where there are too many."""
-        self._kinds.add(apart)
-        most = self._count + len(self._kinds) - 1
-        while self._idle and len(self._idle) + len(self._busy) >= most:
+        while self._idle and len(self._idle) + len(self._busy) >= self._count + SPARE:
             self._idle.pop(0).kill()
 
     def wait(self) -> list[tuple[Job, Record]]:
@@ -367,10 +366,8 @@ def _private_memory(pid: int) -> int:
     Memory that it shares with other processes counts: it is no file's.
     """
     with suppress(OSError):
-        found = re.findall(
-            r"Rss(?:Anon|Shmem):\s*(\d+) kB", Path(f"/proc/{pid}/status").read_text()
-        )
-        if found:
+        status = Path(f"/proc/{pid}/status").read_bytes()
+        if found := re.findall(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB$", status, re.MULTILINE):
             return 1024 * sum(map(int, found))
     with suppress(psutil.Error):  # of systems that do not tell these apart
         info = psutil.Process(pid).memory_info()

@@ -196,8 +196,8 @@ def test_each_class_of_ones_own_has_workers_of_its_own(folder):
     assert set(processes) == {BEHAVING, COUNTING}
 
 
-def test_workers_that_have_nothing_to_do_make_room(folder):
-    """Each class keeps one worker more than there are jobs at a time, not as many."""
+def test_workers_that_have_nothing_to_do_make_room(folder, monkeypatch):
+    monkeypatch.setattr(workers_module, "SPARE", 1)
     solvers = {name: search("slow") for name in ("first", "second")}
     solvers |= {name: {**search("slow"), "kind": COUNTING} for name in ("third", "fourth")}
     jobs = jobs_of(folder, solvers, processes=2)
