@@ -13,6 +13,9 @@ of the exact one. Where one model's features are made with their phase (`add_blo
 difference are rounded too: up to ``2^-24 pi (|u| + 8)`` radians more. What underflows is off by up
 to 2^-149, the smallest float32, for each of its products.
 
+Nothing here looks at the size of projections: rows for which features would be wrong are refused
+where they are read (`dsgkit.kernels.lengths`).
+
 Projections on frequencies of a heavy-tailed law may be beyond the 2^22 half turns that `sincos`
 takes. With ``wide`` whole turns are taken off first, which is exact too: what is left of a float32
 beyond 2^24 is 0.

@@ -52,8 +52,8 @@ def _block_rows(n_columns: int) -> int:
 class _Exponents:
     """``-sigma ||a - b||^2`` for all b of some rows, as products of two factors.
 
-    Rows are scaled by a power of two, which rounds nothing, so that sigma is near 1: then only
-    distances with a kernel value of 0 overflow.
+    With a sigma below 1 rows are scaled by a power of two, which rounds nothing, so that it is near
+    1: then only distances with a kernel value of 0 overflow.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class _Exponents:
     """
 
     def __init__(self, B: Any, sigma: float) -> None:
-        exponent = math.frexp(sigma)[1] // 2
+        exponent = min(0, math.frexp(sigma)[1] // 2)
         self._unit, self._sigma = math.ldexp(1.0, exponent), math.ldexp(sigma, -2 * exponent)
         self._centre: Any = None
         self._apart: Any = None  # the rows themselves, if they are so far apart that sums cancel
@@ -88,9 +88,10 @@ class _Exponents:
             np.matmul(left, self._right[: out.shape[1]].T, out=out)
         if self._apart is not None:
             self._write_near(A, norms, out)
-        elif self._cancels(norms / 4):
-            # twice as far from the middle as any b: the kernel is 0, also where sums overflow
-            out[norms / 4 > CANCELLING / sigma] = -np.inf
+            return
+        far = norms > 4 * CANCELLING / sigma
+        if far.any():  # twice as far as any b: the kernel is 0, also where sums overflow
+            out[far] = -np.inf
 
     def _write_near(
         self, A: NDArray[np.float64], norms: NDArray[np.float64], out: NDArray[np.float64]
@@ -101,10 +102,10 @@ class _Exponents:
             sizes = norms.max(initial=0) + self._right[:n_columns, -1]
             # what rounding moves a sum of so many products and the norms in it by at most
             error = 4 * n_terms * np.finfo(np.float64).eps * self._sigma * sizes
-        near = np.flatnonzero(~(out <= ZERO - error).all(axis=0))
-        for some in row_blocks(len(near), DIFFERENCE_COLUMNS):
-            B = self._apart[near[some]] * self._unit
-            out[:, near[some]] = -self._sigma * cdist(A * self._unit, B, "sqeuclidean")
+            near = np.flatnonzero(~(out <= ZERO - error).all(axis=0))
+            for some in row_blocks(len(near), DIFFERENCE_COLUMNS):
+                B = self._apart[near[some]] * self._unit
+                out[:, near[some]] = -self._sigma * cdist(A * self._unit, B, "sqeuclidean")
 
     def _cancels(self, norms: NDArray[np.float64]) -> bool:
         return bool(norms.max(initial=0) > CANCELLING / self._sigma)

@@ -104,16 +104,17 @@ def test_one_far_row_does_not_change_the_others(spread):
     np.testing.assert_allclose(gaussian_gram(rows, near, 0.5), K, rtol=1e-10, atol=1e-300)
 
 
+@pytest.mark.parametrize("sigma", [1e-3, 1.0, 1e10])
 @pytest.mark.parametrize("large", [1e150, 1e200, 1.7e308])
-def test_squares_that_overflow_have_no_kernel(large):
+def test_squares_that_overflow_have_no_kernel(large, sigma):
     """Without a warning, which would be an error here."""
     rows = np.vstack([rows_of(5, 0), np.full((2, 4), large), -np.full((1, 4), large)])
-    K = by_differences(rows, rows, 1.0)
+    K = by_differences(rows, rows, sigma)
     K[5:, 5:] = [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
     for A in (rows, rows[:5], rows[5:]):
         for B in (rows, rows[:5], rows[5:]):
             expected = K[np.ix_(*(np.isin(rows, part).all(axis=1) for part in (A, B)))]
-            np.testing.assert_allclose(gaussian_gram(A, B, 1.0), expected, rtol=1e-10)
+            np.testing.assert_allclose(gaussian_gram(A, B, sigma), expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-20, 1e20, 1e154])
