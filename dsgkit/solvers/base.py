@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -88,6 +89,8 @@ class Estimator(BaseEstimator):
 
     tasks: ClassVar[tuple[str, ...]] = ()
     max_memory: Annotated[float | None, POSITIVE] = None
+    _warns: bool = True
+    """Whether a fit warns of the rows: not for every point of a search."""
 
     def fit(self, *args: Any, **training: Any) -> Self:
         """Fit the model; see the subclasses."""
@@ -132,7 +135,8 @@ class Estimator(BaseEstimator):
         Parameters
         ----------
         points : sequence of dict
-            Settings, laid over this estimator's own parameters.
+            Settings, laid over this estimator's own parameters. A sigma of "scale" is fitted to all
+            rows, the same one for every fold.
         folds : sequence of int arrays, optional
             Positions of ``X`` and ``y`` that are held out, fold by fold.
         **training : arrays
@@ -148,6 +152,7 @@ class Estimator(BaseEstimator):
         if folds is None:
             return PointModels([self._fitted(point, training) for point in points])
         X, y = training["X"], np.asarray(training["y"])
+        points = self._with_sigma(points, X, training.get("X_unlabeled"))
         values = np.full((len(points), len(y)), np.nan)
         for held_out in folds:
             rows = training_rows(held_out, len(y))
@@ -161,11 +166,25 @@ class Estimator(BaseEstimator):
     def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:
         """Return the model of a setting; None if it has no solution."""
         try:
-            return clone(self).set_params(**point).fit(**training)
+            return self._quiet(point).fit(**training)
         except MemoryLimitError:
             raise
         except FitError:
             return None
+
+    def _quiet(self, point: Mapping[str, Any]) -> Self:
+        """Return an estimator of a setting, not fitted, whose fit does not warn of the rows."""
+        model: Self = clone(self).set_params(**point)
+        model._warns = False
+        return model
+
+    def _settled(self, *tables: Any) -> AbstractContextManager[None]:
+        """Return a context for a fit on some rows; see `sigma.WithSigma`."""
+        return nullcontext()
+
+    def _with_sigma(self, points: Points, *tables: Any) -> Points:
+        """Return settings without what depends on the rows; see `sigma.WithSigma`."""
+        return points
 
     def _check_params(self) -> None:
         """Raise `DataError` for a parameter value that is out of range."""
@@ -234,7 +253,8 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         """
         self._check_params()
         X, positive, X_unlabeled = self._inputs(X, y, X_unlabeled)
-        self._fit(X, positive, X_unlabeled)
+        with self._settled(X, X_unlabeled):
+            self._fit(X, positive, X_unlabeled)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

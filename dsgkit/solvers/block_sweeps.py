@@ -7,19 +7,20 @@ from typing import Annotated
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.kernel import KernelName
-from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother
+from dsgkit.solvers.parameters import COUNT, SEED
+from dsgkit.solvers.sigma import Sigma, WithSigma
 
 SINGULAR = "the regulariser is so small that a block is singular to rounding; enlarge lam"
 
 
-class BlockSweepsEstimator(DoublyStochasticEstimator):
+class BlockSweepsEstimator(WithSigma, DoublyStochasticEstimator):
     """Base of the estimators with a kernel whose function is trained in sweeps over blocks.
 
     The training is that of `dsgkit.engine.preconditioned`. A subclass names this base before the
     one of its family.
     """
 
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
     kernel: KernelName
     batch_size: Annotated[int, COUNT]
     n_features: Annotated[int, COUNT]
@@ -29,5 +30,5 @@ class BlockSweepsEstimator(DoublyStochasticEstimator):
 
     def _features(self) -> FeatureBlocks:
         return random_features(
-            self.kernel, float(self.sigma), int(self.n_features), int(self.random_state)
+            self.kernel, float(self._sigma), int(self.n_features), int(self.random_state)
         )

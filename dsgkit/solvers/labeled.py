@@ -60,7 +60,9 @@ class LabeledEstimator(ClassifierMixin, Estimator):
             If there is no solution.
         """
         self._check_params()
-        self._fit(*self._inputs(X, y))
+        X, t = self._inputs(X, y)
+        with self._settled(X):
+            self._fit(X, t)
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -122,11 +122,13 @@ def with_solver(lines):
         ),
         (
             with_solver([f"grid: {{sigma: [{HUGE}]}}"]),
-            f"c.yaml:4: solvers.samult.grid.sigma.0: must be a number > 0, got {'9' * 57}...",
+            "c.yaml:4: solvers.samult.grid.sigma.0: must be a number > 0 or 'scale', got "
+            f"{'9' * 57}...",
         ),
         (
             with_solver([f"grid: {{sigma: -{HUGE}}}"]),
-            f"c.yaml:4: solvers.samult.grid.sigma: must be a number > 0, got -{'9' * 56}...",
+            "c.yaml:4: solvers.samult.grid.sigma: must be a number > 0 or 'scale', got "
+            f"-{'9' * 56}...",
         ),
         (
             with_solver([f"params: {{sigma: 1, gamma: {HUGE}}}"]),
@@ -249,7 +251,7 @@ def with_solver(lines):
         ),
         (
             with_solver(["grid: {sigma: 0..1 step 0.5}"]),
-            "c.yaml:4: solvers.samult.grid.sigma: must be a number > 0, got 0.0",
+            "c.yaml:4: solvers.samult.grid.sigma: must be a number > 0 or 'scale', got 0.0",
         ),
         (
             with_solver(["grid: {sigma: 1, gamma: 0..2 step 1}"]),
@@ -257,7 +259,7 @@ def with_solver(lines):
         ),
         (
             with_solver(["grid: {sigma: wide}"]),
-            "c.yaml:4: solvers.samult.grid.sigma: must be a number > 0, got 'wide'",
+            "c.yaml:4: solvers.samult.grid.sigma: must be a number > 0 or 'scale', got 'wide'",
         ),
         (
             with_solver(["grid:", "  sigma: 2^3..2^-3"]),
@@ -273,19 +275,19 @@ def with_solver(lines):
         ),
         (
             with_solver(["grid: {sigma: [[1]]}"]),
-            "c.yaml:4: solvers.samult.grid.sigma.0: must be a number > 0, got [1]",
+            "c.yaml:4: solvers.samult.grid.sigma.0: must be a number > 0 or 'scale', got [1]",
         ),
         (
             with_solver(["grid: {sigma: .nan}"]),
-            "c.yaml:4: solvers.samult.grid.sigma: must be a number > 0, got nan",
+            "c.yaml:4: solvers.samult.grid.sigma: must be a number > 0 or 'scale', got nan",
         ),
         (
             with_solver(["params: {sigma: true}"]),
-            "c.yaml:4: solvers.samult.params.sigma: must be a number > 0, got true",
+            "c.yaml:4: solvers.samult.params.sigma: must be a number > 0 or 'scale', got true",
         ),
         (
             with_solver(["params: {sigma: [1, 2]}"]),
-            "c.yaml:4: solvers.samult.params.sigma: must be a number > 0, got [1, 2]",
+            "c.yaml:4: solvers.samult.params.sigma: must be a number > 0 or 'scale', got [1, 2]",
         ),
         (
             HEAD + "solvers: {qsg_s2auc: {params: {sigma: 1, t0: quick}}}\n",

@@ -132,7 +132,7 @@ def test_signatures_of_rankers_agree(name):
     names = ["lam", "sigma", "eta" if "PNU" in repr(solver) else "gamma"]
     first, rest = parameters[:3], parameters[3:]
     assert [p.name for p in first] == names
-    assert [p.default for p in first[:2]] == [0.125, 0.3]
+    assert [p.default for p in first[:2]] == [0.125, "scale"]
     assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in first)
     assert all(p.kind is p.KEYWORD_ONLY for p in rest)
 

@@ -55,7 +55,7 @@ def test_a_saved_model_keeps_its_kernel(kernel, solver, tmp_path):
     model = solver(kernel=kernel, n_iterations=20, batch_size=8, n_features=6).fit(X, y, U)
     model.save(tmp_path / "model.npz")
     loaded = load_model(tmp_path / "model.npz")
-    assert loaded.features == random_features(kernel, model.sigma, 6, 0)
+    assert loaded.features == random_features(kernel, model.sigma_, 6, 0)
     np.testing.assert_array_equal(loaded.decision_function(U)[:, 0], model.decision_function(U))
 
 
@@ -93,7 +93,7 @@ def test_rows_that_features_are_not_made_of_are_refused(kernel):
     X, y, U = problem()
     X[5, 0] = 1e14
     with pytest.raises(DataError, match=r"features too large for sigma=0\.3"):
-        QSGS2AUC(kernel=kernel, n_iterations=5).fit(X, y, U)
+        QSGS2AUC(sigma=0.3, kernel=kernel, n_iterations=5).fit(X, y, U)
 
 
 @pytest.mark.parametrize("size", [1e-3, 30.0])

@@ -7,9 +7,10 @@ from typing import Annotated
 from dsgkit.solvers.base import PairwiseAUCEstimator, SemiSupervisedEstimator
 from dsgkit.solvers.kernel import KernelName
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
+from dsgkit.solvers.sigma import Sigma, WithSigma
 
 
-class KernelEstimator(SemiSupervisedEstimator):
+class KernelEstimator(WithSigma, SemiSupervisedEstimator):
     """Base of estimators, of any family, of functions of a kernel with a penalty lam.
 
     Those that do not take ``kernel`` are for the Gaussian one.
@@ -18,7 +19,7 @@ class KernelEstimator(SemiSupervisedEstimator):
     """
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
     kernel: KernelName = "gaussian"
 
 

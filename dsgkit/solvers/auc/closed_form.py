@@ -144,6 +144,7 @@ class ClosedFormEstimator(KernelEstimator):
         """
         if folds is None or X_unlabeled is None:
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
+        points = self._with_sigma(points, X, X_unlabeled)
         models = [clone(self).set_params(**point) for point in points]
         groups: dict[Hashable, list[int]] = {}
         for number, model in enumerate(models):

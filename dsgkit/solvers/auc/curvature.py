@@ -118,7 +118,7 @@ def offsets(
     of_gamma = {_hashable(model.gamma): model for model in models}
     risks = [[risk_of(m, pool) for m in of_gamma.values()] for pool in range(len(pools))]
     first = models[0]
-    found = measured_curvatures(X, codes, X_unlabeled, first.sigma, pools, risks, first.kernel)
+    found = measured_curvatures(X, codes, X_unlabeled, first._sigma, pools, risks, first.kernel)
     gammas = list(of_gamma)
     return [
         model.theta_lam / model.lam * curvatures[gammas.index(_hashable(model.gamma))]

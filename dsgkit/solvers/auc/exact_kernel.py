@@ -47,7 +47,7 @@ class ExactKernelEstimator(ClosedFormEstimator):
         centers = np.concatenate(parts).astype(np.float64, copy=False)
         n_used = len(centers) - len(X)
         W = linalg.block_diag(weights, np.full((n_used, 1), 1 / max(n_used, 1)))
-        gram = kernel_named(self.kernel).gram(centers, centers, self.sigma)
+        gram = kernel_named(self.kernel).gram(centers, centers, self._sigma)
         self.coef_ = _minimise(gram, W, risk, self.lam)
         self.centers_ = centers
 
@@ -58,7 +58,7 @@ class ExactKernelEstimator(ClosedFormEstimator):
 
     def _values(self, X: Any) -> Array:
         kernel = kernel_named(self.kernel)
-        return kernel.expansion(X, self.centers_, self.coef_, self.sigma)
+        return kernel.expansion(X, self.centers_, self.coef_, self._sigma)
 
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         n = self._matrix_size(n_labeled, n_unlabeled)
@@ -71,7 +71,7 @@ class ExactKernelEstimator(ClosedFormEstimator):
         return self._matrix_size(n_labeled, n_unlabeled) ** 2 * (n_inputs + FUNCTION_FLOPS / 2)
 
     def _feature_params(self) -> Hashable:
-        return self.kernel, self.sigma
+        return self.kernel, self._sigma
 
     def _penalty(self) -> float:
         return self.lam / 2
@@ -88,11 +88,11 @@ class ExactKernelEstimator(ClosedFormEstimator):
     def _grams(self, X: Any, X_unlabeled: Any) -> tuple[Array, Array, Array]:
         """Return the matrices that `DualResponse` takes."""
         X, X_unlabeled, gram_of = X[:], X_unlabeled[:], kernel_named(self.kernel).gram
-        between = gram_of(X, X_unlabeled, self.sigma)
-        within = gram_of(X_unlabeled, X_unlabeled, self.sigma)
+        between = gram_of(X, X_unlabeled, self._sigma)
+        within = gram_of(X_unlabeled, X_unlabeled, self._sigma)
         cross = np.vstack([between, within.mean(axis=0)])
         mean = cross.mean(axis=1)
-        gram = np.block([[gram_of(X, X, self.sigma), mean[:-1, None]], [mean]])
+        gram = np.block([[gram_of(X, X, self._sigma), mean[:-1, None]], [mean]])
         return gram, cross, within
 
 

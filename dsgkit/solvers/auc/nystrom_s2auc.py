@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +44,9 @@ class NystromS2AUC(ClosedFormRanker):
     ----------
     lam : float
         Weight of the regulariser ``lam/2 ||f||^2``.
-    sigma : float
-        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. Its default suits
-        features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. "scale" fits it to the
+        rows (`dsgkit.solvers.sigma.scale_of`).
     gamma : float
         Weight of the supervised risk, in 0..1.
     kernel : str
@@ -63,6 +63,8 @@ class NystromS2AUC(ClosedFormRanker):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n_centers, n_inputs)
         The landmarks, labelled rows first.
     coef_ : ndarray of shape (n_centers,)
@@ -108,7 +110,7 @@ class NystromS2AUC(ClosedFormRanker):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         gamma: float = 0.5,
         *,
         kernel: str = "gaussian",
@@ -134,7 +136,7 @@ class NystromS2AUC(ClosedFormRanker):
         self.centers_ = features.landmarks
 
     def _values(self, X: Any) -> Array:
-        return kernel_named(self.kernel).expansion(X, self.centers_, self.coef_, self.sigma)
+        return kernel_named(self.kernel).expansion(X, self.centers_, self.coef_, self._sigma)
 
     def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
         return samult_risk(self.gamma)
@@ -144,10 +146,10 @@ class NystromS2AUC(ClosedFormRanker):
         seed = derive_seed(int(self.random_state), "landmarks")
         drawn = np.sort(draw_in_passes(seed, 0, 0, 1, n_drawn, len(X_unlabeled))[0])
         landmarks = np.concatenate([X[:], X_unlabeled[drawn]]).astype(np.float64, copy=False)
-        return NystromFeatures(kernel_named(self.kernel), landmarks, self.sigma)
+        return NystromFeatures(kernel_named(self.kernel), landmarks, self._sigma)
 
     def _feature_params(self) -> Hashable:
-        return self.kernel, self.sigma, self.n_landmarks, self.random_state
+        return self.kernel, self._sigma, self.n_landmarks, self.random_state
 
     def _penalty(self) -> float:
         return self.lam / 2

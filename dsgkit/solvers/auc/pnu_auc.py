@@ -49,8 +49,8 @@ class PNUAUC(ClosedFormRanker):
     ----------
     lam : float
         Weight of the regulariser, which is the squared norm of the coefficients.
-    sigma : float
-        Parameter of the kernel. Its default suits features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     eta : float
         In -1..1; 0 is the supervised risk.
     prior : float or "penl1"
@@ -67,6 +67,8 @@ class PNUAUC(ClosedFormRanker):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n_centers, n_inputs)
     coef_ : ndarray of shape (n_centers,)
     prior_ : float
@@ -99,7 +101,7 @@ class PNUAUC(ClosedFormRanker):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         eta: float = 0.0,
         *,
         prior: float | Literal["penl1"] = "penl1",
@@ -125,7 +127,7 @@ class PNUAUC(ClosedFormRanker):
         self.centers_, self.prior_ = centers, prior
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma)
+        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma)
 
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         n_centers = self._matrix_size(n_labeled, n_unlabeled)
@@ -162,7 +164,7 @@ class PNUAUC(ClosedFormRanker):
 
     def _moments(self, X: Any, X_unlabeled: Any, centers: Array) -> FeatureMoments:
         return feature_moments(
-            lambda rows: gaussian_gram(rows, centers, self.sigma),
+            lambda rows: gaussian_gram(rows, centers, self._sigma),
             X,
             X_unlabeled,
             len(centers),
@@ -170,7 +172,7 @@ class PNUAUC(ClosedFormRanker):
         )
 
     def _feature_params(self) -> Hashable:
-        return self.sigma, self.n_centers, self.random_state
+        return self._sigma, self.n_centers, self.random_state
 
     def _penalty(self) -> float:
         return self.lam

@@ -57,10 +57,10 @@ class PreconditionedRanker(BlockSweepsEstimator, KernelEstimator):
         FitError
             If a block is singular to rounding.
         """
-        check_projections(X, self.sigma, self.kernel)
+        check_projections(X, self._sigma, self.kernel)
         model = train_blocks(self._problem([self], X, codes, X_unlabeled, pools))
         if not np.isfinite(model.coefficients).all():
-            check_projections(X_unlabeled, self.sigma, self.kernel)
+            check_projections(X_unlabeled, self._sigma, self.kernel)
             raise FitError(SINGULAR)
         return model
 
@@ -75,11 +75,11 @@ class PreconditionedRanker(BlockSweepsEstimator, KernelEstimator):
         """
         if folds is None or X_unlabeled is None:
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
-        models = self._settings(points)
+        models = self._settings(self._with_sigma(points, X, X_unlabeled))
         first = clone(models[0])
         X, labels, X_unlabeled = first._inputs(X, y, X_unlabeled)
         codes = first._codes(labels)
-        check_projections(X, first.sigma, first.kernel)
+        check_projections(X, first._sigma, first.kernel)
         pools = [training_rows(held_out, len(codes)) for held_out in folds]
         problem = first._problem(models, X, codes, X_unlabeled, pools)
         final = train_blocks_values(problem)[0].reshape(len(codes), len(folds), len(points))
@@ -88,7 +88,7 @@ class PreconditionedRanker(BlockSweepsEstimator, KernelEstimator):
             values[:, held_out] = final[held_out, fold].T
         failed = ~np.isfinite(values[:, np.concatenate(folds)]).all(axis=1)
         if failed.all():
-            check_projections(X_unlabeled, first.sigma, first.kernel)
+            check_projections(X_unlabeled, first._sigma, first.kernel)
         values[failed] = np.nan
         return values
 

@@ -45,8 +45,8 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
     ----------
     lam : float
         Regularisation, > 0.
-    sigma : float
-        Kernel parameter, > 0. Its default suits features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     gamma : float
         Weight of the labelled pairs, in 0..1; 1 is supervised.
     kernel : str
@@ -73,6 +73,8 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     model_ : DSGModel
         Seeds and coefficients.
     n_iter_ : int
@@ -106,7 +108,7 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         gamma: float = 0.5,
         *,
         kernel: str = "gaussian",
@@ -131,11 +133,11 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
         self.unlabeled_label = unlabeled_label
 
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
-        check_projections(X, self.sigma, self.kernel)
+        check_projections(X, self._sigma, self.kernel)
         pools = [np.arange(len(positive))]
         model = train(_problem([self], X, positive, X_unlabeled, pools))
         if not np.isfinite(model.coefficients).all():
-            check_projections(X_unlabeled, self.sigma, self.kernel)
+            check_projections(X_unlabeled, self._sigma, self.kernel)
             raise DivergedError(
                 f"diverged with lam={self.lam:g}: the first steps are too long; set t0='stable'"
             )
@@ -153,9 +155,9 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
         """
         if folds is None or X_unlabeled is None:
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
-        models = self._settings(points)
+        models = self._settings(self._with_sigma(points, X, X_unlabeled))
         X, positive, X_unlabeled = clone(models[0])._inputs(X, y, X_unlabeled)
-        check_projections(X, models[0].sigma, models[0].kernel)
+        check_projections(X, models[0]._sigma, models[0].kernel)
         pools = [training_rows(held_out, len(positive)) for held_out in folds]
         trained = train_values(_problem(models, X, positive, X_unlabeled, pools))[0]
         final = trained.reshape(len(positive), len(folds), len(points))
@@ -164,7 +166,7 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
             values[:, held_out] = final[held_out, fold].T
         diverged = ~np.isfinite(values[:, np.concatenate(folds)]).all(axis=1)
         if diverged.all():
-            check_projections(X_unlabeled, models[0].sigma, models[0].kernel)
+            check_projections(X_unlabeled, models[0]._sigma, models[0].kernel)
         values[diverged] = np.nan
         return values
 

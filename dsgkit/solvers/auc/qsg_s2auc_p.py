@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,8 @@ class QSGS2AUCP(PreconditionedRanker, KernelAUCEstimator):
     ----------
     lam : float
         Regularisation, > 0.
-    sigma : float
-        Kernel parameter, > 0. Its default suits features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     gamma : float
         Weight of the labelled pairs, in 0..1; 1 is supervised.
     kernel : str
@@ -51,6 +51,8 @@ class QSGS2AUCP(PreconditionedRanker, KernelAUCEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     model_ : DSGModel
         Seeds and coefficients.
     classes_ : ndarray of shape (2,)
@@ -89,7 +91,7 @@ class QSGS2AUCP(PreconditionedRanker, KernelAUCEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         gamma: float = 0.5,
         *,
         kernel: str = "gaussian",

@@ -82,7 +82,7 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
 
     def _features(self) -> FeatureBlocks:
         return random_features(
-            self.kernel, float(self.sigma), int(self.n_features), int(self.random_state)
+            self.kernel, float(self._sigma), int(self.n_features), int(self.random_state)
         )
 
     def _moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
@@ -98,10 +98,10 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
 
     def _check_projections(self, *tables: Any) -> None:
         for rows in tables:
-            check_projections(rows, self.sigma, self.kernel)
+            check_projections(rows, self._sigma, self.kernel)
 
     def _feature_params(self) -> Hashable:
-        return self.kernel, self.sigma, self.n_features, self.random_state
+        return self.kernel, self._sigma, self.n_features, self.random_state
 
     def _penalty(self) -> float:
         return self.lam / 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,9 @@ class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
     ----------
     lam : float
         Weight of the regulariser ``lam/2 ||w||^2``.
-    sigma : float
-        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. Its default suits
-        features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. "scale" fits it to the
+        rows (`dsgkit.solvers.sigma.scale_of`).
     gamma : float
         Weight of the supervised risk, in 0..1.
     kernel : str
@@ -43,6 +43,8 @@ class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     features_ : FeatureBlocks
     coef_ : ndarray of shape (features_.width,)
     n_features_in_ : int
@@ -71,7 +73,7 @@ class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         gamma: float = 0.5,
         *,
         kernel: str = "gaussian",

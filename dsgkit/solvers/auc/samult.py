@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,8 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
     ----------
     lam : float
         Weight of the regulariser.
-    sigma : float
-        Parameter of the kernel. Its default suits features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     gamma : float
         Weight of the supervised risk, in 0..1; with 1 the unlabelled rows are not used.
     kernel : str
@@ -40,6 +40,8 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n, n_inputs)
         The rows that the function is expanded on.
     coef_ : ndarray of shape (n,)
@@ -73,7 +75,7 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         gamma: float = 0.5,
         *,
         kernel: str = "gaussian",

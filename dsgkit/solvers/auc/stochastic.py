@@ -35,5 +35,5 @@ class StochasticAUCEstimator(DoublyStochasticEstimator, KernelEstimator):
 
     def _features(self) -> FeatureBlocks:
         return random_features(
-            self.kernel, float(self.sigma), int(self.n_features), int(self.random_state)
+            self.kernel, float(self._sigma), int(self.n_features), int(self.random_state)
         )

@@ -38,9 +38,9 @@ class AllThresholdLogistic(LabeledKernelEstimator):
     ----------
     lam : float
         Weight of the regulariser.
-    sigma : float
-        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``. Its default suits features scaled to
-        [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``. "scale" fits it to the labelled rows
+        (`dsgkit.solvers.sigma.scale_of`).
     thresholds : {"own", "logistic", "absolute", "share", "hinge"}
         ``own`` are those that were fitted with the function; the other rules are those of
         `dsgkit.solvers.ordinal.thresholds`.
@@ -51,6 +51,8 @@ class AllThresholdLogistic(LabeledKernelEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n_labeled, n_inputs)
         The labelled rows.
     coef_ : ndarray of shape (n_labeled,)
@@ -88,7 +90,7 @@ class AllThresholdLogistic(LabeledKernelEstimator):
     def __init__(
         self,
         lam: float = 0.01,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         *,
         thresholds: Literal["own", "logistic", "absolute", "share", "hinge"] = "own",
         max_memory: float | None = None,

@@ -142,8 +142,9 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         """
         columns = (len(self.classes_) - 1,) if self.per_cut else ()
         values = np.empty((len(codes), *columns))
+        settled = {"sigma": self.sigma_} if hasattr(self, "sigma_") else {}
         for held_out in folds:
-            model = self._fitted_to({}, X, codes, X_unlabeled, held_out, self.classes_)
+            model = self._fitted_to(settled, X, codes, X_unlabeled, held_out, self.classes_)
             if model is None:
                 raise FitError("no solution without a fold of the labelled rows")
             values[held_out] = model._values(X[held_out]) - model._values(reference).mean(axis=0)
@@ -214,6 +215,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
                     for point in points
                 ]
             )
+        points = self._with_sigma(points, X, X_unlabeled)
         first = clone(self)
         X, codes, X_unlabeled = first._inputs(X, y, X_unlabeled)
         if len(codes) != len(y):
@@ -246,7 +248,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:
         """Return the function of a setting; None if it has no solution."""
         try:
-            return clone(self).set_params(**point).fit_function(**training)
+            return self._quiet(point).fit_function(**training)
         except MemoryLimitError:
             raise
         except FitError:

@@ -28,8 +28,8 @@ class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
     ----------
     lam : float
         Weight of the regulariser.
-    sigma : float
-        Parameter of the kernel. Its default suits features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     gamma : float or tuple of float
         Weight of the supervised risk, in 0..1, of all cuts or of each; with 1 the unlabelled rows
         are not used.
@@ -45,6 +45,8 @@ class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n, n_inputs)
         The rows that the function is expanded on.
     coef_ : ndarray of shape (n,)
@@ -73,7 +75,7 @@ class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         gamma: float | tuple[float, ...] = 0.5,
         *,
         kernel: str = "gaussian",

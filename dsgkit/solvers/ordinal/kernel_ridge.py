@@ -21,8 +21,9 @@ class KernelRidgeOrdinal(LabeledKernelEstimator):
     ----------
     lam : float
         Weight of the regulariser.
-    sigma : float
-        Parameter of the kernel. Its default suits features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel. "scale" fits it to the labelled rows
+        (`dsgkit.solvers.sigma.scale_of`).
     thresholds : {"logistic", "absolute", "share", "hinge"}
         Rule of the thresholds (`dsgkit.solvers.ordinal.thresholds`).
     max_memory : float or None
@@ -32,6 +33,8 @@ class KernelRidgeOrdinal(LabeledKernelEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n_labeled, n_inputs)
         The labelled rows.
     coef_ : ndarray of shape (n_labeled,)
@@ -65,7 +68,7 @@ class KernelRidgeOrdinal(LabeledKernelEstimator):
     def __init__(
         self,
         lam: float = 0.01,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         *,
         thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic",
         max_memory: float | None = None,

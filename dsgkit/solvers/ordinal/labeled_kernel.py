@@ -21,6 +21,7 @@ from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
+from dsgkit.solvers.sigma import Sigma, WithSigma
 from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
@@ -62,7 +63,7 @@ class KernelFeatures:
         return (self._vectors / np.sqrt(self.spectrum)) @ weights
 
 
-class LabeledKernelEstimator(OrdinalEstimator):
+class LabeledKernelEstimator(WithSigma, OrdinalEstimator):
     """Base of the estimators of a kernel expansion on the labelled rows; others are not used.
 
     A subclass implements `_solve`. Points of a grid that differ only in lam share one
@@ -76,9 +77,10 @@ class LabeledKernelEstimator(OrdinalEstimator):
     """
 
     _solution: ClassVar[str] = "coef_"
+    _labeled_only: ClassVar[bool] = True
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
 
     centers_: Array
     coef_: Array
@@ -91,14 +93,14 @@ class LabeledKernelEstimator(OrdinalEstimator):
     def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
         self._check_memory(self.cost(X.shape[1], n_labeled=len(X), n_unlabeled=0))
         centers = np.asarray(X[:], np.float64)
-        features = KernelFeatures(gaussian_gram(centers, centers, self.sigma))
+        features = KernelFeatures(gaussian_gram(centers, centers, self._sigma))
         ((weights, self.intercept_, self.own_thresholds_),) = self._solve(
             features, codes, [self.lam]
         )
         self.coef_, self.centers_ = features.coefficients(weights), centers
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma) + self.intercept_
+        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_
 
     def _fold_values(
         self,
@@ -121,7 +123,7 @@ class LabeledKernelEstimator(OrdinalEstimator):
             first = models[members[0]]
             first.classes_ = classes
             first._check_memory(first.cost(X.shape[1], n_labeled=len(X), n_unlabeled=0))
-            gram = gaussian_gram(rows, rows, first.sigma)
+            gram = gaussian_gram(rows, rows, first._sigma)
             lams = [models[i].lam for i in members]
             for held_out in folds:
                 values[np.ix_(np.array(members), held_out)] = first._held_out(

@@ -30,8 +30,8 @@ class MPNUAUC(OnePerCutEstimator):
     ----------
     lam : float
         Weight of the regulariser, which is the squared norm of the coefficients.
-    sigma : float
-        Parameter of the kernel. Its default suits features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     eta : float or tuple of float
         In -1..1, for all cuts or for each; 0 is the supervised risk.
     prior : float, tuple of float or None
@@ -51,6 +51,8 @@ class MPNUAUC(OnePerCutEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n_centers, n_inputs)
         The rows that the functions are expanded on.
     coef_ : ndarray of shape (n_centers, n_cuts)
@@ -95,7 +97,7 @@ class MPNUAUC(OnePerCutEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         eta: float | tuple[float, ...] = 0.0,
         *,
         prior: float | tuple[float, ...] | None = None,
@@ -121,7 +123,7 @@ class MPNUAUC(OnePerCutEstimator):
         return [
             PNUAUC(
                 self.lam,
-                self.sigma,
+                self._sigma,
                 eta,
                 prior=float(prior),
                 n_centers=self.n_centers,

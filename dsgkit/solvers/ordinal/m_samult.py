@@ -24,8 +24,8 @@ class MSAMULT(OnePerCutEstimator):
     ----------
     lam : float
         Weight of the regulariser.
-    sigma : float
-        Parameter of the kernel. Its default suits features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     gamma : float or tuple of float
         Weight of the supervised risk, in 0..1, for all cuts or for each; where it is 1 the
         unlabelled rows are not used.
@@ -39,6 +39,8 @@ class MSAMULT(OnePerCutEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n_centers, n_inputs)
         The rows that the functions are expanded on.
     coef_ : ndarray of shape (n_centers, n_cuts)
@@ -76,7 +78,7 @@ class MSAMULT(OnePerCutEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         gamma: float | tuple[float, ...] = 0.5,
         *,
         thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic",
@@ -92,6 +94,6 @@ class MSAMULT(OnePerCutEstimator):
 
     def _binary_models(self, shares_above: NDArray[np.float64]) -> list[SAMULT]:
         return [
-            SAMULT(self.lam, self.sigma, gamma, max_memory=self.max_memory)
+            SAMULT(self.lam, self._sigma, gamma, max_memory=self.max_memory)
             for gamma in for_cuts("gamma", self.gamma, len(shares_above))
         ]

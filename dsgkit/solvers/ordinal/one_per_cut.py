@@ -19,11 +19,12 @@ from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
+from dsgkit.solvers.sigma import Sigma, WithSigma
 
 Array = NDArray[np.float64]
 
 
-class OnePerCutEstimator(OrdinalEstimator):
+class OnePerCutEstimator(WithSigma, OrdinalEstimator):
     """Base of the estimators that rank the two sides of every cut by a binary model.
 
     A subclass says which binary estimators these are: expansions of a Gaussian kernel, of which
@@ -39,7 +40,7 @@ class OnePerCutEstimator(OrdinalEstimator):
     per_cut: ClassVar[bool] = True
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
 
     centers_: Array
     coef_: Array
@@ -60,6 +61,7 @@ class OnePerCutEstimator(OrdinalEstimator):
         models: list[Any] = self._binary_models(above.mean(axis=0))
         centers, coef = np.empty((0, X.shape[1])), {}
         for cut in np.unique(nearest):
+            models[cut]._warns = False  # of what this fit has warned of
             model = models[cut].fit(X, above[:, cut].astype(int), X_unlabeled)
             coef[cut] = model.coef_
             centers = max(centers, model.centers_, key=len)
@@ -71,7 +73,7 @@ class OnePerCutEstimator(OrdinalEstimator):
         self.centers_ = centers
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma)
+        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma)
 
     def _fold_values(
         self,

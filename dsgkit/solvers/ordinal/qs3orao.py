@@ -51,8 +51,8 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
     ----------
     lam : float
         Regularisation, > 0.
-    sigma : float
-        Kernel parameter, > 0. Its default suits features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     gamma : float or sequence of float
         Weight of the labelled pairs, in 0..1; 1 is supervised. Several numbers are those of the
         cuts, the first above the lowest class.
@@ -82,6 +82,8 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     model_ : DSGModel
         Seeds and coefficients.
     n_iter_ : int
@@ -120,7 +122,7 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         gamma: float | tuple[float, ...] = 0.5,
         *,
         kernel: str = "gaussian",
@@ -161,10 +163,10 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
         DivergedError
             If one of them has no finite coefficients.
         """
-        check_projections(X, self.sigma, self.kernel)
+        check_projections(X, self._sigma, self.kernel)
         model = train(_problem([self], X, codes, X_unlabeled, pools, len(self.classes_)))
         if not np.isfinite(model.coefficients).all():
-            check_projections(X_unlabeled, self.sigma, self.kernel)
+            check_projections(X_unlabeled, self._sigma, self.kernel)
             raise DivergedError(
                 f"diverged with lam={self.lam:g}: the first steps are too long; set t0='stable'"
             )
@@ -189,10 +191,10 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
         """
         if folds is None:
             return super().fit_points(points, X=X, y=y, X_unlabeled=X_unlabeled)
-        models = self._settings(points)
+        models = self._settings(self._with_sigma(points, X, X_unlabeled))
         first = clone(models[0])
         X, codes, X_unlabeled = first._inputs(X, y, X_unlabeled)
-        check_projections(X, first.sigma, first.kernel)
+        check_projections(X, first._sigma, first.kernel)
         pools = [training_rows(held_out, len(codes)) for held_out in folds]
         problem = _problem(models, X, codes, X_unlabeled, pools, len(first.classes_))
         final = train_values(problem)[0].reshape(len(codes), len(folds), len(points))
@@ -201,7 +203,7 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
             values[:, held_out] = final[held_out, fold].T
         diverged = ~np.isfinite(values[:, np.concatenate(folds)]).all(axis=1)
         if diverged.all():
-            check_projections(X_unlabeled, first.sigma, first.kernel)
+            check_projections(X_unlabeled, first._sigma, first.kernel)
         values[diverged] = np.nan
         return values
 

@@ -29,8 +29,8 @@ class QS3ORAOP(PreconditionedRanker, OrdinalEstimator):
     ----------
     lam : float
         Regularisation, > 0.
-    sigma : float
-        Kernel parameter, > 0. Its default suits features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     gamma : float or sequence of float
         Weight of the labelled pairs, in 0..1; 1 is supervised. Several numbers are those of the
         cuts, the first above the lowest class.
@@ -55,6 +55,8 @@ class QS3ORAOP(PreconditionedRanker, OrdinalEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     model_ : DSGModel
         Seeds and coefficients.
     classes_ : ndarray of shape (n_classes,)
@@ -89,7 +91,7 @@ class QS3ORAOP(PreconditionedRanker, OrdinalEstimator):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         gamma: float | tuple[float, ...] = 0.5,
         *,
         kernel: str = "gaussian",

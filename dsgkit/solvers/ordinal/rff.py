@@ -19,9 +19,9 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
     ----------
     lam : float
         Weight of the regulariser ``lam/2 ||w||^2``.
-    sigma : float
-        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. Its default suits
-        features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. "scale" fits it to the
+        rows (`dsgkit.solvers.sigma.scale_of`).
     gamma : float or tuple of float
         Weight of the supervised risk, in 0..1, of all cuts or of each.
     kernel : str
@@ -40,6 +40,8 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     features_ : FeatureBlocks
     coef_ : ndarray of shape (features_.width,)
     thresholds_ : ndarray of shape (n_classes - 1,)
@@ -65,7 +67,7 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
     def __init__(
         self,
         lam: float = 0.125,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         gamma: float | tuple[float, ...] = 0.5,
         *,
         kernel: str = "gaussian",

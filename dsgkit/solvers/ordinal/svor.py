@@ -26,6 +26,7 @@ from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.svor_smo import OrdinalProgram, program_memory
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, Smoother
+from dsgkit.solvers.sigma import Sigma, WithSigma
 
 Array = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ _STEPS_PER_ROW = 5.0
 """Steps of a fit; 1 for a small C, 10 for a large one."""
 
 
-class OrdinalSVM(OrdinalEstimator):
+class OrdinalSVM(WithSigma, OrdinalEstimator):
     """Base of the ordinal support vector machines; a subclass says which rows a cut's sides are.
 
     Points of a grid that differ in C alone share a kernel matrix for each fold, and each starts
@@ -51,10 +52,11 @@ class OrdinalSVM(OrdinalEstimator):
 
     version: ClassVar[int] = 1
     _solution: ClassVar[str] = "coef_"
+    _labeled_only: ClassVar[bool] = True
     _explicit: ClassVar[bool]
 
     C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
     ridge: Annotated[float, NOT_NEGATIVE]
     tol: Annotated[float, POSITIVE]
     max_iter: Annotated[int, COUNT]
@@ -67,7 +69,7 @@ class OrdinalSVM(OrdinalEstimator):
     def __init__(
         self,
         C: float = 1.0,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         *,
         ridge: float = 0.0,
         tol: float = 1e-3,
@@ -130,7 +132,7 @@ class OrdinalSVM(OrdinalEstimator):
         self._check_memory(Cost(memory=_memory(n, n_inputs, FEWEST_COLUMNS, n_cuts)))
         points = np.array(X[:].T[:, order], np.float64, order="C")
         room = self._memory_limit() - program_memory(n, n_cuts) - points.nbytes
-        return gaussian_columns(points, self.sigma, columns_within(n, n_inputs, room))
+        return gaussian_columns(points, self._sigma, columns_within(n, n_inputs, room))
 
     def _solve(self, columns: KernelColumns, program: OrdinalProgram, present: Codes) -> Self:
         """Compute the fitted attributes, from where the problem was left."""
@@ -145,7 +147,7 @@ class OrdinalSVM(OrdinalEstimator):
         return self
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma)
+        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma)
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int, n_cuts: int = 1
@@ -187,8 +189,9 @@ class SVOREX(OrdinalSVM):
     ----------
     C : float
         Weight of the sum of the losses, > 0.
-    sigma : float
-        Kernel parameter, > 0. The default suits features in [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the labelled rows
+        (`dsgkit.solvers.sigma.scale_of`).
     ridge : float
         Added to the diagonal of the kernel matrix of the training rows, >= 0; the program of [1]_
         adds 0.001.
@@ -206,6 +209,8 @@ class SVOREX(OrdinalSVM):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n_support, n_inputs)
         The rows that the function is expanded on: those whose coefficient is not 0.
     coef_ : ndarray of shape (n_support,)

@@ -7,9 +7,10 @@ from typing import Annotated, ClassVar
 from dsgkit.errors import DataError
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.parameters import NOT_NEGATIVE, POSITIVE, Smoother, Unsaid
+from dsgkit.solvers.sigma import Sigma, WithSigma
 
 
-class S3VM(SemiSupervisedClassifier):
+class S3VM(WithSigma, SemiSupervisedClassifier):
     """Base of the semi-supervised SVMs.
 
     All minimise ``1/2 ||f||^2 + C mean_labelled hinge(y f(x)) + C* mean_unlabelled u(f(x))`` over
@@ -19,7 +20,7 @@ class S3VM(SemiSupervisedClassifier):
     version: ClassVar[int] = 1
 
     C: Annotated[float, POSITIVE, Smoother("smaller")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
     C_star: Annotated[float | None, NOT_NEGATIVE]
     C_star_ratio: Annotated[float | None, NOT_NEGATIVE, Unsaid(None)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +60,8 @@ class BGS3VM(KernelS3VM):
     C : float
         Weight of the mean hinge loss of the labelled rows, > 0. scikit-learn's `SVC` weighs the
         sum: its C is ``C / n_l``.
-    sigma : float
-        Kernel parameter, > 0. The default suits features in [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     C_star : float or None
         Weight C* of the mean loss of the unlabelled rows, >= 0; None is the paper's
         ``C n_l / n_u``.
@@ -80,6 +80,8 @@ class BGS3VM(KernelS3VM):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n_support, n_inputs)
         The support vectors, labelled ones first.
     coef_ : ndarray of shape (n_support,)
@@ -120,7 +122,7 @@ class BGS3VM(KernelS3VM):
     def __init__(
         self,
         C: float = 100.0,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         *,
         C_star: float | None = None,
         C_star_ratio: float | None = None,
@@ -184,7 +186,9 @@ class BGS3VM(KernelS3VM):
             drawn = labeled.draw(panel)
             places = drawn, unlabeled.draw(panel)
             signs = y[labeled.ids[drawn]]
-            _run_panel(labeled, unlabeled, places, signs, weights, budgets, self.sigma, panel.start)
+            _run_panel(
+                labeled, unlabeled, places, signs, weights, budgets, self._sigma, panel.start
+            )
             report(panel.stop / n_steps)
         self.centers_ = np.concatenate([labeled.rows, unlabeled.rows])
         self.coef_ = (

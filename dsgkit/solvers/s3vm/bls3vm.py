@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from contextlib import suppress
 from copy import copy
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,8 +72,8 @@ class BLS3VM(KernelS3VM):
     C : float
         Weight of the mean hinge loss of the labelled rows, > 0. UniverSVM and scikit-learn's `SVC`
         weigh the sum: their C is ``C / n_l``.
-    sigma : float
-        Kernel parameter, > 0. The default suits features in [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     C_star : float or None
         Weight of the mean loss of the unlabelled rows, >= 0 (``C* / n_u`` in UniverSVM's notation);
         None is the paper's ``C n_l / n_u``.
@@ -97,6 +97,8 @@ class BLS3VM(KernelS3VM):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n_centers, n_inputs)
         The rows that the function is expanded on: those whose coefficient is not 0.
     coef_ : ndarray of shape (n_centers,)
@@ -140,7 +142,7 @@ class BLS3VM(KernelS3VM):
     def __init__(
         self,
         C: float = 100.0,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         *,
         C_star: float | None = None,
         C_star_ratio: float | None = None,
@@ -171,13 +173,14 @@ class BLS3VM(KernelS3VM):
         """
         if folds is not None:
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
+        points = self._with_sigma(points, X, X_unlabeled)
         checked = clone(self)
         X, positive, X_unlabeled = checked._inputs(X, y, X_unlabeled)
         models = [copy(checked).set_params(**point) for point in points]
         groups: dict[Hashable, list[int]] = {}
         for number, model in enumerate(models):
             model._check_params()
-            groups.setdefault((model.sigma, model.balance), []).append(number)
+            groups.setdefault((model._sigma, model.balance), []).append(number)
         solved: list[BLS3VM | None] = [None] * len(models)
         for members in groups.values():
             columns = models[members[0]]._columns(X, X_unlabeled, len(points))
@@ -220,7 +223,7 @@ class BLS3VM(KernelS3VM):
         points[:, n_labeled:] = X_unlabeled[:].T
         mean_from = n_labeled if self.balance else None
         capacity = columns_within(n, n_inputs, room)
-        return gaussian_columns(points, self.sigma, capacity, mean_from)
+        return gaussian_columns(points, self._sigma, capacity, mean_from)
 
     def _fit_columns(self, columns: KernelColumns, positive: NDArray[np.bool_]) -> Self:
         """Compute the fitted attributes."""

@@ -40,8 +40,8 @@ class FRS3VM(StochasticS3VM):
     C : float
         Weight of the mean hinge loss of the labelled rows, > 0. scikit-learn's `SVC` weighs the
         sum: its C is ``C / n_l``.
-    sigma : float
-        Kernel parameter, > 0. The default suits features in [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     kernel : str
         Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian" or "matern(nu)",
         with a number for nu (``dsg list kernels``).
@@ -78,6 +78,8 @@ class FRS3VM(StochasticS3VM):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     model_ : DSGModel
         Seed and coefficients of its one block.
     n_iter_ : int
@@ -110,7 +112,7 @@ class FRS3VM(StochasticS3VM):
     def __init__(
         self,
         C: float = 1000.0,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         *,
         C_star: float | None = None,
         C_star_ratio: float | None = None,

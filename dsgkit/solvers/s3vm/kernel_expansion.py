@@ -39,7 +39,7 @@ class KernelS3VM(S3VM):
             self._solve(X, np.where(positive, 1.0, -1.0), X_unlabeled)
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma) + self.intercept_
+        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_
 
     def _solve(self, X: Any, y: Array, X_unlabeled: Any) -> None:
         """Compute the fitted attributes; ``y`` is -1 and 1."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,8 +88,8 @@ class S3VMLight(KernelS3VM):
     C : float
         Weight of the mean hinge loss of the labelled rows, > 0. scikit-learn's `SVC` weighs the
         sum: its C is ``C / n_l``.
-    sigma : float
-        Kernel parameter, > 0. The default suits features in [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     C_star : float or None
         Weight C* of the mean loss of the unlabelled rows, >= 0; None is the paper's
         ``C n_l / n_u``.
@@ -111,6 +111,8 @@ class S3VMLight(KernelS3VM):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n_support, n_inputs)
         The support vectors.
     coef_ : ndarray of shape (n_support,)
@@ -153,7 +155,7 @@ class S3VMLight(KernelS3VM):
     def __init__(
         self,
         C: float = 100.0,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         *,
         C_star: float | None = None,
         C_star_ratio: float | None = None,
@@ -187,7 +189,7 @@ class S3VMLight(KernelS3VM):
 
     def _solve(self, X: Any, y: Array, X_unlabeled: Any) -> None:
         rows = np.concatenate([X[:], X_unlabeled[:]]).astype(np.float64, copy=False)
-        gram = gaussian_gram(rows, rows, self.sigma)
+        gram = gaussian_gram(rows, rows, self._sigma)
         search = _LabelSwitching(
             gram,
             y,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.inputs import check_finite
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
 from dsgkit.solvers.s3vm.supervised import CACHE, Array, svm_cost
+from dsgkit.solvers.sigma import Sigma, WithSigma
 
 FOLDS = 5
 """Parts of the labelled rows that probabilities are fitted on, if every class has as many rows."""
@@ -23,7 +24,7 @@ _ROUNDS = 5
 """Rounds on all rows that costs count with: most rows get their label in the first few."""
 
 
-class SelfTraining(SemiSupervisedClassifier):
+class SelfTraining(WithSigma, SemiSupervisedClassifier):
     """Support vector machine that is trained again with its own surest predictions as labels.
 
     An SVM of the labelled rows, with probabilities by Platt's sigmoid on held-out parts, labels the
@@ -36,9 +37,9 @@ class SelfTraining(SemiSupervisedClassifier):
     ----------
     C : float
         Weight of the mean hinge loss of the labelled rows, > 0.
-    sigma : float
-        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``, > 0. The default suits features in
-        [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``, > 0. "scale" fits it to the rows
+        (`dsgkit.solvers.sigma.scale_of`).
     threshold : float
         Probability from which on a prediction is taken for a label, between 1/2 and 1.
     max_iter : int
@@ -52,6 +53,8 @@ class SelfTraining(SemiSupervisedClassifier):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n_support, n_inputs)
         The support vectors.
     coef_ : ndarray of shape (n_support,)
@@ -87,7 +90,7 @@ class SelfTraining(SemiSupervisedClassifier):
     version: ClassVar[int] = 1
 
     C: Annotated[float, POSITIVE, Smoother("smaller")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
     threshold: Annotated[float, Range(0.5, 1, open_high=True)]
     max_iter: Annotated[int, COUNT]
     tol: Annotated[float, POSITIVE]
@@ -101,7 +104,7 @@ class SelfTraining(SemiSupervisedClassifier):
     def __init__(
         self,
         C: float = 100.0,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         *,
         threshold: float = 0.75,
         max_iter: int = 10,
@@ -135,7 +138,7 @@ class SelfTraining(SemiSupervisedClassifier):
         smaller = min(int(positive.sum()), int((~positive).sum()))
         if smaller < 2:
             raise FitError("probabilities need two labelled rows of either class")
-        svm = SVC(C=self.C / n_labeled, gamma=self.sigma, tol=self.tol, cache_size=CACHE)
+        svm = SVC(C=self.C / n_labeled, gamma=self._sigma, tol=self.tol, cache_size=CACHE)
         calibrated = CalibratedClassifierCV(svm, cv=min(FOLDS, smaller), ensemble=False)
         model = SelfTrainingClassifier(calibrated, threshold=self.threshold, max_iter=self.max_iter)
         rows = np.concatenate([X[:], X_unlabeled[:]]).astype(np.float64, copy=False)
@@ -154,4 +157,4 @@ class SelfTraining(SemiSupervisedClassifier):
         self.intercept_ = float(-sigmoid.a_ * svm.intercept_[0] - sigmoid.b_)
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma) + self.intercept_
+        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_

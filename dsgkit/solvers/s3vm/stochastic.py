@@ -110,7 +110,7 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
         """
         if folds is not None:
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
-        settings = self._settings(points)
+        settings = self._settings(self._with_sigma(points, X, X_unlabeled))
         checked = clone(self)
         return TogetherModels(checked, _trained(settings, *checked._inputs(X, y, X_unlabeled)))
 
@@ -144,7 +144,7 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
     def _features(self, n_rows: int) -> FeatureBlocks:
         """Return the random features for so many training rows."""
         m = self._n_features(n_rows)
-        return random_features(self.kernel, float(self.sigma), m, int(self.random_state))
+        return random_features(self.kernel, float(self._sigma), m, int(self.random_state))
 
     def _n_features(self, n_rows: int) -> int:
         """Return ``n_features``, by default the root of the number of all training rows."""
@@ -165,7 +165,7 @@ def _trained(
 ) -> list[DSGModel]:
     """Return the models of all settings, in order; rows and memory are checked."""
     shared, n_labeled, n_unlabeled = settings[0], len(X), len(X_unlabeled)
-    check_projections(X, shared.sigma, shared.kernel)
+    check_projections(X, shared._sigma, shared.kernel)
     cost = shared.cost(
         X.shape[1], n_models=len(settings), n_labeled=n_labeled, n_unlabeled=n_unlabeled
     )
@@ -181,7 +181,7 @@ def _trained(
         with part(trained, 1):
             models = with_intercepts(models, X_unlabeled, mean, balance, int(shared.random_state))
     if not any(finite_models(model).any() for model in models):
-        check_projections(X_unlabeled, shared.sigma, shared.kernel)
+        check_projections(X_unlabeled, shared._sigma, shared.kernel)
     return models
 
 

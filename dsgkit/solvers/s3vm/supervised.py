@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
 from dsgkit.solvers.labeled import Array, LabeledEstimator
 from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother
+from dsgkit.solvers.sigma import Sigma, WithSigma
 
 CACHE = 500
 """MiB of kernel values that LIBSVM keeps at most."""
@@ -24,7 +25,7 @@ _STEP_FLOPS = 100.0
 """What a step counts as for each row."""
 
 
-class SupervisedSVM(LabeledEstimator):
+class SupervisedSVM(WithSigma, LabeledEstimator):
     """Support vector machine of the labelled rows: what unlabelled rows have to be better than.
 
     Minimises ``1/2 ||h||^2 + C/n sum_i max(0, 1 - y_i f(x_i))`` over the functions f = h + b, h of
@@ -35,8 +36,9 @@ class SupervisedSVM(LabeledEstimator):
     ----------
     C : float
         Weight of the mean hinge loss, > 0.
-    sigma : float
-        Kernel parameter, > 0. The default suits features in [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the labelled rows
+        (`dsgkit.solvers.sigma.scale_of`).
     tol : float
         Violation of the optimality conditions, in units of f, at which the problem is solved.
     max_memory : float or None
@@ -44,6 +46,8 @@ class SupervisedSVM(LabeledEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n_support, n_inputs)
         The support vectors.
     coef_ : ndarray of shape (n_support,)
@@ -74,7 +78,7 @@ class SupervisedSVM(LabeledEstimator):
     version: ClassVar[int] = 1
 
     C: Annotated[float, POSITIVE, Smoother("smaller")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
     tol: Annotated[float, POSITIVE]
 
     centers_: Array
@@ -84,7 +88,7 @@ class SupervisedSVM(LabeledEstimator):
     def __init__(
         self,
         C: float = 100.0,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         *,
         tol: float = 1e-3,
         max_memory: float | None = None,
@@ -105,14 +109,14 @@ class SupervisedSVM(LabeledEstimator):
 
         n, n_inputs = X.shape
         self._check_memory(svm_cost(n, n_inputs))
-        svm = SVC(C=self.C / n, gamma=self.sigma, tol=self.tol, cache_size=CACHE)
+        svm = SVC(C=self.C / n, gamma=self._sigma, tol=self.tol, cache_size=CACHE)
         rows = np.asarray(X[:], np.float64)
         svm.fit(without_gaps(rows, svm.gamma), t)
         self.centers_, self.coef_ = rows[svm.support_], svm.dual_coef_[0]
         self.intercept_ = float(svm.intercept_[0])
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self.sigma) + self.intercept_
+        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_
 
 
 class AllLabelsSVM(SupervisedSVM):
@@ -125,8 +129,9 @@ class AllLabelsSVM(SupervisedSVM):
     ----------
     C : float
         Weight of the mean hinge loss, > 0.
-    sigma : float
-        Kernel parameter, > 0. The default suits features in [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the labelled rows
+        (`dsgkit.solvers.sigma.scale_of`).
     most_rows : int
         Of more rows so many are drawn: training takes between O(n^2) and O(n^3).
     tol : float
@@ -138,6 +143,8 @@ class AllLabelsSVM(SupervisedSVM):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     centers_ : ndarray of shape (n_support, n_inputs)
         The support vectors.
     coef_ : ndarray of shape (n_support,)
@@ -170,7 +177,7 @@ class AllLabelsSVM(SupervisedSVM):
     def __init__(
         self,
         C: float = 100.0,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         *,
         most_rows: int = 20_000,
         tol: float = 1e-3,
@@ -220,7 +227,8 @@ class AllLabelsSVM(SupervisedSVM):
         drawn = np.concatenate([X[own], X_unlabeled[others]])
         check_finite(drawn)
         self.classes_ = two_classes(labels[rows])
-        self._fit(drawn, np.where(labels[rows] == self.classes_[1], 1.0, -1.0))
+        with self._settled(drawn):
+            self._fit(drawn, np.where(labels[rows] == self.classes_[1], 1.0, -1.0))
         return self
 
     def cost(  # type: ignore[override]  # of its counts by name

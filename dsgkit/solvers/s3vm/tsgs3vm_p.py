@@ -51,8 +51,8 @@ class TSGS3VMP(BlockSweepsEstimator, S3VM):
     C : float
         Weight of the mean hinge loss of the labelled rows, > 0. scikit-learn's `SVC` weighs the
         sum: its C is ``C / n_l``.
-    sigma : float
-        Kernel parameter, > 0. The default suits features in [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     C_star : float, optional
         Weight C* of the mean loss of the unlabelled rows, >= 0; default the paper's
         ``C n_l / n_u``.
@@ -83,6 +83,8 @@ class TSGS3VMP(BlockSweepsEstimator, S3VM):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     model_ : DSGModel
         Seeds and coefficients.
     classes_ : ndarray of shape (2,)
@@ -126,7 +128,7 @@ class TSGS3VMP(BlockSweepsEstimator, S3VM):
     def __init__(
         self,
         C: float = 1000.0,
-        sigma: float = 0.3,
+        sigma: float | Literal["scale"] = "scale",
         *,
         C_star: float | None = None,
         C_star_ratio: float | None = None,
@@ -164,7 +166,7 @@ class TSGS3VMP(BlockSweepsEstimator, S3VM):
         """
         if folds is not None:
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
-        settings = self._settings(points)
+        settings = self._settings(self._with_sigma(points, X, X_unlabeled))
         checked = clone(self)
         return TogetherModels(checked, _trained(settings, *checked._inputs(X, y, X_unlabeled)))
 
@@ -199,12 +201,12 @@ def _trained(
 ) -> list[DSGModel]:
     """Return the models of all settings, in order; rows and memory are checked."""
     shared = settings[0]
-    check_projections(X, shared.sigma, shared.kernel)
+    check_projections(X, shared._sigma, shared.kernel)
     counts = {"n_labeled": len(X), "n_unlabeled": len(X_unlabeled)}
     shared._check_memory(shared.cost(X.shape[1], n_models=len(settings), **counts))
     models = train_blocks_in_passes(_problem(settings, X, positive, X_unlabeled))
     if not any(finite_models(model).any() for model in models):
-        check_projections(X_unlabeled, shared.sigma, shared.kernel)
+        check_projections(X_unlabeled, shared._sigma, shared.kernel)
     return models
 
 

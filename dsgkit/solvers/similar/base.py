@@ -94,7 +94,9 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
             If the prior is so close to 1/2 that noise decides, or its estimate is not to be trusted
             (`dsgkit.priors.checked_similar_prior`).
         """
-        self._fit(*self._training(X_similar, X_unlabeled))
+        S, X_unlabeled = self._training(X_similar, X_unlabeled)
+        with self._settled(S, X_unlabeled):
+            self._fit(S, X_unlabeled)
         return self
 
     def _training(self, X_similar: Any, X_unlabeled: Any) -> tuple[Array, Any]:
@@ -149,10 +151,11 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         """
         if folds is None:
             return super().fit_points(points, X_similar=X_similar, X_unlabeled=X_unlabeled)
+        pairs, X_unlabeled = clone(self)._inputs(X_similar, X_unlabeled)
+        points = self._with_sigma(points, points_of(pairs), X_unlabeled)
         models = [clone(self).set_params(**point) for point in points]
         for model in models:
             model._check_params()
-        pairs, X_unlabeled = clone(self)._inputs(X_similar, X_unlabeled)
         folds = _checked(folds, len(pairs), len(X_unlabeled))
         self._set_priors(models, pairs, X_unlabeled)
         at_similar = np.full((len(points), *pairs.shape[:2]), np.nan)

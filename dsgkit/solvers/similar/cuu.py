@@ -25,6 +25,7 @@ from dsgkit.solvers.base import training_rows
 from dsgkit.solvers.inputs import check_finite, spaced
 from dsgkit.solvers.kernel import LinearOrKernel
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, Range, Smoother
+from dsgkit.solvers.sigma import Sigma, WithSigma
 from dsgkit.solvers.similar.base import PairFolds, points_of, without
 from dsgkit.solvers.similar.basis import (
     BLOCK_ENTRIES,
@@ -61,7 +62,7 @@ times ``Phi_U'Phi_U/n_U``, as the losses of similar points differ by a linear fu
 _NO_DECAY = "theta is too large: a step of {eta:.3g} at lam={lam:g} leaves nothing of earlier ones"
 
 
-class CUU(PenalisedSUEstimator):
+class CUU(WithSigma, PenalisedSUEstimator):
     """Classifier by stochastic gradient on the similar-unlabelled risk, corrected below 0.
 
     Minimises ``lam/2 ||w||^2 + delta(r1) + delta(r2)`` over functions ``f(x) = sum_c w_c k(x, c)``,
@@ -79,9 +80,9 @@ class CUU(PenalisedSUEstimator):
     ----------
     lam : float
         Weight of the regulariser ``lam/2 ||w||^2``, of a linear function's bias too.
-    sigma : float
-        Parameter of the kernel; not used by the linear one. Its default suits features scaled to
-        [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel; not used by the linear one. "scale" fits it to the rows
+        (`dsgkit.solvers.sigma.scale_of`).
     kernel : str
         "linear" (with a bias), or a kernel such as "gaussian" or "dot_product(3)".
     prior : float or "estimate"
@@ -112,6 +113,8 @@ class CUU(PenalisedSUEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     coef_ : ndarray of shape (n_inputs + 1,) or (n_centers,)
         Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.
     centers_ : ndarray of shape (n_centers, n_inputs)
@@ -148,7 +151,7 @@ class CUU(PenalisedSUEstimator):
 
     version: ClassVar[int] = 1
 
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
     kernel: LinearOrKernel
     loss: Literal["squared", "logistic"]
     delta: Annotated[Literal["abs", "relu", "leaky_relu", "none"], PER_MODEL]
@@ -169,7 +172,7 @@ class CUU(PenalisedSUEstimator):
     def __init__(
         self,
         lam: float = 0.001,
-        sigma: float = 1.0,
+        sigma: float | Literal["scale"] = "scale",
         *,
         kernel: str = "gaussian",
         prior: float | Literal["estimate"] = "estimate",
@@ -218,7 +221,8 @@ class CUU(PenalisedSUEstimator):
         """
         checkpoints = Checkpoints(at, observe, int(self.n_iterations))  # its clock starts here
         S, U = self._training(X_similar, X_unlabeled)
-        self._train(S, U, checkpoints)
+        with self._settled(S, U):
+            self._train(S, U, checkpoints)
         return self
 
     @property
@@ -269,7 +273,7 @@ class CUU(PenalisedSUEstimator):
         if self._linear:
             largest = linear_curvature(rows)
         else:
-            largest = kernel_curvature(rows, self.kernel, centers, self.sigma)
+            largest = kernel_curvature(rows, self.kernel, centers, self._sigma)
         bound = CURVATURES[self.loss] * largest
         return [model.theta / (model.lam + bound) for model in models]
 
@@ -298,7 +302,7 @@ class CUU(PenalisedSUEstimator):
     def _basis(self, centers: Array) -> Basis:
         if self._linear:
             return linear_basis()
-        return kernel_basis(self.kernel, centers, self.sigma)
+        return kernel_basis(self.kernel, centers, self._sigma)
 
     def _batches(self, S: Array, X_unlabeled: Any) -> Iterator[tuple[Array, Any]]:
         """Yield similar points and unlabelled rows of every iteration."""
@@ -359,7 +363,7 @@ class CUU(PenalisedSUEstimator):
     def _evaluate(self, X: Any, centers: Array, W: Array) -> Array:
         if self._linear:
             return evaluate(with_one, X, W)
-        return kernel_named(self.kernel).expansion(X, centers, W, self.sigma)
+        return kernel_named(self.kernel).expansion(X, centers, W, self._sigma)
 
     def _values(self, X: Any) -> Array:
         return self._evaluate(X, self.centers_, self.coef_)

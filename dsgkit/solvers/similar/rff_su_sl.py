@@ -7,13 +7,14 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from dsgkit.features import FourierFeatures
 from dsgkit.solvers.inputs import check_projections
-from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother
+from dsgkit.solvers.parameters import COUNT, SEED
+from dsgkit.solvers.sigma import Sigma, WithSigma
 from dsgkit.solvers.similar.base import PairFolds, points_of
 from dsgkit.solvers.similar.explicit_features import Array, ExplicitFeaturesEstimator
 from dsgkit.solvers.similar.quadratic import FeatureMap
 
 
-class RFFSUSL(ExplicitFeaturesEstimator):
+class RFFSUSL(WithSigma, ExplicitFeaturesEstimator):
     """Minimiser of the similar-unlabelled risk with the squared loss over fixed random features.
 
     The objective of `SUSL`, with the Gaussian kernel replaced by ``2 n_features`` random features:
@@ -24,9 +25,9 @@ class RFFSUSL(ExplicitFeaturesEstimator):
     ----------
     lam : float
         Weight of the regulariser ``lam/2 ||w||^2``.
-    sigma : float
-        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``. Its default suits features scaled to
-        [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``. "scale" fits it to the rows
+        (`dsgkit.solvers.sigma.scale_of`).
     n_features : int
         Random frequencies; each gives a cosine and a sine.
     prior : float or "estimate"
@@ -39,6 +40,8 @@ class RFFSUSL(ExplicitFeaturesEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     coef_ : ndarray of shape (2 * n_features,)
     prior_ : float
         The prior, given or estimated.
@@ -52,7 +55,7 @@ class RFFSUSL(ExplicitFeaturesEstimator):
 
     version: ClassVar[int] = 1
 
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
     n_features: Annotated[int, COUNT]
     random_state: Annotated[int, SEED]
 
@@ -62,7 +65,7 @@ class RFFSUSL(ExplicitFeaturesEstimator):
     def __init__(
         self,
         lam: float = 0.1,
-        sigma: float = 1.0,
+        sigma: float | Literal["scale"] = "scale",
         *,
         n_features: int = 1000,
         prior: float | Literal["estimate"] = "estimate",
@@ -78,7 +81,7 @@ class RFFSUSL(ExplicitFeaturesEstimator):
 
     def _fourier(self) -> FourierFeatures:
         return FourierFeatures(
-            "gaussian", float(self.sigma), int(self.n_features), int(self.random_state)
+            "gaussian", float(self._sigma), int(self.n_features), int(self.random_state)
         )
 
     def _fit(self, S: Array, X_unlabeled: Any) -> None:

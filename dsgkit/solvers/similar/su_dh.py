@@ -15,7 +15,8 @@ from dsgkit.qp import solve_qp
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers.kernel import LinearOrKernel
-from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother
+from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED
+from dsgkit.solvers.sigma import Sigma, WithSigma
 from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator, with_one
 from dsgkit.solvers.similar.quadratic import FeatureMap, evaluate, mean_features
 
@@ -31,7 +32,7 @@ BYTES_PER_ROW = 5000
 """What it takes for a row beside."""
 
 
-class SUDH(PenalisedSUEstimator):
+class SUDH(WithSigma, PenalisedSUEstimator):
     """Minimiser of the similar-unlabelled risk with the double hinge loss.
 
     The loss is ``max(-t z, max(0, (1 - t z)/2))``, and the problem ``min lam/2 ||w||^2
@@ -45,9 +46,9 @@ class SUDH(PenalisedSUEstimator):
     ----------
     lam : float
         Weight of the regulariser.
-    sigma : float
-        Parameter of the kernel; not used by the linear one. Its default suits features scaled to
-        [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel; not used by the linear one. "scale" fits it to the rows
+        (`dsgkit.solvers.sigma.scale_of`).
     kernel : str
         "linear" (with a bias, which is penalised too), or a kernel such as "gaussian" or
         "dot_product(3)": its functions at ``n_centers`` unlabelled rows, their regulariser being
@@ -66,6 +67,8 @@ class SUDH(PenalisedSUEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     coef_ : ndarray of shape (n_inputs + 1,) or (n_centers,)
         Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.
     centers_ : ndarray of shape (n_centers, n_inputs)
@@ -85,7 +88,7 @@ class SUDH(PenalisedSUEstimator):
 
     version: ClassVar[int] = 1
 
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
     kernel: LinearOrKernel
     n_centers: Annotated[int, COUNT]
     max_seconds: Annotated[float | None, POSITIVE]
@@ -98,7 +101,7 @@ class SUDH(PenalisedSUEstimator):
     def __init__(
         self,
         lam: float = 0.1,
-        sigma: float = 1.0,
+        sigma: float | Literal["scale"] = "scale",
         *,
         kernel: str = "gaussian",
         n_centers: int = 200,
@@ -124,7 +127,7 @@ class SUDH(PenalisedSUEstimator):
             return
         self.centers_ = self._centers(X_unlabeled)
         whitening = _whitening(
-            kernel_named(self.kernel).gram(self.centers_, self.centers_, self.sigma)
+            kernel_named(self.kernel).gram(self.centers_, self.centers_, self._sigma)
         )
 
         def features(rows: Any) -> Array:
@@ -149,7 +152,7 @@ class SUDH(PenalisedSUEstimator):
         return evaluate(with_one if self.kernel == "linear" else self._kernel_values, X, self.coef_)
 
     def _kernel_values(self, rows: Any) -> Array:
-        return kernel_named(self.kernel).gram(rows, self.centers_, self.sigma)
+        return kernel_named(self.kernel).gram(rows, self.centers_, self._sigma)
 
     def _centers(self, X_unlabeled: Any) -> Array:
         n = len(X_unlabeled)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.solvers.base import training_rows
 from dsgkit.solvers.kernel import LinearOrKernel
-from dsgkit.solvers.parameters import POSITIVE, Smoother
+from dsgkit.solvers.sigma import Sigma, WithSigma
 from dsgkit.solvers.similar.base import PairFolds, points_of, without
 from dsgkit.solvers.similar.explicit_features import (
     ExplicitFeaturesEstimator,
@@ -29,7 +29,7 @@ from dsgkit.solvers.similar.quadratic import (
 Array = NDArray[np.float64]
 
 
-class SUSL(ExplicitFeaturesEstimator):
+class SUSL(WithSigma, ExplicitFeaturesEstimator):
     """Minimiser of the similar-unlabelled risk with the squared loss.
 
     Minimises ``mean_U [(f^2 + 1)/4 + f/(2 (2 pi - 1))] - pi_S/(2 pi - 1) mean_S f
@@ -43,9 +43,9 @@ class SUSL(ExplicitFeaturesEstimator):
     ----------
     lam : float
         Weight of the regulariser.
-    sigma : float
-        Parameter of the kernel; not used by the linear one. Its default suits features scaled to
-        [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel; not used by the linear one. "scale" fits it to the rows
+        (`dsgkit.solvers.sigma.scale_of`).
     kernel : str
         "linear" (with a bias), or a kernel such as "gaussian" or "dot_product(3)".
     prior : float or "estimate"
@@ -56,6 +56,8 @@ class SUSL(ExplicitFeaturesEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     coef_ : ndarray of shape (n_inputs + 1,) or (n_unlabeled + 2 * n_similar,)
         Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.
     centers_ : ndarray of shape (n_unlabeled + 2 * n_similar, n_inputs)
@@ -86,7 +88,7 @@ class SUSL(ExplicitFeaturesEstimator):
 
     version: ClassVar[int] = 1
 
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
     kernel: LinearOrKernel
 
     centers_: Array
@@ -94,7 +96,7 @@ class SUSL(ExplicitFeaturesEstimator):
     def __init__(
         self,
         lam: float = 0.1,
-        sigma: float = 1.0,
+        sigma: float | Literal["scale"] = "scale",
         *,
         kernel: str = "gaussian",
         prior: float | Literal["estimate"] = "estimate",
@@ -120,13 +122,13 @@ class SUSL(ExplicitFeaturesEstimator):
         return 0.0
 
     def _shared(self) -> Hashable:
-        return self.kernel if self._linear else (self.kernel, self.sigma)
+        return self.kernel if self._linear else (self.kernel, self._sigma)
 
     def _gram(self, A: Any, B: Any) -> Array:
-        return kernel_named(self.kernel).gram(A, B, self.sigma)
+        return kernel_named(self.kernel).gram(A, B, self._sigma)
 
     def _expansion(self, X: Any, centers: Array, coefficients: Array) -> Array:
-        return kernel_named(self.kernel).expansion(X, centers, coefficients, self.sigma)
+        return kernel_named(self.kernel).expansion(X, centers, coefficients, self._sigma)
 
     def _mean_kernel(self, X: Any, S: Array) -> Array:
         """Return the mean kernel with the points of pairs, at the rows of X."""

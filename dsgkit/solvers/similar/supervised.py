@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -17,11 +17,12 @@ from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.kernel import LinearOrKernel
 from dsgkit.solvers.labeled import Array, LabeledEstimator
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
+from dsgkit.solvers.sigma import Sigma, WithSigma
 from dsgkit.solvers.similar.explicit_features import with_one
 from dsgkit.solvers.similar.quadratic import SINGULAR, evaluate
 
 
-class SupervisedSL(LabeledEstimator):
+class SupervisedSL(WithSigma, LabeledEstimator):
     """Minimiser of the squared loss of labelled rows: an upper bound for what pairs can teach.
 
     Minimises ``mean (y f - 1)^2/4 + lam/2 ||f||^2`` over the functions of a kernel, or over linear
@@ -33,9 +34,9 @@ class SupervisedSL(LabeledEstimator):
     ----------
     lam : float
         Weight of the regulariser.
-    sigma : float
-        Parameter of the kernel; not used by the linear one. Its default suits features scaled to
-        [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel; not used by the linear one. "scale" fits it to the labelled rows
+        (`dsgkit.solvers.sigma.scale_of`).
     kernel : str
         "linear" (with a bias), or a kernel such as "gaussian" or "dot_product(3)".
     max_memory : float or None
@@ -43,6 +44,8 @@ class SupervisedSL(LabeledEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     coef_ : ndarray of shape (n_inputs + 1,) or (n,)
         Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.
     centers_ : ndarray of shape (n, n_inputs)
@@ -65,7 +68,7 @@ class SupervisedSL(LabeledEstimator):
     version: ClassVar[int] = 1
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
     kernel: LinearOrKernel
 
     coef_: Array
@@ -74,7 +77,7 @@ class SupervisedSL(LabeledEstimator):
     def __init__(
         self,
         lam: float = 0.1,
-        sigma: float = 1.0,
+        sigma: float | Literal["scale"] = "scale",
         *,
         kernel: str = "gaussian",
         max_memory: float | None = None,
@@ -94,6 +97,7 @@ class SupervisedSL(LabeledEstimator):
         """
         if folds is None:
             return super().fit_points(points, X=X, y=y)
+        points = self._with_sigma(points, X)
         models = [clone(self).set_params(**point) for point in points]
         for model in models:
             model._check_params()
@@ -101,7 +105,7 @@ class SupervisedSL(LabeledEstimator):
         values = np.full((len(points), len(t)), np.nan)
         groups: dict[tuple[str, float], list[int]] = {}
         for number, model in enumerate(models):
-            groups.setdefault((model.kernel, model.sigma), []).append(number)
+            groups.setdefault((model.kernel, model._sigma), []).append(number)
         for numbers in groups.values():
             first, lams = models[numbers[0]], [models[number].lam for number in numbers]
             first._check_memory(first._cost_of(X.shape[1], len(t), len(lams) + 1))
@@ -134,7 +138,7 @@ class SupervisedSL(LabeledEstimator):
         if self.kernel == "linear":
             Phi = with_one(X)
             return np.asfortranarray(Phi.T @ Phi), Phi.T @ t
-        return kernel_named(self.kernel).gram(X, X, self.sigma).T, t
+        return kernel_named(self.kernel).gram(X, X, self._sigma).T, t
 
     def _values(self, X: Any) -> Array:
         return self._evaluate(X, self.centers_, self.coef_)
@@ -143,7 +147,7 @@ class SupervisedSL(LabeledEstimator):
         if self.kernel == "linear":
             return evaluate(with_one, X, coef)
         centers = np.asarray(centers, np.float64)
-        return kernel_named(self.kernel).expansion(X, centers, coef, self.sigma)
+        return kernel_named(self.kernel).expansion(X, centers, coef, self._sigma)
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_similar: int, n_unlabeled: int

@@ -19,7 +19,8 @@ from dsgkit.solvers.doubly_stochastic import (
 )
 from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.kernel import KernelName
-from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Range, Smoother
+from dsgkit.solvers.parameters import PER_MODEL, Range
+from dsgkit.solvers.sigma import Sigma, WithSigma
 from dsgkit.solvers.similar.base import PairFolds, points_of
 from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator
 from dsgkit.solvers.similar.pools import Pools, held_out_values, training_pools
@@ -31,7 +32,7 @@ DeltaName = Literal["abs", "relu", "leaky_relu", "none"]
 """The corrections of a negative part of the risk, those of `SimilarUnlabeledObjective`."""
 
 
-class TogetherSUEstimator(DoublyStochasticEstimator, PenalisedSUEstimator):
+class TogetherSUEstimator(WithSigma, DoublyStochasticEstimator, PenalisedSUEstimator):
     """Base of the estimators of a corrected risk whose models share a pass over the features.
 
     A subclass implements `_train_models`, `_train_values` and `_cost`.
@@ -42,7 +43,7 @@ class TogetherSUEstimator(DoublyStochasticEstimator, PenalisedSUEstimator):
         Share of the batches in which r1 or r2 was below 0.
     """
 
-    sigma: Annotated[float, POSITIVE, Smoother("smaller")]
+    sigma: Sigma
     kernel: KernelName
     delta: Annotated[DeltaName, PER_MODEL]
     leak: Annotated[float, Range(-1, 0), PER_MODEL]
@@ -62,18 +63,18 @@ class TogetherSUEstimator(DoublyStochasticEstimator, PenalisedSUEstimator):
             return super().fit_points(
                 points, folds=folds, X_similar=X_similar, X_unlabeled=X_unlabeled
             )
-        settings = self._settings(points)
         checked = clone(self)
         pairs, X_unlabeled = checked._inputs(X_similar, X_unlabeled)
+        settings = self._settings(self._with_sigma(points, points_of(pairs), X_unlabeled))
         self._set_priors(settings, pairs, X_unlabeled)
         S = points_of(pairs)
         first = settings[0]
         cost = first._cost(len(S), len(X_unlabeled), S.shape[1], len(settings), "models")
         first._check_memory(cost)
-        check_projections(S, first.sigma, first.kernel)
+        check_projections(S, first._sigma, first.kernel)
         models = self._train_models(settings, S, X_unlabeled)
         if not any(finite_models(model).any() for model in models):
-            check_projections(X_unlabeled, first.sigma, first.kernel)
+            check_projections(X_unlabeled, first._sigma, first.kernel)
         return TogetherModels(checked, models)
 
     def _fold_values(
@@ -84,11 +85,11 @@ class TogetherSUEstimator(DoublyStochasticEstimator, PenalisedSUEstimator):
         counts = {"n_similar": len(pairs), "n_unlabeled": len(X_unlabeled)}
         n_models = len(models) * len(folds)
         first._check_memory(first.cost(S.shape[1], n_models=n_models, **counts))
-        check_projections(S, first.sigma, first.kernel)
+        check_projections(S, first._sigma, first.kernel)
         pools = training_pools(folds, len(pairs), len(X_unlabeled))
         found = held_out_values(self._train_values(models, S, X_unlabeled, pools), folds)
         if all(np.isnan(part).all() for both in found for part in both):
-            check_projections(X_unlabeled, first.sigma, first.kernel)
+            check_projections(X_unlabeled, first._sigma, first.kernel)
         yield from found
 
     def cost(  # type: ignore[override]  # of its counts by name

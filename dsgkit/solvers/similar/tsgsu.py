@@ -65,8 +65,8 @@ class TSGSU(TogetherSUEstimator):
     ----------
     lam : float
         Weight of the regulariser, > 0.
-    sigma : float
-        Kernel parameter, > 0. Its default suits features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     kernel : str
         Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
         "dot_product(p)", with a number for nu or p (``dsg list kernels``).
@@ -101,6 +101,8 @@ class TSGSU(TogetherSUEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     model_ : DSGModel
         Seeds and coefficients.
     corrected_ : float
@@ -152,7 +154,7 @@ class TSGSU(TogetherSUEstimator):
     def __init__(
         self,
         lam: float = 0.001,
-        sigma: float = 1.0,
+        sigma: float | Literal["scale"] = "scale",
         *,
         kernel: str = "gaussian",
         prior: float | Literal["estimate"] = "estimate",
@@ -218,14 +220,15 @@ class TSGSU(TogetherSUEstimator):
                 ),
             )
 
-        self._fit(S, X_unlabeled, trained)
+        with self._settled(S, X_unlabeled):
+            self._fit(S, X_unlabeled, trained)
         return self
 
     def _fit(
         self, S: Array, X_unlabeled: Any, trained: Callable[[Problem], DSGModel] = train
     ) -> None:
         self._check_memory(self._cost(len(S), len(X_unlabeled), S.shape[1], 1, "model"))
-        check_projections(S, self.sigma, self.kernel)
+        check_projections(S, self._sigma, self.kernel)
         problem = _problem([self], S, X_unlabeled)
         if np.isnan(problem.step(1)[0]).any():
             raise DataError(
@@ -235,7 +238,7 @@ class TSGSU(TogetherSUEstimator):
         model = trained(problem)
         objective: Any = problem.objective
         if not finite_models(model).all():
-            check_projections(X_unlabeled, self.sigma, self.kernel)
+            check_projections(X_unlabeled, self._sigma, self.kernel)
             raise DivergedError(
                 f"diverged with theta={self.theta:g}: the steps are too long; lower theta, or set "
                 "step='measured'"
@@ -254,7 +257,7 @@ class TSGSU(TogetherSUEstimator):
 
     def _features(self) -> FeatureBlocks:
         return random_features(
-            self.kernel, float(self.sigma), int(self.n_features), int(self.random_state)
+            self.kernel, float(self._sigma), int(self.n_features), int(self.random_state)
         )
 
     def _cost(
@@ -330,6 +333,6 @@ def _steps(models: Sequence[TSGSU], X_unlabeled: Any) -> Array:
     if shared.step == "paper":
         eta = theta / math.sqrt(shared.n_iterations)
     else:
-        eta = theta / (lam + largest_eigenvalue(X_unlabeled, shared.sigma, shared.kernel) / 2)
+        eta = theta / (lam + largest_eigenvalue(X_unlabeled, shared._sigma, shared.kernel) / 2)
     allowed: Array = np.where(eta * lam < 1, eta, np.nan)
     return allowed

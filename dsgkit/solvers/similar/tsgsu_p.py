@@ -43,8 +43,8 @@ class TSGSUP(BlockSweepsEstimator, TogetherSUEstimator):
     ----------
     lam : float
         Weight of the regulariser, > 0.
-    sigma : float
-        Kernel parameter, > 0. Its default suits features scaled to [0, 1].
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     kernel : str
         Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
         "dot_product(p)", with a number for nu or p (``dsg list kernels``).
@@ -73,6 +73,8 @@ class TSGSUP(BlockSweepsEstimator, TogetherSUEstimator):
 
     Attributes
     ----------
+    sigma_ : float
+        The sigma in use.
     model_ : DSGModel
         Seeds and coefficients.
     corrected_ : float
@@ -107,8 +109,8 @@ class TSGSUP(BlockSweepsEstimator, TogetherSUEstimator):
 
     def __init__(
         self,
-        lam: float = 0.001,
-        sigma: float = 1.0,
+        lam: float = 0.1,
+        sigma: float | Literal["scale"] = "scale",
         *,
         kernel: str = "gaussian",
         prior: float | Literal["estimate"] = "estimate",
@@ -136,11 +138,11 @@ class TSGSUP(BlockSweepsEstimator, TogetherSUEstimator):
 
     def _fit(self, S: Array, X_unlabeled: Any) -> None:
         self._check_memory(self._cost(len(S), len(X_unlabeled), S.shape[1], 1, "model"))
-        check_projections(S, self.sigma, self.kernel)
+        check_projections(S, self._sigma, self.kernel)
         problem = _problem([self], S, X_unlabeled)
         model = train_blocks(problem)
         if not finite_models(model).all():
-            check_projections(X_unlabeled, self.sigma, self.kernel)
+            check_projections(X_unlabeled, self._sigma, self.kernel)
             raise FitError(SINGULAR)
         objective: Any = problem.objective
         self.model_ = model

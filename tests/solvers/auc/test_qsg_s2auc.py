@@ -99,7 +99,7 @@ def small(**params):
     ("params", "text"),
     [
         ({"lam": "a"}, "lam must be a number > 0, got 'a'"),
-        ({"sigma": None}, "sigma must be a number > 0, got null"),
+        ({"sigma": None}, "sigma must be a number > 0 or 'scale', got null"),
         ({"theta_lam": np.inf}, "theta_lam must be a number > 0, got inf"),
         ({"gamma": "0.5"}, "gamma must be a number between 0 and 1, got '0.5'"),
         ({"batch_size": 2.5}, "batch_size must be a whole number >= 1, got 2.5"),

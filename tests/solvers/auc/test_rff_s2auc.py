@@ -168,7 +168,7 @@ def test_a_fit_above_the_limit_is_refused():
     ("params", "text"),
     [
         ({"lam": 0.0}, "lam must be a number > 0, got 0.0"),
-        ({"sigma": None}, "sigma must be a number > 0, got null"),
+        ({"sigma": None}, "sigma must be a number > 0 or 'scale', got null"),
         ({"gamma": -0.1}, "gamma must be a number between 0 and 1"),
         ({"n_features": 0}, "n_features must be a whole number >= 1"),
         ({"random_state": 0.5}, "random_state must be a whole number"),

@@ -61,11 +61,11 @@ def test_a_cut_without_rows_on_a_side_takes_the_nearest_model():
     rows = np.r_[np.flatnonzero(codes == 0)[:1], np.flatnonzero((codes == 1) | (codes == 2))]
     X, codes = np.vstack([X[rows], X[:1]]), np.append(codes[rows], 3)
     folds = [np.array([0, 1, len(X) - 1]), np.arange(2, 12)]  # the first leaves classes 1 and 2
-    values = MSAMULT().fit_points([{}], folds=folds, X=X, y=codes, X_unlabeled=U)[0]
+    values = MSAMULT(sigma=0.3).fit_points([{}], folds=folds, X=X, y=codes, X_unlabeled=U)[0]
     assert (values[folds[0]] == values[folds[0]][:, [1]]).all()
     assert (values[folds[1]][:, 0] != values[folds[1]][:, 1]).all()
     rest = np.setdiff1d(np.arange(len(X)), folds[0])
-    binary = SAMULT().fit(X[rest], (codes[rest] > 1).astype(int), U)
+    binary = SAMULT(sigma=0.3).fit(X[rest], (codes[rest] > 1).astype(int), U)
     np.testing.assert_allclose(values[folds[0], 1], binary.decision_function(X[folds[0]]))
 
 

@@ -21,7 +21,7 @@ SIZES = {"batch_size": 8, "n_features": 4, "n_iterations": 20, "random_state": 3
 
 
 def small(**params):
-    return QS3ORAO(**{**SIZES, **params})
+    return QS3ORAO(**{"sigma": 0.3, **SIZES, **params})
 
 
 def problem(n_labeled=40, n_unlabeled=30, n_classes=4, n_inputs=3, seed=0):

@@ -163,7 +163,7 @@ def test_two_classes_are_those_of_a_support_vector_machine(method, C, sigma):
 def test_classes_without_rows_repeat_the_threshold_beside_them(method):
     rows, codes = problem(50, 3)
     whole = method().fit(rows, codes)
-    gaps = method()
+    gaps = method(sigma=whole.sigma_)
     gaps.classes_, gaps.n_features_in_ = np.arange(6), 2
     gaps._fit(rows, np.array([1, 2, 4])[codes], None)
     low, high = whole.own_thresholds_

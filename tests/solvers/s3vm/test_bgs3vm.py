@@ -30,7 +30,7 @@ def descend(model, X, y, U):
     order = [draw_in_passes(model.random_state, k, 0, T, 1, len(rows[k]))[:, 0] for k in (0, 1)]
 
     def f(x):
-        return sum(coef[k] @ kernel(rows[k], x[None], model.sigma)[:, 0] for k in (0, 1))
+        return sum(coef[k] @ kernel(rows[k], x[None], model.sigma_)[:, 0] for k in (0, 1))
 
     for t in range(1, T + 1):
         i, j = order[0][t - 1], order[1][t - 1]
@@ -70,7 +70,7 @@ def test_it_is_the_descent_row_by_row(n_labeled, n_unlabeled, params, panel, mon
     model = BGS3VM(**params).fit(X, y, U)
     expected = np.concatenate(descend(model, X, y, U))
     rows = np.random.default_rng(1).random((20, 3))
-    f = kernel(rows, np.vstack([X, U]), model.sigma) @ expected
+    f = kernel(rows, np.vstack([X, U]), model.sigma_) @ expected
     np.testing.assert_allclose(model.decision_function(rows), f, atol=1e-10 * model.C)
     coef = np.sort(expected[expected != 0])
     np.testing.assert_allclose(np.sort(model.coef_), coef, atol=1e-10 * model.C)
@@ -177,7 +177,7 @@ def test_memory_is_that_of_the_budgets_not_of_all_pairs():
     ("params", "text"),
     [
         ({"C": 0}, "C must be a number > 0, got 0"),
-        ({"sigma": np.inf}, "sigma must be a number > 0"),
+        ({"sigma": np.inf}, "sigma must be a number > 0 or 'scale'"),
         ({"C_star": -1}, "C_star must be a number >= 0 or null"),
         ({"labeled_budget": 0}, "labeled_budget must be a whole number >= 1, got 0"),
         ({"unlabeled_budget": 1.5}, "unlabeled_budget must be a number between 0 and 1, got 1.5"),

@@ -81,7 +81,7 @@ def objective(model, X, y, U, C_star):
         return hinge(1, r) - hinge(model.ramp_s, r)
 
     f, r = model.decision_function(X), model.decision_function(U)
-    norm = model.coef_ @ kernel(model.centers_, model.centers_, model.sigma) @ model.coef_
+    norm = model.coef_ @ kernel(model.centers_, model.centers_, model.sigma_) @ model.coef_
     supervised = norm / 2 + model.C * hinge(1, y * f).mean()
     return supervised + C_star * (ramp(r) + ramp(-r)).mean()
 
@@ -308,7 +308,7 @@ def test_a_fit_above_the_limit_is_refused_before_it_allocates():
     [
         ({"C": 0}, "C must be a number > 0, got 0"),
         ({"C": np.inf}, "C must"),
-        ({"sigma": -1.0}, "sigma must be a number > 0, got -1.0"),
+        ({"sigma": -1.0}, "sigma must be a number > 0 or 'scale', got -1.0"),
         ({"C_star": -1.0}, "C_star must be a number >= 0 or null, got -1.0"),
         ({"ramp_s": 0.1}, "ramp_s must be a number > -1 and <= 0, got 0.1"),
         ({"ramp_s": -1}, "ramp_s must be a number > -1 and <= 0, got -1"),

@@ -36,7 +36,9 @@ def solver(request):
 @pytest.fixture
 def quick(solver):
     known = parameters(solver)
-    return solver(C=10.0, **{name: value for name, value in QUICK.items() if name in known})
+    return solver(
+        C=10.0, sigma=0.3, **{name: value for name, value in QUICK.items() if name in known}
+    )
 
 
 def test_parameters_that_all_have_are_declared_alike(solver):
@@ -76,7 +78,7 @@ def test_what_models_of_one_pass_may_differ_in(name, per_model):
     ("params", "text"),
     [
         ({"C": 0}, "C must be a number > 0, got 0"),
-        ({"sigma": np.nan}, "sigma must be a number > 0, got nan"),
+        ({"sigma": np.nan}, "sigma must be a number > 0 or 'scale', got nan"),
         ({"C_star": -1e-9}, "C_star must be a number >= 0 or null, got -1e-09"),
         ({"ramp_s": -1}, "ramp_s must be a number > -1 and <= 0, got -1"),
         ({"max_memory": 0}, "max_memory must be a number > 0 or null, got 0"),

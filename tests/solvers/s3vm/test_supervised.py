@@ -31,11 +31,11 @@ def test_the_weight_is_that_of_the_mean_loss():
 
 def test_a_held_out_fold_is_not_seen():
     y, folds = labels(X), folds_of(60, 3)
-    values = SupervisedSVM().fit_points([{"C": 10.0}, {"C": 1e4}], folds=folds, X=X, y=y)
+    values = SupervisedSVM(sigma=0.3).fit_points([{"C": 10.0}, {"C": 1e4}], folds=folds, X=X, y=y)
     for point, C in enumerate((10.0, 1e4)):
         for held_out in folds:
             rows = np.setdiff1d(np.arange(60), held_out)
-            model = SupervisedSVM(C=C).fit(X[rows], y[rows])
+            model = SupervisedSVM(C=C, sigma=0.3).fit(X[rows], y[rows])
             expected = model.decision_function(X[held_out])
             np.testing.assert_allclose(values[point, held_out], expected, atol=1e-9)
 

@@ -21,7 +21,14 @@ from dsgkit.solvers.similar.tsgsu import TSGSU
 from tests.features.test_sketch import textbook
 from tests.solvers.similar.problems import su_problem
 
-SMALL = {"prior": 0.85, "lam": 0.05, "batch_size": 20, "n_features": 16, "n_iterations": 15}
+SMALL = {
+    "prior": 0.85,
+    "sigma": 1.0,
+    "lam": 0.05,
+    "batch_size": 20,
+    "n_features": 16,
+    "n_iterations": 15,
+}
 KERNELS = ["gaussian", "laplacian", "matern(0.5)", "matern(1.5)", "matern(2.5)", "dot_product(3)"]
 DELTAS = {"abs": -1.0, "relu": 0.0, "leaky_relu": -0.25, "none": 1.0}
 """Slopes below 0, with leak -1/4."""

@@ -11,7 +11,7 @@ from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.similar.quadratic import mean_features, moments, solve_primal
 from tests.solvers.similar.problems import su_problem
 
-SMALL = {"prior": 0.85, "lam": 2.0**-5, "n_features": 8, "n_blocks": 3}
+SMALL = {"prior": 0.85, "sigma": 1.0, "lam": 2.0**-5, "n_features": 8, "n_blocks": 3}
 BELOW = {"abs": -1.0, "relu": 0.0, "leaky_relu": -0.25, "none": 1.0}
 """Slopes below 0, with leak -1/4."""
 

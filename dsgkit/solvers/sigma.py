@@ -1,0 +1,211 @@
+"""The parameter ``sigma`` of estimators with a kernel, and the one that fits the rows."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import pdist
+from sklearn.base import clone
+
+from dsgkit.errors import DataError, DsgWarning
+from dsgkit.kernels import kernel_named
+from dsgkit.solvers.inputs import as_rows, check_finite
+from dsgkit.solvers.parameters import POSITIVE, Smoother
+
+Array = NDArray[np.float64]
+
+Sigma = Annotated[float | Literal["scale"], POSITIVE, Smoother("smaller")]
+"""A number, or "scale" for the one that `scale_of` finds for the rows of a fit."""
+
+SAMPLE_ROWS = 200
+"""Labelled and unlabelled rows that stand for all: 19,900 pairs."""
+
+NEAR = 0.95
+"""Share of the pairs, or rows, that are not too far away to count."""
+
+QUERIES = 16
+"""Rows of the sample whose kernel values at all of it are looked at for a warning."""
+
+MOST = 0.75
+"""Share of these rows whose values must all be near 0, or all near 1, for a warning."""
+
+NEARLY_0, NEARLY_1 = 0.03, 1e-6
+"""A kernel value below the one is lost in the noise of 1,000 random features, and one within the
+other of 1 in single precision."""
+
+_INVERTIBLE = 1e-280, 1e280
+
+
+class WithSigma:
+    """Mixin of the estimators with a parameter ``sigma``; they compute with `_sigma`.
+
+    A class that overrides ``fit_points`` hands its points through `_with_sigma` first. The mixin is
+    named before the base of the family.
+
+    Attributes
+    ----------
+    sigma_ : float
+        The number that ``sigma`` came to.
+    """
+
+    sigma: Sigma
+    sigma_: float
+    _warns: bool
+    _labeled_only: ClassVar[bool] = False
+    """Whether the function depends on labelled rows alone; else all rows have a part in "scale"."""
+
+    @property
+    def _sigma(self) -> float:
+        """The number in use; before there are rows any will do, as no cost depends on it."""
+        sigma = getattr(self, "sigma_", self.sigma)
+        return 1.0 if sigma == "scale" else float(sigma)
+
+    @contextmanager
+    def _settled(self, *tables: Any) -> Iterator[None]:
+        """Set ``sigma_`` for a fit on some rows; a fit that fails leaves the one before it.
+
+        Warns if the kernel takes nearly all rows for equal, or none for similar.
+        """
+        before = vars(self).get("sigma_")
+        kernel = getattr(self, "kernel", "gaussian")
+        if kernel == "linear":
+            self.sigma_ = 1.0
+        else:
+            rows = self._sampled(tables)
+            self.sigma_ = scale_of(kernel, rows) if self.sigma == "scale" else float(self.sigma)
+            if self._warns:
+                _warn_of_flat_values(kernel, self.sigma_, rows)
+        try:
+            yield
+        except BaseException:
+            if before is None:
+                del self.sigma_
+            else:
+                self.sigma_ = before
+            raise
+
+    def _with_sigma(self, points: Sequence[Any], *tables: Any) -> Sequence[Any]:
+        """Return settings with "scale" as a number, that of all rows: the same for every fold.
+
+        Parameters
+        ----------
+        points : sequence of dict
+        *tables : rows or None
+            As `fit` takes them.
+        """
+        own = {"sigma": self.sigma, "kernel": getattr(self, "kernel", "gaussian")}
+        settings = [{**own, **point} for point in points]
+        kernels = {s["kernel"] for s in settings if s["sigma"] == "scale"} - {"linear"}
+        if not kernels:
+            return points
+        columns: Any = clone(self)
+        given = [as_rows(columns, tables[0], reset=True)]
+        for X in tables[1:]:
+            if X is not None:
+                given.append(as_rows(columns, X, reset=False, name="X_unlabeled"))
+        rows = self._sampled(given)
+        found = {kernel: scale_of(kernel, rows) for kernel in kernels}
+        return [
+            {**point, "sigma": found[setting["kernel"]]}
+            if setting["sigma"] == "scale" and setting["kernel"] in found
+            else point
+            for point, setting in zip(points, settings, strict=True)
+        ]
+
+    def _sampled(self, tables: Sequence[Any]) -> Array:
+        """Return some of the rows that "scale" is for."""
+        return _sample(tables[:1] if self._labeled_only else tables)
+
+
+def scale_of(kernel: str, rows: Array) -> float:
+    """Return the sigma that makes a kernel's values neither all 0 nor all 1.
+
+    For the Gaussian kernel it is ``2 / mean ||x - x'||^2``, for the Laplacian
+    ``2 / mean ||x - x'||_1``, for a Matern kernel ``2 / mean ||x - x'||`` and for a dot product
+    ``1 / mean ||x||^2``. The means leave out the largest 5%, so that a few rows far from all others
+    do not count; with these, the first would be the inverse of the sum of the columns' variances,
+    which for standardised rows is scikit-learn's ``gamma="scale"``. Where all rows are equal, or 0,
+    the result is 1.
+
+    Parameters
+    ----------
+    kernel : str
+    rows : ndarray of shape (n, n_inputs)
+
+    Raises
+    ------
+    DataError
+        If the median distance has no inverse.
+    """
+    known = kernel_named(kernel)
+    with np.errstate(over="ignore"):
+        if known.degree is not None:
+            sizes = np.einsum("ij,ij->i", rows, rows)
+        elif known.norm == 1:
+            sizes = pdist(rows, "cityblock")
+        else:
+            sizes = pdist(rows, "sqeuclidean" if known.name == "gaussian" else "euclidean")
+        if not sizes.any():
+            return 1.0
+        near = np.sort(sizes)[: math.ceil(NEAR * len(sizes))]
+        usual = float(near.mean()) or float(sizes.mean())
+    if not _INVERTIBLE[0] < usual < _INVERTIBLE[1]:
+        raise DataError(
+            f"the rows are about {usual:.3g} apart, which has no inverse among numbers: scale the "
+            "features, or set sigma"
+        )
+    return (1 if known.degree is not None else 2) / usual
+
+
+def _sample(tables: Sequence[Any]) -> Array:
+    """Return rows that stand for those of all tables together, evenly spaced.
+
+    Raises
+    ------
+    DataError
+        If one of them holds NaN or infinite values.
+    """
+    n = sum(len(X) for X in tables)
+    count = min(n, SAMPLE_ROWS)
+    positions = np.arange(count) * n // count
+    parts, start = [], 0
+    for X in tables:
+        within = positions[(positions >= start) & (positions < start + len(X))] - start
+        if len(within):
+            parts.append(np.asarray(X[within], np.float64))
+        start += len(X)
+    rows = np.concatenate(parts)
+    check_finite(rows)
+    return rows
+
+
+def _warn_of_flat_values(kernel: str, sigma: float, rows: Array) -> None:
+    """Warn if nearly every row's kernel values at all other rows are 0, or are 1.
+
+    Of values near 0 the largest of a row counts: far rows may well have none in common, as long as
+    near ones have.
+    """
+    known = kernel_named(kernel)
+    if known.degree is not None or not np.ptp(rows, axis=0).any():
+        return
+    at = np.arange(min(QUERIES, len(rows))) * len(rows) // min(QUERIES, len(rows))
+    values = known.gram(rows[at], rows, sigma)
+    values[np.arange(len(at)), at] = np.nan
+    largest, smallest = np.nanmax(values, axis=1), np.nanmin(values, axis=1)
+    if np.mean(largest < NEARLY_0) >= MOST:
+        flat, change = 0, "lower"
+    elif np.mean(1 - smallest < NEARLY_1) >= MOST:
+        flat, change = 1, "raise"
+    else:
+        return
+    text = (
+        f"sigma={sigma:.3g} makes nearly all kernel values {flat}: scale the features, or {change} "
+        f"sigma; 'scale' would be {scale_of(kernel, rows):.3g}"
+    )
+    warnings.warn(text, DsgWarning, stacklevel=2)
