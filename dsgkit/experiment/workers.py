@@ -158,8 +158,8 @@ class LocalWorkers:
         return ended
 
     def abort(self) -> None:
-        """Have the jobs that run end as crashed; `wait`, in another thread, returns them."""
-        for worker in list(self._busy):
+        """End all processes; `wait`, in another thread, returns the jobs that run as crashed."""
+        for worker in [*self._busy, *self._idle]:
             worker.signal()
 
     def stop(self) -> None:
