@@ -120,7 +120,7 @@ class TSGS3VM(StochasticS3VM):
 
     def __init__(
         self,
-        C: float = 1000.0,
+        C: float = 100.0,
         sigma: float | Literal["scale"] = "scale",
         *,
         C_star: float | None = None,
