@@ -169,3 +169,14 @@ def test_a_short_study_of_the_mass_runs(monkeypatch):
     lines = result.output.splitlines()
     assert lines[0].startswith("seven generated groups: 788 rows")
     assert [line.split()[0] for line in lines[3:6]] == ["100", "150", "200"]
+
+
+@pytest.mark.slow
+def test_a_short_study_of_the_defaults_runs():
+    main, _ = study("study_defaults")
+    options = ["--seeds", "1", "--only", "ordered classes, mean AUC over the cuts"]
+    result = CliRunner().invoke(main, options)
+    assert result.exit_code == 0, result.output
+    assert "| SVC() per cut | 0.9" in result.output or "| SVC() per cut | 1.0" in result.output
+    assert "| KernelRidgeOrdinal | 0.9" in result.output
+    assert "refused" not in result.output
