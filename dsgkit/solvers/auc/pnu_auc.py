@@ -87,7 +87,7 @@ class PNUAUC(ClosedFormRanker):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X = minmax_scale(X)
     >>> model = PNUAUC().fit(X[:60], y[:60], X[60:])
-    >>> model.score(X[60:], y[60:]) > 0.98
+    >>> model.score(X[60:], y[60:]) > 0.97
     True
     """
 

@@ -135,7 +135,7 @@ def test_a_fit_that_cannot_be_is_refused():
     with pytest.raises(DataError, match="n_landmarks must be a whole number >= 0"):
         NystromS2AUC(n_landmarks=-1).fit(X, y, U)
     with pytest.raises(FitError, match="take a larger lam"):
-        NystromS2AUC(lam=1e-300).fit(X, y, U)
+        NystromS2AUC(lam=1e-300, sigma=0.3).fit(X, y, U)
     with pytest.raises(FitError, match="the kernel is 0 at all landmarks"):
         NystromS2AUC(kernel="dot_product(1)").fit(np.zeros_like(X), y, np.zeros_like(U))
     U[3, 1] = np.nan
