@@ -60,7 +60,7 @@ class SupervisedSL(WithSigma, LabeledEstimator):
     >>> from dsgkit.solvers.similar.supervised import SupervisedSL
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X = minmax_scale(X)
-    >>> SupervisedSL(lam=0.001).fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.95
+    >>> SupervisedSL().fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.95
     True
     """
 
@@ -76,7 +76,7 @@ class SupervisedSL(WithSigma, LabeledEstimator):
 
     def __init__(
         self,
-        lam: float = 0.1,
+        lam: float = 0.001,
         sigma: float | Literal["scale"] = "scale",
         *,
         kernel: str = "gaussian",

@@ -109,7 +109,7 @@ class TSGSUP(BlockSweepsEstimator, TogetherSUEstimator):
 
     def __init__(
         self,
-        lam: float = 0.001,
+        lam: float = 0.1,
         sigma: float | Literal["scale"] = "scale",
         *,
         kernel: str = "gaussian",
