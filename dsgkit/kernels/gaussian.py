@@ -26,6 +26,9 @@ Beyond, a common offset of the rows costs nothing; where their spread alone is t
 all kernel values are 0, and the others are computed from differences of rows.
 """
 
+SMALL = 1e-100
+"""Sigma below which squared distances of kernel values above 0 may overflow."""
+
 ZERO = -746.0
 """Exponent of which the kernel value is 0 in double precision."""
 
@@ -52,8 +55,8 @@ def _block_rows(n_columns: int) -> int:
 class _Exponents:
     """``-sigma ||a - b||^2`` for all b of some rows, as products of two factors.
 
-    With a sigma below 1 rows are scaled by a power of two, which rounds nothing, so that it is near
-    1: then only distances with a kernel value of 0 overflow.
+    With a sigma below `SMALL`, rows are scaled by a power of two, which rounds nothing, so that it
+    is near 1: then only distances with a kernel value of 0 overflow.
 
     Parameters
     ----------
@@ -62,7 +65,7 @@ class _Exponents:
     """
 
     def __init__(self, B: Any, sigma: float) -> None:
-        exponent = min(0, math.frexp(sigma)[1] // 2)
+        exponent = math.frexp(sigma)[1] // 2 if sigma < SMALL else 0
         self._unit, self._sigma = math.ldexp(1.0, exponent), math.ldexp(sigma, -2 * exponent)
         self._centre: Any = None
         self._apart: Any = None  # the rows themselves, if they are so far apart that sums cancel
@@ -115,7 +118,9 @@ class _Exponents:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return rows as seen from the centre, scaled; and their squared norms."""
         with np.errstate(over="ignore"):
-            rows = (given if self._centre is None else given - self._centre) * self._unit
+            rows = given if self._centre is None else given - self._centre
+            if self._unit != 1:
+                rows = rows * self._unit
             norms = np.einsum("ij,ij->i", rows, rows)
         if not (np.isfinite(norms).all() or np.isfinite(given).all()):
             raise DataError("features hold NaN or infinite values; remove or replace those rows")

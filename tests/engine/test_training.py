@@ -317,7 +317,7 @@ def test_more_iterations_than_one_pass_start_the_next_pass():
     ("change", "text"),
     [
         ({"lam": 0.0}, "lam must be a number > 0, got 0.0"),
-        ({"sigma": -1.0}, "sigma must be a number > 0, got -1.0"),
+        ({"sigma": -1.0}, "sigma must be a number > 0 or 'scale', got -1.0"),
         ({"gamma": 1.5}, "gamma must be a number between 0 and 1, got 1.5"),
         ({"t0": "fast"}, "t0 must be a number"),
         ({"n_iterations": 0}, "n_iterations must be a whole number >= 1 or null, got 0"),

@@ -161,6 +161,7 @@ def test_wrong_pairs_are_the_outermost_first():
     assert [rows.tolist() for rows in search._wrong_pairs(values)] == [[3], [6]]
 
 
+@pytest.mark.filterwarnings("ignore:sigma=1e.03 makes nearly all kernel values 0")
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("sigma", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("pairs", [1, None])
