@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.kernels import kernel_named
+from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.kernels.nystrom import NystromFeatures, nystrom_memory
 from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.objectives.pairwise_risk import PairwiseRisk, samult_risk
@@ -18,7 +19,6 @@ from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers.auc.closed_form import ClosedFormRanker
 from dsgkit.solvers.auc.explicit_features import (
     FeatureMoments,
-    feature_moments,
     moments_response,
     moments_response_at,
     solve,
@@ -167,7 +167,7 @@ class NystromS2AUC(ClosedFormRanker):
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         n = self._matrix_size(n_labeled, n_unlabeled)
         rows_held = max(n_labeled, min(n_unlabeled, BLOCK_ROWS))
-        moments = 8 * n * (2 * n + 2 * rows_held + n_labeled + 3 * n_inputs)
+        moments = 8 * n * (3 * n + 2 * rows_held + n_labeled + 3 * n_inputs)
         predicting = kernel_named(self.kernel).memory(n, n_inputs)
         return max(nystrom_memory(n, n_inputs), moments, predicting)
 
@@ -177,11 +177,13 @@ class NystromS2AUC(ClosedFormRanker):
         return max(self._fit_memory(n_labeled, n_unlabeled, n_inputs), response)
 
     def _building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        # of a row: its kernel values, their product with the projection and that with itself
+        # of a row: its kernel values, their products, and those with the leading directions
         n = self._matrix_size(n_labeled, n_unlabeled)
-        per_landmark = 3 * n + 2 * n_inputs + FUNCTION_FLOPS
+        per_landmark = 1.5 * n + 2 * n_inputs + FUNCTION_FLOPS
         return (n_labeled + n_unlabeled) * n * per_landmark + EIGH_FLOPS * n**3
 
 
 def _moments(features: NystromFeatures, X: Any, X_unlabeled: Any) -> FeatureMoments:
-    return feature_moments(features.transform, X, X_unlabeled, features.width, BLOCK_ROWS)
+    n = len(X_unlabeled)
+    gram, total = features.moments(X_unlabeled[block] for block in row_blocks(n, BLOCK_ROWS))
+    return FeatureMoments(features.transform(X[:]), gram, total / n, n)
