@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from dsgkit.kernels.gaussian import (
 )
 from dsgkit.progress import report
 from dsgkit.random.draws import draw_in_passes
-from dsgkit.solvers.parameters import COUNT, SEED, SHARE
+from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, SHARE, Range
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
 
 LABELED, UNLABELED = 0, 1
@@ -38,13 +38,13 @@ class BGS3VM(KernelS3VM):
     over the functions f of the kernel ``exp(-sigma ||x - x'||^2)``, in one pass: step t draws the
     next labelled and the next unlabelled row, each in a new random order every pass, and
 
-    ``f <- (1 - 1/t) f + (1/t) (C y_l [y_l f(x_l) < 1] k(x_l, .)
+    ``f <- (1 - e_t) f + e_t (C y_l [y_l f(x_l) < 1] k(x_l, .)
     + C* s(f(x_u)) [|f(x_u)| < 1] k(x_u, .))``,
 
-    where s is the sign, with ``s(0) = 1``. There are ``max(n_labeled, n_unlabeled)`` steps. If more
-    labelled rows have a coefficient than their budget, the smallest coefficient becomes 0, and so
-    for the unlabelled rows; of equal ones the oldest. (All unlabelled rows that are drawn once have
-    coefficients of the same size, so there the oldest always goes.)
+    where s is the sign. There are ``max(n_labeled, n_unlabeled)`` steps. If more labelled rows have
+    a coefficient than their budget, the smallest coefficient becomes 0, and so for the unlabelled
+    rows; of equal ones the oldest. (With decreasing steps all unlabelled rows that are drawn once
+    have coefficients of the same size, so there the oldest always goes.)
 
     O(n B d) time and O(B d) memory for n rows and budgets of B rows together. The kernel values
     that a panel of coming steps may need are computed as one matrix product; this changes nothing
@@ -52,8 +52,8 @@ class BGS3VM(KernelS3VM):
 
     The budgets and the pass are those of Geng et al. [2]_; their objective, which is the one above,
     stands here for that of Le et al. [1]_, which penalises edges of a graph. Neither names the step
-    size: 1/t is the usual one for an objective with ``1/2 ||f||^2``. Neither have they an
-    intercept or a balance of the classes.
+    size: it is that of `TSGS3VM`, which has the same objective. Neither have they an intercept or a
+    balance of the classes.
 
     Parameters
     ----------
@@ -69,6 +69,13 @@ class BGS3VM(KernelS3VM):
         The same weight as a multiple of C, ``C* / C``, >= 0, where ``C_star`` is None. 1 weighs the
         two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count for
         next to nothing where they are many.
+    step : float or "decreasing"
+        The decreasing step ``e_t = 1 / (t + C / first_move)``, or a constant one, in (0, 1].
+    first_move : float
+        How far the first decreasing step goes, in margins, > 0.
+    sign_at_zero : {0, 1}
+        What s(0) is. 1 is the paper's: unlabelled rows that nothing is known of, as at the start
+        and where no support vector is near, are taken for positive.
     labeled_budget : int
         Most labelled support vectors.
     unlabeled_budget : float
@@ -115,6 +122,11 @@ class BGS3VM(KernelS3VM):
     True
     """
 
+    version: ClassVar[int] = 2
+
+    step: Annotated[float | Literal["decreasing"], Range(0, 1, open_low=True)]
+    first_move: Annotated[float, POSITIVE]
+    sign_at_zero: Annotated[int, Range(0, 1)]
     labeled_budget: Annotated[int, COUNT]
     unlabeled_budget: Annotated[float, SHARE]
     random_state: Annotated[int, SEED]
@@ -126,6 +138,9 @@ class BGS3VM(KernelS3VM):
         *,
         C_star: float | None = None,
         C_star_ratio: float | None = None,
+        step: float | Literal["decreasing"] = "decreasing",
+        first_move: float = 10.0,
+        sign_at_zero: int = 0,
         labeled_budget: int = 100,
         unlabeled_budget: float = 0.2,
         random_state: int = 0,
@@ -135,6 +150,9 @@ class BGS3VM(KernelS3VM):
         self.sigma = sigma
         self.C_star = C_star
         self.C_star_ratio = C_star_ratio
+        self.step = step
+        self.first_move = first_move
+        self.sign_at_zero = sign_at_zero
         self.labeled_budget = labeled_budget
         self.unlabeled_budget = unlabeled_budget
         self.random_state = random_state
@@ -174,11 +192,22 @@ class BGS3VM(KernelS3VM):
         share = self.unlabeled_budget if weighed else 0.0
         return min(int(self.labeled_budget), n_labeled), math.ceil(share * n_unlabeled)
 
+    def _rule(self, weights: tuple[float, float], budgets: tuple[int, int]) -> _Rule:
+        decreasing = self.step == "decreasing"
+        return _Rule(
+            weights,
+            budgets,
+            constant=0.0 if decreasing else float(self.step),
+            t0=self.C / self.first_move,
+            sign_at_zero=float(self.sign_at_zero),
+        )
+
     def _solve(self, X: Any, y: Array, X_unlabeled: Any) -> None:
         n_labeled, n_unlabeled = len(X), len(X_unlabeled)
         n_steps = max(n_labeled, n_unlabeled)
         budgets = self._budgets(n_labeled, n_unlabeled)
         weights = self.C, self._unlabeled_weight(n_labeled, n_unlabeled)
+        rule = self._rule(weights, budgets)
         seed = int(self.random_state)
         labeled = _Source(X, LABELED, seed)
         unlabeled = _Source(X_unlabeled, UNLABELED, seed)
@@ -186,17 +215,43 @@ class BGS3VM(KernelS3VM):
             drawn = labeled.draw(panel)
             places = drawn, unlabeled.draw(panel)
             signs = y[labeled.ids[drawn]]
-            _run_panel(
-                labeled, unlabeled, places, signs, weights, budgets, self._sigma, panel.start
-            )
+            _run_panel(labeled, unlabeled, places, signs, self._sigma, rule, panel.start)
             report(panel.stop / n_steps)
         self.centers_ = np.concatenate([labeled.rows, unlabeled.rows])
-        self.coef_ = (
-            np.concatenate([weights[0] * labeled.counts, weights[1] * unlabeled.counts]) / n_steps
-        )
+        self.coef_ = np.concatenate(
+            [weights[0] * labeled.counts, weights[1] * unlabeled.counts]
+        ) * rule.scale(n_steps)
         self.intercept_ = 0.0
         self.n_support_ = np.array([len(labeled.ids), len(unlabeled.ids)])
         self.n_iter_ = n_steps
+
+
+class _Rule(NamedTuple):
+    """The steps, the weights of the two losses, the budgets and the sign of 0.
+
+    Coefficients are held as a scale times counts, in which a row's addition is 1 or -1. Decreasing
+    steps shrink the scale, and counts are whole numbers; constant ones let the counts decay.
+
+    Attributes
+    ----------
+    weights : tuple of float
+    budgets : tuple of int
+    constant : float
+        The constant step; 0 for a decreasing one.
+    t0 : float
+        The decreasing step is ``1 / (t + t0)``.
+    sign_at_zero : float
+    """
+
+    weights: tuple[float, float]
+    budgets: tuple[int, int]
+    constant: float
+    t0: float
+    sign_at_zero: float
+
+    def scale(self, step: int) -> float:
+        """Return what counts are multiplied by after some steps."""
+        return self.constant or 1 / max(1.0, step + self.t0)
 
 
 def _panel_steps(n_support: int) -> int:
@@ -207,16 +262,14 @@ def _panel_steps(n_support: int) -> int:
 class _Source:
     """Rows of one kind, and those of them that are support vectors or about to be drawn.
 
-    As the step sizes are 1/t, t times a coefficient is the weight of the source times a whole
-    number: the times that the row was added, less those that it was subtracted.
-
     Attributes
     ----------
     ids : ndarray of int64, shape (n,)
         Numbers of these rows.
     rows : ndarray of float64, shape (n, n_inputs)
     counts : ndarray of float64, shape (n,)
-        The whole numbers.
+        The times that each was added, less those that it was subtracted, as `_Rule` has it: a
+        coefficient is this times a scale and the weight of the source.
     born : ndarray of int64, shape (n,)
         The steps in which they became support vectors.
     """
@@ -254,9 +307,8 @@ def _run_panel(
     unlabeled: _Source,
     places: tuple[NDArray[np.int64], NDArray[np.int64]],
     signs: Array,
-    weights: tuple[float, float],
-    budgets: tuple[int, int],
     sigma: float,
+    rule: _Rule,
     first: int,
 ) -> None:
     """Do the steps from number ``first`` on whose rows the sources have taken in."""
@@ -264,46 +316,50 @@ def _run_panel(
     (rows_l, line_l), (rows_u, line_u) = (np.unique(p, return_inverse=True) for p in places)
     drawn = np.concatenate([labeled.rows[rows_l], unlabeled.rows[rows_u]])
     K = gaussian_gram(drawn, np.concatenate([labeled.rows, unlabeled.rows]), sigma)
-    K[:, :n] *= weights[0]
-    K[:, n:] *= weights[1]
+    K[:, :n] *= rule.weights[0]
+    K[:, n:] *= rule.weights[1]
     counts = np.concatenate([labeled.counts, unlabeled.counts])
     born = np.concatenate([labeled.born, unlabeled.born])
     lines = np.column_stack([line_l, len(rows_l) + line_u])
     columns = np.column_stack([places[0], n + places[1]])
-    _descend(K, lines, columns, signs, counts, born, n, np.array(budgets), first)
+    _descend(K, lines, columns, signs, counts, born, n, rule, first)
     labeled.keep_support(counts[:n], born[:n])
     unlabeled.keep_support(counts[n:], born[n:])
 
 
 @fast
-def _descend(K, lines, columns, signs, counts, born, n_labeled, budgets, first):  # type: ignore[no-untyped-def]
+def _descend(K, lines, columns, signs, counts, born, n_labeled, rule, first):  # type: ignore[no-untyped-def]
     """Do the steps of a panel: change ``counts`` and ``born`` of its candidates in place.
 
     Row i of ``lines`` and of ``columns`` says where the two rows of step i are in ``K``, whose
     entries are weighted kernel values; the first ``n_labeled`` columns are labelled rows.
     """
+    n, budgets = len(counts), rule.budgets
     used = np.array(
         [np.count_nonzero(counts[:n_labeled]), np.count_nonzero(counts[n_labeled:])], np.int64
     )
     for i in range(len(lines)):
         done = first + i
-        f_labeled = np.dot(K[lines[i, 0]], counts) / max(1, done)
-        f_unlabeled = np.dot(K[lines[i, 1]], counts) / max(1, done)
+        scale = rule.constant if rule.constant else 1 / max(1.0, done + rule.t0)
+        f_labeled = scale * np.dot(K[lines[i, 0]], counts)
+        f_unlabeled = scale * np.dot(K[lines[i, 1]], counts)
+        if rule.constant:
+            _decay(counts, 1 - rule.constant, n_labeled, used)
         if signs[i] * f_labeled < 1:
             _add(columns[i, 0], signs[i], done, counts, born, 0, n_labeled, used[:1], budgets[0])
-        if abs(f_unlabeled) < 1:
-            sign = 1.0 if f_unlabeled >= 0 else -1.0
-            _add(
-                columns[i, 1],
-                sign,
-                done,
-                counts,
-                born,
-                n_labeled,
-                len(counts),
-                used[1:],
-                budgets[1],
-            )
+        sign = np.sign(f_unlabeled) if f_unlabeled else rule.sign_at_zero
+        if sign and abs(f_unlabeled) < 1:
+            _add(columns[i, 1], sign, done, counts, born, n_labeled, n, used[1:], budgets[1])
+
+
+@fast
+def _decay(counts, factor, n_labeled, used):  # type: ignore[no-untyped-def]
+    """Multiply all coefficients; those that vanish leave room in their budget."""
+    for j in range(len(counts)):
+        if counts[j] != 0:
+            counts[j] *= factor
+            if counts[j] == 0:
+                used[int(j >= n_labeled)] -= 1
 
 
 @fast

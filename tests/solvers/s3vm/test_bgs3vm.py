@@ -15,6 +15,12 @@ from dsgkit.solvers.s3vm import bgs3vm
 from dsgkit.solvers.s3vm.bgs3vm import BGS3VM
 from tests.solvers.brute_force import kernel, problem
 
+far_apart = pytest.mark.filterwarnings("ignore:sigma=.* makes nearly all kernel values 0")
+
+
+def step_of(model, t):
+    return 1 / (t + model.C / model.first_move) if model.step == "decreasing" else model.step
+
 
 def descend(model, X, y, U):
     """The method as it is written: every step decays all coefficients and evaluates the sum.
@@ -37,11 +43,12 @@ def descend(model, X, y, U):
         f_l, f_u = f(X[i]), f(U[j])
         gradients = (
             -model.C * y[i] if y[i] * f_l < 1 else 0.0,
-            0.0 if abs(f_u) >= 1 else (-C_star if f_u >= 0 else C_star),
+            0.0 if abs(f_u) >= 1 else -C_star * (np.sign(f_u) or model.sign_at_zero),
         )
+        eta = step_of(model, t)
         for k, row in ((0, i), (1, j)):
-            coef[k] *= 1 - 1 / t
-            coef[k][row] -= gradients[k] / t
+            coef[k] *= 1 - eta
+            coef[k][row] -= gradients[k] * eta
             coef[k][abs(coef[k]) < 1e-12] = 0
             born[k] = {r: born[k].get(r, t) for r in np.flatnonzero(coef[k])}
             if len(born[k]) > budgets[k]:
@@ -58,9 +65,14 @@ CASES = [
     (40, 16, {"C": 5.0, "C_star": 4.0, "labeled_budget": 9, "unlabeled_budget": 0.5}),
     (16, 60, {"C": 10.0, "C_star": 5.0, "labeled_budget": 1, "unlabeled_budget": 0.0}),
     (16, 60, {"C": 10.0, "C_star": 0.0}),
+    (16, 60, {"C": 10.0, "C_star": 5.0, "sign_at_zero": 1, "first_move": 0.5}),
+    (16, 60, {"C": 10.0, "C_star": 5.0, "sigma": 1e4, "unlabeled_budget": 1.0}),
+    (16, 60, {"C": 10.0, "C_star": 20.0, "unlabeled_budget": 0.1, "step": 0.1}),
+    (16, 60, {"C": 10.0, "C_star": 20.0, "labeled_budget": 4, "step": 1.0}),
 ]
 
 
+@far_apart
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_labeled", "n_unlabeled", "params"), CASES)
 @pytest.mark.parametrize("panel", [1, 7, 128])
@@ -87,10 +99,27 @@ def test_with_budgets_for_all_rows_it_is_plain_kernel_descent():
         if y[i] * f[i] < 1:
             step += 50.0 * y[i] * K[i]
         if abs(f[20 + j]) < 1:
-            step += 2.0 * (1 if f[20 + j] >= 0 else -1) * K[20 + j]
-        f += (step - f) / t
+            step += 2.0 * np.sign(f[20 + j]) * K[20 + j]
+        f += (step - f) / (t + 50.0 / 10)
     np.testing.assert_allclose(model.decision_function(rows), f, atol=1e-9)
     assert model.n_support_[1] > 10  # what the default budget would be
+
+
+@far_apart
+def test_a_row_of_which_nothing_is_known_has_no_sign():
+    """At this width no row is near another: all unlabelled values are 0."""
+    X, y, U = problem(16, 60)
+    assert BGS3VM(10.0, 1e9, C_star_ratio=1).fit(X, y, U).n_support_[1] == 0
+    papers = BGS3VM(10.0, 1e9, C_star_ratio=1, sign_at_zero=1).fit(X, y, U)
+    assert papers.n_support_[1] > 0 and (papers.coef_[papers.n_support_[0] :] > 0).all()
+
+
+@far_apart
+def test_coefficients_that_a_constant_step_forgets_leave_their_budget():
+    X, y, U = problem(16, 5000)
+    U = U + 1e6  # far from all that is known: nothing is added but labelled rows
+    model = BGS3VM(10.0, 1e4, labeled_budget=16, step=1.0).fit(X, y, U)
+    assert model.n_support_[0] == 1  # the last one
 
 
 @pytest.mark.parametrize(("labeled", "share", "most"), [(6, 0.25, (6, 50)), (1, 0.003, (1, 1))])
