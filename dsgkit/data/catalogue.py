@@ -82,7 +82,8 @@ class DatasetInfo:
     delimiter : str or None
         Of delimited text; None takes commas when the first line has one, else white space.
     header : bool
-        Whether the first line of delimited text holds names.
+        Whether the first line of delimited text holds names, or the first lines are the header of
+        an ARFF file.
     label_columns : tuple of int
         Columns of the label in delimited text, negative from the end: the label is their mean. In
         the catalogue ``label_column`` for one alone.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -28,6 +29,7 @@ BLOCK_VALUES = 2**23
 PLAIN_BYTES = 2**17
 """Bytes of lines from which on compiled code reads the plain ones; loading it takes a second."""
 
+_ARFF_HEADER = re.compile(rb"(?:\s*[%@][^\n]*\n)*?\s*@data[^\n]*\n", re.IGNORECASE)
 
 _SMALL_BYTES, _MOST_SPREAD = 2**28, 1000
 """Bytes that rows may always take, and how many times those of their text they may."""
@@ -291,19 +293,20 @@ def _skip_header(
     """
     chunk = next(chunks, Chunk(b"", 1))
     if header:
-        chunk = _drop_line(source, chunk)
+        chunk = _drop_header(source, chunk)
     while not chunk.data.strip() and (following := next(chunks, None)):
         chunk = following
     number, start, end = _first_line(chunk)
     return chain([chunk], chunks), (number, chunk.data[start:end])
 
 
-def _drop_line(source: FoundFile, chunk: Chunk) -> Chunk:
-    """Return a chunk without its first line that is not blank."""
+def _drop_header(source: FoundFile, chunk: Chunk) -> Chunk:
+    """Return a chunk without its first line that is not blank, or without an ARFF header."""
     number, start, end = _first_line(chunk)
     with _located(source, number):
         checked(chunk.data[start:end])
-    end = min(end + 1, len(chunk.data))
+    arff = _ARFF_HEADER.match(chunk.data)
+    end = arff.end() if arff else min(end + 1, len(chunk.data))
     return Chunk(chunk.data[end:], chunk.first_line + chunk.data.count(b"\n", 0, end))
 
 

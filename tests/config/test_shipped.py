@@ -18,7 +18,10 @@ POWERS = [2.0**k for k in range(-3, 4)]
 TENTHS = [k / 10 for k in range(11)]
 
 
-ORDINAL = ("sgemm", "abalone", "esl", "swd", "lev", "era", "musical_instruments")
+ORDINAL = (
+    *("3droad", "3droad_5k", "sgemm", "year", "yolanda", "baby", "beauty", "clothing", "pet"),
+    *("abalone", "esl", "swd", "lev", "era", "musical_instruments"),
+)
 S3VM = ("codrna", "w6a", "w8a", "ijcnn1", "susy", "skin", "higgs", "dota2", "hepmass")
 SU = (
     *("codrna", "ijcnn1", "skin", "covtype", "poker", "poker_cards", "connect4", "shuttle"),

@@ -20,6 +20,15 @@ from dsgkit.data.reading import read_blocks
 from dsgkit.errors import DataError
 from tests.data.conftest import COMPRESS, make_spec
 
+ARFF = b"""% A comment
+@RELATION made
+
+@ATTRIBUTE a REAL
+@attribute 'b c' NUMERIC
+@ATTRIBUTE target INTEGER
+
+@DATA
+"""
 LIBSVM = b"+1 1:0.5 3:-2\n-1 2:1e-3\n1\n-1 1:4 2:5 3:6\n"
 LIBSVM_X = [[0.5, 0, -2], [0, 1e-3, 0], [0, 0, 0], [4, 5, 6]]
 Y = [1, -1, 1, -1]
@@ -83,6 +92,7 @@ def test_a_test_file_may_have_the_largest_index(tmp_path):
         (b"7,1.5,2\n8,3,-4\n", {"label_column": 0}),
         (b"1.5,7,2\n3,8,-4\n", {"label_column": -2}),
         (b"x,y,l\n1.5,2,7\n3,-4,8\n", {"header": True}),
+        (ARFF + b"1.5,2,7\n3,-4,8\n", {"header": True}),
         (b"1.5,2,7\n3,-4,8\n", {"positive": [8]}),
         (b"1.5,2,no\n3,-4, yes\n", {"positive": ["yes"]}),
         (b'1.5,2,"NA"\n3,-4,"yes"\n', {"positive": ["yes"]}),
@@ -190,6 +200,12 @@ def test_counted_columns_give_the_bytes_of_given_ones(tmp_path, comment):
     given = load(tmp_path, content, "libsvm", positive=[1], n_features=20)
     assert counted.X.shape == (20_000, 20)
     assert np.asarray(counted.X).tobytes() == np.asarray(given.X).tobytes()
+
+
+@pytest.mark.parametrize("row", [b"1,?,2", b"1,2", b"1,2,3,4", b"{0 1, 2 3}"])
+def test_rows_of_an_arff_file_that_are_no_numbers(tmp_path, row):
+    with pytest.raises(DataError, match=r"data.txt:10: "):
+        load(tmp_path, ARFF + b"1,2,3\n" + row + b"\n", "delimited", header=True)
 
 
 def test_an_index_beyond_the_features(tmp_path):
