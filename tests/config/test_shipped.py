@@ -80,6 +80,8 @@ def test_the_default_is_the_papers_setting(name):
     assert experiment.outputs == [*figures, "gain_table"]
     assert experiment.sweep.sizes[-1] == "all"
     for key, solver in experiment.solvers.items():
+        if key == "logistic":
+            continue
         (grid,) = solver.grids
         assert grid["lam"] == grid["sigma"] == POWERS
         if key == "pnu_auc":
@@ -206,7 +208,8 @@ def test_samples_are_never_called_by_the_official_name():
 
 def test_the_wide_profile_reaches_smaller_lam_for_every_solver():
     solvers = load("codrna_s2auc", "wide").solvers
-    for solver in solvers.values():
+    for key in solvers.keys() - {"logistic"}:
+        solver = solvers[key]
         assert solver.grids[0]["lam"] == [2.0**k for k in range(-18, 3, 2)]
         assert solver.grids[0]["sigma"] == [2.0**k for k in range(-7, 4, 2)]
     assert solvers["qsg_s2auc"].params["t0"] == "stable"

@@ -12,7 +12,7 @@ from dsgkit.kernels.gaussian import expansion_flops, expansion_memory, gaussian_
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
 from dsgkit.solvers.labeled import Array, LabeledEstimator
-from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother
+from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother, Unsaid
 from dsgkit.solvers.sigma import Sigma, WithSigma
 
 CACHE = 500
@@ -31,6 +31,8 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
     Minimises ``1/2 ||h||^2 + C/n sum_i max(0, 1 - y_i f(x_i))`` over the functions f = h + b, h of
     the kernel ``exp(-sigma ||x - x'||^2)``: the objective of the semi-supervised SVMs without its
     unlabelled part. It is scikit-learn's `SVC`, whose C is ``C / n`` and whose gamma is ``sigma``.
+    Where classes differ in size and errors are balanced, class weights can gain more than
+    unlabelled rows do.
 
     Parameters
     ----------
@@ -39,6 +41,8 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
     sigma : float or "scale"
         Parameter of the kernel, > 0. "scale" fits it to the labelled rows
         (`dsgkit.solvers.sigma.scale_of`).
+    class_weight : "balanced" or None
+        "balanced" weighs the losses of a class by the inverse of its share, as `SVC` does.
     tol : float
         Violation of the optimality conditions, in units of f, at which the problem is solved.
     max_memory : float or None
@@ -79,6 +83,7 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
 
     C: Annotated[float, POSITIVE, Smoother("smaller")]
     sigma: Sigma
+    class_weight: Annotated[Literal["balanced"] | None, Unsaid(None)]
     tol: Annotated[float, POSITIVE]
 
     centers_: Array
@@ -90,11 +95,13 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
         C: float = 100.0,
         sigma: float | Literal["scale"] = "scale",
         *,
+        class_weight: Literal["balanced"] | None = None,
         tol: float = 1e-3,
         max_memory: float | None = None,
     ) -> None:
         self.C = C
         self.sigma = sigma
+        self.class_weight = class_weight
         self.tol = tol
         self.max_memory = max_memory
 
@@ -109,7 +116,13 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
 
         n, n_inputs = X.shape
         self._check_memory(svm_cost(n, n_inputs))
-        svm = SVC(C=self.C / n, gamma=self._sigma, tol=self.tol, cache_size=CACHE)
+        svm = SVC(
+            C=self.C / n,
+            gamma=self._sigma,
+            class_weight=self.class_weight,
+            tol=self.tol,
+            cache_size=CACHE,
+        )
         rows = np.asarray(X[:], np.float64)
         svm.fit(without_gaps(rows, svm.gamma), t)
         self.centers_, self.coef_ = rows[svm.support_], svm.dual_coef_[0]
@@ -134,6 +147,8 @@ class AllLabelsSVM(SupervisedSVM):
         (`dsgkit.solvers.sigma.scale_of`).
     most_rows : int
         Of more rows so many are drawn: training takes between O(n^2) and O(n^3).
+    class_weight : "balanced" or None
+        "balanced" weighs the losses of a class by the inverse of its share, as `SVC` does.
     tol : float
         Violation of the optimality conditions, in units of f, at which the problem is solved.
     random_state : int
@@ -179,12 +194,13 @@ class AllLabelsSVM(SupervisedSVM):
         C: float = 100.0,
         sigma: float | Literal["scale"] = "scale",
         *,
+        class_weight: Literal["balanced"] | None = None,
         most_rows: int = 20_000,
         tol: float = 1e-3,
         random_state: int = 0,
         max_memory: float | None = None,
     ) -> None:
-        super().__init__(C, sigma, tol=tol, max_memory=max_memory)
+        super().__init__(C, sigma, class_weight=class_weight, tol=tol, max_memory=max_memory)
         self.most_rows = most_rows
         self.random_state = random_state
 

@@ -22,9 +22,10 @@ def labels(rows):
     return np.where(rows[:, 0] + rows[:, 1] ** 2 > 0.8, 1, -1)
 
 
-def test_the_weight_is_that_of_the_mean_loss():
-    model = SupervisedSVM(C=300.0, sigma=2.0, tol=1e-6).fit(X, labels(X))
-    svm = SVC(C=300.0 / 60, gamma=2.0, tol=1e-6).fit(X, labels(X))
+@pytest.mark.parametrize("weight", [None, "balanced"])
+def test_the_weight_is_that_of_the_mean_loss(weight):
+    model = SupervisedSVM(C=30.0, sigma=2.0, class_weight=weight, tol=1e-6).fit(X, labels(X))
+    svm = SVC(C=30.0 / 60, gamma=2.0, class_weight=weight, tol=1e-6).fit(X, labels(X))
     np.testing.assert_allclose(model.decision_function(U), svm.decision_function(U), atol=1e-5)
     np.testing.assert_array_equal(model.predict(U), svm.predict(U))
 
