@@ -281,6 +281,12 @@ class BSGDLMOC(LargeMarginClustering):
     n_features_in_ : int
         Columns of the training rows.
 
+    Notes
+    -----
+    The text of [1]_ contradicts its Tables 7 and 8: PNN is not "a little slower" than PRN but
+    slower on four and faster on four datasets in training, and in clustering time the baselines are
+    ahead on Shuttle and Car.
+
     References
     ----------
     .. [1] Pham, Le & Dang, "Scalable support vector clustering using budget", arXiv 1709.06444,

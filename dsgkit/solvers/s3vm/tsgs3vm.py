@@ -100,6 +100,11 @@ class TSGS3VM(StochasticS3VM):
     --------
     FRS3VM : The same gradients on one fixed set of features.
 
+    Notes
+    -----
+    The text of [1]_ calls Figure 2 test errors; its axis and caption are running times. Table 3
+    gives Dota2 16 features; it has 116.
+
     References
     ----------
     .. [1] Geng, Gu, Li, Shi, Zheng & Huang, "Scalable semi-supervised SVM via triply stochastic

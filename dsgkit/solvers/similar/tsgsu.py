@@ -120,6 +120,14 @@ class TSGSU(TogetherSUEstimator):
     --------
     SUSL : The minimiser without correction, in closed form.
 
+    Notes
+    -----
+    The rate O(1/sqrt(T)) that Theorem 1 of [1]_ prints does not follow from its proof: divided by
+    ``eta T``, the middle term of Eq. 29 leaves a constant multiple of theta, not of
+    ``theta^2/sqrt(T)``. Two captions contradict the text: Table 4 is of the benchmark datasets, not
+    of high-dimensional ones, and Figure 4, of 10,000 unlabelled rows, says that SUSL and SUDH are
+    missing for want of memory, with which Table 5 has results for as many.
+
     References
     ----------
     .. [1] Shi, Gu, Li, Deng & Huang, "Triply stochastic gradient method for large-scale nonlinear
