@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _leave(code: int) -> NoReturn:
-    """End with an exit code; that of a failure stands whatever a user's own code does at exit."""
+    """Exit; user code that runs at exit cannot change the exit code of a failure."""
     from dsgkit.rehearsal import asked_users_code, leave
 
     if code and asked_users_code():
@@ -68,7 +68,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def _run() -> Any:
-    """Run the command, and return its exit code; what goes wrong is told."""
+    """Run the command, print its errors, and return its exit code."""
     debug = "--debug" in sys.argv
     gc.set_threshold(_NEW_OBJECTS)
     try:

@@ -98,14 +98,14 @@ def asked(
 
 
 def asked_users_code() -> bool:
-    """Tell whether a user's own code has run in this process."""
+    """Return whether user code has run in this process."""
     return _asked
 
 
 def leave(code: int) -> NoReturn:
     """End the process with an exit code, having a fork of it do what is to be done at exit.
 
-    A user's own code may have registered anything for then, such as another exit.
+    User code may have registered anything with `atexit`, such as another exit.
     """
     child = _fork()
     if child == 0:

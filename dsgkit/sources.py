@@ -31,13 +31,13 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What the parser raises of files that are no Python, or too deep for it: their bytes count."""
+"""Errors of the parser for files that are not Python, or nested too deeply: their bytes count."""
 
 _MOST_BYTES = 2**24
 
 
 class _Summary(NamedTuple):
-    """What is to be known of a module.
+    """Imports and definitions of a module.
 
     Attributes
     ----------

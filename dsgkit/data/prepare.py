@@ -41,7 +41,7 @@ Of a larger one, its state (size, times and place) tells whether it has to be.
 """
 
 MOST_META_BYTES = 2**28
-"""Of the record of a prepared dataset; with as many features as there may be it has 100 MiB."""
+"""Largest ``meta.json`` that is read, in bytes: with the most features allowed it has 100 MiB."""
 
 
 def prepared_folder(info: DatasetInfo) -> Path:

@@ -176,7 +176,7 @@ class LocalWorkers:
 
 
 class _Stage(NamedTuple):
-    """What a job is at, and how many seconds it may take on top of the job's own time limit."""
+    """Stage of a job, and the seconds it may take on top of the job's own time limit."""
 
     name: str
     seconds: float

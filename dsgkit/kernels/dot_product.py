@@ -14,10 +14,10 @@ from dsgkit.kernels.pairs import Array, expansion_memory, expansion_of, finite_r
 LARGEST_DEGREE = 20
 
 LARGEST_VALUE = 2.0**80
-"""Of ``k(x, x)`` for labelled rows: the engine sums values in float32."""
+"""Largest ``k(x, x)`` of labelled rows: the engine sums values in float32."""
 
 FARTHEST_VALUE = 2.0**126
-"""Of ``k(x, x)`` for all other rows: products of their features are numbers of float32."""
+"""Largest ``k(x, x)`` of all other rows: products of their features stay within float32."""
 
 
 def dot_product(degree: int) -> Kernel:

@@ -37,10 +37,10 @@ LATEX_ESCAPES = {
 }
 
 _FORMULA = ("=", "+", "-", "@")
-"""What a text begins with that a spreadsheet runs."""
+"""First characters of texts that a spreadsheet takes for formulas."""
 
 _MARKUP = re.compile(r"[\\|*]|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
-"""What Markdown does not print as it stands; ``<`` and ``&`` only where a tag or entity begins."""
+"""Characters to escape in Markdown; ``<`` and ``&`` only where a tag or entity begins."""
 
 
 def in_one_line(text: str) -> str:
