@@ -35,9 +35,10 @@ QUERIES = 16
 MOST = 0.75
 """Share of these rows whose values must all be near 0, or all near 1, for a warning."""
 
-NEARLY_0, NEARLY_1 = 0.03, 1e-6
-"""A kernel value below the one is lost in the noise of 1,000 random features, and one within the
-other of 1 in single precision."""
+NOISE, NEARLY_0, NEARLY_1 = 0.03, 1e-4, 1e-6
+"""A kernel value below the first is lost in the noise of 1,000 random features; exact methods can
+tell rows apart by values down to the second. One within the third of 1 is lost in single precision.
+"""
 
 _INVERTIBLE = 1e-280, 1e280
 
@@ -80,7 +81,8 @@ class WithSigma:
             rows = self._sampled(tables)
             self.sigma_ = scale_of(kernel, rows) if self.sigma == "scale" else float(self.sigma)
             if self._warns:
-                _warn_of_flat_values(kernel, self.sigma_, rows)
+                nearly_0 = NOISE if hasattr(self, "n_features") else NEARLY_0
+                _warn_of_flat_values(kernel, self.sigma_, rows, nearly_0)
         try:
             yield
         except BaseException:
@@ -185,7 +187,7 @@ def _sample(tables: Sequence[Any]) -> Array:
     return rows
 
 
-def _warn_of_flat_values(kernel: str, sigma: float, rows: Array) -> None:
+def _warn_of_flat_values(kernel: str, sigma: float, rows: Array, nearly_0: float) -> None:
     """Warn if nearly every row's kernel values at all other rows are 0, or are 1.
 
     Of values near 0 the largest of a row counts: far rows may well have none in common, as long as
@@ -198,7 +200,7 @@ def _warn_of_flat_values(kernel: str, sigma: float, rows: Array) -> None:
     values = known.gram(rows[at], rows, sigma)
     values[np.arange(len(at)), at] = np.nan
     largest, smallest = np.nanmax(values, axis=1), np.nanmin(values, axis=1)
-    if np.mean(largest < NEARLY_0) >= MOST:
+    if np.mean(largest < nearly_0) >= MOST:
         flat, change = 0, "lower"
     elif np.mean(1 - smallest < NEARLY_1) >= MOST:
         flat, change = 1, "raise"

@@ -241,6 +241,7 @@ def test_the_sigma_of_unit_rows_is_told_to_be_too_large_for_standardised_ones():
     with pytest.warns(DsgWarning, match=text) as told:
         RFFS2AUC(sigma=0.3, n_features=8).fit(X, y, others)
     assert len(told) == 1
+    SAMULT(sigma=0.3).fit(X, y, others)  # values that only random features lose in their noise
 
 
 def test_searches_and_local_kernels_and_equal_rows_are_not_warned_of():
