@@ -261,22 +261,25 @@ class _Run:
             self.options.executor(bar.advance) as executor,
         ):
             self.environments.start(self.options.threads)
-            job = self._next(bar)
-            while job is not None or executor.busy:
+            while True:
                 stop_if_asked()
-                while job is not None and executor.accepts(job):
+                while (job := self._next(executor, bar)) is not None:
                     bar.advance(job, 0.0)
                     executor.submit(job)
-                    job = self._next(bar)
+                if not executor.busy:
+                    return
                 for ended, sent in executor.wait():
                     self._finish(ended, record_of(ended, sent), bar)
                 if self.failed and self.options.fail_fast:
                     return
-                job = job or self._next(bar)
 
-    def _next(self, bar: RunProgress) -> Job | None:
+    def _next(self, executor: Executor, bar: RunProgress) -> Job | None:
         """Return the next job that can start; a fit that cannot be made ends here."""
-        while (cell := self.schedule.pop()) is not None:
+
+        def accepts(cell: Cell) -> bool:
+            return executor.accepts(self._job(cell, {}))
+
+        while (cell := self.schedule.pop(accepts)) is not None:
             searches = [self.store.records[key] for key in cell.needs]
             smoother = solver_info(self.experiment, cell.solver).smoother
             try:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from graphlib import TopologicalSorter
 
 from dsgkit.experiment.plan import Cell
 
 
+def _anywhere(_cell: Cell) -> bool:
+    return True
+
+
 class Schedule:
     """The cells of a plan that are left, in an order: each after the searches that it needs.
 
-    Trial by trial, so that the first results are whole ones; in a trial the searches first, which
-    may run at the same time.
+    Trial by trial; in a trial, solver by solver, the one with the least work first, each with its
+    fits right after its search. So the first numbers are there after seconds, and the first trial
+    is whole before the second one begins: a run that is stopped has something to show.
+
+    A fit that is timed waits until the searches that run have ended, and none starts before it,
+    except for short ones, on cores that would have nothing to do. Together they have at most the
+    work of the longest search that was running when the fit began to wait, so it does not wait for
+    ever.
 
     Parameters
     ----------
@@ -25,25 +36,69 @@ class Schedule:
 
     def __init__(self, plan: Sequence[Cell], done: Callable[[str], bool]) -> None:
         left = {cell.key: cell for cell in plan if not done(cell.key)}
-        self._cells = sorted(left.values(), key=lambda cell: (cell.trial, cell.kind == "fit"))
+        work: dict[tuple[int, str], float] = defaultdict(float)
+        for cell in left.values():
+            work[cell.trial, cell.solver] += cell.flops
+        self._cells = sorted(
+            left.values(), key=lambda cell: (cell.trial, work[cell.trial, cell.solver])
+        )
         self._numbers = {cell.key: number for number, cell in enumerate(self._cells)}
         self._order = TopologicalSorter(
             {cell.key: left.keys() & set(cell.needs) for cell in self._cells}
         )
         self._order.prepare()
         self._ready: list[int] = []
+        self._running: dict[str, Cell] = {}
+        self._waiting = ""
+        self._spare = 0.0
 
     @property
     def cells(self) -> Sequence[Cell]:
         """All cells that were left at the start."""
         return self._cells
 
-    def pop(self) -> Cell | None:
-        """Take the first cell that can start; None if there is none at present."""
+    def pop(self, accepts: Callable[[Cell], bool] = _anywhere) -> Cell | None:
+        """Take the next cell to start; None if there is none at present.
+
+        Parameters
+        ----------
+        accepts : callable
+            Tells whether a cell can start now, such as a fit if nothing else runs.
+        """
         for key in self._order.get_ready():
             heapq.heappush(self._ready, self._numbers[key])
-        return self._cells[heapq.heappop(self._ready)] if self._ready else None
+        if not self._ready:
+            return None
+        first = self._cells[self._ready[0]]
+        if not accepts(first):
+            return self._pop_meanwhile(first, accepts)
+        return self._start(self._cells[heapq.heappop(self._ready)])
+
+    def _pop_meanwhile(self, first: Cell, accepts: Callable[[Cell], bool]) -> Cell | None:
+        """Take a short search, where a fit is the first and waits for others to end."""
+        if first.kind == "search":
+            return None
+        if first.key != self._waiting:
+            searches = (cell.flops for cell in self._running.values() if cell.kind == "search")
+            self._waiting, self._spare = first.key, max(searches, default=0.0)
+        number = min(filter(self._is_short, self._ready), default=None)
+        if number is None or not accepts(self._cells[number]):
+            return None
+        self._ready.remove(number)
+        heapq.heapify(self._ready)
+        self._spare -= self._cells[number].flops
+        return self._start(self._cells[number])
+
+    def _is_short(self, number: int) -> bool:
+        """Tell whether a cell is a search that may start before a fit; of unknown work none is."""
+        cell = self._cells[number]
+        return cell.kind == "search" and 0 < cell.flops <= self._spare
+
+    def _start(self, cell: Cell) -> Cell:
+        self._running[cell.key] = cell
+        return cell
 
     def finish(self, key: str) -> None:
         """Note that a cell has ended: what only waited for it can start."""
+        self._running.pop(key, None)
         self._order.done(key)
