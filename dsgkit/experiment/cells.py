@@ -16,6 +16,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from dsgkit import __version__, progress
 from dsgkit.config import Experiment
@@ -35,20 +36,24 @@ from dsgkit.experiment.plan import (
     solver_info,
 )
 from dsgkit.experiment.read_only import guarded
-from dsgkit.experiment.records import CellSchema, Record
+from dsgkit.experiment.records import CellSchema, Diagnostics, Record
 from dsgkit.experiment.selection import best_point, choosing_measure
 from dsgkit.memory import constrain_memory
 from dsgkit.origin import one_line
 from dsgkit.random.seeds import derive_seed
 from dsgkit.settings import kept_settings
+from dsgkit.signals import is_request
 from dsgkit.specs import LARGEST_NUMBER
 from dsgkit.tasks.base import At, Trial
+from dsgkit.tasks.given import named_by_fit
 from dsgkit.threads import available_threads, kept_threads, set_threads
 
 _WARM_UP_ROWS = 64
 
 _IDENTITY = tuple(CellSchema.__annotations__)
 """What a record says of its cell."""
+
+_DIAGNOSTICS = TypeAdapter(Diagnostics)
 
 
 @dataclass
@@ -339,13 +344,34 @@ def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
     scores = {name: _number(score) for name, score in judgement.scores.items()}
     if scores and set(scores.values()) == {None}:
         raise FitError(f"no measure has a value: {', '.join(scores)}")
-    return {
+    record = {
         "full": dict(cell.at) == dict(trial.sizes),
         "scores": scores,
         "estimator": _resolved(estimator),
         "peak_memory": memory,
-        **{name: value for name, value in kept.items() if value},
     }
+    kept["diagnostics"] = _diagnostics(estimator, trial, cell.at)
+    return record | {name: value for name, value in kept.items() if value}
+
+
+def _diagnostics(estimator: Any, trial: Trial, at: At) -> dict[str, float]:
+    """Return the numbers that an estimator gives of its fit; what goes wrong is only warned of."""
+    diagnose = getattr(estimator, "diagnostics", None)
+    if diagnose is None:
+        return {}
+    try:
+        found = diagnose(**named_by_fit(estimator, trial.training(at)))
+        numbers = {str(name): _number(value) for name, value in found.items()}
+        finite = {name: number for name, number in numbers.items() if number is not None}
+        _DIAGNOSTICS.validate_python(finite)
+    except BaseException as error:
+        if is_request(error):
+            raise
+        warnings.warn(f"no diagnostics: {one_line(error)}", DsgWarning, stacklevel=2)
+        return {}
+    for name in sorted(numbers.keys() - finite.keys()):
+        warnings.warn(f"the diagnostic {name!r} is not a finite number", DsgWarning, stacklevel=2)
+    return finite
 
 
 def _number(value: Any) -> float | None:

@@ -87,6 +87,7 @@ Value = Annotated[Any, AfterValidator(_value)]
 
 Point = dict[Name, Value]
 Scores = Annotated[list[Annotated[list[Number | None], First]], First]
+Diagnostics = Annotated[dict[Annotated[str, Field(max_length=100)], Number], Field(max_length=100)]
 
 
 @with_config(_STRICT)
@@ -120,6 +121,7 @@ class ReportedSchema(CellSchema, total=False):
     limit: Bytes
     timeout: Amount
     remark: str
+    diagnostics: Diagnostics
     trace: Annotated[list[Point], First]
     artefact: Annotated[str, Field(pattern=rf"^artefacts/{_HASH}{{32}}\.npz$")]
     environment: EnvironmentName | None
@@ -330,7 +332,7 @@ _Row = tuple[Any, ...]
 _ALIKE = ("at", "params", "points")
 """Entries that many records have in common."""
 
-_INNER = ("scores", "times")
+_INNER = ("scores", "times", "diagnostics")
 """Entries that are dictionaries of other numbers in each record."""
 
 

@@ -85,6 +85,10 @@ class Estimator(BaseEstimator):
     -----
     A fitted estimator may have an attribute ``remark_``: in words, what a reader of its result has
     to know, such as that a part of the method had nothing to do. Tables mark such fits.
+
+    It may have a method ``diagnostics(**training)`` that returns numbers by name, such as the value
+    of the objective at the fitted function. It is called after the fit was timed and judged, with
+    the arrays that ``fit`` was given; the numbers are kept under ``diagnostics`` in the record.
     """
 
     tasks: ClassVar[tuple[str, ...]] = ()

@@ -19,6 +19,7 @@ FIT_COLUMNS = (
     "needed",
     "params",
     "remark",
+    "diagnostics",
 )
 """Of `Results.cells`."""
 

@@ -19,6 +19,7 @@ RECORDS = st.fixed_dictionaries(
         "points": st.lists(POINTS, max_size=2),
         "times": NUMBERS,
         "scores": NUMBERS,
+        "diagnostics": NUMBERS,
         "needed": st.sampled_from([1, 1.0]),
     },
 )
@@ -37,7 +38,7 @@ def test_they_are_those_that_were_kept_last(given_records):
         records.keep(copy.deepcopy(record))
     assert spelled(records) == spelled(plain)
     for key in "xyz":
-        for name in ("key", "at", "status", "params", "times", "scores", "nothing"):
+        for name in ("key", "at", "status", "params", "times", "scores", "diagnostics", "nothing"):
             assert records.entry(key, name) == plain.get(key, {}).get(name)
         assert (key in records) == (key in plain)
     for record in records.values():

@@ -229,13 +229,15 @@ def cells_of(records, task):
             "needed": one.get("needed") or math.nan,
             "params": one.get("params", {}),
             "remark": one.get("remark", ""),
+            "diagnostics": one.get("diagnostics", {}),
         }
         for one in records
         if one["kind"] == "fit"
     ]
     names = [measure.name for measure in task.measures]
     before = ["key", "solver", "label", "trial", "size", "full", "status", "message"]
-    return pd.DataFrame(rows, columns=[*before, *names, "needed", "params", "remark"])
+    after = ["needed", "params", "remark", "diagnostics"]
+    return pd.DataFrame(rows, columns=[*before, *names, *after])
 
 
 def value_of(record, measure):
