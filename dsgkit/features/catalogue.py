@@ -41,6 +41,7 @@ _READERS: dict[str, Reader] = {
         else FourierFeatures.from_entries
     )
     for name, family in FAMILIES.items()
+    if family.example.has_random_features
 }
 """By the name of a family of kernels."""
 
@@ -61,9 +62,11 @@ def random_features(kernel: str, sigma: float, n_features: int, seed: int) -> Fe
     Raises
     ------
     DataError
-        If there is no such kernel, or if sigma is out of range.
+        If there is no such kernel, or none with random features, or if sigma is out of range.
     """
     known = kernel_named(kernel)
+    if not known.has_random_features:
+        raise DataError(f"the {kernel} kernel has no random features")
     if not _in_range(known, sigma):
         raise DataError(
             f"sigma={sigma:g} is too {'small' if sigma < 1 else 'large'} for random features in "

@@ -85,3 +85,8 @@ class Kernel:
     norm: Literal[1, 2] = 2
     spectrum: Spectrum | None = None
     degree: int | None = None
+
+    @property
+    def has_random_features(self) -> bool:
+        """Whether random features approximate it: Fourier features, or sketches."""
+        return self.spectrum is not None or self.degree is not None

@@ -12,6 +12,7 @@ from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.dot_product import dot_product
 from dsgkit.kernels.gaussian import GAUSSIAN
 from dsgkit.kernels.laplacian import LAPLACIAN
+from dsgkit.kernels.linear import LINEAR
 from dsgkit.kernels.matern import matern
 
 
@@ -38,6 +39,7 @@ FAMILIES = {
     "laplacian": Family("laplacian", LAPLACIAN),
     "matern": Family("matern(nu)", matern(1.5), lambda text: matern(float(text))),
     "dot_product": Family("dot_product(p)", dot_product(3), lambda text: dot_product(int(text))),
+    "linear": Family("linear", LINEAR),
 }
 
 _NAME = re.compile(r"(\w+)(?:\((.+)\))?")

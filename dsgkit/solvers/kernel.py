@@ -13,13 +13,16 @@ def _fourier_kernel(name: str) -> None:
         raise ValueError("it has no random frequencies")
 
 
-def _linear_or_kernel(name: str) -> None:
-    if name != "linear":
-        kernel_named(name)
+def _kernel_with_features(name: str) -> None:
+    if not kernel_named(name).has_random_features:
+        raise ValueError("it has no random features; dot_product(1) with sigma = 1 has")
 
 
-KernelName = Annotated[str, Text(kernel_named, "the name of a kernel"), Unsaid("gaussian")]
-"""A kernel, as `kernel_named` takes it. Results from before there was a choice are Gaussian."""
+KernelName = Annotated[str, Text(_kernel_with_features, "the name of a kernel"), Unsaid("gaussian")]
+"""A kernel that has random features. Results from before there was a choice are Gaussian."""
+
+GramKernelName = Annotated[str, Text(kernel_named, "the name of a kernel"), Unsaid("gaussian")]
+"""A kernel of a solver that computes its exact values, and so also "linear"."""
 
 FourierKernelName = Annotated[
     str,
@@ -28,5 +31,5 @@ FourierKernelName = Annotated[
 ]
 """A kernel that has random Fourier features."""
 
-LinearOrKernel = Annotated[str, Text(_linear_or_kernel, "linear or the name of a kernel")]
+LinearOrKernel = Annotated[str, Text(kernel_named, "linear or the name of a kernel")]
 """A kernel, or functions that are linear in the inputs."""

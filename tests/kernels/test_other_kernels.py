@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.gaussian_process.kernels import Matern
-from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel
+from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel
 
 from dsgkit.errors import DataError
 from dsgkit.kernels import pairs
@@ -30,6 +30,7 @@ OTHERS = {
     "laplacian": laplacian_kernel,
     **{f"matern({nu})": matern(nu) for nu in (0.5, 1.5, 2.5, 0.3, 3.7, 12.0)},
     **{f"dot_product({p})": polynomial(p) for p in (1, 2, 3, 5)},
+    "linear": lambda A, B, sigma: linear_kernel(A, B) + 1,
 }
 
 
@@ -78,6 +79,10 @@ def test_products_beyond_the_range_are_refused():
     rows = rows_of(6, 0) * 1e80
     with pytest.raises(DataError, match="features too large for sigma=1"):
         kernel_named("dot_product(3)").gram(rows, rows, 1.0)
+    with pytest.raises(DataError, match="features too large for the linear kernel"):
+        kernel_named("linear").gram(rows * 1e160, rows * 1e80, 1.0)
+    with pytest.raises(DataError, match="features too large for the linear kernel"):
+        kernel_named("linear").expansion(rows * 1e160, rows, rows[:, 0], 1.0)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +101,7 @@ def test_products_beyond_the_range_are_refused():
         "dot_product(2.5)",
         "dot_product(0)",
         "dot_product(21)",
+        "linear(1)",
     ],
 )
 def test_names_of_no_kernel_are_refused(name):

@@ -20,7 +20,7 @@ KERNELS = ["laplacian", "matern(1.5)", "dot_product(3)"]
 WITH_KERNEL = [n for n, s in SOLVERS.items() if "kernel" in parameters(s.load())]
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", [*KERNELS, "linear"])
 def test_the_exact_solver_minimises_the_risk_over_the_functions_of_the_kernel(kernel):
     X, y, U = problem()
     model = SAMULT(lam=0.25, sigma=0.7, gamma=0.4, kernel=kernel).fit(X, y, U)
@@ -86,6 +86,15 @@ def test_a_dot_product_has_no_fourier_features():
     X, y, U = problem()
     with pytest.raises(DataError, match="a kernel of differences of rows: it has no random"):
         FRS3VM(kernel="dot_product(3)").fit(X, y, U)
+
+
+def test_the_linear_kernel_has_no_random_features():
+    X, y, U = problem()
+    text = r"a kernel: it has no random features; dot_product\(1\) with sigma = 1 has"
+    with pytest.raises(DataError, match=text):
+        QSGS2AUC(kernel="linear").fit(X, y, U)
+    with pytest.raises(DataError, match="the linear kernel has no random features"):
+        random_features("linear", 1.0, 8, 0)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -21,6 +21,7 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
     dual_response,
     label_weights,
 )
+from dsgkit.solvers.kernel import GramKernelName
 
 Array = NDArray[np.float64]
 
@@ -38,6 +39,8 @@ class ExactKernelEstimator(ClosedFormEstimator):
     coef_ : ndarray of shape (n,)
         Its coefficients.
     """
+
+    kernel: GramKernelName = "gaussian"
 
     def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
         risk = self._risk(self._counts(codes))

@@ -32,7 +32,7 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
         Weight of the supervised risk, in 0..1; with 1 the unlabelled rows are not used.
     kernel : str
         Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
+        "dot_product(p)", with a number for nu or p; or "linear", which has no sigma.
     max_memory : float or None
         Limit in GiB; None is 80% of the memory that is available.
     unlabeled_label : int, float or str

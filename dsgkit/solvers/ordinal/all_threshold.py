@@ -21,12 +21,12 @@ USUAL_STEPS = 60
 
 
 class AllThresholdLogistic(LabeledKernelEstimator):
-    """All-threshold logistic regression over the functions of a Gaussian kernel.
+    """All-threshold logistic regression over the functions of a kernel.
 
     Minimises ``mean_i sum_j log(1 + exp(-z_ij (f(x_i) - b_j))) + lam/2 ||f||^2`` over f and the
     thresholds b, where z_ij is 1 for rows above cut j and -1 for the others [1]_. The means are
-    over the labelled rows; unlabelled ones are not used for the function. In the linear case it is
-    what ``LogisticAT`` of the package mord computes, which is no longer maintained and refuses
+    over the labelled rows; unlabelled ones are not used for the function. With the linear kernel it
+    is what ``LogisticAT`` of the package mord computes, which is no longer maintained and refuses
     classes without rows; here such a class is never predicted. It is not the model of proportional
     odds.
 
@@ -39,8 +39,11 @@ class AllThresholdLogistic(LabeledKernelEstimator):
     lam : float
         Weight of the regulariser.
     sigma : float or "scale"
-        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``. "scale" fits it to the labelled rows
-        (`dsgkit.solvers.sigma.scale_of`).
+        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. "scale" fits it to the
+        labelled rows (`dsgkit.solvers.sigma.scale_of`).
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p; or "linear", which has no sigma.
     thresholds : {"own", "logistic", "absolute", "share", "hinge"}
         ``own`` are those that were fitted with the function; the other rules are those of
         `dsgkit.solvers.ordinal.thresholds`.
@@ -92,12 +95,14 @@ class AllThresholdLogistic(LabeledKernelEstimator):
         lam: float = 0.01,
         sigma: float | Literal["scale"] = "scale",
         *,
+        kernel: str = "gaussian",
         thresholds: Literal["own", "logistic", "absolute", "share", "hinge"] = "own",
         max_memory: float | None = None,
         unlabeled_label: int | float | str = -1,
     ) -> None:
         self.lam = lam
         self.sigma = sigma
+        self.kernel = kernel
         self.thresholds = thresholds
         self.max_memory = max_memory
         self.unlabeled_label = unlabeled_label

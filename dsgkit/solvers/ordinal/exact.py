@@ -15,12 +15,13 @@ from dsgkit.solvers.ordinal.closed_form import ClosedFormOrdinal
 
 
 class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
-    """Exact minimiser of the semi-supervised ordinal risk with a Gaussian kernel.
+    """Exact minimiser of the semi-supervised ordinal risk with a kernel.
 
     Minimises the mean over the cuts between k ordered classes of
     ``gamma R_PN(f) + (1 - gamma)(R_PU(f) + R_NU(f))``, plus ``lam/2 ||f||^2``, over the functions
-    of the kernel ``exp(-sigma ||x - x'||^2)``. R_AB is the mean of ``(1 - f(a) + f(b))^2`` over all
-    pairs; of a cut, the rows of all classes above are positive and those of all below negative.
+    of a kernel, by default ``exp(-sigma ||x - x'||^2)``. R_AB is the mean of
+    ``(1 - f(a) + f(b))^2`` over all pairs; of a cut, the rows of all classes above are positive
+    and those of all below negative.
     This is the problem that QS3ORAO approximates [1]_; with two classes it is that of `SAMULT`.
     One Cholesky factorisation: O(n^3) time and 8 n^2 bytes for n labelled and unlabelled rows.
 
@@ -35,7 +36,7 @@ class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
         are not used.
     kernel : str
         Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
+        "dot_product(p)", with a number for nu or p; or "linear", which has no sigma.
     thresholds : {"logistic", "absolute", "share", "hinge"}
         Rule that places the thresholds between the classes on the function's values.
     max_memory : float or None

@@ -13,9 +13,9 @@ class KernelRidgeOrdinal(LabeledKernelEstimator):
     """Kernel ridge regression on the classes as the numbers 1..k.
 
     Minimises the *mean* of ``(y_i - m - f(x_i))^2`` over the labelled rows, plus ``lam ||f||^2``,
-    over the functions of the kernel ``exp(-sigma ||x - x'||^2)``; m is the mean of the numbers.
-    `sklearn.kernel_ridge.KernelRidge` calls ``n_labeled * lam`` alpha. Unlabelled rows are not used
-    for the function. O(n_labeled^3) time.
+    over the functions of a kernel, by default ``exp(-sigma ||x - x'||^2)``; m is the mean of the
+    numbers. `sklearn.kernel_ridge.KernelRidge` calls ``n_labeled * lam`` alpha. Unlabelled rows are
+    not used for the function. O(n_labeled^3) time.
 
     Parameters
     ----------
@@ -24,6 +24,9 @@ class KernelRidgeOrdinal(LabeledKernelEstimator):
     sigma : float or "scale"
         Parameter of the kernel. "scale" fits it to the labelled rows
         (`dsgkit.solvers.sigma.scale_of`).
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p; or "linear", which has no sigma.
     thresholds : {"logistic", "absolute", "share", "hinge"}
         Rule of the thresholds (`dsgkit.solvers.ordinal.thresholds`).
     max_memory : float or None
@@ -70,12 +73,14 @@ class KernelRidgeOrdinal(LabeledKernelEstimator):
         lam: float = 0.01,
         sigma: float | Literal["scale"] = "scale",
         *,
+        kernel: str = "gaussian",
         thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic",
         max_memory: float | None = None,
         unlabeled_label: int | float | str = -1,
     ) -> None:
         self.lam = lam
         self.sigma = sigma
+        self.kernel = kernel
         self.thresholds = thresholds
         self.max_memory = max_memory
         self.unlabeled_label = unlabeled_label

@@ -1,4 +1,4 @@
-"""Ordinal estimators of the labelled rows alone, over the functions of a Gaussian kernel."""
+"""Ordinal estimators of the labelled rows alone, over the functions of a kernel."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ from scipy import linalg
 from sklearn.base import clone
 
 from dsgkit.costs import FUNCTION_FLOPS, Cost
-from dsgkit.kernels.gaussian import (
-    expansion_flops,
-    expansion_memory,
-    gaussian_expansion,
-    gaussian_gram,
-)
+from dsgkit.kernels import kernel_named
+from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.solvers.base import Folds, Points, training_rows
+from dsgkit.solvers.kernel import GramKernelName
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
 from dsgkit.solvers.sigma import Sigma, WithSigma
@@ -81,6 +78,7 @@ class LabeledKernelEstimator(WithSigma, OrdinalEstimator):
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
     sigma: Sigma
+    kernel: GramKernelName
 
     centers_: Array
     coef_: Array
@@ -93,14 +91,15 @@ class LabeledKernelEstimator(WithSigma, OrdinalEstimator):
     def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
         self._check_memory(self.cost(X.shape[1], n_labeled=len(X), n_unlabeled=0))
         centers = np.asarray(X[:], np.float64)
-        features = KernelFeatures(gaussian_gram(centers, centers, self._sigma))
+        features = KernelFeatures(kernel_named(self.kernel).gram(centers, centers, self._sigma))
         ((weights, self.intercept_, self.own_thresholds_),) = self._solve(
             features, codes, [self.lam]
         )
         self.coef_, self.centers_ = features.coefficients(weights), centers
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_
+        expansion = kernel_named(self.kernel).expansion
+        return expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_
 
     def _fold_values(
         self,
@@ -123,7 +122,7 @@ class LabeledKernelEstimator(WithSigma, OrdinalEstimator):
             first = models[members[0]]
             first.classes_ = classes
             first._check_memory(first.cost(X.shape[1], n_labeled=len(X), n_unlabeled=0))
-            gram = gaussian_gram(rows, rows, first._sigma)
+            gram = kernel_named(first.kernel).gram(rows, rows, first._sigma)
             lams = [models[i].lam for i in members]
             for held_out in folds:
                 values[np.ix_(np.array(members), held_out)] = first._held_out(
@@ -156,8 +155,9 @@ class LabeledKernelEstimator(WithSigma, OrdinalEstimator):
         n, double = n_labeled, 2
         decomposing = EIGH_FLOPS * n**3 * min(n_models, USUAL_FOLDS)
         building = n**2 * (n_inputs + FUNCTION_FLOPS / 2)
+        predicting = kernel_named(self.kernel).memory(n, n_inputs)
         return Cost(
             flops=double * (building + decomposing + n_models * self._solve_flops(n, n_cuts)),
-            memory=max(eigh_memory(n) + 24 * n * n_inputs, expansion_memory(n, n_inputs)),
+            memory=max(eigh_memory(n) + 24 * n * n_inputs, predicting),
             flops_per_row=expansion_flops(n, n_inputs),
         )

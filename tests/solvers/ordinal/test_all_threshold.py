@@ -44,6 +44,22 @@ def test_no_direction_decreases_the_objective(lam, sigma):
 
 
 @pytest.mark.filterwarnings("ignore:Desired error:RuntimeWarning")
+def test_the_linear_kernel_makes_it_linear_without_a_bias():
+    X, codes, U, _ = ordinal_problem()
+
+    def value(x):
+        w, thresholds = x[:3], x[3:]
+        side = np.where(codes[:, None] > np.arange(3), 1, -1)
+        margins = side * ((X @ w)[:, None] - thresholds)
+        return np.logaddexp(0, -margins).sum() / len(X) + 0.025 * w @ w
+
+    x = minimize(value, np.append(np.zeros(3), [-1.0, 0.0, 1.0]), tol=1e-10).x
+    model = AllThresholdLogistic(0.05, kernel="linear").fit(X, codes, U)
+    np.testing.assert_allclose(model.decision_function(U), U @ x[:3], atol=1e-4)
+    np.testing.assert_allclose(model.own_thresholds_, x[3:], atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:Desired error:RuntimeWarning")
 def test_another_optimiser_finds_the_same_model():
     X, codes, U, _ = ordinal_problem(12, 10)
     gram = kernel(X, X, 2.0)

@@ -7,6 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
 
 from dsgkit.errors import MemoryLimitError
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
@@ -25,9 +26,20 @@ def test_values_are_those_of_scikit_learn(lam, sigma):
     np.testing.assert_allclose(model.decision_function(U), expected, atol=1e-8)
 
 
+def test_the_linear_kernel_makes_it_linear_ridge_with_a_penalised_bias():
+    X, codes, U, _ = ordinal_problem()
+    numbers = codes + 1.0
+    X1, U1 = (np.column_stack([rows, np.ones(len(rows))]) for rows in (X, U))
+    oracle = Ridge(alpha=len(X) * 0.1, fit_intercept=False).fit(X1, numbers - numbers.mean())
+    model = KernelRidgeOrdinal(0.1, kernel="linear").fit(X, codes, U)
+    expected = numbers.mean() + oracle.predict(U1)
+    np.testing.assert_allclose(model.decision_function(U), expected, atol=1e-8)
+
+
 def test_the_grid_equals_fit_by_fit():
     X, codes, U, _ = ordinal_problem()
     points = [{"lam": lam, "sigma": sigma} for lam in (1e-4, 1.0, 0.1) for sigma in (4.0, 0.5)]
+    points += [{"lam": 0.1, "kernel": "linear"}, {"lam": 1.0, "kernel": "linear"}]
     training = (folds_of(40, 4), X, codes, U, np.arange(4))
     got = KernelRidgeOrdinal()._fold_values(points, *training)
     expected = OrdinalEstimator._fold_values(KernelRidgeOrdinal(), points, *training)
