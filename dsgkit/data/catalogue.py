@@ -100,7 +100,8 @@ class DatasetInfo:
     components : int
         Features that the texts of reviews become, at most.
     function : str or None
-        Of `sklearn.datasets`, which returns a bundled dataset, or makes one.
+        Of `sklearn.datasets`, which returns a bundled dataset, or makes one; or of
+        `dsgkit.data.made`.
     arguments : mapping
         What that function is given.
     double : float or None

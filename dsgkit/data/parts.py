@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data import idx, reviews
+from dsgkit.data import idx, made, reviews
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile
 from dsgkit.data.reading import (
@@ -73,7 +73,8 @@ def _bundled(info: DatasetInfo) -> Parts:
         import sklearn.datasets
 
         assert info.function is not None
-        function = getattr(sklearn.datasets, info.function)
+        library = made if hasattr(made, info.function) else sklearn.datasets
+        function = getattr(library, info.function)
         # what makes rows returns them and their labels, whatever is asked for
         yield function(**info.arguments) if info.arguments else function(return_X_y=True)
 

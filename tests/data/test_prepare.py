@@ -352,9 +352,20 @@ def test_datasets_that_are_made_are_the_same_every_time():
         n: np.bincount(load_dataset(make_spec(name=n)).y)[1:] for n in ("rings", "gaussians_4")
     }
     assert {n: s.tolist() for n, s in sizes.items()} == {
-        "rings": [300] * 2,
+        "rings": [300] * 3,
         "gaussians_4": [200] * 4,
     }
+
+
+def test_the_rings_are_nested():
+    rings = load_dataset(make_spec(name="rings"))
+    radius = np.hypot(*rings.X.T)
+    middle, inner, outer = (radius[rings.y == c] for c in (1, 2, 3))
+    # Rayleigh's mean of a Gaussian in the plane
+    assert middle.mean() == pytest.approx(0.2 * np.sqrt(np.pi / 2), rel=0.1)
+    assert inner.mean() == pytest.approx(1, abs=0.02) and inner.std() == pytest.approx(0.05, 0.2)
+    assert outer.mean() == pytest.approx(2, abs=0.02) and outer.std() == pytest.approx(0.05, 0.2)
+    assert middle.max() < inner.min() and inner.max() < outer.min()
 
 
 def test_bundled_datasets():
