@@ -43,6 +43,9 @@ from dsgkit.tasks.measures import PICTURES, RANKS, Measure
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
 
+CLASSES = "classes"
+"""What a config writes for the true number of clusters, where a solver is given it."""
+
 FEWEST, MOST = 2, 50
 """Numbers of clusters that can be chosen without labels."""
 
@@ -175,6 +178,12 @@ FITTED = {
 }
 """Measures that are attributes of the solvers with a domain that have them."""
 
+EQUILIBRIA = _of_domain("equilibria", "Equilibria, M", "equilibria", digits=1)
+EQUILIBRIA_SHARE = _of_domain(
+    "equilibria_share", "Equilibria by rows, M/N", "equilibria by rows", digits=2, percent=True
+)
+"""What the second phase is reduced to, of the solvers that look for equilibria."""
+
 _HYPOTHESIS = {
     "output": "hypotheses",
     "file": "hypotheses",
@@ -281,7 +290,7 @@ class ClusteringTrial:
         self._spec = spec
         self._seed = seed
         self.sizes = {ROWS.name: len(dataset.X)}
-        self.words: dict[str, float | tuple[float, ...]] = {}
+        self.words = {CLASSES: len(np.unique(dataset.y))}
 
     @functools.cached_property
     def _order(self) -> NDArray[np.int64]:
@@ -368,7 +377,10 @@ class ClusteringTrial:
             measure.name: float(fitted[name]) if name in fitted else None
             for name, measure in FITTED.items()
         }
+        n_equilibria = len(fitted["equilibria_"]) if "equilibria_" in fitted else None
         counted: dict[str, float | None] = {
+            EQUILIBRIA.name: n_equilibria,
+            EQUILIBRIA_SHARE.name: None if n_equilibria is None else n_equilibria / len(X),
             CLUSTERS.name: float(_n_clusters(labels)),
             UNASSIGNED.name: float(np.mean(labels < 0)),
             CHOICE.name: None,
@@ -476,6 +488,8 @@ class Clustering:
         CLUSTERS,
         UNASSIGNED,
         *FITTED.values(),
+        EQUILIBRIA,
+        EQUILIBRIA_SHARE,
         NMI_GEOMETRIC,
         DIAMETERS,
         UNWEIGHTED,
@@ -497,7 +511,7 @@ class Clustering:
         PICTURES,
         RANKS,
     )
-    words: ClassVar[tuple[str, ...]] = ()
+    words: ClassVar[tuple[str, ...]] = (CLASSES,)
 
     def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
         """Return a trial of a dataset."""

@@ -66,7 +66,8 @@ def test_every_config_is_short_described_and_compares_all_solvers(summary):
     own = {k for k in compared if is_import_path(k)}
     assert compared - own == {k for k, solver in SOLVERS.items() if kind in solver.tasks}
     svm = kind == "semi_supervised_svm"
-    assert set(summary.profiles) == {"quick", "useful" if svm else "wide"}
+    reference = {"reference"} if kind == "clustering" else set()
+    assert set(summary.profiles) == {"quick", "useful" if svm else "wide"} | reference
 
 
 @pytest.mark.parametrize("name", PAPER)
@@ -179,12 +180,55 @@ def test_the_default_is_the_setting_of_the_fifth_paper(name):
     odd = [2.0**k for k in range(-5, 6, 2)]
     for method in bsgd_svc.METHODS:
         solver = experiment.solvers[bsgd_svc.key_of(method)]
-        assert solver.grids[0]["gamma"] == solver.grids[0]["C"] == odd
+        assert solver.grids[0]["gamma"] == odd
+        # the C of a sphere has smaller values beside the paper's
+        smaller = [2.0**k for k in (-11, -9, -7)] if method in ("SVC", "FSVC") else []
+        assert solver.grids[0]["C"] == [*smaller, *odd]
         if method.startswith("BSGD"):
             assert {solver.params["budget"]} == budgets
     modern = {solver.kind for solver in experiment.solvers.values() if is_import_path(solver.kind)}
     named = ("DBSCAN", "HDBSCAN", "MeanShift", "SpectralClustering")
     assert modern == {f"sklearn.cluster:{one}" for one in named}
+    fsvc = experiment.solvers["fsvc"].grids[0]
+    assert fsvc["share"] == fsvc["radius"] == TENTHS[1:]
+
+
+@pytest.mark.parametrize("profile", [None, "quick", "reference", "wide"])
+def test_both_rules_of_stopping_are_compared_on_the_same_grid(profile):
+    solvers = load("iris_clustering", profile).solvers
+    pairs = {
+        "bsgd_r": "bsgd_r_epoch",
+        "sgd": "sgd_paper",
+        "bsgd_pnn": "bsgd_pnn_paper",
+        "bsgd_prn": "bsgd_prn_paper",
+    }
+    for one, other in pairs.items():
+        rules = {stop_of(solvers[key]) for key in (one, other)}
+        assert rules == {"paper", "epoch"}
+        for key in (one, other):
+            assert solvers[key].label.endswith(
+                {"paper": "paper's stop"}.get(stop_of(solvers[key]), "epoch")
+            )
+        assert solvers[one].grids == solvers[other].grids
+        assert solvers[one].search_at == solvers[other].search_at
+
+
+def stop_of(solver):
+    """Return by which rule a solver of a config stops, its own default included."""
+    return SOLVERS[solver.kind].load()(**solver.params)._stop()
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_pictures_have_two_budgets_and_means_that_are_given_the_number_of_clusters(name):
+    solvers = load(f"{name}_clustering").solvers
+    budgets = {
+        (s.params["strategy"], s.params["budget"])
+        for s in solvers.values()
+        if s.kind == "bsgd_lmoc"
+    }
+    assert budgets == {(how, B) for how in ("removal", "pnn", "prn") for B in (50, 100)}
+    for key in ("k_means", "fuzzy_c_means"):
+        assert solvers[key].params["n_clusters"] == "classes" and not solvers[key].grids
 
 
 @pytest.mark.parametrize("profile", ["quick", "wide"])

@@ -135,6 +135,8 @@ def test_a_solver_of_two_phases_is_timed_in_two_and_draws_its_domain():
     scores, art = judgement.scores, judgement.artefact
     assert scores["inside"] == model.inside_ and scores["steps"] == model.n_iter_
     assert scores["choice"] is None
+    assert scores["equilibria"] == len(model.equilibria_) >= 3
+    assert scores["equilibria_share"] == pytest.approx(len(model.equilibria_) / 120)
     assert set(scores) == {measure.name for measure in TASK.measures} - {"clustering_seconds"}
     assert scores["nmi"] > 0.9
     np.testing.assert_array_equal(art["rows"], trial.training(AT)["X"])
@@ -150,7 +152,9 @@ def test_other_rows_are_shown_by_two_principal_components():
     trial.fit(model, AT, clock)
     art = trial.judge(model, AT, clock).artefact
     assert set(art) == {"rows", "labels"}
-    assert trial.judge(model, AT, clock).scores["steps"] is None  # those of k-means are others
+    scores = trial.judge(model, AT, clock).scores
+    assert scores["steps"] is None  # those of k-means are others
+    assert scores["equilibria"] is None and scores["equilibria_share"] is None
     X = trial.training(AT)["X"].astype(np.float64)
     singular = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:2]
     np.testing.assert_allclose(np.linalg.norm(art["rows"], axis=0), singular, rtol=1e-5)
@@ -205,6 +209,13 @@ def test_a_point_that_does_not_suit_the_rows_leaves_the_others():
         )
     assert scores[0][0] > 0.9
     assert scores[1] == [None]
+
+
+def test_a_config_can_give_the_true_number_of_clusters():
+    assert TASK.words == ("classes",)
+    words = trial_of(dataset_of()).words
+    assert words == {"classes": 3}
+    assert len(np.unique(KMeans(words["classes"]).fit(dataset_of().X).labels_)) == 3
 
 
 def test_rows_without_classes_are_clustered_and_not_judged_by_them():
