@@ -73,7 +73,8 @@ class ClusteringEstimator(ClusterMixin, Estimator):
 
     `fit_domain` trains a function f; its domain, where f >= 0, encloses most rows. `fit_clusters`
     makes clusters of them. A subclass implements ``_fit_domain(X)``, ``_fit_clusters(X)``,
-    ``_values(X)``, ``_clusters_of(X)`` and ``cost(n_inputs, *, n_models, n_rows)``.
+    ``_values(X)``, ``_clusters_of(X)``, ``_objective(X)`` and
+    ``cost(n_inputs, *, n_models, n_rows)``.
 
     Attributes
     ----------
@@ -176,6 +177,28 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         check_distances(rows)
         return self._clusters_of(rows)
 
+    def diagnostics(self, X: Any) -> dict[str, float]:
+        """Return numbers on the trained domain that `fit` does without.
+
+        Parameters
+        ----------
+        X : rows of shape (n, n_inputs)
+            Those that `fit_domain` was given.
+
+        Returns
+        -------
+        dict
+            ``objective``: the value of what `fit_domain` minimises, at the function that it ended
+            with. Of stochastic descent, that is the last iterate and not an average.
+
+        Raises
+        ------
+        DataError
+            If the rows cannot be used.
+        """
+        check_is_fitted(self, self._solution)
+        return {"objective": self._objective(as_rows(self, X, reset=False))}
+
     def _gamma(self, X: Any) -> float:
         """Return the kernel parameter for some rows; 1 for equal ones, unless it is given."""
         if self.gamma is not None:
@@ -205,6 +228,10 @@ class ClusteringEstimator(ClusterMixin, Estimator):
 
     def _clusters_of(self, X: Any) -> NDArray[np.int64]:
         """Return the clusters of rows that have been checked."""
+        raise NotImplementedError
+
+    def _objective(self, X: Any) -> float:
+        """Return the value of the objective of the domain on rows that have been checked."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Tags:

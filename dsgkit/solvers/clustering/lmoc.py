@@ -195,6 +195,11 @@ class LargeMarginClustering(ClusteringEstimator):
     def _values(self, X: Any) -> Array:
         return self._domain().values(X)
 
+    def _objective(self, X: Any) -> float:
+        squared_norm = self.dual_coef_ @ (self._values(self.support_vectors_) + 1)
+        mean_loss = np.maximum(0, -self._values(X)).mean()
+        return float(squared_norm / 2 + self.C * mean_loss)
+
     def _clusters_of(self, X: Any) -> NDArray[np.int64]:
         labels = self._numbers[self._nearest.labels_of(X, np.arange(len(X)))]
         if self.outliers:

@@ -66,6 +66,16 @@ class SphereClustering(ClusteringEstimator):
     def _values(self, X: Any) -> Array:
         return self._domain().values(X)
 
+    def _objective(self, X: Any) -> float:
+        """Return ``R^2 + C sum_i max(0, ||phi(x_i) - a||^2 - R^2)`` of the sphere's rows."""
+        center = Domain(
+            self.support_vectors_, self.dual_coef_ / self.dual_coef_.sum(), self.gamma_, level=0.0
+        )
+        squared_norm = center.coefficients @ center.values(self.support_vectors_)
+        squares = 1 - 2 * center.values(self._training_rows(X)) + squared_norm
+        outside = np.maximum(0, squares - self.squared_radius_).sum()
+        return float(self.squared_radius_ + self.C * outside)
+
     def _clusters_of(self, X: Any) -> NDArray[np.int64]:
         return self._without_outside(X, self._nearest_labels(X))
 

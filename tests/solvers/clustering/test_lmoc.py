@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_wine, make_moons
 from sklearn.exceptions import NotFittedError
@@ -132,6 +133,32 @@ def test_the_default_stop_is_that_of_the_strategy(strategy, default):
     assert steps[None] == steps[default]
     assert steps["paper"] + len(X) <= steps["epoch"] + 1
     assert SGDLMOC().fit_domain(X).n_iter_ == SGDLMOC(stop="epoch").fit_domain(X).n_iter_
+
+
+def test_the_objective_comes_down_to_the_minimum_of_the_dual():
+    X, _ = three_groups(60)
+    C = 6.0
+    K = kernel(X, X, 1.0)
+
+    def dual_value(alpha):
+        return alpha @ K @ alpha / 2 - alpha.sum()
+
+    def slope(alpha):
+        return K @ alpha - 1
+
+    box = [(0, C / len(X))] * len(X)
+    found = minimize(dual_value, np.zeros(len(X)), jac=slope, bounds=box, method="L-BFGS-B")
+    least = -found.fun  # there is no duality gap
+    for steps, above in ((100, 0.2), (100_000, 1e-3)):
+        model = SGDLMOC(gamma=1, C=C, tol=0, max_iter=steps).fit_domain(X)
+        assert least < model.diagnostics(X=X)["objective"] < (1 + above) * least
+    budgeted = BSGDLMOC(gamma=1, C=C, budget=5, tol=0, max_iter=100_000).fit_domain(X)
+    support = budgeted.support_vectors_
+    values = kernel(X, support, 1.0) @ budgeted.dual_coef_
+    norm = budgeted.dual_coef_ @ kernel(support, support, 1.0) @ budgeted.dual_coef_
+    expected = norm / 2 + C * np.maximum(0, 1 - values).mean()
+    assert budgeted.diagnostics(X=X) == {"objective": pytest.approx(expected)}
+    assert expected > least
 
 
 def test_in_the_long_run_removal_loses_its_mass():

@@ -17,6 +17,7 @@ from dsgkit.solvers.clustering.fsvc import FSVC, cover
 from dsgkit.solvers.clustering.hypersphere import enclosing_sphere
 from dsgkit.solvers.clustering.segments import connected, joined_pairs
 from dsgkit.solvers.clustering.svc import BenHurSVC
+from tests.solvers.brute_force import kernel
 
 ORACLES = Path(__file__).parents[2] / "oracles"
 
@@ -51,6 +52,24 @@ def test_the_sphere_and_the_graph_are_those_of_ben_hur():
         model = BenHurSVC(gamma=gamma, C=C, n_segment=n_segment).fit(X)
         assert model.n_clusters_ == n_clusters
     assert not known["components"].any()
+
+
+@pytest.mark.parametrize(("gamma", "C"), [(0.5, 2.0), (4.0, 1.0), (1.0, 0.05), (32.0, 0.02)])
+@pytest.mark.parametrize("solver", [BenHurSVC, FSVC])
+def test_the_objective_is_that_of_the_dual(blobs, solver, gamma, C):
+    X = blobs[0]
+    model = solver(gamma=gamma, C=C).fit(X)
+    beta = model.dual_coef_ / model.dual_coef_.sum()
+    dual = 1 - beta @ kernel(model.support_vectors_, model.support_vectors_, gamma) @ beta
+    assert model.diagnostics(X=X) == {"objective": pytest.approx(dual, rel=1e-6)}
+
+
+def test_the_objective_of_a_share_is_that_of_the_rows_seen(blobs):
+    X = blobs[0]
+    model = FSVC(gamma=1.0, C=0.2, share=0.2, random_state=3).fit(X)
+    beta = model.dual_coef_ / model.dual_coef_.sum()
+    dual = 1 - beta @ kernel(model.support_vectors_, model.support_vectors_, 1.0) @ beta
+    assert model.diagnostics(X=X) == {"objective": pytest.approx(dual, rel=1e-6)}
 
 
 @pytest.mark.parametrize(("gamma", "C"), [(0.5, 1.0), (4.0, 1.0), (1.0, 0.05), (32.0, 0.02)])
