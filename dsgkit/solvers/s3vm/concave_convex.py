@@ -24,8 +24,12 @@ from dsgkit.solvers.s3vm.smo import Gains, QuadraticProgram
 
 Array = NDArray[np.float64]
 
-MOST_STEPS = 10**7
-"""Steps of one convex problem before it is given up; a few for each row are usual."""
+MOST_STEPS_PER_ROW = 1000
+"""Steps for each row before a convex problem is given up.
+
+A few are usual. With a large C and a mean that hardly any function with the margins has, dual
+variables go far: on w8a 10,000 for each row at ``C_star = 10^5``, ten times more at 10^6.
+"""
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ def minimise(
     Raises
     ------
     FitError
-        If a convex problem is not solved after `MOST_STEPS`.
+        If a convex problem is not solved after `MOST_STEPS_PER_ROW` steps for each row.
     DivergedError
         If values overflow.
     """
@@ -143,7 +147,7 @@ class _Iterate:
 def _solve(
     program: QuadraticProgram, gains: Gains, objective: RampObjective, tol: float
 ) -> _Iterate:
-    program.solve(gains, tol, MOST_STEPS)
+    program.solve(gains, tol, MOST_STEPS_PER_ROW * len(gains.lower))
     # the anchor is free: at the optimum its value and the offset make up its slope
     offset = gains.above[-1] - program.values[-1]
     values = program.values[:-1] + offset
