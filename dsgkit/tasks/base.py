@@ -67,7 +67,7 @@ class PublishedFigure(BaseModel):
     tolerance : float or None
         How far a measured value may be off to agree; None where agreement says nothing.
     flag : str
-        In words, why the figure says nothing; else empty.
+        In words, why the figure says nothing, or what of the paper it contradicts; else empty.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -17,9 +17,10 @@ _NAMES = {"training_seconds": "fit_seconds"}
 
 
 def published_of(dataset: str | None) -> Published | None:
-    """Return the figures of a dataset, with a remark where no clustering has them; None of others.
+    """Return the figures of a dataset, with a remark on each that cannot be right; None of others.
 
     The remark of a purity, Rand index or NMI is on all three: which one is wrong cannot be told.
+    That of a time is where it contradicts the paper's text.
     """
     if dataset not in bsgd_svc.datasets():
         return None
@@ -29,13 +30,14 @@ def published_of(dataset: str | None) -> Published | None:
 
 def _figure(figure: bsgd_svc.Figure) -> PublishedFigure:
     audited = figure.measure in _AUDITED
+    where = figure.dataset, figure.method
     return PublishedFigure(
         solver=bsgd_svc.key_of(figure.method),
         measure=_NAMES.get(figure.measure, figure.measure),
         value=figure.value,
         decimals=figure.decimals,
         tolerance=TOLERANCE if audited else None,
-        flag=_remark(figure.dataset, figure.method) if audited else "",
+        flag=_remark(*where) if audited else bsgd_svc.contradiction(*where, figure.measure),
     )
 
 

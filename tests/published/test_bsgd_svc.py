@@ -16,6 +16,7 @@ from dsgkit.published.audit import (
     same_class_share,
 )
 from dsgkit.tasks import indices
+from dsgkit.tasks.clustering_published import published_of
 
 
 def test_the_tables_are_whole():
@@ -76,6 +77,32 @@ def test_figures_of_no_structure_are_found():
     one = [("aggregation", "FSVC"), ("compound", "FSVC"), ("car", "FSVC"), ("musk", "BSGD-R")]
     each = [("car", "SVC"), ("car", "SGD"), ("musk", "SVC"), ("musk", "FSVC")]
     assert degenerate == dict.fromkeys(one, "one cluster") | dict.fromkeys(each, "singletons")
+
+
+def test_times_that_contradict_the_text_are_found():
+    found = {}
+    for figure in bsgd_svc.figures():
+        if bsgd_svc.contradiction(figure.dataset, figure.method, figure.measure):
+            found.setdefault((figure.measure, figure.method), set()).add(figure.dataset)
+    every = set(bsgd_svc.datasets())
+    assert found == {
+        ("training_seconds", "BSGD-PNN"): {"aggregation", "breast_cancer_wisconsin", "r15", "car"},
+        ("clustering_seconds", "BSGD-PNN"): every - {"musk"},
+        ("clustering_seconds", "SGD"): {"car", "shuttle"},
+        ("clustering_seconds", "FSVC"): {"shuttle"},
+        ("clustering_seconds", "BSGD-R"): {"abalone_coded", "car", "shuttle"},
+    }
+
+
+def test_what_was_published_stands_beside_the_row_of_the_papers_rule():
+    figures = published_of("shuttle").figures
+    flags = {(f.solver, f.measure): f.flag for f in figures}
+    assert {solver for solver, _ in flags} == {
+        *("svc", "sgd_paper", "fsvc", "bsgd_r", "bsgd_pnn_paper", "bsgd_prn_paper")
+    }
+    assert "the text" in flags["bsgd_pnn_paper", "clustering_seconds"]
+    assert flags["bsgd_prn_paper", "clustering_seconds"] == ""
+    assert flags["svc", "purity"].startswith("impossible")
 
 
 def partitions(n):
