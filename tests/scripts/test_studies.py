@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
@@ -152,8 +153,10 @@ def test_the_mass_of_budgeted_machines_is_judged(removal, pnn, said, tmp_path):
     main, scope = study("study_cluster_mass")
     last = {"removal": removal, "pnn": pnn, "prn": 0.7, "no budget": 0.8}
     scope["follow"] = lambda *_: {
-        name: scope["Curve"](np.ones((1, 1)), np.full((1, 1), at)) for name, at in last.items()
+        name: scope["Curve"](np.ones((1, 1)), np.full((1, 1), at), np.ones((1, 1)))
+        for name, at in last.items()
     }
+    scope["minimum"] = lambda *_: 0.5
     figure = tmp_path / "mass.png"
     arguments = [] if said else ["--figure", str(figure)]
     result = CliRunner().invoke(main, ["--most", "100", *arguments])
@@ -162,10 +165,19 @@ def test_the_mass_of_budgeted_machines_is_judged(removal, pnn, said, tmp_path):
     assert figure.is_file() == bool(arguments)
 
 
-def test_a_short_study_of_the_mass_runs(monkeypatch):
+def test_a_short_study_of_the_mass_runs(monkeypatch, tmp_path):
     monkeypatch.delenv("DSGKIT_DATA", raising=False)
     main, _ = study("study_cluster_mass")
-    result = CliRunner().invoke(main, ["--seeds", "1", "--most", "200"])
+    file = tmp_path / "mass.json"
+    result = CliRunner().invoke(main, ["--seeds", "1", "--most", "200", "--json", str(file)])
+    told = json.loads(file.read_text())
+    assert told["steps"] == [100, 150, 200] and told["n_rows"] == 788
+    assert set(told["machines"]) == {"removal", "pnn", "prn", "no budget"}
+    for curve in told["machines"].values():
+        assert {name: np.shape(values) for name, values in curve.items()} == dict.fromkeys(
+            ("mass", "inside", "objective"), (3, 1)
+        )
+        assert 0 < told["minimum"] < np.min(curve["objective"])
     lines = result.output.splitlines()
     assert lines[0].startswith("seven generated groups: 788 rows")
     assert [line.split()[0] for line in lines[3:6]] == ["100", "150", "200"]
