@@ -43,7 +43,7 @@ def solve_qp(
     max_seconds : float, optional
         Looked at between iterations.
     dense : bool
-        Whether P is dense, so that factorising by blocks pays.
+        Whether P, A or G has dense parts, so that factorising by blocks pays.
 
     Raises
     ------

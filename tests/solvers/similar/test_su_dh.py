@@ -39,6 +39,16 @@ def test_the_solution_minimises_the_risk_in_the_space_of_the_kernel(prior):
         assert min(objective(model.coef_ + step * direction) for step in (-1e-3, 1e-3)) > lowest
 
 
+@pytest.mark.filterwarnings("ignore:prior 0.85 is so close")
+def test_without_a_number_every_unlabelled_row_is_a_centre():
+    pairs, U, _ = su_problem(n_unlabeled=40)
+    whole, one_each = (SUDH(sigma=2.0, prior=0.85, n_centers=n).fit(pairs, U) for n in (None, 40))
+    np.testing.assert_array_equal(np.sort(whole.centers_, axis=0), np.sort(U, axis=0))
+    np.testing.assert_array_equal(whole.coef_, one_each.coef_)
+    counts = {"n_similar": len(pairs), "n_unlabeled": 40}
+    assert whole.cost(3, **counts) == one_each.cost(3, **counts)
+
+
 def test_the_other_class_as_the_positive_one_turns_the_sign():
     pairs, U, _ = su_problem()
     one, other = (SUDH(prior=p, n_centers=20).fit(pairs, U) for p in (0.85, 0.15))
