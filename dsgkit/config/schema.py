@@ -176,6 +176,8 @@ class DatasetSpec(Spec):
         Columns of delimited text that hold categories; each becomes a feature per category.
     components : int, optional
         Features that the texts of reviews become, 1000 by default.
+    rows : int, optional
+        Only the first so many training rows are read.
     double : float, optional
         Every training row is there a second time, with Gaussian noise of this standard deviation
         in its first feature, in units of the range of that feature.
@@ -194,6 +196,7 @@ class DatasetSpec(Spec):
     label_columns: Columns | None = None
     categorical: Columns | None = None
     components: Count | None = None
+    rows: Count | None = None
     double: Annotated[float, Field(gt=0)] | None = None
 
     @model_validator(mode="after")
@@ -203,7 +206,7 @@ class DatasetSpec(Spec):
         if self.positive is not None and self.target is not None:
             raise problem("is short for target: {positive: ...}; leave one of them out", "positive")
         if self.path is None:
-            allowed = {"name", "target", "positive", "components", "double"}
+            allowed = {"name", "target", "positive", "components", "rows", "double"}
             self._only(allowed, "comes with the named dataset; leave it out")
         elif self.loader is None:
             raise problem("a path needs its loader: libsvm, delimited or reviews", "loader")

@@ -104,6 +104,8 @@ class DatasetInfo:
         `dsgkit.data.made`.
     arguments : mapping
         What that function is given.
+    rows : int or None
+        How many of the training rows are read, the first ones; None for all.
     double : float or None
         Noise with which every training row is there twice; see `dsgkit.data.doubling.doubled`.
     local : bool
@@ -132,6 +134,7 @@ class DatasetInfo:
     components: int = COMPONENTS
     function: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    rows: int | None = None
     double: float | None = None
     local: bool = False
 

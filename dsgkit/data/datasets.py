@@ -62,6 +62,8 @@ class DatasetSpec(Protocol):
         Columns of delimited text that hold categories.
     components : int or None
         Features that the texts of reviews become.
+    rows : int or None
+        How many of the training rows are read, the first ones.
     double : float or None
         Noise of a second copy of the training rows, as `doubled` takes it.
     """
@@ -79,6 +81,7 @@ class DatasetSpec(Protocol):
     label_columns: Any
     categorical: Any
     components: Any
+    rows: Any
     double: Any
 
 
@@ -315,7 +318,7 @@ def _open(info: DatasetInfo, folder: Path, meta: dict[str, Any]) -> Dataset:
     train = meta["parts"]["train"]
     return Dataset(
         name=info.name,
-        title=info.title,
+        title=info.title if info.rows is None else f"{info.title}, first {info.rows:,} rows",
         X=X,
         X_test=X_test,
         labels=labels,
@@ -363,7 +366,7 @@ def _registered(spec: DatasetSpec) -> DatasetInfo:
         if info.loader != "reviews":
             raise DataError(f"dataset {info.name} holds no reviews: `components` is for these")
         info = replace(info, components=spec.components, n_features=spec.components)
-    changes = {"target": _target(spec), "double": spec.double}
+    changes = {"target": _target(spec), "rows": spec.rows, "double": spec.double}
     known = {key: value for key, value in changes.items() if value is not None}
     return replace(info, **known) if known else info
 
@@ -401,6 +404,7 @@ def _local(spec: DatasetSpec) -> DatasetInfo:
         text_labels=not are_numbers(target.named),
         categorical=tuple(spec.categorical or ()),
         components=spec.components or COMPONENTS,
+        rows=spec.rows,
         double=spec.double,
         local=True,
     )

@@ -58,6 +58,8 @@ def prepared_folder(info: DatasetInfo) -> Path:
         text += json.dumps([info.ignored, info.values])
     if info.arguments:
         text += json.dumps(info.arguments)
+    if info.rows:
+        text += json.dumps({"rows": info.rows})
     digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
     plain = re.sub(r"[^\w.-]", "_", info.name)[:64]
     return cache_folder() / "prepared" / f"{plain}-{digest}"
@@ -245,7 +247,10 @@ def _write(info: DatasetInfo, sources: Sequence[FoundFile], folder: Path) -> dic
     parts = {}
     for part in {file.part: 0 for file in info.files if file.part in PARTS} or ["train"]:
         with _Matrix(folder, part, opened.n_features) as matrix:
-            for block in _shown(opened.blocks(part), info, part):
+            blocks = opened.blocks(part)
+            if part == "train" and info.rows is not None:
+                blocks = _first_rows(blocks, info.rows)
+            for block in _shown(blocks, info, part):
                 matrix.append(block)
             parts[part] = matrix.finish()
     digests = "".join(part["content_hash"] for part in parts.values())
@@ -261,6 +266,17 @@ def _write(info: DatasetInfo, sources: Sequence[FoundFile], folder: Path) -> dic
     }
 
 
+def _first_rows(blocks: Iterator[Block], n_rows: int) -> Iterator[Block]:
+    """Yield the first rows of some blocks; what comes after them is not read."""
+    left = n_rows
+    for X, labels in blocks:
+        yield X[:left], labels if labels is None else labels[:left]
+        left -= min(left, len(X))
+        if not left:
+            return
+    raise DataError(f"rows: {n_rows:,}, but there are only {n_rows - left:,}; take at most these")
+
+
 def _shown(blocks: Iterator[Block], info: DatasetInfo, part: str) -> Iterator[Block]:
     """Yield the blocks of one part of a dataset, with a progress bar on a terminal."""
     with Bar(f"{info.name} ({part})", _expected_rows(info, part)) as bar:
@@ -273,7 +289,8 @@ def _expected_rows(info: DatasetInfo, part: str) -> int | None:
     """Return the rows that the catalogue expects in a part, None if it does not know."""
     counts = [file.n_rows for file in info.files if file.part == part] or [info.n_rows]
     known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    n_rows = sum(known) if len(known) == len(counts) else None
+    return info.rows if part == "train" and info.rows is not None else n_rows
 
 
 class Statistics:

@@ -36,7 +36,7 @@ def labels_of(target, n):
 def dataset_of(experiment):
     """Return rows of zeros, as many as the catalogue has, with made labels."""
     info = DATASETS[experiment.dataset.name]
-    n_rows = info.n_rows * (1 if info.double is None else 2)
+    n_rows = (experiment.dataset.rows or info.n_rows) * (1 if info.double is None else 2)
     given = experiment.dataset.target
     target = info.target if given is None else target_of(given.settings)
     n_features = info.n_features or 1
