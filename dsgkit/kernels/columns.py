@@ -1,4 +1,4 @@
-"""Columns of a Gaussian kernel matrix, computed when first asked for and kept while there is room.
+"""Columns of a kernel matrix, computed when first asked for and kept while there is room.
 
 Beside the rows there is one more point of the feature space, the *anchor*: its origin, or the mean
 of some of the rows. Quadratic problems over the rows that have a mean constraint, or that lack an
@@ -30,13 +30,14 @@ _MIRRORED = 64
 
 
 class KernelColumns(NamedTuple):
-    """What compiled code sees of the kernel; made by `gaussian_columns`, read by `column`.
+    """What compiled code sees of the kernel; made by `kernel_columns`, read by `column`.
 
     Attributes
     ----------
     points : ndarray of shape (n_inputs, n)
         The rows, transposed.
     sigma : float
+        Of the Gaussian kernel; 0 for the linear one.
     mean_from : int
         The anchor is the mean of the rows from here on; ``n`` for the origin.
     store : ndarray of float32, shape (capacity + 1, n + 1)
@@ -66,15 +67,21 @@ class KernelColumns(NamedTuple):
         return len(self.slot) - 1
 
 
-def gaussian_columns(
-    points: NDArray[np.float64], sigma: float, capacity: int, mean_from: int | None = None
+def kernel_columns(
+    points: NDArray[np.float64],
+    kernel: str,
+    sigma: float,
+    capacity: int,
+    mean_from: int | None = None,
 ) -> KernelColumns:
-    """Return the columns of the kernel ``exp(-sigma ||x - x'||^2)`` of some rows and an anchor.
+    """Return the columns of a kernel matrix of some rows and an anchor.
 
     Parameters
     ----------
     points : C-contiguous ndarray of float64, shape (n_inputs, n)
         The rows, transposed.
+    kernel : {"gaussian", "linear"}
+        ``exp(-sigma ||x - x'||^2)`` or ``<x, x'> + 1``.
     sigma : float
     capacity : int
         Columns that are kept, at least 2; with ``n`` or more all are computed now, in parallel.
@@ -89,11 +96,11 @@ def gaussian_columns(
     """
     if not np.isfinite(points).all():
         raise DataError("features hold NaN or infinite values; remove or replace those rows")
-    n = points.shape[1]
+    n, is_linear = points.shape[1], kernel == "linear"
     capacity = min(max(capacity, FEWEST_COLUMNS), n)
     columns = KernelColumns(
         points,
-        float(sigma),
+        0.0 if is_linear else float(sigma),
         n if mean_from is None else mean_from,
         np.empty((capacity + 1, n + 1), np.float32),
         np.full(n + 1, -1),
@@ -102,6 +109,8 @@ def gaussian_columns(
         np.zeros(1, np.int64),
         np.ones(n + 1),
     )
+    if is_linear:
+        columns.diagonal[:n] = np.einsum("ij,ij->j", points, points) + 1
     anchor = np.zeros(n + 1, np.float32)
     if capacity == n:
         _fill_all(columns)
@@ -117,7 +126,7 @@ def gaussian_columns(
 
 
 def columns_memory(n: int, n_inputs: int, capacity: int) -> int:
-    """Return the bytes that `gaussian_columns` allocates for ``n`` rows."""
+    """Return the bytes that `kernel_columns` allocates for ``n`` rows."""
     return 4 * (n + 1) * (min(max(capacity, FEWEST_COLUMNS), n) + 1) + 8 * n * (n_inputs + 4)
 
 
@@ -153,6 +162,9 @@ def _compute(columns, i, out):  # type: ignore[no-untyped-def]
 @fast
 def _compute_from(columns, i, first, out):  # type: ignore[no-untyped-def]
     """Write the kernel of row ``i`` with the rows from ``first`` on."""
+    if columns.sigma == 0:
+        _compute_linear(columns.points, i, first, out)
+        return
     points, (n_inputs, n) = columns.points, columns.points.shape
     squared = np.empty(_TILE)
     for start in range(first, n, _TILE):
@@ -165,6 +177,23 @@ def _compute_from(columns, i, first, out):  # type: ignore[no-untyped-def]
                 squared[j] += difference * difference
         for j in range(size):
             out[start + j] = math.exp(-columns.sigma * squared[j])
+
+
+@fast
+def _compute_linear(points, i, first, out):  # type: ignore[no-untyped-def]
+    """Write ``<x, x'> + 1`` of row ``i`` with the rows from ``first`` on."""
+    n_inputs, n = points.shape
+    products = np.empty(_TILE)
+    for start in range(first, n, _TILE):
+        size = min(_TILE, n - start)
+        products[:size] = 1.0
+        for k in range(n_inputs):
+            centre, coordinate = points[k, i], points[k, start : start + size]
+            if centre != 0:
+                for j in range(size):
+                    products[j] += coordinate[j] * centre
+        for j in range(size):
+            out[start + j] = products[j]
 
 
 @fast

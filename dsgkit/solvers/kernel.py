@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from dsgkit.kernels import kernel_named
 from dsgkit.solvers.parameters import Text, Unsaid
@@ -23,6 +23,9 @@ KernelName = Annotated[str, Text(_kernel_with_features, "the name of a kernel"),
 
 GramKernelName = Annotated[str, Text(kernel_named, "the name of a kernel"), Unsaid("gaussian")]
 """A kernel of a solver that computes its exact values, and so also "linear"."""
+
+GaussianOrLinear = Annotated[Literal["gaussian", "linear"], Unsaid("gaussian")]
+"""The kernels of the support vector machines."""
 
 FourierKernelName = Annotated[
     str,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dsgkit.errors import DataError
-from dsgkit.kernels.columns import column, columns_memory, gaussian_columns
+from dsgkit.kernels.columns import column, columns_memory, kernel_columns
 from tests.solvers.brute_force import kernel
 
 
@@ -17,7 +17,21 @@ def rows_of(n, d=3, seed=0):
 
 
 def columns_of(rows, sigma, capacity, mean_from=None):
-    return gaussian_columns(np.ascontiguousarray(rows.T), sigma, capacity, mean_from)
+    return kernel_columns(np.ascontiguousarray(rows.T), "gaussian", sigma, capacity, mean_from)
+
+
+@pytest.mark.parametrize("capacity", [2, 5, 700])
+@pytest.mark.parametrize("mean_from", [None, 100])
+def test_linear_columns_are_products_of_rows(capacity, mean_from):
+    rows = rows_of(700)
+    columns = kernel_columns(np.ascontiguousarray(rows.T), "linear", 0.3, capacity, mean_from)
+    vectors = np.column_stack([rows, np.ones(700)])
+    anchor = np.zeros(4) if mean_from is None else vectors[mean_from:].mean(axis=0)
+    vectors = np.vstack([vectors, anchor])
+    expected = vectors @ vectors.T
+    for i in (0, 3, 511, 512, 699, 0, 700, 3):
+        np.testing.assert_allclose(column(columns, i), expected[i], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(columns.diagonal, np.diag(expected), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 5, 699, 700, 10**9])
@@ -70,7 +84,7 @@ def test_predicted_memory_is_what_is_allocated(capacity):
     columns_of(points[:, :8].T, 1.0, capacity, 0)  # compiles
     tracemalloc.start()
     try:
-        gaussian_columns(points, 1.0, capacity, 0)
+        kernel_columns(points, "gaussian", 1.0, capacity, 0)
         peak = tracemalloc.get_traced_memory()[1] + points.nbytes
     finally:
         tracemalloc.stop()

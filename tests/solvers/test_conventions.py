@@ -79,6 +79,12 @@ OTHER_VALUES = {
 OTHERS_OF = {
     "TSGSU": {"step": "paper"},
     "CUU": {"step": "paper", "loss": "logistic"},
+    "BGS3VM": {"kernel": "linear"},
+    "BLS3VM": {"kernel": "linear"},
+    "S3VMLight": {"kernel": "linear"},
+    "SelfTraining": {"kernel": "linear"},
+    "SupervisedSVM": {"kernel": "linear"},
+    "AllLabelsSVM": {"kernel": "linear"},
     "BSGDLMOC": {"tol": 0.02},
     "SGDLMOC": {"tol": 0.02},
     "TSGS3VM": {"balance": True},

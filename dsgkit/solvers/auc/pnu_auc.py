@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.costs import FUNCTION_FLOPS
-from dsgkit.kernels.gaussian import expansion_memory, gaussian_expansion, gaussian_gram
+from dsgkit.kernels import kernel_named
 from dsgkit.linear_systems import eigh_memory
 from dsgkit.objectives.pairwise_risk import POSITIVE, PairwiseRisk, pnu_risk
 from dsgkit.priors import PenL1Prior
@@ -25,6 +25,7 @@ from dsgkit.solvers.auc.explicit_features import (
 )
 from dsgkit.solvers.auc.pairwise_quadratic import Codes, PrimalResponse
 from dsgkit.solvers.base import Folds, training_rows
+from dsgkit.solvers.kernel import GramKernelName
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, SEED, Range
 
 Array = NDArray[np.float64]
@@ -34,13 +35,13 @@ BLOCK_ROWS = 512
 
 
 class PNUAUC(ClosedFormRanker):
-    """Minimiser of the PNU-AUC risk over Gaussian functions at given centres.
+    """Minimiser of the PNU-AUC risk over kernel functions at given centres.
 
-    ``f(x) = sum_j w_j exp(-sigma ||x - c_j||^2)`` minimises ``R(f) + lam ||w||^2``, where R is
-    ``(1 - eta) R_PN + eta R_PU`` for ``eta >= 0`` and ``(1 + eta) R_PN - eta R_NU`` for
-    ``eta < 0``. R_PU and R_NU estimate the supervised risk from positives (negatives) and
-    unlabelled rows, which takes the class prior. With every row as a centre a fit costs O(n^3)
-    time and 8 n^2 bytes.
+    ``f(x) = sum_j w_j k(x, c_j)``, by default with ``k(x, c) = exp(-sigma ||x - c||^2)``, minimises
+    ``R(f) + lam ||w||^2``, where R is ``(1 - eta) R_PN + eta R_PU`` for ``eta >= 0`` and
+    ``(1 + eta) R_PN - eta R_NU`` for ``eta < 0``. R_PU and R_NU estimate the supervised risk from
+    positives (negatives) and unlabelled rows, which takes the class prior. With every row as a
+    centre a fit costs O(n^3) time and 8 n^2 bytes.
 
     R need not have a minimum: it has one for ``eta >= 0`` if the prior is at most 1/2, and for
     ``eta <= 0`` if it is at least 1/2. Elsewhere a fit may end in `IndefiniteError`.
@@ -53,6 +54,9 @@ class PNUAUC(ClosedFormRanker):
         Parameter of the kernel. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     eta : float
         In -1..1; 0 is the supervised risk.
+    kernel : str
+        The k that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p; or "linear", which has no sigma.
     prior : float or "penl1"
         Share of positives among the unlabelled rows; "penl1" estimates it (`PenL1Prior`).
     n_centers : int or None
@@ -93,6 +97,7 @@ class PNUAUC(ClosedFormRanker):
 
     version: ClassVar[int] = 1
 
+    kernel: GramKernelName
     eta: Annotated[float, Range(-1, 1), PER_MODEL]
     prior: Annotated[float | Literal["penl1"], Range(0, 1, open_low=True, open_high=True)]
     n_centers: Annotated[int | None, COUNT]
@@ -104,6 +109,7 @@ class PNUAUC(ClosedFormRanker):
         sigma: float | Literal["scale"] = "scale",
         eta: float = 0.0,
         *,
+        kernel: str = "gaussian",
         prior: float | Literal["penl1"] = "penl1",
         n_centers: int | None = None,
         max_memory: float | None = None,
@@ -113,6 +119,7 @@ class PNUAUC(ClosedFormRanker):
         self.lam = lam
         self.sigma = sigma
         self.eta = eta
+        self.kernel = kernel
         self.prior = prior
         self.n_centers = n_centers
         self.max_memory = max_memory
@@ -127,14 +134,14 @@ class PNUAUC(ClosedFormRanker):
         self.centers_, self.prior_ = centers, prior
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma)
+        return kernel_named(self.kernel).expansion(X, self.centers_, self.coef_, self._sigma)
 
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         n_centers = self._matrix_size(n_labeled, n_unlabeled)
         rows_held = max(2 * n_labeled, min(n_unlabeled, BLOCK_ROWS))
         fit = 8 * n_centers * (n_centers + rows_held + 3 * n_inputs)
         prior = PenL1Prior().memory_needed(n_unlabeled) if self.prior == "penl1" else 0
-        return max(fit, prior, expansion_memory(n_centers, n_inputs))
+        return max(fit, prior, kernel_named(self.kernel).memory(n_centers, n_inputs))
 
     def _matrix_size(self, n_labeled: int, n_unlabeled: int) -> int:
         n_rows = n_labeled + n_unlabeled
@@ -164,7 +171,7 @@ class PNUAUC(ClosedFormRanker):
 
     def _moments(self, X: Any, X_unlabeled: Any, centers: Array) -> FeatureMoments:
         return feature_moments(
-            lambda rows: gaussian_gram(rows, centers, self._sigma),
+            lambda rows: kernel_named(self.kernel).gram(rows, centers, self._sigma),
             X,
             X_unlabeled,
             len(centers),
@@ -172,7 +179,7 @@ class PNUAUC(ClosedFormRanker):
         )
 
     def _feature_params(self) -> Hashable:
-        return self._sigma, self.n_centers, self.random_state
+        return self.kernel, self._sigma, self.n_centers, self.random_state
 
     def _penalty(self) -> float:
         return self.lam

@@ -18,7 +18,7 @@ from dsgkit.kernels.columns import (
     KernelColumns,
     columns_memory,
     columns_within,
-    gaussian_columns,
+    kernel_columns,
 )
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory, gaussian_expansion
 from dsgkit.progress import report
@@ -132,7 +132,8 @@ class OrdinalSVM(WithSigma, OrdinalEstimator):
         self._check_memory(Cost(memory=_memory(n, n_inputs, FEWEST_COLUMNS, n_cuts)))
         points = np.array(X[:].T[:, order], np.float64, order="C")
         room = self._memory_limit() - program_memory(n, n_cuts) - points.nbytes
-        return gaussian_columns(points, self._sigma, columns_within(n, n_inputs, room))
+        capacity = columns_within(n, n_inputs, room)
+        return kernel_columns(points, "gaussian", self._sigma, capacity)
 
     def _solve(self, columns: KernelColumns, program: OrdinalProgram, present: Codes) -> Self:
         """Compute the fitted attributes, from where the problem was left."""

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from dsgkit._jit import fast
 from dsgkit.costs import Cost
+from dsgkit.kernels import kernel_named
+from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.gaussian import (
     expansion_flops,
     expansion_memory,
-    gaussian_gram,
     row_blocks,
 )
 from dsgkit.progress import report
@@ -32,11 +33,11 @@ LEAST_STEPS, MOST_STEPS = 16, 128
 
 
 class BGS3VM(KernelS3VM):
-    """Semi-supervised support vector machine by budgeted kernel stochastic gradient descent.
+    """Budgeted kernel stochastic gradient descent on the objective of `TSGS3VM`.
 
     Descends on ``1/2 ||f||^2 + C mean_l max(0, 1 - y_l f(x_l)) + C* mean_u max(0, 1 - |f(x_u)|)``
-    over the functions f of the kernel ``exp(-sigma ||x - x'||^2)``, in one pass: step t draws the
-    next labelled and the next unlabelled row, each in a new random order every pass, and
+    over the functions f of a kernel, by default ``exp(-sigma ||x - x'||^2)``, in one pass: step t
+    draws the next labelled and the next unlabelled row, each in a new random order every pass, and
 
     ``f <- (1 - e_t) f + e_t (C y_l [y_l f(x_l) < 1] k(x_l, .)
     + C* s(f(x_u)) [|f(x_u)| < 1] k(x_u, .))``,
@@ -62,6 +63,8 @@ class BGS3VM(KernelS3VM):
         sum: its C is ``C / n_l``.
     sigma : float or "scale"
         Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
+    kernel : "gaussian" or "linear"
+        The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
     C_star : float or None
         Weight C* of the mean loss of the unlabelled rows, >= 0; None is the paper's
         ``C n_l / n_u``.
@@ -136,6 +139,7 @@ class BGS3VM(KernelS3VM):
         C: float = 100.0,
         sigma: float | Literal["scale"] = "scale",
         *,
+        kernel: Literal["gaussian", "linear"] = "gaussian",
         C_star: float | None = None,
         C_star_ratio: float | None = None,
         step: float | Literal["decreasing"] = "decreasing",
@@ -148,6 +152,7 @@ class BGS3VM(KernelS3VM):
     ) -> None:
         self.C = C
         self.sigma = sigma
+        self.kernel = kernel
         self.C_star = C_star
         self.C_star_ratio = C_star_ratio
         self.step = step
@@ -207,7 +212,7 @@ class BGS3VM(KernelS3VM):
         n_steps = max(n_labeled, n_unlabeled)
         budgets = self._budgets(n_labeled, n_unlabeled)
         weights = self.C, self._unlabeled_weight(n_labeled, n_unlabeled)
-        rule = self._rule(weights, budgets)
+        rule, kernel = self._rule(weights, budgets), kernel_named(self.kernel)
         seed = int(self.random_state)
         labeled = _Source(X, LABELED, seed)
         unlabeled = _Source(X_unlabeled, UNLABELED, seed)
@@ -215,7 +220,7 @@ class BGS3VM(KernelS3VM):
             drawn = labeled.draw(panel)
             places = drawn, unlabeled.draw(panel)
             signs = y[labeled.ids[drawn]]
-            _run_panel(labeled, unlabeled, places, signs, self._sigma, rule, panel.start)
+            _run_panel(labeled, unlabeled, places, signs, kernel, self._sigma, rule, panel.start)
             report(panel.stop / n_steps)
         self.centers_ = np.concatenate([labeled.rows, unlabeled.rows])
         self.coef_ = np.concatenate(
@@ -307,6 +312,7 @@ def _run_panel(
     unlabeled: _Source,
     places: tuple[NDArray[np.int64], NDArray[np.int64]],
     signs: Array,
+    kernel: Kernel,
     sigma: float,
     rule: _Rule,
     first: int,
@@ -315,7 +321,7 @@ def _run_panel(
     n = len(labeled.ids)
     (rows_l, line_l), (rows_u, line_u) = (np.unique(p, return_inverse=True) for p in places)
     drawn = np.concatenate([labeled.rows[rows_l], unlabeled.rows[rows_u]])
-    K = gaussian_gram(drawn, np.concatenate([labeled.rows, unlabeled.rows]), sigma)
+    K = kernel.gram(drawn, np.concatenate([labeled.rows, unlabeled.rows]), sigma)
     K[:, :n] *= rule.weights[0]
     K[:, n:] *= rule.weights[1]
     counts = np.concatenate([labeled.counts, unlabeled.counts])

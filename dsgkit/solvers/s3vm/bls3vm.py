@@ -18,7 +18,7 @@ from dsgkit.kernels.columns import (
     KernelColumns,
     columns_memory,
     columns_within,
-    gaussian_columns,
+    kernel_columns,
 )
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.solvers.base import Folds, PointModels, Points
@@ -47,7 +47,8 @@ _STEPS_PER_ROW = 1.5
 class BLS3VM(KernelS3VM):
     """Semi-supervised support vector machine on the ramp loss, by a concave-convex procedure.
 
-    Over the functions f = h + b, h of the kernel ``exp(-sigma ||x - x'||^2)``, it descends on ::
+    Over the functions f = h + b, h of a kernel, by default ``exp(-sigma ||x - x'||^2)``, it
+    descends on ::
 
         1/2 ||h||^2 + C/n_l sum_l H_1(y f(x)) + C_star/n_u sum_u [R(f(x)) + R(-f(x))]
 
@@ -74,6 +75,8 @@ class BLS3VM(KernelS3VM):
         weigh the sum: their C is ``C / n_l``.
     sigma : float or "scale"
         Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
+    kernel : "gaussian" or "linear"
+        The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
     C_star : float or None
         Weight of the mean loss of the unlabelled rows, >= 0 (``C* / n_u`` in UniverSVM's notation);
         None is the paper's ``C n_l / n_u``.
@@ -144,6 +147,7 @@ class BLS3VM(KernelS3VM):
         C: float = 100.0,
         sigma: float | Literal["scale"] = "scale",
         *,
+        kernel: Literal["gaussian", "linear"] = "gaussian",
         C_star: float | None = None,
         C_star_ratio: float | None = None,
         ramp_s: float = 0.0,
@@ -155,6 +159,7 @@ class BLS3VM(KernelS3VM):
     ) -> None:
         self.C = C
         self.sigma = sigma
+        self.kernel = kernel
         self.C_star = C_star
         self.C_star_ratio = C_star_ratio
         self.ramp_s = ramp_s
@@ -169,7 +174,7 @@ class BLS3VM(KernelS3VM):
     ) -> Any:
         """Fit a model for each of many parameter settings; see the base class.
 
-        Those with the same ``sigma`` and ``balance`` share the kernel matrix.
+        Those with the same kernel, ``sigma`` and ``balance`` share the kernel matrix.
         """
         if folds is not None:
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
@@ -180,7 +185,7 @@ class BLS3VM(KernelS3VM):
         groups: dict[Hashable, list[int]] = {}
         for number, model in enumerate(models):
             model._check_params()
-            groups.setdefault((model._sigma, model.balance), []).append(number)
+            groups.setdefault((model.kernel, model._sigma, model.balance), []).append(number)
         solved: list[BLS3VM | None] = [None] * len(models)
         for members in groups.values():
             columns = models[members[0]]._columns(X, X_unlabeled, len(points))
@@ -223,7 +228,7 @@ class BLS3VM(KernelS3VM):
         points[:, n_labeled:] = X_unlabeled[:].T
         mean_from = n_labeled if self.balance else None
         capacity = columns_within(n, n_inputs, room)
-        return gaussian_columns(points, self._sigma, capacity, mean_from)
+        return kernel_columns(points, self.kernel, self._sigma, capacity, mean_from)
 
     def _fit_columns(self, columns: KernelColumns, positive: NDArray[np.bool_]) -> Self:
         """Compute the fitted attributes."""

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.kernels.gaussian import gaussian_expansion
+from dsgkit.kernels import kernel_named
+from dsgkit.solvers.kernel import GaussianOrLinear
 from dsgkit.solvers.s3vm.base import S3VM
 from dsgkit.threads import single_blas_thread
 
@@ -26,6 +27,8 @@ class KernelS3VM(S3VM):
     intercept_ : float
     """
 
+    kernel: GaussianOrLinear
+
     centers_: Array
     coef_: Array
     intercept_: float
@@ -39,7 +42,8 @@ class KernelS3VM(S3VM):
             self._solve(X, np.where(positive, 1.0, -1.0), X_unlabeled)
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_
+        expansion = kernel_named(self.kernel).expansion
+        return expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_
 
     def _solve(self, X: Any, y: Array, X_unlabeled: Any) -> None:
         """Compute the fitted attributes; ``y`` is -1 and 1."""

@@ -12,7 +12,8 @@ from sklearn import config_context
 from sklearn.svm import SVC
 
 from dsgkit.costs import FUNCTION_FLOPS, Cost
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory, gaussian_gram
+from dsgkit.kernels import kernel_named
+from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.progress import report
 from dsgkit.solvers.parameters import COUNT, Range
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
@@ -57,8 +58,8 @@ class _Machine:
 class S3VMLight(KernelS3VM):
     """Semi-supervised support vector machine by switching labels, as SVMlight does it.
 
-    Minimises over functions f of the kernel ``exp(-sigma ||x - x'||^2)``, intercepts b, and labels
-    ``z_i = +-1`` of the unlabelled rows, of which ``round(p n_unlabeled)`` are positive,
+    Minimises over functions f of a kernel, by default ``exp(-sigma ||x - x'||^2)``, intercepts b,
+    and labels ``z_i = +-1`` of the unlabelled rows, of which ``round(p n_unlabeled)`` are positive,
 
     ``1/2 ||f||^2 + C/n_labeled sum_l max(0, 1 - y_l (f(x_l) + b))
     + C*/n_unlabeled sum_u w(z_u) max(0, 1 - z_u (f(x_u) + b))``,
@@ -90,6 +91,8 @@ class S3VMLight(KernelS3VM):
         sum: its C is ``C / n_l``.
     sigma : float or "scale"
         Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
+    kernel : "gaussian" or "linear"
+        The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
     C_star : float or None
         Weight C* of the mean loss of the unlabelled rows, >= 0; None is the paper's
         ``C n_l / n_u``.
@@ -157,6 +160,7 @@ class S3VMLight(KernelS3VM):
         C: float = 100.0,
         sigma: float | Literal["scale"] = "scale",
         *,
+        kernel: Literal["gaussian", "linear"] = "gaussian",
         C_star: float | None = None,
         C_star_ratio: float | None = None,
         positive_share: float | None = None,
@@ -166,6 +170,7 @@ class S3VMLight(KernelS3VM):
     ) -> None:
         self.C = C
         self.sigma = sigma
+        self.kernel = kernel
         self.C_star = C_star
         self.C_star_ratio = C_star_ratio
         self.positive_share = positive_share
@@ -189,7 +194,7 @@ class S3VMLight(KernelS3VM):
 
     def _solve(self, X: Any, y: Array, X_unlabeled: Any) -> None:
         rows = np.concatenate([X[:], X_unlabeled[:]]).astype(np.float64, copy=False)
-        gram = gaussian_gram(rows, rows, self._sigma)
+        gram = kernel_named(self.kernel).gram(rows, rows, self._sigma)
         search = _LabelSwitching(
             gram,
             y,

@@ -9,12 +9,18 @@ from numpy.typing import NDArray
 
 from dsgkit.costs import Cost
 from dsgkit.errors import FitError
-from dsgkit.kernels.gaps import without_gaps
-from dsgkit.kernels.gaussian import gaussian_expansion
+from dsgkit.kernels import kernel_named
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.inputs import check_finite
+from dsgkit.solvers.kernel import GaussianOrLinear
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
-from dsgkit.solvers.s3vm.supervised import CACHE, Array, svm_cost
+from dsgkit.solvers.s3vm.supervised import (
+    CACHE,
+    Array,
+    libsvm_kernel,
+    libsvm_rows,
+    svm_cost,
+)
 from dsgkit.solvers.sigma import Sigma, WithSigma
 
 FOLDS = 5
@@ -40,6 +46,8 @@ class SelfTraining(WithSigma, SemiSupervisedClassifier):
     sigma : float or "scale"
         Parameter of the kernel ``exp(-sigma ||x - x'||^2)``, > 0. "scale" fits it to the rows
         (`dsgkit.solvers.sigma.scale_of`).
+    kernel : "gaussian" or "linear"
+        The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
     threshold : float
         Probability from which on a prediction is taken for a label, between 1/2 and 1.
     max_iter : int
@@ -91,6 +99,7 @@ class SelfTraining(WithSigma, SemiSupervisedClassifier):
 
     C: Annotated[float, POSITIVE, Smoother("smaller")]
     sigma: Sigma
+    kernel: GaussianOrLinear
     threshold: Annotated[float, Range(0.5, 1, open_high=True)]
     max_iter: Annotated[int, COUNT]
     tol: Annotated[float, POSITIVE]
@@ -106,6 +115,7 @@ class SelfTraining(WithSigma, SemiSupervisedClassifier):
         C: float = 100.0,
         sigma: float | Literal["scale"] = "scale",
         *,
+        kernel: Literal["gaussian", "linear"] = "gaussian",
         threshold: float = 0.75,
         max_iter: int = 10,
         tol: float = 1e-3,
@@ -114,6 +124,7 @@ class SelfTraining(WithSigma, SemiSupervisedClassifier):
     ) -> None:
         self.C = C
         self.sigma = sigma
+        self.kernel = kernel
         self.threshold = threshold
         self.max_iter = max_iter
         self.tol = tol
@@ -138,12 +149,17 @@ class SelfTraining(WithSigma, SemiSupervisedClassifier):
         smaller = min(int(positive.sum()), int((~positive).sum()))
         if smaller < 2:
             raise FitError("probabilities need two labelled rows of either class")
-        svm = SVC(C=self.C / n_labeled, gamma=self._sigma, tol=self.tol, cache_size=CACHE)
+        svm = SVC(
+            C=self.C / n_labeled,
+            **libsvm_kernel(self.kernel, self._sigma),
+            tol=self.tol,
+            cache_size=CACHE,
+        )
         calibrated = CalibratedClassifierCV(svm, cv=min(FOLDS, smaller), ensemble=False)
         model = SelfTrainingClassifier(calibrated, threshold=self.threshold, max_iter=self.max_iter)
         rows = np.concatenate([X[:], X_unlabeled[:]]).astype(np.float64, copy=False)
         labels = np.append(positive.astype(int), np.full(len(X_unlabeled), -1))
-        model.fit(without_gaps(rows, svm.gamma), labels)
+        model.fit(libsvm_rows(rows, self.kernel, self._sigma), labels)
         (calibrated,) = model.estimator_.calibrated_classifiers_
         self._keep(calibrated, rows[model.transduction_ != -1])
         self.n_iter_ = int(model.n_iter_)
@@ -157,4 +173,5 @@ class SelfTraining(WithSigma, SemiSupervisedClassifier):
         self.intercept_ = float(-sigmoid.a_ * svm.intercept_[0] - sigmoid.b_)
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_
+        expansion = kernel_named(self.kernel).expansion
+        return expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_

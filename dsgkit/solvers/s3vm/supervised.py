@@ -7,10 +7,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 
 from dsgkit.costs import ENTRY_FLOPS, Cost
+from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaps import without_gaps
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory, gaussian_expansion
+from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
+from dsgkit.solvers.kernel import GaussianOrLinear
 from dsgkit.solvers.labeled import Array, LabeledEstimator
 from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother, Unsaid
 from dsgkit.solvers.sigma import Sigma, WithSigma
@@ -29,8 +31,9 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
     """Support vector machine of the labelled rows: what unlabelled rows have to be better than.
 
     Minimises ``1/2 ||h||^2 + C/n sum_i max(0, 1 - y_i f(x_i))`` over the functions f = h + b, h of
-    the kernel ``exp(-sigma ||x - x'||^2)``: the objective of the semi-supervised SVMs without its
-    unlabelled part. It is scikit-learn's `SVC`, whose C is ``C / n`` and whose gamma is ``sigma``.
+    a kernel, by default ``exp(-sigma ||x - x'||^2)``: the objective of the semi-supervised SVMs
+    without its unlabelled part. It is scikit-learn's `SVC`, whose C is ``C / n`` and whose gamma is
+    ``sigma``.
     Where classes differ in size and errors are balanced, class weights can gain more than
     unlabelled rows do.
 
@@ -41,6 +44,8 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
     sigma : float or "scale"
         Parameter of the kernel, > 0. "scale" fits it to the labelled rows
         (`dsgkit.solvers.sigma.scale_of`).
+    kernel : "gaussian" or "linear"
+        The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
     class_weight : "balanced" or None
         "balanced" weighs the losses of a class by the inverse of its share, as `SVC` does.
     tol : float
@@ -83,6 +88,7 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
 
     C: Annotated[float, POSITIVE, Smoother("smaller")]
     sigma: Sigma
+    kernel: GaussianOrLinear
     class_weight: Annotated[Literal["balanced"] | None, Unsaid(None)]
     tol: Annotated[float, POSITIVE]
 
@@ -95,12 +101,14 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
         C: float = 100.0,
         sigma: float | Literal["scale"] = "scale",
         *,
+        kernel: Literal["gaussian", "linear"] = "gaussian",
         class_weight: Literal["balanced"] | None = None,
         tol: float = 1e-3,
         max_memory: float | None = None,
     ) -> None:
         self.C = C
         self.sigma = sigma
+        self.kernel = kernel
         self.class_weight = class_weight
         self.tol = tol
         self.max_memory = max_memory
@@ -118,18 +126,19 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
         self._check_memory(svm_cost(n, n_inputs))
         svm = SVC(
             C=self.C / n,
-            gamma=self._sigma,
+            **libsvm_kernel(self.kernel, self._sigma),
             class_weight=self.class_weight,
             tol=self.tol,
             cache_size=CACHE,
         )
         rows = np.asarray(X[:], np.float64)
-        svm.fit(without_gaps(rows, svm.gamma), t)
+        svm.fit(libsvm_rows(rows, self.kernel, self._sigma), t)
         self.centers_, self.coef_ = rows[svm.support_], svm.dual_coef_[0]
         self.intercept_ = float(svm.intercept_[0])
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_
+        expansion = kernel_named(self.kernel).expansion
+        return expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_
 
 
 class AllLabelsSVM(SupervisedSVM):
@@ -147,6 +156,8 @@ class AllLabelsSVM(SupervisedSVM):
         (`dsgkit.solvers.sigma.scale_of`).
     most_rows : int
         Of more rows so many are drawn: training takes between O(n^2) and O(n^3).
+    kernel : "gaussian" or "linear"
+        The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
     class_weight : "balanced" or None
         "balanced" weighs the losses of a class by the inverse of its share, as `SVC` does.
     tol : float
@@ -194,13 +205,16 @@ class AllLabelsSVM(SupervisedSVM):
         C: float = 100.0,
         sigma: float | Literal["scale"] = "scale",
         *,
+        kernel: Literal["gaussian", "linear"] = "gaussian",
         class_weight: Literal["balanced"] | None = None,
         most_rows: int = 20_000,
         tol: float = 1e-3,
         random_state: int = 0,
         max_memory: float | None = None,
     ) -> None:
-        super().__init__(C, sigma, class_weight=class_weight, tol=tol, max_memory=max_memory)
+        super().__init__(
+            C, sigma, kernel=kernel, class_weight=class_weight, tol=tol, max_memory=max_memory
+        )
         self.most_rows = most_rows
         self.random_state = random_state
 
@@ -252,6 +266,19 @@ class AllLabelsSVM(SupervisedSVM):
     ) -> Cost:
         """Return what a fit on the rows that are drawn takes; see the base class."""
         return svm_cost(min(self.most_rows, n_labeled + n_unlabeled), n_inputs, n_models)
+
+
+def libsvm_kernel(kernel: str, sigma: float) -> dict[str, Any]:
+    """Return a kernel as `SVC` takes it.
+
+    Its linear one lacks our constant 1, which the offset makes up for: coefficients add up to 0.
+    """
+    return {"kernel": "linear"} if kernel == "linear" else {"kernel": "rbf", "gamma": sigma}
+
+
+def libsvm_rows(rows: Array, kernel: str, sigma: float) -> Array:
+    """Return rows whose kernel values LIBSVM computes rightly."""
+    return rows if kernel == "linear" else without_gaps(rows, sigma)
 
 
 def svm_cost(n: int, n_inputs: int, n_models: int = 1) -> Cost:

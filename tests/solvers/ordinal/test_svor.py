@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from dsgkit.errors import FitError, MemoryLimitError
-from dsgkit.kernels.columns import gaussian_columns
+from dsgkit.kernels.columns import kernel_columns
 from dsgkit.solvers.ordinal import svor_smo, svor_subspace
 from dsgkit.solvers.ordinal.svor import SVOREX, SVORIM
 from dsgkit.solvers.ordinal.svor_smo import OrdinalProgram
@@ -49,7 +49,7 @@ def primal(K, beta, thresholds, codes, C, explicit):
 
 def solved(rows, codes, C, explicit, *, tol=1e-3, ridge=0.0, capacity=10**6):
     """The program with its solution; rows must be sorted by class."""
-    columns = gaussian_columns(rows.T.copy(), 1.0, capacity)
+    columns = kernel_columns(rows.T.copy(), "gaussian", 1.0, capacity)
     program = OrdinalProgram(columns, codes, explicit=explicit, ridge=ridge)
     program.solve(C, tol, 10**6)
     return program

@@ -189,9 +189,9 @@ def test_rows_without_a_coefficient_are_no_centres():
 def test_many_points_equal_fit_by_fit(monkeypatch):
     X, y, U = problem()
     made = []
-    gaussian_columns = bls3vm.gaussian_columns
+    kernel_columns = bls3vm.kernel_columns
     monkeypatch.setattr(
-        bls3vm, "gaussian_columns", lambda *a: made.append(a[1]) or gaussian_columns(*a)
+        bls3vm, "kernel_columns", lambda *a: made.append(a[2]) or kernel_columns(*a)
     )
     points = [
         {"C": C, "sigma": sigma, "C_star": C_star}

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from dsgkit.errors import FitError
-from dsgkit.kernels.columns import column, gaussian_columns
+from dsgkit.kernels.columns import column, kernel_columns
 from dsgkit.solvers.s3vm import smo as _smo
 from dsgkit.solvers.s3vm.smo import Gains, QuadraticProgram
 from tests.solvers.brute_force import kernel
@@ -56,7 +56,7 @@ def violation(gains, coef, values):
 def program_of(n, seed, mean_from=None, capacity=10**6, scale=1.0, d=2):
     rng = np.random.default_rng(seed)
     points = np.ascontiguousarray(scale * rng.normal(size=(d, n)))
-    columns = gaussian_columns(points, 1.0, capacity, mean_from)
+    columns = kernel_columns(points, "gaussian", 1.0, capacity, mean_from)
     return QuadraticProgram(columns), points.T
 
 
@@ -170,7 +170,7 @@ def svm_problem(n=120, seed=0):
 @pytest.mark.parametrize("capacity", [2, 1000])
 def test_a_plain_svm_is_that_of_libsvm(C, sigma, capacity):
     rows, y = svm_problem()
-    program = QuadraticProgram(gaussian_columns(rows.T.copy(), sigma, capacity))
+    program = QuadraticProgram(kernel_columns(rows.T.copy(), "gaussian", sigma, capacity))
     program.solve(svm_gains(y, C, free=False), 1e-6, 10**6)
     svc = SVC(C=C, kernel="rbf", gamma=sigma, tol=1e-6).fit(rows, y)
     coef = np.zeros(len(y))
@@ -191,7 +191,7 @@ def test_a_plain_svm_is_that_of_libsvm(C, sigma, capacity):
 @pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
 def test_without_an_offset_the_duality_gap_closes(C):
     rows, y = svm_problem()
-    program = QuadraticProgram(gaussian_columns(rows.T.copy(), 1.0, 1000))
+    program = QuadraticProgram(kernel_columns(rows.T.copy(), "gaussian", 1.0, 1000))
     program.solve(svm_gains(y, C, free=True), 1e-6, 10**6)
     a = program.coef[:-1]
     f = kernel(rows, rows, 1.0) @ a
@@ -201,7 +201,7 @@ def test_without_an_offset_the_duality_gap_closes(C):
 
 def test_a_solution_is_solved_and_a_changed_problem_goes_on_from_there():
     rows, y = svm_problem()
-    program = QuadraticProgram(gaussian_columns(rows.T.copy(), 1.0, 1000))
+    program = QuadraticProgram(kernel_columns(rows.T.copy(), "gaussian", 1.0, 1000))
     program.solve(svm_gains(y, 1.0, free=True), TOL, 10**6)
     cold = program.n_steps
     program.solve(svm_gains(y, 1.0, free=True), TOL, 0 + 1)
@@ -215,7 +215,7 @@ def test_where_it_returns_to_python_does_not_matter(monkeypatch):
     coefs = []
     for at_once in (1, 7, 10**6):
         monkeypatch.setattr(_smo, "STEPS_AT_ONCE", at_once)
-        program = QuadraticProgram(gaussian_columns(rows.T.copy(), 1.0, 1000))
+        program = QuadraticProgram(kernel_columns(rows.T.copy(), "gaussian", 1.0, 1000))
         program.solve(svm_gains(y, 1.0, free=False), TOL, 10**6)
         coefs.append(program.coef)
     np.testing.assert_array_equal(coefs[0], coefs[1])
@@ -225,7 +225,7 @@ def test_where_it_returns_to_python_does_not_matter(monkeypatch):
 @pytest.mark.parametrize("most", [1, 30])
 def test_too_few_steps_are_an_error(most):
     rows, y = svm_problem()
-    program = QuadraticProgram(gaussian_columns(rows.T.copy(), 1.0, 1000))
+    program = QuadraticProgram(kernel_columns(rows.T.copy(), "gaussian", 1.0, 1000))
     with pytest.raises(FitError, match=f"no solution after {most} steps; take a larger tol"):
         program.solve(svm_gains(y, 1.0, free=False), TOL, most)
     assert program.n_steps == most
@@ -233,7 +233,7 @@ def test_too_few_steps_are_an_error(most):
 
 def test_equal_rows_with_other_labels_meet_at_their_bounds():
     points = np.ones((2, 4))
-    program = QuadraticProgram(gaussian_columns(points, 1.0, 4))
+    program = QuadraticProgram(kernel_columns(points, "gaussian", 1.0, 4))
     y = np.array([1.0, -1.0, 1.0, -1.0])
     program.solve(svm_gains(y, 3.0, free=False), TOL, 100)
     np.testing.assert_array_equal(program.coef, np.append(3 * y, 0))
