@@ -261,7 +261,14 @@ def cli() -> None:
 @click.option(
     "--threads",
     type=_Whole(min=1, max=MOST_JOBS),
-    help="Threads of a timed fit, shared by searches; default: one per core.",
+    help="Threads of a timed fit, shared by searches; default: the config's, or one per core.",
+)
+@click.option(
+    "--once",
+    is_flag=True,
+    envvar="DSGKIT_ONCE",
+    help="Time every fit once. By default a fit of up to 10 s is repeated: 3 times at least, and "
+    "for a second in all.",
 )
 @click.option(
     "--timeout",

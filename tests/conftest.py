@@ -59,6 +59,14 @@ def interrupts():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def fits_timed_once():
+    """Have commands time every fit once: repeats take a second each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DSGKIT_ONCE", "1")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def ordinary_exits():
     """Have commands that are run in this process end by `SystemExit`, not with the process."""
     from dsgkit import cli

@@ -31,6 +31,9 @@ MOST_POINTS = 100_000
 MOST_CELLS = 200_000
 """Fits and shares of searches of an experiment."""
 
+MOST_THREADS = 1024
+"""Of a timed fit."""
+
 LONGEST_NAME = 100
 """Characters of names: of an experiment, a solver's key, a class."""
 

@@ -23,6 +23,7 @@ from pydantic import (
 from dsgkit.config.bounds import (
     LONGEST_NAME,
     MOST_CELLS,
+    MOST_THREADS,
     why_no_delimiter,
 )
 from dsgkit.config.solvers import SOLVER_KEYS, Size, SolverSpec, check_size, read_solvers
@@ -102,6 +103,7 @@ def _columns(value: list[int]) -> list[int]:
     return value
 
 
+Threads = Annotated[int, Field(ge=1, le=MOST_THREADS)]
 Column = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 Columns = Annotated[list[Column], AfterValidator(_columns)]
 Labels = Annotated[list[Any], AfterValidator(_labels)]
@@ -274,6 +276,9 @@ class Experiment(Spec):
     sweep : SweepSpec
         By default all of the task's first axis.
     solvers : dict of str to SolverSpec
+    threads : int, optional
+        Threads of a timed fit; as many as there are cores by default. No part of a result's
+        identity. Of fits on one thread the time is the processor time.
     outputs : list of str
         Tables and figures to write; by default those that the task names. ``gain_table`` is among
         them if a solver is compared ``against`` another one.
@@ -285,6 +290,7 @@ class Experiment(Spec):
     protocol: SerializeAsAny[ProtocolSpec]
     sweep: SweepSpec = SweepSpec()
     solvers: dict[str, SolverSpec]
+    threads: Threads | None = None
     outputs: list[str] = Field(default_factory=list)
 
     @property
@@ -449,6 +455,8 @@ class Experiment(Spec):
         data["dataset"] = {k: v for k, v in data["dataset"].items() if v != defaults[k]}
         if self.dataset.target is not None:
             data["dataset"]["target"] = self.dataset.target.settings
+        if self.threads is None:
+            del data["threads"]
         return dump(data)
 
 

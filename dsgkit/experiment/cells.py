@@ -38,6 +38,7 @@ from dsgkit.experiment.plan import (
 from dsgkit.experiment.read_only import guarded
 from dsgkit.experiment.records import CellSchema, Diagnostics, Record
 from dsgkit.experiment.selection import best_point, choosing_measure
+from dsgkit.experiment.timing import Timing
 from dsgkit.memory import constrain_memory
 from dsgkit.origin import one_line
 from dsgkit.random.seeds import derive_seed
@@ -45,6 +46,7 @@ from dsgkit.settings import kept_settings
 from dsgkit.signals import is_request
 from dsgkit.specs import LARGEST_NUMBER
 from dsgkit.tasks.base import At, Trial
+from dsgkit.tasks.base import Clock as PhaseClock
 from dsgkit.tasks.given import named_by_fit
 from dsgkit.threads import available_threads, kept_threads, set_threads
 
@@ -162,7 +164,11 @@ def _in_numbers(params: Mapping[str, Any], trial: Trial) -> Point:
     return {k: words.get(v, v) if isinstance(v, str) else v for k, v in params.items()}
 
 
-def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Record:
+def run_job(
+    job: Job,
+    reached: Callable[[str], object] = lambda _: None,
+    keep: Callable[[Record], object] = lambda _: None,
+) -> Record:
     """Run a cell in this process and return its record; what goes wrong is part of the record.
 
     Parameters
@@ -171,6 +177,9 @@ def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Reco
     reached : callable
         Called with ``loaded`` when the data are there, and with ``begun`` when code is compiled as
         well: the limit of time counts from there.
+    keep : callable
+        Called with the record of a fit before the fit is repeated for its time: it is a result,
+        whatever becomes of the repeats.
     """
     clock, record = Clock(), _header(job)
     try:
@@ -179,14 +188,28 @@ def run_job(job: Job, reached: Callable[[str], object] = lambda _: None) -> Reco
             bench = _bench_of(job)  # what a module sets when it is imported, all its cells have
             record["code"] = bench.code(job.cell.solver)
         with kept_settings(), kept_threads():
-            record |= _result(bench, job, clock, reached)
+            record |= _result(
+                bench, job, clock, reached, lambda part: keep(_whole(job, record | part, clock))
+            )
     except BaseException as error:  # a solver's exit ends its cell, not the process
         record |= _failure(error)
-    times = {name: round(seconds, 6) for name, seconds in clock.seconds.items()}
-    return {"key": job.cell.key, "times": times, "peak_memory": peak_memory()} | record
+    return _whole(job, record, clock)
 
 
-def _result(bench: Bench, job: Job, clock: Clock, reached: Callable[[str], object]) -> Record:
+def _whole(job: Job, record: Record, clock: Clock) -> Record:
+    """Return a record with its cell's key, the seconds of all phases, and the peak memory."""
+    times = {name: round(seconds, 6) for name, seconds in clock.wall.items()}
+    times |= record.get("times", {})
+    return {"key": job.cell.key, "peak_memory": peak_memory()} | record | {"times": times}
+
+
+def _result(
+    bench: Bench,
+    job: Job,
+    clock: Clock,
+    reached: Callable[[str], object],
+    keep: Callable[[Record], object],
+) -> Record:
     """Return what running a cell adds to its record."""
     cell = job.cell
     with clock.phase("load"):
@@ -194,16 +217,43 @@ def _result(bench: Bench, job: Job, clock: Clock, reached: Callable[[str], objec
     reached("loaded")
     with clock.phase("compile"):
         bench.warm_up(cell)
-    seed = derive_seed(bench.experiment.seed, "solver", cell.trial)
-    random.seed(seed)  # no cell depends on what ran before it in the process
-    np.random.seed(seed % 2**32)  # noqa: NPY002  what solvers use that have no `random_state`
+    _seed_generators(bench, cell)
     reached("begun")
     reset_peak_memory()
     warned: list[str] = []
+    timing = Timing(job.threads or available_threads())
     with _warnings_to(warned):
-        run = _search if cell.kind == "search" else _fit
-        record = run(bench, job, clock)
-    return {**record, "warnings": warned} if warned else record
+        if cell.kind == "search":
+            record = _search(bench, job, clock)
+        else:
+            record = _fit(bench, job, clock, timing)
+    record = {**record, "warnings": warned} if warned else record
+    if cell.kind == "fit" and not job.once:
+        keep(record)
+        with clock.phase("repeat"):
+            _repeat(bench, job, timing)
+        record |= timing.record
+    return record
+
+
+def _seed_generators(bench: Bench, cell: Cell) -> None:
+    """Seed what solvers without `random_state` use, so that no cell depends on what ran before."""
+    seed = derive_seed(bench.experiment.seed, "solver", cell.trial)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002
+
+
+def _repeat(bench: Bench, job: Job, timing: Timing) -> None:
+    """Time equal fits of new estimators; an error ends this, and nothing else."""
+    cell, trial = job.cell, bench.trial(job.cell.trial)
+
+    def fit(clock: PhaseClock) -> None:
+        _seed_generators(bench, cell)
+        trial.fit(bench.estimator(cell, job.chosen), cell.at, clock)
+
+    silent = progress.listening(lambda _: None)  # the bar is at the cell's end
+    with contextlib.suppress(BaseException), silent, _warnings_to([]):
+        timing.repeat(fit)
 
 
 @contextlib.contextmanager
@@ -326,13 +376,16 @@ def _search(bench: Bench, job: Job, clock: Clock) -> Record:
         return {"fold_scores": bench.scores(cell, job.chosen, cell.at, cell.points)}
 
 
-def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
-    """Time one fit and judge it; what a picture is drawn from is still in memory."""
+def _fit(bench: Bench, job: Job, clock: Clock, timing: Timing) -> Record:
+    """Time one fit and judge it; what a picture is drawn from is still in memory.
+
+    Repeats have the same parameters, rows and seed, so they come to the same: none is judged.
+    """
     cell, trial = job.cell, bench.trial(job.cell.trial)
     trained = cell.work.training / (cell.flops or 1)
     estimator = bench.estimator(cell, job.chosen)
     with progress.part(0, trained):
-        trial.fit(estimator, cell.at, clock)
+        timing.first(lambda phases: trial.fit(estimator, cell.at, phases), clock)
     memory = peak_memory()
     with progress.part(trained, 1):
         judgement = trial.judge(estimator, cell.at, clock)
@@ -349,6 +402,7 @@ def _fit(bench: Bench, job: Job, clock: Clock) -> Record:
         "scores": scores,
         "estimator": _resolved(estimator),
         "peak_memory": memory,
+        **timing.record,
     }
     kept["diagnostics"] = _diagnostics(estimator, trial, cell.at)
     return record | {name: value for name, value in kept.items() if value}

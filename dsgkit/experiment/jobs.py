@@ -31,6 +31,8 @@ class Job:
         How many searches run at the same time on a machine, and share its threads and memory.
     data_bytes : int
         Of the dataset's rows, which a process that runs the job has to load.
+    once : bool
+        Whether a fit is timed once only.
     """
 
     experiment: Experiment
@@ -42,6 +44,7 @@ class Job:
     threads: int | None = None
     processes: int = 1
     data_bytes: int = 0
+    once: bool = False
 
     @property
     def alone(self) -> bool:

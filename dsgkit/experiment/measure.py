@@ -6,28 +6,67 @@ import contextlib
 import ctypes
 import gc
 import resource
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 _CLEAR = Path("/proc/self/clear_refs")
 _STATUS = Path("/proc/self/status")
+_TASKS = Path("/proc/self/task")
 
 
 class Clock:
-    """Wall-clock seconds of the named phases of a cell."""
+    """Seconds of the named phases of a cell.
+
+    Attributes
+    ----------
+    wall : dict
+        By the clock on the wall.
+    processor : dict
+        Processor time of all threads of the process.
+    busiest : dict
+        Processor time of the thread that had most of it: wall time cannot be shorter.
+    """
 
     def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
+        self.wall: dict[str, float] = {}
+        self.processor: dict[str, float] = {}
+        self.busiest: dict[str, float] = {}
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Add the time spent in the ``with`` block to a phase."""
-        start = time.perf_counter()
+        threads = _thread_seconds()
+        processor, wall = time.process_time(), time.perf_counter()
         try:
             yield
         finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+            wall = time.perf_counter() - wall
+            processor = time.process_time() - processor
+            spent = (s - threads.get(thread, 0.0) for thread, s in _thread_seconds().items())
+            self._add(name, wall, processor, max(spent))
+
+    def _add(self, name: str, wall: float, processor: float, busiest: float) -> None:
+        self.wall[name] = self.wall.get(name, 0.0) + wall
+        self.processor[name] = self.processor.get(name, 0.0) + processor
+        self.busiest[name] = self.busiest.get(name, 0.0) + busiest
+
+    def add(self, other: Clock) -> None:
+        """Add the phases of another clock."""
+        for name in other.wall:
+            self._add(name, other.wall[name], other.processor[name], other.busiest[name])
+
+
+def _thread_seconds() -> dict[int, float]:
+    """Return the processor seconds of each thread; of this one alone without Linux's /proc."""
+    seconds = {threading.get_native_id(): time.thread_time()}
+    with contextlib.suppress(OSError):
+        for task in _TASKS.iterdir():
+            with contextlib.suppress(OSError, ValueError):  # the thread has ended
+                nanoseconds = (task / "schedstat").read_bytes().split(maxsplit=1)[0]
+                seconds.setdefault(int(task.name), int(nanoseconds) / 1e9)
+    return seconds
 
 
 def reset_peak_memory() -> None:

@@ -48,6 +48,7 @@ class RunProgress:
         self._finished = 0
         self._done = 0.0
         self._running: dict[str, tuple[Job, float]] = {}
+        self._ended: set[str] = set()
 
     def __enter__(self) -> RunProgress:
         self._bar.start()
@@ -63,13 +64,17 @@ class RunProgress:
             self._bar.stop()
 
     def advance(self, job: Job, fraction: float) -> None:
-        """Show a running cell, and how far it is."""
+        """Show a running cell, and how far it is; one that is measured again counts once."""
+        if job.cell.key in self._ended:
+            self._bar.update(self._id, description=f"again: {job.description}")
+            return
         self._running[job.cell.key] = job, fraction
         self._show()
 
     def finish(self, job: Job) -> None:
         """Count a cell that has ended."""
         self._running.pop(job.cell.key, None)
+        self._ended.add(job.cell.key)
         self._finished += 1
         self._done += job.cell.flops
         self._show()

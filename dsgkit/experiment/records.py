@@ -88,6 +88,7 @@ Value = Annotated[Any, AfterValidator(_value)]
 Point = dict[Name, Value]
 Scores = Annotated[list[Annotated[list[Number | None], First]], First]
 Diagnostics = Annotated[dict[Annotated[str, Field(max_length=100)], Number], Field(max_length=100)]
+Seconds = Annotated[list[Amount], First]
 
 
 @with_config(_STRICT)
@@ -99,6 +100,34 @@ class CellSchema(TypedDict, total=False):
     solver: Required[Label]
     trial: Required[Count]
     at: Required[dict[Name, Count]]
+
+
+@with_config(_STRICT)
+class TimingSchema(TypedDict, total=False):
+    """How far the times of a fit are to be trusted.
+
+    ``times`` has the median over equal fits: of processor time on one thread, else of wall time.
+    """
+
+    range: dict[Name, Annotated[tuple[Amount, Amount], First]]
+    """Of the same times, by phase: the shortest and the longest."""
+    threads: Required[Annotated[int, Field(ge=1, le=2**20)]]
+    slowdown: Required[Amount]
+    """Wall time by processor time of the busiest thread, the median over equal fits."""
+    disturbed: Required[bool]
+
+
+@with_config(_STRICT)
+class MeasurementsSchema(TypedDict, total=False):
+    """Seconds of each phase in every measurement: of one fit, or the mean of several short ones."""
+
+    wall: dict[Name, Seconds]
+    processor: dict[Name, Seconds]
+    """Of all threads of the process."""
+    busiest: dict[Name, Seconds]
+    """Processor time of the busiest thread."""
+    load: Amount
+    """Mean number of processes that ran or waited in the minute before."""
 
 
 @with_config(_STRICT)
@@ -116,6 +145,7 @@ class ReportedSchema(CellSchema, total=False):
     full: bool
     scores: dict[Name, Number | None]
     times: dict[Name, Amount]
+    timing: TimingSchema
     peak_memory: Count
     needed: Bytes
     limit: Bytes
@@ -135,6 +165,7 @@ class RecordSchema(ReportedSchema, total=False):
 
     dsgkit: Name
     estimator: Point
+    measurements: MeasurementsSchema
 
 
 _ALL = TypeAdapter(RecordSchema).validator
@@ -211,7 +242,8 @@ def _check_entries(body: bytes) -> None:
     """Raise `UnreadableError` for a dictionary of more entries than any has."""
     record = _ANY.validate_json(body)
     for part in record.values() if isinstance(record, dict) else ():
-        for item in part if isinstance(part, list) else [part]:
+        within = part.values() if isinstance(part, dict) else ()
+        for item in part if isinstance(part, list) else [part, *within]:
             if isinstance(item, dict) and len(item) > _MOST_ENTRIES:
                 raise UnreadableError(f"a part of it has more than {_MOST_ENTRIES:,} entries")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -29,11 +30,15 @@ from dsgkit.experiment.reuse import copy_records
 from dsgkit.experiment.schedule import Schedule
 from dsgkit.experiment.selection import choose, choosing_measure
 from dsgkit.experiment.store import Store, check_writable, write_file, write_whole
+from dsgkit.experiment.timing import is_disturbed, is_less_disturbed, timed_otherwise
 from dsgkit.experiment.workers import Listener, LocalWorkers
 from dsgkit.signals import stop_if_asked
 from dsgkit.threads import available_threads
 
 _MEMORY_OF_A_SEARCH = 2 * 2**30
+
+MOST_REPEATS = 2
+"""How often a disturbed fit is measured again."""
 
 
 def default_jobs() -> int:
@@ -68,7 +73,8 @@ class Options:
     jobs : int
         Searches that run at the same time. Fits are timed alone.
     threads : int or None
-        Threads of a fit, shared by the searches; None for as many as there are.
+        Threads of a fit, shared by the searches; None for those of the experiment, or as many as
+        there are.
     limits : Limits
         Of each cell.
     scheduler : str or None
@@ -81,6 +87,8 @@ class Options:
         Run cells again that failed before.
     fail_fast : bool
         Stop at the first failure.
+    once : bool
+        Time every fit once, for runs whose times do not matter.
     progress : bool
         Show progress where the output is a terminal.
     """
@@ -93,6 +101,7 @@ class Options:
     renew: bool = False
     retry_failed: bool = True
     fail_fast: bool = False
+    once: bool = False
     progress: bool = True
 
     def settled(self, records: Records, key: str) -> bool:
@@ -196,6 +205,8 @@ def run_experiment(
         if not options.fresh:
             copy_records(store, {cell.key for cell in plan})
         again = to_renew(plan, store.records) if options.renew else set()
+        if experiment.threads is not None:
+            again |= timed_otherwise(plan, store.records, options.threads or experiment.threads)
         reused = [c for c in plan if c.key not in again and options.settled(store.records, c.key)]
         other_code = by_other_code(reused, store.records)
         settled = {cell.key for cell in reused}
@@ -252,6 +263,13 @@ class _Run:
         self.better = choosing_measure(experiment).better
         self.computed = 0
         self.failed = False
+        self.disturbed: deque[Job] = deque()
+        self.measured: Counter[str] = Counter()
+
+    @property
+    def threads(self) -> int | None:
+        """Threads of a timed fit."""
+        return self.options.threads or self.experiment.threads
 
     def run(self) -> None:
         work = sum(cell.flops for cell in self.schedule.cells)
@@ -260,7 +278,7 @@ class _Run:
             RunProgress(work, len(self.schedule.cells), shown=shown) as bar,
             self.options.executor(bar.advance) as executor,
         ):
-            self.environments.start(self.options.threads)
+            self.environments.start(self.threads)
             while True:
                 stop_if_asked()
                 while (job := self._next(executor, bar)) is not None:
@@ -274,7 +292,10 @@ class _Run:
                     return
 
     def _next(self, executor: Executor, bar: RunProgress) -> Job | None:
-        """Return the next job that can start; a fit that cannot be made ends here."""
+        """Return the next job that can start; a fit that cannot be made ends here.
+
+        Disturbed fits are measured again at the end of the run: by then what disturbed may be gone.
+        """
 
         def accepts(cell: Cell) -> bool:
             return executor.accepts(self._job(cell, {}))
@@ -289,6 +310,9 @@ class _Run:
                 self._finish(job, failed_record(job, error), bar)
             else:
                 return self._job(cell, chosen)
+        ended = self.computed == len(self.schedule.cells)
+        if ended and self.disturbed and executor.accepts(self.disturbed[0]):
+            return self.disturbed.popleft()
         return None
 
     def _job(self, cell: Cell, chosen: Point) -> Job:
@@ -299,18 +323,26 @@ class _Run:
             cell,
             chosen,
             self.options.limits,
-            self.options.threads,
+            self.threads,
             self.options.jobs if self.options.scheduler is None else 1,
             self.dataset.n_bytes,
+            self.options.once,
         )
 
     def _finish(self, job: Job, record: Record, bar: RunProgress) -> None:
-        record = _storable(job, record)
-        self.store.append(self._with_files(record))
-        self.schedule.finish(job.cell.key)
-        self.computed += 1
-        self.failed = self.failed or record["status"] in FAILURES
-        bar.finish(job)
+        key, record = job.cell.key, _storable(job, record)
+        if not self.measured[key]:
+            self.store.append(self._with_files(record))
+            self.schedule.finish(key)
+            self.computed += 1
+            self.failed = self.failed or record["status"] in FAILURES
+            bar.finish(job)
+        elif is_less_disturbed(record, self.store.records[key]):
+            self.store.append(self._with_files(record))
+        self.measured[key] += 1
+        again = not job.once and self.measured[key] <= MOST_REPEATS
+        if again and is_disturbed(self.store.records[key]):
+            self.disturbed.append(job)
 
     def _with_files(self, record: Record) -> Record:
         """Return a record as it is stored: what it refers to is on disk."""

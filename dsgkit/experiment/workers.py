@@ -38,6 +38,7 @@ from dsgkit.experiment.channel import Channel, MessageError, read_message, write
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.records import Record
+from dsgkit.experiment.timing import LONG_FIT
 from dsgkit.origin import one_line
 from dsgkit.progress import listening
 
@@ -183,6 +184,7 @@ class _Stage(NamedTuple):
 
 
 _FITTING = _Stage("fitting", 0.0)
+_REPEATING = _Stage("repeating the fit", 4 * LONG_FIT)
 
 
 class _Worker:
@@ -222,10 +224,11 @@ class _Worker:
         self._number = 0
         self._ahead: dict[str, _Stage] = {}
         self._stage, self._deadline = _FITTING, math.inf
+        self._kept: Record | None = None
 
     def start(self, job: Job) -> bool:
         """Hand over a job; return whether the process is there to take it."""
-        self.job = job
+        self.job, self._kept = job, None
         self._number += 1
         self._ahead = {"loaded": _Stage("compiling", COMPILING), "begun": _FITTING}
         self._enter(_Stage("loading", STARTING + job.data_bytes / LOADING_RATE))
@@ -255,11 +258,16 @@ class _Worker:
                     return content
                 if what == "reached":
                     self._reach(content)
+                if what == "kept":
+                    self._kept = content
+                    self._enter(_REPEATING)
                 if what == "progress" and 0 <= content <= 1:
                     on_progress(self.job, content)
         except (MessageError, TypeError, ValueError) as error:
-            return self._garbled(error)
-        return self._died() if gone else self._stopped_at_limit()
+            ended: Record | None = self._garbled(error)
+        else:
+            ended = self._died() if gone else self._stopped_at_limit()
+        return ended and (self._kept or ended)
 
     def _reach(self, stage: str) -> None:
         """Have the clock start again at a stage of the job, which it reaches once."""
@@ -396,7 +404,11 @@ def serve(connection: int, trace: int) -> None:
 
 def _run(job: Job, tell: _Teller) -> None:
     with listening(_Reporter(tell)):
-        record = run_job(job, reached=lambda stage: tell("reached", stage))
+        record = run_job(
+            job,
+            reached=lambda stage: tell("reached", stage),
+            keep=lambda record: tell("kept", record),
+        )
     try:
         tell("ended", record)
     except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:

@@ -24,7 +24,15 @@ BEHAVING = "tests.experiment.misbehaving:Behaving"
 PATIENCE = 200
 """Seconds within which things happen that take a fraction of one on a quiet machine."""
 
-MEASURED = ("times", "peak_memory", "started", "environment", "check")
+MEASURED = (
+    "times",
+    "timing",
+    "measurements",
+    "peak_memory",
+    "started",
+    "environment",
+    "check",
+)
 
 
 def key_of(name):

@@ -170,9 +170,11 @@ def tables(folder):
 
 def test_the_same_results_as_on_this_machine(experiment, address, tmp_path):
     toy = experiment("protocol.trials=1", "solvers.qsg_s2auc=null", "solvers.rff_s2auc=null")
-    there = run_experiment(toy, tmp_path / "two" / "there", Options(threads=2, scheduler=address))
+    there = run_experiment(
+        toy, tmp_path / "two" / "there", Options(once=True, threads=2, scheduler=address)
+    )
     with cells_in_this_process():
-        here = run_experiment(toy, tmp_path / "one" / "here", Options(threads=2))
+        here = run_experiment(toy, tmp_path / "one" / "here", Options(once=True, threads=2))
     assert here.failures == there.failures == []
     assert there.computed == here.computed
     assert tables(tmp_path / "two" / "there") == tables(tmp_path / "one" / "here")
@@ -186,7 +188,7 @@ def test_a_dask_worker_that_is_killed_costs_nothing(experiment, address, tmp_pat
         "from dsgkit.experiment.runner import Options, run_experiment\n"
         "if __name__ == '__main__':\n"
         "    config, folder, address = sys.argv[1:]\n"
-        "    options = Options(scheduler=address)\n"
+        "    options = Options(once=True, scheduler=address)\n"
         "    run_experiment(load_experiment(config), Path(folder), options)\n"
     )
     (cluster_folder / "run.py").write_text(script)
@@ -237,7 +239,7 @@ def test_a_scheduler_may_be_killed_while_it_sends_a_record(tmp_path, monkeypatch
 def test_cells_have_the_environment_of_a_run_on_one_machine(experiment, address, tmp_path):
     """A nanny's settings for Dask's own computations made fits four times slower."""
     telling = experiment(*only("Telling"), "protocol.trials=1", "sweep.unlabeled=[all]")
-    run_experiment(telling, tmp_path / "telling", Options(scheduler=address))
+    run_experiment(telling, tmp_path / "telling", Options(once=True, scheduler=address))
     record = json.loads((tmp_path / "telling" / "cells.jsonl").read_text())
     here = ("MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     assert record["estimator"]["set_"] == sum(name in os.environ for name in here)
@@ -245,14 +247,16 @@ def test_cells_have_the_environment_of_a_run_on_one_machine(experiment, address,
 
 def test_limits_and_crashes_are_handled_there(experiment, address, tmp_path):
     crashed = run_experiment(
-        experiment(*only("Fatal")), tmp_path / "fatal", Options(scheduler=address)
+        experiment(*only("Fatal")), tmp_path / "fatal", Options(once=True, scheduler=address)
     )
     assert {r["status"] for r in crashed.ended} == {"crashed"}
     assert all("SIGSEGV" in r["message"] for r in crashed.ended)
     assert len(crashed.ended) == 2
     slow = experiment(*only("Endless"), "protocol.trials=1", "sweep.unlabeled=[all]")
     limits = Limits(timeout=0.5)
-    stopped = run_experiment(slow, tmp_path / "slow", Options(scheduler=address, limits=limits))
+    stopped = run_experiment(
+        slow, tmp_path / "slow", Options(once=True, scheduler=address, limits=limits)
+    )
     assert [r["status"] for r in stopped.ended] == ["timeout"]
     assert stopped.failures == []
 
@@ -273,7 +277,7 @@ def test_an_interrupted_run_leaves_nothing_running(
     monkeypatch.setattr(Cluster, "wait", interrupted)
     slow = experiment(*only("Slow"), "protocol.trials=1", "sweep.unlabeled=[all]")
     with pytest.raises(KeyboardInterrupt):
-        run_experiment(slow, tmp_path / "interrupted", Options(scheduler=address))
+        run_experiment(slow, tmp_path / "interrupted", Options(once=True, scheduler=address))
     worker = int(mark.read_text())
     until(lambda: not any(map(alive, workers_of(worker))))
 
@@ -282,7 +286,7 @@ def test_a_scheduler_that_is_not_there_is_one_line(experiment, tmp_path, monkeyp
     monkeypatch.setattr("dsgkit.experiment.cluster._ANSWER_SECONDS", 1)
     for wrong in ("nonsense", "none://127.0.0.1:9", "tls://127.0.0.1:9", "tcp://127.0.0.1:9"):
         with pytest.raises(ClusterError, match=re.escape(wrong)) as error:
-            run_experiment(experiment(), tmp_path / "r", Options(scheduler=wrong))
+            run_experiment(experiment(), tmp_path / "r", Options(once=True, scheduler=wrong))
         assert "\n" not in str(error.value)
 
 

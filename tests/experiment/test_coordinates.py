@@ -62,7 +62,7 @@ def tried_in(record):
 
 
 def test_every_number_is_chosen_in_its_turn(experiment, tmp_path):
-    outcome = run_experiment(experiment, tmp_path / "results" / "c", Options())
+    outcome = run_experiment(experiment, tmp_path / "results" / "c", Options(once=True))
     assert outcome.failures == []
     lines = (tmp_path / "results" / "c" / "cells.jsonl").read_text().splitlines()
     *shares, search, fit = [json.loads(line.rpartition("\t")[0] or line) for line in lines]
@@ -82,7 +82,7 @@ def test_every_number_is_chosen_in_its_turn(experiment, tmp_path):
     assert next(tried, None) is None
     assert fit["params"] == {**start, "gamma": gamma}
     assert fit["estimator"]["gamma"] == gamma
-    again = run_experiment(experiment, tmp_path / "results" / "c", Options())
+    again = run_experiment(experiment, tmp_path / "results" / "c", Options(once=True))
     assert (again.computed, again.reused) == (0, 4)
     write_report([load_results(tmp_path / "results" / "c")], tmp_path / "results" / "c")
     params = (tmp_path / "results" / "c" / "tables" / "params_table.md").read_text()
@@ -109,7 +109,7 @@ def test_where_the_numbers_start_is_part_of_the_identity():
 @pytest.mark.usefixtures("experiment")
 def test_numbers_that_have_no_value_yet_start_from_the_first_one(tmp_path):
     config = alone("m_pnu_auc", "{n_centers: 5}", "{prior: [0.25, 0.5]}")
-    assert run_experiment(config, tmp_path / "results", Options()).failures == []
+    assert run_experiment(config, tmp_path / "results", Options(once=True)).failures == []
     *_, fit = (tmp_path / "results" / "cells.jsonl").read_text().splitlines()
     chosen = json.loads(fit.rpartition("\t")[0] or fit)["params"]["prior"]
     assert len(chosen) == 3
@@ -119,7 +119,7 @@ def test_numbers_that_have_no_value_yet_start_from_the_first_one(tmp_path):
 @pytest.mark.usefixtures("experiment")
 def test_as_many_numbers_to_start_from_as_cuts_are_asked_for(tmp_path):
     config = alone("exact_s2or", "{gamma: [0, 0]}", "{gamma: [0, 0.5]}")
-    first = run_experiment(config, tmp_path / "results", Options()).failures[0]
+    first = run_experiment(config, tmp_path / "results", Options(once=True)).failures[0]
     assert "gamma must be one number or 3, got 2" in str(first)
 
 

@@ -18,7 +18,7 @@ def test_results_are_the_same_for_any_number_of_jobs_and_threads(toy):
 
     def run(name, **options):
         folder = toy.parent / name / "toy"
-        outcome = run_experiment(experiment, folder, Options(**options))
+        outcome = run_experiment(experiment, folder, Options(once=True, **options))
         assert (outcome.computed, outcome.failures) == (12, [])
         write_tables([load_results(folder)], folder)
         return folder

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,8 +17,58 @@ def test_phases_add_up_and_survive_errors():
     with pytest.raises(ValueError, match="x"), clock.phase("fit"):
         time.sleep(0.01)
         raise ValueError("x")
-    assert list(clock.seconds) == ["fit"]
-    assert clock.seconds["fit"] >= 0.02
+    assert list(clock.wall) == ["fit"]
+    assert clock.wall["fit"] >= 0.02
+
+
+def compute(seconds):
+    """Occupy a thread for some seconds of its own processor time."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def test_a_sleep_takes_wall_time_alone():
+    clock = Clock()
+    with clock.phase("fit"):
+        time.sleep(0.05)
+    assert clock.wall["fit"] >= 0.05
+    assert clock.processor["fit"] < 0.02
+    assert clock.busiest["fit"] < 0.02
+
+
+def test_the_busiest_thread_has_the_time_of_one_and_the_process_that_of_all():
+    """Two threads that compute, in turn under Python's lock, beside this one, which waits."""
+    clock = Clock()
+    gate = threading.Event()
+    work = threading.Thread(target=lambda: (compute(0.06), gate.wait()))
+    more = threading.Thread(target=lambda: (compute(0.03), gate.wait()))
+    with clock.phase("fit"):
+        for thread in (work, more):
+            thread.start()
+        while time.process_time() and clock_of(work) < 0.06:
+            time.sleep(0.01)
+        compute(0.01)
+    gate.set()
+    for thread in (work, more):
+        thread.join()
+    assert 0.06 <= clock.busiest["fit"] < 0.08
+    assert clock.processor["fit"] > clock.busiest["fit"]
+
+
+def clock_of(thread):
+    line = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text()
+    return int(line.split()[0]) / 1e9
+
+
+def test_clocks_add_up():
+    one, two = Clock(), Clock()
+    for clock in (one, two, two):
+        with clock.phase("fit"):
+            compute(0.01)
+    one.add(two)
+    assert list(one.wall) == list(one.processor) == list(one.busiest) == ["fit"]
+    assert min(one.wall["fit"], one.processor["fit"], one.busiest["fit"]) >= 0.029
 
 
 def test_peak_memory_sees_what_was_freed_and_can_be_reset():

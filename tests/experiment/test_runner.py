@@ -29,6 +29,7 @@ from dsgkit.report.html import write_page
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.catalogue import SOLVERS, SolverInfo
 from tests.conftest import cells_in_this_process, write_toy
+from tests.experiment.runs import MEASURED
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -40,7 +41,7 @@ def records(folder):
 def run(toy, *, overrides=(), folder="results", **options):
     experiment = load_experiment(toy, overrides=overrides)
     folder = toy.parent / folder / "toy"
-    return run_experiment(experiment, folder, Options(**options)), folder
+    return run_experiment(experiment, folder, Options(**{"once": True} | options)), folder
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +72,7 @@ def alone(toy):
 
 
 def without_measurements(record):
-    return {
-        k: v
-        for k, v in record.items()
-        if k not in ("times", "peak_memory", "started", "environment", "check")
-    }
+    return {k: v for k, v in record.items() if k not in MEASURED}
 
 
 def test_a_whole_experiment(finished):
@@ -284,7 +281,7 @@ def test_results_of_other_folders_are_reused_with_their_environment(toy, finishe
     assert sorted(copied, key=str) == sorted(records(finished), key=str)
     assert (finished.parent / "another/environments" / f"{copied[0]['environment']}.json").exists()
     few = load_experiment(toy, overrides=["name=another", "protocol.trials=1"])
-    fresh = run_experiment(few, finished.parent / "another", Options(fresh=True))
+    fresh = run_experiment(few, finished.parent / "another", Options(fresh=True, once=True))
     assert fresh.computed == 12
 
 
@@ -385,7 +382,7 @@ def test_results_hold_what_is_needed_to_run_again(toy, finished):
     assert again.protocol == first.protocol
     assert Path(again.dataset.path) == toy.parent / "toy.csv"
     stored = [without_measurements(r) for r in records(folder)]
-    fresh = run_experiment(again, folder, Options(fresh=True))
+    fresh = run_experiment(again, folder, Options(fresh=True, once=True))
     assert fresh.computed == len(stored)
     assert [without_measurements(r) for r in records(folder)] == stored
 

@@ -1,0 +1,257 @@
+"""Repeated times of a fit: how many, what is reported, and what tells that it was disturbed."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from dsgkit.config import load_experiment
+from dsgkit.experiment import runner as runner_module
+from dsgkit.experiment import timing as timing_module
+from dsgkit.experiment import workers
+from dsgkit.experiment.cells import run_job
+from dsgkit.experiment.measure import Clock
+from dsgkit.experiment.records import parse, sealed
+from dsgkit.experiment.results import load_results
+from dsgkit.experiment.runner import Options, run_experiment
+from dsgkit.experiment.timing import Timing
+from tests.conftest import TOY_CONFIG
+from tests.experiment.in_process import InProcess
+from tests.experiment.runs import behaving, stored, write_config
+
+
+@pytest.fixture
+def seconds(monkeypatch):
+    """A clock of the test's own; the list has the time that it shows."""
+    now = [0.0]
+    monkeypatch.setattr(timing_module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    return now
+
+
+def fits(seconds, *, wall, busiest=None, around=0.0, threads=2):
+    """A fit that takes some seconds by its clock, and some of preparation."""
+    walls = iter(wall)
+
+    def fit(clock):
+        took = next(walls)
+        busy = took if busiest is None else busiest
+        clock._add("fit", took, threads * busy, busy)
+        seconds[0] += took + around
+
+    return fit
+
+
+def timed(fit, threads=2):
+    timing = Timing(threads)
+    timing.first(fit, Clock())
+    timing.repeat(fit)
+    return timing.record
+
+
+def test_the_median_is_reported_of_three_fits_at_least(seconds):
+    record = timed(fits(seconds, wall=[3.0, 1.0, 2.0]))
+    assert record["measurements"]["wall"] == {"fit": [3.0, 1.0, 2.0]}
+    assert record["times"] == {"fit": 2.0}
+    assert record["timing"]["range"] == {"fit": [1.0, 3.0]}
+
+
+def test_fits_are_repeated_for_a_second_in_all(seconds):
+    wall = timed(fits(seconds, wall=[0.125] * 100))["measurements"]["wall"]["fit"]
+    assert wall == [0.125] * 8
+
+
+def test_a_long_fit_is_timed_once(seconds):
+    assert timed(fits(seconds, wall=[10.5]))["measurements"]["wall"] == {"fit": [10.5]}
+    assert len(timed(fits(seconds, wall=[9.5] * 3))["measurements"]["wall"]["fit"]) == 3
+
+
+def test_a_long_preparation_counts_too(seconds):
+    assert timed(fits(seconds, wall=[0.1], around=10))["measurements"]["wall"] == {"fit": [0.1]}
+    wall = timed(fits(seconds, wall=[0.1] * 3, around=1))["measurements"]["wall"]["fit"]
+    assert wall == [0.1] * 3
+
+
+def test_short_fits_are_timed_several_in_a_row(seconds):
+    record = timed(fits(seconds, wall=[1 / 128] * 1000))
+    wall = record["measurements"]["wall"]["fit"]
+    assert len(wall) < 25
+    assert wall == [round(1 / 128, 6)] * len(wall)
+    assert seconds[0] >= 1
+
+
+def test_on_one_thread_the_time_is_processor_time(seconds):
+    record = timed(fits(seconds, wall=[3.0, 3.0, 3.0], busiest=2.0, threads=1), threads=1)
+    assert record["times"] == {"fit": 2.0}
+    assert record["timing"]["range"] == {"fit": [2.0, 2.0]}
+    assert record["measurements"]["wall"] == {"fit": [3.0, 3.0, 3.0]}
+
+
+@pytest.mark.parametrize(
+    ("wall", "busiest", "disturbed"),
+    [
+        ([1.0, 1.0, 1.0], 0.7, False),
+        ([1.0, 1.0, 1.0], 0.6, True),
+        ([1.0, 1.0, 1.0], 0.0, True),
+        # one of three was: the median is none of its
+        ([1.0, 9.0, 1.0], 1.0, False),
+        ([20.0], 19.0, False),
+        ([20.0], 9.0, True),
+    ],
+)
+def test_a_fit_is_disturbed_if_it_waits_longer_than_half_of_what_it_computes(
+    seconds, wall, busiest, disturbed
+):
+    timing = timed(fits(seconds, wall=wall, busiest=busiest))["timing"]
+    assert timing["disturbed"] is disturbed
+
+
+def test_waiting_for_less_than_a_tick_of_the_clock_is_noise(seconds):
+    """A phase of 20 microseconds after a long preparation."""
+    timing = timed(fits(seconds, wall=[2e-5] * 3, busiest=1e-5, around=0.5))["timing"]
+    assert timing["disturbed"] is False
+
+
+def test_what_is_kept_can_be_stored(seconds):
+    base = {"key": "0" * 32, "kind": "fit", "solver": "a", "trial": 0, "at": {}, "status": "ok"}
+    timing = timed(fits(seconds, wall=[1.0] * 3, busiest=0.0))
+    line = sealed(base | timing)
+    assert json.loads(line)["measurements"] == timing["measurements"]
+    assert parse(line)["timing"] == timing["timing"] | {"range": {"fit": (1.0, 1.0)}}
+    assert "measurements" not in parse(line)
+
+
+SOLVER = """
+import time
+from tests.experiment.misbehaving import WARM_UP, Behaving
+
+fits = 0
+
+class {name}(Behaving):
+    def fit(self, X, y, X_unlabeled):
+        global fits
+        if len(X_unlabeled) > WARM_UP:
+            fits += 1
+            {body}
+        return super().fit(X, y, X_unlabeled)
+"""
+
+
+@pytest.fixture
+def own(tmp_path, own_modules):
+    """Write a config of one solver, whose fits do something after they were counted."""
+
+    def write(name, body):
+        own_modules(f"module_of_{name.lower()}", SOLVER.format(name=name, body=body))
+        spec = behaving() | {"kind": f"module_of_{name.lower()}:{name}"}
+        return load_experiment(write_config(tmp_path, {"own": spec}, sizes=[70]))
+
+    return write
+
+
+@pytest.mark.usefixtures("in_process")
+def test_only_the_first_fit_is_judged_and_all_are_equal(own, tmp_path, monkeypatch):
+    monkeypatch.setattr(timing_module, "LEAST_SECONDS", 0)
+    once = run_experiment(own("Quiet", "pass"), tmp_path / "a" / "r", Options(once=True))
+    thrice = run_experiment(own("Quiet", "pass"), tmp_path / "b" / "r", Options(threads=1))
+    assert (once.failures, thrice.failures) == ([], [])
+    (first,), (last,) = stored(tmp_path / "a" / "r"), stored(tmp_path / "b" / "r")
+    assert (first["scores"], first["estimator"]) == (last["scores"], last["estimator"])
+    assert len(first["measurements"]["wall"]["fit"]) == 1
+    assert len(last["measurements"]["wall"]["fit"]) == 3
+    assert last["times"]["fit"] == sorted(last["measurements"]["processor"]["fit"])[1]
+
+
+@pytest.mark.usefixtures("in_process")
+@pytest.mark.parametrize("body", ["fits > 1 and 1 / 0", "fits > 1 and exit()"])
+def test_a_repeat_that_fails_leaves_the_result(own, tmp_path, body):
+    outcome = run_experiment(own("Failing", body), tmp_path / "r", Options())
+    assert outcome.failures == []
+    (record,) = stored(tmp_path / "r")
+    assert record["status"] == "ok"
+    assert len(record["measurements"]["wall"]["fit"]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "body", ["fits > 1 and time.sleep(1000)", "fits > 1 and __import__('os')._exit(3)"]
+)
+def test_a_repeat_that_never_ends_or_dies_leaves_the_result(own, tmp_path, monkeypatch, body):
+    """The limit of time is for the fit that counts; repeats have one of their own."""
+    monkeypatch.setattr(workers, "_REPEATING", workers._Stage("repeating the fit", 0.0))
+    limits = runner_module.Limits(timeout=20.0 if "exit" in body else 5.0)
+    run_experiment(own("Ending", body), tmp_path / "r", Options(limits=limits))
+    (record,) = stored(tmp_path / "r")
+    assert record["status"] == "ok"
+    assert len(record["measurements"]["wall"]["fit"]) == 1
+
+
+def slowed(slowdowns):
+    """A way to run jobs whose fits are disturbed so much, one after the other."""
+    left = iter(slowdowns)
+
+    def run(job):
+        record = run_job(job)
+        if job.cell.kind == "fit":
+            slowdown = next(left)
+            timing = {"threads": 2, "slowdown": slowdown, "disturbed": slowdown > 1.5}
+            record |= {"timing": timing, "times": {"fit": slowdown}}
+        return record
+
+    return run
+
+
+@pytest.mark.usefixtures("in_process")
+@pytest.mark.parametrize(
+    ("slowdowns", "kept", "fits"),
+    [
+        ([1.2, 1.3], [1.2, 1.3], 2),
+        # measured again once, after all others
+        ([3.0, 1.3, 1.1], [1.1, 1.3], 3),
+        # twice at most; the least disturbed measurement stays
+        ([3.0, 1.3, 2.0, 5.0], [2.0, 1.3], 4),
+        ([3.0, 4.0, 5.0, 2.0, 1.0, 6.0], [1.0, 2.0], 6),
+    ],
+)
+def test_disturbed_fits_are_measured_again(toy, monkeypatch, slowdowns, kept, fits):
+    config = TOY_CONFIG | {"solvers": {"rff_s2auc": TOY_CONFIG["solvers"]["rff_s2auc"]}}
+    toy.write_text(yaml.safe_dump(config))
+    experiment = load_experiment(toy, overrides=["protocol.trials=1"])
+    run, ran = slowed(slowdowns), []
+    monkeypatch.setattr(InProcess, "wait", lambda self: [(j := self._jobs.pop(), run(j))])
+    monkeypatch.setattr(timing_module, "LEAST_REPEATS", 1)
+    monkeypatch.setattr(timing_module, "LEAST_SECONDS", 0)
+    submit = InProcess.submit
+    monkeypatch.setattr(InProcess, "submit", lambda *job: (ran.append(1), submit(*job)))
+    folder = toy.parent / "again"
+    outcome = run_experiment(experiment, folder, Options())
+    assert (outcome.computed, len(ran)) == (2, fits)
+    assert load_results(folder).cells["fit_seconds"].tolist() == kept
+
+
+def test_a_config_says_on_how_many_threads_its_fits_are_timed(toy):
+    assert load_experiment(toy).threads is None
+    assert "threads" not in load_experiment(toy).to_yaml()
+    one = load_experiment(toy, overrides=["threads=1"])
+    assert one.threads == 1
+    (toy.parent / "again.yaml").write_text(one.to_yaml())
+    assert load_experiment(toy.parent / "again.yaml") == one
+
+
+@pytest.mark.usefixtures("in_process")
+def test_fits_on_other_threads_than_the_config_says_are_timed_again(own, tmp_path):
+    """Also those of a folder beside it: rivals are compared by times of one kind."""
+    two = own("Threaded", "pass")
+    one = two.model_copy(update={"threads": 1})
+    computed = [
+        run_experiment(experiment, tmp_path / folder, Options(threads=threads, once=True)).computed
+        for folder, experiment, threads in [
+            ("two", two, 2),
+            ("two", two, 1),
+            ("one", one, None),
+            ("one", one, None),
+            ("one", one, 2),
+        ]
+    ]
+    assert computed == [1, 0, 1, 0, 1]
+    assert [record["timing"]["threads"] for record in stored(tmp_path / "one")] == [2, 1, 2]
