@@ -362,7 +362,7 @@ def test_the_rings_are_nested():
     radius = np.hypot(*rings.X.T)
     middle, inner, outer = (radius[rings.y == c] for c in (1, 2, 3))
     # Rayleigh's mean of a Gaussian in the plane
-    assert middle.mean() == pytest.approx(0.2 * np.sqrt(np.pi / 2), rel=0.1)
+    assert middle.mean() == pytest.approx(0.1 * np.sqrt(np.pi / 2), rel=0.1)
     assert inner.mean() == pytest.approx(1, abs=0.02) and inner.std() == pytest.approx(0.05, 0.2)
     assert outer.mean() == pytest.approx(2, abs=0.02) and outer.std() == pytest.approx(0.05, 0.2)
     assert middle.max() < inner.min() and inner.max() < outer.min()
