@@ -6,11 +6,11 @@ import hashlib
 import json
 import os
 import platform
-import subprocess
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from dsgkit.commit import commit_of
 from dsgkit.experiment.store import own_folder, write_file
 
 ENVIRONMENT = "environment.json"
@@ -44,7 +44,7 @@ def describe_environment(threads: int | None = None) -> dict[str, Any]:
 
     return {
         "dsgkit": __version__,
-        "commit": _commit(),
+        "commit": commit_of(),
         "python": platform.python_version(),
         "libraries": {name: metadata.version(name) for name in _LIBRARIES},
         "system": f"{platform.system()} {platform.release()}",
@@ -101,15 +101,3 @@ def _processor() -> str:
         return next(s.split(":", 1)[1].strip() for s in lines if s.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()
-
-
-def _commit() -> str | None:
-    """Return the commit of the checkout the package runs from, marked if it was changed."""
-    checkout = Path(__file__).resolve().parents[2]
-    if not (checkout / ".git").exists():
-        return None
-    try:
-        command = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=12"]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None

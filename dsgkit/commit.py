@@ -1,0 +1,68 @@
+"""The commit that this code is of, also where there is no repository any more.
+
+The file ``COMMIT`` says it for code that was taken out of its repository: ``git archive`` fills it
+in by itself (``.gitattributes``), and a build of a wheel or an sdist by ``hatch_build.py``, which
+loads this module without the package's requirements.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+FILE = "COMMIT"
+
+CHANGED = "+changes"
+"""What follows a commit whose checkout had other changes."""
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def commit_of(package: Path = _PACKAGE) -> str | None:
+    """Return the commit of a folder of the package, marked if it was changed; None if unknown."""
+    return _of_checkout(package.parent) or _kept(package / FILE)
+
+
+def _of_checkout(checkout: Path) -> str | None:
+    """Return the commit of a git checkout; None if the folder is not the root of one."""
+    if not (checkout / ".git").exists():
+        return None
+    command = ["git", "-c", f"safe.directory={checkout}", "-C", str(checkout), "describe"]
+    command += ["--always", "--exclude=*", "--abbrev=12", f"--dirty={CHANGED}"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return _of_head(checkout / ".git")
+
+
+def _of_head(folder: Path) -> str | None:
+    """Return the commit that a repository's files name, without git: nobody knows of changes."""
+    try:
+        head = (folder / "HEAD").read_text().strip()
+        if head.startswith("ref: "):
+            head = _of_reference(folder, head.removeprefix("ref: "))
+    except OSError:
+        return None
+    return _shortened(head)
+
+
+def _of_reference(folder: Path, name: str) -> str:
+    """Return the commit of a branch; empty if there is none."""
+    if (folder / name).is_file():
+        return (folder / name).read_text().strip()
+    lines = (folder / "packed-refs").read_text().splitlines()
+    return next((line.split()[0] for line in lines if line.endswith(f" {name}")), "")
+
+
+def _kept(file: Path) -> str | None:
+    """Return what a file of a commit says; None if it was never filled in."""
+    try:
+        return _shortened(file.read_text().strip())
+    except OSError:
+        return None
+
+
+def _shortened(text: str) -> str | None:
+    found = re.fullmatch(rf"([0-9a-f]{{12}})[0-9a-f]*({re.escape(CHANGED)})?", text)
+    return found[1] + (found[2] or "") if found else None
