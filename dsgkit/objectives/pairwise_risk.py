@@ -12,7 +12,8 @@ Of two classes, the positive one comes first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,19 +36,45 @@ class PairwiseRisk:
         The symmetric S of ``W S W'``.
     linear : ndarray of shape (n_classes + 1,)
         The q of ``v = W q``.
+    constant : float
+        The risk of f = 0.
     """
 
     diagonal: Array
     cross: Array
     linear: Array
+    constant: float = 0.0
 
     def __add__(self, other: PairwiseRisk) -> PairwiseRisk:
         return PairwiseRisk(
-            self.diagonal + other.diagonal, self.cross + other.cross, self.linear + other.linear
+            self.diagonal + other.diagonal,
+            self.cross + other.cross,
+            self.linear + other.linear,
+            self.constant + other.constant,
         )
 
     def __rmul__(self, factor: float) -> PairwiseRisk:
-        return PairwiseRisk(factor * self.diagonal, factor * self.cross, factor * self.linear)
+        return PairwiseRisk(
+            factor * self.diagonal,
+            factor * self.cross,
+            factor * self.linear,
+            factor * self.constant,
+        )
+
+    def value(self, values: Sequence[Array]) -> float:
+        """Return the risk of a function.
+
+        Parameters
+        ----------
+        values : sequence of ndarray of float64
+            Its values at the rows of each class and at the unlabelled rows. Those without a weight
+            in the risk may be empty.
+        """
+        n = [max(1, len(z)) for z in values]
+        means = np.array([z.sum() for z in values]) / n
+        squares = np.array([z @ z for z in values]) / n
+        quadratic = self.diagonal @ squares + means @ self.cross @ means
+        return float(quadratic - 2 * self.linear @ means + self.constant)
 
     @property
     def n_classes(self) -> int:
@@ -72,13 +99,14 @@ def pair_risk(a: Array, b: Array) -> PairwiseRisk:
     a, b : ndarray of shape (n_classes + 1,)
         The shares of the classes in either set: a row of the identity for a single class.
     """
-    return PairwiseRisk(a + b, -np.outer(a, b) - np.outer(b, a), a - b)
+    return PairwiseRisk(a + b, -np.outer(a, b) - np.outer(b, a), a - b, 1.0)
 
 
 def samult_risk(gamma: float) -> PairwiseRisk:
-    """Return ``gamma R_PN + (1 - gamma)(R_PU + R_NU)``, constants dropped."""
+    """Return ``gamma R_PN + (1 - gamma)(R_PU + R_NU - 1/2)``."""
     p, n, u = np.eye(3)
-    return gamma * pair_risk(p, n) + (1 - gamma) * (pair_risk(p, u) + pair_risk(u, n))
+    risk = gamma * pair_risk(p, n) + (1 - gamma) * (pair_risk(p, u) + pair_risk(u, n))
+    return replace(risk, constant=risk.constant - (1 - gamma) / 2)
 
 
 def pnu_risk(eta: float, prior: float) -> PairwiseRisk:

@@ -28,6 +28,11 @@ class BlockSweepsEstimator(WithSigma, DoublyStochasticEstimator):
     n_sweeps: Annotated[int, COUNT]
     random_state: Annotated[int, SEED]
 
+    def _squared_norm(self) -> float:
+        """Return the squared norm that is minimised: that of the mean of the blocks' kernels."""
+        norms = self._block_norms()
+        return float(len(norms) * norms @ norms)
+
     def _features(self) -> FeatureBlocks:
         return random_features(
             self.kernel, float(self._sigma), int(self.n_features), int(self.random_state)

@@ -86,6 +86,22 @@ class DoublyStochasticEstimator(Estimator):
     def _values(self, X: Any) -> NDArray[np.float64]:
         return self.model_.decision_function(X)[:, 0].astype(np.float64)
 
+    def _squared_norm(self) -> float:
+        """Return a bound of the squared norm of the fitted function.
+
+        Block t is a term ``<w_t, phi_t>`` in features whose products estimate the kernel: its norm
+        is estimated by ``||w_t||``, that of the sum is at most the sum of these. The terms come
+        from different batches, whose noise the function averages and the bound does not: it does
+        not converge to ``||f*||^2``, which it exceeded 1.2 to 20 times where that was known.
+        """
+        return float(self._block_norms().sum() ** 2)
+
+    def _block_norms(self) -> NDArray[np.float64]:
+        """Return the norm of every block's coefficients, of normalised features."""
+        blocks = self.model_.coefficients[:, :, 0]
+        squared = np.einsum("tk,tk->t", blocks, blocks, dtype=np.float64)
+        return np.sqrt(squared) / self.model_.features.scale
+
     def save(self, path: str | Path) -> None:
         """Write the fitted function to a ``.npz`` file, which `dsgkit.load_model` reads.
 

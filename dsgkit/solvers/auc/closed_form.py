@@ -16,9 +16,10 @@ from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE, PairwiseRisk
 from dsgkit.solvers.auc.base import KernelAUCEstimator, KernelEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import SINGULAR, Codes, Response, cv_values, grid_flops
 from dsgkit.solvers.base import Folds, Points, training_rows
+from dsgkit.solvers.diagnostics import PairwiseDiagnostics
 
 
-class ClosedFormEstimator(KernelEstimator):
+class ClosedFormEstimator(PairwiseDiagnostics, KernelEstimator):
     """Base of the estimators, of any family, whose fit is one linear system.
 
     A subclass solves the system, and evaluates what it found. For a grid it says which of its
@@ -45,24 +46,12 @@ class ClosedFormEstimator(KernelEstimator):
             raise FitError(SINGULAR)
         self._solve(X, self._codes(labels), X_unlabeled)
 
-    def _codes(self, labels: NDArray[Any]) -> Codes:
-        """Return the classes of the risk, counted from 0, from what the family takes for labels."""
-        return labels
-
     def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
         """Compute the fitted attributes from what has been checked."""
         raise NotImplementedError
 
     def _feature_params(self) -> Hashable:
         """Return the parameters that the features depend on."""
-        raise NotImplementedError
-
-    def _penalty(self) -> float:
-        """Return the factor of the squared norm."""
-        raise NotImplementedError
-
-    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
-        """Return the risk that is minimised, given how many training rows each class has."""
         raise NotImplementedError
 
     def _counts(self, codes: Codes) -> NDArray[np.int64]:

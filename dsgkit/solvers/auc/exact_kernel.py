@@ -63,6 +63,9 @@ class ExactKernelEstimator(ClosedFormEstimator):
         kernel = kernel_named(self.kernel)
         return kernel.expansion(X, self.centers_, self.coef_, self._sigma)
 
+    def _squared_norm(self) -> float:
+        return float(self.coef_ @ self._values(self.centers_))
+
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         n = self._matrix_size(n_labeled, n_unlabeled)
         return max(8 * n * (n + 4 * n_inputs + 30), kernel_named(self.kernel).memory(n, n_inputs))

@@ -138,6 +138,9 @@ class NystromS2AUC(ClosedFormRanker):
     def _values(self, X: Any) -> Array:
         return kernel_named(self.kernel).expansion(X, self.centers_, self.coef_, self._sigma)
 
+    def _squared_norm(self) -> float:
+        return float(self.coef_ @ self._values(self.centers_))
+
     def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
         return samult_risk(self.gamma)
 

@@ -128,13 +128,19 @@ class PNUAUC(ClosedFormRanker):
 
     def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
         centers = self._draw_centers(X, X_unlabeled)
-        prior = self._estimate_prior(X, codes, X_unlabeled)
+        self.prior_ = self._estimate_prior(X, codes, X_unlabeled)
         moments = self._moments(X, X_unlabeled, centers)
-        self.coef_ = solve(moments, codes, pnu_risk(self.eta, prior), self._penalty())
-        self.centers_, self.prior_ = centers, prior
+        self.coef_ = solve(moments, codes, self._risk(self._counts(codes)), self._penalty())
+        self.centers_ = centers
+
+    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
+        return pnu_risk(self.eta, self.prior_)
 
     def _values(self, X: Any) -> Array:
         return kernel_named(self.kernel).expansion(X, self.centers_, self.coef_, self._sigma)
+
+    def _squared_norm(self) -> float:
+        return float(self.coef_ @ self.coef_)
 
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         n_centers = self._matrix_size(n_labeled, n_unlabeled)

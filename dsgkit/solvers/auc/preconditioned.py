@@ -20,29 +20,24 @@ from dsgkit.engine import (
 )
 from dsgkit.errors import DataError, FitError
 from dsgkit.objectives.pairwise_auc import PairwiseAUCObjective
-from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.solvers.auc.base import KernelEstimator
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.block_sweeps import SINGULAR, BlockSweepsEstimator
+from dsgkit.solvers.diagnostics import PairwiseDiagnostics
 from dsgkit.solvers.inputs import check_projections
 
 Pools = Sequence[NDArray[np.int64]]
 
 
-class PreconditionedRanker(BlockSweepsEstimator, KernelEstimator):
+class PreconditionedRanker(BlockSweepsEstimator, PairwiseDiagnostics, KernelEstimator):
     """Base of the estimators, of any family, of a function with a pairwise risk.
 
     A subclass implements `_risk`, and `_codes` where its family's labels are no codes of classes.
     It names this base before the one of its family.
     """
 
-    def _codes(self, labels: NDArray[Any]) -> NDArray[np.integer]:
-        """Return the classes of the risk, counted from 0, from what the family takes for labels."""
-        return labels
-
-    def _risk(self, counts: NDArray[np.integer]) -> PairwiseRisk:
-        """Return the risk that is minimised, given how many training rows each class has."""
-        raise NotImplementedError
+    def _penalty(self) -> float:
+        return self.lam / 2
 
     def _fit(self, X: Any, labels: NDArray[Any], X_unlabeled: Any) -> None:
         self.model_ = self._trained(X, self._codes(labels), X_unlabeled, [np.arange(len(labels))])

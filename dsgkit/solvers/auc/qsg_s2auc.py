@@ -20,7 +20,7 @@ from dsgkit.engine import (
     training_cost,
 )
 from dsgkit.errors import DataError, DivergedError
-from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE, samult_risk
+from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE, PairwiseRisk, samult_risk
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
 from dsgkit.solvers.auc.base import KernelAUCEstimator
 from dsgkit.solvers.auc.curvature import offsets
@@ -132,6 +132,12 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
         self.random_state = random_state
         self.unlabeled_label = unlabeled_label
 
+    def _codes(self, positive: NDArray[np.bool_]) -> NDArray[np.integer]:
+        return np.where(positive, POSITIVE, NEGATIVE)
+
+    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
+        return samult_risk(self.gamma)
+
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         check_projections(X, self._sigma, self.kernel)
         pools = [np.arange(len(positive))]
@@ -197,7 +203,7 @@ def _problem(
     negatives = [pool[~positive[pool]] for pool in pools]
     if any(len(pool) == 0 for pool in (*positives, *negatives)):
         raise DataError("every fold must leave labelled rows of both classes to train on")
-    codes = np.where(positive, POSITIVE, NEGATIVE)
+    codes = models[0]._codes(positive)
     t0 = offsets(models, lambda model, pool: samult_risk(model.gamma), X, codes, X_unlabeled, pools)
     columns = [(m.gamma, m.theta_lam, m.lam) for m in models]
     gamma, theta_lam, lam = np.tile(np.array(columns, np.float64).T, len(pools))

@@ -62,6 +62,9 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
             values[block] = features.astype(np.float64) @ self.coef_
         return values
 
+    def _squared_norm(self) -> float:
+        return float(self.coef_ @ self.coef_)
+
     def _fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         n_columns = self._matrix_size(n_labeled, n_unlabeled)
         block = 4 * min(n_unlabeled, BLOCK_ROWS) * (n_columns + n_inputs)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.solvers.auc.base import KernelEstimator
+from dsgkit.solvers.diagnostics import PairwiseDiagnostics
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, SEED
 
@@ -14,7 +15,7 @@ LEAST_ITERATIONS, MOST_ITERATIONS = 200, 2000
 and one pass over millions of rows would be hours for nothing."""
 
 
-class StochasticAUCEstimator(DoublyStochasticEstimator, KernelEstimator):
+class StochasticAUCEstimator(DoublyStochasticEstimator, PairwiseDiagnostics, KernelEstimator):
     """Base of the quadruply stochastic estimators: iterations, features and steps.
 
     A subclass names this base before the one of its family.
@@ -32,6 +33,9 @@ class StochasticAUCEstimator(DoublyStochasticEstimator, KernelEstimator):
             return int(self.n_iterations)
         one_pass = -(-n_unlabeled // int(self.batch_size))
         return min(max(one_pass, LEAST_ITERATIONS), MOST_ITERATIONS)
+
+    def _penalty(self) -> float:
+        return self.lam / 2
 
     def _features(self) -> FeatureBlocks:
         return random_features(

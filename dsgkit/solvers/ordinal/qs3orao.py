@@ -148,6 +148,9 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
         self.thresholds = thresholds
         self.unlabeled_label = unlabeled_label
 
+    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
+        return ordinal_risk(self.gamma, counts)
+
     def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
         self.model_ = self._trained(X, codes, X_unlabeled, [np.arange(len(codes))])
         self.n_iter_ = self._iterations(len(X_unlabeled))
@@ -241,7 +244,7 @@ def _problem(
     gamma = np.array([for_cuts("gamma", model.gamma, n_classes - 1) for model in models])
 
     def risk_of(model: QS3ORAO, pool: int) -> PairwiseRisk:
-        return ordinal_risk(model.gamma, counts[pool])
+        return model._risk(counts[pool])
 
     t0 = offsets(models, risk_of, X, codes, X_unlabeled, pools)
     theta_lam, lam = np.tile([(m.theta_lam, m.lam) for m in models], (len(pools), 1)).T

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 def ordinal_risk(gamma: float | tuple[float, ...], counts: NDArray[np.integer]) -> PairwiseRisk:
-    """Return the mean over the cuts of ``gamma R_PN + (1 - gamma)(R_PU + R_NU)``.
+    """Return the mean over the cuts of ``gamma R_PN + (1 - gamma)(R_PU + R_NU - 1/2)``.
 
     The classes on either side of a cut are pooled in proportion to their sizes. A cut with an
     empty side is dropped, and the mean is over the others.
@@ -44,7 +44,8 @@ def ordinal_risk(gamma: float | tuple[float, ...], counts: NDArray[np.integer]) 
     u = np.eye(n_classes + 1)[-1]
     half = (g * P).T @ N + np.outer(((1 - g) * (P + N)).sum(axis=0), u)
     diagonal = (P + N).sum(axis=0) + 2 * (1 - g).sum() * u
-    return 1 / len(g) * PairwiseRisk(diagonal, -half - half.T, (P - N).sum(axis=0))
+    constant = float((g + 1.5 * (1 - g)).sum())
+    return 1 / len(g) * PairwiseRisk(diagonal, -half - half.T, (P - N).sum(axis=0), constant)
 
 
 def _shares(counts: NDArray[Any]) -> Array:

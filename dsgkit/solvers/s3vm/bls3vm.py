@@ -21,6 +21,7 @@ from dsgkit.kernels.columns import (
     kernel_columns,
 )
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.objectives.s3vm import Values
 from dsgkit.solvers.base import Folds, PointModels, Points
 from dsgkit.solvers.parameters import (
     COUNT,
@@ -31,6 +32,7 @@ from dsgkit.solvers.parameters import (
     Smoother,
     Unsaid,
 )
+from dsgkit.solvers.s3vm.base import weighted_loss
 from dsgkit.solvers.s3vm.concave_convex import RampObjective, minimise
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
 
@@ -216,6 +218,9 @@ class BLS3VM(KernelS3VM):
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         # not the base's: how many columns are kept depends on the memory that there is just now
         self._fit_columns(self._columns(X, X_unlabeled), positive)
+
+    def _loss(self, values: list[Values], C: float, C_star: float) -> float:
+        return weighted_loss(values, C, C_star, "ramp", self.ramp_s)
 
     def _columns(self, X: Any, X_unlabeled: Any, n_models: int = 1) -> KernelColumns:
         """Return the kernel of all rows, with as many columns kept as memory for models allows."""

@@ -45,6 +45,9 @@ class KernelS3VM(S3VM):
         expansion = kernel_named(self.kernel).expansion
         return expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_
 
+    def _squared_norm(self) -> float:
+        return float(self.coef_ @ (self._values(self.centers_) - self.intercept_))
+
     def _solve(self, X: Any, y: Array, X_unlabeled: Any) -> None:
         """Compute the fitted attributes; ``y`` is -1 and 1."""
         raise NotImplementedError

@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 from dsgkit.costs import FUNCTION_FLOPS, Cost
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.objectives.s3vm import Values
 from dsgkit.progress import report
 from dsgkit.solvers.parameters import COUNT, Range
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
@@ -191,6 +192,10 @@ class S3VMLight(KernelS3VM):
             memory=max(matrix + cache, expansion_memory(n, n_inputs)),
             flops_per_row=expansion_flops(n, n_inputs),
         )
+
+    def _loss(self, values: list[Values], C: float, C_star: float) -> float:
+        """Return the losses as they are minimised: with the labels that the rows were given."""
+        return self.objective_ - self._squared_norm() / 2
 
     def _solve(self, X: Any, y: Array, X_unlabeled: Any) -> None:
         rows = np.concatenate([X[:], X_unlabeled[:]]).astype(np.float64, copy=False)

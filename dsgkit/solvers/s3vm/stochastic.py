@@ -25,7 +25,7 @@ from dsgkit.engine import (
 )
 from dsgkit.errors import DivergedError, DsgWarning
 from dsgkit.features import FeatureBlocks, random_features
-from dsgkit.objectives.s3vm import S3VMObjective
+from dsgkit.objectives.s3vm import S3VMObjective, Values
 from dsgkit.progress import part
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.doubly_stochastic import (
@@ -46,7 +46,7 @@ from dsgkit.solvers.parameters import (
     Unsaid,
 )
 from dsgkit.solvers.s3vm.balance import n_rows_in_mean, with_intercepts
-from dsgkit.solvers.s3vm.base import S3VM
+from dsgkit.solvers.s3vm.base import S3VM, weighted_loss
 
 LossName = Literal["shg", "sshg", "ramp", "da"]
 """The losses of unlabelled rows, those of `dsgkit.objectives.s3vm`."""
@@ -129,6 +129,9 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
             raise DivergedError(f"diverged with C={self.C:g}, beyond single precision: lower C")
         self.model_ = model
         self.n_iter_ = self._iterations(len(X_unlabeled))
+
+    def _loss(self, values: list[Values], C: float, C_star: float) -> float:
+        return weighted_loss(values, C, C_star, self.loss, self.ramp_s)
 
     def _iterations(self, n_unlabeled: int) -> int:
         """Return ``n_iterations``, or what its passes over the unlabelled rows amount to."""

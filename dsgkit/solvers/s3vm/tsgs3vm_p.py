@@ -19,6 +19,7 @@ from dsgkit.engine import (
 )
 from dsgkit.errors import FitError
 from dsgkit.objectives.majorised_s3vm import MajorisedS3VMObjective
+from dsgkit.objectives.s3vm import Values
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.block_sweeps import BlockSweepsEstimator
 from dsgkit.solvers.doubly_stochastic import TogetherModels, finite_models
@@ -175,6 +176,11 @@ class TSGS3VMP(BlockSweepsEstimator, S3VM):
         if not finite_models(model).all():
             raise FitError(f"with C={self.C:g} a block is singular to rounding: lower C")
         self.model_ = model
+
+    def _loss(self, values: list[Values], C: float, C_star: float) -> float:
+        """Return the losses as they are minimised: with the rounded hinge."""
+        objective = MajorisedS3VMObjective(np.array([C]), np.array([C_star]), np.zeros(1))
+        return float(objective.batch_loss([f[:, None] for f in values])[0])
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int

@@ -17,7 +17,7 @@ from dsgkit.errors import DataError, DivergedError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.kernels.panels import ROWS
-from dsgkit.objectives.similar_unlabeled import slopes_below
+from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective, slopes_below
 from dsgkit.progress import part, report
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
@@ -250,6 +250,13 @@ class CUU(WithSigma, PenalisedSUEstimator):
             check_finite(X_unlabeled)
             raise DivergedError("the iterations diverged: take a smaller theta")
         self.corrected_, self.n_iter_ = corrected / self.n_iterations, int(self.n_iterations)
+
+    def _objective(self) -> SimilarUnlabeledObjective:
+        prior, leak = np.array([[self.prior_], [self.leak]])
+        return SimilarUnlabeledObjective(prior, [self.delta], leak, self.loss)
+
+    def _squared_norm(self) -> float:
+        return float(self.coef_ @ self.coef_)
 
     def _centers(self, S: Array, X_unlabeled: Any) -> Array:
         """Return the centres of a kernel; none of linear functions."""

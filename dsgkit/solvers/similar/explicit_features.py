@@ -7,10 +7,13 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from dsgkit.costs import Cost
 from dsgkit.errors import FitError
 from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
+from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
+from dsgkit.solvers.diagnostics import penalised
 from dsgkit.solvers.inputs import check_finite
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
 from dsgkit.solvers.similar.base import PairFolds, SimilarUnlabeledEstimator, points_of, without
@@ -38,6 +41,32 @@ class PenalisedSUEstimator(SimilarUnlabeledEstimator):
     """Base of the estimators whose risk has the regulariser ``lam/2 ||f||^2``."""
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
+
+    def diagnostics(self, X_similar: Any, X_unlabeled: Any) -> dict[str, float]:
+        """Return the objective at the fitted function, and its parts.
+
+        Parameters
+        ----------
+        X_similar, X_unlabeled
+            What it was fitted to.
+
+        Returns
+        -------
+        dict
+            ``objective``, and its parts ``risk`` and ``squared_norm``.
+        """
+        pairs, X_unlabeled = clone(self)._inputs(X_similar, X_unlabeled)
+        values = self._values(points_of(pairs)), self._values(X_unlabeled)
+        (risk,) = self._objective().batch_loss([f[:, None] for f in values])
+        return penalised(float(risk), self.lam / 2, self._squared_norm())
+
+    def _objective(self) -> SimilarUnlabeledObjective:
+        """Return the risk that is minimised; by default with the squared loss, not corrected."""
+        return SimilarUnlabeledObjective(np.array([self.prior_]), ["none"], np.zeros(1))
+
+    def _squared_norm(self) -> float:
+        """Return the squared norm of the fitted function."""
+        raise NotImplementedError
 
 
 class ExplicitFeaturesEstimator(PenalisedSUEstimator):
@@ -78,6 +107,9 @@ class ExplicitFeaturesEstimator(PenalisedSUEstimator):
 
     def _values(self, X: Any) -> Array:
         return evaluate(self._features(), X, self.coef_)
+
+    def _squared_norm(self) -> float:
+        return float(self.coef_ @ self.coef_)
 
     def _cost_of(self, S: Array, X_unlabeled: Any, n_models: int) -> Cost:
         counts = {"n_similar": len(S) // 2, "n_unlabeled": len(X_unlabeled)}

@@ -148,6 +148,10 @@ class SUDH(WithSigma, PenalisedSUEstimator):
         self.objective_ = float(self.lam / 2 * w @ w + slope @ w + hinge)
         return w
 
+    def diagnostics(self, X_similar: Any, X_unlabeled: Any) -> dict[str, float]:
+        """Return the objective at the fitted function, as the fit has found it."""
+        return {"objective": self.objective_}
+
     def _values(self, X: Any) -> Array:
         return evaluate(with_one if self.kernel == "linear" else self._kernel_values, X, self.coef_)
 

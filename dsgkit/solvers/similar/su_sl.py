@@ -148,6 +148,11 @@ class SUSL(WithSigma, ExplicitFeaturesEstimator):
             return super()._values(X)
         return self._expansion(X, self.centers_, self.coef_)
 
+    def _squared_norm(self) -> float:
+        if self._linear:
+            return super()._squared_norm()
+        return float(self.coef_ @ self._values(self.centers_))
+
     def _fold_values(
         self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds
     ) -> Iterator[tuple[Array, Array]]:

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from dsgkit.costs import Cost
 from dsgkit.engine import DSGModel
+from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.base import Points
 from dsgkit.solvers.doubly_stochastic import (
     DoublyStochasticEstimator,
@@ -76,6 +77,10 @@ class TogetherSUEstimator(WithSigma, DoublyStochasticEstimator, PenalisedSUEstim
         if not any(finite_models(model).any() for model in models):
             check_projections(X_unlabeled, first._sigma, first.kernel)
         return TogetherModels(checked, models)
+
+    def _objective(self) -> SimilarUnlabeledObjective:
+        prior, leak = np.array([[self.prior_], [self.leak]])
+        return SimilarUnlabeledObjective(prior, [self.delta], leak)
 
     def _fold_values(
         self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds
