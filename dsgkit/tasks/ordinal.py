@@ -20,6 +20,7 @@ from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.shapes import of_shape
 from dsgkit.specs import Count
 from dsgkit.tasks.base import At, Axis, Clock, Point, ProtocolSpec, Scores, Trial, Work
+from dsgkit.tasks.convergence import DISTANCE, ConvergenceSpec, ConvergenceTrial
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.tasks.scaling import Scale, scaling_of
@@ -27,8 +28,6 @@ from dsgkit.tasks.semi_supervised import (
     TEST_ROWS,
     UNLABELED,
     UNLABELED_ROWS,
-    SemiSupervisedSpec,
-    SemiSupervisedTrial,
     finite_values,
 )
 from dsgkit.tasks.splits import SemiSupervisedSplit, split_in_order
@@ -96,7 +95,7 @@ THRESHOLD_TIME = Measure(
 JUDGED = (AUC, MAE, MACRO_MAE, ACCURACY, NEVER)
 
 
-class OrdinalSpec(SemiSupervisedSpec):
+class OrdinalSpec(ConvergenceSpec):
     """How rows are split and scaled.
 
     Attributes
@@ -120,7 +119,7 @@ class OrdinalSpec(SemiSupervisedSpec):
         return f"{self.folds}-fold cross-validation by the mean AUC over the cuts"
 
 
-class OrdinalTrial(SemiSupervisedTrial):
+class OrdinalTrial(ConvergenceTrial):
     """A trial on ordered classes 1..k."""
 
     _spec: OrdinalSpec
@@ -176,8 +175,7 @@ class OrdinalTrial(SemiSupervisedTrial):
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
         """Train the function, and place the thresholds in a phase of its own."""
         training = self.training(at)
-        with clock.phase("fit"):
-            getattr(estimator, "fit_function", estimator.fit)(**training)
+        self.train(estimator, training, at, clock)
         if hasattr(estimator, "fit_thresholds"):
             with clock.phase("thresholds"):
                 estimator.fit_thresholds(**training)
@@ -254,6 +252,7 @@ class Ordinal:
         *JUDGED,
         *(measure.on(TEST_ROWS, "test") for measure in JUDGED),
         THRESHOLD_TIME,
+        DISTANCE,
     )
     chooses: ClassVar[str] = AUC.name
     outputs: ClassVar[tuple[str, ...]] = (

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dsgkit.shapes import of_shape
 from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Trial, Work
+from dsgkit.tasks.convergence import DISTANCE, ConvergenceSpec, ConvergenceTrial
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import auc, average_precision
 from dsgkit.tasks.semi_supervised import (
@@ -22,8 +23,6 @@ from dsgkit.tasks.semi_supervised import (
     TEST_ROWS,
     UNLABELED,
     UNLABELED_ROWS,
-    SemiSupervisedSpec,
-    SemiSupervisedTrial,
 )
 
 AUC = Measure(
@@ -49,7 +48,7 @@ PRECISION = Measure(
 )
 
 
-class AUCSpec(SemiSupervisedSpec):
+class AUCSpec(ConvergenceSpec):
     """The protocol of a ranking."""
 
     @property
@@ -58,7 +57,7 @@ class AUCSpec(SemiSupervisedSpec):
         return f"{self.folds}-fold cross-validation by AUC"
 
 
-class AUCTrial(SemiSupervisedTrial):
+class AUCTrial(ConvergenceTrial):
     """A trial of a ranking."""
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
@@ -126,6 +125,7 @@ class SemiSupervisedAUC:
         AUC.on(TEST_ROWS, "test"),
         PRECISION,
         PRECISION.on(TEST_ROWS, "test"),
+        DISTANCE,
     )
     chooses: ClassVar[str] = AUC.name
     outputs: ClassVar[tuple[str, ...]] = ("auc_table", "time_table", "auc_boxplot", "time_curve")

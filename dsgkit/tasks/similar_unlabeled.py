@@ -8,7 +8,6 @@ labels are known (Shi et al., Machine Learning 2021).
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -28,6 +27,7 @@ from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, S
 from dsgkit.tasks.given import takes
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
+from dsgkit.tasks.observed import CHECKPOINTS, checkpoints
 from dsgkit.tasks.pairs import PairSizes, PairSplit, pair_sizes, pair_split
 from dsgkit.tasks.scaling import Scale, scale_words, scaling_of
 from dsgkit.tasks.semi_supervised import UNLABELED, finite_values
@@ -42,9 +42,6 @@ ESTIMATE = "estimate"
 
 COLLAPSED = 0.99
 """The share of rows in one class from which a model tells nothing apart."""
-
-CHECKPOINTS = 14
-"""About how often a model is looked at along training."""
 
 ACCURACY = Measure(
     name="accuracy",
@@ -378,12 +375,6 @@ class SimilarUnlabeledTrial:
         """Return what a function is worth along training."""
         values = np.asarray(function(self.split.X_test))
         return {ACCURACY.name: 1 - error_rate(self.split.y_test, values)}
-
-
-def checkpoints(n_iterations: int) -> list[int]:
-    """Return iterations at which a model is looked at: about evenly on a log axis, and the last."""
-    powers = np.geomspace(1, n_iterations, min(CHECKPOINTS, n_iterations))
-    return sorted({math.ceil(round(power, 6)) for power in powers})
 
 
 def _risk(similar: Any, unlabeled: Any, prior: float, loss: Any) -> float | None:

@@ -8,7 +8,8 @@ from dsgkit.experiment.measure import Clock
 from dsgkit.solvers.similar.base import SimilarUnlabeledEstimator
 from dsgkit.tasks import similar_unlabeled
 from dsgkit.tasks.metrics import su_risk
-from dsgkit.tasks.similar_unlabeled import CHECKPOINTS, TASK, checkpoints
+from dsgkit.tasks.observed import CHECKPOINTS, checkpoints
+from dsgkit.tasks.similar_unlabeled import TASK
 from tests.data.conftest import make_dataset
 
 FOLDS = 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.base import clone
 from dsgkit.costs import Cost
 from dsgkit.engine import (
     DecreasingStep,
+    DSGModel,
     Problem,
     Source,
     TableSize,
@@ -24,6 +25,7 @@ from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE, PairwiseRisk, sa
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
 from dsgkit.solvers.auc.base import KernelAUCEstimator
 from dsgkit.solvers.auc.curvature import offsets
+from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.auc.stochastic import StochasticAUCEstimator
 from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.inputs import check_projections
@@ -138,10 +140,34 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
     def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
         return samult_risk(self.gamma)
 
-    def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+    def exact_minimiser(self, X: Any, y: Any, X_unlabeled: Any = None) -> SAMULT:
+        """Return the minimiser of the objective that was fitted, in O(n^3) for n rows.
+
+        Parameters
+        ----------
+        X, y, X_unlabeled
+            What was fitted.
+        """
+        exact = SAMULT(
+            self.lam,
+            self._sigma,
+            self.gamma,
+            kernel=self.kernel,
+            unlabeled_label=self.unlabeled_label,
+        )
+        exact._warns = False  # of what the fit has warned of
+        return exact.fit(X, y, X_unlabeled)
+
+    def _fit(
+        self,
+        X: Any,
+        positive: NDArray[np.bool_],
+        X_unlabeled: Any,
+        trained: Callable[[Problem], DSGModel] = train,
+    ) -> None:
         check_projections(X, self._sigma, self.kernel)
         pools = [np.arange(len(positive))]
-        model = train(_problem([self], X, positive, X_unlabeled, pools))
+        model = trained(_problem([self], X, positive, X_unlabeled, pools))
         if not np.isfinite(model.coefficients).all():
             check_projections(X_unlabeled, self._sigma, self.kernel)
             raise DivergedError(

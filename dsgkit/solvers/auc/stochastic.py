@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import copy
+import time
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, Self
 
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from dsgkit.engine import DSGModel, Problem, train
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.solvers.auc.base import KernelEstimator
 from dsgkit.solvers.diagnostics import PairwiseDiagnostics
-from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
+from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator, FittedFunction
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, SEED
 
 LEAST_ITERATIONS, MOST_ITERATIONS = 200, 2000
@@ -27,6 +34,68 @@ class StochasticAUCEstimator(DoublyStochasticEstimator, PairwiseDiagnostics, Ker
     theta_lam: Annotated[float, POSITIVE, PER_MODEL]
     t0: Annotated[float | Literal["stable"], NOT_NEGATIVE, PER_MODEL]
     random_state: Annotated[int, SEED]
+
+    def fit_observed(
+        self,
+        X: Any,
+        y: Any,
+        X_unlabeled: Any = None,
+        *,
+        at: Sequence[int],
+        observe: Callable[[int, float, FittedFunction], None],
+    ) -> Self:
+        """Fit the function as `fit` does, and show it on the way.
+
+        Parameters
+        ----------
+        X, y, X_unlabeled
+            As in `fit`.
+        at : sequence of int
+            Iterations, ascending within those that are made.
+        observe : callable
+            ``observe(t, seconds, function)`` is called after each of them, with what the fit has
+            taken so far, without what observing takes, and a function of its own that has
+            ``decision_function``.
+
+        Raises
+        ------
+        ValueError
+            If ``at`` does not ascend within the iterations.
+        """
+        start = time.perf_counter()
+        self._check_params()
+        X, labels, X_unlabeled = self._inputs(X, y, X_unlabeled)
+        columns = copy.copy(self)  # functions outlive another fit of this estimator
+
+        def trained(problem: Problem) -> DSGModel:
+            before = time.perf_counter() - start
+            return train(
+                problem,
+                at=at,
+                observe=lambda t, seconds, model: observe(
+                    t, before + seconds, FittedFunction(columns, model)
+                ),
+            )
+
+        with self._settled(X, X_unlabeled):
+            self._fit(X, labels, X_unlabeled, trained)
+        return self
+
+    def settled(  # type: ignore[override]  # of its counts by name
+        self, *, n_unlabeled: int, **others: int
+    ) -> Self:
+        """Return a clone with the iterations of so many rows; see the base class."""
+        copy: Self = clone(self)
+        return copy.set_params(n_iterations=self._iterations(n_unlabeled))
+
+    def _fit(
+        self,
+        X: Any,
+        labels: NDArray[Any],
+        X_unlabeled: Any,
+        trained: Callable[[Problem], DSGModel] = train,
+    ) -> None:
+        raise NotImplementedError
 
     def _iterations(self, n_unlabeled: int) -> int:
         if self.n_iterations is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -29,6 +29,7 @@ from dsgkit.solvers.base import Folds, Points, training_rows
 from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.ordinal.base import Array, Codes, OrdinalEstimator, centred_out_of_fold
 from dsgkit.solvers.ordinal.cuts import for_cuts
+from dsgkit.solvers.ordinal.exact import ExactS2OR
 from dsgkit.solvers.ordinal.quadratic_risk import ordinal_risk
 from dsgkit.solvers.parameters import (
     PER_MODEL,
@@ -151,13 +152,42 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
     def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
         return ordinal_risk(self.gamma, counts)
 
-    def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
-        self.model_ = self._trained(X, codes, X_unlabeled, [np.arange(len(codes))])
+    def exact_minimiser(self, X: Any, y: Any, X_unlabeled: Any = None) -> ExactS2OR:
+        """Return the minimiser of the objective that was fitted, in O(n^3) for n rows.
+
+        Parameters
+        ----------
+        X, y, X_unlabeled
+            What was fitted.
+        """
+        exact = ExactS2OR(
+            self.lam,
+            self._sigma,
+            self.gamma,
+            kernel=self.kernel,
+            unlabeled_label=self.unlabeled_label,
+        )
+        exact._warns = False  # of what the fit has warned of
+        return exact.fit_function(X, y, X_unlabeled)
+
+    def _fit(
+        self,
+        X: Any,
+        codes: NDArray[Any],
+        X_unlabeled: Any,
+        trained: Callable[[Problem], DSGModel] = train,
+    ) -> None:
+        self.model_ = self._trained(X, codes, X_unlabeled, [np.arange(len(codes))], trained)
         self.n_iter_ = self._iterations(len(X_unlabeled))
         self.n_cuts_ = int(open_cuts(np.bincount(codes, minlength=len(self.classes_))).sum())
 
     def _trained(
-        self, X: Any, codes: Codes, X_unlabeled: Any, pools: Sequence[NDArray[np.int64]]
+        self,
+        X: Any,
+        codes: Codes,
+        X_unlabeled: Any,
+        pools: Sequence[NDArray[np.int64]],
+        trained: Callable[[Problem], DSGModel] = train,
     ) -> DSGModel:
         """Return the functions trained on some pools of labelled rows.
 
@@ -167,7 +197,7 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
             If one of them has no finite coefficients.
         """
         check_projections(X, self._sigma, self.kernel)
-        model = train(_problem([self], X, codes, X_unlabeled, pools, len(self.classes_)))
+        model = trained(_problem([self], X, codes, X_unlabeled, pools, len(self.classes_)))
         if not np.isfinite(model.coefficients).all():
             check_projections(X_unlabeled, self._sigma, self.kernel)
             raise DivergedError(

@@ -1,0 +1,108 @@
+"""How far a ranking is from the exact minimiser of its objective, along its training.
+
+With ``protocol: {convergence: true}`` the trace of a fit has the mean of ``(f_t - f*)^2`` over the
+training rows, relative to that of ``f*^2``. It is for estimators with a ``fit_observed`` and an
+``exact_minimiser``; both papers prove that it falls like 1/t.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dsgkit.errors import DsgError, DsgWarning
+from dsgkit.tasks.base import At, Clock, Judgement
+from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.observed import checkpoints
+from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervisedSpec, SemiSupervisedTrial
+
+MOST_ROWS = 5000
+"""Unlabelled rows up to which the exact minimiser is computed: it takes their cube."""
+
+DISTANCE = Measure(
+    name="squared_distance",
+    title="Squared distance to the exact minimiser, relative to its square",
+    word="squared distance",
+    where="training rows",
+    better="lower",
+    digits=5,
+    output="convergence",
+    file="convergence",
+    optional=True,
+    traced=True,
+)
+
+
+class ConvergenceSpec(SemiSupervisedSpec):
+    """How rows are split and scaled, and whether the exact minimiser is compared with.
+
+    Attributes
+    ----------
+    convergence : bool
+        Whether fits of up to `MOST_ROWS` unlabelled rows keep their distance to the minimiser.
+    """
+
+    convergence: bool = False
+
+    only_for_judging: ClassVar[tuple[str, ...]] = ("convergence",)
+    unsaid: ClassVar[tuple[str, ...]] = (*SemiSupervisedSpec.unsaid, "convergence")
+
+
+class ConvergenceTrial(SemiSupervisedTrial):
+    """Base of the trials of a ranking: fits can be watched, and compared with the minimiser."""
+
+    _spec: ConvergenceSpec
+    _along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
+
+    def train(self, estimator: Any, training: dict[str, Any], at: At, clock: Clock) -> None:
+        """Train the function, watched where that is asked for and possible."""
+        along: list[tuple[int, float, Any]] = []
+        observe = getattr(estimator, "fit_observed", None)
+        if observe is None or not self._compared(at):
+            with clock.phase("fit"):
+                getattr(estimator, "fit_function", estimator.fit)(**training)
+        else:
+            settled = estimator.settled(**self.counts(at))
+            training = {**training, "observe": lambda *seen: along.append(seen)}
+            with clock.phase("fit"):
+                observe(**training, at=checkpoints(settled.n_iterations))
+        self._along = estimator, along
+
+    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
+        """Train an estimator."""
+        self.train(estimator, self.given(estimator, at), at, clock)
+
+    def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
+        """Score a fitted function, and compare it with the exact minimiser where that is asked."""
+        judgement = super().judge(model, at, clock)
+        if self._compared(at) and hasattr(model, "exact_minimiser"):
+            judgement.trace = self._distances(model, at)
+            if judgement.trace:
+                judgement.scores[DISTANCE.name] = judgement.trace[-1][DISTANCE.name]
+        return judgement
+
+    def _compared(self, at: At) -> bool:
+        return self._spec.convergence and at[UNLABELED.name] <= MOST_ROWS
+
+    def _distances(self, model: Any, at: At) -> list[dict[str, float]]:
+        """Return the distance at every checkpoint; nothing, with a warning, without a minimiser."""
+        observed, along = self._along
+        training = self.given(model, at)
+        try:
+            minimiser = model.exact_minimiser(**training)
+        except DsgError as error:
+            warnings.warn(f"no exact minimiser to compare with: {error}", DsgWarning, stacklevel=2)
+            return []
+        rows = np.concatenate([training["X"][:], training["X_unlabeled"][:]])
+        exact = minimiser.decision_function(rows)
+        scale = np.mean(exact**2)
+        return [
+            {
+                "iteration": t,
+                "seconds": seconds,
+                DISTANCE.name: float(np.mean((f.decision_function(rows) - exact) ** 2) / scale),
+            }
+            for t, seconds, f in (along if observed is model else [])
+        ]

@@ -1,0 +1,142 @@
+"""The distance to the exact minimiser along a training, in records and in tables."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+
+from dsgkit.config import load_experiment
+from dsgkit.data.targets import Ordered
+from dsgkit.errors import DsgWarning
+from dsgkit.experiment.measure import Clock
+from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
+from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.solvers.ordinal.exact import ExactS2OR
+from dsgkit.solvers.ordinal.qs3orao import QS3ORAO
+from dsgkit.tasks.convergence import DISTANCE
+from dsgkit.tasks.observed import checkpoints
+from dsgkit.tasks.ordinal import TASK as ORDINAL
+from dsgkit.tasks.semi_supervised_auc import TASK as AUC
+from tests.data.conftest import make_dataset
+from tests.experiment.runs import dsg_here
+
+SETTING = {"lam": 0.25, "sigma": 1.0, "gamma": 0.5}
+SIZES = {"batch_size": 16, "n_features": 16}
+ITERATIONS = 64
+PAIRS = [(AUC, QSGS2AUC, SAMULT), (ORDINAL, QS3ORAO, ExactS2OR)]
+
+
+def trial_of(task, **settings):
+    rng = np.random.default_rng(0)
+    X = rng.random((140, 3)).astype(np.float32)
+    score = X[:, 0] + X[:, 1] ** 2 + 0.2 * rng.normal(size=len(X))
+    if task is AUC:
+        y = np.where(score > 0.8, 1, -1)
+    else:
+        y = 1 + np.searchsorted(np.quantile(score, [0.3, 0.7]), score)
+    dataset = make_dataset(X, y)
+    if task is ORDINAL:
+        dataset = replace(dataset, target=Ordered())
+    spec = task.Spec(kind=task.kind, labeled=40, folds=3, **settings)
+    return task.trial(dataset, spec, 0)
+
+
+def judged(trial, model, at):
+    trial.fit(model, at, Clock())
+    return trial.judge(model, at, Clock())
+
+
+@pytest.mark.parametrize(("task", "solver", "exact"), PAIRS)
+def test_it_is_that_of_a_training_of_so_many_iterations(task, solver, exact):
+    """Of other fits, each of them as long, to the closed form."""
+    trial, at = trial_of(task, convergence=True), {"unlabeled": 100}
+    found = judged(trial, solver(**SETTING, **SIZES, n_iterations=ITERATIONS), at)
+    assert [step["iteration"] for step in found.trace] == checkpoints(ITERATIONS)
+    given = trial.training(at)
+    rows = np.vstack([given["X"][:], given["X_unlabeled"][:]])
+    minimiser = exact(**SETTING).fit(**given).decision_function(rows)
+    for step in found.trace[-4:]:
+        t = step["iteration"]
+        f = solver(**SETTING, **SIZES, n_iterations=t).fit(**given).decision_function(rows)
+        expected = ((f - minimiser) ** 2).mean() / (minimiser**2).mean()
+        assert step[DISTANCE.name] == pytest.approx(expected, rel=1e-3)
+    seconds = [step["seconds"] for step in found.trace]
+    assert seconds == sorted(seconds) and found.scores["auc"] is not None
+    assert found.scores[DISTANCE.name] == found.trace[-1][DISTANCE.name]
+    assert found.trace[-1][DISTANCE.name] < found.trace[0][DISTANCE.name] / 4
+
+
+@pytest.mark.parametrize(("task", "solver", "exact"), PAIRS)
+def test_a_watched_fit_is_the_same_fit(task, solver, exact):
+    at, params = {"unlabeled": 100}, {**SETTING, **SIZES, "sigma": "scale"}
+    plain, watched = solver(**params), solver(**params)
+    without = judged(trial_of(task), plain, at)
+    judged(trial_of(task, convergence=True), watched, at)
+    np.testing.assert_array_equal(plain.model_.coefficients, watched.model_.coefficients)
+    assert plain.n_iter_ == watched.n_iter_ and plain.sigma_ == watched.sigma_
+    assert not without.trace and DISTANCE.name not in without.scores
+
+
+def test_there_is_none_where_the_minimiser_takes_too_long(monkeypatch):
+    monkeypatch.setattr("dsgkit.tasks.convergence.MOST_ROWS", 99)
+    found = judged(
+        trial_of(AUC, convergence=True), QSGS2AUC(**SETTING, **SIZES), {"unlabeled": 100}
+    )
+    assert not found.trace and DISTANCE.name not in found.scores
+
+
+def test_an_exact_method_has_no_distance_of_its_own():
+    found = judged(trial_of(AUC, convergence=True), SAMULT(**SETTING), {"unlabeled": 100})
+    assert not found.trace and DISTANCE.name not in found.scores
+
+
+def test_without_a_minimiser_there_is_a_warning(monkeypatch):
+    monkeypatch.setattr("dsgkit.solvers.base.memory_limit", lambda: 1)
+    trial = trial_of(AUC, convergence=True)
+    with pytest.warns(DsgWarning, match="no exact minimiser to compare with: .*memory"):
+        found = judged(trial, QSGS2AUC(**SETTING, **SIZES), {"unlabeled": 100})
+    assert not found.trace and found.scores["auc"] is not None
+
+
+@pytest.mark.slow
+def test_a_run_keeps_it_and_draws_it(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.random((150, 2))
+    rows = np.column_stack([X, np.where(X[:, 0] > 0.5, 1, -1)])
+    np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", fmt="%.4f")
+    config = {
+        "dataset": {"path": "rows.csv", "loader": "delimited"},
+        "protocol": {
+            "kind": "semi_supervised_auc",
+            "labeled": 30,
+            "trials": 2,
+            "folds": 2,
+            "convergence": True,
+        },
+        "solvers": {"qsg_s2auc": {"params": {**SETTING, **SIZES, "n_iterations": 30}}},
+        "outputs": ["convergence_trace", "convergence_trace_table", "auc_table"],
+    }
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(config))
+    code, _, err = dsg_here(tmp_path, "run", "small.yaml")
+    assert code == 0, err
+    folder = tmp_path / "results" / "small"
+    assert (folder / "figures" / "convergence_trace.pdf").is_file()
+    assert "distance" in (folder / "tables" / "convergence_trace_table.md").read_text()
+    for line in (folder / "cells.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        assert record["trace"][-1]["iteration"] == 30
+        assert {"objective", "risk", "squared_norm"} <= record["diagnostics"].keys()
+
+
+def test_the_setting_has_no_part_in_results_that_do_without_it(tmp_path):
+    config = {
+        "dataset": {"name": "digits"},
+        "protocol": {"kind": "semi_supervised_auc"},
+        "solvers": {"qsg_s2auc": {}},
+    }
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(config))
+    protocol = load_experiment(tmp_path / "small.yaml").protocol
+    assert not protocol.convergence and "convergence" in protocol.unsaid
+    assert "convergence" in protocol.not_of_splits
