@@ -18,6 +18,7 @@ from typing import Any
 import click
 import make_big_data
 import numpy as np
+from kept import json_option, write_json
 
 from dsgkit import QS3ORAO, QSGS2AUC
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
@@ -98,9 +99,9 @@ def in_a_process(folder: Path, iterations: int, ordinal: bool) -> dict[str, Any]
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--iterations", default=400, show_default=True, help="T, for all sizes.")
 @click.option("--ordinal", is_flag=True, help="Measure QS3ORAO on ordered classes.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 @click.option("--one", is_flag=True, hidden=True)
-def main(folder: Path, iterations: int, ordinal: bool, as_json: bool, one: bool) -> None:
+def main(folder: Path, iterations: int, ordinal: bool, json_file: Path | None, one: bool) -> None:
     """Measure all sizes and print a table."""
     if one:
         click.echo(json.dumps(measure(folder, iterations, ordinal)))
@@ -110,20 +111,16 @@ def main(folder: Path, iterations: int, ordinal: bool, as_json: bool, one: bool)
         for size in SIZES[ordinal]
     ]
     growth = found[1]["fit_memory"] / found[0]["fit_memory"]
-    if as_json:
-        click.echo(json.dumps({"iterations": iterations, "sizes": found, "memory_growth": growth}))
-    else:
+    write_json(json_file, "study_big_data", {"sizes": found, "memory_growth": growth})
+    click.echo("     rows   d   fit (s)   (MiB)   predict (s)   (MiB)  ns/feature    AUC  (best)")
+    for f in found:
         click.echo(
-            "     rows   d   fit (s)   (MiB)   predict (s)   (MiB)  ns/feature    AUC  (best)"
+            f"{f['rows']:>9} {f['inputs']:>3} {f['fit_seconds']:>9.2f}"
+            f" {f['fit_memory'] / 2**20:>7.0f} {f['predict_seconds']:>13.2f}"
+            f" {f['predict_memory'] / 2**20:>7.0f} {f['predict_ns_per_feature']:>11.3f}"
+            f" {f['auc']:>6.3f} {f['best_possible_auc']:>7.3f}"
         )
-        for f in found:
-            click.echo(
-                f"{f['rows']:>9} {f['inputs']:>3} {f['fit_seconds']:>9.2f}"
-                f" {f['fit_memory'] / 2**20:>7.0f} {f['predict_seconds']:>13.2f}"
-                f" {f['predict_memory'] / 2**20:>7.0f} {f['predict_ns_per_feature']:>11.3f}"
-                f" {f['auc']:>6.3f} {f['best_possible_auc']:>7.3f}"
-            )
-        click.echo(f"memory of training, 5,000,000 rows over 500,000: {growth:.3f}")
+    click.echo(f"memory of training, 5,000,000 rows over 500,000: {growth:.3f}")
     sys.exit(growth > MOST_GROWTH)
 
 

@@ -10,7 +10,6 @@ fit: other work on the machine slows down both.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from pathlib import Path
@@ -20,6 +19,7 @@ import click
 import make_big_data
 import numpy as np
 from hardware_limit import product_seconds, sincos_seconds
+from kept import json_option, write_json
 
 from dsgkit import TSGS3VM
 from dsgkit.engine.sizes import remembered
@@ -85,9 +85,15 @@ def measure(folder: Path, **params: Any) -> dict[str, Any]:
 @click.option("--features", default=1000, show_default=True, help="m.")
 @click.option("--batch", default=256, show_default=True, help="b.")
 @click.option("--step", default=0.1, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 def main(
-    folder: Path, rows: int, inputs: int, features: int, batch: int, step: float, as_json: bool
+    folder: Path,
+    rows: int,
+    inputs: int,
+    features: int,
+    batch: int,
+    step: float,
+    json_file: Path | None,
 ) -> None:
     """Measure and print."""
     f = measure(
@@ -99,9 +105,7 @@ def main(
         batch_size=batch,
         n_iterations=-(-(rows - N_LABELED) // batch),  # one pass
     )
-    if as_json:
-        click.echo(json.dumps(f))
-        return
+    write_json(json_file, "study_big_s3vm", f)
     click.echo(f"{f['rows']} x {f['inputs']}, T = {f['iterations']}, {f['blocks']} blocks kept")
     click.echo(
         f"fit {f['seconds']:.1f} s (processor time {f['cpu_seconds']:.1f} s,"

@@ -20,6 +20,7 @@ from typing import Any
 import click
 import make_big_data
 import numpy as np
+from kept import json_option, write_json
 
 from dsgkit.solvers.similar.tsgsu import TSGSU
 
@@ -96,8 +97,9 @@ def measure(folder: Path, n_unlabeled: int) -> dict[str, Any]:
 
 @click.command(help=__doc__)
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@json_option
 @click.option("--one", type=int, hidden=True)
-def main(folder: Path, one: int | None) -> None:
+def main(folder: Path, json_file: Path | None, one: int | None) -> None:
     """Measure all sizes and print a table."""
     if one is not None:
         click.echo(json.dumps(measure(folder, one)))
@@ -113,6 +115,7 @@ def main(folder: Path, one: int | None) -> None:
             f"{f['rows']:>10} {f['seconds']:>9.2f} {f['memory'] / 2**20:>18.0f}"
             f" {f['accuracy']:>10.3f} {f['majority']:>11.3f}"
         )
+    write_json(json_file, "study_big_su", {"sizes": found})
     sys.exit(found[-1]["memory"] > MOST_GROWTH * found[0]["memory"])
 
 

@@ -9,9 +9,11 @@ within 0.25 of the theory's -1.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 import numpy as np
+from kept import json_option, write_json
 from numpy.typing import NDArray
 
 from dsgkit import QSGS2AUC, SAMULT
@@ -73,7 +75,8 @@ def slope(iterations: list[int], errors: NDArray, start: int) -> float:
     type=click.IntRange(min=128),
     help="Largest number of iterations.",
 )
-def main(seeds: int, lam: float, theta_lam: float, most: int) -> None:
+@json_option
+def main(seeds: int, lam: float, theta_lam: float, most: int, json_file: Path | None) -> None:
     """Print the errors and the fitted slope."""
     iterations = [t for t in (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192) if t <= most]
     errors = squared_errors(iterations, seeds, lam, theta_lam)
@@ -82,6 +85,8 @@ def main(seeds: int, lam: float, theta_lam: float, most: int) -> None:
         click.echo(f"{t:7d}  {error:.3e}")
     fitted = slope(iterations, errors, 64)
     click.echo(f"slope from t = 64 on: {fitted:.2f} (theory: -1)")
+    numbers = {"iterations": iterations, "squared_distances": errors, "slope": fitted}
+    write_json(json_file, "study_convergence", numbers)
     if not abs(fitted + 1) <= TOLERANCE:
         click.echo(f"missed: the slope is not within {TOLERANCE} of -1", err=True)
         sys.exit(1)

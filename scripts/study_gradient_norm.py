@@ -1,28 +1,37 @@
-"""Watch the gradient of TSGS3VM fall along its runs (Theorems 1 and 2 of the paper).
+"""Watch the gradient of TSGS3VM or TSGSU fall along its runs (Theorems 1 and 2 of the papers).
 
 The theorems speak of h_t, which takes the steps of the run with kernels in place of random
 features: ``h_{t+1} = (1 - step) h_t - step sum_i c_i k(x_i, .)``, c_i the run's own coefficients
 of the rows drawn at iteration t. It is a sum of kernels at training rows, so that the gradient
 ``grad R(h_t)`` is one too, and its norm in the RKHS follows from their Gram matrix: exactly, over
-all rows. The steps are the theorems', ``theta / T^(3/4)``.
+all rows. The steps are the theorems', ``theta / T^(3/4)`` for TSGS3VM.
 
-Theorem 2 bounds the mean of ``||grad R(h_t)||^2`` by O(T^(-1/4)), Theorem 1 that of
+Its Theorem 2 bounds the mean of ``||grad R(h_t)||^2`` by O(T^(-1/4)), Theorem 1 that of
 ``(f_t - h_t)^2`` by O(T^(-1/2)), where R is smooth. The hinge is not: at a minimum, rows on the
 margin have some derivative between 0 and -1, of which the gradient takes one end, so that the norm
-of a single ``grad R(h_t)`` need not vanish. The script fits both slopes against T, and exits with
-code 1 if one is above the theorem's by more than 0.1.
+of a single ``grad R(h_t)`` need not vanish.
+
+With ``--objective su`` the method is TSGSU, with the steps ``theta / sqrt(T)``: its Theorem 1 says
+O(T^(-1/2)) of the gradients, though what it derives leaves a constant, and its Lemma 1 bounds the
+mean of ``(f_t - h_t)^2`` by a constant.
+
+The script fits both slopes against T, and exits with code 1 if one is above the theorem's by more
+than 0.1.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 import matplotlib as mpl
 import numpy as np
+from kept import json_option, write_json
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -31,6 +40,7 @@ from dsgkit.features import FourierFeatures
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.objectives import Objective
 from dsgkit.objectives.s3vm import UNLABELED_LOSSES, S3VMObjective
+from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective, similar_share
 from dsgkit.report.style import COLUMN_WIDTH, RC
 
 N_LABELED, N_UNLABELED = 200, 1000
@@ -39,7 +49,10 @@ C, C_UNLABELED = 10.0, 2.0
 THETA = 1.0
 BATCH, N_FREQUENCIES = 16, 16
 LENGTHS = (16, 64, 256, 1024, 4096, 16384)
-GRADIENT_RATE, DISTANCE_RATE = -1 / 4, -1 / 2
+PRIOR, LAM, N_PAIRS = 0.8, 0.01, 300
+RATES = {"s3vm": (-1 / 4, -1 / 2), "su": (-1 / 2, 0.0)}
+"""The theorems' exponents of the squared gradient and of ``(f_T - h_T)^2``, by the objective."""
+
 TOLERANCE = 0.1
 """How far a slope may be above the theorem's."""
 
@@ -48,19 +61,21 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Recorder:
-    """An objective that keeps the coefficients that it gives."""
+    """An objective that keeps the coefficients that it gives, and the largest value."""
 
     objective: Objective
     kept: list[list[NDArray[np.float32]]]
+    largest: list[float]
 
     def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
         """Return the objective's coefficients, and keep them."""
+        self.largest.append(max(float(np.abs(f).max()) for f in values))
         self.kept.append(self.objective.coefficients(values))
         return self.kept[-1]
 
     def take(self, models: slice) -> Recorder:
         """Return the recorder of some of the models."""
-        return Recorder(self.objective.take(models), self.kept)
+        return Recorder(self.objective.take(models), self.kept, self.largest)
 
 
 @dataclass(frozen=True)
@@ -73,10 +88,13 @@ class Run:
         ``||grad R(h_t)||^2``, from ``h = 0`` to the end of the run.
     distance : float
         Mean of ``(f - h)^2`` over all rows at the end.
+    largest : float
+        The largest size of a value that a row had when it was drawn.
     """
 
     gradients: Array
     distance: float
+    largest: float = 0.0
 
 
 def two_moons(n: int, seed: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
@@ -110,6 +128,41 @@ def s3vm_problem(loss: str, n_iterations: int, seed: int) -> Problem:
     )
 
 
+def su_problem(n_iterations: int, seed: int) -> Problem:
+    """Return a problem of TSGSU with the steps of its theorem: pairs of the two moons."""
+    rng = np.random.default_rng(seed)
+    X, positive = two_moons(20 * (N_PAIRS + N_UNLABELED), seed)
+    upper, lower = np.flatnonzero(positive), np.flatnonzero(~positive)
+    n_upper = rng.binomial(N_PAIRS, PRIOR**2 / similar_share(PRIOR))
+    n_positive = rng.binomial(N_UNLABELED, PRIOR)
+    points = [*upper[: 2 * n_upper], *lower[: 2 * (N_PAIRS - n_upper)]]
+    others = [*upper[-n_positive:], *lower[n_positive - N_UNLABELED :]]
+    step = ConstantStep(np.array([THETA / n_iterations**0.5]), lam=np.array([LAM]))
+    return Problem(
+        tables=[X[points], X[others]],
+        sources=[Source(0, in_passes=True), Source(1, in_passes=True)],
+        objective=SimilarUnlabeledObjective(np.array([PRIOR]), ["abs"], np.zeros(1)),
+        step=step,
+        features=FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed),
+        n_iterations=n_iterations,
+        batch_size=BATCH,
+        group=np.zeros(1, np.int64),
+    )
+
+
+def lemma_bound(largest: float) -> float:
+    """Return the bound of ``(f_T - h_T)^2`` in Lemma 1 of TSGSU.
+
+    Parameters
+    ----------
+    largest : float
+        Bound of the values, and so of the derivatives ``|z - t|/2`` of the loss. The kernel and
+        the products of a feature are at most 1, as are the slopes of the correction.
+    """
+    scale = (2 * similar_share(PRIOR) + 1) / (2 * PRIOR - 1)
+    return float((scale * (largest + 1) / 2 * 2 * THETA) ** 2)
+
+
 def row_numbers(problem: Problem) -> list[NDArray[np.int64]]:
     """Return the rows that each source draws at each iteration, by their number in all tables."""
     starts = np.cumsum([0, *(len(table) for table in problem.tables)])
@@ -128,7 +181,7 @@ def row_numbers(problem: Problem) -> list[NDArray[np.int64]]:
 
 
 def full_gradient(problem: Problem, beta: Array, h: Array) -> Array:
-    """Return the kernel coefficients of ``grad R(h)`` for ``h = sum_i beta_i k(x_i, .)``.
+    """Return the kernel coefficients of the gradient at ``h = sum_i beta_i k(x_i, .)``.
 
     Parameters
     ----------
@@ -136,10 +189,14 @@ def full_gradient(problem: Problem, beta: Array, h: Array) -> Array:
     beta, h : ndarray of shape (n,)
         Coefficients and values at all rows.
     """
-    labeled = [pool for s in problem.sources for pool in s.pools or ()]
-    pools = [*labeled, np.arange(len(problem.tables[0]), len(h))]
+    starts = np.cumsum([0, *(len(table) for table in problem.tables)])
+    pools = [
+        starts[s.table] + (s.pools[0] if s.pools else np.arange(len(problem.tables[s.table])))
+        for s in problem.sources
+    ]
     values = [h[pool].astype(np.float32)[:, None] for pool in pools]
-    gradient = beta.copy()
+    step: Any = problem.step
+    gradient = step.lam * beta
     for pool, c in zip(pools, problem.objective.coefficients(values), strict=True):
         gradient[pool] += c[:, 0]
     return gradient
@@ -147,7 +204,7 @@ def full_gradient(problem: Problem, beta: Array, h: Array) -> Array:
 
 def follow(problem: Problem) -> Run:
     """Train, and take the same steps with kernels."""
-    recorder = Recorder(problem.objective, [])
+    recorder = Recorder(problem.objective, [], [])
     model = train(replace(problem, objective=recorder))
     X = np.vstack(problem.tables)
     K = gaussian_gram(X, X, SIGMA)
@@ -165,7 +222,7 @@ def follow(problem: Problem) -> Run:
             np.subtract.at(beta, drawn[t], step * c[:, 0])
         h = K @ beta
     f = model.decision_function(X)[:, 0]
-    return Run(gradients, float(np.mean((f - h) ** 2)))
+    return Run(gradients, float(np.mean((f - h) ** 2)), max(recorder.largest))
 
 
 def slope(iterations: Sequence[int], values: Sequence[float]) -> float:
@@ -173,7 +230,7 @@ def slope(iterations: Sequence[int], values: Sequence[float]) -> float:
     return float(np.polyfit(np.log(iterations), np.log(values), 1)[0])
 
 
-def draw(runs: dict[int, list[Run]], path: Path) -> None:
+def draw(runs: dict[int, list[Run]], rates: tuple[float, float], path: Path) -> None:
     """Draw the squared norms along the runs, and both theorems' quantities against T."""
     iterations = list(runs)
     colors = mpl.colormaps["viridis"](np.linspace(0, 0.85, len(runs)))
@@ -186,8 +243,8 @@ def draw(runs: dict[int, list[Run]], path: Path) -> None:
         along.set(xlabel="iteration t", ylabel=r"$\|\nabla R(h_t)\|^2$")
         along.legend()
         for rate, marker, label, values in (
-            (GRADIENT_RATE, "o", r"mean $\|\nabla R(h_t)\|^2$", mean_gradients(runs)),
-            (DISTANCE_RATE, "s", r"mean $(f_T - h_T)^2$", mean_distances(runs)),
+            (rates[0], "o", r"mean $\|\nabla R(h_t)\|^2$", mean_gradients(runs)),
+            (rates[1], "s", r"mean $(f_T - h_T)^2$", mean_distances(runs)),
         ):
             (line,) = against.loglog(iterations, values, marker, ls="-", ms=4, lw=1, label=label)
             theory = values[0] * (np.array(iterations) / iterations[0]) ** rate
@@ -209,6 +266,7 @@ def mean_distances(runs: dict[int, list[Run]]) -> list[float]:
 
 
 @click.command(help=__doc__)
+@click.option("--objective", type=click.Choice(list(RATES)), default="s3vm", show_default=True)
 @click.option("--loss", type=click.Choice(list(UNLABELED_LOSSES)), default="shg", show_default=True)
 @click.option("--seeds", default=3, show_default=True)
 @click.option(
@@ -219,26 +277,48 @@ def mean_distances(runs: dict[int, list[Run]]) -> list[float]:
     help="Largest number of iterations.",
 )
 @click.option("--figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw it here.")
-def main(loss: str, seeds: int, most: int, figure: Path | None) -> None:
+@json_option
+def main(
+    objective: str,
+    loss: str,
+    seeds: int,
+    most: int,
+    figure: Path | None,
+    json_file: Path | None,
+) -> None:
     """Print what the theorems bound, for runs of growing length."""
     lengths = [T for T in LENGTHS if most >= T]
-    runs = {T: [follow(s3vm_problem(loss, T, seed)) for seed in range(seeds)] for T in lengths}
+    problem: Callable[[int, int], Problem] = su_problem
+    if objective == "s3vm":
+        problem = functools.partial(s3vm_problem, loss)
+    runs = {T: [follow(problem(T, seed)) for seed in range(seeds)] for T in lengths}
     gradients, distances = mean_gradients(runs), mean_distances(runs)
     click.echo("      T  ||grad R||^2 at 0  mean over t     at the end  mean (f_T - h_T)^2")
     for T, gradient, distance in zip(lengths, gradients, distances, strict=True):
         first, last = np.mean([run.gradients[[0, -1]] for run in runs[T]], axis=0)
         click.echo(f"{T:7d}  {first:17.3f}  {gradient:11.3f}  {last:13.4f}  {distance:18.2e}")
-    missed = []
-    for name, rate, values in (
-        ("||grad R||^2", GRADIENT_RATE, gradients),
-        ("(f_T - h_T)^2", DISTANCE_RATE, distances),
+    missed, slopes = [], []
+    for name, rate, values in zip(
+        ("||grad R||^2", "(f_T - h_T)^2"), RATES[objective], (gradients, distances), strict=True
     ):
-        fitted = slope(lengths, values)
+        slopes.append(fitted := slope(lengths, values))
         click.echo(f"slope of mean {name}: {fitted:.2f} (theory: at most {rate:g})")
         if not fitted <= rate + TOLERANCE:
             missed.append(name)
+    numbers: dict[str, Any] = {
+        "iterations": lengths,
+        "squared_gradients": gradients,
+        "squared_distances": distances,
+        "slopes": slopes,
+        "theory": RATES[objective],
+    }
+    if objective == "su":
+        bounds = [lemma_bound(max(run.largest for run in runs[T])) for T in lengths]
+        click.echo("bounds of (f_T - h_T)^2: " + ", ".join(f"{bound:.1f}" for bound in bounds))
+        numbers["bounds"] = bounds
+    write_json(json_file, "study_gradient_norm", numbers)
     if figure is not None:
-        draw(runs, figure)
+        draw(runs, RATES[objective], figure)
     if missed:
         click.echo(f"missed: the slope of {', '.join(missed)}", err=True)
         sys.exit(1)

@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from tests.solvers.similar.problems import risk as su_risk
+from tests.solvers.similar.problems import squared
+
 SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+@pytest.fixture(autouse=True)
+def neighbours(monkeypatch):
+    """Scripts find one another as ``python scripts/<name>.py`` does."""
+    monkeypatch.syspath_prepend(SCRIPTS)
 
 
 def study(name):
@@ -31,11 +40,20 @@ def test_the_rate_of_convergence_is_judged(rate, code):
     assert ("missed: the slope is not within 0.25 of -1" in result.output) == bool(code)
 
 
-def test_a_short_study_of_convergence_runs():
+def test_a_short_study_of_convergence_runs_and_keeps_its_numbers(tmp_path):
     main, _ = study("study_convergence")
-    result = CliRunner().invoke(main, ["--seeds", "1", "--most", "128"])
+    file = tmp_path / "convergence.json"
+    result = CliRunner().invoke(main, ["--seeds", "1", "--most", "128", "--json", str(file)])
     assert result.exit_code in (0, 1), result.output
     assert "slope from t = 64 on: -" in result.output
+    kept = json.loads(file.read_text())
+    assert kept["study"] == "study_convergence" and "commit" in kept["environment"]
+    assert kept["arguments"] == {"seeds": 1, "most": 128, "lam": 0.125, "theta_lam": 1.5}
+    numbers = kept["numbers"]
+    assert numbers["iterations"] == [16, 32, 64, 128]
+    assert np.shape(numbers["squared_distances"]) == (1, 4)
+    assert f"{numbers['slope']:.2f} (theory: -1)" in result.output
+    assert str(tmp_path) not in file.read_text()
 
 
 @pytest.mark.parametrize(("wrong", "code"), [(0.0, 0), (0.5, 1)])
@@ -118,6 +136,53 @@ def test_the_gradient_of_the_study_is_that_of_the_objective(loss):
     step = 1e-6 * direction
     expected = (risk(beta + step) - risk(beta - step)) / 2e-6
     assert direction @ K @ gradient == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_gradient_of_the_study_is_that_of_the_similar_unlabelled_objective():
+    """Central differences, where both parts of the risk are positive: no correction acts."""
+    scope = study("study_gradient_norm")[1]
+    scope["su_problem"].__globals__.update(N_PAIRS=30, N_UNLABELED=50)
+    p = scope["su_problem"](16, 0)
+    X = np.vstack(p.tables).astype(np.float64)
+    K = np.exp(-scope["SIGMA"] * ((X[:, None] - X) ** 2).sum(axis=2))
+    rng = np.random.default_rng(0)
+    beta, direction = 0.01 * rng.normal(size=(2, len(X)))
+
+    def objective(beta):
+        h = K @ beta
+        risk = su_risk(h[:60].reshape(30, 2), h[60:], scope["PRIOR"], squared)
+        return scope["LAM"] / 2 * beta @ h + risk
+
+    gradient = scope["full_gradient"](p, beta, K @ beta)
+    step = 1e-6 * direction
+    expected = (objective(beta + step) - objective(beta - step)) / 2e-6
+    assert direction @ K @ gradient == pytest.approx(expected, rel=1e-3)
+
+
+def test_pairs_of_the_study_of_similar_unlabelled_gradients_are_of_one_class():
+    scope = study("study_gradient_norm")[1]
+    scope["two_moons"].__globals__["two_moons"] = lambda n, seed: (
+        np.where(np.arange(n) % 2, 1.0, -1.0)[:, None] * np.arange(1, n + 1)[:, None],
+        np.arange(n) % 2 == 1,
+    )
+    pairs, others = (table[:, 0] for table in scope["su_problem"](16, 0).tables)
+    signs = np.sign(pairs.reshape(-1, 2))
+    assert (signs[:, 0] == signs[:, 1]).all() and np.mean(signs > 0) > 0.85
+    assert 0.75 < np.mean(others > 0) < 0.85
+    assert len(np.unique([*pairs, *others])) == len(pairs) + len(others)
+
+
+@pytest.mark.slow
+def test_a_short_study_of_similar_unlabelled_gradients_keeps_its_numbers(tmp_path):
+    main, _ = study("study_gradient_norm")
+    file = tmp_path / "norm.json"
+    options = ["--objective", "su", "--seeds", "1", "--most", "64", "--json", str(file)]
+    result = CliRunner().invoke(main, options)
+    assert result.exit_code in (0, 1), result.output
+    numbers = json.loads(file.read_text())["numbers"]
+    assert numbers["theory"] == [-0.5, 0.0] and numbers["iterations"] == [16, 64]
+    for distance, bound in zip(numbers["squared_distances"], numbers["bounds"], strict=True):
+        assert 0 < distance < bound
 
 
 def test_rows_of_a_study_of_priors_are_different_and_pairs_similar():

@@ -1,0 +1,46 @@
+"""What the studies write as JSON, for programs that judge by their numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dsgkit.experiment.environment import describe_environment
+from dsgkit.files import write_atomically
+
+json_option = click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the numbers here, with the arguments and the commit.",
+)
+"""The option of a study's command; its value is the ``file`` of `write_json`."""
+
+
+def write_json(file: Path | None, study: str, numbers: dict[str, Any]) -> None:
+    """Write the numbers of a study, if they are asked for; called within its command.
+
+    Parameters
+    ----------
+    file : Path or None
+    study : str
+        The script's name.
+    numbers : dict
+        What it has found.
+    """
+    if file is None:
+        return
+    given = click.get_current_context().params
+    # where files are is nobody else's business
+    arguments = {name: value for name, value in given.items() if not isinstance(value, Path)}
+    content = {
+        "study": study,
+        "arguments": arguments,
+        "numbers": numbers,
+        "environment": describe_environment(),
+    }
+    text = json.dumps(content, indent=2, default=lambda value: value.tolist()) + "\n"
+    write_atomically(file, lambda opened: opened.write(text.encode()))
