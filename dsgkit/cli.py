@@ -345,10 +345,10 @@ def run(
     names = [experiment.name for experiment in experiments]
     if len(set(names)) < len(names):
         raise click.UsageError("two of the configs have the same name, and would share results")
+    options = _run_options(**settings)
     if dry_run:
-        good = [_attempt(_print_plan, experiment)[0] for experiment in experiments]
+        good = _print_forecasts(experiments, out, options)
     else:
-        options = _run_options(**settings)
         good = []
         reasons = dict.fromkeys(names, "an earlier failure stopped the run")
         for one in experiments:
@@ -389,11 +389,21 @@ def _attempt(action: Callable[..., bool], *arguments: Any) -> tuple[bool, str]:
         return False, _tell(error)
 
 
-def _print_plan(experiment: Any) -> bool:
-    from dsgkit.experiment.estimate import describe_plan
+def _print_forecasts(experiments: Sequence[Any], out: Path, options: Any) -> list[bool]:
+    """Print what runs are about to take; return which of them can be planned."""
+    from dsgkit.experiment.estimate import describe_all, forecast_run
 
-    click.echo(describe_plan(experiment))
-    return True
+    forecasts: list[Any] = []
+
+    def forecast(experiment: Any) -> bool:
+        forecasts.append(forecast_run(experiment, out / experiment.name, options))
+        click.echo(forecasts[-1])
+        return True
+
+    good = [_attempt(forecast, experiment)[0] for experiment in experiments]
+    if len(forecasts) > 1:
+        click.echo(describe_all(forecasts))
+    return good
 
 
 def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:

@@ -11,6 +11,37 @@ ENTRY_FLOPS = 300.0
 """What a kernel value and its place in memory count as, beside what its inputs take."""
 
 
+MILLISECOND = 1e8
+"""What a millisecond of interpreted code counts as: a thread that was measured has 1e11 operations
+a second in a matrix product. On a faster machine both are faster."""
+
+MEASURING_FLOPS = 3e5
+"""What the measures of a judged row count as: most of it is sorting by the values."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How much longer a class of estimators takes than the operations that its `cost` counts.
+
+    Few algorithms are as fast as a matrix product, and how many steps an iterative one takes is
+    known only afterwards. A class states what was measured of it as ``pace``; the plan of a run
+    multiplies by it. ``scripts/study_paces.py`` prints declared and measured paces.
+
+    Attributes
+    ----------
+    training : float
+        Seconds of training by those of a matrix product of as many operations.
+    scoring : float
+        The same of evaluating the fitted function.
+    per_model : float
+        Milliseconds of every model that is trained, on however few rows.
+    """
+
+    training: float = 1.0
+    scoring: float = 1.0
+    per_model: float = 1.0
+
+
 @dataclass(frozen=True)
 class Cost:
     """About what a fit takes; a solver that does not say counts as small.

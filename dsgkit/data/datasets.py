@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dsgkit.data.catalogue import COMPONENTS, DATASETS, DataFile, DatasetInfo, get
 from dsgkit.data.doubling import Doubled, doubled
-from dsgkit.data.find import FoundFile, find
+from dsgkit.data.find import FoundFile, find, missing
 from dsgkit.data.prepare import (
     open_part,
     prepare,
@@ -25,7 +25,7 @@ from dsgkit.data.prepare import (
     refresh_meta,
 )
 from dsgkit.data.targets import Binary, Bins, Nominal, Ordered, Target, are_numbers, target_of
-from dsgkit.errors import DataError
+from dsgkit.errors import DataError, MissingDataError
 from dsgkit.mapped import read_rows
 
 _BLOCK_ROWS = 10_000
@@ -277,6 +277,15 @@ def load_dataset(spec: DatasetSpec) -> Dataset:
         When a file, or the spec itself, cannot be used.
     """
     return open_dataset(resolve(spec))
+
+
+def check_present(spec: DatasetSpec) -> None:
+    """Raise `MissingDataError` where `load_dataset` would have to download a file."""
+    info = resolve(spec)
+    if read_meta(prepared_folder(info)) is None:
+        for file in info.files:
+            if find(info, file) is None:
+                raise MissingDataError(missing(info, file))
 
 
 def open_dataset(info: DatasetInfo) -> Dataset:

@@ -1,64 +1,293 @@
-"""Estimates of what an experiment takes, before it is run."""
+"""Forecast of a run: the processor time and the memory of its cells, before it is started."""
 
 from __future__ import annotations
 
-import time
+import math
 from collections import defaultdict
-from collections.abc import Sequence
-
-import numpy as np
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from dsgkit.config import Experiment
-from dsgkit.data.datasets import load_dataset
+from dsgkit.data.datasets import check_present, load_dataset
+from dsgkit.experiment.codes import to_renew
+from dsgkit.experiment.endings import cells
+from dsgkit.experiment.measure import product_speed, repeats
 from dsgkit.experiment.plan import Cell, make_plan
+from dsgkit.experiment.records import Record, Records, read_records
+from dsgkit.experiment.reuse import sources
+from dsgkit.experiment.runner import Options
 from dsgkit.experiment.status import duration
+from dsgkit.experiment.store import CELLS, find_records
+from dsgkit.memory import memory_limit
 from dsgkit.tasks.base import Axis
+from dsgkit.threads import available_threads
 
-_GEMM_SIZE = 1024
+RUN_SECONDS = 6.0
+"""Of the process in charge: to import libraries, and to draw tables and figures at the end."""
+
+WORKER_SECONDS = 3.0
+"""Of a worker process, until it has imported its libraries and opened the data."""
+
+COMPILING_SECONDS = 0.5
+"""Of a worker process, for the first cell of a solver and kind: it loads what was compiled before,
+in a fit on a few rows."""
+
+CELL_SECONDS = 0.03
+"""Of every cell, beside its solver: rows are drawn, memory is measured, a record is written."""
+
+_GROUPS = ("search", "fit")
+
+Group = tuple[str, str]
+"""The name of a solver in the config, and the kind of its cells."""
 
 
-def describe_plan(experiment: Experiment) -> str:
-    """Return the plan as text: per solver its cells, and what they take in time and memory.
+@dataclass
+class Forecast:
+    """What the cells of one solver and kind are about to take.
 
-    Times are the solvers' operation counts over the speed of this machine's matrix product, which
-    is measured in passing: good to a factor of two or so.
+    Attributes
+    ----------
+    cells : list of Cell
+        Those that are to run.
+    n_done, n_refused, n_stopped : int
+        Cells that are finished already; that would need more memory than they may take, or follow a
+        search that would; and of ``cells``, those that the time limit ends.
+    training, judging : float
+        Seconds of processor time.
     """
+
+    cells: list[Cell] = field(default_factory=list)
+    n_done: int = 0
+    n_refused: int = 0
+    n_stopped: int = 0
+    training: float = 0.0
+    judging: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Of processor time, with what every cell takes besides."""
+        return self.training + self.judging + CELL_SECONDS * len(self.cells)
+
+
+@dataclass(frozen=True)
+class RunForecast:
+    """What a run is about to take.
+
+    Attributes
+    ----------
+    experiment : Experiment
+    groups : dict
+        Forecasts by solver and kind of cell.
+    jobs, threads : int
+        Searches at a time, and threads of a fit.
+    """
+
+    experiment: Experiment
+    groups: Mapping[Group, Forecast]
+    jobs: int
+    threads: int
+
+    @property
+    def starting(self) -> float:
+        """Seconds of processor time to start processes, load data and compile."""
+        running = [forecast for forecast in self.groups.values() if forecast.cells]
+        if not running:
+            return RUN_SECONDS
+        workers = min(self.jobs, max(len(forecast.cells) for forecast in running))
+        warm_ups = sum(min(workers, len(forecast.cells)) for forecast in running)
+        return RUN_SECONDS + WORKER_SECONDS * workers + COMPILING_SECONDS * warm_ups
+
+    def seconds(self, kind: str) -> float:
+        """Return the seconds of processor time of all searches, or of all fits."""
+        return sum(part.seconds for (_, of), part in self.groups.items() if of == kind)
+
+    @property
+    def processor(self) -> float:
+        """Seconds of processor time in all."""
+        return self.starting + sum(map(self.seconds, _GROUPS))
+
+    @property
+    def wall(self) -> tuple[float, float]:
+        """Seconds until the run ends, with fits that use all their threads, and only one."""
+        side_by_side = self.jobs * max(1, self.threads // self.jobs)
+        before = self.starting / self.jobs + self.seconds("search") / side_by_side
+        fits = self.seconds("fit")
+        return before + fits / self.threads, before + fits
+
+    def __str__(self) -> str:
+        """Return the forecast as text: a line per solver and kind of cell, and the total."""
+        n_cells = sum(len(part.cells) + part.n_refused for part in self.groups.values())
+        n_done = sum(part.n_done for part in self.groups.values())
+        done = f", {n_done:,} more finished already" if n_done else ""
+        lines = [f"{self.experiment.name}: {cells(n_cells)}{done}"]
+        for solver, spec in self.experiment.solvers.items():
+            for kind in _GROUPS:
+                if part := self.groups.get((solver, kind)):
+                    what = _describe(part, kind, self.experiment.axis)
+                    lines.append(f"  {spec.label:<12} {what}")
+        lines.append(f"  start, load, compile: about {duration(self.starting)}")
+        lines.append(f"  in all: {_totals([self])}")
+        return "\n".join(lines)
+
+
+def forecast_run(experiment: Experiment, folder: Path, options: Options) -> RunForecast:
+    """Return what a run of an experiment into a results folder is about to take.
+
+    A time is the operations that a solver counts, at its class's pace, over the speed of this
+    machine's matrix product; where cells of a solver are finished, it is in proportion to theirs.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    folder : Path
+        It need not be there, and is not written to.
+    options : Options
+
+    Raises
+    ------
+    MissingDataError
+        Where data would have to be downloaded.
+    """
+    check_present(experiment.dataset)
     plan = make_plan(experiment, load_dataset(experiment.dataset))
-    speed = _flops_per_second()
-    lines = [f"{experiment.name}: {len(plan)} cells"]
-    alike: dict[tuple[str, str], list[Cell]] = defaultdict(list)
-    for cell in plan:
-        alike[cell.solver, cell.kind].append(cell)
-    for solver in experiment.solvers:
-        for kind in ("search", "fit"):
-            if cells := alike[solver, kind]:
-                what = _describe(cells, speed, experiment.axis)
-                lines.append(f"  {experiment.solvers[solver].label:<12} {what}")
-    total = sum(cell.flops for cell in plan) / speed
-    lines.append(f"  all cells, one after the other: about {duration(total)}")
-    return "\n".join(lines)
+    cells_by_key = {cell.key: cell for cell in plan}
+    records = Records() if options.fresh else _finished(folder, set(cells_by_key), experiment.axis)
+    again = to_renew(plan, records) if options.renew else set()
+    done = {k for k in cells_by_key if k not in again and options.settled(records, k)}
+    threads = options.threads or available_threads()
+    model = _Model(experiment, options, threads, product_speed())
+    model.calibrate((cells_by_key[key] for key in done), records)
+    return RunForecast(
+        experiment, model.forecasts(cells_by_key.values(), done), options.jobs, threads
+    )
 
 
-def _describe(cells: Sequence[Cell], speed: float, axis: Axis | None) -> str:
+def describe_all(forecasts: Sequence[RunForecast]) -> str:
+    """Return what several runs, one after the other, take together."""
+    return f"{len(forecasts)} experiments: {_totals(forecasts)}"
+
+
+def _totals(forecasts: Sequence[RunForecast]) -> str:
+    processor = duration(sum(forecast.processor for forecast in forecasts))
+    shortest, longest = (
+        duration(sum(times)) for times in zip(*(one.wall for one in forecasts), strict=True)
+    )
+    wall = shortest if shortest == longest else f"{shortest} to {longest}"
+    first = forecasts[0]
+    return (
+        f"about {processor} of processor time, {wall} on the clock with --jobs {first.jobs} "
+        f"--threads {first.threads}"
+    )
+
+
+def _finished(folder: Path, keys: set[str], axis: Axis | None) -> Records:
+    """Return the records that a run into a folder would use: its own, and those beside it."""
+    stored, _ = read_records(folder / CELLS, axis)
+    records = stored.among(keys)
+    wanted = keys - set(records)
+    for path in sources(folder) if wanted else ():
+        for record in find_records(path, wanted):
+            if record["status"] == "ok":
+                wanted.remove(record["key"])
+                records.keep(record)
+    return records
+
+
+class _Model:
+    """What cells take, under the limits of a run, in seconds of processor time."""
+
+    def __init__(
+        self, experiment: Experiment, options: Options, threads: int, speed: float
+    ) -> None:
+        self._experiment = experiment
+        self._limits = options.limits
+        self._threads = {"search": max(1, threads // options.jobs), "fit": threads}
+        self._processes = {"search": options.jobs, "fit": 1}
+        self._speed = speed
+        self._factors: dict[Group, float] = {}
+
+    def calibrate(self, finished: Iterable[Cell], records: Records) -> None:
+        """Scale the times of a solver's cells by those of its cells that are finished."""
+        measured: dict[Group, float] = defaultdict(float)
+        foreseen: dict[Group, float] = defaultdict(float)
+        for cell in finished:
+            if records.entry(cell.key, "status") == "ok":
+                group = cell.solver, cell.kind
+                measured[group] += _trained(records[cell.key])
+                foreseen[group] += cell.work.training / self._speed
+        self._factors = {
+            group: seconds / foreseen[group] for group, seconds in measured.items() if seconds
+        }
+
+    def forecasts(self, plan: Iterable[Cell], done: Container[str]) -> dict[Group, Forecast]:
+        """Return what is to come of the cells of every solver, in the order of the plan."""
+        found: dict[Group, Forecast] = defaultdict(Forecast)
+        refused: set[str] = set()
+        for cell in plan:
+            part = found[cell.solver, cell.kind]
+            if cell.key in done:
+                part.n_done += 1
+            elif self._is_refused(cell) or not refused.isdisjoint(cell.needs):
+                refused.add(cell.key)
+                part.n_refused += 1
+            else:
+                self._add(part, cell)
+        return found
+
+    def _is_refused(self, cell: Cell) -> bool:
+        """Whether a cell ends at once, as it would need more memory than it may take."""
+        own = self._experiment.solvers[cell.solver].params.get("max_memory")
+        most = memory_limit() / self._processes[cell.kind] if own is None else own * 2**30
+        return cell.work.memory > min(most, self._limits.memory or math.inf)
+
+    def _add(self, part: Forecast, cell: Cell) -> None:
+        """Count what a cell takes, up to the time limit."""
+        training = cell.work.training / self._speed
+        training *= self._factors.get((cell.solver, cell.kind), 1.0)
+        judging = (cell.work.scoring + cell.work.measuring) / self._speed
+        most = (self._limits.timeout or math.inf) * self._threads[cell.kind]
+        part.cells.append(cell)
+        if training + judging > most:
+            part.n_stopped += 1
+            training = min(training, most)
+            judging = most - training
+        if cell.kind == "fit":
+            training *= repeats(training)
+        part.training += training
+        part.judging += judging
+
+
+def _trained(record: Record) -> float:
+    """Return the seconds that a cell was searched or trained, once."""
+    apart = ("load", "compile", "predict", "evaluate")
+    times = record.get("times") or {}
+    return sum(seconds for phase, seconds in times.items() if phase not in apart)
+
+
+def _describe(part: Forecast, kind: str, axis: Axis | None) -> str:
     """Return what cells of one solver and kind take."""
-    search = cells[0].kind == "search"
-    what = f"{len(cells)} {'searches' if search else 'fits'}"
-    what += f" x {_range({len(cell.points) for cell in cells})} points" if search else ""
-    what += f", {_range({cell.at[axis.name] for cell in cells})} {axis.noun}" if axis else ""
-    memory = max(cell.work.memory for cell in cells) / 2**30
-    seconds = sum(cell.flops for cell in cells) / speed
-    return f"{what}: about {duration(seconds)}, up to {memory:.2g} GiB"
+    words = [_extent(part, kind, axis)] if part.cells else []
+    if part.n_done:
+        words.append(f"{part.n_done:,} finished already")
+    if part.n_refused:
+        words.append(f"{part.n_refused:,} refused (memory)")
+    return "; ".join(words)
+
+
+def _extent(part: Forecast, kind: str, axis: Axis | None) -> str:
+    """Return how many cells are to run, at which sizes, and what they take."""
+    search = kind == "search"
+    what = f"{len(part.cells):,} {'searches' if search else 'fits'}"
+    what += f" x {_range({len(cell.points) for cell in part.cells})} points" if search else ""
+    what += f", {_range({cell.at[axis.name] for cell in part.cells})} {axis.noun}" if axis else ""
+    memory = max(cell.work.memory for cell in part.cells) / 2**30
+    judged = f", {duration(part.judging)} of it to judge" if part.judging >= 1 else ""
+    what += f": about {duration(part.seconds)}{judged}, up to {memory:.2g} GiB"
+    if part.n_stopped:
+        what += f" ({part.n_stopped:,} up to the time limit)"
+    return what
 
 
 def _range(numbers: set[int]) -> str:
     return "..".join(f"{number:,}" for number in sorted({min(numbers), max(numbers)}))
-
-
-def _flops_per_second() -> float:
-    """Return the speed of a float32 matrix product, on all threads."""
-    a = np.ones((_GEMM_SIZE, _GEMM_SIZE), np.float32)
-    a @ a
-    start = time.perf_counter()
-    for _ in range(5):
-        a @ a
-    return 5 * 2 * _GEMM_SIZE**3 / (time.perf_counter() - start)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from dsgkit.config import Experiment, SolverSpec
+from dsgkit.costs import MILLISECOND, Pace
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.hints import spelled
@@ -97,7 +98,7 @@ class Cell:
     @property
     def flops(self) -> float:
         """Floating-point operations, about."""
-        return self.work.training + self.work.scoring
+        return self.work.training + self.work.scoring + self.work.measuring
 
 
 def solver_info(experiment: Experiment, solver: str) -> SolverInfo:
@@ -361,19 +362,31 @@ class _TrialPlan:
         # of a grid only what all points have in common matters for the cost
         common = {name: v for points in cell.stages for name, v in common_part(points).items()}
         estimator = self._estimator(cell.solver, spec, common)
-        if cell.kind == "search":
-            work = self._trial.search_work(estimator, cell.at, len(cell.points))
-            times = 1
-            if cell.coordinate:
-                counted = solver_info(self._experiment, cell.solver).parameters[cell.coordinate]
-                times = self._trial.counts(cell.at)[counted.one_per]
-            return replace(work, training=times * work.training, scoring=times * work.scoring)
-        return self._trial.fit_work(estimator, cell.at)
+        if cell.kind == "fit":
+            return _at_pace(self._trial.fit_work(estimator, cell.at), estimator)
+        work = self._trial.search_work(estimator, cell.at, len(cell.points))
+        times = 1
+        if cell.coordinate:
+            counted = solver_info(self._experiment, cell.solver).parameters[cell.coordinate]
+            times = self._trial.counts(cell.at)[counted.one_per]
+        return _at_pace(work, estimator, times)
+
+
+def _at_pace(work: Work, estimator: Any, times: int = 1) -> Work:
+    """Return what a cell takes at the pace of its estimator, and no more than that allows."""
+    stated = getattr(type(estimator), "pace", None)
+    pace = stated if isinstance(stated, Pace) else Pace()  # a user-defined class need not state it
+    n_models = times * work.n_models
+    training = times * pace.training * work.training + n_models * pace.per_model * MILLISECOND
+    if isinstance(most := getattr(estimator, "max_seconds", None), int | float):
+        training = min(training, n_models * most * 1000 * MILLISECOND)
+    scoring = times * pace.scoring * work.scoring
+    return Work(training, scoring, work.memory, n_models, times * work.measuring)
 
 
 def _check_work(work: Work, solver: str) -> None:
     """Raise `ConfigError` for an amount that no record of a plan could hold."""
-    amounts = {"flops": work.training + work.scoring, "memory": work.memory}
+    amounts = {"flops": work.training + work.scoring + work.measuring, "memory": work.memory}
     for name, value in amounts.items():
         if not 0 <= value <= LARGEST_NUMBER:
             raise ConfigError(

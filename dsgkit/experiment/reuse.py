@@ -36,7 +36,7 @@ def copy_records(store: Store, keys: set[str]) -> int:
     """
     wanted = {key for key in keys if key not in store.records}
     copied = 0
-    for path in _sources(store.folder) if wanted else ():
+    for path in sources(store.folder) if wanted else ():
         for record in find_records(path, wanted):
             if record["status"] == "ok" and copy_artefact(path.parent, store.folder, record):
                 _copy_environment(path.parent, store.folder, record.get("environment"))
@@ -49,7 +49,7 @@ def copy_records(store: Store, keys: set[str]) -> int:
     return copied
 
 
-def _sources(folder: Path) -> Iterator[Path]:
+def sources(folder: Path) -> Iterator[Path]:
     """Yield the files that may have records for a folder."""
     folder = folder.absolute()
     yield from sorted(folder.glob(f"{RESCUED}-*.jsonl"))

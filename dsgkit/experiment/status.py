@@ -12,6 +12,7 @@ from dsgkit.experiment.codes import by_other_code
 from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
 from dsgkit.experiment.folder import PLAN, PlanEntry, read_plan, read_task
 from dsgkit.experiment.limits import FAILURES, status_words
+from dsgkit.experiment.measure import product_speed
 from dsgkit.experiment.records import Bad, Records, read_records
 from dsgkit.experiment.store import CELLS, running
 from dsgkit.tasks.base import Axis
@@ -49,10 +50,11 @@ class Status:
         return [entry for key, entry in self.plan.items() if key not in self.records]
 
     @property
-    def seconds_left(self) -> float | None:
-        """About how long the cells that are left take, one after the other; None if unknown.
+    def seconds_left(self) -> float:
+        """About how long the cells that are left take, one after the other.
 
-        Each solver's are taken to be as fast, by their estimated operations, as those that ended.
+        Each solver's are taken to be as fast, by their estimated operations, as those that ended;
+        where none has, as this machine's matrix product.
         """
         seconds: dict[tuple[str, str], float] = defaultdict(float)
         work: dict[tuple[str, str], float] = defaultdict(float)
@@ -61,10 +63,12 @@ class Status:
                 group = record["solver"], record["kind"]
                 seconds[group] += sum((record.get("times") or {}).values())
                 work[group] += self.plan[key].flops
-        needed = [(entry.flops, (entry.solver, entry.kind)) for entry in self.left]
-        if any(not work[group] for _, group in needed):
-            return None
-        return sum(flops * seconds[group] / work[group] for flops, group in needed)
+        left: dict[tuple[str, str], float] = defaultdict(float)
+        for entry in self.left:
+            left[entry.solver, entry.kind] += entry.flops
+        known = {group: seconds[group] / work[group] for group in left if work[group]}
+        others = 1 / product_speed() if len(known) < len(left) else 0.0
+        return sum(flops * known.get(group, others) for group, flops in left.items())
 
 
 def read_status(folder: Path) -> Status:
@@ -111,9 +115,7 @@ def describe_status(status: Status, *, tracebacks: bool = False) -> str:
 
 def _state(status: Status) -> str:
     if status.writer:
-        seconds = status.seconds_left
-        left = "" if seconds is None else f", about {duration(seconds)} of work left"
-        return f"; running ({status.writer}){left}"
+        return f"; running ({status.writer}), about {duration(status.seconds_left)} of work left"
     records = status.records
     failed = any(records.entry(key, "status") in FAILURES for key in records)
     if status.left or failed:

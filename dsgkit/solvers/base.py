@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.memory import memory_limit
 from dsgkit.shapes import of_shape
@@ -80,6 +80,8 @@ class Estimator(BaseEstimator):
     version : int or str
         Part of the identity of every result: raised when a change makes results differ, so that
         they are computed again.
+    pace : Pace
+        How much longer it takes than the operations that `cost` counts.
 
     Notes
     -----
@@ -92,6 +94,7 @@ class Estimator(BaseEstimator):
     """
 
     tasks: ClassVar[tuple[str, ...]] = ()
+    pace: ClassVar[Pace] = Pace()
     max_memory: Annotated[float | None, POSITIVE] = None
     _warns: bool = True
     """Whether a fit warns of the rows: not for every point of a search."""

@@ -214,11 +214,25 @@ class Description(BaseModel):
 
 @dataclass(frozen=True)
 class Work:
-    """About what a cell takes: floating-point operations, and bytes at once."""
+    """About what a cell takes, as `dsgkit.costs.Cost` counts it.
+
+    Attributes
+    ----------
+    training, scoring : float
+        Operations of training, and of evaluating what was trained.
+    memory : int
+        Bytes at once.
+    n_models : int
+        Models that are trained.
+    measuring : float
+        Operations of computing the measures from the values.
+    """
 
     training: float
     scoring: float
     memory: int
+    n_models: int = 1
+    measuring: float = 0.0
 
 
 @dataclass

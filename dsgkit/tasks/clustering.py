@@ -339,7 +339,7 @@ class ClusteringTrial:
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
         """Return the cost of clustering by every point."""
         cost = self._cost(estimator, at)
-        return Work(n_points * cost.flops, 0.0, cost.memory)
+        return Work(n_points * cost.flops, 0.0, cost.memory, n_points)
 
     def _cost(self, estimator: Any, at: At) -> Cost:
         """Return what a fit takes; of a solver that does not say, the distances of all pairs."""

@@ -200,7 +200,7 @@ class OrdinalTrial(ConvergenceTrial):
         """Return the cost of training every point on every fold; scoring is nothing beside it."""
         n_models = n_points * self._spec.folds
         cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
-        return Work(cost.flops, 0.0, cost.memory)
+        return Work(cost.flops, 0.0, cost.memory, n_models)
 
     def predictions(self, model: Any, rows: Any) -> tuple[NDArray[np.floating], NDArray[Any]]:
         """Return the values at rows, with a column for every cut if there are several, and classes.

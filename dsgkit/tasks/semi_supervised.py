@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
+from dsgkit.costs import MEASURING_FLOPS
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import FitError
 from dsgkit.progress import part
@@ -169,7 +170,8 @@ class SemiSupervisedTrial:
         cost = estimator.cost(self._dataset.n_features, **self.counts(at))
         y_test = self._dataset.y_test
         n_scored = self._judged + (0 if y_test is None else len(y_test))
-        return Work(cost.flops, n_scored * cost.flops_per_row, cost.memory)
+        scoring, measuring = n_scored * cost.flops_per_row, n_scored * MEASURING_FLOPS
+        return Work(cost.flops, scoring, cost.memory, measuring=measuring)
 
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
         """Score a fitted function on all unlabelled rows, and on the official test rows."""

@@ -71,7 +71,7 @@ class AUCTrial(ConvergenceTrial):
         """Return the cost of training every point on every fold; scoring is nothing beside it."""
         n_models = n_points * self._spec.folds
         cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
-        return Work(cost.flops, 0.0, cost.memory)
+        return Work(cost.flops, 0.0, cost.memory, n_models)
 
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
         """Return how well rows are ranked; None where they hold one class only."""

@@ -243,7 +243,8 @@ class SVMTrial(SemiSupervisedTrial):
             n_fits, n_tested = folds, (folds - 1) * n_unlabeled
         cost = estimator.cost(self._dataset.n_features, n_models=n_points, **counts)
         n_scored = n_points * (n_tested + n_fits * n_placing)
-        return Work(n_fits * cost.flops, n_scored * cost.flops_per_row, cost.memory)
+        scoring = n_scored * cost.flops_per_row
+        return Work(n_fits * cost.flops, scoring, cost.memory, n_fits * n_points)
 
     def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:
         """Return what scores values, by the threshold that the unlabelled training rows give."""

@@ -319,7 +319,7 @@ class SimilarUnlabeledTrial:
         """Return the cost of training every point on every fold; scoring is nothing beside it."""
         n_models = n_points * self._spec.folds
         cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
-        return Work(cost.flops, 0.0, cost.memory)
+        return Work(cost.flops, 0.0, cost.memory, n_models)
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
         """Train an estimator, keeping what it was along the way if it can be observed."""

@@ -71,7 +71,6 @@ def test_before_the_first_record(folder):
         "  fast      fit         0 of 3 (3 left)",
         "  slow_one  fit         0 of 2 (2 left)",
     ]
-    assert status.seconds_left is None
 
 
 def test_while_it_runs_the_time_left_is_told_by_solver(folder):
@@ -84,6 +83,13 @@ def test_while_it_runs_the_time_left_is_told_by_solver(folder):
         first = describe_status(status).splitlines()[0]
     assert "3 of 6 cells have a result; running (process" in first
     assert first.endswith("about 13 s of work left")
+
+
+def test_of_a_solver_without_results_the_time_left_is_that_of_its_operations(folder, monkeypatch):
+    monkeypatch.setattr("dsgkit.experiment.status.product_speed", lambda: 2.0)
+    fill(folder, *map(record, PLAN[:2]))
+    # by hand: 30 + 40 of the fast fits, at 10 a second, and 50 + 60 of the slow at 2
+    assert read_status(folder).seconds_left == pytest.approx(7 + 55)
 
 
 def test_the_end_with_what_went_wrong(folder):

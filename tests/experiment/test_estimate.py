@@ -1,0 +1,195 @@
+"""What a run is foreseen to take, with made-up costs on a machine of made-up speed."""
+
+from dataclasses import replace
+
+import pytest
+
+from dsgkit.config import load_experiment
+from dsgkit.costs import MILLISECOND, Cost, Pace
+from dsgkit.data import load_dataset
+from dsgkit.errors import MissingDataError
+from dsgkit.experiment import estimate
+from dsgkit.experiment.estimate import CELL_SECONDS, describe_all, forecast_run
+from dsgkit.experiment.limits import Limits
+from dsgkit.experiment.measure import repeats
+from dsgkit.experiment.plan import Cell, make_plan
+from dsgkit.experiment.runner import Options
+from dsgkit.experiment.store import Store
+from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.tasks.base import Work
+from tests.experiment.runs import key_of
+
+SPEED = 100.0
+"""Operations a second."""
+
+GIB = 2**30
+POINTS = ({"lam": 1.0}, {"lam": 2.0})
+
+
+def cell(kind, seconds, name="", *, solver="samult", memory=0, needs=(), judging=0.0):
+    """A cell that takes some seconds of training, and of judging."""
+    work = Work(seconds * SPEED, judging * SPEED, memory)
+    at, key = {"unlabeled": 40}, key_of(name or f"{solver} {kind} {seconds}")
+    return Cell(kind, solver, 0, at, (POINTS,), at, key, work, tuple(map(key_of, needs)))
+
+
+@pytest.fixture
+def forecast(toy, tmp_path, monkeypatch):
+    """Foresee a run of made-up cells."""
+    monkeypatch.setattr(estimate, "product_speed", lambda: SPEED)
+    monkeypatch.setattr(estimate, "memory_limit", lambda: 8 * GIB)
+    monkeypatch.setattr(estimate, "available_threads", lambda: 2)
+    experiment = load_experiment(toy)
+
+    def foresee(*cells, overrides=(), folder=tmp_path / "results" / "toy", **options):
+        monkeypatch.setattr(estimate, "make_plan", lambda *_: list(cells))
+        one = load_experiment(toy, overrides=overrides) if overrides else experiment
+        return forecast_run(one, folder, Options(**{"jobs": 2, **options}))
+
+    return foresee
+
+
+def keep(folder, *records):
+    with Store(folder) as store:
+        for record in records:
+            store.append(record)
+
+
+def record(of, status="ok", **more):
+    """The record of a cell."""
+    found = {"points": list(of.points), "fold_scores": [[0.5], [0.6]]}
+    return {
+        "key": of.key,
+        "kind": of.kind,
+        "solver": of.solver,
+        "label": of.solver,
+        "trial": of.trial,
+        "at": dict(of.at),
+        "status": status,
+        **(found if of.kind == "search" else {}),
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("seconds", "times"), [(0.01, 100), (0.3, 4), (0.5, 3), (2.0, 3), (10.0, 3), (10.1, 1)]
+)
+def test_short_fits_are_repeated(seconds, times):
+    assert repeats(seconds) == times
+
+
+def test_repeats_judging_and_starting_count(forecast):
+    # by hand: a search once; fits of 2 s thrice, judged once; a fit of 20 s once
+    run = forecast(cell("search", 5), cell("fit", 2, judging=0.5), cell("fit", 20))
+    search, fit = run.groups["samult", "search"], run.groups["samult", "fit"]
+    assert search.seconds == pytest.approx(5 + CELL_SECONDS)
+    assert (fit.training, fit.judging) == pytest.approx((26, 0.5))
+    assert run.processor == pytest.approx(run.starting + 31.5 + 3 * CELL_SECONDS)
+    assert run.starting > estimate.RUN_SECONDS
+
+
+def test_searches_share_the_cores_and_fits_need_not(forecast):
+    run = forecast(cell("search", 50, "a"), cell("search", 50, "b"), cell("fit", 30))
+    shortest, longest = run.wall
+    assert longest - shortest == pytest.approx((30 + CELL_SECONDS) / 2)
+    assert longest == pytest.approx(run.starting / 2 + 50 + 30 + 2 * CELL_SECONDS)
+    alone = forecast(cell("fit", 30), threads=1)
+    assert alone.wall[0] == alone.wall[1]
+
+
+def test_what_memory_refuses_costs_nothing_and_so_does_what_follows(forecast):
+    cells = (
+        cell("search", 1000, "search", memory=5 * GIB),  # two at a time have 4 GiB each
+        cell("fit", 1000, needs=["search"]),
+        cell("fit", 30, solver="rff_s2auc", memory=5 * GIB),
+        cell("fit", 2000, solver="rff_s2auc", memory=9 * GIB),
+    )
+    run = forecast(*cells)
+    assert [part.n_refused for part in run.groups.values()] == [1, 1, 1]
+    assert run.processor == pytest.approx(run.starting + 30 + CELL_SECONDS)
+    assert str(run).count("1 refused (memory)") == 3
+    below = forecast(*cells, limits=Limits(memory=4 * GIB))
+    assert below.groups["rff_s2auc", "fit"].n_refused == 2
+    own = forecast(*cells, overrides=["solvers.rff_s2auc.params.max_memory=20"])
+    assert own.groups["rff_s2auc", "fit"].n_refused == 0
+
+
+def test_a_time_limit_is_the_most_that_a_cell_takes(forecast):
+    run = forecast(
+        cell("search", 1000), cell("fit", 300), cell("fit", 15), limits=Limits(timeout=20)
+    )
+    # a search has one of the two threads, and a fit has both
+    assert run.groups["samult", "search"].training == 20
+    fits = run.groups["samult", "fit"]
+    assert (fits.training, fits.n_stopped) == (40 + 15, 1)
+    assert "(1 up to the time limit)" in str(run)
+
+
+def test_finished_cells_are_known_and_tell_the_speed_of_the_others(forecast, tmp_path):
+    cells = [cell("fit", 20, name) for name in "abc"] + [cell("search", 7)]
+    folder = tmp_path / "results" / "toy"
+    times = {"load": 99.0, "compile": 99.0, "fit": 40.0, "predict": 99.0}
+    keep(folder, record(cells[0], times=times), record(cells[1], "failed", message="no"))
+    keep(folder.parent / "beside", record(cells[3], times={"search": 7.0}))
+    run = forecast(*cells)
+    fits = run.groups["samult", "fit"]
+    # one that failed runs again; a fit took twice as long as its operations say
+    assert (fits.n_done, len(fits.cells), fits.training) == (1, 2, pytest.approx(80))
+    assert run.groups["samult", "search"].n_done == 1
+    assert "toy: 2 cells, 2 more finished already" in str(run)
+    assert forecast(*cells, fresh=True).groups["samult", "fit"].training == pytest.approx(60)
+    assert forecast(*cells, retry_failed=False).groups["samult", "fit"].n_done == 2
+
+
+def test_nothing_is_left_of_a_finished_run(forecast, tmp_path):
+    done = cell("fit", 20)
+    keep(tmp_path / "results" / "toy", record(done, times={"fit": 1.0}))
+    run = forecast(done)
+    assert run.processor == estimate.RUN_SECONDS
+    assert "toy: 0 cells, 1 more finished already" in str(run)
+
+
+def test_several_runs_are_added_up(forecast):
+    run = forecast(cell("fit", 7200))
+    assert describe_all([run, run, run]).startswith("3 experiments: about 6 h of processor time")
+
+
+def test_missing_data_are_told_with_their_address_and_not_downloaded(toy, tmp_path, monkeypatch):
+    monkeypatch.setenv("DSGKIT_DATA", str(tmp_path))
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("dsgkit.data.datasets._download", lambda *_: pytest.fail("downloads"))
+    one = load_experiment(toy)
+    dataset = type(one.dataset).model_validate({"name": "codrna"})
+    with pytest.raises(MissingDataError, match="is missing; get it from https:"):
+        forecast_run(one.model_copy(update={"dataset": dataset}), tmp_path / "none", Options())
+
+
+def test_a_plan_counts_at_the_pace_of_a_class(toy, monkeypatch):
+    monkeypatch.setattr(SAMULT, "cost", lambda *_, **__: Cost(100.0, 10, 2.0))
+    experiment = load_experiment(toy)
+
+    def work():
+        plan = make_plan(experiment, load_dataset(experiment.dataset))
+        return {one.kind: one.work for one in plan if one.solver == "samult"}
+
+    monkeypatch.setattr(SAMULT, "pace", Pace(per_model=0))
+    before = work()
+    monkeypatch.setattr(SAMULT, "pace", Pace(training=3, scoring=5, per_model=2))
+    after = work()
+    for kind, n_models in (("fit", 1), ("search", before["search"].n_models)):
+        expected = replace(
+            before[kind],
+            training=3 * 100 + 2 * MILLISECOND * n_models,
+            scoring=5 * before[kind].scoring,
+        )
+        assert after[kind] == expected
+    assert before["fit"].measuring > 0
+
+
+def test_a_solvers_own_time_limit_is_the_most_that_a_model_takes(toy, monkeypatch):
+    monkeypatch.setattr(SAMULT, "cost", lambda *_, **__: Cost(1e30, 10, 0.0))
+    monkeypatch.setattr(SAMULT, "max_seconds", 5.0, raising=False)
+    experiment = load_experiment(toy)
+    plan = make_plan(experiment, load_dataset(experiment.dataset))
+    works = [one.work for one in plan if one.solver == "samult"]
+    assert works and all(w.training == 5000 * MILLISECOND * w.n_models for w in works)
