@@ -20,6 +20,7 @@ from dsgkit.solvers.similar.quadratic import moments
 from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
+Single = NDArray[np.float32]
 
 BLOCK_ENTRIES = 2**21
 """Values of basis functions that `Dense` holds at a time."""
@@ -55,6 +56,34 @@ class Dense:
         for block in row_blocks(len(rows), max(1, BLOCK_ENTRIES // len(W))):
             Phi = self._features(rows[block])
             yield Phi @ W, functools.partial(np.matmul, Phi.T)
+
+
+class Kept:
+    """Basis functions whose values at all rows are kept in single precision: rows hold them."""
+
+    def blocks(self, rows: Single, W: Array) -> Iterator[tuple[Array, Correlate]]:
+        """Yield as `Basis.blocks` does, for rows of `kept_values`."""
+        weights = W.astype(np.float32)
+        for block in row_blocks(len(rows), max(1, BLOCK_ENTRIES // len(W))):
+            Phi = rows[block]
+            yield (Phi @ weights).astype(np.float64), functools.partial(_correlated, Phi)
+
+
+def _correlated(Phi: Single, C: Array) -> Single:
+    return np.asarray(Phi.T @ C.astype(np.float32))
+
+
+def can_be_kept(kernel: str, centers: Array, sigma: float) -> bool:
+    """Tell whether single precision holds the values of ``k(., c)``: powers may be too large."""
+    return kernel_named(kernel).degree is None or in_single(kernel, centers, sigma)
+
+
+def kept_values(kernel: str, centers: Array, sigma: float, rows: Any) -> Single:
+    """Return the values of ``k(., c)`` at some rows, shape (n_rows, n_centers)."""
+    out = np.empty((len(rows), len(centers)), np.float32)
+    for block in row_blocks(len(rows), max(1, BLOCK_ENTRIES // len(centers))):
+        out[block] = kernel_named(kernel).gram(rows[block], centers, sigma)
+    return out
 
 
 def kernel_basis(kernel: str, centers: Array, sigma: float) -> Basis:

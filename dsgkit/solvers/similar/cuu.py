@@ -31,6 +31,9 @@ from dsgkit.solvers.similar.basis import (
     BLOCK_ENTRIES,
     Basis,
     Descent,
+    Kept,
+    can_be_kept,
+    kept_values,
     kernel_basis,
     kernel_curvature,
     linear_basis,
@@ -59,6 +62,9 @@ CURVATURES = {"squared": 0.5, "logistic": 0.25}
 """The largest second derivative of each loss: the Hessian of the uncorrected risk is at most that
 times ``Phi_U'Phi_U/n_U``, as the losses of similar points differ by a linear function."""
 
+KEPT_BYTES = 2**28
+"""Of kernel values at all rows, up to which they are computed once and kept."""
+
 _NO_DECAY = "theta is too large: a step of {eta:.3g} at lam={lam:g} leaves nothing of earlier ones"
 
 
@@ -72,9 +78,10 @@ class CUU(WithSigma, PenalisedSUEstimator):
     are one set, unlabelled rows the other.
 
     An iteration draws ``batch_size`` similar points and as many unlabelled rows, each in passes of
-    a new random order, and costs their kernel with all centres: O(batch_size n_centers n_inputs)
-    time. Of the kernel matrix only a part of a batch is held, for Gaussian and dot product kernels
-    in single precision.
+    a new random order, and needs their kernel with all centres. Of at most 256 MiB the kernel
+    matrix of all rows is computed once and kept in single precision, and an iteration costs
+    O(batch_size n_centers). Else an iteration computes it, O(batch_size n_centers n_inputs), and
+    only a part of a batch is held, for Gaussian and dot product kernels in single precision.
 
     Parameters
     ----------
@@ -149,7 +156,7 @@ class CUU(WithSigma, PenalisedSUEstimator):
     True
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     sigma: Sigma
     kernel: LinearOrKernel
@@ -302,9 +309,21 @@ class CUU(WithSigma, PenalisedSUEstimator):
             momentum=self.momentum,
         )
         start = np.zeros((self._n_functions(S.shape[1], len(centers)), len(models)))
-        batches = self._batches(S, X_unlabeled)
+        tables: list[Any] = [S, X_unlabeled]
+        basis: Basis = self._basis(centers)
+        if self._keeps(len(S), len(X_unlabeled), len(start)) and self._can_keep(centers):
+            tables = [kept_values(self.kernel, centers, self._sigma, X) for X in tables]
+            basis = Kept()
+        batches = self._batches(*tables)
         with np.errstate(over="ignore", invalid="ignore"):  # diverging models show in the end
-            yield from descent.run(self._basis(centers), batches, start)
+            yield from descent.run(basis, batches, start)
+
+    def _can_keep(self, centers: Array) -> bool:
+        return can_be_kept(self.kernel, centers, self._sigma)
+
+    def _keeps(self, n_points: int, n_unlabeled: int, n_functions: int) -> bool:
+        """Return whether kernel values at all rows are few enough."""
+        return not self._linear and 4 * (n_points + n_unlabeled) * n_functions <= KEPT_BYTES
 
     def _basis(self, centers: Array) -> Basis:
         if self._linear:
@@ -391,14 +410,17 @@ class CUU(WithSigma, PenalisedSUEstimator):
         most = n_points if self.n_centers is None else min(int(self.n_centers), n_points)
         n_functions = self._n_functions(n_inputs, most)
         drawn = self._batch(2 * n_similar) + self._batch(n_unlabeled)
+        keeps = self._keeps(2 * n_similar, n_unlabeled, n_functions)
         passes = min(n_models, USUAL_FOLDS)
         of_kernel = 0.0 if self._linear else 2.0 * n_inputs + FUNCTION_FLOPS
-        per_value = passes * of_kernel + PRODUCTS * n_models
+        evaluated = n_points if keeps else self.n_iterations * drawn
+        combined = self.n_iterations * drawn * PRODUCTS * n_models
         measuring = 8 * SAMPLE_ROWS * (min(BLOCK_ROWS, n_functions) + 3 * SAMPLE_ROWS)
         held = max(4 * ROWS * n_functions, 5 * 8 * min(BLOCK_ENTRIES, drawn * n_functions))
         return Cost(
-            flops=self.n_iterations * drawn * n_functions * per_value,
+            flops=n_functions * (evaluated * passes * of_kernel + combined),
             memory=max(measuring, held)
+            + keeps * 4 * (n_points + drawn) * n_functions
             + n_functions * (BYTES_PER_INPUT * n_inputs + BYTES_PER_MODEL * n_models),
             flops_per_row=4.0 * n_functions
             if self._linear

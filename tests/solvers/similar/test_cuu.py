@@ -186,7 +186,27 @@ def test_the_other_class_as_the_positive_one_turns_the_sign():
     np.testing.assert_allclose(one.coef_, -other.coef_, atol=1e-7)
 
 
-def test_predicted_memory_covers_what_a_fit_allocates():
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "dot_product(3)"])
+def test_kept_kernel_values_change_nothing_but_rounding(kernel, monkeypatch):
+    pairs, U, _ = su_problem()
+    model = CUU(sigma=0.5, prior=0.85, kernel=kernel, batch_size=32, n_iterations=20)
+    kept = model.fit(pairs, U).decision_function(U)
+    assert model._keeps(2 * len(pairs), len(U), len(model.centers_))
+    monkeypatch.setattr("dsgkit.solvers.similar.cuu.KEPT_BYTES", 0)
+    computed = model.fit(pairs, U).decision_function(U)
+    np.testing.assert_allclose(kept, computed, atol=1e-5 * abs(computed).max())
+
+
+def test_powers_beyond_single_precision_are_not_kept():
+    pairs, U, _ = su_problem()
+    model = CUU(lam=1e-3, prior=0.85, kernel="dot_product(20)", sigma=1.0, n_iterations=5)
+    values = model.fit(pairs * 1e2, U * 1e2).decision_function(U)
+    assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("kept_bytes", [0, 2**28])
+def test_predicted_memory_covers_what_a_fit_allocates(kept_bytes, monkeypatch):
+    monkeypatch.setattr("dsgkit.solvers.similar.cuu.KEPT_BYTES", kept_bytes)
     rng = np.random.default_rng(0)
     pairs, U = rng.random((500, 2, 20)), rng.random((2000, 20))
     model = CUU(prior=0.85, n_iterations=2).fit(pairs[:200], U[:200])
