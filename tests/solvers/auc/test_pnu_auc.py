@@ -80,6 +80,15 @@ def test_coefficients_solve_the_dense_system(lam, sigma, eta, prior, n_centers):
     assert model.prior_ == prior and len(model.coef_) == (n_centers or len(X) + len(U))
 
 
+def test_basis_functions_may_be_linear():
+    X, y, U = problem()
+    model = PNUAUC(0.1, eta=0.6, prior=0.3, kernel="linear").fit(X, y, U)
+    M, v = pnu_form(y > 0, len(U), 0.6, 0.3)
+    rows = np.vstack([X, U]).astype(np.float64)
+    expected = minimise(M, v, rows @ rows.T + 1, 0.1)
+    np.testing.assert_allclose(model.coef_, expected, atol=1e-8 * abs(expected).max())
+
+
 def test_centres_are_distinct_rows_that_the_seed_chooses():
     X, y, U = problem()
     rows = np.vstack([X, U]).astype(np.float64)
