@@ -410,10 +410,10 @@ def _fit(bench: Bench, job: Job, clock: Clock, timing: Timing) -> Record:
 
 def _diagnostics(estimator: Any, trial: Trial, at: At) -> dict[str, float]:
     """Return the numbers that an estimator gives of its fit; what goes wrong is only warned of."""
-    diagnose = getattr(estimator, "diagnostics", None)
-    if diagnose is None:
-        return {}
     try:
+        diagnose = getattr(estimator, "diagnostics", None)
+        if diagnose is None:
+            return {}
         found = diagnose(**named_by_fit(estimator, trial.training(at)))
         numbers = {str(name): _number(value) for name, value in found.items()}
         finite = {name: number for name, number in numbers.items() if number is not None}

@@ -44,6 +44,10 @@ class Ending(Plain):
 class Wordy(Plain):
     def diagnostics(self, **training): return {"objective": "small"}
 
+class Hidden(Plain):
+    @property
+    def diagnostics(self): raise RuntimeError("not to be seen")
+
 class Listing(Plain):
     def diagnostics(self, **training): return [1.0]
 
@@ -113,6 +117,7 @@ def test_a_number_that_is_not_finite_is_left_out_with_a_warning(run):
         ("Failing", "ValueError: no value"),
         ("Ending", "SystemExit: 3"),
         ("Wordy", "got 'small'"),
+        ("Hidden", "RuntimeError: not to be seen"),
         ("Listing", "AttributeError"),
         ("Endless", "at most 100 items"),
     ],
