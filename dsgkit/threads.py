@@ -63,6 +63,11 @@ def set_threads(numba_threads: int, blas_threads: int) -> None:
     _blas().limit(limits=blas_threads)
 
 
+def hold_openmp(threads: int) -> None:
+    """Hold the OpenMP of all libraries that are loaded, such as scikit-learn, at some threads."""
+    _pools(len(sys.modules)).select(user_api="openmp").limit(limits=threads)
+
+
 @contextmanager
 def kept_threads() -> Iterator[None]:
     """Restore, after the block, how many threads numba and the libraries that are loaded use."""

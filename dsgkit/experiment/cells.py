@@ -48,7 +48,7 @@ from dsgkit.specs import LARGEST_NUMBER
 from dsgkit.tasks.base import At, Trial
 from dsgkit.tasks.base import Clock as PhaseClock
 from dsgkit.tasks.given import named_by_fit
-from dsgkit.threads import available_threads, kept_threads, set_threads
+from dsgkit.threads import available_threads, hold_openmp, kept_threads, set_threads
 
 _WARM_UP_ROWS = 64
 
@@ -217,11 +217,14 @@ def _result(
     reached("loaded")
     with clock.phase("compile"):
         bench.warm_up(cell)
+    threads = job.threads or available_threads()
+    if job.alone:
+        hold_openmp(threads)  # after the solver has loaded its libraries
     _seed_generators(bench, cell)
     reached("begun")
     reset_peak_memory()
     warned: list[str] = []
-    timing = Timing(job.threads or available_threads())
+    timing = Timing(threads)
     with _warnings_to(warned):
         if cell.kind == "search":
             record = _search(bench, job, clock)

@@ -1,5 +1,6 @@
 """Repeated times of a fit: how many, what is reported, and what tells that it was disturbed."""
 
+import importlib
 import json
 from types import SimpleNamespace
 
@@ -255,3 +256,14 @@ def test_fits_on_other_threads_than_the_config_says_are_timed_again(own, tmp_pat
     ]
     assert computed == [1, 0, 1, 0, 1]
     assert [record["timing"]["threads"] for record in stored(tmp_path / "one")] == [2, 1, 2]
+
+
+@pytest.mark.usefixtures("in_process")
+def test_on_one_thread_other_libraries_have_one_too(own, tmp_path):
+    """scikit-learn's KMeans, for one, asks OpenMP."""
+    importlib.import_module("sklearn.cluster")  # as a warm-up does
+    helpers = "__import__('sklearn.utils._openmp_helpers', fromlist=['_'])"
+    body = f"self.found_ = {helpers}._openmp_effective_n_threads()"
+    run_experiment(own("Parallel", body), tmp_path / "r", Options(threads=1, once=True))
+    (record,) = stored(tmp_path / "r")
+    assert record["estimator"]["found_"] == 1
