@@ -311,6 +311,7 @@ def _fit_columns(records: list[Record], task: Description) -> dict[str, list[Any
         "params": [record.get("params") or {} for record in records],
         "remark": [record.get("remark") or "" for record in records],
         "diagnostics": [record.get("diagnostics") or {} for record in records],
+        "timing": [record.get("timing") or {} for record in records],
     }
     ordered = {name: columns[name] for name in FIT_COLUMNS}
     return ordered | {

@@ -26,6 +26,14 @@ END_FONT = 6.5
 FEW_DECADES = 1.5
 MARGIN = 0.09
 NOTE_ROOM = 0.09
+RING: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "o",
+    "markersize": 7.5,
+    "markerfacecolor": "none",
+    "markeredgecolor": "black",
+    "markeredgewidth": 0.6,
+}
 
 
 def curve(shown: Sequence[Summary], measure: Measure) -> Figure:
@@ -62,6 +70,7 @@ def _draw_panel(
         failed = _curve_end(entries)
         if line:
             _draw_line(axes, line, styles[solver], solver)
+            _mark_disturbed(axes, line, entries)
             drawn[solver] = line
         if line and failed:
             ends.append(_draw_end(axes, line, failed, styles[solver]))
@@ -76,7 +85,9 @@ def _draw_panel(
 def _heights(measure: Measure, entry: Entry) -> list[float]:
     """Return the values of an entry as they are drawn."""
     if measure.unit == "seconds":
-        return [max(value, SHORTEST_TIME) for value in entry.values]
+        # the median of one trial is between the ends of the range of its repeats
+        values = entry.values if len(entry.values) > 1 else (*entry.values, *entry.spread)
+        return [max(value, SHORTEST_TIME) for value in values]
     return [percents(measure, value) for value in entry.values]
 
 
@@ -97,6 +108,13 @@ def _draw_line(axes: Axes, line: Line, style: SolverStyle, label: str) -> None:
     handle = line_handle(style, label)
     handle.set_data(list(line), [median(values) for values in line.values()])
     axes.add_line(handle)
+
+
+def _mark_disturbed(axes: Axes, line: Line, entries: Sequence[Entry]) -> None:
+    """Put a ring around the points that other processes disturbed."""
+    points = [(e.size.n, median(line[e.size.n])) for e in entries if e.values and e.disturbed]
+    if points:
+        axes.plot(*zip(*points, strict=True), **RING)
 
 
 def _draw_end(axes: Axes, line: Line, failed: Entry, style: SolverStyle) -> Label:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dsgkit.report.formats import Cell
+from dsgkit.experiment.timing import SLOWED
+from dsgkit.report.formats import BEST, Cell
 from dsgkit.report.numbers import (
     NONE,
     counted,
@@ -12,6 +13,7 @@ from dsgkit.report.numbers import (
     percents,
     ranges,
     time_digits,
+    with_range,
     with_std,
 )
 from dsgkit.report.summary import NOT_RUN, Entry, Summary
@@ -20,9 +22,19 @@ from dsgkit.tasks.measures import Measure
 DAGGER = "†"
 """The mark of entries of which a trial has a remark."""
 
+DOUBLE_DAGGER = "‡"
+"""The mark of times that other processes are part of."""
+
+_BEST_TIME = "best: the range of no other reaches its own, and no other was disturbed"
+
+
+def best_means(measure: Measure) -> str:
+    """Return what marks entries of a measure out."""
+    return _BEST_TIME if measure.unit == "seconds" else BEST
+
 
 def remark_notes(entries: Iterable[Entry], title: str = "") -> list[str]:
-    """Return the footnote on remarks, each with its solvers and trials; none without any.
+    """Return the footnotes on remarks and disturbed times, each with its solvers and trials.
 
     Parameters
     ----------
@@ -31,30 +43,56 @@ def remark_notes(entries: Iterable[Entry], title: str = "") -> list[str]:
     title : str
         What they are of, where a table is of several.
     """
-    trials: dict[str, dict[tuple[str, int], list[int]]] = {}
+    trials: dict[tuple[str, str], dict[tuple[str, int], list[int]]] = {}
     for entry in entries:
-        for remark, n in entry.remarks.items():
-            trials.setdefault(remark, {}).setdefault((entry.solver, entry.planned), []).append(n)
+        found = [((DAGGER, remark), n) for remark, n in entry.remarks.items()]
+        found += [((DOUBLE_DAGGER, _DISTURBED), entry.disturbed)] if entry.disturbed else []
+        for note, n in found:
+            trials.setdefault(note, {}).setdefault((entry.solver, entry.planned), []).append(n)
     about = f" {title}:" if title else ""
     notes = []
-    for remark, counts in trials.items():
+    for (mark, remark), counts in trials.items():
         of = (
             f"{solver} in {ranges(n, '-')} of {counted(planned, 'trial')}"
             for (solver, planned), n in counts.items()
         )
-        notes.append(f"{DAGGER}{about} {', '.join(of)}: {remark}.")
+        notes.append(f"{mark}{about} {', '.join(of)}: {remark}.")
     return notes
+
+
+_DISTURBED = (
+    f"disturbed by other processes, also when measured again; the wall time is more than {SLOWED} "
+    "times the processor time of the busiest thread"
+)
 
 
 def statistic(measure: Measure, shown: Sequence[Summary]) -> str:
     """Return what is shown of how many trials, a range where their number differs."""
     counts = sorted({one.results.trials for one in shown})
+    if measure.unit == "seconds":
+        return _time_statistic(measure, shown, counts)
     if counts == [1]:
         return "one trial"
     if measure.tally:
         return f"in how many of {'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
     what = "maximum" if measure.unit == "bytes" else "mean ± standard deviation"
     return f"{what} over {'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
+
+
+def _time_statistic(measure: Measure, shown: Sequence[Summary], counts: Sequence[int]) -> str:
+    """Return what is shown of times: of repeats the median, and of which time."""
+    over = "repeats of one trial"
+    if counts != [1]:
+        over = f"{'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
+    return f"{time_words(measure, shown)}median [range] over {over}"
+
+
+def time_words(measure: Measure, shown: Sequence[Summary]) -> str:
+    """Return which time was measured, for captions; empty for fits on all cores."""
+    threads = set().union(*(one.threads(measure) for one in shown))
+    if threads == {1}:
+        return "processor time on one thread, "
+    return "processor time where it was on one thread, else wall time, " if 1 in threads else ""
 
 
 def entry_cells(
@@ -78,10 +116,11 @@ def entry_cells(
 
 def _best(measure: Measure, entries: Sequence[Entry | None]) -> list[Entry]:
     """Return the entries whose printed mean is the best; none where all have it, or only one."""
+    finished = [entry for entry in entries if entry is not None and entry.values]
+    if measure.unit == "seconds":
+        return _best_time(measure, finished)
     shown = [
-        (round(percents(measure, entry.mean), _digits(measure, entry)), entry)
-        for entry in entries
-        if entry is not None and entry.values
+        (round(percents(measure, entry.mean), _digits(measure, entry)), entry) for entry in finished
     ]
     if len({value for value, _ in shown}) < 2:
         return []
@@ -89,20 +128,43 @@ def _best(measure: Measure, entries: Sequence[Entry | None]) -> list[Entry]:
     return [entry for value, entry in shown if value == target]
 
 
+def _best_time(measure: Measure, entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entry with the best time if that is beyond doubt, see `_BEST_TIME`."""
+    if len(entries) < 2:
+        return []
+    target = measure.best(entry.centre for entry in entries)
+    best, *tied = [entry for entry in entries if entry.centre == target]
+    low, high = _printed_spread(best)
+    for other in entries:
+        lowest, highest = _printed_spread(other)
+        reached = lowest <= high if measure.better == "lower" else highest >= low
+        if other is not best and (reached or other.disturbed):
+            return []
+    return [] if tied else [best]
+
+
+def _printed_spread(entry: Entry) -> list[float]:
+    return [round(value, time_digits(entry.centre)) for value in entry.spread]
+
+
 def _cell(measure: Measure, entry: Entry, best: bool, note_size: bool) -> Cell:
-    """Return an entry's cell: its mean, or in words why there is none."""
+    """Return an entry's cell: its mean or median, or in words why there is none."""
     if not entry.values:
         text = NONE if entry.status == NOT_RUN else entry.status
         return Cell(text, "" if entry.needed is None else f"(needs {memory_text(entry.needed)})")
     remarks = [f"{entry.size.n:,}"] * note_size + [entry.partial] * bool(entry.partial)
     note = f"({', '.join(remarks)})" if remarks else ""
-    mark = DAGGER if entry.remarks else ""
+    mark = DAGGER * bool(entry.remarks) + DOUBLE_DAGGER * bool(entry.disturbed)
     if measure.unit == "bytes":
         largest = max(entry.values)
         return Cell(memory_text(largest), note, best, largest, mark=mark)
     if measure.tally:
         counted = sum(value > 0 for value in entry.values)
         return Cell(f"{counted}/{len(entry.values)}", note, best, entry.mean, mark=mark)
+    if measure.unit == "seconds":
+        low, high = entry.spread
+        text = with_range(entry.centre, low, high, _digits(measure, entry))
+        return Cell(text, note, best, entry.centre, mark=mark)
     mean = percents(measure, entry.mean)
     std = None if entry.std is None else percents(measure, entry.std)
     text = with_std(mean, std, _digits(measure, entry))
@@ -110,4 +172,4 @@ def _cell(measure: Measure, entry: Entry, best: bool, note_size: bool) -> Cell:
 
 
 def _digits(measure: Measure, entry: Entry) -> int:
-    return time_digits(entry.mean) if measure.unit == "seconds" else measure.digits
+    return time_digits(entry.centre) if measure.unit == "seconds" else measure.digits

@@ -14,6 +14,7 @@ from dsgkit.files import folder_name
 from dsgkit.report import pictures
 from dsgkit.report.boxplots import boxplot, far_off
 from dsgkit.report.curves import curve
+from dsgkit.report.entries import time_words
 from dsgkit.report.pairs import pairs_of
 from dsgkit.report.panels import save
 from dsgkit.report.rank_figure import caption, rank_figure
@@ -119,9 +120,12 @@ def _box_caption(shown: Sequence[Summary], measure: Measure) -> str:
 
 def _curve_caption(shown: Sequence[Summary], measure: Measure) -> str:
     ends = "fastest to the slowest" if measure.unit == "seconds" else "lowest to the highest"
+    entries = [entry for one in shown for entry in one.entries(measure).values()]
+    rings = " A ring: disturbed by other processes." if any(e.disturbed for e in entries) else ""
     return (
-        f"{measure.caption} against the number of {lowered(all_axes(shown))}: medians over trials, "
-        f"and the range from the {ends}. A cross ends the line of a solver that could not go on."
+        f"{measure.caption} against the number of {lowered(all_axes(shown))}: "
+        f"{time_words(measure, shown)}medians over trials, and the range from the {ends}. "
+        f"A cross ends the line of a solver that could not go on.{rings}"
     )
 
 

@@ -21,6 +21,12 @@ def with_std(mean: float, std: float | None, digits: int) -> str:
     return text if std is None else f"{text} ± {std:,.{digits}f}"
 
 
+def with_range(middle: float, low: float, high: float, digits: int) -> str:
+    """Return ``middle [low..high]`` with so many digits; the middle alone if all print alike."""
+    texts = [f"{value:,.{digits}f}" for value in (middle, low, high)]
+    return texts[0] if len(set(texts)) == 1 else f"{texts[0]} [{texts[1]}..{texts[2]}]"
+
+
 def time_digits(seconds: float) -> int:
     """Return the digits after the point that show three significant ones, at most 4."""
     if seconds <= 0:

@@ -96,7 +96,7 @@ def _measured(pair: Pair) -> float:
     """
     if not pair.measure.unit:
         return round(pair.entry.mean, pair.figure.decimals)
-    return pair.entry.mean if pair.entry.size == pair.summary.sizes[-1] else math.nan
+    return pair.entry.centre if pair.entry.size == pair.summary.sizes[-1] else math.nan
 
 
 def _values(shown: Sequence[Summary], measure: Measure) -> pd.DataFrame:
@@ -110,4 +110,4 @@ def _values(shown: Sequence[Summary], measure: Measure) -> pd.DataFrame:
 
 
 def _printed(measure: Measure, entry: Entry) -> float:
-    return round(percents(measure, entry.mean), measure.digits)
+    return round(percents(measure, entry.centre), measure.digits)

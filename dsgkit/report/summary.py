@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.limits import status_words
 from dsgkit.experiment.results import Results
+from dsgkit.experiment.timing import is_disturbed
 from dsgkit.tasks.base import Axis
 from dsgkit.tasks.measures import Measure
 
@@ -51,6 +52,13 @@ class Entry:
         Bytes that a refused trial would have needed.
     remarks : Counter
         What finished trials say of themselves, in words.
+    spread : tuple of float
+        The lowest and the highest value: over trials, and of times of one trial over its repeats.
+        Empty without a value.
+    disturbed : int
+        Trials whose time has that of other processes in it; 0 of what is no time.
+    timed : bool
+        Whether the values are times: chance makes them longer only, so that their median counts.
     """
 
     solver: str
@@ -60,6 +68,14 @@ class Entry:
     others: Counter[str]
     needed: int | None
     remarks: Counter[str]
+    spread: tuple[float, ...]
+    disturbed: int
+    timed: bool
+
+    @property
+    def centre(self) -> float:
+        """The value that tables show: the median of times, else the mean; NaN without one."""
+        return statistics.median(self.values) if self.timed and self.values else self.mean
 
     @cached_property
     def mean(self) -> float:
@@ -167,7 +183,28 @@ class Summary:
         values = tuple(finished[measure.name].tolist())
         needs = None if math.isnan(needed) else int(needed)
         remarks = Counter(text for text in finished["remark"].tolist() if text)
-        return Entry(name, size, values, planned, others, needs, remarks)
+        timings = finished["timing"].tolist() if measure.clock else []
+        repeats = timings[0].get("range", {}).get(measure.clock) if len(timings) == 1 else None
+        spread = repeats or ((min(values), max(values)) if values else ())
+        return Entry(
+            name,
+            size,
+            values,
+            planned,
+            others,
+            needs,
+            remarks,
+            spread=spread,
+            disturbed=sum(is_disturbed({"timing": timing}) for timing in timings),
+            timed=measure.unit == "seconds",
+        )
+
+    def threads(self, measure: Measure) -> set[int]:
+        """Return on how many threads fits were timed, as far as is known; none of a score."""
+        if not measure.clock:
+            return set()
+        known = self.results.cells["timing"].tolist()
+        return {timing["threads"] for timing in known if timing}
 
     def largest(self, measure: Measure) -> dict[str, Entry]:
         """Return each solver's entry at the largest size with a finished trial.

@@ -14,7 +14,7 @@ from dsgkit.experiment.results import Results
 from dsgkit.files import folder_name
 from dsgkit.hints import nearest_or_all
 from dsgkit.report.choices import PARAMS_TABLE, params_table
-from dsgkit.report.entries import entry_cells, remark_notes, statistic
+from dsgkit.report.entries import best_means, entry_cells, remark_notes, statistic
 from dsgkit.report.formats import Cell, Layout, Table, plain, write_table
 from dsgkit.report.gains import gain_table
 from dsgkit.report.published import PUBLISHED_TABLE, published_table
@@ -272,6 +272,7 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
             *_partial_notes(entries.values(), swept=axis is not None),
             *remark_notes(entries.values()),
         ],
+        best_means(measure),
     )
 
 
@@ -295,6 +296,7 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
         ["Dataset", *solvers],
         rows,
         footnotes,
+        best_means(measure),
     )
 
 
@@ -334,8 +336,7 @@ def _row(summary: Summary, entry: Entry, further: Sequence[Measure]) -> dict[str
         "dataset": summary.title,
         "solver": entry.solver,
         **({summary.axis.name: entry.size.n} if summary.axis else {}),
-        "mean": entry.mean,
-        "std": entry.std,
+        **_statistics(entry),
         "trials": len(entry.values),
         "status": entry.status,
         "needed_bytes": entry.needed,
@@ -346,5 +347,17 @@ def _row(summary: Summary, entry: Entry, further: Sequence[Measure]) -> dict[str
         if measure.unit == "bytes":
             row[f"{measure.name}_bytes"] = max(beside.values, default=None)
         else:
-            row[measure.name] = beside.mean
+            row[measure.name] = beside.centre
     return row
+
+
+def _statistics(entry: Entry) -> dict[str, Any]:
+    if not entry.timed:
+        return {"mean": entry.mean, "std": entry.std}
+    lowest, highest = entry.spread or (None, None)
+    return {
+        "median": entry.centre,
+        "lowest": lowest,
+        "highest": highest,
+        "disturbed": entry.disturbed,
+    }

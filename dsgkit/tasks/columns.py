@@ -20,10 +20,22 @@ FIT_COLUMNS = (
     "params",
     "remark",
     "diagnostics",
+    "timing",
 )
 """Of `Results.cells`."""
 
-_TIDY_COLUMNS = ("dataset", "mean", "std", "trials", "needed_bytes", "remarks")
+_TIDY_COLUMNS = (
+    "dataset",
+    "mean",
+    "std",
+    "median",
+    "lowest",
+    "highest",
+    "disturbed",
+    "trials",
+    "needed_bytes",
+    "remarks",
+)
 """Further ones of a table's CSV file."""
 
 

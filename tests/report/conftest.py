@@ -230,13 +230,14 @@ def cells_of(records, task):
             "params": one.get("params", {}),
             "remark": one.get("remark", ""),
             "diagnostics": one.get("diagnostics", {}),
+            "timing": one.get("timing", {}),
         }
         for one in records
         if one["kind"] == "fit"
     ]
     names = [measure.name for measure in task.measures]
     before = ["key", "solver", "label", "trial", "size", "full", "status", "message"]
-    after = ["needed", "params", "remark", "diagnostics"]
+    after = ["needed", "params", "remark", "diagnostics", "timing"]
     return pd.DataFrame(rows, columns=[*before, *names, *after])
 
 

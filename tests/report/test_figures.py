@@ -400,6 +400,28 @@ def test_a_time_of_zero_is_drawn_as_the_shortest(invent, make):
     assert list(line.get_ydata()) == [1e-6, 1.0]
 
 
+def test_disturbed_times_have_a_ring_that_the_caption_explains(invent, make):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    timing = {"range": {"fit": (1.0, 4.0)}, "threads": 2, "slowdown": 3.0}
+    records = [
+        invent.record(
+            experiment, "samult", 0, n, times={"fit": 2.0}, timing=timing | {"disturbed": n == 600}
+        )
+        for n in (500, 600)
+    ]
+    for kept, rings in ((records, [[600]]), (records[:1], [])):
+        results = make(experiment, kept)
+        (axes,) = time_curve([results]).axes
+        hollow = [line for line in axes.get_lines() if line.get_markerfacecolor() == "none"]
+        assert [list(line.get_xdata()) for line in hollow] == rings
+        (drawing,) = (d for d in drawings(summarise([results])) if d.name == "time_curve")
+        assert ("A ring: disturbed by other processes." in drawing.caption) is bool(rings)
+        # of one trial, the band is the range of its repeats
+        (band,) = [c for c in axes.collections if len(c.get_paths())]
+        heights = band.get_paths()[0].vertices[:, 1]
+        assert (heights.min(), heights.max()) == (1.0, 4.0)
+
+
 def test_without_a_sweep_boxes_have_no_size_and_there_are_no_curves(regression, tmp_path):
     results = regression({"ridge": [1.5, 2.5, 2.0], "lasso": [3.0, 3.5, 4.0]})
     assert [one.name for one in drawings(summarise([results]))] == ["rmse_boxplot"]

@@ -124,7 +124,98 @@ def test_the_shortest_time_is_bold(invent, make, tmp_path):
     ]
     write_tables([make(experiment, records)], tmp_path)
     shown = read_markdown(tmp_path, "time_table")
-    assert [shown[solver]["500"] for solver in shown] == ["3.00", "**1.00**", "**1.00**", "2.00"]
+    assert [shown[solver]["500"] for solver in shown] == ["3.00", "1.00", "1.00", "2.00"]
+    records[1]["times"]["fit"] = 1.006
+    write_tables([make(experiment, records)], tmp_path)
+    shown = read_markdown(tmp_path, "time_table")
+    assert [shown[solver]["500"] for solver in shown] == ["3.00", "1.01", "**1.00**", "2.00"]
+
+
+def timing(low, high, threads=2, disturbed=False):
+    return {
+        "range": {"fit": (low, high)},
+        "threads": threads,
+        "slowdown": 1.0,
+        "disturbed": disturbed,
+    }
+
+
+TIMES = {
+    "qsg_s2auc": (3.0, timing(2.5, 3.5)),
+    "samult": (1.0, timing(0.9, 1.25)),
+    "pnu_auc": (1.2, timing(1.15, 1.3)),
+    "rff_s2auc": (2.0, timing(1.5, 8.0)),
+}
+
+
+def time_table(invent, make, folder, changes=None):
+    """The column of the only size of a table of `TIMES`, and the text below it."""
+    experiment = invent.experiment("codrna", trials=1)
+    records = [
+        invent.record(experiment, key, 0, 500, times={"fit": seconds}, timing=told)
+        for key, (seconds, told) in (TIMES | (changes or {})).items()
+    ]
+    write_tables([make(experiment, records)], folder)
+    text = (folder / "tables" / "time_table.md").read_text()
+    return [row["500"] for row in read_markdown(folder, "time_table").values()], text
+
+
+def test_times_of_one_trial_have_the_range_of_its_repeats(invent, make, tmp_path):
+    """The ranges of the fastest two overlap: which of them is faster, nobody knows."""
+    shown, text = time_table(invent, make, tmp_path)
+    assert shown == [
+        "3.00 [2.50..3.50]",
+        "1.00 [0.90..1.25]",
+        "1.20 [1.15..1.30]",
+        "2.00 [1.50..8.00]",
+    ]
+    assert "median [range] over repeats of one trial" in text
+    row = read_csv(tmp_path, "time_table")[1]
+    assert [row[name] for name in ("median", "lowest", "highest")] == ["1.0", "0.9", "1.25"]
+    assert "mean" not in row and "std" not in row
+
+
+def test_the_shortest_time_is_bold_where_no_other_range_reaches_its_own(invent, make, tmp_path):
+    faster = {"samult": (1.0, timing(0.9, 1.1))}
+    shown, text = time_table(invent, make, tmp_path, faster)
+    assert shown[1] == "**1.00 [0.90..1.10]**"
+    assert sum(map(bold, shown)) == 1
+    assert "Bold: best: the range of no other reaches its own, and no other was" in text
+
+
+def test_a_disturbed_time_has_a_mark_and_may_hide_the_best(invent, make, tmp_path):
+    faster = {"samult": (1.0, timing(0.9, 1.1))}
+    changes = faster | {"rff_s2auc": (2.0, timing(1.5, 8.0, disturbed=True))}
+    shown, text = time_table(invent, make, tmp_path, changes)
+    assert shown[3] == "2.00 [1.50..8.00]‡"
+    assert not any(map(bold, shown))
+    assert "‡ RFF-S2AUC in 1 of 1 trial: disturbed by other processes" in text
+
+
+def test_on_one_thread_the_times_are_processor_times(invent, make, tmp_path):
+    """Those of other processes have no part in it."""
+    alone = {
+        key: (seconds, timing(seconds, seconds, threads=1, disturbed=True))
+        for key, (seconds, _) in TIMES.items()
+    }
+    shown, text = time_table(invent, make, tmp_path, alone)
+    assert shown == ["3.00", "**1.00**", "1.20", "2.00"]
+    assert "processor time on one thread, median [range]" in text
+    _, text = time_table(invent, make, tmp_path, {"samult": alone["samult"]})
+    assert "processor time where it was on one thread, else wall time, median" in text
+
+
+def test_times_of_several_trials_have_the_range_over_these(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=3, solvers=("samult",))
+    records = [
+        invent.record(
+            experiment, "samult", trial, 500, times={"fit": seconds}, timing=timing(0.1, 99.0)
+        )
+        for trial, seconds in enumerate((5.0, 1.0, 2.0))
+    ]
+    write_tables([make(experiment, records)], tmp_path)
+    assert read_markdown(tmp_path, "time_table")["SAMULT"]["500"] == "2.00 [1.00..5.00]"
+    assert "median [range] over 3 trials" in (tmp_path / "tables" / "time_table.md").read_text()
 
 
 def test_statuses_are_words(invent, make, tmp_path):
@@ -442,7 +533,9 @@ def test_a_table_of_what_sweeps_nothing_has_one_column(regression, tmp_path):
     row = read_csv(tmp_path, "rmse_table")[0]
     columns = ["dataset", "solver", "mean", "std", "trials", "status", "needed_bytes"]
     assert list(row) == columns
-    assert list(read_csv(tmp_path, "time_table")[0]) == [*columns, "peak_memory_bytes"]
+    times = ["median", "lowest", "highest", "disturbed"]
+    columns = [*columns[:2], *times, *columns[4:], "peak_memory_bytes"]
+    assert list(read_csv(tmp_path, "time_table")[0]) == columns
     assert "Ridge   2.000 ± 0.500*" in text_table([results])
 
 
