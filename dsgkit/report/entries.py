@@ -61,8 +61,8 @@ def remark_notes(entries: Iterable[Entry], title: str = "") -> list[str]:
 
 
 _DISTURBED = (
-    f"disturbed by other processes, also when measured again; the wall time is more than {SLOWED} "
-    "times the processor time of the busiest thread"
+    f"disturbed by other processes; the wall time is more than {SLOWED} times the processor time "
+    "of the busiest thread"
 )
 
 
@@ -132,15 +132,15 @@ def _best_time(measure: Measure, entries: Sequence[Entry]) -> list[Entry]:
     """Return the entry with the best time if that is beyond doubt, see `_BEST_TIME`."""
     if len(entries) < 2:
         return []
-    target = measure.best(entry.centre for entry in entries)
-    best, *tied = [entry for entry in entries if entry.centre == target]
+    sign = -1 if measure.better == "higher" else 1
+    best = min(entries, key=lambda entry: sign * entry.centre)
     low, high = _printed_spread(best)
     for other in entries:
         lowest, highest = _printed_spread(other)
-        reached = lowest <= high if measure.better == "lower" else highest >= low
+        reached = lowest <= high if sign > 0 else highest >= low
         if other is not best and (reached or other.disturbed):
             return []
-    return [] if tied else [best]
+    return [best]
 
 
 def _printed_spread(entry: Entry) -> list[float]:

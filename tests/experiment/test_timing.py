@@ -233,7 +233,8 @@ def test_disturbed_fits_are_measured_again(toy, monkeypatch, slowdowns, kept, fi
 def test_a_config_says_on_how_many_threads_its_fits_are_timed(toy):
     assert load_experiment(toy).threads is None
     assert "threads" not in load_experiment(toy).to_yaml()
-    one = load_experiment(toy, overrides=["threads=1"])
+    toy.write_text(yaml.safe_dump(TOY_CONFIG | {"profiles": {"reference": {"threads": 1}}}))
+    one = load_experiment(toy, profile="reference")
     assert one.threads == 1
     (toy.parent / "again.yaml").write_text(one.to_yaml())
     assert load_experiment(toy.parent / "again.yaml") == one
