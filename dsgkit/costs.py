@@ -25,7 +25,7 @@ class Pace:
 
     Few algorithms are as fast as a matrix product, and how many steps an iterative one takes is
     known only afterwards. A class states what was measured of it as ``pace``; the plan of a run
-    multiplies by it. ``scripts/study_paces.py`` prints declared and measured paces.
+    multiplies by it. ``scripts/study_plan.py`` compares plans with runs, solver by solver.
 
     Attributes
     ----------
@@ -40,6 +40,11 @@ class Pace:
     training: float = 1.0
     scoring: float = 1.0
     per_model: float = 1.0
+
+
+UNSTATED = Pace(training=1000.0, per_model=50.0)
+"""Pace of a class without a `cost`, such as scikit-learn's clusterings, for which the distances of
+all rows are counted."""
 
 
 @dataclass(frozen=True)

@@ -214,7 +214,7 @@ class _Model:
         for cell in finished:
             if records.entry(cell.key, "status") == "ok":
                 group = cell.solver, cell.kind
-                measured[group] += _trained(records[cell.key])
+                measured[group] += trained(records[cell.key])
                 foreseen[group] += cell.work.training / self._speed
         self._factors = {
             group: seconds / foreseen[group] for group, seconds in measured.items() if seconds
@@ -258,7 +258,7 @@ class _Model:
         part.judging += judging
 
 
-def _trained(record: Record) -> float:
+def trained(record: Record) -> float:
     """Return the seconds that a cell was searched or trained, once."""
     apart = ("load", "compile", "predict", "evaluate")
     times = record.get("times") or {}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from dsgkit.config import Experiment, SolverSpec
-from dsgkit.costs import MILLISECOND, Pace
+from dsgkit.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.hints import spelled
@@ -374,8 +374,9 @@ class _TrialPlan:
 
 def _at_pace(work: Work, estimator: Any, times: int = 1) -> Work:
     """Return what a cell takes at the pace of its estimator, and no more than that allows."""
-    stated = getattr(type(estimator), "pace", None)
-    pace = stated if isinstance(stated, Pace) else Pace()  # a user-defined class need not state it
+    pace = getattr(type(estimator), "pace", None)
+    if not isinstance(pace, Pace):  # one of no class of the package
+        pace = Pace() if hasattr(estimator, "cost") else UNSTATED
     n_models = times * work.n_models
     training = times * pace.training * work.training + n_models * pace.per_model * MILLISECOND
     if isinstance(most := getattr(estimator, "max_seconds", None), int | float):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import ENTRY_FLOPS, Cost
+from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.errors import DsgError, DsgWarning
 from dsgkit.solvers.base import Estimator
 
@@ -28,6 +28,7 @@ class _Classifier(Estimator):
     """
 
     tasks: ClassVar[tuple[str, ...]] = TASKS
+    pace: ClassVar[Pace] = Pace(training=30, per_model=8)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the classifier to the labelled rows."""
@@ -72,6 +73,8 @@ class _Classifier(Estimator):
 
 class _SemiSupervisedClassifier(_Classifier):
     """The same of a classifier that takes rows labelled -1 for unlabelled ones."""
+
+    pace: ClassVar[Pace] = Pace(training=6, scoring=4, per_model=5)
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any) -> Self:  # type: ignore[override]
         """Fit the classifier to both kinds of rows; the labels become 0 and 1."""

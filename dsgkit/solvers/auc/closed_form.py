@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE, PairwiseRisk
@@ -35,6 +35,7 @@ class ClosedFormEstimator(PairwiseDiagnostics, KernelEstimator):
         Columns of the training rows.
     """
 
+    pace: ClassVar[Pace] = Pace(training=2, per_model=4)
     _smallest_penalty: ClassVar[float] = 0.0
     """Below, the features' rounding hides the minimum."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.engine import (
     DecreasingStep,
     DSGModel,
@@ -104,6 +104,7 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
     """
 
     version: ClassVar[int] = 2
+    pace: ClassVar[Pace] = Pace(training=2.2, per_model=2)
 
     gamma: Annotated[float, SHARE, PER_MODEL]
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE, PairwiseRisk, samult_risk
 from dsgkit.solvers.auc.base import KernelAUCEstimator
 from dsgkit.solvers.auc.preconditioned import PreconditionedRanker
@@ -85,6 +85,7 @@ class QSGS2AUCP(PreconditionedRanker, KernelAUCEstimator):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=3, per_model=4)
 
     gamma: Annotated[float, SHARE, PER_MODEL]
 

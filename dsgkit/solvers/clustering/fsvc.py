@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit._jit import fast
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.progress import part
 from dsgkit.random.seeds import derive_seed
@@ -104,6 +104,7 @@ class FSVC(SphereClustering):
     3
     """
 
+    pace: ClassVar[Pace] = Pace(training=500, per_model=50)
     share: Annotated[float, Range(0, 1, open_low=True)]
     radius: Annotated[float, POSITIVE]
     random_state: Annotated[int, SEED]

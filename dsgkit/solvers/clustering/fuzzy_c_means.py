@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.errors import DataError
 from dsgkit.solvers.inputs import as_rows, check_distances
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, SEED, Range, check_parameters
@@ -68,6 +68,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
 
     tasks: ClassVar[tuple[str, ...]] = ("clustering",)
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(per_model=50)
 
     n_clusters: Annotated[int, COUNT]
     m: Annotated[float, Range(1, open_low=True)]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.progress import part
@@ -313,6 +313,7 @@ class BSGDLMOC(LargeMarginClustering):
     array([0, 1, 1])
     """
 
+    pace: ClassVar[Pace] = Pace(training=20, per_model=60)
     budget: Annotated[int, COUNT]
     strategy: Literal["removal", "pnn", "prn"]
     n_neighbors: Annotated[int, COUNT]
@@ -407,6 +408,8 @@ class SGDLMOC(LargeMarginClustering):
     >>> SGDLMOC(gamma=1, C=8).fit(X).n_clusters_
     3
     """
+
+    pace: ClassVar[Pace] = Pace(training=30, per_model=200)
 
     def __init__(
         self,

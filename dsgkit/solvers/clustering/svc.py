@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.errors import DataError, FitError
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.progress import part
@@ -146,6 +146,7 @@ class BenHurSVC(SphereClustering):
     (3, [0, 1, 1])
     """
 
+    pace: ClassVar[Pace] = Pace(training=10, per_model=150)
     max_rows: Annotated[int, COUNT]
 
     def __init__(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import Codes, centered_values
@@ -21,6 +21,7 @@ from dsgkit.solvers.parameters import PER_MODEL, SHARE, OnePer
 class ClosedFormOrdinal(ClosedFormEstimator, OrdinalEstimator):
     """Base of the minimisers of the semi-supervised ordinal risk with a squared norm."""
 
+    pace: ClassVar[Pace] = Pace(training=0.8, per_model=2)
     gamma: Annotated[float | tuple[float, ...], SHARE, PER_MODEL, OnePer("n_cuts")]
 
     def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:

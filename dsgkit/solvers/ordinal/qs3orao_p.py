@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.solvers.auc.preconditioned import PreconditionedRanker
 from dsgkit.solvers.base import Folds, training_rows
@@ -85,6 +85,7 @@ class QS3ORAOP(PreconditionedRanker, OrdinalEstimator):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=3, per_model=4)
 
     gamma: Annotated[float | tuple[float, ...], SHARE, PER_MODEL, OnePer("n_cuts")]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit._jit import fast
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.gaussian import (
@@ -126,6 +126,7 @@ class BGS3VM(KernelS3VM):
     """
 
     version: ClassVar[int] = 2
+    pace: ClassVar[Pace] = Pace(training=9, per_model=8)
 
     step: Annotated[float | Literal["decreasing"], Range(0, 1, open_low=True)]
     first_move: Annotated[float, POSITIVE]

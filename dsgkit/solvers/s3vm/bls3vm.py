@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 from contextlib import suppress
 from copy import copy
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.costs import ENTRY_FLOPS, Cost
+from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.errors import FitError
 from dsgkit.kernels.columns import (
     FEWEST_COLUMNS,
@@ -136,6 +136,7 @@ class BLS3VM(KernelS3VM):
     1.0
     """
 
+    pace: ClassVar[Pace] = Pace(training=12, per_model=15)
     C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
     C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
     C_star_ratio: Annotated[float | None, NOT_NEGATIVE, PER_MODEL, Unsaid(None)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.engine import DSGModel, Problem, sizes
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives import Objective, objective_at
@@ -107,6 +107,7 @@ class FRS3VM(StochasticS3VM):
     True
     """
 
+    pace: ClassVar[Pace] = Pace(training=3.5, per_model=4)
     kernel: FourierKernelName
 
     def __init__(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.svm import SVC
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.objectives.s3vm import Values
@@ -153,6 +153,7 @@ class S3VMLight(KernelS3VM):
     True
     """
 
+    pace: ClassVar[Pace] = Pace(training=1.7, per_model=5)
     positive_share: Annotated[float | None, Range(0, 1, open_low=True, open_high=True)]
     pairs_per_switch: Annotated[int | None, COUNT]
 

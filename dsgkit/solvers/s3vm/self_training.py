@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.errors import FitError
 from dsgkit.kernels import kernel_named
 from dsgkit.solvers.base import SemiSupervisedClassifier
@@ -96,6 +96,7 @@ class SelfTraining(WithSigma, SemiSupervisedClassifier):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=1.2, per_model=90)
 
     C: Annotated[float, POSITIVE, Smoother("smaller")]
     sigma: Sigma

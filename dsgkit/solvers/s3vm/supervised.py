@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from dsgkit.costs import ENTRY_FLOPS, Cost
+from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaps import without_gaps
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
@@ -85,6 +85,7 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
 
     tasks = ("semi_supervised_svm",)
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=4, per_model=8)
 
     C: Annotated[float, POSITIVE, Smoother("smaller")]
     sigma: Sigma

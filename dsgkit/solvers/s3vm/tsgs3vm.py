@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.engine import DSGModel, Problem, TableSize, train_in_passes, training_cost
 from dsgkit.solvers.s3vm.stochastic import LossName, StochasticS3VM
 
@@ -122,6 +122,8 @@ class TSGS3VM(StochasticS3VM):
     >>> model.score(X, y) > 0.8
     True
     """
+
+    pace: ClassVar[Pace] = Pace(training=1.5, scoring=0.7, per_model=3)
 
     def __init__(
         self,

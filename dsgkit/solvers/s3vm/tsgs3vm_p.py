@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.engine import (
     BlockProblem,
     DSGModel,
@@ -120,6 +120,7 @@ class TSGS3VMP(BlockSweepsEstimator, S3VM):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=2.3, per_model=5)
 
     C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
     C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]

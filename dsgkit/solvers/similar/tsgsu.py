@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.engine import (
     ConstantStep,
     DSGModel,
@@ -148,6 +148,7 @@ class TSGSU(TogetherSUEstimator):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=2.5, per_model=5)
 
     step: Literal["measured", "paper"]
     theta: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]

@@ -1,0 +1,27 @@
+"""What was planned is set against what records say."""
+
+import pytest
+
+from dsgkit.experiment.plan import Cell
+from dsgkit.tasks.base import Work
+
+
+def test_figures_are_added_up_by_solver_and_kind(script):
+    at, stages = {"unlabeled": 10}, (({},),)
+    work = Work(training=60.0, scoring=30.0, memory=0, measuring=10.0)
+    plan = [
+        Cell(kind, "one", 0, at, stages, at, key=name, work=work)
+        for name, kind in (("a", "search"), ("b", "fit"), ("c", "fit"), ("d", "fit"), ("e", "fit"))
+    ]
+    records = {
+        "a": {"status": "ok", "times": {"load": 9.0, "search": 7.0}},
+        "b": {"status": "ok", "times": {"fit": 2.0, "predict": 1.0, "evaluate": 0.5}},
+        "c": {"status": "ok", "times": {"compile": 9.0, "fit": 3.0, "clustering": 1.0}},
+        "d": {"status": "failed", "times": {"fit": 99.0}},
+    }
+    search, fits = script("study_plan")["by_solver"](plan, records, {"one": "One"}, 10.0)
+    names = ("cells", "planned_training", "training", "planned_judging", "judging")
+    # by hand, at 10 operations a second
+    assert [search[name] for name in names] == pytest.approx([1, 10, 7, 0, 0])
+    assert [fits[name] for name in names] == pytest.approx([2, 12, 6, 8, 1.5])
+    assert (fits["solver"], fits["kind"]) == ("One", "fit")
