@@ -5,13 +5,24 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Required
+from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, Required
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.records import Amount, CellSchema, Code, Count, Name, Point, Value, why
+from dsgkit.experiment.records import (
+    Amount,
+    CellSchema,
+    Code,
+    Count,
+    First,
+    Label,
+    Name,
+    Point,
+    Value,
+    why,
+)
 from dsgkit.files import open_regular
 from dsgkit.tasks.base import Axis, Description
 from dsgkit.tasks.columns import why_no_columns
@@ -37,10 +48,21 @@ Environment = dict[Name, Value | Point]
 class _EntrySchema(CellSchema, total=False):
     flops: Required[Amount]
     code: Code | None
+    also_at: Annotated[list[Count], First]
+
+
+@with_config(ConfigDict(strict=True, allow_inf_nan=False))
+class _LeftOutSchema(TypedDict):
+    kind: Literal["left_out"]
+    solver: Label
+    at: dict[Name, Count]
 
 
 class PlanEntry(NamedTuple):
-    """A cell that is planned, about how many operations it takes, and the code of its solver."""
+    """A cell that is planned: about how many operations it takes, and the code of its solver.
+
+    Its result stands also at the sizes ``also_at`` on the swept axis.
+    """
 
     key: str
     kind: str
@@ -49,6 +71,21 @@ class PlanEntry(NamedTuple):
     at: dict[str, int]
     flops: float
     code: str | None = None
+    also_at: tuple[int, ...] = ()
+
+
+class LeftOutEntry(NamedTuple):
+    """Sizes that the config leaves a solver out at."""
+
+    solver: str
+    at: dict[str, int]
+
+
+class StoredPlan(NamedTuple):
+    """The plan of a results folder: its cells, and the points of the sweep that have none."""
+
+    cells: list[PlanEntry]
+    left_out: list[LeftOutEntry]
 
 
 @with_config(ConfigDict(strict=True, allow_inf_nan=False))
@@ -127,8 +164,8 @@ def read_task(folder: Path) -> Description:
     return task
 
 
-def read_plan(folder: Path, axis: Axis | None) -> list[PlanEntry] | None:
-    """Return the entries of the plan of a results folder; None if there is none.
+def read_plan(folder: Path, axis: Axis | None) -> StoredPlan | None:
+    """Return the plan of a results folder; None if there is none.
 
     Raises
     ------
@@ -136,25 +173,32 @@ def read_plan(folder: Path, axis: Axis | None) -> list[PlanEntry] | None:
         If it cannot be read, or its cells do not have the axis that is swept.
     """
     path = folder / PLAN
+    plan = StoredPlan([], [])
     try:
         with open_regular(path) as file:
-            plan = list(_entries(path, file))
+            for entry in _entries(path, file):
+                if isinstance(entry, PlanEntry):
+                    plan.cells.append(entry)
+                else:
+                    plan.left_out.append(entry)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_AGAIN}") from None
-    if axis is not None and not all(axis.name in entry.at for entry in plan):
+    every = (entry.at for part in plan for entry in part)
+    if axis is not None and not all(axis.name in at for at in every):
         problem = f"of another form (a cell has no number of {axis.noun})"
         raise ResultsError(f"{path}: {problem}; {_OTHER_RELEASE}")
     return plan
 
 
-def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry]:
+def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry | LeftOutEntry]:
     """Yield the entries of a plan: a list with a line for each, between lines of its brackets.
 
     Parsed as a whole, it would take ten times the memory of its text at once.
     """
     schema, shared = _schema(_EntrySchema), dict[Any, dict[str, int]]()
+    left_out = _schema(_LeftOutSchema)
     lines = enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1)
     problem = "of another form (its first line is not `[`)"
     if next(lines, (1, b""))[1] == b"[\n":
@@ -162,11 +206,17 @@ def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry]:
         for number, line in lines:
             if line == b"]\n":
                 return
+            text = line.removesuffix(b"\n").removesuffix(b",")
             try:
-                entry = schema.validate_json(line.removesuffix(b"\n").removesuffix(b","))
+                if text.startswith(b'{"kind": "left_out"'):
+                    point = left_out.validate_json(text)
+                    yield LeftOutEntry(point["solver"], point["at"])
+                    continue
+                entry = schema.validate_json(text)
             except ValidationError as error:
                 problem = f"of another form (line {number}: {why(error)})"
                 break
             entry["at"] = shared.setdefault(tuple(entry["at"].items()), entry["at"])
+            entry["also_at"] = tuple(entry.get("also_at", ()))
             yield PlanEntry(**entry)
     raise ResultsError(f"{path}: {problem}; {_OTHER_RELEASE}")

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dsgkit.errors import MemoryLimitError
 from dsgkit.memory import memory_limit
 
 FAILURES = ("failed", "crashed")
 """Statuses of cells that went wrong: an exception, or a worker process that died."""
+
+REFUSED = "refused"
+"""Ending of a cell that was not begun: it needs more memory than there is."""
+
+LEFT_OUT = "left_out"
+"""Status of a point of a sweep that has no cell: the config leaves it out (``at_most``)."""
 
 MET = ("needed", "limit", "timeout")
 """What records tell of a limit that was met: bytes, bytes and seconds."""
@@ -17,6 +25,12 @@ MET = ("needed", "limit", "timeout")
 def status_words(status: str) -> str:
     """Return a status as it is printed."""
     return status.replace("_", " ")
+
+
+def ending(record: Mapping[str, Any]) -> str:
+    """Return the status of a record; of one out of memory, whether it was refused."""
+    refused = record["status"] == MemoryLimitError.status and record.get("needed") is not None
+    return REFUSED if refused else str(record["status"])
 
 
 @dataclass(frozen=True)

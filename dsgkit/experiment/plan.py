@@ -64,6 +64,9 @@ class Cell:
         among the points.
     code : str or None
         Hash of the code that the planning process would compute it with. Not part of the key.
+    also_at : tuple of int
+        Smaller sizes on the swept axis at which the result of a fit stands, too, because what is
+        learnt does not depend on them. Not part of the key.
     """
 
     kind: Literal["search", "fit"]
@@ -77,6 +80,7 @@ class Cell:
     needs: tuple[str, ...] = ()
     by_coordinates: tuple[int, ...] = ()
     code: str | None = None
+    also_at: tuple[int, ...] = ()
 
     @property
     def points(self) -> Points:
@@ -101,6 +105,20 @@ class Cell:
         return self.work.training + self.work.scoring + self.work.measuring
 
 
+class LeftOut(NamedTuple):
+    """Sizes that a config leaves a solver out at (``at_most``)."""
+
+    solver: str
+    at: At
+
+
+class Plan(NamedTuple):
+    """The cells of an experiment, and the points of its sweep that have none by its config."""
+
+    cells: list[Cell]
+    left_out: list[LeftOut]
+
+
 def solver_info(experiment: Experiment, solver: str) -> SolverInfo:
     """Return what is known of a solver of an experiment."""
     return solvers.get(experiment.solvers[solver].kind)
@@ -119,6 +137,11 @@ def make_trial(experiment: Experiment, dataset: Dataset, trial: int) -> Trial:
 
 
 def make_plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
+    """Return the cells of `whole_plan`."""
+    return whole_plan(experiment, dataset).cells
+
+
+def whole_plan(experiment: Experiment, dataset: Dataset) -> Plan:
     """Return all cells of an experiment, trial by trial, each solver's searches before its fits.
 
     Raises
@@ -133,7 +156,10 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
         rehearse(_planning(*own), lambda: (described(experiment), _drafted(experiment, dataset)))
     drafted = _drafted(experiment, dataset)
     codes = {solver: solver_code(experiment, solver) for solver in experiment.solvers}
-    return [cell for number, drafts in enumerate(drafted) for cell in _cells(drafts, number, codes)]
+    trials = enumerate(drafted)
+    cells = [cell for number, drafts in trials for cell in _cells(drafts.cells, number, codes)]
+    left_out = {str(point): point for drafts in drafted for point in drafts.left_out}
+    return Plan(cells, list(left_out.values()))
 
 
 def described(experiment: Experiment) -> Description:
@@ -148,13 +174,13 @@ def described(experiment: Experiment) -> Description:
         return experiment.describe()
 
 
-def _drafted(experiment: Experiment, dataset: Dataset) -> list[list[_Draft]]:
+def _drafted(experiment: Experiment, dataset: Dataset) -> list[_Drafts]:
     """Return the drafts of every trial's cells: all that has code of a user's own run."""
     kind = experiment.protocol.kind
     # trials of the package's own tasks differ in the rows that are drawn, never in how many
     differ = is_import_path(kind)
     trials = experiment.protocol.trials
-    known: dict[tuple[tuple[str, int], ...], list[_Draft]] = {}
+    known: dict[tuple[tuple[str, int], ...], _Drafts] = {}
     drafted = []
     for number in range(trials if differ else 1):
         with users_code(_planning(kind)):
@@ -197,6 +223,13 @@ class _Draft(NamedTuple):
     needs: tuple[int, ...]
 
 
+class _Drafts(NamedTuple):
+    """The drafts of a trial's cells, and what its config leaves out."""
+
+    cells: list[_Draft]
+    left_out: list[LeftOut]
+
+
 def _cells(drafts: Sequence[_Draft], trial: int, codes: Mapping[str, str]) -> Iterator[Cell]:
     """Yield the cells of a trial."""
     keys: list[str] = []
@@ -218,6 +251,7 @@ def _cells(drafts: Sequence[_Draft], trial: int, codes: Mapping[str, str]) -> It
             needs[positions],
             cell.by_coordinates,
             codes[cell.solver],
+            cell.also_at,
         )
 
 
@@ -274,25 +308,53 @@ class _TrialPlan:
                 f"{trial.sizes[axis.name]:,} {axis.title.lower()}; add `all`"
             )
 
-    def drafts(self) -> list[_Draft]:
+    def drafts(self) -> _Drafts:
         """Return every solver's searches and fits; no search without a fit."""
+        left_out: list[LeftOut] = []
         for solver, spec in self._experiment.solvers.items():
-            # what is searched at the same sizes is searched once
-            groups: dict[tuple[int, ...], list[At]] = {}
-            for at in self._sweep:
-                if _within({**self._drawn, **at}, spec):
-                    groups.setdefault(tuple(self._search_at(spec, at).values()), []).append(at)
-            if groups:
+            within = [at for at in self._sweep if _within({**self._drawn, **at}, spec)]
+            left_out += [LeftOut(solver, at) for at in self._sweep if at not in within]
+            if within:
                 stages = tuple(map(grid_points, spec.grids)) or (({},),)
                 self._check_together(solver, spec, stages)
-                for fits_at in groups.values():
-                    self._group(solver, spec, stages, fits_at)
-        return self._drafts
+                if self._depends_on_size(solver, spec, stages):
+                    self._sizes(solver, spec, stages, within)
+                else:
+                    self._group(solver, spec, stages, within[-1:], also_at=within[:-1])
+        return _Drafts(self._drafts, left_out)
 
-    def _group(
+    def _sizes(
         self, solver: str, spec: SolverSpec, stages: tuple[Points, ...], fits_at: Sequence[At]
     ) -> None:
-        """Plan a search and the fits that it serves."""
+        """Plan a fit at every size; what is searched at the same sizes is searched once."""
+        groups: dict[tuple[int, ...], list[At]] = {}
+        for at in fits_at:
+            groups.setdefault(tuple(self._search_at(spec, at).values()), []).append(at)
+        for group in groups.values():
+            self._group(solver, spec, stages, group)
+
+    def _depends_on_size(self, solver: str, spec: SolverSpec, stages: tuple[Points, ...]) -> bool:
+        """Tell whether what a solver learns depends on what is swept, at any point of its grid."""
+        axis, depends_on = self._experiment.sweep.axis, getattr(self._trial, "depends_on", None)
+        if axis is None or depends_on is None or len(self._sweep) == 1:
+            return True
+        first = {name: value for points in stages for name, value in points[0].items()}
+        with users_code(_planning(spec.kind)):
+            return any(
+                depends_on(self._estimator(solver, spec, {**first, **point}), axis)
+                for points in stages
+                for point in points
+            )
+
+    def _group(
+        self,
+        solver: str,
+        spec: SolverSpec,
+        stages: tuple[Points, ...],
+        fits_at: Sequence[At],
+        also_at: Sequence[At] = (),
+    ) -> None:
+        """Plan a search and the fits that it serves; they may stand at further sizes."""
         search_at = self._search_at(spec, fits_at[0])
         needs: tuple[int, ...] = ()
         for number, points in enumerate(stages):
@@ -303,8 +365,10 @@ class _TrialPlan:
                     self._draft("search", solver, search_at, (*stages[:number], share), spec, needs)
                     for share in ([points] if whole else _shares(points, batched))
                 )
+        axis = self._experiment.sweep.axis
+        sizes = tuple(at[axis] for at in also_at) if axis else ()
         for at in fits_at:
-            self._draft("fit", solver, at, stages, spec, needs)
+            self._draft("fit", solver, at, stages, spec, needs, sizes)
 
     def _check_together(self, solver: str, spec: SolverSpec, stages: tuple[Points, ...]) -> None:
         """Raise `ConfigError` where parameters, each of them allowed, do not go together."""
@@ -338,6 +402,7 @@ class _TrialPlan:
         stages: tuple[Points, ...],
         spec: SolverSpec,
         needs: tuple[int, ...],
+        also_at: tuple[int, ...] = (),
     ) -> int:
         """Plan a cell, and return its position."""
         by_coordinates = tuple(n for n, stage in enumerate(spec.search) if stage.coordinates)
@@ -349,6 +414,7 @@ class _TrialPlan:
             stages,
             self._search_at(spec, at),
             by_coordinates=tuple(n for n in by_coordinates if n < len(stages)),
+            also_at=also_at,
         )
         with users_code(_planning(spec.kind)):
             work = self._work(cell, spec)

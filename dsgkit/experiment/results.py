@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -17,21 +18,23 @@ from dsgkit.experiment.codes import OtherCode, by_other_code
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
 from dsgkit.experiment.folder import (
     CONFIG,
+    LeftOutEntry,
     PlanEntry,
     read_dataset,
     read_environment,
     read_plan,
     read_task,
 )
+from dsgkit.experiment.limits import ending
 from dsgkit.experiment.records import Bad, Record, Records, read_records
 from dsgkit.experiment.store import CELLS
 from dsgkit.labels import LONGEST_LABEL, as_drawn
-from dsgkit.tasks.base import Description
+from dsgkit.tasks.base import Axis, Description
 from dsgkit.tasks.columns import FIT_COLUMNS
 from dsgkit.tasks.measures import MEMORY, Measure
 
 if TYPE_CHECKING:
-    from dsgkit.experiment.plan import Cell
+    from dsgkit.experiment.plan import Cell, LeftOut
     from dsgkit.experiment.runner import Outcome
 
 SEARCH_COLUMNS = (
@@ -84,6 +87,7 @@ class PlannedRecords(Sequence[Record]):
         record["kind"], record["solver"] = planned.kind, planned.solver
         record["trial"], record["at"] = planned.trial, planned.at
         record["label"] = self._labels[planned.solver]
+        record["also_at"] = planned.also_at
         return record
 
     def __getitem__(self, index: Any) -> Any:
@@ -96,6 +100,22 @@ class PlannedRecords(Sequence[Record]):
 
     def __len__(self) -> int:
         return len(self._plan)
+
+
+class PlannedFits(NamedTuple):
+    """How many fits a plan has.
+
+    Attributes
+    ----------
+    number : int
+        In all.
+    at : dict
+        Of every solver at each size, 0 where the config leaves it out. A fit that stands at several
+        sizes counts at each.
+    """
+
+    number: int
+    at: Mapping[tuple[str, int], int]
 
 
 _TOGETHER = 1000
@@ -122,7 +142,8 @@ class Results:
         The same of all that the cells come from, under the names that records call them by.
     cells : DataFrame
         One row per fit, with the columns `FIT_COLUMNS` and one of every measure, by its name.
-        ``size`` is that on the swept axis, 0 without one.
+        ``size`` is that on the swept axis, 0 without one. A fit that does not depend on it is
+        ``level``, and has a row at every size at which it stands.
     search : DataFrame
         One row per share of a hyper-parameter search, with the columns `SEARCH_COLUMNS`.
     records : PlannedRecords
@@ -133,6 +154,8 @@ class Results:
         Lines of the store that are no records, if there are any.
     other_code : OtherCode
         Cells that other code has computed than the last plan was made with.
+    fits : PlannedFits or None
+        None without a stored plan.
     """
 
     folder: Path
@@ -147,6 +170,7 @@ class Results:
     planned: int | None
     bad: Bad | None = None
     other_code: OtherCode = field(default_factory=lambda: OtherCode({}, {}))
+    fits: PlannedFits | None = None
 
     @property
     def dataset(self) -> str:
@@ -183,11 +207,17 @@ class Results:
                 f"{self.folder}: no fit at {n:,} {self.task.axis.noun} or below; there are "
                 f"{', '.join(f'{size:,}' for size in sizes) or 'none'}"
             )
-        name = self.task.axis.name
+        name, fits = self.task.axis.name, self.fits
+        if fits is not None:
+            there = {key: count for key, count in fits.at.items() if key[1] == largest}
+            fits = PlannedFits(sum(there.values()), there)
         return replace(
             self,
             cells=self.cells[self.cells["size"] == largest],
-            records=self.records.where(lambda e: e.kind != "fit" or e.at[name] == largest),
+            records=self.records.where(
+                lambda e: e.kind != "fit" or largest in (e.at[name], *e.also_at)
+            ),
+            fits=fits,
         )
 
     def label(self, solver: str) -> str:
@@ -225,11 +255,13 @@ def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
         )
     task = read_task(folder)  # first: a folder of an earlier release has none
     experiment = load_experiment(config, stored=True)
+    plan: Sequence[Cell | PlanEntry] | None
+    left_out: Sequence[LeftOut | LeftOutEntry]
     if outcome is None:
-        plan: Sequence[Cell | PlanEntry] | None = read_plan(folder, task.axis)
+        plan, left_out = read_plan(folder, task.axis) or (None, [])
         stored, bad = read_records(folder / CELLS, task.axis)
     else:
-        plan, stored, bad = outcome.plan, outcome.records, None
+        plan, left_out, stored, bad = outcome.plan, outcome.left_out, outcome.records, None
     entries = _entries(stored) if plan is None else [e for e in plan if e.key in stored]
     records = PlannedRecords(stored, entries, _labels(stored, entries, experiment))
     return Results(
@@ -244,7 +276,21 @@ def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
         planned=None if plan is None else len(plan),
         bad=bad,
         other_code=by_other_code(entries, stored),
+        fits=None if plan is None else _planned_fits(plan, left_out, task.axis),
     )
+
+
+def _planned_fits(
+    plan: Iterable[Cell | PlanEntry], left_out: Iterable[LeftOut | LeftOutEntry], axis: Axis | None
+) -> PlannedFits:
+    """Return how many fits are planned of every solver at each size."""
+    points = ((one.solver, one.at[axis.name] if axis else 0) for one in left_out)
+    planned = Counter(dict.fromkeys(points, 0))
+    fits = [cell for cell in plan if cell.kind == "fit"]
+    for cell in fits:
+        sizes = (cell.at[axis.name] if axis else 0, *cell.also_at)
+        planned.update((cell.solver, size) for size in sizes)
+    return PlannedFits(len(fits), planned)
 
 
 def _entries(records: Records) -> list[PlanEntry]:
@@ -277,11 +323,22 @@ def frames(records: Iterable[Record], task: Description) -> dict[str, pd.DataFra
     cells, search = _fit_columns([], task), _search_columns([], task)
     left = iter(records)
     while some := list(itertools.islice(left, _TOGETHER)):
-        fits = [record for record in some if record["kind"] == "fit"]
+        fits = [at_size for record in some for at_size in _at_every_size(record, task.axis)]
         searches = [record for record in some if record["kind"] == "search"]
         _extend(cells, _fit_columns(fits, task))
         _extend(search, _search_columns(searches, task))
     return {"cells": pd.DataFrame(cells), "search": pd.DataFrame(search)}
+
+
+def _at_every_size(record: Record, axis: Axis | None) -> Iterator[Record]:
+    """Yield a fit, once for each size at which it stands; nothing of a search."""
+    if record["kind"] != "fit":
+        return
+    yield record
+    if axis is None:
+        return
+    for size in record.get("also_at", ()):
+        yield record | {"at": record["at"] | {axis.name: size}, "full": False}
 
 
 def _extend(columns: dict[str, list[Any]], further: dict[str, list[Any]]) -> None:
@@ -297,7 +354,7 @@ def _common(records: list[Record], task: Description) -> dict[str, list[Any]]:
         "label": [record.get("label") or "" for record in records],
         "trial": [record["trial"] for record in records],
         "size": [record["at"][axis.name] if axis else 0 for record in records],
-        "status": [record["status"] for record in records],
+        "status": [ending(record) for record in records],
         "message": [record.get("message") or "" for record in records],
     }
 
@@ -307,6 +364,7 @@ def _fit_columns(records: list[Record], task: Description) -> dict[str, list[Any
     columns = _common(records, task) | {
         "key": [record["key"] for record in records],
         "full": [bool(record.get("full", False)) for record in records],
+        "level": [bool(record.get("also_at")) for record in records],
         "needed": [_number(record.get("needed")) for record in records],
         "params": [record.get("params") or {} for record in records],
         "remark": [record.get("remark") or "" for record in records],

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,8 +23,8 @@ from dsgkit.experiment.codes import OtherCode, by_other_code, to_renew
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.jobs import Job
-from dsgkit.experiment.limits import FAILURES, Limits
-from dsgkit.experiment.plan import Cell, Point, described, make_plan, solver_info
+from dsgkit.experiment.limits import FAILURES, LEFT_OUT, Limits
+from dsgkit.experiment.plan import Cell, LeftOut, Plan, Point, described, solver_info, whole_plan
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.records import Record, Records, UnreadableError, sealed
 from dsgkit.experiment.reuse import copy_records
@@ -144,6 +145,8 @@ class Outcome:
         Where unreadable records of earlier runs were moved to.
     other_code : OtherCode
         Cells among the reused ones that other code has computed.
+    left_out : list of LeftOut
+        Points of the sweep that have no cell by the config.
     """
 
     plan: list[Cell]
@@ -152,6 +155,7 @@ class Outcome:
     left: int
     set_aside: Path | None
     other_code: OtherCode
+    left_out: list[LeftOut] = field(default_factory=list)
 
     @property
     def reused(self) -> int:
@@ -196,12 +200,13 @@ def run_experiment(
     options = options or Options()
     check_writable(folder)  # before hours of download, or of parsing
     dataset = load_dataset(experiment.dataset)
-    plan, task = make_plan(experiment, dataset), described(experiment)
+    whole, task = whole_plan(experiment, dataset), described(experiment)
+    plan = whole.cells
     with Store(folder, fresh=options.fresh) as store:
         write_file(folder / CONFIG, experiment.to_yaml())
         write_file(folder / DATASET, json.dumps(dataset.describe(), indent=2) + "\n")
         write_file(folder / TASK, task.model_dump_json(indent=2) + "\n")
-        _write_plan(folder / PLAN, plan)
+        _write_plan(folder / PLAN, whole)
         if not options.fresh:
             copy_records(store, {cell.key for cell in plan})
         again = to_renew(plan, store.records) if options.renew else set()
@@ -221,26 +226,38 @@ def run_experiment(
             left=len(schedule.cells) - run.computed,
             set_aside=store.set_aside,
             other_code=other_code,
+            left_out=whole.left_out,
         )
 
 
-def _write_plan(path: Path, plan: Sequence[Cell]) -> None:
+def _write_plan(path: Path, plan: Plan) -> None:
     """Write the plan as JSON, an entry per line: which cell stands for what."""
-    write_whole(path, lambda file: file.writelines(_plan_lines(plan)))
+    entries = itertools.chain(_cell_entries(plan.cells), _left_out_entries(plan.left_out))
+    write_whole(path, lambda file: file.writelines(_lines(entries)))
 
 
-def _plan_lines(plan: Sequence[Cell]) -> Iterator[bytes]:
+def _lines(entries: Iterable[str]) -> Iterator[bytes]:
+    for number, entry in enumerate(entries):
+        yield f"{',' if number else '['}\n{entry}".encode()
+    yield b"\n]\n"
+
+
+def _left_out_entries(left_out: Iterable[LeftOut]) -> Iterator[str]:
+    for solver, at in left_out:
+        yield json.dumps({"kind": LEFT_OUT, "solver": solver, "at": dict(at)})
+
+
+def _cell_entries(plan: Sequence[Cell]) -> Iterator[str]:
     known: dict[tuple[str, str, int, float], tuple[str, str]] = {}
-    for number, cell in enumerate(plan):
+    for cell in plan:
         alike = cell.kind, cell.solver, id(cell.at), cell.flops
         if alike not in known:  # in all trials
             first = {"kind": cell.kind, "solver": cell.solver}
             last = {"at": dict(cell.at), "flops": cell.flops, "code": cell.code}
+            last |= {"also_at": cell.also_at} if cell.also_at else {}
             known[alike] = json.dumps(first)[1:-1], json.dumps(last)[1:]
         first_text, last_text = known[alike]
-        entry = f'{{"key": "{cell.key}", {first_text}, "trial": {cell.trial}, {last_text}'
-        yield f"{',' if number else '['}\n{entry}".encode()
-    yield b"\n]\n"
+        yield f'{{"key": "{cell.key}", {first_text}, "trial": {cell.trial}, {last_text}'
 
 
 class _Run:

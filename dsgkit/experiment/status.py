@@ -10,8 +10,15 @@ from pathlib import Path
 from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.experiment.codes import by_other_code
 from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
-from dsgkit.experiment.folder import PLAN, PlanEntry, read_plan, read_task
-from dsgkit.experiment.limits import FAILURES, status_words
+from dsgkit.experiment.folder import (
+    PLAN,
+    LeftOutEntry,
+    PlanEntry,
+    StoredPlan,
+    read_plan,
+    read_task,
+)
+from dsgkit.experiment.limits import FAILURES, LEFT_OUT, ending, status_words
 from dsgkit.experiment.measure import product_speed
 from dsgkit.experiment.records import Bad, Records, read_records
 from dsgkit.experiment.store import CELLS, running
@@ -35,6 +42,8 @@ class Status:
         Lines of the store that are no records, if there are any.
     writer : str or None
         The process that is writing to the folder.
+    left_out : list of LeftOutEntry
+        Points of the sweep that the config leaves out.
     """
 
     folder: Path
@@ -43,6 +52,7 @@ class Status:
     records: Records
     bad: Bad | None
     writer: str | None
+    left_out: Sequence[LeftOutEntry] = ()
 
     @property
     def left(self) -> list[PlanEntry]:
@@ -84,10 +94,11 @@ def read_status(folder: Path) -> Status:
             f"{folder}: not a results folder; name one that a run made, such as results/NAME"
         )
     axis = read_task(folder).axis
-    plan = {entry.key: entry for entry in read_plan(folder, axis) or ()}
+    stored_plan = read_plan(folder, axis) or StoredPlan([], [])
+    plan = {entry.key: entry for entry in stored_plan.cells}
     writer = running(folder)
     stored, bad = read_records(folder / CELLS, axis)
-    return Status(folder, axis, plan, stored.among(plan), bad, writer)
+    return Status(folder, axis, plan, stored.among(plan), bad, writer, stored_plan.left_out)
 
 
 def describe_status(status: Status, *, tracebacks: bool = False) -> str:
@@ -131,13 +142,28 @@ def _by_solver(status: Status) -> list[str]:
         group = entry.solver, entry.kind
         total[group] += 1
         if key in status.records:
-            ended[group][status.records.entry(key, "status")] += 1
-    names = {solver: in_a_line(solver) for solver, _ in total}
+            ended[group][ending(status.records[key])] += 1
+    left_out: dict[str, list[int]] = defaultdict(list)
+    for point in status.left_out:
+        left_out[point.solver].append(point.at[status.axis.name] if status.axis else 0)
+    names = {solver: in_a_line(solver) for solver in [*(solver for solver, _ in total), *left_out]}
     width = max(map(len, names.values()), default=0)
-    return [
+    lines = [
         f"  {names[solver]:<{width}}  {kind:<6}  {_counts(ended[solver, kind], count)}"
         for (solver, kind), count in total.items()
     ]
+    return [
+        *lines,
+        *(
+            f"  {names[solver]:<{width}}  {status_words(LEFT_OUT)} by the config"
+            f"{_at_sizes(sizes, status.axis)}"
+            for solver, sizes in left_out.items()
+        ),
+    ]
+
+
+def _at_sizes(sizes: Sequence[int], axis: Axis | None) -> str:
+    return f" at {', '.join(f'{size:,}' for size in sizes)} {axis.noun}" if axis else ""
 
 
 def _counts(ended: Counter[str], total: int) -> str:

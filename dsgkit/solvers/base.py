@@ -107,6 +107,13 @@ class Estimator(BaseEstimator):
         """Return the values of the fitted function at the rows of ``X``."""
         raise NotImplementedError
 
+    def uses(self, name: str) -> bool:
+        """Tell whether the fitted function depends on one of the named arrays that ``fit`` takes.
+
+        One fit serves every number of rows that it does not depend on.
+        """
+        return True
+
     def cost(self, n_inputs: int, *, n_models: int = 1, **counts: int) -> Cost:
         """Return about what a fit takes, for plans and progress bars.
 

@@ -266,6 +266,10 @@ class Trial(Protocol):
     """One repetition: rows that are drawn, searched, trained on and judged.
 
     Making one is cheap: rows are drawn when they are first asked for.
+
+    It may have a method ``depends_on(estimator, axis)``: whether what an estimator learns depends
+    on the size on the axis of that name. One that does not is fitted once, at the largest size of a
+    sweep, and that fit stands at every size. Without the method all do.
     """
 
     @property

@@ -14,6 +14,7 @@ FIT_COLUMNS = (
     "trial",
     "size",
     "full",
+    "level",
     "status",
     "message",
     "needed",

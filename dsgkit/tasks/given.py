@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 HIDDEN = "y_unlabeled"
@@ -13,6 +13,16 @@ HIDDEN = "y_unlabeled"
 def takes(estimator: Any, name: str) -> bool:
     """Tell whether an estimator's ``fit`` names an array."""
     return name in inspect.signature(estimator.fit).parameters
+
+
+def depends_on(estimator: Any, names: Sequence[str]) -> bool:
+    """Tell whether what an estimator learns depends on any of some arrays.
+
+    It does if its ``fit`` names the array, unless a method ``uses`` says that it is not used.
+    """
+    given = named_by_fit(estimator, dict.fromkeys(names))
+    uses = getattr(estimator, "uses", None)
+    return any(uses is None or uses(name) for name in given)
 
 
 def named_by_fit(estimator: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:

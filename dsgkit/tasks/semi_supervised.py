@@ -18,7 +18,7 @@ from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
 from dsgkit.specs import Count, Folds, Interval, problem
 from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Work
-from dsgkit.tasks.given import HIDDEN, named_by_fit
+from dsgkit.tasks.given import HIDDEN, depends_on, named_by_fit
 from dsgkit.tasks.scaling import scale_words
 from dsgkit.tasks.splits import (
     Positions,
@@ -32,6 +32,9 @@ UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
 LABELED = Axis(name="labeled", title="Labelled rows", noun="labelled", drawn=True)
 UNLABELED_ROWS = "unlabelled rows"
 TEST_ROWS = "official test rows"
+
+ARRAYS = {LABELED.name: ("X", "y"), UNLABELED.name: ("X_unlabeled", HIDDEN)}
+"""What a fit is given more of along each axis."""
 
 CLASS_PROPORTION = "class_proportion"
 """In a config, the value of a parameter that is the share of positives in the training set."""
@@ -152,6 +155,10 @@ class SemiSupervisedTrial:
         """Return the arrays that an estimator's ``fit`` names, hidden labels if it does."""
         hidden = self.split.y_unlabeled[: at[UNLABELED.name]]
         return named_by_fit(estimator, {**self.training(at), HIDDEN: hidden})
+
+    def depends_on(self, estimator: Any, axis: str) -> bool:
+        """Tell whether what an estimator learns depends on the number of rows on an axis."""
+        return depends_on(estimator, ARRAYS[axis])
 
     def folds(self, at: At, repeat: int = 0) -> list[Positions]:
         """Return the positions held out of the labelled rows in each fold, stratified by class."""

@@ -105,7 +105,8 @@ class SVMSpec(SemiSupervisedSpec):
     threshold : {"zero", "labeled_share"}
         Which values are taken for positive: those of at least 0; or, where that takes a share of
         the unlabelled training rows for positive which the labelled rows contradict, as large a
-        share of them as of the labelled rows (`share_cut`).
+        share of them as of the labelled rows (`share_cut`). A method that does not use unlabelled
+        rows is fitted once, so its threshold is that of the largest size of a sweep.
     """
 
     select: Literal["hidden_labels", "labeled_rows"] = "hidden_labels"

@@ -12,8 +12,17 @@ from dsgkit import QSGS2AUC, SAMULT
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError, DataError
-from dsgkit.experiment.plan import Cell, cell_key, make_plan, sweep_points
+from dsgkit.experiment.plan import (
+    Cell,
+    LeftOut,
+    Plan,
+    cell_key,
+    make_plan,
+    sweep_points,
+    whole_plan,
+)
 from dsgkit.experiment.runner import _write_plan
+from dsgkit.tasks.semi_supervised_auc import AUCTrial
 from tests.experiment.misbehaving import TASK
 from tests.experiment.runs import behaving, write_config
 
@@ -74,6 +83,76 @@ def test_a_solver_without_a_fit_needs_no_search(toy):
     experiment = load_experiment(toy, overrides=["solvers.samult.at_most.unlabeled=39"])
     plan = make_plan(experiment, load_dataset(experiment.dataset))
     assert {cell.solver for cell in plan} == {"qsg_s2auc", "pnu_auc", "rff_s2auc"}
+
+
+def test_what_the_config_leaves_out_has_no_cell_and_is_told(toy):
+    overrides = ["solvers.samult.at_most.unlabeled=39", "solvers.rff_s2auc.at_most.unlabeled=119"]
+    experiment = load_experiment(toy, overrides=overrides)
+    cells, left_out = whole_plan(experiment, load_dataset(experiment.dataset))
+    fits = {(cell.solver, cell.at["unlabeled"]) for cell in cells if cell.kind == "fit"}
+    every = product(experiment.solvers, (40, 120))
+    expected = {("samult", 40), ("samult", 120), ("rff_s2auc", 120)}
+    assert fits == {*every} - expected
+    assert {(solver, at["unlabeled"]) for solver, at in left_out} == expected
+
+
+LABELED_ONLY = {
+    "logistic": {"kind": "sklearn.linear_model:LogisticRegression", "grid": {"C": [1, 10]}},
+    "supervised": {"kind": "samult", "params": {"gamma": 1, "sigma": 1}},
+}
+
+
+@pytest.fixture
+def with_labeled_only(toy):
+    """A config with solvers that do not use unlabelled rows."""
+    config = yaml.safe_load(toy.read_text())
+    config["solvers"] |= LABELED_ONLY
+    config["sweep"] = {"unlabeled": [40, 60, "all"]}
+    toy.write_text(yaml.safe_dump(config))
+    return toy
+
+
+def test_what_does_not_use_the_swept_rows_is_fitted_once_at_the_largest_size(
+    with_labeled_only, monkeypatch
+):
+    experiment = load_experiment(with_labeled_only)
+    dataset = load_dataset(experiment.dataset)
+    plan = make_plan(experiment, dataset)
+    for solver in experiment.solvers:
+        fits = [(c.trial, c.at["unlabeled"], c.also_at) for c in cells(plan, solver, "fit")]
+        if solver in LABELED_ONLY:
+            assert fits == [(0, 120, (40, 60)), (1, 120, (40, 60))]
+        else:
+            assert fits == [(trial, n, ()) for trial in (0, 1) for n in (40, 60, 120)]
+    # a fit that stays has the key that it had beside the others
+    monkeypatch.setattr(AUCTrial, "depends_on", lambda *_: True)
+    every = {cell.key for cell in make_plan(experiment, dataset)}
+    assert {cell.key for cell in plan} < every
+    assert len(every) - len(plan) == 2 * 2 * len(LABELED_ONLY)
+
+
+def test_a_fit_that_stands_at_several_sizes_is_of_the_largest_within_limits(with_labeled_only):
+    overrides = ["solvers.logistic.at_most.unlabeled=60"]
+    experiment = load_experiment(with_labeled_only, overrides=overrides)
+    cells_, left_out = whole_plan(experiment, load_dataset(experiment.dataset))
+    assert {(c.at["unlabeled"], c.also_at) for c in cells(cells_, "logistic", "fit")} == {
+        (60, (40,))
+    }
+    assert left_out == [LeftOut("logistic", {"unlabeled": 120})]
+
+
+def test_a_grid_with_a_point_that_uses_unlabelled_rows_is_fitted_at_every_size(with_labeled_only):
+    overrides = ["solvers.both={kind: samult, params: {sigma: 1}, grid: {gamma: [1, 0.5]}}"]
+    experiment = load_experiment(with_labeled_only, overrides=overrides)
+    plan = make_plan(experiment, load_dataset(experiment.dataset))
+    assert {c.at["unlabeled"] for c in cells(plan, "both", "fit")} == {40, 60, 120}
+
+
+def test_labelled_rows_that_are_swept_matter_to_all(with_labeled_only):
+    overrides = ["sweep={labeled: [10, 20]}", "protocol.unlabeled=60"]
+    experiment = load_experiment(with_labeled_only, overrides=overrides)
+    plan = make_plan(experiment, load_dataset(experiment.dataset))
+    assert {c.at["labeled"] for c in cells(plan, "logistic", "fit")} == {10, 20}
 
 
 def test_a_share_holds_what_one_pass_can_train(toy):
@@ -494,7 +573,7 @@ def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
 
 
 def test_a_plan_is_written_as_its_entries_are_spelled(plan, tmp_path):
-    _write_plan(tmp_path / "plan.json", plan)
+    _write_plan(tmp_path / "plan.json", Plan(plan, []))
     text = (tmp_path / "plan.json").read_text()
     names = ("key", "kind", "solver", "trial", "at", "flops", "code")
     entries = [{name: getattr(cell, name) for name in names} for cell in plan]

@@ -89,6 +89,10 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
         self.max_memory = max_memory
         self.unlabeled_label = unlabeled_label
 
+    def uses(self, name: str) -> bool:
+        """Tell so of the unlabelled rows if gamma is below 1, or ``sigma`` is that of all rows."""
+        return name != "X_unlabeled" or self._semi_supervised or self.sigma == "scale"
+
     def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
         super()._solve(X, codes, X_unlabeled)
         used = self._semi_supervised

@@ -55,6 +55,9 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     per_cut: ClassVar[bool] = False
     """Whether there is a function for every cut."""
 
+    _labeled_only: ClassVar[bool] = False
+    """Whether the function depends on labelled rows alone."""
+
     thresholds: Literal["logistic", "absolute", "share", "hinge"]
 
     thresholds_: Array
@@ -83,6 +86,14 @@ class OrdinalEstimator(SemiSupervisedEstimator):
             As `SemiSupervisedEstimator.fit`.
         """
         return self.fit_function(X, y, X_unlabeled).fit_thresholds(X, y, X_unlabeled)
+
+    def uses(self, name: str) -> bool:
+        """Tell whether the function, or the share of rows in each class, depends on an array.
+
+        What places thresholds by labels only takes the mean value on some unlabelled rows for the
+        origin of every fold.
+        """
+        return not (name == "X_unlabeled" and self._labeled_only and self.thresholds != "share")
 
     def fit_function(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the function alone, which has values but no classes yet."""

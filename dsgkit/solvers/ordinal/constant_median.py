@@ -38,6 +38,7 @@ class ConstantMedian(OrdinalEstimator):
 
     version: ClassVar[int] = 1
     _solution: ClassVar[str] = "own_thresholds_"
+    _labeled_only: ClassVar[bool] = True
 
     thresholds: ClassVar[str] = "own"  # type: ignore[assignment,misc]
 
