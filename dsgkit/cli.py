@@ -411,7 +411,8 @@ def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:
     try:
         return _run_one(experiment, folder, options)
     except Interrupted as signal:
-        _say(f"{signal}; finished cells are in {folder}; go on with: {_again()}")
+        there = f"finished cells are in {folder}, and `dsg table {folder}` shows them"
+        _say(f"{signal}; {there}; go on with: {_again()}")
         raise SystemExit(signal.exit_code) from None
 
 

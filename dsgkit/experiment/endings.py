@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dsgkit.errors import printable
-from dsgkit.experiment.limits import FAILURES, status_words
+from dsgkit.experiment.limits import FAILURES, ending, status_words
 from dsgkit.experiment.records import Record
 from dsgkit.tasks.base import Axis
 
@@ -86,7 +86,7 @@ def _groups(ended: Iterable[Record], axis: Axis | None, tracebacks: bool) -> lis
 
 
 def _reason(record: Record) -> str:
-    words = status_words(record["status"])
+    words = status_words(ending(record))
     first = (record.get("message") or words).partition("\n")[0]
     told = record["status"] in ("failed", "ok") or first.startswith(words)
     return first if told else f"{words}: {first}"

@@ -178,9 +178,9 @@ def _names_fit(names: Sequence[str]) -> bool:
 
 def _below(entry: Entry, named: bool, *, swept: bool) -> str:
     """Return what stands below a box: its size, after its name all that is to be said."""
-    n = entry.size.n
+    n, sized = entry.size.n, swept and bool(entry.values) and not entry.level
     if not named:
-        return short_count(n) if swept and entry.values else ""
-    size = f"$n$ = {n:,}" if swept and entry.values else ""
+        return short_count(n) if sized else ""
+    size = f"$n$ = {n:,}" if sized else ""
     trials = f"{entry.partial} trials" if entry.partial else ""
     return "\n".join([entry.solver, *filter(None, [size, trials])])

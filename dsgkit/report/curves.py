@@ -18,10 +18,26 @@ from dsgkit.report import panels
 from dsgkit.report.numbers import SHORTEST_TIME, memory_text, percents, short_count
 from dsgkit.report.placement import Label, place
 from dsgkit.report.style import RC, SolverStyle, solver_styles
-from dsgkit.report.summary import NOT_RUN, Entry, Summary, all_axes, all_solvers
+from dsgkit.report.summary import (
+    LEFT,
+    NOT_RUN,
+    TO_COME,
+    Entry,
+    Summary,
+    all_axes,
+    all_solvers,
+    lowered,
+)
 from dsgkit.tasks.measures import Measure
 
 END_WORDS = {"out of memory": "memory"}
+END_MARKS: dict[str, dict[str, Any]] = {
+    LEFT: {"marker": "|", "markersize": 9, "markeredgewidth": 1.3},
+    TO_COME: {"marker": ">", "markersize": 6, "markerfacecolor": "white"},
+}
+"""At the end of a line where nothing went wrong."""
+
+CROSS: dict[str, Any] = {"marker": "x", "markersize": 5.5}
 END_FONT = 6.5
 FEW_DECADES = 1.5
 MARGIN = 0.09
@@ -40,7 +56,8 @@ def curve(shown: Sequence[Summary], measure: Measure) -> Figure:
     """Draw a measure of each solver against the size, one panel per dataset; seconds on log axes.
 
     Lines join medians over trials; the band goes from the lowest to the highest trial. A line
-    that ends before the last size ends in a cross with the reason.
+    that ends before the last size ends in a mark, a cross with the reason where it could not go on.
+    A fit that stands at several sizes is a level line without markers.
     """
     solvers = all_solvers(shown)
     styles = solver_styles(solvers)
@@ -58,22 +75,47 @@ def curve(shown: Sequence[Summary], measure: Measure) -> Figure:
     return figure
 
 
+def explained(shown: Sequence[Summary], measure: Measure) -> str:
+    """Return what the marks at ends, and lines without markers, stand for."""
+    every = [one.entries(measure) for one in shown]
+    ends = {
+        end.status
+        for one, entries in zip(shown, every, strict=True)
+        for solver in one.solvers
+        if (end := _curve_end([entries[solver, size] for size in one.sizes]))
+    }
+    parts = ["A cross ends the line of a solver that could not go on."]
+    if LEFT in ends:
+        parts.append("A bar ends one of which the config leaves out the larger sizes.")
+    if TO_COME in ends:
+        parts.append("A hollow triangle ends one of which fits are still to come.")
+    if any(entry.level and entry.values for entries in every for entry in entries.values()):
+        axes = lowered(all_axes(shown))
+        parts.append(f"A line without markers is one fit per trial, which does not use {axes}.")
+    return " ".join(parts)
+
+
 def _draw_panel(
     axes: Axes, summary: Summary, measure: Measure, styles: dict[str, SolverStyle]
 ) -> list[Label]:
     """Draw one dataset and return the texts that its unfinished lines end in."""
     summed = summary.entries(measure)
-    ends, absent, drawn = [], [], {}
+    ends, absent, drawn = [], list(filter(None, [summary.to_come])), {}
     for solver in summary.solvers:
         entries = [summed[solver, size] for size in summary.sizes]
         line = {one.size.n: _heights(measure, one) for one in entries if one.values}
         failed = _curve_end(entries)
         if line:
-            _draw_line(axes, line, styles[solver], solver)
+            level = len(line) > 1 and any(entry.level for entry in entries)
+            _draw_line(axes, line, styles[solver], solver, level=level)
             _mark_disturbed(axes, line, entries)
             drawn[solver] = line
         if line and failed:
-            ends.append(_draw_end(axes, line, failed, styles[solver]))
+            _draw_end(axes, line, failed)
+            if failed.status not in END_MARKS:
+                x, values = list(line.items())[-1]
+                label = Label(x, median(values), reason(failed, "\n"), styles[solver].color)
+                ends.append(label)
         elif failed:
             absent.append(f"{solver}: {reason(failed, ' ')}")
     _set_axes(axes, measure, list(drawn.values()), headroom=NOTE_ROOM * len(absent))
@@ -92,7 +134,7 @@ def _heights(measure: Measure, entry: Entry) -> list[float]:
 
 
 def _curve_end(entries: Sequence[Entry]) -> Entry | None:
-    """Return the first failure past a solver's last finished size; None if nothing failed there."""
+    """Return the first entry past a solver's last finished size that says why it has no value."""
     last = max((place for place, entry in enumerate(entries) if entry.values), default=-1)
     return next((entry for entry in entries[last + 1 :] if entry.status != NOT_RUN), None)
 
@@ -101,12 +143,14 @@ Line = dict[int, list[float]]
 """The values at every size, ascending."""
 
 
-def _draw_line(axes: Axes, line: Line, style: SolverStyle, label: str) -> None:
-    """Draw the medians and the range of one solver."""
+def _draw_line(axes: Axes, line: Line, style: SolverStyle, label: str, *, level: bool) -> None:
+    """Draw the medians and the range of one solver; without markers if it was not fitted there."""
     low, high = ([pick(values) for values in line.values()] for pick in (min, max))
     axes.fill_between(list(line), low, high, color=style.color, alpha=0.2, linewidth=0)
     handle = line_handle(style, label)
     handle.set_data(list(line), [median(values) for values in line.values()])
+    if level:
+        handle.set_marker("none")
     axes.add_line(handle)
 
 
@@ -117,12 +161,11 @@ def _mark_disturbed(axes: Axes, line: Line, entries: Sequence[Entry]) -> None:
         axes.plot(*zip(*points, strict=True), **RING)
 
 
-def _draw_end(axes: Axes, line: Line, failed: Entry, style: SolverStyle) -> Label:
-    """Cross out the last point of a line that could not go on, and return the reason's label."""
+def _draw_end(axes: Axes, line: Line, failed: Entry) -> None:
+    """Mark the last point of a line that does not go on: cross it out if it could not."""
     x, values = list(line.items())[-1]
-    y = median(values)
-    axes.plot([x], [y], marker="x", color="black", markersize=5.5, markeredgewidth=1.1, zorder=4)
-    return Label(x, y, reason(failed, "\n"), style.color)
+    look = {"color": "black", "markeredgewidth": 1.1, **END_MARKS.get(failed.status, CROSS)}
+    axes.plot([x], [median(values)], zorder=4, **look)
 
 
 def reason(failed: Entry, gap: str) -> str:

@@ -16,7 +16,7 @@ from dsgkit.report.numbers import (
     with_range,
     with_std,
 )
-from dsgkit.report.summary import NOT_RUN, Entry, Summary
+from dsgkit.report.summary import LEFT, NOT_RUN, Entry, Summary, all_axes, lowered
 from dsgkit.tasks.measures import Measure
 
 DAGGER = "†"
@@ -24,6 +24,9 @@ DAGGER = "†"
 
 DOUBLE_DAGGER = "‡"
 """The mark of times that other processes are part of."""
+
+LEVEL_MARK = "§"
+"""The mark of entries of a fit that stands at several sizes."""
 
 _BEST_TIME = "best: the range of no other reaches its own, and no other was disturbed"
 
@@ -66,6 +69,25 @@ _DISTURBED = (
 )
 
 
+def level_notes(entries: Iterable[Entry], shown: Sequence[Summary]) -> list[str]:
+    """Return the footnote on fits that stand at several sizes; none without any."""
+    axes = lowered(all_axes(shown))
+    level = any(entry.level and entry.values for entry in entries)
+    return [f"{LEVEL_MARK} One fit per trial: it does not use {axes}."] if level else []
+
+
+def ending_notes(entries: Iterable[Entry], shown: Sequence[Summary]) -> list[str]:
+    """Return footnotes on what the config leaves out, and on what is still to come."""
+    statuses = {entry.status for entry in entries}
+    notes = [f"{LEFT}: by the config (at_most)."] if LEFT in statuses else []
+    if left := [one for one in shown if one.to_come]:
+        progress = "; ".join(
+            f"{f'{one.title}: ' if len(shown) > 1 else ''}{one.to_come}" for one in left
+        )
+        notes.append(f"Unfinished: {progress}; where some are to come, none is called the best.")
+    return notes
+
+
 def statistic(measure: Measure, shown: Sequence[Summary]) -> str:
     """Return what is shown of how many trials, a range where their number differs."""
     counts = sorted({one.results.trials for one in shown})
@@ -101,13 +123,17 @@ def entry_cells(
     *,
     note_size: bool = False,
     none: str = NONE,
+    contest: bool = True,
 ) -> list[Cell]:
     """Return the cells of entries that compete with each other; ``none`` for one that is None.
 
-    With ``note_size`` each also says its size; times at different sizes are no contest.
+    With ``note_size`` each also says its size; times at different sizes are no contest. Nor is what
+    lacks fits that are still to come, nor anything without ``contest``.
     """
-    contest = measure.better and not (note_size and measure.unit == "seconds")
-    best = _best(measure, entries) if contest and len(entries) > 1 else []
+    contest = contest and not (note_size and measure.unit == "seconds")
+    contest = contest and not any(entry and entry.to_come for entry in entries)
+    competing = measure.better and contest and len(entries) > 1
+    best = _best(measure, entries) if competing else []
     return [
         Cell(none) if entry is None else _cell(measure, entry, entry in best, note_size)
         for entry in entries
@@ -152,9 +178,14 @@ def _cell(measure: Measure, entry: Entry, best: bool, note_size: bool) -> Cell:
     if not entry.values:
         text = NONE if entry.status == NOT_RUN else entry.status
         return Cell(text, "" if entry.needed is None else f"(needs {memory_text(entry.needed)})")
-    remarks = [f"{entry.size.n:,}"] * note_size + [entry.partial] * bool(entry.partial)
+    sized = note_size and not entry.level
+    remarks = [f"{entry.size.n:,}"] * sized + [entry.partial] * bool(entry.partial)
     note = f"({', '.join(remarks)})" if remarks else ""
-    mark = DAGGER * bool(entry.remarks) + DOUBLE_DAGGER * bool(entry.disturbed)
+    mark = (
+        DAGGER * bool(entry.remarks)
+        + DOUBLE_DAGGER * bool(entry.disturbed)
+        + LEVEL_MARK * entry.level
+    )
     if measure.unit == "bytes":
         largest = max(entry.values)
         return Cell(memory_text(largest), note, best, largest, mark=mark)

@@ -13,7 +13,7 @@ from dsgkit.errors import ResultsError
 from dsgkit.files import folder_name
 from dsgkit.report import pictures
 from dsgkit.report.boxplots import boxplot, far_off
-from dsgkit.report.curves import curve
+from dsgkit.report.curves import curve, explained
 from dsgkit.report.entries import time_words
 from dsgkit.report.pairs import pairs_of
 from dsgkit.report.panels import save
@@ -65,7 +65,12 @@ class Drawing:
     def caption(self) -> str:
         """What it shows and what holds in every fit, for readers of a page."""
         setting = settings(self.shown)
-        return self._caption(self.shown) + (f" Measured with: {setting}." if setting else "")
+        unfinished = "; ".join(f"{one.title}: {one.to_come}" for one in self.shown if one.to_come)
+        return (
+            self._caption(self.shown)
+            + (f" Measured with: {setting}." if setting else "")
+            + (f" Unfinished: {unfinished}." if unfinished else "")
+        )
 
     def draw(self) -> Figure:
         """Draw it."""
@@ -125,7 +130,7 @@ def _curve_caption(shown: Sequence[Summary], measure: Measure) -> str:
     return (
         f"{measure.caption} against the number of {lowered(all_axes(shown))}: "
         f"{time_words(measure, shown)}medians over trials, and the range from the {ends}. "
-        f"A cross ends the line of a solver that could not go on.{rings}"
+        f"{explained(shown, measure)}{rings}"
     )
 
 

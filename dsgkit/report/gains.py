@@ -33,6 +33,8 @@ class Gain:
         one per trial that both finished, above 0 where the solver is better.
     contrast : Contrast
         Their mean with its interval and tests.
+    to_come : bool
+        Whether either has trials at this size that are not yet run.
     holm : float or None
         The p-value of the t-test, adjusted for all gains in the measure, at all sizes.
     family : int
@@ -45,6 +47,7 @@ class Gain:
     size: Size
     values: Values
     contrast: Contrast
+    to_come: bool = False
     holm: float | None = None
     family: int = 0
 
@@ -55,8 +58,12 @@ class Gain:
 
     @property
     def significant(self) -> bool:
-        """Whether the solver is better, and the t-test rejects that this is chance (Holm)."""
-        return self.holm is not None and self.holm < LEVEL and self.contrast.difference > 0
+        """Whether the solver is better, and the t-test rejects that this is chance (Holm).
+
+        It is not said of some of the trials while others are to come.
+        """
+        better = self.holm is not None and self.holm < LEVEL and self.contrast.difference > 0
+        return better and not self.to_come
 
 
 def gains(shown: Sequence[Summary], measure: Measure, *, largest: bool = False) -> list[Gain]:
@@ -97,13 +104,18 @@ def _by_size(shown: Sequence[Summary]) -> bool:
 
 def _of_solver(summary: Summary, measure: Measure, solver: str, against: str) -> Iterator[Gain]:
     """Yield the gain at every size at which both solvers finished a trial."""
-    cells, columns = summary.results.cells, ["size", "trial", measure.name]
+    cells, columns = summary.results.cells, ["size", "trial", "level", measure.name]
     finished = cells[(cells["status"] == "ok") & cells[measure.name].notna()]
     finished = finished.drop_duplicates(["solver", "size", "trial"], keep="last")
     sides = [finished.loc[finished["solver"] == key, columns] for key in (against, solver)]
     if measure.better == "lower":
         sides.reverse()
     pairs = sides[0].merge(sides[1], on=["size", "trial"], suffixes=("_worse", "_better"))
+    pairs = pairs.sort_values("size")
+    # two fits that do not depend on the size are one pair, whatever the size
+    level = pairs["level_worse"] & pairs["level_better"]
+    pairs = pairs[~(level & pairs.duplicated("trial", keep="last"))]
+    entries = summary.entries(measure)
     for size in summary.sizes:
         rows = pairs[pairs["size"] == size.n]
         worse, better = (
@@ -112,7 +124,8 @@ def _of_solver(summary: Summary, measure: Measure, solver: str, against: str) ->
         if len(rows):
             names = summary.names[solver], summary.names[against]
             contrast = paired_contrast(worse, better)
-            yield Gain(summary, *names, size, better - worse, contrast)
+            to_come = any(entries[name, size].to_come for name in names)
+            yield Gain(summary, *names, size, better - worse, contrast, to_come)
 
 
 def gain_measures(shown: Sequence[Summary]) -> list[Measure]:

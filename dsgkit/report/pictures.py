@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.artefacts import load_artefact
-from dsgkit.experiment.limits import status_words
+from dsgkit.experiment.limits import ending, status_words
 from dsgkit.labels import as_drawn
 from dsgkit.report.numbers import counted, value_text
 from dsgkit.report.style import DPI, LOOKS, PAGE_WIDTH, RC
@@ -416,7 +416,7 @@ def _distance(point: NDArray[np.float64], others: Sequence[NDArray[np.float64]])
 def _say_why(axes: Axes, summary: Summary, solver: str) -> None:
     """Write into a panel why it is empty."""
     ends = [one for one in summary.results.records if one["kind"] == "fit"]
-    statuses = [one["status"] for one in ends if summary.name_of(one) == solver]
+    statuses = [ending(one) for one in ends if summary.name_of(one) == solver]
     failed = next((status for status in statuses if status != "ok"), None)
     text = status_words(failed) if failed else "not run" if not statuses else "no picture"
     look: dict[str, Any] = {"ha": "center", "va": "center", "color": "0.4", "fontsize": SMALL}

@@ -7,7 +7,7 @@ from itertools import compress
 
 import pandas as pd
 
-from dsgkit.report.entries import entry_cells, remark_notes, statistic
+from dsgkit.report.entries import entry_cells, level_notes, remark_notes, statistic
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NONE, p_text, percents
 from dsgkit.report.pairs import Pair, pairs_of
@@ -72,7 +72,10 @@ def _layout(measure: Measure, pairs: Sequence[Pair]) -> Layout:
         caption,
         list(compress(header, told)),
         [list(compress(row, told)) for row in rows],
-        remark_notes(pair.entry for pair in pairs),
+        [
+            *remark_notes(pair.entry for pair in pairs),
+            *level_notes((p.entry for p in pairs), shown),
+        ],
         best_means=f"a difference within {_tolerances(pairs)}, up to rounding",
     )
 

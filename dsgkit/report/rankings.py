@@ -69,8 +69,12 @@ def measured_rankings(shown: Sequence[Summary]) -> list[Ranking]:
 
 
 def _once(shown: Sequence[Summary]) -> list[Summary]:
-    """Return the first results of every dataset: two on one would count it twice."""
-    return list({one.results.dataset: one for one in reversed(shown)}.values())[::-1]
+    """Return the first results of every dataset: two on one would count it twice.
+
+    Those with fits that are still to come do not count.
+    """
+    finished = [one for one in shown if not one.to_come]
+    return list({one.results.dataset: one for one in reversed(finished)}.values())[::-1]
 
 
 def _ranking(measure: Measure, whose: str, values: pd.DataFrame) -> Ranking:

@@ -12,13 +12,19 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.limits import status_words
+from dsgkit.experiment.limits import LEFT_OUT, status_words
 from dsgkit.experiment.results import Results
 from dsgkit.experiment.timing import is_disturbed
 from dsgkit.tasks.base import Axis
 from dsgkit.tasks.measures import Measure
 
 NOT_RUN = "not run"
+"""Without a record, or a value, and without a word on why."""
+
+TO_COME = "not yet run"
+"""Planned, and without a record."""
+
+LEFT = status_words(LEFT_OUT)
 
 
 class Size(NamedTuple):
@@ -52,6 +58,8 @@ class Entry:
         Bytes that a refused trial would have needed.
     remarks : Counter
         What finished trials say of themselves, in words.
+    level : bool
+        Whether these are the trials of another size, too: the fit does not depend on it.
     spread : tuple of float
         The lowest and the highest value: over trials, and of times of one trial over its repeats.
         Empty without a value.
@@ -68,6 +76,7 @@ class Entry:
     others: Counter[str]
     needed: int | None
     remarks: Counter[str]
+    level: bool
     spread: tuple[float, ...]
     disturbed: int
     timed: bool
@@ -93,6 +102,11 @@ class Entry:
         return "ok" if self.values else self.others.most_common(1)[0][0]
 
     @property
+    def to_come(self) -> int:
+        """How many trials are planned and not yet run."""
+        return self.others[TO_COME]
+
+    @property
     def partial(self) -> str:
         """``7/10`` where only some of the trials finished, else nothing."""
         done = len(self.values)
@@ -115,7 +129,7 @@ class Summary:
     solvers : dict of str to str
         The kind of every solver by its name; empty where the config does not have it.
     sizes : list of Size
-        Those that were recorded, ascending.
+        Those that are planned, or were recorded, ascending.
     """
 
     def __init__(self, results: Results, title: str, names: dict[str, str]) -> None:
@@ -123,7 +137,10 @@ class Summary:
         self.solvers = {names[key]: kind_of(results, key) for key in results.solvers}
         # Only finished fits say that they had all; the others at that size had it too.
         full = results.cells.groupby("size")["full"].any()
-        self.sizes = [Size(int(n), bool(full[n])) for n in sorted(full.index)]
+        planned = {size for _, size in results.fits.at} if results.fits else set()
+        self.sizes = [
+            Size(int(n), bool(full.get(n, False))) for n in sorted({*full.index, *planned})
+        ]
         self._entries: dict[str, dict[tuple[str, Size], Entry]] = {}
 
     @property
@@ -135,6 +152,15 @@ class Summary:
     def finished(self) -> bool:
         """Whether any fit finished."""
         return bool((self.results.cells["status"] == "ok").any())
+
+    @cached_property
+    def to_come(self) -> str:
+        """In words, how many of the planned fits have run; nothing when all have."""
+        if self.results.fits is None:
+            return ""
+        planned = self.results.fits.number
+        done = len(self.results.cells[["solver", "trial", "key"]].drop_duplicates())
+        return f"{done:,} of {planned:,} fits have run" if done < planned else ""
 
     def name_of(self, record: Mapping[str, Any]) -> str:
         """Return what the solver of a record is called."""
@@ -158,7 +184,7 @@ class Summary:
         if measure.name not in self._entries:
             empty = self.results.cells.iloc[:0]
             self._entries[measure.name] = {
-                (name, size): self._entry(name, size, self._fits.get((key, size.n), empty), measure)
+                (name, size): self._entry(key, size, self._fits.get((key, size.n), empty), measure)
                 for key, name in self.names.items()
                 for size in self.sizes
             }
@@ -169,13 +195,19 @@ class Summary:
         """The rows of every solver, by its key, at each size."""
         return dict(iter(self.results.cells.groupby(["solver", "size"])))
 
-    def _entry(self, name: str, size: Size, rows: Any, measure: Measure) -> Entry:
-        """Return the entry of the fits in ``rows``."""
+    def _entry(self, key: str, size: Size, rows: Any, measure: Measure) -> Entry:
+        """Return the entry of the fits in ``rows``, which are those of a solver's key."""
         finished = rows[(rows["status"] == "ok") & rows[measure.name].notna()]
         others = Counter(
             status_words(status) for status in rows["status"].tolist() if status != "ok"
         )
         planned = max(self.results.trials, len(rows))
+        if self.results.fits is not None:
+            at = self.results.fits.at.get((key, size.n), 0)
+            if at > len(rows):
+                others[TO_COME] = at - len(rows)
+            elif not at:
+                others[LEFT] = planned
         # A finished fit without this value, and a trial without a record, have nothing to show.
         if missing := planned - len(finished) - others.total():
             others[NOT_RUN] = missing
@@ -187,13 +219,14 @@ class Summary:
         repeats = timings[0].get("range", {}).get(measure.clock) if len(timings) == 1 else None
         spread = repeats or ((min(values), max(values)) if values else ())
         return Entry(
-            name,
+            self.names[key],
             size,
             values,
             planned,
             others,
             needs,
             remarks,
+            level=bool(rows["level"].any()),
             spread=spread,
             disturbed=sum(is_disturbed({"timing": timing}) for timing in timings),
             timed=measure.unit == "seconds",

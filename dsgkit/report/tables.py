@@ -14,11 +14,19 @@ from dsgkit.experiment.results import Results
 from dsgkit.files import folder_name
 from dsgkit.hints import nearest_or_all
 from dsgkit.report.choices import PARAMS_TABLE, params_table
-from dsgkit.report.entries import best_means, entry_cells, remark_notes, statistic
+from dsgkit.report.entries import (
+    best_means,
+    ending_notes,
+    entry_cells,
+    level_notes,
+    remark_notes,
+    statistic,
+)
 from dsgkit.report.formats import Cell, Layout, Table, plain, write_table
 from dsgkit.report.gains import gain_table
 from dsgkit.report.published import PUBLISHED_TABLE, published_table
 from dsgkit.report.summary import (
+    TO_COME,
     Entry,
     Summary,
     all_axes,
@@ -271,6 +279,8 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
         [
             *_partial_notes(entries.values(), swept=axis is not None),
             *remark_notes(entries.values()),
+            *level_notes(entries.values(), [summary]),
+            *ending_notes(entries.values(), [summary]),
         ],
         best_means(measure),
     )
@@ -282,10 +292,13 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
     rows, footnotes = [], []
     for one in shown:
         found, swept = one.largest(measure), one.axis is not None
-        cells = entry_cells(measure, [found.get(solver) for solver in solvers], note_size=swept)
+        entries = [found.get(solver) for solver in solvers]
+        cells = entry_cells(measure, entries, note_size=swept, contest=not one.to_come)
         rows.append([Cell(one.title), *cells])
         footnotes += [f"{one.title} {note}" for note in _partial_notes(found.values(), swept=swept)]
         footnotes += remark_notes(found.values(), one.title)
+    shown_entries = [entry for one in shown for entry in one.largest(measure).values()]
+    footnotes += level_notes(shown_entries, shown) + ending_notes(shown_entries, shown)
     caption = f"{measure.caption}{UNITS[measure.unit]}, {statistic(measure, shown)}"
     if setting := settings(shown):
         caption += f", {setting}"
@@ -301,17 +314,22 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
 
 
 def _partial_notes(entries: Iterable[Entry], *, swept: bool) -> list[str]:
-    """Return the footnote on entries of which some trials only finished; none without such."""
+    """Return the footnote on entries of which some trials only finished; none without such.
+
+    It says how the others ended; those that are still to come are many.
+    """
+    partial = [entry for entry in entries if entry.partial]
     others = [
         f"{entry.solver}{f' at {entry.size.n:,}' if swept else ''} ("
-        + ", ".join(f"{count} {status}" for status, count in sorted(entry.others.items()))
+        + ", ".join(f"{count} {status}" for status, count in sorted(ended.items()))
         + ")"
-        for entry in entries
-        if entry.partial
+        for entry in partial
+        if (ended := {status: n for status, n in entry.others.items() if n and status != TO_COME})
     ]
-    if not others:
+    if not partial:
         return []
-    return [f"(k/n): only k of n trials finished. The others: {'; '.join(others)}."]
+    told = f" The others: {'; '.join(others)}." if others else ""
+    return [f"(k/n): only k of n trials finished.{told}"]
 
 
 def _tidy(parts: Sequence[tuple[Summary, Sequence[Measure], Iterable[Entry]]]) -> pd.DataFrame:
@@ -324,8 +342,7 @@ def _tidy(parts: Sequence[tuple[Summary, Sequence[Measure], Iterable[Entry]]]) -
         ]
     )
     axes = {summary.axis.name for summary, _, _ in parts if summary.axis}
-    if not frame["remarks"].any():
-        frame = frame.drop(columns="remarks")
+    frame = frame.drop(columns=[name for name in ("remarks", "level") if not frame[name].any()])
     # Whole numbers, also where some are missing.
     whole = [name for name in frame if name.endswith("_bytes") or name in axes]
     return frame.astype(dict.fromkeys(whole, "Int64"))
@@ -341,6 +358,7 @@ def _row(summary: Summary, entry: Entry, further: Sequence[Measure]) -> dict[str
         "status": entry.status,
         "needed_bytes": entry.needed,
         "remarks": "; ".join(f"{n}: {text}" for text, n in entry.remarks.items()),
+        "level": entry.level,
     }
     for measure in further:
         beside = summary.entries(measure)[entry.solver, entry.size]

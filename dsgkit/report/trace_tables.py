@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from dsgkit.report.entries import entry_cells, remark_notes, statistic
+from dsgkit.report.entries import entry_cells, level_notes, remark_notes, statistic
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NONE, SHORTEST_TIME
 from dsgkit.report.summary import Entry, Summary, settings
@@ -134,6 +134,9 @@ def _notes(found: Sequence[Race], times: Sequence[float]) -> list[str]:
             (one.entry for one in race.trainings), race.summary.title if len(found) > 1 else ""
         )
     ]
+    notes += level_notes(
+        (one.entry for race in found for one in race.trainings), [race.summary for race in found]
+    )
     entries = [_after(one, time) for race in found for one in race.trainings for time in times]
     if any(entry and entry.partial for entry in entries):
         notes.append("(k/n): only k of n trials had a value by then.")

@@ -108,7 +108,8 @@ def races(summary: Summary, measure: Measure) -> list[Race]:
     for record in _fits(summary):
         if course := _course(record, measure):
             n = record["at"][summary.axis.name] if summary.axis else 0
-            courses.setdefault((summary.name_of(record), n), []).append(course)
+            for size in (n, *record.get("also_at", ())):
+                courses.setdefault((summary.name_of(record), size), []).append(course)
     entries = summary.entries(measure)
     found = [
         Race(

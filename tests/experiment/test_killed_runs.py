@@ -241,7 +241,8 @@ def test_a_signal_stops_a_run_in_order(tmp_path, moment, number, times):
     _, err = process.communicate(timeout=PATIENCE)
     word = "interrupted" if number == signal.SIGINT else "stopped by SIGTERM"
     again = f"dsg {' '.join(RUN)}"
-    assert err == f"{word}; finished cells are in results/small; go on with: {again}\n"
+    there = "finished cells are in results/small, and `dsg table results/small` shows them"
+    assert err == f"{word}; {there}; go on with: {again}\n"
     assert process.returncode == 128 + number
     all_gone(processes)
     expected = {"start": 0, "search": 0, "fit": 1}[moment]

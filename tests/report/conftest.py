@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from dsgkit.config.solvers import Stage
 from dsgkit.experiment import results as stored
+from dsgkit.experiment.limits import ending
 from dsgkit.tasks.base import Axis, Description
 from dsgkit.tasks.measures import STANDARD, Measure
 
@@ -223,7 +224,8 @@ def cells_of(records, task):
             "trial": one["trial"],
             "size": one["at"][task.axis.name] if task.axis else 0,
             "full": one.get("full", False),
-            "status": one["status"],
+            "level": bool(one.get("also_at")),
+            "status": ending(one),
             "message": one["message"],
             **{measure.name: value_of(one, measure) for measure in task.measures},
             "needed": one.get("needed") or math.nan,
@@ -236,7 +238,7 @@ def cells_of(records, task):
         if one["kind"] == "fit"
     ]
     names = [measure.name for measure in task.measures]
-    before = ["key", "solver", "label", "trial", "size", "full", "status", "message"]
+    before = ["key", "solver", "label", "trial", "size", "full", "level", "status", "message"]
     after = ["needed", "params", "remark", "diagnostics", "timing"]
     return pd.DataFrame(rows, columns=[*before, *names, *after])
 

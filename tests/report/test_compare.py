@@ -420,7 +420,7 @@ def test_fits_of_one_side_and_statuses_that_differ(invent, pair, tmp_path):
     comparison = compare(*pair((a, in_a), (b, in_b)))
     rows = [(m.solver, [s.n for s in m.sizes], m.trials, m.a, m.b) for m in comparison.mismatches]
     assert rows == [
-        ("QSG-S2AUC", [500], (0,), "ok", "out of memory"),
+        ("QSG-S2AUC", [500], (0,), "ok", "refused"),
         ("QSG-S2AUC", [500, 2000], (1,), "ok", "not run"),
         ("QSG-S2AUC", [9000], (0, 1, 2), "ok", "not run"),
         ("SAMULT", [500, 2000, 9000], (0, 1, 2), "ok", "not run"),
@@ -429,7 +429,7 @@ def test_fits_of_one_side_and_statuses_that_differ(invent, pair, tmp_path):
     write_comparison(comparison, tmp_path / "out")
     stored = read_csv(tmp_path / "out", "compare_status")
     assert len(stored) == 1 + 2 + 3 + 9 + 4
-    assert stored[0]["status_b"] == "out of memory"
+    assert stored[0]["status_b"] == "refused"
     text = comparison_text(comparison, 120)
     assert "500, 2,000, 9,000" in text
     assert "1-3" in text

@@ -127,7 +127,7 @@ def test_a_solver_that_finished_nowhere_is_named(invent, make):
     (axes,) = time_curve([results]).axes
     assert texts_of(axes) == ["SAMULT: needs 9.5 GiB"]
     (axes,) = auc_boxplot([results]).axes
-    assert texts_of(axes) == ["out of memory\nneeds 9.5 GiB"]
+    assert texts_of(axes) == ["refused\nneeds 9.5 GiB"]
 
 
 def test_texts_at_ends_overlap_neither_each_other_nor_the_frame(results):

@@ -143,7 +143,7 @@ def test_it_says_what_was_run(page, results):
     assert samult["Grid"] == "lam 0.125..8 (3); sigma 0.125..8 (3)"
     assert samult["Points"] == "9"
     # 4 solvers x 3 sizes x 3 trials, of which the two exact ones have no memory for the largest
-    counts = "30 of 48 cells finished, 6 out of memory, 12 not run yet."
+    counts = "30 of 48 cells finished, 6 refused, 12 not run yet."
     assert counts in page.texts["p"]
 
 
@@ -483,7 +483,7 @@ def test_experiments_without_results_are_listed_with_the_reason(invent, make):
     page = Page(page_text([results], "out", [("mine", "no file")]))
     assert page.texts["h1"] == ["2 experiments"]
     assert page.table("What was run")[2] == ["–", "mine not run: no file", *["–"] * 5]
-    assert any(text.endswith("2 out of memory. 1 experiment not run.") for text in page.texts["p"])
+    assert any(text.endswith("2 refused. 1 experiment not run.") for text in page.texts["p"])
     assert page.all("a")[0]["href"] == "#1-codrna"
     alone = page_text([], "out", [("mine", "no file"), ("yours", "no rows")])
     assert_self_contained(alone)

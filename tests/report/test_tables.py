@@ -67,8 +67,8 @@ def test_numbers_are_those_of_plain_python(invent, make, tmp_path):
             assert entry.strip("*") == f"{mean:.3f} ± {std:.3f}"
             assert (row["status"], row["needed_bytes"]) == ("ok", "")
         else:
-            assert entry == "out of memory (needs 6.7 GiB)"
-            assert (row["mean"], row["status"]) == ("", "out of memory")
+            assert entry == "refused (needs 6.7 GiB)"
+            assert (row["mean"], row["status"]) == ("", "refused")
             assert row["needed_bytes"] == str(8 * 30_000**2)
 
 
@@ -243,10 +243,10 @@ def test_statuses_are_words(invent, make, tmp_path):
     assert {solver: entry["500"] for solver, entry in shown.items()} == {
         "QSG-S2AUC": "diverged",
         "SAMULT": "indefinite",
-        "PNU-AUC": "out of memory (needs 26.4 GiB)",
+        "PNU-AUC": "refused (needs 26.4 GiB)",
         "RFF-S2AUC": "failed",
     }
-    assert "out of memory (needs 26.4 GiB)" in text_table([results])
+    assert "refused (needs 26.4 GiB)" in text_table([results])
 
 
 def test_partly_finished_entries_say_so(invent, make, tmp_path):
@@ -432,8 +432,8 @@ def test_needs_below_a_gib_are_in_mib(invent, make, tmp_path):
     write_tables([make(experiment, records)], tmp_path)
     shown = read_markdown(tmp_path, "auc_table")
     assert [entry["500"] for entry in shown.values()] == [
-        "out of memory (needs 40.5 MiB)",
-        "out of memory (needs 1.0 GiB)",
+        "refused (needs 40.5 MiB)",
+        "refused (needs 1.0 GiB)",
     ]
 
 

@@ -22,6 +22,7 @@ from dsgkit.report.compare.differences import (
 )
 from dsgkit.report.compare.effects import Effect, effects
 from dsgkit.report.summary import (
+    LEFT,
     NOT_RUN,
     Size,
     Summary,
@@ -164,6 +165,9 @@ def _match(shown: list[Summary]) -> pd.DataFrame:
         named = cells.assign(name=cells["solver"].map(one.names))
         sides.append(named.drop_duplicates(CELL, keep="last"))
     found = sides[0].merge(sides[1], on=CELL, how="outer", suffixes=("_a", "_b"), indicator="side")
+    # two fits that do not depend on the size are one pair, whatever the size
+    level = found["level_a"].eq(True) & found["level_b"].eq(True)
+    found = found[~(level & found.duplicated(["name", "trial"], keep="last"))]
     found["common"] = found["side"] == "both"
     axes = [one.results.task.axis and one.results.task.axis.name for one in shown]
     if axes[0] != axes[1] or not found["common"].any():
@@ -172,12 +176,23 @@ def _match(shown: list[Summary]) -> pd.DataFrame:
             f"{a.folder} and {b.folder}: no fit is in both; compare runs that share a solver "
             f"(by its label){size} and a trial"
         )
-    for status in ("status_a", "status_b"):
-        found[status] = found[status].fillna(NOT_RUN).map(status_words)
+    for status, one in zip(("status_a", "status_b"), shown, strict=True):
+        lacking = [_lacking(one, *fit) for fit in found[["name", "size"]].itertuples(index=False)]
+        absent = pd.Series(lacking, index=found.index)
+        found[status] = found[status].fillna(absent).map(status_words)
     found["full"] = found["full_a"].eq(True) | found["full_b"].eq(True)
     order = list(all_solvers(shown))
     found = found.sort_values(CELL, key=lambda c: c.map(order.index) if c.name == "name" else c)
     return found.drop(columns="side").reset_index(drop=True)
+
+
+def _lacking(summary: Summary, name: str, size: int) -> str:
+    """Return in a word why a solver has no record at a size."""
+    planned = summary.results.fits.at if summary.results.fits else {}
+    at_size = {solver: count for (solver, n), count in planned.items() if n == size}
+    keys = [key for key, known in summary.names.items() if known == name]
+    left_out = at_size and keys and not any(at_size.get(key) for key in keys)
+    return LEFT if left_out else NOT_RUN
 
 
 def _identical(matched: pd.DataFrame, measures: list[Measure]) -> pd.Series:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dsgkit.experiment.endings import cause
-from dsgkit.experiment.limits import FAILURES, status_words
+from dsgkit.experiment.limits import FAILURES, ending, status_words
 from dsgkit.experiment.records import Record
 from dsgkit.experiment.results import Results
 from dsgkit.report.formats import Cell, Layout
@@ -66,7 +66,7 @@ class Counts:
 
 def count_cells(results: Results) -> Counts:
     """Return how many cells were planned, and how they ended."""
-    statuses = Counter(record["status"] for record in results.records)
+    statuses = Counter(map(ending, results.records))
     planned = len(results.records) if results.planned is None else results.planned
     return Counts(planned, statuses)
 
@@ -118,7 +118,7 @@ def _cause(summary: Summary, records: Sequence[Record]) -> Cause:
     first = records[0]
     names = dict.fromkeys(summary.name_of(record) for record in records)
     messages = _messages(records)
-    words, traceback = status_words(first["status"]), first.get("traceback") or ""
+    words, traceback = status_words(ending(first)), first.get("traceback") or ""
     cells = _which(summary, records, with_messages=len(messages) > 1)
     return Cause(
         words, messages[0], len(messages) > 1, len(records), ", ".join(names), cells, traceback
