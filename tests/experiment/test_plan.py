@@ -12,6 +12,7 @@ from dsgkit import QSGS2AUC, SAMULT
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError, DataError
+from dsgkit.experiment.folder import read_plan
 from dsgkit.experiment.plan import (
     Cell,
     LeftOut,
@@ -139,6 +140,18 @@ def test_a_fit_that_stands_at_several_sizes_is_of_the_largest_within_limits(with
         (60, (40,))
     }
     assert left_out == [LeftOut("logistic", {"unlabeled": 120})]
+
+
+def test_a_plan_is_read_as_it_was_written(with_labeled_only, tmp_path):
+    overrides = ["solvers.logistic.at_most.unlabeled=60"]
+    experiment = load_experiment(with_labeled_only, overrides=overrides)
+    plan = whole_plan(experiment, load_dataset(experiment.dataset))
+    _write_plan(tmp_path / "plan.json", plan)
+    read = read_plan(tmp_path, experiment.axis)
+    assert read.left_out == plan.left_out
+    names = ("key", "solver", "trial", "at", "also_at")
+    both = [[[getattr(cell, name) for name in names] for cell in one.cells] for one in (read, plan)]
+    assert both[0] == both[1]
 
 
 def test_a_grid_with_a_point_that_uses_unlabelled_rows_is_fitted_at_every_size(with_labeled_only):
