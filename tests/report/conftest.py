@@ -255,7 +255,7 @@ class Listed(list):
     """Records that are there already, as far as reports ask for more than a list of them."""
 
     def where(self, wanted):
-        return Listed(one for one in self if wanted(SimpleNamespace(**one)))
+        return Listed(one for one in self if wanted(SimpleNamespace(**{"also_at": (), **one})))
 
 
 def results_of(folder, experiment, records, task=RANKING, *, data=None, files=None, plan=None):

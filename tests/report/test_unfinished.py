@@ -185,8 +185,8 @@ def test_a_fit_that_does_not_depend_on_the_size_stands_at_all(tmp_path):
     results = stored(tmp_path / "a")
     write_tables([results], tmp_path)
     table, text = read(tmp_path, "auc_table")
-    assert table["Labelled"] == ["0.605 ± 0.007‡"] * 3
-    assert "‡ One fit per trial: it does not use unlabelled rows." in text
+    assert table["Labelled"] == ["0.605 ± 0.007§"] * 3
+    assert "§ One fit per trial: it does not use unlabelled rows." in text
     (auc, *_) = results.task.measures
     found = gains(summarise([results]), auc)
     assert [gain.size.n for gain in found] == list(SIZES)
