@@ -118,9 +118,12 @@ def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[D
 def _box_caption(shown: Sequence[Summary], measure: Measure) -> str:
     axes = lowered(all_axes(shown))
     at = f", at each solver's largest finished number of {axes}" if axes else ""
-    arrows = any(far_off(measure, list(one.largest(measure).values())) for one in shown)
+    largest = [list(one.largest(measure).values()) for one in shown]
+    arrows = any(far_off(measure, entries) for entries in largest)
     beyond = " An arrow with its median stands for a box far below or above." if arrows else ""
-    return f"{measure.caption}{at}; a dot is a trial.{beyond}"
+    level = any(entry.level and entry.values for entries in largest for entry in entries)
+    once = f" A box without a number is of one fit per trial, which does not use {axes}."
+    return f"{measure.caption}{at}; a dot is a trial.{beyond}{once if level else ''}"
 
 
 def _curve_caption(shown: Sequence[Summary], measure: Measure) -> str:

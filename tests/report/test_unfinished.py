@@ -242,6 +242,16 @@ def test_a_level_fit_is_a_line_without_markers(tmp_path):
         assert lines["QSG"].get_marker() != "none"
 
 
+def test_a_box_of_a_level_fit_has_no_number(tmp_path):
+    caption, axes = drawn(stored(tmp_path / "a"), "auc_boxplot")
+    numbers = [text.get_text() for text in axes.get_xticklabels()]
+    assert dict(zip(LABELS.values(), numbers, strict=True)) == {
+        **{"QSG": "400", "RFF": "400", "Exact": "100"},
+        **{"PNU": "", "Labelled": ""},
+    }
+    assert "A box without a number is of one fit per trial" in caption
+
+
 def test_a_page_counts_what_is_to_come(tmp_path):
     page = page_text([stored(tmp_path / "a", first_trial)], tmp_path)
     assert "11 of 16 cells finished, 5 not run yet." in page
