@@ -68,7 +68,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
 
     tasks: ClassVar[tuple[str, ...]] = ("clustering",)
     version: ClassVar[int] = 1
-    pace: ClassVar[Pace] = Pace(per_model=50)
+    pace: ClassVar[Pace] = Pace(per_model=10)
 
     n_clusters: Annotated[int, COUNT]
     m: Annotated[float, Range(1, open_low=True)]

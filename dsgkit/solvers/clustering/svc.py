@@ -146,7 +146,7 @@ class BenHurSVC(SphereClustering):
     (3, [0, 1, 1])
     """
 
-    pace: ClassVar[Pace] = Pace(training=10, per_model=150)
+    pace: ClassVar[Pace] = Pace(training=3, per_model=20)
     max_rows: Annotated[int, COUNT]
 
     def __init__(

@@ -21,7 +21,7 @@ from dsgkit.solvers.parameters import PER_MODEL, SHARE, OnePer
 class ClosedFormOrdinal(ClosedFormEstimator, OrdinalEstimator):
     """Base of the minimisers of the semi-supervised ordinal risk with a squared norm."""
 
-    pace: ClassVar[Pace] = Pace(training=0.8, per_model=2)
+    pace: ClassVar[Pace] = Pace(training=1.1, per_model=2)
     gamma: Annotated[float | tuple[float, ...], SHARE, PER_MODEL, OnePer("n_cuts")]
 
     def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import Pace
 from dsgkit.solvers.auc.exact_kernel import ExactKernelEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import Codes
 from dsgkit.solvers.base import Folds
@@ -72,6 +73,7 @@ class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=0.5)
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.base import clone
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
@@ -73,6 +73,7 @@ class LabeledKernelEstimator(WithSigma, OrdinalEstimator):
     intercept_ : float
     """
 
+    pace: ClassVar[Pace] = Pace(training=2, per_model=2)
     _solution: ClassVar[str] = "coef_"
     _labeled_only: ClassVar[bool] = True
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import expansion_flops, gaussian_expansion
 from dsgkit.objectives import pairwise_risk
@@ -37,6 +37,7 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
     coef_ : ndarray of shape (n_centers, n_cuts)
     """
 
+    pace: ClassVar[Pace] = Pace(training=2, per_model=5)
     per_cut: ClassVar[bool] = True
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]

@@ -117,7 +117,7 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
     """
 
     version: ClassVar[int] = 2
-    pace: ClassVar[Pace] = Pace(training=2.2, per_model=2)
+    pace: ClassVar[Pace] = Pace(training=3, per_model=4)
 
     gamma: Annotated[float | tuple[float, ...], SHARE, PER_MODEL, OnePer("n_cuts")]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.costs import ENTRY_FLOPS, Cost
+from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.errors import FitError
 from dsgkit.kernels.columns import (
     FEWEST_COLUMNS,
@@ -51,6 +51,7 @@ class OrdinalSVM(WithSigma, OrdinalEstimator):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=2, per_model=3)
     _solution: ClassVar[str] = "coef_"
     _labeled_only: ClassVar[bool] = True
     _explicit: ClassVar[bool]

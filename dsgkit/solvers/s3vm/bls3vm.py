@@ -136,7 +136,7 @@ class BLS3VM(KernelS3VM):
     1.0
     """
 
-    pace: ClassVar[Pace] = Pace(training=12, per_model=15)
+    pace: ClassVar[Pace] = Pace(training=20, per_model=15)
     C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
     C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
     C_star_ratio: Annotated[float | None, NOT_NEGATIVE, PER_MODEL, Unsaid(None)]

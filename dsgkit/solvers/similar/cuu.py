@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.engine.checkpoints import Checkpoints
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.kernels import kernel_named
@@ -157,6 +157,7 @@ class CUU(WithSigma, PenalisedSUEstimator):
     """
 
     version: ClassVar[int] = 2
+    pace: ClassVar[Pace] = Pace(training=2, per_model=5)
 
     sigma: Sigma
     kernel: LinearOrKernel

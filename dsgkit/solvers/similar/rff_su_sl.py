@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
+from dsgkit.costs import Pace
 from dsgkit.features import FourierFeatures
 from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.parameters import COUNT, SEED
@@ -54,6 +55,7 @@ class RFFSUSL(WithSigma, ExplicitFeaturesEstimator):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=2, per_model=5)
 
     sigma: Sigma
     n_features: Annotated[int, COUNT]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
@@ -87,6 +87,7 @@ class SUSL(WithSigma, ExplicitFeaturesEstimator):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=3, per_model=5)
 
     sigma: Sigma
     kernel: LinearOrKernel

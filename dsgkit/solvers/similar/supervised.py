@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import clone
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.errors import DataError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
@@ -66,6 +66,7 @@ class SupervisedSL(WithSigma, LabeledEstimator):
 
     tasks = ("similar_unlabeled",)
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=3, per_model=5)
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
     sigma: Sigma

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, Pace
 from dsgkit.engine import (
     BlockProblem,
     DSGModel,
@@ -106,6 +106,7 @@ class TSGSUP(BlockSweepsEstimator, TogetherSUEstimator):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=2.5, per_model=5)
 
     def __init__(
         self,
