@@ -107,7 +107,7 @@ def test_the_default_is_the_setting_of_the_third_paper(name):
     protocol = experiment.protocol
     assert (protocol.labeled, protocol.trials, protocol.folds) == (500, 10, 5)
     assert protocol.scale == (0.0, 1.0)
-    for key in ("qs3orao", "exact_s2or", "rff_s2or"):
+    for key in ("qs3orao", "qs3orao_hinge", "exact_s2or", "rff_s2or"):
         grid, coordinates = experiment.solvers[key].search
         assert grid.grid == {"lam": POWERS, "sigma": POWERS, "gamma": TENTHS}
         assert coordinates.coordinates == {"gamma": TENTHS}
@@ -140,6 +140,25 @@ def test_the_default_is_the_setting_of_the_second_paper(name):
     compared = {k for k, solver in experiment.solvers.items() if solver.against == "supervised"}
     assert compared == {*experiment.solvers} - {"supervised", "all_labels"}
     assert experiment.outputs[-1] == "gain_table"
+
+
+@pytest.mark.parametrize("profile", [None, "quick", "reference", "wide"])
+def test_the_papers_own_variants_are_searched_as_the_rows_beside_them(profile):
+    solvers = load("abalone_ordinal", profile).solvers
+    assert solvers["qs3orao_hinge"].params["thresholds"] == "hinge"
+    assert solvers["qs3orao_hinge"].search == solvers["qs3orao"].search
+    assert solvers["qs3orao_hinge"].params == solvers["qs3orao"].params | {"thresholds": "hinge"}
+    for name in ("codrna_su", "mnist_su"):
+        solvers = load(name, profile).solvers
+        full, few = solvers["su_dh_full"], solvers["su_dh"]
+        assert full.params == few.params | {"n_centers": None} and full.search == few.search
+
+
+@pytest.mark.parametrize("setting", ["abalone_ordinal", "codrna_su", "mnist_su"])
+def test_the_reference_profile_leaves_no_method_out(setting):
+    solvers = load(setting, "reference").solvers
+    assert solvers.keys() == load(setting).solvers.keys()
+    assert not any(solver.at_most for solver in solvers.values())
 
 
 @pytest.mark.parametrize("name", SU)
