@@ -48,12 +48,20 @@ def test_a_short_study_of_convergence_runs_and_keeps_its_numbers(tmp_path):
     assert "slope from t = 64 on: -" in result.output
     kept = json.loads(file.read_text())
     assert kept["study"] == "study_convergence" and "commit" in kept["environment"]
-    assert kept["arguments"] == {"seeds": 1, "most": 128, "lam": 0.125, "theta_lam": 1.5}
+    setting = {"lam": 0.125, "theta_lam": 1.5, "ordinal": False}
+    assert kept["arguments"] == {"seeds": 1, "most": 128, **setting}
     numbers = kept["numbers"]
     assert numbers["iterations"] == [16, 32, 64, 128]
     assert np.shape(numbers["squared_distances"]) == (1, 4)
     assert f"{numbers['slope']:.2f} (theory: -1)" in result.output
     assert str(tmp_path) not in file.read_text()
+
+
+def test_the_convergence_on_ordered_classes_is_studied_too():
+    main, _ = study("study_convergence")
+    result = CliRunner().invoke(main, ["--seeds", "1", "--most", "128", "--ordinal"])
+    assert result.exit_code in (0, 1), result.output
+    assert "slope from t = 64 on: -" in result.output
 
 
 @pytest.mark.parametrize(("wrong", "code"), [(0.0, 0), (0.5, 1)])
