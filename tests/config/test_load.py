@@ -277,6 +277,7 @@ def test_what_the_task_says_is_part_of_an_experiment(folder):
         "test_auc",
         "average_precision",
         "test_average_precision",
+        "squared_distance",
         "fit_seconds",
         "peak_memory",
     ]
