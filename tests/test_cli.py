@@ -175,7 +175,9 @@ def test_only_what_is_named_is_made(dsg, toy):
 def test_names_that_cannot_be_made(dsg, toy, finished):
     folder = toy.parent / "results" / "toy"
     one_error_line(dsg("plot", folder, "--only", "time_curv"), "did you mean 'time_curve'")
-    one_error_line(dsg("plot", folder, "--only", "pie"), "known: auc_boxplot")
+    one_error_line(
+        dsg("plot", folder, "--only", "pie"), "no figure 'pie'; nearest of 12: ", "auc_curve"
+    )
     one_error_line(dsg("table", folder, "--only", "auc_tabel"), "did you mean 'auc_table'")
     for command, name in (("plot", "auc_test_boxplot"), ("table", "auc_test_table")):
         outcome = dsg(command, folder, "--only", name)
