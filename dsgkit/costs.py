@@ -42,7 +42,7 @@ class Pace:
     per_model: float = 1.0
 
 
-UNSTATED = Pace(training=1000.0, per_model=10.0)
+UNSTATED = Pace(training=300.0, per_model=5.0)
 """Pace of a class without a `cost`, such as scikit-learn's clusterings, for which the distances of
 all rows are counted."""
 

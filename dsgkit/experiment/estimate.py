@@ -23,17 +23,18 @@ from dsgkit.memory import memory_limit
 from dsgkit.tasks.base import Axis
 from dsgkit.threads import available_threads
 
-RUN_SECONDS = 6.0
+RUN_SECONDS = 5.0
 """Of the process in charge: to import libraries, and to draw tables and figures at the end."""
 
-WORKER_SECONDS = 3.0
+WORKER_SECONDS = 2.5
 """Of a worker process, until it has imported its libraries and opened the data."""
 
-COMPILING_SECONDS = 0.5
+COMPILING_SECONDS = 0.2
 """Of a worker process, for the first cell of a solver and kind: it loads what was compiled before,
-in a fit on a few rows."""
+in a fit on a few rows. Compiling itself, once for every version of the code, takes 5 to 15 s for a
+family of solvers and is not counted."""
 
-CELL_SECONDS = 0.03
+CELL_SECONDS = 0.005
 """Of every cell, beside its solver: rows are drawn, memory is measured, a record is written."""
 
 _GROUPS = ("search", "fit")

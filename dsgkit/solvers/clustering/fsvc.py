@@ -104,7 +104,7 @@ class FSVC(SphereClustering):
     3
     """
 
-    pace: ClassVar[Pace] = Pace(training=150, per_model=10)
+    pace: ClassVar[Pace] = Pace(training=25, per_model=5)
     share: Annotated[float, Range(0, 1, open_low=True)]
     radius: Annotated[float, POSITIVE]
     random_state: Annotated[int, SEED]

@@ -313,7 +313,7 @@ class BSGDLMOC(LargeMarginClustering):
     array([0, 1, 1])
     """
 
-    pace: ClassVar[Pace] = Pace(training=7, per_model=6)
+    pace: ClassVar[Pace] = Pace(training=0.8, per_model=6)
     budget: Annotated[int, COUNT]
     strategy: Literal["removal", "pnn", "prn"]
     n_neighbors: Annotated[int, COUNT]
@@ -409,7 +409,7 @@ class SGDLMOC(LargeMarginClustering):
     3
     """
 
-    pace: ClassVar[Pace] = Pace(training=10, per_model=20)
+    pace: ClassVar[Pace] = Pace(training=1.5, per_model=10)
 
     def __init__(
         self,

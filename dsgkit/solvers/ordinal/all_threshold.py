@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
+from dsgkit.costs import Pace
 from dsgkit.solvers.ordinal.base import Codes
 from dsgkit.solvers.ordinal.labeled_kernel import KernelFeatures, LabeledKernelEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
@@ -87,6 +88,7 @@ class AllThresholdLogistic(LabeledKernelEstimator):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=8, per_model=2)
 
     thresholds: Literal["own", "logistic", "absolute", "share", "hinge"]  # type: ignore[assignment]
 

@@ -37,7 +37,7 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
     coef_ : ndarray of shape (n_centers, n_cuts)
     """
 
-    pace: ClassVar[Pace] = Pace(training=2, per_model=5)
+    pace: ClassVar[Pace] = Pace(training=1.2, per_model=5)
     per_cut: ClassVar[bool] = True
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
