@@ -12,13 +12,14 @@ from dsgkit.config import Experiment
 from dsgkit.data.datasets import check_present, load_dataset
 from dsgkit.experiment.codes import to_renew
 from dsgkit.experiment.endings import cells
-from dsgkit.experiment.measure import product_speed, repeats
+from dsgkit.experiment.measure import product_speed
 from dsgkit.experiment.plan import Cell, make_plan
 from dsgkit.experiment.records import Record, Records, read_records
 from dsgkit.experiment.reuse import sources
 from dsgkit.experiment.runner import Options
 from dsgkit.experiment.status import duration
 from dsgkit.experiment.store import CELLS, find_records
+from dsgkit.experiment.timing import repeated
 from dsgkit.memory import memory_limit
 from dsgkit.tasks.base import Axis
 from dsgkit.threads import available_threads
@@ -156,7 +157,7 @@ def forecast_run(experiment: Experiment, folder: Path, options: Options) -> RunF
     records = Records() if options.fresh else _finished(folder, set(cells_by_key), experiment.axis)
     again = to_renew(plan, records) if options.renew else set()
     done = {k for k in cells_by_key if k not in again and options.settled(records, k)}
-    threads = options.threads or available_threads()
+    threads = options.threads or experiment.threads or available_threads()
     model = _Model(experiment, options, threads, product_speed())
     model.calibrate((cells_by_key[key] for key in done), records)
     return RunForecast(
@@ -203,6 +204,7 @@ class _Model:
     ) -> None:
         self._experiment = experiment
         self._limits = options.limits
+        self._once = options.once
         self._threads = {"search": max(1, threads // options.jobs), "fit": threads}
         self._processes = {"search": options.jobs, "fit": 1}
         self._speed = speed
@@ -253,15 +255,15 @@ class _Model:
             part.n_stopped += 1
             training = min(training, most)
             judging = most - training
-        if cell.kind == "fit":
-            training *= repeats(training)
+        if cell.kind == "fit" and not self._once:
+            training = repeated(training)
         part.training += training
         part.judging += judging
 
 
 def trained(record: Record) -> float:
     """Return the seconds that a cell was searched or trained, once."""
-    apart = ("load", "compile", "predict", "evaluate")
+    apart = ("load", "compile", "predict", "evaluate", "repeat")
     times = record.get("times") or {}
     return sum(seconds for phase, seconds in times.items() if phase not in apart)
 

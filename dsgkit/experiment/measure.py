@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
-import math
 import resource
 import threading
 import time
@@ -13,11 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-
-LEAST_REPEATS = 3
-LEAST_SECONDS = 1.0
-LONG_FIT = 10.0
-"""A fit is timed so often at least, and for so many seconds in all; a longer one is timed once."""
 
 _PRODUCT_ROWS = 1024
 _PRODUCTS = 5
@@ -99,13 +93,6 @@ def peak_memory() -> int:
         return int(line.split()[1]) * 1024
     except (OSError, StopIteration):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def repeats(seconds: float) -> int:
-    """Return how often a fit that takes some seconds is made for its time."""
-    if seconds > LONG_FIT:
-        return 1
-    return max(LEAST_REPEATS, math.ceil(LEAST_SECONDS / max(seconds, 1e-6)))
 
 
 def product_speed() -> float:

@@ -40,6 +40,13 @@ Record = dict[str, Any]
 Fit = Callable[[PhaseClock], object]
 
 
+def repeated(seconds: float) -> float:
+    """Return the seconds that all fits take together, of which one takes some seconds."""
+    if seconds > LONG_FIT:
+        return seconds
+    return max(LEAST_REPEATS * seconds, LEAST_SECONDS)
+
+
 class Timing:
     """Times of equal fits.
 

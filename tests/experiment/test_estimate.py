@@ -11,10 +11,10 @@ from dsgkit.errors import MissingDataError
 from dsgkit.experiment import estimate
 from dsgkit.experiment.estimate import CELL_SECONDS, describe_all, forecast_run
 from dsgkit.experiment.limits import Limits
-from dsgkit.experiment.measure import repeats
 from dsgkit.experiment.plan import Cell, make_plan
 from dsgkit.experiment.runner import Options
 from dsgkit.experiment.store import Store
+from dsgkit.experiment.timing import repeated
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.tasks.base import Work
 from tests.experiment.runs import key_of
@@ -72,10 +72,10 @@ def record(of, status="ok", **more):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "times"), [(0.01, 100), (0.3, 4), (0.5, 3), (2.0, 3), (10.0, 3), (10.1, 1)]
+    ("seconds", "in_all"), [(0.01, 1), (0.3, 1), (0.5, 1.5), (2.0, 6), (10.0, 30), (10.1, 10.1)]
 )
-def test_short_fits_are_repeated(seconds, times):
-    assert repeats(seconds) == times
+def test_short_fits_are_repeated(seconds, in_all):
+    assert repeated(seconds) == in_all
 
 
 def test_repeats_judging_and_starting_count(forecast):
