@@ -84,6 +84,8 @@ OTHERS_OF = {
     "S3VMLight": {"kernel": "linear"},
     "SelfTraining": {"kernel": "linear"},
     "SupervisedSVM": {"kernel": "linear"},
+    "SVOREX": {"kernel": "linear"},
+    "SVORIM": {"kernel": "linear"},
     "AllLabelsSVM": {"kernel": "linear"},
     "BSGDLMOC": {"tol": 0.02},
     "SGDLMOC": {"tol": 0.02},

@@ -16,7 +16,7 @@ from dsgkit.solvers.parameters import COUNT, PER_MODEL, SEED, OnePer, Range
 class MPNUAUC(OnePerCutEstimator):
     """A PNU-AUC model for each cut between ordered classes.
 
-    The function of cut j is a combination of Gaussian functions at given centres that minimises
+    The function of cut j is a combination of kernel functions at given centres that minimises
     the PNU risk with the classes up to the j-th as negatives and the others as positives, plus
     ``lam ||w||^2`` (`PNUAUC`). With every row as a centre a fit costs O(n_cuts n^3) time and 8 n^2
     bytes.
@@ -34,6 +34,9 @@ class MPNUAUC(OnePerCutEstimator):
         Parameter of the kernel. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
     eta : float or tuple of float
         In -1..1, for all cuts or for each; 0 is the supervised risk.
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p; or "linear", which has no sigma.
     prior : float, tuple of float or None
         Share of rows above the cut among the unlabelled ones, for all cuts or for each; None takes
         the shares of the labelled rows (in a search those of all, whatever the fold).
@@ -100,6 +103,7 @@ class MPNUAUC(OnePerCutEstimator):
         sigma: float | Literal["scale"] = "scale",
         eta: float | tuple[float, ...] = 0.0,
         *,
+        kernel: str = "gaussian",
         prior: float | tuple[float, ...] | None = None,
         n_centers: int | None = None,
         thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic",
@@ -110,6 +114,7 @@ class MPNUAUC(OnePerCutEstimator):
         self.lam = lam
         self.sigma = sigma
         self.eta = eta
+        self.kernel = kernel
         self.prior = prior
         self.n_centers = n_centers
         self.thresholds = thresholds
@@ -125,6 +130,7 @@ class MPNUAUC(OnePerCutEstimator):
                 self.lam,
                 self._sigma,
                 eta,
+                kernel=self.kernel,
                 prior=float(prior),
                 n_centers=self.n_centers,
                 max_memory=self.max_memory,

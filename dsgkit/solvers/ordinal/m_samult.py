@@ -29,6 +29,9 @@ class MSAMULT(OnePerCutEstimator):
     gamma : float or tuple of float
         Weight of the supervised risk, in 0..1, for all cuts or for each; where it is 1 the
         unlabelled rows are not used.
+    kernel : str
+        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
+        "dot_product(p)", with a number for nu or p; or "linear", which has no sigma.
     thresholds : {"logistic", "absolute", "share", "hinge"}
         Rule of the thresholds (`dsgkit.solvers.ordinal.thresholds`), each placed on the function of
         its cut.
@@ -81,6 +84,7 @@ class MSAMULT(OnePerCutEstimator):
         sigma: float | Literal["scale"] = "scale",
         gamma: float | tuple[float, ...] = 0.5,
         *,
+        kernel: str = "gaussian",
         thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic",
         max_memory: float | None = None,
         unlabeled_label: int | float | str = -1,
@@ -88,12 +92,13 @@ class MSAMULT(OnePerCutEstimator):
         self.lam = lam
         self.sigma = sigma
         self.gamma = gamma
+        self.kernel = kernel
         self.thresholds = thresholds
         self.max_memory = max_memory
         self.unlabeled_label = unlabeled_label
 
     def _binary_models(self, shares_above: NDArray[np.float64]) -> list[SAMULT]:
         return [
-            SAMULT(self.lam, self._sigma, gamma, max_memory=self.max_memory)
+            SAMULT(self.lam, self._sigma, gamma, kernel=self.kernel, max_memory=self.max_memory)
             for gamma in for_cuts("gamma", self.gamma, len(shares_above))
         ]

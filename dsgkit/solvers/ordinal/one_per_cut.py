@@ -11,11 +11,13 @@ from sklearn.base import clone
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.errors import FitError
-from dsgkit.kernels.gaussian import expansion_flops, gaussian_expansion
+from dsgkit.kernels import kernel_named
+from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.objectives import pairwise_risk
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import centered_values
 from dsgkit.solvers.base import Folds, Points, training_rows
+from dsgkit.solvers.kernel import GramKernelName
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
@@ -27,7 +29,7 @@ Array = NDArray[np.float64]
 class OnePerCutEstimator(WithSigma, OrdinalEstimator):
     """Base of the estimators that rank the two sides of every cut by a binary model.
 
-    A subclass says which binary estimators these are: expansions of a Gaussian kernel, of which
+    A subclass says which binary estimators these are: expansions of a kernel, of which
     those with fewer centres have the first ones of the others. Where training rows leave one side
     of a cut empty, the model of the nearest cut stands in for it.
 
@@ -42,6 +44,7 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
 
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
     sigma: Sigma
+    kernel: GramKernelName
 
     centers_: Array
     coef_: Array
@@ -74,7 +77,7 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
         self.centers_ = centers
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma)
+        return kernel_named(self.kernel).expansion(X, self.centers_, self.coef_, self._sigma)
 
     def _fold_values(
         self,

@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.errors import FitError
+from dsgkit.kernels import kernel_named
 from dsgkit.kernels.columns import (
     FEWEST_COLUMNS,
     KernelColumns,
@@ -20,9 +21,10 @@ from dsgkit.kernels.columns import (
     columns_within,
     kernel_columns,
 )
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory, gaussian_expansion
+from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.progress import report
 from dsgkit.solvers.base import Folds, Points, training_rows
+from dsgkit.solvers.kernel import GaussianOrLinear
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.svor_smo import OrdinalProgram, program_memory
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, Smoother
@@ -58,6 +60,7 @@ class OrdinalSVM(WithSigma, OrdinalEstimator):
 
     C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
     sigma: Sigma
+    kernel: GaussianOrLinear
     ridge: Annotated[float, NOT_NEGATIVE]
     tol: Annotated[float, POSITIVE]
     max_iter: Annotated[int, COUNT]
@@ -72,6 +75,7 @@ class OrdinalSVM(WithSigma, OrdinalEstimator):
         C: float = 1.0,
         sigma: float | Literal["scale"] = "scale",
         *,
+        kernel: Literal["gaussian", "linear"] = "gaussian",
         ridge: float = 0.0,
         tol: float = 1e-3,
         max_iter: int = 10**7,
@@ -81,6 +85,7 @@ class OrdinalSVM(WithSigma, OrdinalEstimator):
     ) -> None:
         self.C = C
         self.sigma = sigma
+        self.kernel = kernel
         self.ridge = ridge
         self.tol = tol
         self.max_iter = max_iter
@@ -134,7 +139,7 @@ class OrdinalSVM(WithSigma, OrdinalEstimator):
         points = np.array(X[:].T[:, order], np.float64, order="C")
         room = self._memory_limit() - program_memory(n, n_cuts) - points.nbytes
         capacity = columns_within(n, n_inputs, room)
-        return kernel_columns(points, "gaussian", self._sigma, capacity)
+        return kernel_columns(points, self.kernel, self._sigma, capacity)
 
     def _solve(self, columns: KernelColumns, program: OrdinalProgram, present: Codes) -> Self:
         """Compute the fitted attributes, from where the problem was left."""
@@ -149,7 +154,7 @@ class OrdinalSVM(WithSigma, OrdinalEstimator):
         return self
 
     def _values(self, X: Any) -> Array:
-        return gaussian_expansion(X, self.centers_, self.coef_, self._sigma)
+        return kernel_named(self.kernel).expansion(X, self.centers_, self.coef_, self._sigma)
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int, n_cuts: int = 1
@@ -173,7 +178,8 @@ class OrdinalSVM(WithSigma, OrdinalEstimator):
 class SVOREX(OrdinalSVM):
     """Ordinal support vector machine with explicit constraints on the thresholds.
 
-    Over the functions f of the kernel ``exp(-sigma ||x - x'||^2)`` and thresholds b it minimises ::
+    Over the functions f of a kernel, by default ``exp(-sigma ||x - x'||^2)``, and thresholds b it
+    minimises ::
 
         1/2 ||f||^2 + C sum_j [ sum_{y_i = j} H(b_j - f(x_i)) + sum_{y_i = j+1} H(f(x_i) - b_j) ]
 
@@ -194,6 +200,8 @@ class SVOREX(OrdinalSVM):
     sigma : float or "scale"
         Parameter of the kernel, > 0. "scale" fits it to the labelled rows
         (`dsgkit.solvers.sigma.scale_of`).
+    kernel : {"gaussian", "linear"}
+        The linear one has no sigma.
     ridge : float
         Added to the diagonal of the kernel matrix of the training rows, >= 0; the program of [1]_
         adds 0.001.

@@ -239,9 +239,12 @@ def _steps(problem, variables, slacks, values, tol, most):  # type: ignore[no-un
             return step, True
         i, best = rising_rows[j], most_gained[j]
         rising = column(columns, i)
-        h, o = _second(rising, ridge, sides, down, values, i, best, least_lost, start, end)
+        diagonal = columns.diagonal
+        h, o = _second(
+            rising, diagonal, ridge, sides, down, values, i, best, least_lost, start, end
+        )
         falling = column(columns, o)
-        curvature = 0.0 if o == i else 2.0 * (1.0 + ridge - rising[o])
+        curvature = 0.0 if o == i else _curvature(rising, diagonal, ridge, i, o)
         size = (best - (down[h, o] - values[o])) / max(curvature, _FLAT)
         to_up, to_down = (0.0 if i < split[j] else C), (-C if o < split[h] else 0.0)
         size = min(size, to_up - variables[j, i], variables[h, o] - to_down)
@@ -301,7 +304,13 @@ def _most_violated(explicit, slacks, most_gained, least_lost, tol):  # type: ign
 
 
 @fast
-def _second(rising, ridge, sides, down, values, i, best, least_lost, start, end):  # type: ignore[no-untyped-def]
+def _curvature(rising, diagonal, ridge, i, r):  # type: ignore[no-untyped-def]
+    """Return that of a move of one row's variable up and another's down."""
+    return diagonal[i] + diagonal[r] + 2.0 * ridge - 2.0 * rising[r]
+
+
+@fast
+def _second(rising, diagonal, ridge, sides, down, values, i, best, least_lost, start, end):  # type: ignore[no-untyped-def]
     """Return cut and row of the variable whose going down promises the largest increase."""
     first, _, stop = sides
     cut, row, largest = start, i, -1.0
@@ -311,7 +320,7 @@ def _second(rising, ridge, sides, down, values, i, best, least_lost, start, end)
         for r in range(first[h], stop[h]):
             gain = best - (down[h, r] - values[r])
             if gain > 0:
-                curvature = 0.0 if r == i else 2.0 * (1.0 + ridge - rising[r])
+                curvature = 0.0 if r == i else _curvature(rising, diagonal, ridge, i, r)
                 increase = gain * gain / max(curvature, _FLAT)
                 if increase > largest:
                     cut, row, largest = h, r, increase

@@ -13,13 +13,14 @@ from tests.solvers.brute_force import folds_of
 from tests.solvers.ordinal.problems import ordinal_problem
 
 
+@pytest.mark.parametrize("kernel", ["gaussian", "linear"])
 @pytest.mark.parametrize("gamma", [0.4, (0.0, 0.3, 1.0)])
-def test_every_cut_has_the_binary_model_of_its_sides(gamma):
+def test_every_cut_has_the_binary_model_of_its_sides(gamma, kernel):
     X, codes, U, _ = ordinal_problem()
-    got = MSAMULT(0.1, 2.0, gamma).fit(X, codes + 1, U).decision_function(U)
+    got = MSAMULT(0.1, 2.0, gamma, kernel=kernel).fit(X, codes + 1, U).decision_function(U)
     gammas = gamma if isinstance(gamma, tuple) else (gamma,) * 3
     for j, own in enumerate(gammas):
-        binary = SAMULT(0.1, 2.0, own).fit(X, np.where(codes > j, 1, -1), U)
+        binary = SAMULT(0.1, 2.0, own, kernel=kernel).fit(X, np.where(codes > j, 1, -1), U)
         np.testing.assert_allclose(got[:, j], binary.decision_function(U), atol=1e-10)
 
 

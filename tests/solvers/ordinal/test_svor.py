@@ -160,6 +160,36 @@ def test_two_classes_are_those_of_a_support_vector_machine(method, C, sigma):
 
 
 @BOTH
+@pytest.mark.parametrize("C", [0.1, 100.0])
+def test_two_classes_with_the_linear_kernel_are_those_of_a_linear_machine(method, C):
+    rows, codes = problem(100, 2, d=4)
+    rows = 3 * rows + 1  # norms differ, and are not 1
+    model = method(C, kernel="linear", tol=1e-5).fit(rows, codes)
+    svc = SVC(C=C, kernel="linear", tol=1e-5).fit(rows, codes)
+    difference = model.decision_function(rows) - model.thresholds_ - svc.decision_function(rows)
+    np.testing.assert_allclose(difference, 0, atol=2e-3)
+
+
+@BOTH
+def test_the_linear_objective_has_its_minimum(method):
+    rows, codes = problem(60, 4, d=3)
+    order = np.argsort(codes, kind="stable")
+    rows, codes = rows[order], codes[order]
+    model = method(1.0, kernel="linear", tol=1e-6).fit(rows, codes)
+    side = signs(codes, 4, model._explicit)
+
+    def objective(x):
+        margins = 1 - side * (rows @ x[:3] - x[3:, None])
+        return x[:3] @ x[:3] / 2 + np.maximum(0, margins)[side != 0].sum()
+
+    w = model.centers_.T @ model.coef_
+    x = np.append(w, model.own_thresholds_)
+    lowest = objective(x)
+    for direction in np.random.default_rng(0).normal(size=(200, 6)):
+        assert objective(x + 1e-2 * direction) > lowest - 1e-5
+
+
+@BOTH
 def test_classes_without_rows_repeat_the_threshold_beside_them(method):
     rows, codes = problem(50, 3)
     whole = method().fit(rows, codes)
