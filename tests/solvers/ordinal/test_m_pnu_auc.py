@@ -16,15 +16,17 @@ ETA = (-0.5, 0.25, 0.5)
 INDEFINITE = {"lam": 1e-6, "sigma": 4.0, "eta": (0.0, 0.0, -1.0), "prior": 0.1}
 
 
+@pytest.mark.parametrize("kernel", ["gaussian", "linear"])
 @pytest.mark.parametrize("prior", [None, 0.4, (0.7, 0.5, 0.2)])
-def test_every_cut_has_the_binary_model_of_its_sides_and_its_prior(prior):
+def test_every_cut_has_the_binary_model_of_its_sides_and_its_prior(prior, kernel):
     X, codes, U, _ = ordinal_problem()
-    model = MPNUAUC(0.1, 2.0, ETA, prior=prior, n_centers=30, random_state=7).fit(X, codes, U)
+    settings = {"kernel": kernel, "n_centers": 30, "random_state": 7}
+    model = MPNUAUC(0.1, 2.0, ETA, prior=prior, **settings).fit(X, codes, U)
     got = model.decision_function(U)
     for j, eta in enumerate(ETA):
         y = (codes > j).astype(int)
         own = np.mean(y) if prior is None else np.broadcast_to(prior, 3)[j]
-        binary = PNUAUC(0.1, 2.0, eta, prior=float(own), n_centers=30, random_state=7).fit(X, y, U)
+        binary = PNUAUC(0.1, 2.0, eta, prior=float(own), **settings).fit(X, y, U)
         np.testing.assert_allclose(got[:, j], binary.decision_function(U), atol=1e-10)
 
 
