@@ -218,7 +218,7 @@ def _result(
     with clock.phase("compile"):
         bench.warm_up(cell)
     threads = job.threads or available_threads()
-    if job.alone:
+    if cell.kind == "fit":
         hold_openmp(threads)  # after the solver has loaded its libraries
     _seed_generators(bench, cell)
     reached("begun")
@@ -306,7 +306,7 @@ def failed_record(job: Job, error: BaseException) -> Record:
 def _prepare_process(job: Job) -> Record:
     """Give this process its threads and memory, and return the environment that it is."""
     threads = job.threads or available_threads()
-    if job.alone:
+    if job.cell.kind == "fit":
         set_threads(threads, threads)
     else:  # the last bits of a BLAS result depend on its threads: one, however many processes
         set_threads(max(1, threads // job.processes), 1)

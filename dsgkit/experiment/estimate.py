@@ -114,7 +114,7 @@ class RunForecast:
         """Seconds until the run ends, with fits that use all their threads, and only one."""
         side_by_side = self.jobs * max(1, self.threads // self.jobs)
         before = self.starting / self.jobs + self.seconds("search") / side_by_side
-        fits = self.seconds("fit")
+        fits = self.seconds("fit") / (self.jobs if self.threads == 1 else 1)
         return before + fits / self.threads, before + fits
 
     def __str__(self) -> str:

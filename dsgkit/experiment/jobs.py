@@ -33,6 +33,8 @@ class Job:
         Of the dataset's rows, which a process that runs the job has to load.
     once : bool
         Whether a fit is timed once only.
+    alone : bool
+        Whether nothing else may run on the machine meanwhile.
     """
 
     experiment: Experiment
@@ -45,11 +47,7 @@ class Job:
     processes: int = 1
     data_bytes: int = 0
     once: bool = False
-
-    @property
-    def alone(self) -> bool:
-        """Whether nothing else may run on the machine: fits are timed."""
-        return self.cell.kind == "fit"
+    alone: bool = False
 
     @property
     def apart(self) -> str:

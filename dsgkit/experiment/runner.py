@@ -33,6 +33,7 @@ from dsgkit.experiment.selection import choose, choosing_measure
 from dsgkit.experiment.store import Store, check_writable, write_file, write_whole
 from dsgkit.experiment.timing import is_disturbed, is_less_disturbed, timed_otherwise
 from dsgkit.experiment.workers import Listener, LocalWorkers
+from dsgkit.memory import memory_limit
 from dsgkit.signals import stop_if_asked
 from dsgkit.threads import available_threads
 
@@ -72,7 +73,7 @@ class Options:
     Attributes
     ----------
     jobs : int
-        Searches that run at the same time. Fits are timed alone.
+        Searches that run at the same time. Fits are timed alone, except on one thread.
     threads : int or None
         Threads of a fit, shared by the searches; None for those of the experiment, or as many as
         there are.
@@ -344,7 +345,18 @@ class _Run:
             self.options.jobs if self.options.scheduler is None else 1,
             self.dataset.n_bytes,
             self.options.once,
+            self._alone(cell),
         )
+
+    def _alone(self, cell: Cell) -> bool:
+        """Whether nothing else may run beside a cell.
+
+        Fits are timed alone, except on one thread: then their time is the processor time, which
+        another process changes by a few percent (`scripts/bench_equal_work.py`).
+        """
+        if cell.kind == "search":
+            return False
+        return self.threads != 1 or cell.work.memory > memory_limit() / self.options.jobs
 
     def _finish(self, job: Job, record: Record, bar: RunProgress) -> None:
         key, record = job.cell.key, _storable(job, record)

@@ -268,3 +268,20 @@ def test_on_one_thread_other_libraries_have_one_too(own, tmp_path):
     run_experiment(own("Parallel", body), tmp_path / "r", Options(threads=1, once=True))
     (record,) = stored(tmp_path / "r")
     assert record["estimator"]["found_"] == 1
+
+
+@pytest.mark.usefixtures("in_process")
+@pytest.mark.parametrize(
+    ("threads", "available", "alone"), [(1, 2**40, False), (2, 2**40, True), (1, 1, True)]
+)
+def test_only_fits_that_share_neither_clock_nor_memory_run_beside_others(
+    toy, monkeypatch, threads, available, alone
+):
+    seen = []
+    submit = InProcess.submit
+    monkeypatch.setattr(InProcess, "submit", lambda *job: (seen.append(job[1]), submit(*job)))
+    monkeypatch.setattr(runner_module, "memory_limit", lambda: available)
+    run_experiment(
+        load_experiment(toy), toy.parent / "r", Options(threads=threads, jobs=2, once=True)
+    )
+    assert {job.cell.kind: job.alone for job in seen} == {"search": False, "fit": alone}

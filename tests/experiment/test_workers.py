@@ -75,6 +75,7 @@ def jobs_of(folder, solvers, *, processes=1, kind="search", **config):
             Limits(),
             threads=2,
             processes=processes,
+            alone=kind == "fit",
         )
         for cell in make_plan(experiment, dataset)
         if cell.kind == kind

@@ -95,10 +95,11 @@ def test_large_files_are_measured_and_growth_is_judged(script, tmp_path, ordinal
     scope.update(SIZES={ordinal: ((600, 5), (1200, 5))}, MOST_GROWTH=1e6)
     if ordinal:  # once in processes of their own is enough
         scope["in_a_process"] = scope["measure"]
-    arguments = [str(tmp_path), "--iterations", "5", "--json", *["--ordinal"] * ordinal]
+    file = tmp_path / "figures.json"
+    arguments = [str(tmp_path), "--iterations", "5", "--json", str(file), *["--ordinal"] * ordinal]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
-    figures = json.loads(result.stdout)
+    figures = json.loads(file.read_text())["numbers"]
     assert [size["rows"] for size in figures["sizes"]] == [600, 1200]
     assert ordinal or all(size["fit_memory"] > 2**20 for size in figures["sizes"])
     assert all(0 <= size["auc"] <= 1 for size in figures["sizes"])
@@ -168,9 +169,10 @@ def test_the_semi_supervised_svm_is_measured_on_a_large_file(script, tmp_path):
     main = script("study_big_s3vm")["main"]
     scope = main.callback.__globals__
     sizes = ["--rows", "900", "--inputs", "5", "--features", "8", "--batch", "16"]
-    result = CliRunner().invoke(main, [str(tmp_path), *sizes, "--json"])
+    file = tmp_path / "figures.json"
+    result = CliRunner().invoke(main, [str(tmp_path), *sizes, "--json", str(file)])
     assert result.exit_code == 0, result.output
-    figures = json.loads(result.stdout)
+    figures = json.loads(file.read_text())["numbers"]
     assert (figures["rows"], figures["iterations"], figures["blocks"]) == (900, 44, 44)
     assert figures["error"] < 0.5
     assert figures["over_limit"] > 0 and figures["memory"] > 2**20
