@@ -63,8 +63,15 @@ class Cost:
         Bytes that training allocates at once.
     flops_per_row : float
         Operations of evaluating the fitted function at one row.
+    shared_per_row : float
+        How many of these are done once for all models that are trained together.
     """
 
     flops: float = 1.0
     memory: int = 0
     flops_per_row: float = 0.0
+    shared_per_row: float = 0.0
+
+    def row_flops(self, n_models: int) -> float:
+        """Return the operations of evaluating models that are trained together at one row."""
+        return self.shared_per_row + n_models * (self.flops_per_row - self.shared_per_row)

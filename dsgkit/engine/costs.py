@@ -84,6 +84,7 @@ def training_cost(
         flops=evaluations * (per_row + 2.0 * features.width * n_models),
         memory=rows + per_model * in_pass + finished,
         flops_per_row=n_left * (per_row + 2.0 * features.width),
+        shared_per_row=n_left * per_row,
     )
 
 
@@ -149,6 +150,7 @@ def block_training_cost(
         flops=n_steps * (making + solving + updating),
         memory=matrices + held + per_model * in_pass + finished,
         flops_per_row=n_blocks * (per_row + 2.0 * width),
+        shared_per_row=n_blocks * per_row,
     )
 
 

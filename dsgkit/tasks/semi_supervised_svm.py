@@ -243,8 +243,8 @@ class SVMTrial(SemiSupervisedTrial):
             counts["n_unlabeled"] = -(-n_unlabeled // folds)
             n_fits, n_tested = folds, (folds - 1) * n_unlabeled
         cost = estimator.cost(self._dataset.n_features, n_models=n_points, **counts)
-        n_scored = n_points * (n_tested + n_fits * n_placing)
-        scoring = n_scored * cost.flops_per_row
+        n_scored = n_tested + n_fits * n_placing
+        scoring = n_scored * cost.row_flops(n_points)
         return Work(n_fits * cost.flops, scoring, cost.memory, n_fits * n_points)
 
     def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:

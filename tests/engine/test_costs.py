@@ -43,6 +43,7 @@ def test_operations_are_those_of_every_row_that_meets_a_block(n_unlabeled, T, n_
     expected = met * (m * (2 * d + 20) + 2 * 2 * m * n_models)
     assert cost.flops == pytest.approx(expected, rel=2 / T + 1e-9)
     assert cost.flops_per_row == kept * (m * (2 * d + 20) + 4 * m)
+    assert cost.row_flops(3) == kept * (m * (2 * d + 20) + 3 * 4 * m)
 
 
 @pytest.mark.parametrize("n_models", [1, 7, 400])
@@ -85,6 +86,7 @@ def test_operations_of_a_row_in_prediction_are_those_of_the_blocks_that_are_left
 ):
     cost = cost_of(1000, T, **LARGE, remembered=remembered, n_models=9)
     assert cost.flops_per_row == blocks * 256 * (2 * 3 + 20 + 4)
+    assert cost.row_flops(5) == blocks * 256 * (2 * 3 + 20 + 5 * 4)
 
 
 def test_every_source_of_a_streamed_table_counts():

@@ -166,6 +166,7 @@ class FRS3VM(StochasticS3VM):
             flops=T * b * features.row_flops(n_inputs) + products,
             memory=rows + held + 4 * m * n_inputs + 3 * 8 * m * n_models,
             flops_per_row=features.row_flops(n_inputs) + 4.0 * m,
+            shared_per_row=features.row_flops(n_inputs),
         )
         return self._with_balance(cost, n_models, features.width, n_unlabeled)
 
