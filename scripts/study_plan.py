@@ -9,7 +9,6 @@ far from 1 should state another ``pace`` (`dsgkit.costs.Pace`).
 
 from __future__ import annotations
 
-import json
 import resource
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from kept import json_option, write_json
 
 from dsgkit.config import load_experiment
 from dsgkit.data.datasets import load_dataset
@@ -120,21 +120,20 @@ def _print(row: Row) -> None:
 @click.option("--profile", help="Profile of all the configs.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="As of `dsg run`.")
 @click.option("--out", default=Path("results/plans"), type=click.Path(path_type=Path))
-@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write figures there.")
+@json_option
 def main(
     configs: tuple[Path, ...],
     profile: str | None,
     overrides: tuple[str, ...],
     out: Path,
-    json_path: Path | None,
+    json_file: Path | None,
 ) -> None:
     """Study every config in turn."""
     rows = []
     for config in configs:
         rows.append(study(config, profile, overrides, out))
         _print(rows[-1])
-    if json_path is not None:
-        json_path.write_text(json.dumps(rows, indent=2) + "\n")
+    write_json(json_file, "study_plan", {"configs": rows})
 
 
 if __name__ == "__main__":
