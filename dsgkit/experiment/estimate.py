@@ -13,6 +13,7 @@ from dsgkit.data.datasets import check_present, load_dataset
 from dsgkit.experiment.codes import to_renew
 from dsgkit.experiment.endings import cells
 from dsgkit.experiment.measure import product_speed
+from dsgkit.experiment.outlasted import Outlasted, OutlastedError
 from dsgkit.experiment.plan import Cell, make_plan
 from dsgkit.experiment.records import Record, Records, read_records
 from dsgkit.experiment.reuse import sources
@@ -52,9 +53,10 @@ class Forecast:
     ----------
     cells : list of Cell
         Those that are to run.
-    n_done, n_refused, n_stopped : int
+    n_done, n_refused, n_not_begun, n_stopped : int
         Cells that are finished already; that would need more memory than they may take, or follow a
-        search that would; and of ``cells``, those that the time limit ends.
+        search that would; that are not begun because a smaller fit meets the time limit; and of
+        ``cells``, those that the time limit ends.
     training, judging : float
         Seconds of processor time.
     """
@@ -62,6 +64,7 @@ class Forecast:
     cells: list[Cell] = field(default_factory=list)
     n_done: int = 0
     n_refused: int = 0
+    n_not_begun: int = 0
     n_stopped: int = 0
     training: float = 0.0
     judging: float = 0.0
@@ -119,7 +122,9 @@ class RunForecast:
 
     def __str__(self) -> str:
         """Return the forecast as text: a line per solver and kind of cell, and the total."""
-        n_cells = sum(len(part.cells) + part.n_refused for part in self.groups.values())
+        n_cells = sum(
+            len(part.cells) + part.n_refused + part.n_not_begun for part in self.groups.values()
+        )
         n_done = sum(part.n_done for part in self.groups.values())
         done = f", {n_done:,} more finished already" if n_done else ""
         lines = [f"{self.experiment.name}: {cells(n_cells)}{done}"]
@@ -205,6 +210,7 @@ class _Model:
         self._experiment = experiment
         self._limits = options.limits
         self._once = options.once
+        self._outlasted = Outlasted()
         self._threads = {"search": max(1, threads // options.jobs), "fit": threads}
         self._processes = {"search": options.jobs, "fit": 1}
         self._speed = speed
@@ -231,12 +237,22 @@ class _Model:
             part = found[cell.solver, cell.kind]
             if cell.key in done:
                 part.n_done += 1
+            elif self._is_outlasted(cell):
+                part.n_not_begun += 1
             elif self._is_refused(cell) or not refused.isdisjoint(cell.needs):
                 refused.add(cell.key)
                 part.n_refused += 1
             else:
                 self._add(part, cell)
         return found
+
+    def _is_outlasted(self, cell: Cell) -> bool:
+        """Whether a fit is not begun, because a smaller one ends at the time limit."""
+        try:
+            self._outlasted.check(cell, self._limits)
+        except OutlastedError:
+            return True
+        return False
 
     def _is_refused(self, cell: Cell) -> bool:
         """Whether a cell ends at once, as it would need more memory than it may take."""
@@ -253,6 +269,8 @@ class _Model:
         part.cells.append(cell)
         if training + judging > most:
             part.n_stopped += 1
+            stopped = {"status": OutlastedError.status, "timeout": self._limits.timeout}
+            self._outlasted.note(cell, stopped)
             training = min(training, most)
             judging = most - training
         if cell.kind == "fit" and not self._once:
@@ -275,6 +293,8 @@ def _describe(part: Forecast, kind: str, axis: Axis | None) -> str:
         words.append(f"{part.n_done:,} finished already")
     if part.n_refused:
         words.append(f"{part.n_refused:,} refused (memory)")
+    if part.n_not_begun:
+        words.append(f"{part.n_not_begun:,} not begun (a smaller one ends at the time limit)")
     return "; ".join(words)
 
 

@@ -24,6 +24,7 @@ from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import FAILURES, LEFT_OUT, Limits
+from dsgkit.experiment.outlasted import Outlasted, OutlastedError
 from dsgkit.experiment.plan import Cell, LeftOut, Plan, Point, described, solver_info, whole_plan
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.records import Record, Records, UnreadableError, sealed
@@ -218,6 +219,9 @@ def run_experiment(
         settled = {cell.key for cell in reused}
         schedule = Schedule(plan, settled.__contains__)
         run = _Run(experiment, dataset, store, schedule, options)
+        for cell in reused:
+            if store.records.entry(cell.key, "status") == OutlastedError.status:
+                run.outlasted.note(cell, store.records[cell.key])
         if schedule.cells:
             run.run()
         return Outcome(
@@ -283,6 +287,7 @@ class _Run:
         self.failed = False
         self.disturbed: deque[Job] = deque()
         self.measured: Counter[str] = Counter()
+        self.outlasted = Outlasted()
 
     @property
     def threads(self) -> int | None:
@@ -323,6 +328,7 @@ class _Run:
             smoother = solver_info(self.experiment, cell.solver).smoother
             try:
                 chosen = choose(cell, searches, better=self.better, smoother=smoother)
+                self.outlasted.check(cell, self.options.limits)
             except FitError as error:
                 job = self._job(cell, {})
                 self._finish(job, failed_record(job, error), bar)
@@ -368,6 +374,7 @@ class _Run:
             bar.finish(job)
         elif is_less_disturbed(record, self.store.records[key]):
             self.store.append(self._with_files(record))
+        self.outlasted.note(job.cell, record)
         self.measured[key] += 1
         again = not job.once and self.measured[key] <= MOST_REPEATS
         if again and is_disturbed(self.store.records[key]):

@@ -116,13 +116,25 @@ def test_what_memory_refuses_costs_nothing_and_so_does_what_follows(forecast):
 
 def test_a_time_limit_is_the_most_that_a_cell_takes(forecast):
     run = forecast(
-        cell("search", 1000), cell("fit", 300), cell("fit", 15), limits=Limits(timeout=20)
+        cell("search", 1000), cell("fit", 15), cell("fit", 300), limits=Limits(timeout=20)
     )
     # a search has one of the two threads, and a fit has both
     assert run.groups["samult", "search"].training == 20
     fits = run.groups["samult", "fit"]
     assert (fits.training, fits.n_stopped) == (40 + 15, 1)
     assert "(1 up to the time limit)" in str(run)
+
+
+def test_after_a_fit_that_ends_at_the_time_limit_no_larger_one_is_begun(forecast):
+    small, large = (
+        replace(cell("fit", 300, name), at={"unlabeled": n}) for name, n in (("a", 5), ("b", 9))
+    )
+    other = replace(large, trial=1, key=key_of("c"))
+    run = forecast(small, large, other, limits=Limits(timeout=20))
+    fits = run.groups["samult", "fit"]
+    assert (fits.training, fits.n_stopped, fits.n_not_begun) == (80, 2, 1)
+    assert "1 not begun (a smaller one ends at the time limit)" in str(run)
+    assert str(run).startswith("toy: 3 cells")
 
 
 def test_finished_cells_are_known_and_tell_the_speed_of_the_others(forecast, tmp_path):

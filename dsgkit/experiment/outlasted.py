@@ -1,0 +1,52 @@
+"""Fits that are not begun, because one of no more rows took longer than the time limit."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from dsgkit.errors import FitError
+from dsgkit.experiment.limits import Limits
+from dsgkit.experiment.plan import Cell
+from dsgkit.experiment.records import Record
+from dsgkit.tasks.base import At
+
+
+class OutlastedError(FitError):
+    """A fit that is not begun.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds that a smaller fit was given.
+    """
+
+    status = "timeout"
+
+    def __init__(self, timeout: float) -> None:
+        self.timeout = timeout
+        super().__init__(f"not begun: a smaller fit was stopped after {timeout:g} s")
+
+
+class Outlasted:
+    """The sizes at which fits of a run were stopped.
+
+    Fits of a solver that share their search and their trial have the same hyper-parameters: on more
+    rows they take longer. Without this an exact method spends the limit at every size and trial.
+    """
+
+    def __init__(self) -> None:
+        self._stopped: dict[tuple[str, int, tuple[str, ...]], list[tuple[At, float]]]
+        self._stopped = defaultdict(list)
+
+    def note(self, cell: Cell, record: Record) -> None:
+        """Remember a fit that was stopped."""
+        if cell.kind == "fit" and record["status"] == OutlastedError.status:
+            stopped = self._stopped[cell.solver, cell.trial, cell.needs]
+            stopped.append((cell.at, record.get("timeout", 0.0)))
+
+    def check(self, cell: Cell, limits: Limits) -> None:
+        """Raise `OutlastedError` for a fit that would meet the limit."""
+        for at, timeout in self._stopped.get((cell.solver, cell.trial, cell.needs), ()):
+            larger = all(size >= at[axis] for axis, size in cell.at.items())
+            if cell.kind == "fit" and larger and limits.timeout and limits.timeout <= timeout:
+                raise OutlastedError(timeout)
