@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 
-from dsgkit.errors import FitError
+from dsgkit.errors import FitError, TimeLimitError
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.records import Record
@@ -17,14 +18,22 @@ class OutlastedError(FitError):
     Parameters
     ----------
     timeout : float
-        Seconds that a smaller fit was given.
+        Seconds that a smaller fit was given; infinite if its solver's own limit ended it.
     """
 
     status = "timeout"
 
     def __init__(self, timeout: float) -> None:
-        self.timeout = timeout
-        super().__init__(f"not begun: a smaller fit was stopped after {timeout:g} s")
+        if math.isinf(timeout):
+            self.status = TimeLimitError.status
+            super().__init__("not begun: a smaller fit met the solver's own time limit")
+        else:
+            self.timeout = timeout
+            super().__init__(f"not begun: a smaller fit was stopped after {timeout:g} s")
+
+
+STOPPED = (OutlastedError.status, TimeLimitError.status)
+"""Statuses of fits that a time limit ended."""
 
 
 class Outlasted:
@@ -40,13 +49,15 @@ class Outlasted:
 
     def note(self, cell: Cell, record: Record) -> None:
         """Remember a fit that was stopped."""
-        if cell.kind == "fit" and record["status"] == OutlastedError.status:
+        if cell.kind == "fit" and record["status"] in STOPPED:
+            own = record["status"] == TimeLimitError.status
             stopped = self._stopped[cell.solver, cell.trial, cell.needs]
-            stopped.append((cell.at, record.get("timeout", 0.0)))
+            stopped.append((cell.at, math.inf if own else record.get("timeout", 0.0)))
 
     def check(self, cell: Cell, limits: Limits) -> None:
         """Raise `OutlastedError` for a fit that would meet the limit."""
         for at, timeout in self._stopped.get((cell.solver, cell.trial, cell.needs), ()):
             larger = all(size >= at[axis] for axis, size in cell.at.items())
-            if cell.kind == "fit" and larger and limits.timeout and limits.timeout <= timeout:
+            meets = math.isinf(timeout) or (limits.timeout or math.inf) <= timeout
+            if cell.kind == "fit" and larger and meets:
                 raise OutlastedError(timeout)

@@ -24,7 +24,7 @@ from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import FAILURES, LEFT_OUT, Limits
-from dsgkit.experiment.outlasted import Outlasted, OutlastedError
+from dsgkit.experiment.outlasted import STOPPED, Outlasted
 from dsgkit.experiment.plan import Cell, LeftOut, Plan, Point, described, solver_info, whole_plan
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.records import Record, Records, UnreadableError, sealed
@@ -220,7 +220,7 @@ def run_experiment(
         schedule = Schedule(plan, settled.__contains__)
         run = _Run(experiment, dataset, store, schedule, options)
         for cell in reused:
-            if store.records.entry(cell.key, "status") == OutlastedError.status:
+            if store.records.entry(cell.key, "status") in STOPPED:
                 run.outlasted.note(cell, store.records[cell.key])
         if schedule.cells:
             run.run()

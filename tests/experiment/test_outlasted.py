@@ -24,7 +24,9 @@ def stop_at(monkeypatch):
         begun.append((job.cell.trial, size))
         if size < wait.size:
             return run_and_wait(self)
-        stopped = ended_record(job, "timeout", f"stopped after {timeout:g} s", timeout=timeout)
+        stopped = ended_record(job, "timeout", f"stopped after {timeout} s", timeout=timeout)
+        if timeout is None:
+            stopped = ended_record(job, "time_limit", "took too long")
         return [(self._jobs.pop(), stopped)]
 
     def patch(size):
@@ -71,3 +73,15 @@ def test_it_holds_for_a_run_that_goes_on(tmp_path, stop_at):
     begun = stop_at(70)
     assert run_experiment(many, folder, options).computed == 2
     assert begun == [(0, 65)]
+
+
+def test_so_does_the_limit_of_a_solver(tmp_path, stop_at):
+    experiment = load_experiment(write_config(tmp_path, {"slow": behaving()}, sizes=(60, 70)))
+    begun = stop_at(60)
+    options = Options(once=True)
+    assert run_experiment(experiment, tmp_path / "r", options).computed == 2
+    assert begun == [(0, 60)]
+    last = stored(tmp_path / "r")[-1]
+    message = "not begun: a smaller fit met the solver's own time limit"
+    assert (last["status"], last["message"]) == ("time_limit", message)
+    assert run_experiment(experiment, tmp_path / "r", options).computed == 0
