@@ -35,7 +35,7 @@ def write_json(file: Path | None, study: str, numbers: dict[str, Any]) -> None:
         return
     given = click.get_current_context().params
     # where files are is nobody else's business
-    arguments = {name: value for name, value in given.items() if not isinstance(value, Path)}
+    arguments = {name: value for name, value in given.items() if not _has_paths(value)}
     content = {
         "study": study,
         "arguments": arguments,
@@ -44,3 +44,7 @@ def write_json(file: Path | None, study: str, numbers: dict[str, Any]) -> None:
     }
     text = json.dumps(content, indent=2, default=lambda value: value.tolist()) + "\n"
     write_atomically(file, lambda opened: opened.write(text.encode()))
+
+
+def _has_paths(value: object) -> bool:
+    return isinstance(value, Path) or (isinstance(value, tuple) and any(map(_has_paths, value)))

@@ -1,6 +1,9 @@
 """What was planned is set against what records say."""
 
+import json
+
 import pytest
+from click.testing import CliRunner
 
 from dsgkit.experiment.plan import Cell
 from dsgkit.tasks.base import Work
@@ -25,3 +28,17 @@ def test_figures_are_added_up_by_solver_and_kind(script):
     assert [search[name] for name in names] == pytest.approx([1, 10, 7, 0, 0])
     assert [fits[name] for name in names] == pytest.approx([2, 12, 6, 8, 1.5])
     assert (fits["solver"], fits["kind"]) == ("One", "fit")
+
+
+@pytest.mark.slow
+def test_a_config_is_planned_and_run(script, toy):
+    file = toy.parent / "plans.json"
+    main = script("study_plan")["main"]
+    out = toy.parent / "results"
+    done = CliRunner().invoke(main, [str(toy), "--out", str(out), "--json", str(file)])
+    assert done.exit_code == 0, done.output
+    kept = json.loads(file.read_text())
+    (figures,) = kept["numbers"]["configs"]
+    assert figures["finished"] == figures["cells"] > 0
+    assert figures["planned"] > 0 and figures["measured"] > 0
+    assert str(toy.parent) not in file.read_text()
