@@ -35,7 +35,7 @@ class ClosedFormEstimator(PairwiseDiagnostics, KernelEstimator):
         Columns of the training rows.
     """
 
-    pace: ClassVar[Pace] = Pace(training=2, per_model=4)
+    pace: ClassVar[Pace] = Pace(training=1.2, per_model=4)
     _smallest_penalty: ClassVar[float] = 0.0
     """Below, the features' rounding hides the minimum."""
 

@@ -104,7 +104,7 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
     """
 
     version: ClassVar[int] = 2
-    pace: ClassVar[Pace] = Pace(training=2.2, per_model=2)
+    pace: ClassVar[Pace] = Pace(training=1.6, per_model=2)
 
     gamma: Annotated[float, SHARE, PER_MODEL]
 

@@ -85,7 +85,7 @@ class QSGS2AUCP(PreconditionedRanker, KernelAUCEstimator):
     """
 
     version: ClassVar[int] = 1
-    pace: ClassVar[Pace] = Pace(training=3, per_model=4)
+    pace: ClassVar[Pace] = Pace(training=1.2, per_model=4)
 
     gamma: Annotated[float, SHARE, PER_MODEL]
 

@@ -123,7 +123,7 @@ class TSGS3VM(StochasticS3VM):
     True
     """
 
-    pace: ClassVar[Pace] = Pace(training=1.5, scoring=0.7, per_model=3)
+    pace: ClassVar[Pace] = Pace(training=5, scoring=0.7, per_model=3)
 
     def __init__(
         self,
