@@ -104,6 +104,7 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
     """
 
     version: ClassVar[int] = 2
+    _exact: ClassVar[type[SAMULT]] = SAMULT
     pace: ClassVar[Pace] = Pace(training=1.6, per_model=2)
 
     gamma: Annotated[float, SHARE, PER_MODEL]
@@ -140,24 +141,6 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
 
     def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
         return samult_risk(self.gamma)
-
-    def exact_minimiser(self, X: Any, y: Any, X_unlabeled: Any = None) -> SAMULT:
-        """Return the minimiser of the objective that was fitted, in O(n^3) for n rows.
-
-        Parameters
-        ----------
-        X, y, X_unlabeled
-            What was fitted.
-        """
-        exact = SAMULT(
-            self.lam,
-            self._sigma,
-            self.gamma,
-            kernel=self.kernel,
-            unlabeled_label=self.unlabeled_label,
-        )
-        exact._warns = False  # of what the fit has warned of
-        return exact.fit(X, y, X_unlabeled)
 
     def _fit(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -13,6 +13,7 @@ from sklearn.base import clone
 from dsgkit.engine import DSGModel, Problem, train
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.solvers.auc.base import KernelEstimator
+from dsgkit.solvers.auc.exact_kernel import ExactKernelEstimator
 from dsgkit.solvers.diagnostics import PairwiseDiagnostics
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator, FittedFunction
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, SEED
@@ -34,6 +35,24 @@ class StochasticAUCEstimator(DoublyStochasticEstimator, PairwiseDiagnostics, Ker
     theta_lam: Annotated[float, POSITIVE, PER_MODEL]
     t0: Annotated[float | Literal["stable"], NOT_NEGATIVE, PER_MODEL]
     random_state: Annotated[int, SEED]
+
+    _exact: ClassVar[type[ExactKernelEstimator]]
+    """The class of the exact minimiser."""
+
+    def exact_minimiser(self, X: Any, y: Any, X_unlabeled: Any = None) -> ExactKernelEstimator:
+        """Return the minimiser of the objective that was fitted, in O(n^3) for n rows.
+
+        Parameters
+        ----------
+        X, y, X_unlabeled
+            What was fitted.
+        """
+        known = self._exact().get_params()
+        shared = {name: value for name, value in self.get_params().items() if name in known}
+        exact = self._exact(**{**shared, "sigma": self._sigma})
+        exact._warns = False  # of what the fit has warned of
+        fit = getattr(exact, "fit_function", exact.fit)  # an ordinal model needs no thresholds
+        return cast("ExactKernelEstimator", fit(X, y, X_unlabeled))
 
     def fit_observed(
         self,

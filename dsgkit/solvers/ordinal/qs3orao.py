@@ -117,6 +117,7 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
     """
 
     version: ClassVar[int] = 2
+    _exact: ClassVar[type[ExactS2OR]] = ExactS2OR
     pace: ClassVar[Pace] = Pace(training=3, per_model=4)
 
     gamma: Annotated[float | tuple[float, ...], SHARE, PER_MODEL, OnePer("n_cuts")]
@@ -152,24 +153,6 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
 
     def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
         return ordinal_risk(self.gamma, counts)
-
-    def exact_minimiser(self, X: Any, y: Any, X_unlabeled: Any = None) -> ExactS2OR:
-        """Return the minimiser of the objective that was fitted, in O(n^3) for n rows.
-
-        Parameters
-        ----------
-        X, y, X_unlabeled
-            What was fitted.
-        """
-        exact = ExactS2OR(
-            self.lam,
-            self._sigma,
-            self.gamma,
-            kernel=self.kernel,
-            unlabeled_label=self.unlabeled_label,
-        )
-        exact._warns = False  # of what the fit has warned of
-        return exact.fit_function(X, y, X_unlabeled)
 
     def _fit(
         self,
