@@ -157,7 +157,7 @@ class CUU(WithSigma, PenalisedSUEstimator):
     """
 
     version: ClassVar[int] = 2
-    pace: ClassVar[Pace] = Pace(training=2, per_model=5)
+    pace: ClassVar[Pace] = Pace(training=3, per_model=15)
 
     sigma: Sigma
     kernel: LinearOrKernel

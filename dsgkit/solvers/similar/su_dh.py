@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.qp import solve_qp
@@ -87,6 +87,7 @@ class SUDH(WithSigma, PenalisedSUEstimator):
     """
 
     version: ClassVar[int] = 2
+    pace: ClassVar[Pace] = Pace(training=3, per_model=80)
 
     sigma: Sigma
     kernel: LinearOrKernel
