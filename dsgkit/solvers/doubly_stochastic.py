@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from dsgkit.engine import DSGModel
+from dsgkit.engine import DSGModel, Problem, train
 from dsgkit.errors import DataError
 from dsgkit.solvers.base import Estimator, PointModels, Points
 from dsgkit.solvers.inputs import as_rows, check_finite
@@ -62,6 +64,40 @@ class FittedFunction:
         """Return the values of the function at the rows of ``X``, shape (n,)."""
         X = as_rows(self._estimator, X, reset=False)
         return self.model.decision_function(X)[:, 0].astype(np.float64)
+
+
+Observer = Callable[[int, float, FittedFunction], None]
+"""Takes an iteration, the seconds until then without those of observing, and the function there."""
+
+
+def observed_training(
+    estimator: Any, start: float, at: Sequence[int], observe: Observer
+) -> Callable[[Problem], DSGModel]:
+    """Return training that shows the function on its way.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It knows the columns of the training rows by now.
+    start : float
+        When the fit began, by `time.perf_counter`.
+    at : sequence of int
+        Iterations, ascending within those that are made.
+    observe : callable
+    """
+    columns = copy.copy(estimator)  # functions outlive another fit of this estimator
+
+    def trained(problem: Problem) -> DSGModel:
+        before = time.perf_counter() - start
+        return train(
+            problem,
+            at=at,
+            observe=lambda t, seconds, model: observe(
+                t, before + seconds, FittedFunction(columns, model)
+            ),
+        )
+
+    return trained
 
 
 def finite_models(model: DSGModel) -> NDArray[np.bool_]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
@@ -15,7 +14,11 @@ from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.solvers.auc.base import KernelEstimator
 from dsgkit.solvers.auc.exact_kernel import ExactKernelEstimator
 from dsgkit.solvers.diagnostics import PairwiseDiagnostics
-from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator, FittedFunction
+from dsgkit.solvers.doubly_stochastic import (
+    DoublyStochasticEstimator,
+    Observer,
+    observed_training,
+)
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, SEED
 
 LEAST_ITERATIONS, MOST_ITERATIONS = 200, 2000
@@ -61,7 +64,7 @@ class StochasticAUCEstimator(DoublyStochasticEstimator, PairwiseDiagnostics, Ker
         X_unlabeled: Any = None,
         *,
         at: Sequence[int],
-        observe: Callable[[int, float, FittedFunction], None],
+        observe: Observer,
     ) -> Self:
         """Fit the function as `fit` does, and show it on the way.
 
@@ -84,18 +87,7 @@ class StochasticAUCEstimator(DoublyStochasticEstimator, PairwiseDiagnostics, Ker
         start = time.perf_counter()
         self._check_params()
         X, labels, X_unlabeled = self._inputs(X, y, X_unlabeled)
-        columns = copy.copy(self)  # functions outlive another fit of this estimator
-
-        def trained(problem: Problem) -> DSGModel:
-            before = time.perf_counter() - start
-            return train(
-                problem,
-                at=at,
-                observe=lambda t, seconds, model: observe(
-                    t, before + seconds, FittedFunction(columns, model)
-                ),
-            )
-
+        trained = observed_training(self, start, at, observe)
         with self._settled(X, X_unlabeled):
             self._fit(X, labels, X_unlabeled, trained)
         return self

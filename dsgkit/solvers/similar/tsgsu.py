@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -28,8 +27,9 @@ from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.doubly_stochastic import (
-    FittedFunction,
+    Observer,
     finite_models,
+    observed_training,
 )
 from dsgkit.solvers.inputs import check_projections, spaced
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, Smoother
@@ -38,8 +38,6 @@ from dsgkit.solvers.similar.pools import Pools
 from dsgkit.solvers.similar.together import DeltaName, TogetherSUEstimator, Values
 
 Array = NDArray[np.float64]
-Observer = Callable[[int, float, FittedFunction], None]
-"""Takes the number of iterations made, the seconds they took, and the function after them."""
 
 
 class TSGSU(TogetherSUEstimator):
@@ -217,18 +215,7 @@ class TSGSU(TogetherSUEstimator):
         """
         start = time.perf_counter()
         S, X_unlabeled = self._training(X_similar, X_unlabeled)
-        columns = copy.copy(self)  # functions outlive another fit of this estimator
-
-        def trained(problem: Problem) -> DSGModel:
-            before = time.perf_counter() - start
-            return train(
-                problem,
-                at=at,
-                observe=lambda t, seconds, model: observe(
-                    t, before + seconds, FittedFunction(columns, model)
-                ),
-            )
-
+        trained = observed_training(self, start, at, observe)
         with self._settled(S, X_unlabeled):
             self._fit(S, X_unlabeled, trained)
         return self
