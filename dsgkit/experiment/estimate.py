@@ -237,7 +237,7 @@ class _Model:
             part = found[cell.solver, cell.kind]
             if cell.key in done:
                 part.n_done += 1
-            elif self._is_outlasted(cell):
+            elif self._outlasted.limit(cell, self._limits) is not None:
                 part.n_not_begun += 1
             elif self._is_refused(cell) or not refused.isdisjoint(cell.needs):
                 refused.add(cell.key)
@@ -245,14 +245,6 @@ class _Model:
             else:
                 self._add(part, cell)
         return found
-
-    def _is_outlasted(self, cell: Cell) -> bool:
-        """Whether a fit is not begun, because a smaller one ends at the time limit."""
-        try:
-            self._outlasted.check(cell, self._limits)
-        except OutlastedError:
-            return True
-        return False
 
     def _is_refused(self, cell: Cell) -> bool:
         """Whether a cell ends at once, as it would need more memory than it may take."""

@@ -54,10 +54,17 @@ class Outlasted:
             stopped = self._stopped[cell.solver, cell.trial, cell.needs]
             stopped.append((cell.at, math.inf if own else record.get("timeout", 0.0)))
 
-    def check(self, cell: Cell, limits: Limits) -> None:
-        """Raise `OutlastedError` for a fit that would meet the limit."""
+    def limit(self, cell: Cell, limits: Limits) -> float | None:
+        """Return the seconds that stopped a fit of no more rows; None if this one may be begun."""
+        if cell.kind == "search":
+            return None
         for at, timeout in self._stopped.get((cell.solver, cell.trial, cell.needs), ()):
             larger = all(size >= at[axis] for axis, size in cell.at.items())
-            meets = math.isinf(timeout) or (limits.timeout or math.inf) <= timeout
-            if cell.kind == "fit" and larger and meets:
-                raise OutlastedError(timeout)
+            if larger and (math.isinf(timeout) or (limits.timeout or math.inf) <= timeout):
+                return timeout
+        return None
+
+    def check(self, cell: Cell, limits: Limits) -> None:
+        """Raise `OutlastedError` for a fit that would meet the limit."""
+        if (timeout := self.limit(cell, limits)) is not None:
+            raise OutlastedError(timeout)
