@@ -136,6 +136,7 @@ class BLS3VM(KernelS3VM):
     1.0
     """
 
+    version: ClassVar[int] = 2
     pace: ClassVar[Pace] = Pace(training=20, per_model=15)
     C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
     C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
