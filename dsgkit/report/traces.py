@@ -151,12 +151,24 @@ def _course(record: Record, measure: Measure) -> Course:
 
 def _steps(record: Record, measure: Measure) -> Course:
     """Return the checkpoints with a value; one that was not finite is stored in words."""
+    share = _share_of_time(record)
     found = []
     for step in record.get("trace") or []:
         iteration, seconds, value = (step.get(k) for k in ("iteration", "seconds", measure.name))
         if _is_number(iteration) and _is_number(seconds) and _is_number(value):
-            found.append(Checkpoint(int(iteration), seconds, value))
+            found.append(Checkpoint(int(iteration), share * seconds, value))
     return tuple(found)
+
+
+def _share_of_time(record: Record) -> float:
+    """Return what a second along a fit is of its time in tables.
+
+    A trace has the wall time of the first measurement; tables have the median of all, of processor
+    time for fits on one thread.
+    """
+    measured = ((record.get("measurements") or {}).get("wall") or {}).get(TIME.clock) or [0.0]
+    time = (record.get("times") or {}).get(TIME.clock)
+    return time / measured[0] if _is_number(time) and measured[0] > 0 else 1.0
 
 
 def _is_number(value: Any) -> TypeGuard[float]:

@@ -30,7 +30,7 @@ OUTPUTS = ("error_trace", "error_trace_table")
 def race(invent, make):
     """Return a function from sizes to results: two trials in iterations, at once, and neither."""
 
-    def make_race(dataset="codrna", sizes=(0,), task=TRACED, traces=None):
+    def make_race(dataset="codrna", sizes=(0,), task=TRACED, traces=None, **more_of_sgd):
         solvers = {key: invent.solver(f"mine:{key}", label) for key, label in NAMES.items()}
         experiment = invent.experiment(
             dataset, trials=2, solvers=solvers, task=task, outputs=OUTPUTS
@@ -47,7 +47,10 @@ def race(invent, make):
         )
         records = []
         for n in sizes:
-            records += [fit("sgd", t, n, 0.1, 1.0, trace=steps) for t, steps in enumerate(traces)]
+            records += [
+                fit("sgd", t, n, 0.1, 1.0, trace=steps, **more_of_sgd)
+                for t, steps in enumerate(traces)
+            ]
             records += [fit("exact", 0, n, 0.3, 0.4), fit("exact", 1, n, 0.5, 0.8)]
             records += [invent.failure(experiment, "big", t, n, "time_limit") for t in range(2)]
         return make(experiment, records, task)
@@ -131,6 +134,15 @@ def test_a_figure_joins_means_over_trials_at_equal_iterations(race):
     color = solver_styles(summarise([results])[0].solvers)["SGD"].color
     assert same_color(lines["SGD"].get_color(), color)
     assert axes.get_xscale() == "log"
+
+
+def test_times_along_a_fit_are_shares_of_its_time_in_tables(race):
+    """That is 1 s here, of processor time; on the wall the first measurement took 4 s."""
+    measured = {"wall": {"fit": [4.0, 3.0]}, "processor": {"fit": [1.0, 1.0]}, "busiest": {}}
+    traces = [trace((0.4, 0.4), (4.0, 0.2)), trace((0.4, 0.6), (4.0, 0.1))]
+    (axes,) = panels_of([race(traces=traces, measurements=measured)])
+    line = next(one for one in axes.get_lines() if one.get_label() == "SGD")
+    assert line.get_xydata() == near([(0.1, 50.0), (1.0, 15.0)])
 
 
 def test_other_iterations_and_values_that_are_none_are_left_out(race):
