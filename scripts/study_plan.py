@@ -23,6 +23,7 @@ from kept import json_option, write_json
 from dsgkit.config import load_experiment
 from dsgkit.data.datasets import load_dataset
 from dsgkit.experiment.estimate import forecast_run, trained
+from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.measure import product_speed
 from dsgkit.experiment.plan import Cell, make_plan
 from dsgkit.experiment.records import Record, read_records
@@ -63,14 +64,21 @@ def by_solver(
     ]
 
 
-def study(config: Path, profile: str | None, overrides: tuple[str, ...], out: Path) -> Row:
+def study(
+    config: Path,
+    profile: str | None,
+    overrides: tuple[str, ...],
+    timeout: float | None,
+    out: Path,
+) -> Row:
     """Plan a config, run it, and return both."""
     experiment = load_experiment(config, profile=profile, overrides=overrides)
     folder = out / experiment.name
-    options = Options(jobs=1, threads=1, fresh=True)
+    options = Options(jobs=1, threads=1, fresh=True, limits=Limits(timeout=timeout))
     planned = forecast_run(experiment, folder, options).processor
     settings = [text for one in overrides for text in ("--set", one)]
     settings += ["--profile", profile] if profile else []
+    settings += ["--timeout", str(timeout)] if timeout else []
     command = [sys.executable, "-m", "dsgkit.cli", "run", str(config), *settings]
     before = _children()
     subprocess.run(
@@ -119,19 +127,21 @@ def _print(row: Row) -> None:
 @click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--profile", help="Profile of all the configs.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="As of `dsg run`.")
+@click.option("--timeout", type=float, metavar="SECONDS", help="Limit of every cell.")
 @click.option("--out", default=Path("results/plans"), type=click.Path(path_type=Path))
 @json_option
 def main(
     configs: tuple[Path, ...],
     profile: str | None,
     overrides: tuple[str, ...],
+    timeout: float | None,
     out: Path,
     json_file: Path | None,
 ) -> None:
     """Study every config in turn."""
     rows = []
     for config in configs:
-        rows.append(study(config, profile, overrides, out))
+        rows.append(study(config, profile, overrides, timeout, out))
         _print(rows[-1])
     write_json(json_file, "study_plan", {"configs": rows})
 
