@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import Cost
+from dsgkit.costs import ENTRY_FLOPS, Cost
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import check_kind
@@ -342,10 +342,10 @@ class ClusteringTrial:
         return Work(n_points * cost.flops, 0.0, cost.memory, n_points)
 
     def _cost(self, estimator: Any, at: At) -> Cost:
-        """Return what a fit takes; of a solver that does not say, the distances of all pairs."""
+        """Return what a fit takes; of a solver that does not say, an entry for a pair of rows."""
         d, n = self._dataset.n_features, at[ROWS.name]
         known = getattr(estimator, "cost", None)
-        return Cost(flops=3.0 * n**2 * d) if known is None else known(d, n_rows=n)
+        return Cost(flops=n**2 * (ENTRY_FLOPS + 3.0 * d)) if known is None else known(d, n_rows=n)
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
         """Train and cluster: in a phase each where the estimator has two."""
