@@ -14,7 +14,7 @@ import pytest
 from dsgkit import cli
 from dsgkit.config import load_experiment
 from dsgkit.experiment import cells
-from dsgkit.experiment.runner import run_experiment
+from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.catalogue import SOLVERS
 from tests.conftest import cells_in_this_process, write_toy
@@ -58,7 +58,8 @@ def made(tmp_path_factory):
         patch.setenv("DSGKIT_CACHE", str(folder / "cache"))
         for seed, name in enumerate(("results", "other")):
             experiment = load_experiment(config, overrides=[f"seed={seed}"])
-            assert run_experiment(experiment, folder / name / "toy").failures == []
+            done = run_experiment(experiment, folder / name / "toy", Options(once=True))
+            assert done.failures == []
     return folder
 
 

@@ -9,7 +9,7 @@ import yaml
 
 from dsgkit.config import load_experiment
 from dsgkit.experiment.results import load_results
-from dsgkit.experiment.runner import run_experiment
+from dsgkit.experiment.runner import Options, run_experiment
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -61,7 +61,7 @@ def test_its_solver_runs(toy, monkeypatch, own_modules, in_process):
     own_modules("my_solvers", block("python", mine))
     config = yaml.safe_load(toy.read_text()) | yaml.safe_load(block("yaml", mine))
     toy.write_text(yaml.safe_dump(config))
-    outcome = run_experiment(load_experiment(toy), toy.parent / "results")
+    outcome = run_experiment(load_experiment(toy), toy.parent / "results", Options(once=True))
     assert outcome.failures == []
     cells = load_results(toy.parent / "results").cells
     assert set(cells["label"]) == {"LDA"}

@@ -6,7 +6,7 @@ import yaml
 
 from dsgkit.config import load_experiment
 from dsgkit.errors import FitError
-from dsgkit.experiment.runner import run_experiment
+from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.tasks.semi_supervised_auc import AUCTrial
 
@@ -90,7 +90,7 @@ def messages(toy, own_modules):
         }
         path = toy.parent / "broken.yaml"
         path.write_text(yaml.safe_dump(config))
-        outcome = run_experiment(load_experiment(path), toy.parent / "results")
+        outcome = run_experiment(load_experiment(path), toy.parent / "results", Options(once=True))
         assert outcome.failures == outcome.ended != []
         return {record["message"] for record in outcome.failures}
 
@@ -186,7 +186,7 @@ def test_a_judgement_without_a_single_value_is_a_failure(toy, monkeypatch):
     toy.write_text(yaml.safe_dump(config))
     none = {"auc": None, "average_precision": None}
     monkeypatch.setattr(AUCTrial, "score", lambda *_: none)
-    outcome = run_experiment(load_experiment(toy), toy.parent / "results")
+    outcome = run_experiment(load_experiment(toy), toy.parent / "results", Options(once=True))
     assert [record["message"].partition(":")[0] for record in outcome.failures] == [
         "no measure has a value"
     ] * 2

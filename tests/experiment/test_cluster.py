@@ -220,7 +220,7 @@ def test_a_scheduler_that_is_killed_ends_a_run_in_one_line(experiment, tmp_path,
     (folder,) = (tmp_path / "results").iterdir()
     kept = len(stored(folder))
     with cells_in_this_process():
-        done = run_experiment(slow, folder)
+        done = run_experiment(slow, folder, Options(once=True))
     assert (done.computed, done.reused, done.failures) == (2 - kept, kept, [])
 
 

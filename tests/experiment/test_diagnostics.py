@@ -7,7 +7,7 @@ import yaml
 
 from dsgkit.config import load_experiment
 from dsgkit.experiment.results import load_results
-from dsgkit.experiment.runner import run_experiment
+from dsgkit.experiment.runner import Options, run_experiment
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -79,7 +79,7 @@ def run(toy, own_modules):
         path = toy.parent / "diagnosed.yaml"
         path.write_text(yaml.safe_dump(config))
         folder = toy.parent / "results"
-        outcome = run_experiment(load_experiment(path), folder)
+        outcome = run_experiment(load_experiment(path), folder, Options(once=True))
         assert not outcome.failures
         results = load_results(folder)
         lines = (folder / "cells.jsonl").read_text().splitlines()

@@ -29,7 +29,7 @@ from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.records import RecordSchema, UnreadableError, parse, read_records
 from dsgkit.experiment.results import frames, load_results
 from dsgkit.experiment.reuse import copy_records
-from dsgkit.experiment.runner import run_experiment
+from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.experiment.selection import choose
 from dsgkit.experiment.status import describe_status, read_status
 from dsgkit.experiment.store import CELLS, Store
@@ -527,7 +527,6 @@ class Vanishing(InProcess):
 def test_a_run_whose_folder_vanishes_ends_and_the_next_one_goes_on(toy, tmp_path, monkeypatch):
     from dsgkit.config import load_experiment
     from dsgkit.experiment import cells
-    from dsgkit.experiment.runner import Options
 
     monkeypatch.setattr(cells, "_bench", None)
     experiment = load_experiment(toy, overrides=["protocol.trials=1"])
@@ -535,11 +534,11 @@ def test_a_run_whose_folder_vanishes_ends_and_the_next_one_goes_on(toy, tmp_path
     vanishing = Vanishing(lambda: shutil.rmtree(folder))
     monkeypatch.setattr(Options, "executor", lambda *_: vanishing)
     with pytest.raises(ResultsError, match="removed with its folder") as error:
-        run_experiment(experiment, folder)
+        run_experiment(experiment, folder, Options(once=True))
     one_line(error)
     assert not folder.exists()
     monkeypatch.setattr(Options, "executor", lambda *_: InProcess())
-    outcome = run_experiment(experiment, folder)
+    outcome = run_experiment(experiment, folder, Options(once=True))
     assert outcome.reused == 3
     assert outcome.ended == []
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from dsgkit.config import load_experiment
 from dsgkit.experiment.read_only import guarded, read_only
-from dsgkit.experiment.runner import run_experiment
+from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.rehearsal import rehearsing
 from dsgkit.solvers import catalogue as solvers
 from tests.experiment.runs import dsg, stored, without_measurements
@@ -153,7 +153,7 @@ def run(toy, own_modules):
         path = toy.parent / "isolated.yaml"
         path.write_text(yaml.safe_dump(config))
         folder = toy.parent / ("rude" if ways else "alone")
-        run_experiment(load_experiment(path), folder)
+        run_experiment(load_experiment(path), folder, Options(once=True))
         records = without_measurements(stored(folder))
         of_rude = [one for one in records.values() if one["solver"] == "rude"]
         return of_rude, {k: one for k, one in records.items() if one["solver"] != "rude"}
@@ -312,7 +312,9 @@ def test_numbers_drawn_from_the_process_are_the_same_whatever_ran_before(toy, ow
     scores = []
     for sizes in ("[40, all]", "[50, all]"):
         folder = toy.parent / sizes / "results"
-        run_experiment(load_experiment(toy, overrides=[f"sweep.unlabeled={sizes}"]), folder)
+        run_experiment(
+            load_experiment(toy, overrides=[f"sweep.unlabeled={sizes}"]), folder, Options(once=True)
+        )
         of_all = [one for one in stored(folder) if one["at"]["unlabeled"] == 120]
         scores.append({one["trial"]: one["scores"]["auc"] for one in of_all})
         np.random.seed(1)  # noqa: NPY002  as another cell might

@@ -12,7 +12,7 @@ from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.results import load_results
-from dsgkit.experiment.runner import run_experiment
+from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.experiment.selection import best_point
 from dsgkit.random.seeds import derive_seed
 from dsgkit.report.compare import compare
@@ -83,7 +83,7 @@ def test_a_task_of_ones_own_goes_all_the_way(folder):
 def test_its_records_are_what_the_task_says(folder):
     """The search and the fits done again by hand."""
     experiment = experiment_of(folder)
-    outcome = run_experiment(experiment, folder / "ridge")
+    outcome = run_experiment(experiment, folder / "ridge", Options(once=True))
     assert outcome.failures == []
     dataset = load_dataset(experiment.dataset)
     records = stored(folder / "ridge")
@@ -115,9 +115,9 @@ def test_its_records_are_what_the_task_says(folder):
 @pytest.mark.usefixtures("in_process")
 def test_arrays_for_pictures_lie_beside_the_records_and_are_copied_along(folder):
     experiment = experiment_of(folder)
-    run_experiment(experiment, folder / "results" / "one")
+    run_experiment(experiment, folder / "results" / "one", Options(once=True))
     for name in ("one", "two"):
-        outcome = run_experiment(experiment, folder / "results" / name)
+        outcome = run_experiment(experiment, folder / "results" / name, Options(once=True))
         assert outcome.computed == 0
         fits = [r for r in stored(folder / "results" / name) if r["kind"] == "fit"]
         for fit in fits:
@@ -127,13 +127,13 @@ def test_arrays_for_pictures_lie_beside_the_records_and_are_copied_along(folder)
     for path in (folder / "results" / "one" / "artefacts").iterdir():
         path.unlink()
     shutil.rmtree(folder / "results" / "two")
-    again = run_experiment(experiment, folder / "results" / "two")
+    again = run_experiment(experiment, folder / "results" / "two", Options(once=True))
     assert again.computed == 6  # the fits, whose arrays are nowhere
 
 
 @pytest.mark.usefixtures("in_process")
 def test_results_have_its_measures_and_no_size(folder):
-    run_experiment(experiment_of(folder), folder / "ridge")
+    run_experiment(experiment_of(folder), folder / "ridge", Options(once=True))
     results = load_results(folder / "ridge")
     assert [m.name for m in results.task.measures] == ["rmse", "fit_seconds", "peak_memory"]
     assert results.task.axis is None
@@ -158,7 +158,7 @@ def test_results_have_its_measures_and_no_size(folder):
 def test_trials_are_paired_by_the_settings_that_it_declares(folder, override, unpaired):
     sides = []
     for name, overrides in (("a", []), ("b", [f"protocol.{override}"])):
-        run_experiment(experiment_of(folder, *overrides), folder / name)
+        run_experiment(experiment_of(folder, *overrides), folder / name, Options(once=True))
         sides.append(load_results(folder / name))
     assert compare(*sides).unpaired == unpaired
 

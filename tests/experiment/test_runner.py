@@ -276,7 +276,7 @@ def test_nothing_is_written_for_data_that_cannot_be_used(toy):
 @pytest.mark.slow
 def test_results_of_other_folders_are_reused_with_their_environment(toy, finished):
     experiment = load_experiment(toy, overrides=["name=another"])
-    other = run_experiment(experiment, finished.parent / "another")
+    other = run_experiment(experiment, finished.parent / "another", Options(once=True))
     assert (other.computed, other.reused) == (0, 24)
     copied = records(finished.parent / "another")
     assert sorted(copied, key=str) == sorted(records(finished), key=str)
@@ -291,7 +291,7 @@ def test_failures_are_not_taken_over_from_other_folders(alone, monkeypatch):
         patch.setattr(SAMULT, "fit", lambda self, X, y, X_unlabeled: 1 / 0)
         _, folder = run(alone)
     experiment = load_experiment(alone, overrides=["name=another"])
-    other = run_experiment(experiment, folder.parent / "another")
+    other = run_experiment(experiment, folder.parent / "another", Options(once=True))
     assert (other.computed, other.failures) == (4, [])
 
 
