@@ -93,10 +93,11 @@ def parse_document(text: str, source: str) -> Document:
     ConfigError
         For anything that is not strict YAML, with its line.
     """
-    return copy.deepcopy(_parsed(text, source))
+    parsed = _parsed(text, source)
+    return Document(copy.deepcopy(parsed.data), dict(parsed.marks))
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=32)
 def _parsed(text: str, source: str) -> Document:
     """Parse a base once, however many configs of a command, or their profiles, extend it."""
     return _parse(text, lambda line: Mark(source, line))
