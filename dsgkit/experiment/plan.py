@@ -516,11 +516,11 @@ def _fixed_params(cell: Cell, spec: SolverSpec) -> Point:
     So are numbers that are searched one after the other, which start from there.
     """
     info = solvers.get(spec.kind)
+    declared = info.parameters
     params = {**info.load()().get_params(), **spec.params}
     searched = () if 0 in cell.by_coordinates else cell.stages[0][0]
     return {
         name: value
         for name, value in params.items()
-        if name not in searched
-        and not (name in info.parameters and info.parameters[name].is_unsaid(value))
+        if name not in searched and not (name in declared and declared[name].is_unsaid(value))
     }
