@@ -16,7 +16,7 @@ from dsgkit.experiment.read_only import guarded, read_only
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.rehearsal import rehearsing
 from dsgkit.solvers import catalogue as solvers
-from tests.experiment.runs import dsg, stored, without_measurements
+from tests.experiment.runs import dsg, dsg_here, stored, without_measurements
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -343,7 +343,10 @@ class Replacing(PairwiseAUCEstimator):
 
 @pytest.mark.slow  # worker processes
 def test_what_a_class_does_to_its_process_is_not_done_to_that_of_others(toy):
-    """A class replaces a metric, and with one job at a time its cells are run between others'."""
+    """A class replaces a metric, and with one job at a time its cells are run between others'.
+
+    What the others come to without it is computed in this process.
+    """
     config = yaml.safe_load(toy.read_text())
     config["protocol"]["trials"] = 1
     kept = {name: config["solvers"][name] for name in ("pnu_auc", "samult")}
@@ -352,7 +355,8 @@ def test_what_a_class_does_to_its_process_is_not_done_to_that_of_others(toy):
     for name, first in (("alone", {}), ("both", {"replacing": {"kind": "replacing:Replacing"}})):
         config["solvers"] = first | kept
         (toy.parent / f"{name}.yaml").write_text(yaml.safe_dump(config | {"outputs": []}))
-        code, _, err = dsg(toy.parent, "run", f"{name}.yaml", "--jobs", "1", "--out", name)
+        by = dsg if first else dsg_here
+        code, _, err = by(toy.parent, "run", f"{name}.yaml", "--jobs", "1", "--out", name)
         assert code == 0, err
         of_folder = stored(toy.parent / name / name)
         scores[name] = without_measurements(of_folder)
