@@ -300,6 +300,7 @@ class _TrialPlan:
         drawn = (axis.name for axis in experiment.task.axes if axis.drawn)
         self._drawn = {name: getattr(experiment.protocol, name) for name in drawn}
         self._drafts: list[_Draft] = []
+        self._defaults: dict[str, Point] = {}
         if not self._sweep:
             axis = experiment.axis
             assert axis is not None
@@ -419,7 +420,10 @@ class _TrialPlan:
         with users_code(_planning(spec.kind)):
             work = self._work(cell, spec)
             _check_work(work, solver)
-            identity = _identity(cell, self._experiment, self._dataset)
+            if solver not in self._defaults:  # scikit-learn inspects a constructor every time
+                self._defaults[solver] = _defaults(spec)
+            defaults = self._defaults[solver]
+            identity = _identity(cell, self._experiment, self._dataset, defaults)
         self._drafts.append(_Draft(replace(cell, work=work), identity, needs))
         return len(self._drafts) - 1
 
@@ -477,10 +481,11 @@ def _shares(points: Sequence[Point], batched: Sequence[str]) -> list[Points]:
 
 def cell_key(cell: Cell, experiment: Experiment, dataset: Dataset) -> str:
     """Return the hash of everything that determines a cell's result, and of nothing else."""
-    return _identity(cell, experiment, dataset).key(cell.trial)
+    defaults = _defaults(experiment.solvers[cell.solver])
+    return _identity(cell, experiment, dataset, defaults).key(cell.trial)
 
 
-def _identity(cell: Cell, experiment: Experiment, dataset: Dataset) -> _Identity:
+def _identity(cell: Cell, experiment: Experiment, dataset: Dataset, defaults: Point) -> _Identity:
     """Return what a cell's key is the hash of: JSON, cut in two where its trial's number stands."""
     spec, protocol = experiment.solvers[cell.solver], experiment.drawn
     fields = type(protocol).model_fields
@@ -494,7 +499,7 @@ def _identity(cell: Cell, experiment: Experiment, dataset: Dataset) -> _Identity
         "protocol": settings,
         "seed": experiment.seed,
         "solver": [spec.kind, solvers.get(spec.kind).version],
-        "params": _fixed_params(cell, spec),
+        "params": _fixed_params(cell, spec, defaults),
         "stages": cell.stages,
         "at": cell.at,
     }
@@ -509,7 +514,12 @@ def _identity(cell: Cell, experiment: Experiment, dataset: Dataset) -> _Identity
     return _Identity(begun, f', "versions": {versions}}}')
 
 
-def _fixed_params(cell: Cell, spec: SolverSpec) -> Point:
+def _defaults(spec: SolverSpec) -> Point:
+    """Return the parameters of a solver that is given none."""
+    return dict(solvers.get(spec.kind).load()().get_params())
+
+
+def _fixed_params(cell: Cell, spec: SolverSpec, defaults: Point) -> Point:
     """Return what the first search does not set: the config's parameters over the defaults.
 
     Those of later stages are among them: while the first one is searched they have these values.
@@ -517,7 +527,7 @@ def _fixed_params(cell: Cell, spec: SolverSpec) -> Point:
     """
     info = solvers.get(spec.kind)
     declared = info.parameters
-    params = {**info.load()().get_params(), **spec.params}
+    params = {**defaults, **spec.params}
     searched = () if 0 in cell.by_coordinates else cell.stages[0][0]
     return {
         name: value

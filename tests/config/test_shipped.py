@@ -3,10 +3,14 @@
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dsgkit.config import list_configs, load_experiment
 from dsgkit.data.catalogue import DATASETS
+from dsgkit.data.datasets import Dataset
+from dsgkit.data.targets import Binary, Nominal, Ordered, target_of
+from dsgkit.experiment.plan import make_plan
 from dsgkit.own import is_import_path
 from dsgkit.published import bsgd_svc
 from dsgkit.solvers.catalogue import SOLVERS
@@ -33,6 +37,8 @@ CLUSTERING = (
 )
 MADE = ("rings", "moons", "gaussians_3", "gaussians_4")
 TENS = [10.0**k for k in range(-3, 4)]
+N_CLASSES = 5
+"""Of made labels, where a target says nothing of them."""
 
 
 @cache
@@ -51,6 +57,61 @@ def test_every_config_loads_in_every_profile_and_comes_back(summary, profile, tm
     file = tmp_path / "config.yaml"
     file.write_text(experiment.to_yaml(), encoding="utf-8")
     assert load_experiment(file) == experiment
+
+
+def labels_of(target, n):
+    """Return labels that a target takes; of two classes 5 of 12 rows are positive."""
+    is_positive = np.arange(n) % 12 < 5
+    if isinstance(target, Binary) and target.positive:
+        positive = target.positive[0]
+        others = "another" if isinstance(positive, str) else -99
+        return np.where(is_positive, positive, target.negative[0] if target.negative else others)
+    if isinstance(target, Binary):
+        return is_positive.astype(float)
+    named = target.order if isinstance(target, Ordered) else None
+    named = target.labels if isinstance(target, Nominal) else named
+    if named:
+        return np.array(named)[np.arange(n) % len(named)]
+    if isinstance(target, Ordered | Nominal):
+        return np.arange(n) % N_CLASSES + 1.0
+    return np.arange(n, dtype=float)  # to be cut into bins
+
+
+def dataset_of(spec):
+    """Return rows of zeros, as many as the catalogue has, with made labels."""
+    info = DATASETS[spec.name]
+    n_rows = (spec.rows or info.n_rows) * (1 if info.double is None else 2)
+    given = spec.target
+    target = info.target if given is None else target_of(given.settings)
+    n_features = info.n_features or 1
+    return Dataset(
+        name=info.name,
+        title=info.title,
+        X=np.broadcast_to(np.float32(0), (n_rows, n_features)),
+        X_test=None,
+        labels=labels_of(target, n_rows),
+        labels_test=None,
+        target=target,
+        minimum=np.zeros(n_features),
+        maximum=np.ones(n_features),
+        mean_square=1.0,
+        made="",
+        content_hash="0",
+    )
+
+
+@pytest.mark.parametrize("summary", SUMMARIES, ids=lambda summary: summary.name)
+def test_every_profile_can_be_planned(summary):
+    """For as many rows as the catalogue says that there are."""
+    spec = dataset = None
+    for profile in (None, *summary.profiles):
+        experiment = load(summary.name, profile)
+        once = experiment.protocol.model_copy(update={"trials": 1})
+        experiment = experiment.model_copy(update={"protocol": once})
+        if experiment.dataset != spec:
+            spec = experiment.dataset
+            dataset = dataset_of(spec)
+        assert make_plan(experiment, dataset), profile
 
 
 @pytest.mark.parametrize("summary", SUMMARIES, ids=lambda s: s.name)
