@@ -261,7 +261,7 @@ def test_an_interrupt_says_how_to_go_on(dsg, monkeypatch, number, words):
     (line,) = err.splitlines()
     assert line.startswith(words)
     assert line.endswith("go on with: dsg run toy.yaml --set seed=1")
-    assert dsg(*BARE)[0] == 0
+    assert dsg(*BARE, "--set", "protocol.trials=1")[0] == 0
 
 
 def test_an_interrupt_that_python_loses_stops_a_run_as_well(dsg, monkeypatch):

@@ -18,6 +18,7 @@ QUICK = {
     "n_iterations": 20,
     "batch_size": 8,
     "n_passes": 1,
+    "n_sweeps": 1,
     "prior": 0.5,
 }
 
