@@ -72,7 +72,8 @@ def test_parameters_that_all_have_are_declared_alike(solver):
 )
 def test_what_models_of_one_pass_may_differ_in(name, per_model):
     assert list(SOLVERS[name].batched) == per_model
-    assert SOLVERS[name].version == (2 if name in ("tsgs3vm", "frs3vm", "bgs3vm") else 1)
+    second = ("tsgs3vm", "frs3vm", "bgs3vm", "bls3vm")
+    assert SOLVERS[name].version == (2 if name in second else 1)
     assert SOLVERS[name].tasks == ("semi_supervised_svm",)
 
 
