@@ -45,7 +45,7 @@ class Pace:
 UNSTATED = Pace(training=7.0, per_model=5.0)
 """Pace of a class without a `cost`, such as scikit-learn's clusterings, for which an entry for each
 pair of rows is counted. As measured for DBSCAN, HDBSCAN and spectral clustering of 1,000 and 3,000
-rows of 2 to 166 features; mean shift takes 10 to 100 times as long."""
+rows of 2 to 166 features; mean shift takes 20 to 250 times as long."""
 
 
 @dataclass(frozen=True)

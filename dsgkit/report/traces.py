@@ -151,17 +151,17 @@ def _course(record: Record, measure: Measure) -> Course:
 
 def _steps(record: Record, measure: Measure) -> Course:
     """Return the checkpoints with a value; one that was not finite is stored in words."""
-    share = _share_of_time(record)
+    ratio = _time_ratio(record)
     found = []
     for step in record.get("trace") or []:
         iteration, seconds, value = (step.get(k) for k in ("iteration", "seconds", measure.name))
         if _is_number(iteration) and _is_number(seconds) and _is_number(value):
-            found.append(Checkpoint(int(iteration), share * seconds, value))
+            found.append(Checkpoint(int(iteration), ratio * seconds, value))
     return tuple(found)
 
 
-def _share_of_time(record: Record) -> float:
-    """Return what a second along a fit is of its time in tables.
+def _time_ratio(record: Record) -> float:
+    """Return the ratio of a fit's time in tables to that of its trace.
 
     A trace has the wall time of the first measurement; tables have the median of all, of processor
     time for fits on one thread.

@@ -342,7 +342,7 @@ class ClusteringTrial:
         return Work(n_points * cost.flops, 0.0, cost.memory, n_points)
 
     def _cost(self, estimator: Any, at: At) -> Cost:
-        """Return what a fit takes; of a solver that does not say, an entry for a pair of rows."""
+        """Return what a fit takes; where a solver does not say, an entry per pair of rows."""
         d, n = self._dataset.n_features, at[ROWS.name]
         known = getattr(estimator, "cost", None)
         return Cost(flops=n**2 * (ENTRY_FLOPS + 3.0 * d)) if known is None else known(d, n_rows=n)
