@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import re
 import secrets
 import shutil
 import stat
 import time
-from collections.abc import Callable
-from contextlib import suppress
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 _ABANDONED_SECONDS = 24 * 3600
 
@@ -112,6 +114,27 @@ def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
     raise OSError(errno.EINVAL, "no regular file", str(path))
+
+
+@contextmanager
+def open_packed(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading as `open_regular` does; ``<path>.gz`` where only that is there.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or is something else, or the gzip file is damaged.
+    """
+    packed = path.with_name(f"{path.name}.gz")
+    if path.exists() or not packed.exists():
+        with open_regular(path) as file:
+            yield file
+        return
+    with open_regular(packed) as file, gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
+        try:
+            yield cast(BinaryIO, unpacked)
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            raise OSError(errno.EINVAL, "a damaged gzip file", str(packed)) from None
 
 
 def make_own_folder(folder: Path) -> None:

@@ -23,7 +23,7 @@ from dsgkit.experiment.records import (
     Value,
     why,
 )
-from dsgkit.files import open_regular
+from dsgkit.files import open_packed, open_regular
 from dsgkit.tasks.base import Axis, Description
 from dsgkit.tasks.columns import why_no_columns
 
@@ -175,7 +175,7 @@ def read_plan(folder: Path, axis: Axis | None) -> StoredPlan | None:
     path = folder / PLAN
     plan = StoredPlan([], [])
     try:
-        with open_regular(path) as file:
+        with open_packed(path) as file:
             for entry in _entries(path, file):
                 if isinstance(entry, PlanEntry):
                     plan.cells.append(entry)

@@ -14,7 +14,7 @@ import marshal
 import math
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Required, cast
+from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, Required, cast
 
 from pydantic import (
     AfterValidator,
@@ -28,7 +28,7 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from dsgkit.errors import ResultsError
-from dsgkit.files import CONTROL, open_regular
+from dsgkit.files import CONTROL, open_packed
 from dsgkit.hints import spelled
 from dsgkit.specs import LARGEST_NUMBER
 from dsgkit.tasks.base import Axis
@@ -271,22 +271,16 @@ def _checksum(body: bytes) -> bytes:
     return hashlib.sha256(body).hexdigest()[:12].encode()
 
 
-def read_lines(path: Path, *, follow: bool = True) -> Iterator[tuple[bytes, bool]]:
+def read_lines(file: BinaryIO) -> Iterator[tuple[bytes, bool]]:
     """Yield the lines of a file, and whether each may be a record: it has an end, in its bounds.
 
     A longer one comes in pieces. One without an end may be one that is being written.
-
-    Raises
-    ------
-    OSError
-        If there is no such file, or it is none that is read as one: a device, or a pipe.
     """
-    with open_regular(path, follow=follow) as file:
-        whole = True
-        while line := file.readline(MOST_BYTES):
-            ended = line.endswith(b"\n")
-            yield line, whole and ended
-            whole = ended
+    whole = True
+    while line := file.readline(MOST_BYTES):
+        ended = line.endswith(b"\n")
+        yield line, whole and ended
+        whole = ended
 
 
 class Bad(NamedTuple):
@@ -376,7 +370,8 @@ def _dictionary(row: _Row) -> dict[str, Any]:
 def read_records(path: Path, axis: Axis | None = None) -> tuple[Records, Bad | None]:
     """Return what reports need of every record.
 
-    A run may be writing at the same time: a last line without an end is passed over.
+    A run may be writing at the same time: a last line without an end is passed over. Where only
+    ``<path>.gz`` is there, as of results that are kept, that is read.
 
     Parameters
     ----------
@@ -398,15 +393,16 @@ def read_records(path: Path, axis: Axis | None = None) -> tuple[Records, Bad | N
     records = Records()
     bad: Bad | None = None
     try:
-        for number, (line, whole) in enumerate(read_lines(path), start=1):
-            try:
-                record = _on_axis(parse(line), axis) if whole else None
-            except UnreadableError as error:
-                first = bad.first if bad else f"{path}, line {number}: {error}"
-                bad = Bad(bad.number + 1 if bad else 1, first)
-                continue
-            if record is not None:
-                records.keep(record)
+        with open_packed(path) as file:
+            for number, (line, whole) in enumerate(read_lines(file), start=1):
+                try:
+                    record = _on_axis(parse(line), axis) if whole else None
+                except UnreadableError as error:
+                    first = bad.first if bad else f"{path}, line {number}: {error}"
+                    bad = Bad(bad.number + 1 if bad else 1, first)
+                    continue
+                if record is not None:
+                    records.keep(record)
     except FileNotFoundError:
         pass
     except OSError as error:

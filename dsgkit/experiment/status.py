@@ -89,7 +89,7 @@ def read_status(folder: Path) -> Status:
     ResultsError
         If the folder is not one of results.
     """
-    if not (folder / PLAN).exists():
+    if not any((folder / name).exists() for name in (PLAN, f"{PLAN}.gz")):
         raise ResultsError(
             f"{folder}: not a results folder; name one that a run made, such as results/NAME"
         )

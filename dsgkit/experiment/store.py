@@ -85,6 +85,11 @@ class Store:
 
     def _open(self, fresh: bool) -> int:
         """Return the descriptor of the repaired file."""
+        packed = self.folder / f"{CELLS}.gz"
+        if packed.exists() and not self.path.exists():
+            raise ResultsError(
+                f"{packed}: kept results; run into another --out, or `gunzip` it to go on with them"
+            )
         if fresh and self.path.exists():
             self.path.rename(self.folder / f"cells-{time.time_ns()}.jsonl")
         descriptor = _open_own(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
@@ -104,7 +109,7 @@ class Store:
         """Read the records, and return whether there is anything else."""
         self.records, self._size = Records(), 0
         other = False
-        for line, whole in read_lines(self.path, follow=False):
+        for line, whole in _lines(self.path):
             record = _record_of(line) if whole else None
             if record is None:
                 other = True
@@ -275,9 +280,14 @@ def _write_all(descriptor: int, data: bytes) -> None:
         data = data[os.write(descriptor, data) :]
 
 
+def _lines(path: Path) -> Iterator[tuple[bytes, bool]]:
+    with open_regular(path, follow=False) as file:
+        yield from read_lines(file)
+
+
 def _readable(path: Path) -> Iterator[bytes]:
     """Yield the lines of a file that are records."""
-    for line, whole in read_lines(path, follow=False):
+    for line, whole in _lines(path):
         if whole and _record_of(line) is not None:
             yield line
 
@@ -285,7 +295,7 @@ def _readable(path: Path) -> Iterator[bytes]:
 def _unreadable(path: Path) -> Iterator[bytes]:
     """Yield the others, but a last one without an end, which a crash has cut off."""
     pending = b""
-    for line, whole in read_lines(path, follow=False):
+    for line, whole in _lines(path):
         if pending:
             yield pending
         pending = b""
@@ -307,7 +317,7 @@ def find_records(path: Path, keys: set[str]) -> Iterator[Record]:
     places: dict[str, list[int]] = {}
     start = 0
     with suppress(OSError), open_regular(path, follow=False) as file:
-        for line, whole in read_lines(path, follow=False):
+        for line, whole in _lines(path):
             key = line[9:41].decode(errors="replace")  # the line starts with {"key": "
             if whole and key in keys:
                 places.setdefault(key, []).append(start)

@@ -1,5 +1,6 @@
 """Reading results folders back, whole and damaged."""
 
+import gzip
 import json
 import math
 
@@ -9,6 +10,8 @@ from dsgkit.config import Experiment
 from dsgkit.errors import ConfigError, ResultsError
 from dsgkit.experiment.records import sealed
 from dsgkit.experiment.results import load_results
+from dsgkit.experiment.status import describe_status, read_status
+from dsgkit.experiment.store import Store
 from tests.experiment.runs import key_of, plan_text
 
 EXPERIMENT = Experiment(
@@ -229,3 +232,54 @@ def test_neither_solvers_nor_tasks_are_imported_for_reading(folder, monkeypatch)
     (folder / "config.yaml").write_text(text.replace("kind: samult", "kind: 'gone:Solver'"))
     write(folder, fit("a"))
     assert load_results(folder).cells["auc"].tolist() == [0.75]
+
+
+def pack(folder, *names):
+    for name in names:
+        (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes()))
+        (folder / name).unlink()
+
+
+def test_packed_records_and_plans_are_read_as_they_are(folder):
+    write(folder, fit("a", auc=0.1), fit("b", auc=0.3))
+    plan(folder, {"key": "b"}, {"key": "a"}, {"key": "c"})
+    before = load_results(folder)
+    pack(folder, "cells.jsonl", "plan.json")
+    after = load_results(folder)
+    assert after.cells.equals(before.cells)
+    assert after.cells["auc"].tolist() == [0.3, 0.1]
+    assert after.planned == before.planned == 3
+    assert "2 of 3 cells" in describe_status(read_status(folder))
+
+
+def test_records_that_are_not_packed_come_first(folder):
+    write(folder, fit("a", auc=0.1))
+    pack(folder, "cells.jsonl")
+    write(folder, fit("a", auc=0.2))
+    assert load_results(folder).cells["auc"].tolist() == [0.2]
+
+
+@pytest.mark.parametrize("name", ["cells.jsonl", "plan.json"])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda data: data[:-12], lambda data: data[:40] + bytes(9) + data[49:], lambda _: b"?" * 90],
+)
+def test_a_damaged_packed_file_is_told_in_one_line(folder, name, damage):
+    write(folder, *(fit(str(number), trial=number) for number in range(9)))
+    plan(folder, *({"key": str(number)} for number in range(9)))
+    pack(folder, name)
+    packed = folder / f"{name}.gz"
+    packed.write_bytes(damage(packed.read_bytes()))
+    with pytest.raises(ResultsError, match=f"{name}.*damaged gzip file") as caught:
+        load_results(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_run_does_not_hide_packed_records_behind_its_own(folder):
+    write(folder, fit("a"))
+    pack(folder, "cells.jsonl")
+    with pytest.raises(
+        ResultsError, match=r"cells\.jsonl\.gz: kept results; run into another --out"
+    ):
+        Store(folder)
+    assert not (folder / "cells.jsonl").exists()

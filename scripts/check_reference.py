@@ -1,0 +1,178 @@
+"""Compute some cells of the kept results again, and compare.
+
+    python scripts/check_reference.py --cells 6
+
+Of each learning setting, cells are drawn by a seed among the searches and fits that took a few
+seconds. The exit code is 1 if a number differs by more than rounding explains.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from dsgkit.config import Experiment, load_experiment
+from dsgkit.data.datasets import Dataset, load_dataset
+from dsgkit.errors import DataError
+from dsgkit.experiment.folder import CONFIG, read_task
+from dsgkit.experiment.jobs import Job
+from dsgkit.experiment.limits import Limits
+from dsgkit.experiment.plan import Cell, make_plan, solver_info
+from dsgkit.experiment.records import Record, Records, read_records
+from dsgkit.experiment.runner import Options
+from dsgkit.experiment.store import CELLS
+
+MOST_SECONDS = 5.0
+"""That a cell took which is computed again."""
+
+TOLERANCE = 1e-3
+"""Relative to the larger number, or 1: other processors round otherwise, and choices follow."""
+
+
+class Check(NamedTuple):
+    """A cell that was computed again.
+
+    Attributes
+    ----------
+    folder : Path
+    cell : str
+        In words.
+    difference : float
+        The largest of any number in it, relative to the larger or 1; infinite where it ended in
+        another way.
+    """
+
+    folder: Path
+    cell: str
+    difference: float
+
+
+@click.command(help=__doc__)
+@click.argument("results", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--cells", default=6, show_default=True, help="Of each setting.")
+@click.option("--seed", default=0, show_default=True)
+def main(results: tuple[Path, ...], cells: int, seed: int) -> None:
+    """Check folders of results; all kept ones by default."""
+    folders = results or tuple(path.parent for path in Path("results/reference").glob("*/cells*"))
+    by_setting: dict[str, list[Path]] = {}
+    for folder in sorted(folders):
+        by_setting.setdefault(read_task(folder).kind, []).append(folder)
+    differing = 0
+    for setting, members in by_setting.items():
+        done = list(check_some(members, cells, random.Random(f"{seed} {setting}")))
+        wrong = [check for check in done if not check.difference <= TOLERANCE]
+        same = sum(check.difference == 0 for check in done)
+        click.echo(
+            f"{setting}: {len(done)} cells of {len({check.folder for check in done})} folders "
+            f"computed again, {same} identical, {len(wrong)} different"
+        )
+        for check in wrong:
+            click.echo(f"  {check.folder}: {check.cell}: differs by {check.difference:.3g}")
+        differing += len(wrong)
+    raise SystemExit(differing > 0)
+
+
+def check_some(folders: Sequence[Path], number: int, draw: random.Random) -> Iterator[Check]:
+    """Yield checks of so many cells of some folders, as far as their data are here.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+    number : int
+    draw : Random
+        Draws the folders, and the cells.
+    """
+    left = number
+    order = list(folders)
+    draw.shuffle(order)
+    for place, folder in enumerate(order):
+        share = math.ceil(left / (len(order) - place))
+        try:
+            checks = list(check(folder, share, draw))
+        except DataError as error:
+            click.echo(f"{folder}: left out: {error}", err=True)
+            continue
+        left -= len(checks)
+        yield from checks
+
+
+def check(folder: Path, number: int, draw: random.Random) -> Iterator[Check]:
+    """Yield checks of so many cells of a folder.
+
+    Raises
+    ------
+    DataError
+        If its dataset is not on this machine.
+    """
+    experiment = load_experiment(folder / CONFIG)
+    dataset = load_dataset(experiment.dataset)
+    records, _ = read_records(folder / CELLS, experiment.axis)
+    cells = [cell for cell in make_plan(experiment, dataset) if _is_short(records, cell)]
+    with Options(jobs=1).executor(lambda _job, _fraction: None) as workers:
+        for cell in draw.sample(cells, min(number, len(cells))):
+            job = _job(experiment, dataset, cell, records[cell.key])
+            workers.submit(job)
+            found: list[tuple[Job, Record]] = []
+            while not found:
+                found = workers.wait()
+            ((_, record),) = found
+            yield Check(folder, job.description, difference(records[cell.key], record))
+
+
+def _is_short(records: Records, cell: Cell) -> bool:
+    if records.entry(cell.key, "status") != "ok":
+        return False
+    times = records.entry(cell.key, "times")
+    return sum(times.get(name, 0.0) for name in ("search", "fit", "predict")) <= MOST_SECONDS
+
+
+def _job(experiment: Experiment, dataset: Dataset, cell: Cell, record: Record) -> Job:
+    """Return the job that made a record, as it is run without repeats."""
+    version = solver_info(experiment, cell.solver).version
+    chosen = {} if record["params"] is None else record["params"]
+    return Job(
+        experiment,
+        dataset.content_hash,
+        version,
+        cell,
+        chosen,
+        Limits(),
+        threads=experiment.threads,
+        once=True,
+    )
+
+
+def difference(kept: Record, computed: Record) -> float:
+    """Return the largest difference of two records' scores, relative to the larger or 1.
+
+    Infinite where one has a number that the other has not, or ended in another way.
+    """
+    if kept["status"] != computed["status"]:
+        return math.inf
+    pairs = list(zip(_numbers(kept), _numbers(computed), strict=False))
+    if len(list(_numbers(kept))) != len(list(_numbers(computed))):
+        return math.inf
+    return max((_apart(a, b) for a, b in pairs), default=0.0)
+
+
+def _numbers(record: Record) -> Iterator[tuple[str, float | None]]:
+    """Yield the scores of a fit, or of a search by point and fold, each with its name."""
+    yield from sorted(record.get("scores", {}).items())
+    for place, folds in enumerate(record.get("fold_scores", ())):
+        yield from ((f"point {place}, fold {fold}", score) for fold, score in enumerate(folds))
+
+
+def _apart(a: tuple[str, float | None], b: tuple[str, float | None]) -> float:
+    (name_a, x), (name_b, y) = a, b
+    if name_a != name_b or (x is None) != (y is None):
+        return math.inf
+    return 0.0 if x is None or y is None else abs(x - y) / max(1.0, abs(x), abs(y))
+
+
+if __name__ == "__main__":
+    main()

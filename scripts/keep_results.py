@@ -1,0 +1,73 @@
+"""Keep results in the repository.
+
+    python scripts/keep_results.py results/iris_clustering-reference
+
+A copy of each folder goes to results/reference: everything that reports need, records and plan
+compressed. `dsg table`, `plot`, `report`, `compare`, `status` and `claims` read it as it is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+
+import click
+from PIL import Image
+
+from dsgkit.experiment.artefacts import ARTEFACTS
+from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
+from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
+from dsgkit.experiment.results import load_results
+from dsgkit.experiment.store import CELLS
+from dsgkit.report import draw_figures, write_tables
+
+PROFILE = "-reference"
+"""The end of a name that a kept folder does not have: it is the profile of most."""
+
+COLORS = 128
+
+
+@click.command(help=__doc__)
+@click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--out", default="results/reference", type=click.Path(path_type=Path))
+def main(results: tuple[Path, ...], out: Path) -> None:
+    """Copy each folder of results."""
+    for folder in results:
+        target = out / folder.name.removesuffix(PROFILE)
+        keep(folder, target)
+        click.echo(target)
+
+
+def keep(folder: Path, target: Path) -> None:
+    """Replace what is kept at ``target`` by a copy of a results folder, with its report."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for name in (CONFIG, TASK, DATASET, ENVIRONMENT):
+        shutil.copyfile(folder / name, target / name)
+    for name in (ENVIRONMENTS, ARTEFACTS):
+        if (folder / name).is_dir():
+            shutil.copytree(folder / name, target / name)
+    for name in (CELLS, PLAN):
+        # without a time, equal files are equal archives
+        content = gzip.compress((folder / name).read_bytes(), mtime=0)
+        (target / f"{name}.gz").write_bytes(content)
+    kept = [load_results(target)]
+    write_tables(kept, target)
+    for figure in draw_figures(kept, target):
+        if figure.suffix == ".png":
+            shrink(figure)
+        else:
+            figure.unlink()  # `dsg plot` draws it again
+
+
+def shrink(picture: Path) -> None:
+    """Replace a picture by one with a palette, a quarter of its size."""
+    with Image.open(picture) as opened:
+        opened.convert("P", palette=Image.Palette.ADAPTIVE, colors=COLORS).save(
+            picture, optimize=True, dpi=opened.info["dpi"]
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Results that are kept are read as they are, and computed again."""
+
+import gzip
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from dsgkit.cli import cli
+from dsgkit.experiment.records import parse, sealed
+from dsgkit.experiment.results import load_results
+
+
+def invoke(main, *arguments):
+    return CliRunner().invoke(main, [str(one) for one in arguments])
+
+
+@pytest.fixture
+def kept(script, toy, in_process):
+    """A run of two trials, and its copy."""
+    out = toy.parent / "results"
+    done = invoke(cli, "run", toy, "--once", "--out", out, "--set", "protocol.trials=2")
+    assert done.exit_code == 0, done.output
+    folder = out / toy.stem
+    done = invoke(script("keep_results")["main"], folder, "--out", toy.parent / "kept")
+    assert done.exit_code == 0, done.output
+    return folder, toy.parent / "kept" / toy.stem
+
+
+@pytest.mark.slow
+def test_kept_results_are_the_same(kept):
+    folder, copy = kept
+    assert load_results(copy).cells.equals(load_results(folder).cells)
+    assert {path.suffix for path in (copy / "figures").iterdir()} == {".png"}
+    for table in (copy / "tables").iterdir():
+        assert table.read_bytes() == (folder / "tables" / table.name).read_bytes()
+
+
+@pytest.mark.slow
+def test_cells_are_computed_again_and_a_wrong_number_is_found(kept, script):
+    _, copy = kept
+    main = script("check_reference")["main"]
+    done = invoke(main, copy, "--cells", 100)
+    assert done.exit_code == 0, done.output
+    number = len(load_results(copy).records)
+    assert f"{number} cells of 1 folders computed again, {number} identical" in done.output
+    packed = copy / "cells.jsonl.gz"
+    lines = gzip.decompress(packed.read_bytes()).splitlines(keepends=True)
+    record = parse(lines[-1], whole=True)
+    record.pop("check", None)
+    record["scores"]["auc"] -= 0.01
+    packed.write_bytes(gzip.compress(b"".join([*lines[:-1], sealed(record)])))
+    done = invoke(main, copy, "--cells", 100)
+    assert done.exit_code == 1
+    assert re.search(r"1 different\n.*fit, trial 2.*: differs by 0\.01\n", done.output)
