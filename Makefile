@@ -7,12 +7,13 @@ BIN := $(VENV)/bin
 # that tests/conftest.py gives them, long files do not come last.
 TEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install quickstart reproduce-all test test-fast lint format bench clean
+.PHONY: help install quickstart reproduce-all check-reference test test-fast lint format bench clean
 
 help:
 	@echo "make quickstart       set up, run the first paper's experiment on the digits, draw its figures"
-	@echo "make reproduce-all    run every config, or go on with it, and write a page on all of them;"
+	@echo "make reproduce-all    run every config whose data are here, or go on with it;"
 	@echo "                      with PROFILE=quick in minutes each"
+	@echo "make check-reference  compute some cells of results/reference again, and compare"
 	@echo "make test             set up, check format, lint and types, run all tests"
 	@echo "make test-fast        the same without the tests that take seconds each"
 	@echo "make format           format the code"
@@ -30,8 +31,10 @@ quickstart: install
 	$(BIN)/dsg run configs/quickstart.yaml
 
 reproduce-all: install
-	$(BIN)/dsg run $(sort $(wildcard configs/*.yaml)) $(PROFILE:%=--profile %) \
-		--report results/report$(PROFILE:%=-%).html
+	$(BIN)/python scripts/reproduce.py $(PROFILE:%=--profile %)
+
+check-reference: install
+	$(BIN)/python scripts/check_reference.py
 
 # Tests start hundreds of processes: none is to compile the sources again.
 test test-fast: export PYTHONDONTWRITEBYTECODE =

@@ -1,0 +1,142 @@
+"""Run every shipped config whose data are on this machine, and go on with it after a stop.
+
+    python scripts/reproduce.py --profile reference
+
+First comes the plan: hours by config, and where missing data are to be found. Papers take turns,
+the cheapest configs first, so that each has results early. With the profile ``reference``, some
+configs are run with the profiles for users of the methods, too.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from dsgkit.config import Experiment, load_experiment
+from dsgkit.errors import DataError
+from dsgkit.experiment.estimate import forecast_run
+from dsgkit.experiment.limits import Limits
+from dsgkit.experiment.runner import Options, default_jobs
+from dsgkit.experiment.status import duration
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+
+TIMEOUT = 60
+"""Seconds after which a cell is stopped: exact methods go on with more rows until then."""
+
+BESIDE: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "reference": {
+        "wide": (
+            *(f"{name}_s2auc" for name in ("codrna", "ijcnn1", "skin", "covtype_20k")),
+            *(f"{name}_ordinal" for name in ("abalone", "lev", "esl", "sgemm")),
+            *(f"{name}_su" for name in ("codrna", "ijcnn1", "skin", "shuttle")),
+            *(f"{name}_clustering" for name in ("iris", "glass", "r15", "rings", "jain")),
+        ),
+        "useful": tuple(f"{name}_s3vm" for name in ("codrna", "ijcnn1", "w8a", "dota2")),
+    }
+}
+"""Configs that are run with further profiles, too, by the profile that is asked for."""
+
+
+class Run(NamedTuple):
+    """A config with a profile.
+
+    Attributes
+    ----------
+    config : Path
+    profile : str
+    experiment : Experiment
+    seconds : float
+        Of processor time that are left, by the plan.
+    """
+
+    config: Path
+    profile: str
+    experiment: Experiment
+    seconds: float
+
+
+@click.command(help=__doc__)
+@click.option("--profile", default="reference", show_default=True)
+@click.option("--out", default="results", show_default=True, type=click.Path(path_type=Path))
+@click.option("--jobs", default=default_jobs(), show_default=True)
+@click.option("--timeout", default=TIMEOUT, show_default=True, help="Seconds for a cell.")
+@click.option("--plan-only", is_flag=True, help="Print the plan, and run nothing.")
+def main(profile: str, out: Path, jobs: int, timeout: int, plan_only: bool) -> None:
+    """Plan, then run."""
+    options = Options(jobs=jobs, limits=Limits(timeout=timeout))
+    runs = in_turn(planned(wanted(profile), out, options))
+    left = sum(run.seconds for run in runs)
+    click.echo(
+        f"{len(runs)} runs: about {duration(left)} of processor time, "
+        f"{duration(left / jobs)} with {jobs} at a time"
+    )
+    if plan_only:
+        return
+    failed = []
+    for number, run in enumerate(runs, start=1):
+        click.echo(f"\n== {number} of {len(runs)}: {run.experiment.name}", color=True)
+        code = subprocess.run(command(run, out, jobs, timeout), check=False).returncode
+        if code < 0 or code > 128:  # stopped by a signal
+            raise SystemExit(code if code > 0 else 128 - code)
+        if code:
+            failed.append(run.experiment.name)
+    if failed:
+        click.echo(f"with failures: {', '.join(failed)}", err=True)
+    raise SystemExit(bool(failed))
+
+
+def wanted(profile: str) -> Iterable[tuple[Path, str]]:
+    """Yield every config with the profile, then those that have further ones."""
+    for config in sorted(CONFIGS.glob("*.yaml")):
+        yield config, profile
+    for further, names in BESIDE.get(profile, {}).items():
+        for name in names:
+            yield CONFIGS / f"{name}.yaml", further
+
+
+def planned(configs: Iterable[tuple[Path, str]], out: Path, options: Options) -> list[Run]:
+    """Print what each run takes, or what is missing for it, and return those that can run."""
+    runs = []
+    for config, profile in configs:
+        experiment = load_experiment(config, profile=profile)
+        try:
+            forecast = forecast_run(experiment, out / experiment.name, options)
+        except DataError as error:
+            click.echo(f"{experiment.name:<44} left out: {error}")
+            continue
+        n_done = sum(group.n_done for group in forecast.groups.values())
+        done = f", {n_done:,} cells finished" if n_done else ""
+        click.echo(f"{experiment.name:<44} {duration(forecast.processor)}{done}")
+        runs.append(Run(config, profile, experiment, forecast.processor))
+    return runs
+
+
+def in_turn(runs: Iterable[Run]) -> list[Run]:
+    """Return runs in their order: the setting with the least done next, with its cheapest."""
+    left: dict[str, list[Run]] = {}
+    for run in sorted(runs, key=lambda run: -run.seconds):
+        left.setdefault(run.experiment.protocol.kind, []).append(run)
+    done = dict.fromkeys(left, 0.0)
+    order = []
+    while any(left.values()):
+        setting = min((setting for setting in left if left[setting]), key=done.__getitem__)
+        order.append(left[setting].pop())
+        done[setting] += order[-1].seconds
+    return order
+
+
+def command(run: Run, out: Path, jobs: int, timeout: int) -> list[str]:
+    """Return the command line of a run."""
+    options = {"profile": run.profile, "out": out, "jobs": jobs, "timeout": timeout}
+    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    return [sys.executable, "-m", "dsgkit.cli", "run", str(run.config), *words]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The run of everything: its order, its plan, and what it leaves out."""
+
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from tests.conftest import TOY_CONFIG
+
+
+def runs_of(script, seconds):
+    """Return runs from the seconds of each setting's configs."""
+    run = script("reproduce")["Run"]
+    return [
+        run(Path(name), "quick", SimpleNamespace(protocol=SimpleNamespace(kind=name)), each)
+        for name, every in seconds.items()
+        for each in every
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "order"),
+    [
+        ({"a": [3, 1, 2]}, [("a", 1), ("a", 2), ("a", 3)]),
+        ({"a": [9, 1], "b": [5, 4]}, [("a", 1), ("b", 4), ("a", 9), ("b", 5)]),
+        ({"a": [8], "b": [1, 1, 9], "c": []}, [("b", 1), ("a", 8), ("b", 1), ("b", 9)]),
+    ],
+)
+def test_the_setting_with_the_least_done_is_next(script, seconds, order):
+    found = script("reproduce")["in_turn"](runs_of(script, seconds))
+    # settings that have done equally much may take either turn
+    assert Counter((str(run.config), run.seconds) for run in found) == Counter(order)
+    done = Counter()
+    for run in found:
+        left = [name for name, every in seconds.items() if len(every) > done[name, "n"]]
+        assert done[str(run.config)] == min(done[name] for name in left)
+        done[str(run.config)] += run.seconds
+        done[str(run.config), "n"] += 1
+
+
+@pytest.fixture
+def everything(script, toy, monkeypatch):
+    """The command, with two configs in the place of the shipped ones, one without its data."""
+    folder = toy.parent / "configs"
+    folder.mkdir()
+    small = TOY_CONFIG | {"profiles": {"quick": {"protocol": {"trials": 1}}}}
+    small["dataset"] = {**small["dataset"], "path": str(toy.parent / "toy.csv")}
+    (folder / "small.yaml").write_text(yaml.safe_dump(small))
+    far = {**small, "dataset": {"name": "higgs"}}
+    (folder / "far.yaml").write_text(yaml.safe_dump(far))
+    main = script("reproduce")["main"]
+    monkeypatch.setitem(main.callback.__globals__, "CONFIGS", folder)
+
+    def invoke(*arguments):
+        out = str(toy.parent / "results")
+        return CliRunner().invoke(main, ["--profile", "quick", "--out", out, *arguments])
+
+    return invoke
+
+
+def test_the_plan_says_what_is_missing_and_where_it_is_to_be_found(everything, toy):
+    done = everything("--plan-only")
+    assert done.exit_code == 0, done.output
+    far, small, total = done.output.splitlines()
+    assert "far-quick" in far and "left out: dataset higgs" in far and "https://" in far
+    assert small.startswith("small-quick ")
+    assert total.startswith("1 runs: about ")
+    assert not (toy.parent / "results").exists()
+
+
+@pytest.mark.slow
+def test_runs_go_on_where_they_were_stopped(everything, toy):
+    first = everything()
+    assert first.exit_code == 0, first.output
+    assert (toy.parent / "results" / "small-quick" / "tables").is_dir()
+    assert "cells finished" in everything("--plan-only").output
