@@ -33,3 +33,43 @@ def make_nested_rings(
     spread = np.where(y == 0, width, noise)[:, None]
     ring = np.column_stack([y * np.cos(angle), y * np.sin(angle)])
     return ring + spread * rng.standard_normal((n_samples, 2)), y
+
+
+def make_layers(
+    n_samples: int,
+    *,
+    n_layers: int,
+    n_features: int,
+    gap: float,
+    width: float,
+    random_state: int,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return parallel layers, one per class, along a random direction of small variance.
+
+    A few labels do not show the direction. Unlabelled rows do: their variance along all others is
+    1.
+
+    Parameters
+    ----------
+    n_samples : int
+    n_layers : int
+        Classes of about equal size.
+    n_features : int
+    gap : float
+        Distance of neighbouring layers.
+    width : float
+        Standard deviation within a layer, across it.
+    random_state : int
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+    y : ndarray of int64, shape (n_samples,)
+        Classes 0 to ``n_layers - 1``, in the order of the layers.
+    """
+    rng = np.random.default_rng(random_state)
+    y = np.arange(n_samples) * n_layers // n_samples
+    rows = rng.standard_normal((n_samples, n_features))
+    rows[:, 0] = gap * (y - (n_layers - 1) / 2) + width * rows[:, 0]
+    directions, _ = np.linalg.qr(rng.standard_normal((n_features, n_features)))
+    return rows @ directions, y
