@@ -48,6 +48,18 @@ def boxplot(shown: Sequence[Summary], measure: Measure) -> Figure:
     return figure
 
 
+def caption(shown: Sequence[Summary], measure: Measure) -> str:
+    """Return what the boxes show."""
+    axes = lowered(all_axes(shown))
+    at = f", at each solver's largest finished number of {axes}" if axes else ""
+    largest = [list(one.largest(measure).values()) for one in shown]
+    arrows = any(far_off(measure, entries) for entries in largest)
+    beyond = " An arrow with its median stands for a box far below or above." if arrows else ""
+    level = any(entry.level and entry.values for entries in largest for entry in entries)
+    once = f" A box without a number is of one fit per trial, which does not use {axes}."
+    return f"{measure.caption}{at}; a dot is a trial.{beyond}{once if level else ''}"
+
+
 def _draw_panel(
     axes: Axes, summary: Summary, measure: Measure, styles: dict[str, SolverStyle], named: bool
 ) -> None:

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from dsgkit.report import panels
+from dsgkit.report.entries import time_words
 from dsgkit.report.numbers import SHORTEST_TIME, memory_text, percents, short_count
 from dsgkit.report.placement import Label, place
 from dsgkit.report.style import RC, SolverStyle, solver_styles
@@ -75,7 +76,19 @@ def curve(shown: Sequence[Summary], measure: Measure) -> Figure:
     return figure
 
 
-def explained(shown: Sequence[Summary], measure: Measure) -> str:
+def caption(shown: Sequence[Summary], measure: Measure) -> str:
+    """Return what the curves show."""
+    ends = "fastest to the slowest" if measure.unit == "seconds" else "lowest to the highest"
+    entries = [entry for one in shown for entry in one.entries(measure).values()]
+    rings = " A ring: disturbed by other processes." if any(e.disturbed for e in entries) else ""
+    return (
+        f"{measure.caption} against the number of {lowered(all_axes(shown))}: "
+        f"{time_words(measure, shown)}medians over trials, and the range from the {ends}. "
+        f"{_explained(shown, measure)}{rings}"
+    )
+
+
+def _explained(shown: Sequence[Summary], measure: Measure) -> str:
     """Return what the marks at ends, and lines without markers, stand for."""
     every = [one.entries(measure) for one in shown]
     ends = {

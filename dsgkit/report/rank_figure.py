@@ -59,7 +59,7 @@ def caption(rankings: Sequence[Ranking], solvers: Iterable[str] = ()) -> str:
 
 
 def rank_figure(
-    rankings: Sequence[Ranking], *, columns: int = 1, kinds: Mapping[str, str] | None = None
+    rankings: Sequence[Ranking], columns: int = 1, kinds: Mapping[str, str] | None = None
 ) -> Figure:
     """Draw a diagram for each ranking, line by line.
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
 
 from dsgkit.report.numbers import percents
-from dsgkit.report.pairs import Pair
+from dsgkit.report.output import FigureOutput, late
+from dsgkit.report.pairs import Pair, pairs_of
 from dsgkit.report.ranks import Ranking, ranking
 from dsgkit.report.summary import (
     Entry,
     Summary,
+    all_axes,
     all_measures,
     all_outputs,
     all_solvers,
+    lowered,
 )
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import RANKS, Measure
 
 FEWEST = 2
 """Datasets, and solvers, that there is a ranking of."""
@@ -115,3 +119,36 @@ def _values(shown: Sequence[Summary], measure: Measure) -> pd.DataFrame:
 
 def _printed(measure: Measure, entry: Entry) -> float:
     return round(percents(measure, entry.centre), measure.digits)
+
+
+def rank_figures(shown: Sequence[Summary]) -> Iterator[FigureOutput]:
+    """Yield the figures of ranks over several results, as far as these have any."""
+    pairs = [pair for one in shown for pair in pairs_of(one)]
+    if beside := published_rankings(pairs):
+        sources = dict.fromkeys(
+            one.results.task.published.source for one in shown if one.results.task.published
+        )
+        told = f"Solvers as published by {'; '.join(sources)} (left) and as measured (right)."
+        if any(pair.figure.flag for pair in pairs if pair.measure in beside):
+            told += " Published figures count also where their table has a remark."
+        rankings = [one for both in beside.values() for one in both]
+        yield _rank_figure(f"{RANKS}_published", shown, rankings, told)
+    if measured := measured_rankings(shown):
+        axes = lowered(all_axes(shown))
+        at = f", each at its largest finished number of {axes}" if axes else ""
+        told = f"Solvers that all results have, as measured{at}; equal as printed share a rank."
+        yield _rank_figure(f"{RANKS}_measured", shown, measured, told)
+
+
+def _rank_figure(
+    name: str, shown: Sequence[Summary], rankings: Sequence[Ranking], told: str
+) -> FigureOutput:
+    kinds = all_solvers(shown)
+    return FigureOutput(
+        name=name,
+        output=RANKS,
+        shown=shown,
+        has=lambda _: True,
+        draw=partial(late("rank_figure", "rank_figure"), rankings, min(2, len(rankings)), kinds),
+        says=lambda: f"{told} {late('rank_figure', 'caption')(rankings, kinds)}",
+    )

@@ -9,10 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.files import folder_name
-from dsgkit.hints import nearest_or_all
 from dsgkit.report.choices import PARAMS_TABLE, params_table
 from dsgkit.report.entries import (
     best_means,
@@ -24,6 +22,7 @@ from dsgkit.report.entries import (
 )
 from dsgkit.report.formats import Cell, Layout, Table, plain, write_table
 from dsgkit.report.gains import gain_table
+from dsgkit.report.outputs import check_names, nothing_to_show
 from dsgkit.report.published import PUBLISHED_TABLE, published_table
 from dsgkit.report.summary import (
     TO_COME,
@@ -172,19 +171,6 @@ def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[st
         if not (has_gain or any(_measures(one, name) or _traced(one, name) for one in shown)):
             raise nothing_to_show(shown, name)
     return wanted
-
-
-def check_names(names: Iterable[str], known: Sequence[str], what: str) -> None:
-    """Raise `ResultsError` for the first name that is not a known one of a figure or table."""
-    for name in names:
-        if name not in known:
-            raise ResultsError(f"there is no {what} {name!r}{nearest_or_all(name, known)}")
-
-
-def nothing_to_show(shown: Iterable[Summary], name: str) -> ResultsError:
-    """Return the error of a table or figure without a value."""
-    folders = ", ".join(str(one.results.folder) for one in shown)
-    return ResultsError(f"{folders}: no finished fit has a value for {name}")
 
 
 def _outputs_by_table(shown: Sequence[Summary]) -> dict[str, str]:

@@ -25,7 +25,7 @@ from dsgkit.report.curves import (
 )
 from dsgkit.report.numbers import SHORTEST_TIME, percents, seconds_text, short_count
 from dsgkit.report.style import RC, SolverStyle, solver_styles
-from dsgkit.report.summary import NOT_RUN, Summary, all_solvers
+from dsgkit.report.summary import NOT_RUN, Summary, all_axes, all_solvers, lowered
 from dsgkit.report.traces import Checkpoint, Race, widest_races
 from dsgkit.tasks.measures import TIME, Measure
 
@@ -57,6 +57,23 @@ def trace(shown: Sequence[Summary], measure: Measure) -> Figure:
             _draw_panel(panel, race, measure, styles)
         panels.label_axes(axes, TIME.axis_label, panels.measure_label(measure))
     return figure
+
+
+def caption(shown: Sequence[Summary], measure: Measure) -> str:
+    """Return what the lines and points show."""
+    axes = lowered(all_axes(shown))
+    if not axes:
+        at = ""
+    elif len(shown) == 1:
+        at = f", a panel for each number of {axes} at which a method in iterations finished"
+    else:
+        at = f", at the largest number of {axes} at which a method in iterations finished"
+    return (
+        f"{measure.caption} against training time{at}: lines join the means over trials at equal "
+        f"iterations, within a band of one standard deviation to each side. A method without "
+        f"iterations is a point, with bars of one standard deviation in both directions; "
+        f"an arrow to the left says how much earlier than drawn it belongs."
+    )
 
 
 def _title(race: Race, *, narrow: bool) -> str:

@@ -13,7 +13,7 @@ from matplotlib.patches import PathPatch
 
 from dsgkit.errors import ResultsError
 from dsgkit.report import draw_figures, write_report
-from dsgkit.report.figures import drawings
+from dsgkit.report.outputs import all_figures
 from dsgkit.report.style import LOOKS, OWN, solver_styles
 from dsgkit.report.summary import summarise
 from dsgkit.tasks.measures import STANDARD
@@ -22,7 +22,7 @@ from tests.report.conftest import AUC, CLASSES, RANKING
 
 def drawn(results, name):
     """Draw a figure by its name."""
-    (drawing,) = (one for one in drawings(summarise(results)) if one.name == name)
+    (drawing,) = (one for one in all_figures(summarise(results)) if one.name == name)
     return drawing.draw()
 
 
@@ -414,7 +414,7 @@ def test_disturbed_times_have_a_ring_that_the_caption_explains(invent, make):
         (axes,) = time_curve([results]).axes
         hollow = [line for line in axes.get_lines() if line.get_markerfacecolor() == "none"]
         assert [list(line.get_xdata()) for line in hollow] == rings
-        (drawing,) = (d for d in drawings(summarise([results])) if d.name == "time_curve")
+        (drawing,) = (d for d in all_figures(summarise([results])) if d.name == "time_curve")
         assert ("A ring: disturbed by other processes." in drawing.caption) is bool(rings)
         # of one trial, the band is the range of its repeats
         (band,) = [c for c in axes.collections if len(c.get_paths())]
@@ -424,7 +424,7 @@ def test_disturbed_times_have_a_ring_that_the_caption_explains(invent, make):
 
 def test_without_a_sweep_boxes_have_no_size_and_there_are_no_curves(regression, tmp_path):
     results = regression({"ridge": [1.5, 2.5, 2.0], "lasso": [3.0, 3.5, 4.0]})
-    assert [one.name for one in drawings(summarise([results]))] == ["rmse_boxplot"]
+    assert [one.name for one in all_figures(summarise([results]))] == ["rmse_boxplot"]
     (axes,) = drawn([results], "rmse_boxplot").axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["Ridge", "Lasso"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("", "RMSE")

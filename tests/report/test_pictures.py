@@ -7,9 +7,9 @@ from matplotlib.colors import same_color, to_hex
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.artefacts import keep_artefact
-from dsgkit.report import draw_figures, pictures
-from dsgkit.report.figures import drawings
+from dsgkit.report import clusterings, draw_figures
 from dsgkit.report.html.page import page_text
+from dsgkit.report.outputs import all_figures
 from dsgkit.report.pictures import COLORS, INSIDE, Place, cluster_looks
 from dsgkit.report.summary import summarise
 from tests.report.conftest import REGRESSION
@@ -66,7 +66,7 @@ def results(invent, make, tmp_path):
 
 
 def picture_of(*results):
-    (found,) = (one for one in drawings(summarise(results)) if one.name == "pictures")
+    (found,) = (one for one in all_figures(summarise(results)) if one.name == "pictures")
     return found
 
 
@@ -145,8 +145,8 @@ def test_many_datasets_are_a_figure_each_which_the_page_has_in_their_sections(
     results, tmp_path, monkeypatch
 ):
     made = [results({"a": {0: arrays_of()}}, name=name) for name in ("rings", "moons")]
-    assert [one.name for one in drawings(summarise(made))][-1] == "pictures"
-    monkeypatch.setattr(pictures, "MOST_LINES", 1)
+    assert [one.name for one in all_figures(summarise(made))][-1] == "pictures"
+    monkeypatch.setattr(clusterings, "MOST_LINES", 1)
     paths = draw_figures(made, tmp_path, ["pictures"])
     assert {path.stem for path in paths} == {"pictures_rings", "pictures_moons"}
     page = page_text(made, tmp_path)
@@ -203,7 +203,7 @@ def test_other_arrays_or_none_make_no_picture(results, regression, tmp_path):
     assert not picture_of(other).has_values
     assert draw_figures([other], tmp_path) == []
     none = regression({"ridge": [1.0]})
-    assert "pictures" not in [one.name for one in drawings(summarise([none]))]
+    assert "pictures" not in [one.name for one in all_figures(summarise([none]))]
     with pytest.raises(ResultsError, match="no figure 'pictures'"):
         draw_figures([none], tmp_path, ["pictures"])
 

@@ -6,8 +6,8 @@ import pytest
 
 from dsgkit.errors import ResultsError
 from dsgkit.report import draw_figures
-from dsgkit.report.figures import drawings, wanted_figures
 from dsgkit.report.html import page_text
+from dsgkit.report.outputs import all_figures, wanted_figures
 from dsgkit.report.pairs import pairs_of
 from dsgkit.report.published import published_table
 from dsgkit.report.rankings import measured_rankings, published_rankings
@@ -87,7 +87,7 @@ def test_a_solver_that_never_finished_hinders_no_ranking(results):
     figures = [("auc", {"a": 0.9, "b": 0.8, "c": 0.7}, "impossible")]
     auc = {"a": 0.9, "b": 0.8, "c": math.nan}
     shown = summarise([results(name, auc=auc, published=figures) for name in NAMES])
-    by_name = {one.name: one for one in drawings(shown)}
+    by_name = {one.name: one for one in all_figures(shown)}
     assert "count also where their table has a remark" in by_name["ranks_published"].caption
     assert len(by_name["ranks_published"].draw().axes) == 2
     (measured,) = measured_rankings(shown)

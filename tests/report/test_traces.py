@@ -10,8 +10,8 @@ from matplotlib.colors import same_color
 from dsgkit.errors import ResultsError
 from dsgkit.report import draw_figures, write_report
 from dsgkit.report.compare.comparison import compare
-from dsgkit.report.figures import drawings
 from dsgkit.report.html import page_text
+from dsgkit.report.outputs import all_figures
 from dsgkit.report.style import solver_styles
 from dsgkit.report.summary import summarise
 from dsgkit.report.tables import text_table, write_tables
@@ -81,7 +81,7 @@ def near(points):
 
 
 def panels_of(results):
-    (drawing,) = (one for one in drawings(summarise(results)) if one.name == "error_trace")
+    (drawing,) = (one for one in all_figures(summarise(results)) if one.name == "error_trace")
     return drawing.draw().axes
 
 

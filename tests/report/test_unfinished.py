@@ -7,9 +7,9 @@ from dsgkit.experiment.records import sealed
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.status import describe_status, read_status
 from dsgkit.report.compare import compare
-from dsgkit.report.figures import drawings
 from dsgkit.report.gains import gains
 from dsgkit.report.html.page import page_text
+from dsgkit.report.outputs import all_figures
 from dsgkit.report.rankings import measured_rankings
 from dsgkit.report.summary import summarise
 from dsgkit.report.tables import text_table, write_tables
@@ -204,7 +204,7 @@ def test_a_level_fit_is_one_pair_of_two_results(tmp_path):
 
 
 def drawn(results, name):
-    (drawing,) = (one for one in drawings(summarise([results])) if one.name == name)
+    (drawing,) = (one for one in all_figures(summarise([results])) if one.name == name)
     (axes,) = drawing.draw().axes
     return drawing.caption, axes
 

@@ -13,15 +13,14 @@ from typing import Any
 
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.results import Results
-from dsgkit.report.figures import wanted_figures
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.html.machine import clocks
 from dsgkit.report.html.outcomes import count_cells, failures, limits
 from dsgkit.report.numbers import NONE, grid_text, value_text
+from dsgkit.report.outputs import wanted_figures
 from dsgkit.report.panels import svg
 from dsgkit.report.summary import Summary, all_solvers
 from dsgkit.report.tables import tables_of, wanted_tables
-from dsgkit.tasks.measures import PICTURES
 
 CSS_INCH = 96
 
@@ -66,7 +65,7 @@ def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Conte
     command += [] if folder is None else ["--out", str(folder)]
     found = []
     for drawing in wanted_figures(shown):
-        if drawing.output == PICTURES and len(drawing.shown) < min(2, len(shown)):
+        if drawing.apart:
             continue
         figure = drawing.draw()
         width, height = (round(CSS_INCH * inches) for inches in figure.get_size_inches())

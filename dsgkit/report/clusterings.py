@@ -1,0 +1,177 @@
+"""Pictures of clusterings in the plane, of any fit that keeps the arrays for one.
+
+A picture needs ``rows`` of shape (r, 2) and their ``labels``, -1 where a row is in no cluster. It
+also shows, where a fit has them: ``equilibria`` of shape (e, 2) with ``equilibrium_labels``, and
+``domain``, the values of a function f at the points of ``grid_x`` and ``grid_y``, one line per y,
+and ``inside``, the share of rows where f >= 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.errors import ResultsError
+from dsgkit.experiment.artefacts import load_artefact
+from dsgkit.files import folder_name
+from dsgkit.labels import as_drawn
+from dsgkit.report.numbers import counted, value_text
+from dsgkit.report.output import FigureOutput, late
+from dsgkit.report.summary import Size, Summary, all_solvers, different
+from dsgkit.tasks.measures import PICTURES
+
+NEEDED = {"rows", "labels"}
+COLUMNS = 5
+MOST_LINES = 6
+"""Of panels, in one figure of several datasets: about a page."""
+
+TOGETHER = "\N{NO-BREAK SPACE}"
+"""Between words that stay on one line."""
+
+LARGEST_COORDINATE = 1e30
+"""Of what is drawn: in single precision too, squares of differences of such are finite."""
+
+_FORMS: dict[str, tuple[str, tuple[str | int, ...]]] = {
+    "rows": ("fiu", ("row", 2)),
+    "labels": ("iu", ("row",)),
+    "equilibria": ("fiu", ("equilibrium", 2)),
+    "equilibrium_labels": ("iu", ("equilibrium",)),
+    "grid_x": ("fiu", ("x",)),
+    "grid_y": ("fiu", ("y",)),
+    "domain": ("fiu", ("y", "x")),
+    "inside": ("fiu", ()),
+}
+"""Of each array: the kinds of its numbers, and its sides, of one length where of one name."""
+
+_LEAST = {"row": 1, "x": 2, "y": 2}
+_TOGETHER = {"equilibria": ("equilibrium_labels",), "domain": ("grid_x", "grid_y")}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What one panel shows.
+
+    Attributes
+    ----------
+    solver : str
+        Its name.
+    record : dict
+        Of the fit.
+    size : Size
+    arrays : dict of ndarray
+    """
+
+    solver: str
+    record: Mapping[str, Any]
+    size: Size
+    arrays: Mapping[str, NDArray[Any]]
+
+    @property
+    def clusters(self) -> list[int]:
+        """The labels of the clusters that the rows are in."""
+        return [int(label) for label in np.unique(self.arrays["labels"]) if label >= 0]
+
+    @property
+    def has_empty_domain(self) -> bool:
+        """Whether f is told, and below 0 at all rows and on the whole grid."""
+        told = [self.arrays["domain"] >= 0] if "domain" in self.arrays else []
+        told += [self.arrays["inside"] > 0] if "inside" in self.arrays else []
+        return bool(told) and not any(one.any() for one in told)
+
+    @property
+    def text(self) -> str:
+        """How many clusters there are, whether a domain is empty, and the chosen parameters."""
+        count, outside = len(self.clusters), int((self.arrays["labels"] < 0).sum())
+        found = counted(count, "cluster")
+        found += f", {counted(outside, 'row')} in none" if outside else ""
+        found += ", empty domain" if self.has_empty_domain else ""
+        chosen = (
+            f"{as_drawn(k)}{TOGETHER}{as_drawn(value_text(v))}"
+            for k, v in (self.record.get("params") or {}).items()
+        )
+        return "\n".join(filter(None, [found, ", ".join(chosen)]))
+
+
+def has_artefacts(summary: Summary) -> bool:
+    """Whether any fit has kept arrays, without a look at them."""
+    return any("artefact" in record for record in _finished(summary))
+
+
+def has_pictures(summary: Summary) -> bool:
+    """Whether any fit has kept the arrays of a picture."""
+    return bool(pictures_of(summary))
+
+
+def fit_on_a_page(shown: Sequence[Summary]) -> bool:
+    """Whether the pictures of several results make a figure that is not too high."""
+    lines = -(-len(all_solvers(shown)) // COLUMNS)
+    return len(shown) == 1 or len(shown) * lines <= MOST_LINES
+
+
+def pictures_of(summary: Summary) -> dict[str, Picture]:
+    """Return the picture of each solver that has one: of its first trial at its largest size."""
+    found: dict[str, Picture] = {}
+    for record in sorted(_finished(summary), key=lambda one: (-_size(summary, one), one["trial"])):
+        solver = summary.name_of(record)
+        if solver not in found and "artefact" in record:
+            arrays = load_artefact(summary.results.folder, record)
+            if arrays.keys() >= NEEDED:
+                size = Size(_size(summary, record), bool(record.get("full")))
+                if why := why_no_picture(arrays):
+                    path = summary.results.folder / record["artefact"]
+                    raise ResultsError(f"{path}: {why}; remove it, and it is left out of pictures")
+                found[solver] = Picture(solver, record, size, arrays)
+    return {solver: found[solver] for solver in summary.solvers if solver in found}
+
+
+def why_no_picture(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return why arrays are not of the types and shapes of a picture; empty if they are."""
+    lengths: dict[str, int] = {}
+    for name, (kinds, sides) in _FORMS.items():
+        if name not in arrays:
+            continue
+        one = arrays[name]
+        if one.dtype.kind not in kinds or one.ndim != len(sides):
+            return f"{name} are no {len(sides)}-dimensional array of numbers of a picture"
+        if not (np.abs(one) <= LARGEST_COORDINATE).all():
+            return f"{name} are not all finite, or too large to be drawn"
+        for side, length in zip(sides, one.shape, strict=True):
+            wanted = side if isinstance(side, int) else lengths.setdefault(side, length)
+            if length != wanted or length < _LEAST.get(str(side), 0):
+                return f"{name} have the shape {one.shape}, which is none of a picture"
+    missing = [other for name, others in _TOGETHER.items() if name in arrays for other in others]
+    return next((f"{name} are missing" for name in missing if name not in arrays), "")
+
+
+def _finished(summary: Summary) -> list[dict[str, Any]]:
+    records = summary.results.records
+    return [one for one in records if one["kind"] == "fit" and one["status"] == "ok"]
+
+
+def _size(summary: Summary, record: Mapping[str, Any]) -> int:
+    return int(record["at"][summary.axis.name]) if summary.axis else 0
+
+
+def picture_figures(shown: Sequence[Summary]) -> Iterator[FigureOutput]:
+    """Yield one figure, or one for each of the results if all together are higher than a page."""
+    kept = [one for one in shown if has_artefacts(one)]
+    together = fit_on_a_page(kept)
+    names = (
+        [PICTURES] if together else different(f"{PICTURES}_{folder_name(o.title)}" for o in kept)
+    )
+    for name, places in zip(names, [kept] if together else [[one] for one in kept], strict=True):
+        if places:
+            yield FigureOutput(
+                name=name,
+                output=PICTURES,
+                shown=places,
+                has=has_pictures,
+                draw=partial(late("pictures", "pictures"), places),
+                says=partial(late("pictures", "caption"), places),
+                apart=len(places) < min(2, len(shown)),
+            )
