@@ -14,11 +14,23 @@ import pandas as pd
 from dsgkit.experiment.results import Results
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import grid_edges, grid_text, percents, value_text
+from dsgkit.report.output import EVERY_REPORT, TableOutput
 from dsgkit.report.summary import Summary, lowered
 from dsgkit.tasks.measures import Measure
 
 PARAMS_TABLE = "params_table"
 _COLUMNS = ("dataset", "solver", "parameter", "value", "count", "grid", "at_edge")
+
+
+def params_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
+    """Yield the table of chosen hyper-parameters, which is of one of the results."""
+    yield TableOutput(
+        name=PARAMS_TABLE,
+        output=EVERY_REPORT,
+        shown=shown,
+        has=lambda _: True,
+        make=lambda: params_table(shown[0]) if len(shown) == 1 else None,
+    )
 
 
 def params_table(summary: Summary) -> Table:

@@ -28,6 +28,13 @@ DOUBLE_DAGGER = "‡"
 LEVEL_MARK = "§"
 """The mark of entries of a fit that stands at several sizes."""
 
+UNITS = {
+    "": "",
+    "seconds": " in seconds (one fit at the chosen hyper-parameters)",
+    "bytes": " of the process during the fit",
+}
+"""Caption suffix per unit."""
+
 _BEST_TIME = "best: the range of no other reaches its own, and no other was disturbed"
 
 

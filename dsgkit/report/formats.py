@@ -113,6 +113,9 @@ class Layout:
         Printed below.
     best_means : str
         What marks entries out; formats that print them in bold say so where it is not the best.
+    corner : str
+        The first name in a terminal, which shows the table with rows and columns exchanged; empty
+        for a table that it shows as it stands.
     """
 
     caption: str
@@ -120,6 +123,7 @@ class Layout:
     rows: Sequence[Sequence[Cell]]
     footnotes: Sequence[str] = field(default=())
     best_means: str = BEST
+    corner: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "caption", in_one_line(self.caption))

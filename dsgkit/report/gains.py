@@ -14,6 +14,7 @@ import pandas as pd
 from dsgkit.report.contrasts import LEVEL, OVERLAP, Contrast, Values, holm, paired_contrast
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NONE, counted, difference_text, p_text, percents
+from dsgkit.report.output import TableOutput
 from dsgkit.report.summary import Size, Summary, all_axes, all_measures, lowered, settings
 from dsgkit.tasks.measures import GAINS, Measure
 
@@ -137,6 +138,25 @@ def _of_outputs(shown: Sequence[Summary], measures: Sequence[Measure]) -> list[M
     """Return the measures whose own tables a config asks for; all where it asks for none."""
     asked = {name for one in shown for name in one.results.experiment.outputs}
     return [m for m in measures if f"{m.output}_table" in asked] or list(measures)
+
+
+def gain_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
+    """Yield the table of gains, if a solver is compared with another one."""
+    solvers = (spec for one in shown for spec in one.results.experiment.solvers.values())
+    if any(spec.against for spec in solvers):
+        yield TableOutput(
+            name=GAINS,
+            output=GAINS,
+            shown=shown,
+            has=_has_gain,
+            make=lambda: gain_table(shown, largest=len(shown) > 1),
+            brief=lambda: gain_table(shown, largest=True),
+            in_overview="brief",
+        )
+
+
+def _has_gain(summary: Summary) -> bool:
+    return any(gains([summary], measure) for measure in gain_measures([summary]))
 
 
 def gain_table(shown: Sequence[Summary], *, largest: bool = False) -> Table | None:

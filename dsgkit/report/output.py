@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from dsgkit.report.formats import Table
 from dsgkit.report.summary import Summary, different, settings
 from dsgkit.tasks.measures import Measure, outputs_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+EVERY_REPORT = ""
+"""Asks for what no config has to ask for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +28,7 @@ class Output:
     name : str
         Name of its files.
     output : str
-        The name in a config's ``outputs`` that asks for it.
+        The name in a config's ``outputs`` that asks for it; `EVERY_REPORT` if none has to.
     shown : list of Summary
         The results that have a place in it.
     has : callable
@@ -39,6 +44,95 @@ class Output:
     def has_values(self) -> bool:
         """Whether there is anything to show."""
         return any(map(self.has, self.shown))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOutput(Output):
+    """A table.
+
+    Attributes
+    ----------
+    make : callable
+        Returns it; None if it is only of each of several results.
+    brief : callable or None
+        Returns what of it a terminal shows unasked; None for a table that is shown by name only.
+    in_overview : {"", "brief", "all"}
+        What the table of several results has of the tables of each: nothing that replaces them,
+        what is brief, or all of it.
+    """
+
+    make: Callable[[], Table | None]
+    brief: Callable[[], Table | None] | None = None
+    in_overview: Literal["", "brief", "all"] = ""
+
+    def is_in_overview(self, *, brief: bool) -> bool:
+        """Whether the table of several results has all of this, or all that is brief."""
+        return self.in_overview == "all" or (brief and self.in_overview == "brief")
+
+
+@dataclass(frozen=True)
+class MeasureTable:
+    """A way to show measures in a table; those of one file are one below the other.
+
+    Attributes
+    ----------
+    way : str
+        The last part of names, after the measures' file.
+    make : callable
+        Returns the table of one of the results.
+    overview : callable
+        Returns that of several side by side.
+    has : callable
+        Whether one of the results has something to show of a measure.
+    printed : bool
+        Whether a terminal shows it unasked.
+    """
+
+    way: str
+    make: Callable[[Summary, str, Sequence[Measure]], Table]
+    overview: Callable[[Sequence[Summary], str, Sequence[Measure]], Table]
+    has: Callable[[Summary, Measure], bool] = Summary.shows
+    printed: bool = False
+
+    def __call__(self, shown: Sequence[Summary]) -> Iterator[TableOutput]:
+        """Yield the table of each file of measures."""
+        files: dict[str, list[Measure]] = {}
+        for measure in _measures(shown):
+            if f"{measure.output}_{self.way}" in outputs_of([measure], swept=False):
+                files.setdefault(f"{measure.file}_{self.way}", []).append(measure)
+        for name, measures in files.items():
+            yield self._of(measures, name, shown)
+
+    def _of(self, members: Sequence[Measure], name: str, shown: Sequence[Summary]) -> TableOutput:
+        measures = [m for m in members if any(self.has(one, m) for one in shown)]
+
+        def make(measures: Sequence[Measure] = measures) -> Table:
+            if len(shown) == 1:
+                return self.make(shown[0], name, measures)
+            return self.overview(shown, name, measures)
+
+        def brief() -> Table:
+            return make(with_better_side(measures) if len(shown) == 1 else measures)
+
+        return TableOutput(
+            name=name,
+            output=f"{members[0].output}_{self.way}",
+            shown=shown,
+            has=lambda one: any(self.has(one, measure) for measure in measures),
+            make=make,
+            brief=brief if self.printed and not any(m.for_published for m in measures) else None,
+        )
+
+
+def _measures(shown: Sequence[Summary]) -> list[Measure]:
+    """Return the measures of all tasks, also those that nothing is known of."""
+    return list(dict.fromkeys(m for one in shown for m in one.results.task.measures))
+
+
+def with_better_side(measures: Sequence[Measure]) -> Sequence[Measure]:
+    """Return the measures that solvers compete in; where they do in none, the tallies, or all."""
+    competing = [measure for measure in measures if measure.better]
+    return competing or [measure for measure in measures if measure.tally] or measures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,8 +190,11 @@ class MeasureFigure:
     def __call__(self, shown: Sequence[Summary]) -> Iterator[FigureOutput]:
         """Yield the figure of each measure that can be drawn so."""
         swept = any(one.axis for one in shown)
-        measures = dict.fromkeys(m for one in shown for m in one.results.task.measures)
-        drawn = [m for m in measures if f"{m.output}_{self.way}" in outputs_of([m], swept=swept)]
+        drawn = [
+            measure
+            for measure in _measures(shown)
+            if f"{measure.output}_{self.way}" in outputs_of([measure], swept=swept)
+        ]
         names = different(f"{measure.file}_{self.way}" for measure in drawn)
         for name, measure in zip(names, drawn, strict=True):
             yield self._of(measure, name, shown)

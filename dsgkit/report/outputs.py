@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from dsgkit.errors import ResultsError
 from dsgkit.hints import nearest_or_all
+from dsgkit.report.choices import params_tables
 from dsgkit.report.clusterings import picture_figures
-from dsgkit.report.output import FigureOutput, MeasureFigure, late
+from dsgkit.report.gains import gain_tables
+from dsgkit.report.output import (
+    EVERY_REPORT,
+    FigureOutput,
+    MeasureFigure,
+    MeasureTable,
+    Output,
+    TableOutput,
+    late,
+)
+from dsgkit.report.published import published_tables
 from dsgkit.report.rankings import rank_figures
+from dsgkit.report.size_tables import size_overview, size_table
 from dsgkit.report.summary import Summary, all_outputs
+from dsgkit.report.trace_tables import trace_overview, trace_table
 from dsgkit.report.traces import is_traced
 from dsgkit.tasks.measures import RANKS
 
-FIGURES = (
+Made = TypeVar("Made", bound=Output)
+
+TABLES: tuple[Callable[[Sequence[Summary]], Iterator[TableOutput]], ...] = (
+    MeasureTable("table", size_table, size_overview, printed=True),
+    MeasureTable("trace_table", trace_table, trace_overview, has=is_traced),
+    gain_tables,
+    published_tables,
+    params_tables,
+)
+FIGURES: tuple[Callable[[Sequence[Summary]], Iterator[FigureOutput]], ...] = (
     MeasureFigure("boxplot", late("boxplots", "boxplot"), late("boxplots", "caption")),
     MeasureFigure("curve", late("curves", "curve"), late("curves", "caption"), swept=True),
     MeasureFigure(
@@ -22,7 +45,12 @@ FIGURES = (
     picture_figures,
     rank_figures,
 )
-"""What yields the figures of some results; a further kind of figure is a further value here."""
+"""What yields the tables and figures of some results. A further kind is a further value here."""
+
+
+def all_tables(shown: Sequence[Summary]) -> list[TableOutput]:
+    """Return every table that there can be of some results; of several, side by side."""
+    return [one for kind in TABLES for one in kind(shown)]
 
 
 def all_figures(shown: Sequence[Summary]) -> list[FigureOutput]:
@@ -30,40 +58,40 @@ def all_figures(shown: Sequence[Summary]) -> list[FigureOutput]:
     return [one for kind in FIGURES for one in kind(shown)]
 
 
-def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[FigureOutput]:
-    """Return the figures that are named, else those that configs ask for and that have values.
-
-    The name of an output that several figures belong to names all of them.
+def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[TableOutput]:
+    """Return the tables that are named, else those that configs ask for and that have values.
 
     Raises
     ------
     ResultsError
-        If there is no figure of a name, or no value to show in it.
+        If there is no table of a name, or no value to show in it.
     """
-    known = all_figures(shown)
-    if not only:
-        asked = [one for name in all_outputs(shown) for one in known if one.output == name]
-        return [one for one in asked if one.has_values]
+    return _wanted(all_tables(shown), "table", shown, only)
+
+
+def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[FigureOutput]:
+    """Return the figures that are named, likewise.
+
+    The name of an output that several figures belong to names all of them.
+    """
     if len(shown) == 1 and any(name.partition("_")[0] == RANKS for name in only):
         raise ResultsError(f"{RANKS} need at least two results folders; name more")
-    names = {one.name for one in known}
-    groups = {one.output for one in known} - names
-    check_names(only, sorted(names | groups), "figure")
+    return _wanted(all_figures(shown), "figure", shown, only)
+
+
+def _wanted(
+    known: Sequence[Made], what: str, shown: Sequence[Summary], only: Sequence[str]
+) -> list[Made]:
+    if not only:
+        asked = [*all_outputs(shown), EVERY_REPORT]
+        return [one for name in asked for one in known if one.output == name and one.has_values]
+    names = [one.name for one in known]
+    groups = {one.output for one in known if one.output != EVERY_REPORT} - {*names}
+    for name in only:
+        if name not in (every := [*names, *sorted(groups)]):
+            raise ResultsError(f"there is no {what} {name!r}{nearest_or_all(name, every)}")
     wanted = [one for one in known if one.name in only or one.output in groups.intersection(only)]
-    for one in wanted:
-        if not one.has_values:
-            raise nothing_to_show(shown, one.name)
+    if lacking := next((one.name for one in wanted if not one.has_values), ""):
+        folders = ", ".join(str(one.results.folder) for one in shown)
+        raise ResultsError(f"{folders}: no finished fit has a value for {lacking}")
     return wanted
-
-
-def check_names(names: Iterable[str], known: Sequence[str], what: str) -> None:
-    """Raise `ResultsError` for the first name that is not a known one of a figure or table."""
-    for name in names:
-        if name not in known:
-            raise ResultsError(f"there is no {what} {name!r}{nearest_or_all(name, known)}")
-
-
-def nothing_to_show(shown: Iterable[Summary], name: str) -> ResultsError:
-    """Return the error of a table or figure without a value."""
-    folders = ", ".join(str(one.results.folder) for one in shown)
-    return ResultsError(f"{folders}: no finished fit has a value for {name}")

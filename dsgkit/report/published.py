@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress
 
 import pandas as pd
@@ -10,6 +10,7 @@ import pandas as pd
 from dsgkit.report.entries import entry_cells, level_notes, remark_notes, statistic
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NONE, p_text, percents
+from dsgkit.report.output import EVERY_REPORT, TableOutput
 from dsgkit.report.pairs import Pair, pairs_of
 from dsgkit.report.rankings import published_rankings
 from dsgkit.report.ranks import LEVEL
@@ -17,6 +18,19 @@ from dsgkit.report.summary import Summary, all_solvers, settings
 from dsgkit.tasks.measures import Measure
 
 PUBLISHED_TABLE = "published_table"
+
+
+def published_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
+    """Yield the table of published figures, if there are any of these datasets."""
+    if any(one.results.task.published for one in shown):
+        yield TableOutput(
+            name=PUBLISHED_TABLE,
+            output=EVERY_REPORT,
+            shown=shown,
+            has=lambda one: any(True for _ in pairs_of(one)),
+            make=lambda: published_table(shown),
+            in_overview="all",
+        )
 
 
 def published_table(shown: Sequence[Summary]) -> Table | None:

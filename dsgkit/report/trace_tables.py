@@ -14,7 +14,7 @@ from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NONE, SHORTEST_TIME
 from dsgkit.report.summary import Entry, Summary, settings
 from dsgkit.report.traces import Race, Training, races, widest_races
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import TIME, Measure
 
 MOST_TIMES = 12
 SERIES = ((1, 2, 5), (1, 3), (1,))
@@ -76,6 +76,7 @@ def _one_race(race: Race, measure: Measure, times: Sequence[float]) -> Layout:
         ["Solver", *map(_heading, times)],
         _rows(race, measure, times),
         _notes([race], times),
+        corner=TIME.title,
     )
 
 

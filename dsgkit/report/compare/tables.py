@@ -14,6 +14,7 @@ from dsgkit.report.compare.comparison import Comparison, Mismatch
 from dsgkit.report.compare.differences import Choice, Difference
 from dsgkit.report.compare.effects import Effect, is_ratio
 from dsgkit.report.contrasts import LEVEL, OVERLAP
+from dsgkit.report.entries import UNITS
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import (
     counted,
@@ -25,7 +26,6 @@ from dsgkit.report.numbers import (
     time_digits,
 )
 from dsgkit.report.summary import different, lowered
-from dsgkit.report.tables import UNITS
 from dsgkit.tasks.measures import Measure
 
 PAIRED_TESTS = ("t: paired t-test", "W: Wilcoxon's signed-rank test")

@@ -19,8 +19,8 @@ from dsgkit.report.html.machine import describe_code, describe_environments
 from dsgkit.report.html.outcomes import total_counts
 from dsgkit.report.html.sections import Context, make_section, pictures
 from dsgkit.report.numbers import NONE
+from dsgkit.report.outputs import wanted_tables
 from dsgkit.report.summary import Summary, summarise
-from dsgkit.report.tables import overview_tables, wanted_tables
 
 TEMPLATES = "templates"
 Missing = Sequence[tuple[str, str]]
@@ -95,10 +95,10 @@ def _overview(
 ) -> Context:
     """Return what compares several results folders; those without a fit are in its contents."""
     fitted = [one for one in shown if len(one.results.cells)]
-    tables = overview_tables(fitted, wanted_tables(fitted))
+    tables = (table.make() for table in wanted_tables(fitted))
     return {
         "contents": _contents(sections, missing),
-        "tables": [layout for table in tables for layout in table.layouts],
+        "tables": [layout for table in tables if table for layout in table.layouts],
         "pictures": pictures(fitted, folder),
     }
 

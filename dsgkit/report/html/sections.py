@@ -17,10 +17,9 @@ from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.html.machine import clocks
 from dsgkit.report.html.outcomes import count_cells, failures, limits
 from dsgkit.report.numbers import NONE, grid_text, value_text
-from dsgkit.report.outputs import wanted_figures
+from dsgkit.report.outputs import wanted_figures, wanted_tables
 from dsgkit.report.panels import svg
 from dsgkit.report.summary import Summary, all_solvers
-from dsgkit.report.tables import tables_of, wanted_tables
 
 CSS_INCH = 96
 
@@ -89,8 +88,8 @@ def _tables(summary: Summary) -> list[Layout]:
     """Return the tables that `write_tables` writes; none before the first fit."""
     if not len(summary.results.cells):
         return []
-    tables = tables_of(summary, wanted_tables([summary]))
-    return [layout for table in tables for layout in table.layouts if layout.rows]
+    tables = (table.make() for table in wanted_tables([summary]))
+    return [layout for table in tables if table for layout in table.layouts if layout.rows]
 
 
 def _facts(results: Results) -> list[tuple[str, str]]:

@@ -1,0 +1,158 @@
+"""Tables of a measure: solvers by sizes, and datasets by solvers at the largest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from dsgkit.report.entries import (
+    UNITS,
+    best_means,
+    ending_notes,
+    entry_cells,
+    level_notes,
+    remark_notes,
+    statistic,
+)
+from dsgkit.report.formats import Cell, Layout, Table
+from dsgkit.report.summary import TO_COME, Entry, Summary, all_axes, all_solvers, lowered, settings
+from dsgkit.tasks.measures import Measure
+
+
+def size_table(summary: Summary, name: str, measures: Sequence[Measure]) -> Table:
+    """Return the table of solvers by sizes, one below the other for each measure."""
+    layouts = [_by_size(summary, measure) for measure in measures]
+    return Table(name, layouts, _tidy([(summary, measures, summary.entries(measures[0]).values())]))
+
+
+def size_overview(shown: Sequence[Summary], name: str, measures: Sequence[Measure]) -> Table:
+    """Return the table of datasets by solvers, each at its largest finished size."""
+    by_one = [(one, [m for m in measures if one.shows(m)]) for one in shown]
+    layouts = [_by_dataset([one for one, own in by_one if m in own], m) for m in measures]
+    parts = [(one, own, one.largest(own[0]).values()) for one, own in by_one if own]
+    return Table(name, layouts, _tidy(parts))
+
+
+def _by_size(summary: Summary, measure: Measure) -> Layout:
+    """Return the table of solvers by sizes; of one column where nothing is swept."""
+    entries, axis = summary.entries(measure), summary.axis
+    solvers = list(summary.solvers)
+    columns = [
+        entry_cells(measure, [entries[solver, size] for solver in solvers])
+        for size in summary.sizes
+    ]
+    caption = [f"{measure.caption}{UNITS[measure.unit]}", statistic(measure, [summary])]
+    caption += [] if axis is None else [f"at each number of {lowered(axis.title)}"]
+    about = ", ".join(filter(None, [summary.title, settings([summary])]))
+    header = [measure.title] if axis is None else [size.text for size in summary.sizes]
+    return Layout(
+        f"{', '.join(caption)}; {about}.",
+        ["Solver", *header],
+        list(zip(map(Cell, solvers), *columns, strict=True)),
+        [
+            *_partial_notes(entries.values(), swept=axis is not None),
+            *remark_notes(entries.values()),
+            *level_notes(entries.values(), [summary]),
+            *ending_notes(entries.values(), [summary]),
+        ],
+        best_means(measure),
+        # Solvers as columns: there are fewer of them than sizes, and terminals are narrow.
+        corner="" if axis is None else axis.title,
+    )
+
+
+def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
+    """Return the table of datasets by solvers, each at its largest finished size."""
+    solvers = list(all_solvers(shown))
+    rows, footnotes = [], []
+    for one in shown:
+        found, swept = one.largest(measure), one.axis is not None
+        entries = [found.get(solver) for solver in solvers]
+        cells = entry_cells(measure, entries, note_size=swept, contest=not one.to_come)
+        rows.append([Cell(one.title), *cells])
+        footnotes += [f"{one.title} {note}" for note in _partial_notes(found.values(), swept=swept)]
+        footnotes += remark_notes(found.values(), one.title)
+    shown_entries = [entry for one in shown for entry in one.largest(measure).values()]
+    footnotes += level_notes(shown_entries, shown) + ending_notes(shown_entries, shown)
+    caption = f"{measure.caption}{UNITS[measure.unit]}, {statistic(measure, shown)}"
+    if setting := settings(shown):
+        caption += f", {setting}"
+    if axes := lowered(all_axes(shown)):
+        caption += f", at the largest number of {axes} that the solver finished (in parentheses)"
+    return Layout(
+        f"{caption}.",
+        ["Dataset", *solvers],
+        rows,
+        footnotes,
+        best_means(measure),
+    )
+
+
+def _partial_notes(entries: Iterable[Entry], *, swept: bool) -> list[str]:
+    """Return the footnote on entries of which some trials only finished; none without such.
+
+    It says how the others ended; those that are still to come are many.
+    """
+    partial = [entry for entry in entries if entry.partial]
+    others = [
+        f"{entry.solver}{f' at {entry.size.n:,}' if swept else ''} ("
+        + ", ".join(f"{count} {status}" for status, count in sorted(ended.items()))
+        + ")"
+        for entry in partial
+        if (ended := {status: n for status, n in entry.others.items() if n and status != TO_COME})
+    ]
+    if not partial:
+        return []
+    told = f" The others: {'; '.join(others)}." if others else ""
+    return [f"(k/n): only k of n trials finished.{told}"]
+
+
+def _tidy(parts: Sequence[tuple[Summary, Sequence[Measure], Iterable[Entry]]]) -> pd.DataFrame:
+    """Return entries of the first measure as tidy data, with a column for every further one."""
+    frame = pd.DataFrame(
+        [
+            _row(summary, entry, measures[1:])
+            for summary, measures, entries in parts
+            for entry in entries
+        ]
+    )
+    axes = {summary.axis.name for summary, _, _ in parts if summary.axis}
+    frame = frame.drop(columns=[name for name in ("remarks", "level") if not frame[name].any()])
+    # Whole numbers, also where some are missing.
+    whole = [name for name in frame if name.endswith("_bytes") or name in axes]
+    return frame.astype(dict.fromkeys(whole, "Int64"))
+
+
+def _row(summary: Summary, entry: Entry, further: Sequence[Measure]) -> dict[str, Any]:
+    row = {
+        "dataset": summary.title,
+        "solver": entry.solver,
+        **({summary.axis.name: entry.size.n} if summary.axis else {}),
+        **_statistics(entry),
+        "trials": len(entry.values),
+        "status": entry.status,
+        "needed_bytes": entry.needed,
+        "remarks": "; ".join(f"{n}: {text}" for text, n in entry.remarks.items()),
+        "level": entry.level,
+    }
+    for measure in further:
+        beside = summary.entries(measure)[entry.solver, entry.size]
+        if measure.unit == "bytes":
+            row[f"{measure.name}_bytes"] = max(beside.values, default=None)
+        else:
+            row[measure.name] = beside.centre
+    return row
+
+
+def _statistics(entry: Entry) -> dict[str, Any]:
+    if not entry.timed:
+        return {"mean": entry.mean, "std": entry.std}
+    lowest, highest = entry.spread or (None, None)
+    return {
+        "median": entry.centre,
+        "lowest": lowest,
+        "highest": highest,
+        "disturbed": entry.disturbed,
+    }
