@@ -22,14 +22,14 @@ PARAMS_TABLE = "params_table"
 _COLUMNS = ("dataset", "solver", "parameter", "value", "count", "grid", "at_edge")
 
 
-def params_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
+def params_tables(shown: Sequence[Summary], *, overview: bool) -> Iterator[TableOutput]:
     """Yield the table of chosen hyper-parameters, which is of one of the results."""
     yield TableOutput(
         name=PARAMS_TABLE,
         output=EVERY_REPORT,
         shown=shown,
         has=lambda _: True,
-        make=lambda: params_table(shown[0]) if len(shown) == 1 else None,
+        make=lambda: None if overview else params_table(shown[0]),
     )
 
 

@@ -3,54 +3,45 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from dsgkit.report.contrasts import LEVEL, OVERLAP, Contrast, Values, holm, paired_contrast
+from dsgkit.report.contrasts import LEVEL, OVERLAP, Values
+from dsgkit.report.effects import Effect, effects, match, tested
 from dsgkit.report.formats import Cell, Layout, Table
-from dsgkit.report.numbers import NONE, counted, difference_text, p_text, percents
+from dsgkit.report.numbers import NONE, counted
 from dsgkit.report.output import TableOutput
-from dsgkit.report.summary import Size, Summary, all_axes, all_measures, lowered, settings
+from dsgkit.report.summary import Summary, all_axes, all_measures, lowered, settings
 from dsgkit.tasks.measures import GAINS, Measure
 
 
 @dataclass(frozen=True)
-class Gain:
-    """How much better a solver is than the one that it is compared with, at one size.
+class Gain(Effect):
+    """How much better a solver is (B) than the one that it is compared with (A), at one size.
+
+    The values are such that the difference is above 0 where the solver is better.
 
     Attributes
     ----------
     summary : Summary
         The results that both are of.
-    solver, against : str
-        Names.
-    size : Size
-    values : ndarray
-        one per trial that both finished, above 0 where the solver is better.
-    contrast : Contrast
-        Their mean with its interval and tests.
+    against : str
+        The name of the other one.
     to_come : bool
         Whether either has trials at this size that are not yet run.
-    holm : float or None
-        The p-value of the t-test, adjusted for all gains in the measure, at all sizes.
-    family : int
-        How many these are.
     """
 
-    summary: Summary
-    solver: str
-    against: str
-    size: Size
-    values: Values
-    contrast: Contrast
-    to_come: bool = False
-    holm: float | None = None
-    family: int = 0
+    summary: Summary = field(kw_only=True)
+    against: str = field(kw_only=True)
+    to_come: bool = field(kw_only=True)
+
+    @property
+    def values(self) -> Values:
+        """The gain in each trial that both finished."""
+        return self.values_b - self.values_a
 
     @property
     def wins(self) -> int:
@@ -63,8 +54,7 @@ class Gain:
 
         It is not said of some of the trials while others are to come.
         """
-        better = self.holm is not None and self.holm < LEVEL and self.contrast.difference > 0
-        return better and not self.to_come
+        return super().significant and self.contrast.difference > 0 and not self.to_come
 
 
 def gains(shown: Sequence[Summary], measure: Measure, *, largest: bool = False) -> list[Gain]:
@@ -80,21 +70,14 @@ def gains(shown: Sequence[Summary], measure: Measure, *, largest: bool = False) 
         of what is drawn, where small sizes are what one looks for, all are. P-values are adjusted
         for all sizes in any case: a gain has the same ones wherever it is shown.
     """
-    found: list[Gain] = []
-    short: list[bool] = []
-    for one in shown:
-        for key, spec in one.results.experiment.solvers.items():
-            if spec.against is not None and one.shows(measure):
-                own = list(_of_solver(one, measure, key, spec.against))
-                every = not largest or _by_size([one])
-                short += [every or gain is own[-1] for gain in own]
-                found += own
-    adjusted = holm([gain.contrast.p_t for gain in found])
-    family = sum(p is not None for p in adjusted)
+    found = tested(gain for one in shown for gain in _of_one(one, measure))
+    if not largest:
+        return found
+    last = {(id(gain.summary), gain.solver): gain for gain in found}
     return [
-        replace(gain, holm=p, family=family)
-        for gain, p, wanted in zip(found, adjusted, short, strict=True)
-        if wanted
+        gain
+        for gain in found
+        if _by_size([gain.summary]) or gain is last[id(gain.summary), gain.solver]
     ]
 
 
@@ -103,30 +86,29 @@ def _by_size(shown: Sequence[Summary]) -> bool:
     return all(one.axis is not None and one.axis.drawn for one in shown)
 
 
-def _of_solver(summary: Summary, measure: Measure, solver: str, against: str) -> Iterator[Gain]:
-    """Yield the gain at every size at which both solvers finished a trial."""
-    cells, columns = summary.results.cells, ["size", "trial", "level", measure.name]
+def _of_one(summary: Summary, measure: Measure) -> Iterator[Gain]:
+    """Yield the gains of one of the results at every size, without regard to the others."""
+    entries = summary.entries(measure) if summary.shows(measure) else {}
+    for solver, against, matched in _matched(summary, measure):
+        for effect in effects(matched, measure):
+            pair = summary.names[solver], summary.names[against]
+            to_come = any(entries[name, effect.size].to_come for name in pair)
+            yield Gain(**vars(effect), summary=summary, against=pair[1], to_come=to_come)
+
+
+def _matched(summary: Summary, measure: Measure) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield the keys of two solvers, and the trials that both finished, the better side as B."""
+    if not summary.shows(measure):
+        return
+    cells = summary.results.cells
     finished = cells[(cells["status"] == "ok") & cells[measure.name].notna()]
-    finished = finished.drop_duplicates(["solver", "size", "trial"], keep="last")
-    sides = [finished.loc[finished["solver"] == key, columns] for key in (against, solver)]
-    if measure.better == "lower":
-        sides.reverse()
-    pairs = sides[0].merge(sides[1], on=["size", "trial"], suffixes=("_worse", "_better"))
-    pairs = pairs.sort_values("size")
-    # two fits that do not depend on the size are one pair, whatever the size
-    level = pairs["level_worse"] & pairs["level_better"]
-    pairs = pairs[~(level & pairs.duplicated("trial", keep="last"))]
-    entries = summary.entries(measure)
-    for size in summary.sizes:
-        rows = pairs[pairs["size"] == size.n]
-        worse, better = (
-            rows[f"{measure.name}_{side}"].to_numpy(np.float64) for side in ("worse", "better")
-        )
-        if len(rows):
-            names = summary.names[solver], summary.names[against]
-            contrast = paired_contrast(worse, better)
-            to_come = any(entries[name, size].to_come for name in names)
-            yield Gain(summary, *names, size, better - worse, contrast, to_come)
+    for key, spec in summary.results.experiment.solvers.items():
+        if spec.against is not None:
+            sides = [finished[finished["solver"] == one] for one in (spec.against, key)]
+            sides = sides if measure.better == "higher" else sides[::-1]
+            matched = match((sides[0], sides[1]), ["size", "trial"], "inner")
+            full = matched["full_a"]
+            yield key, spec.against, matched.assign(name=summary.names[key], full=full)
 
 
 def gain_measures(shown: Sequence[Summary]) -> list[Measure]:
@@ -140,7 +122,7 @@ def _of_outputs(shown: Sequence[Summary], measures: Sequence[Measure]) -> list[M
     return [m for m in measures if f"{m.output}_table" in asked] or list(measures)
 
 
-def gain_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
+def gain_tables(shown: Sequence[Summary], *, overview: bool) -> Iterator[TableOutput]:
     """Yield the table of gains, if a solver is compared with another one."""
     solvers = (spec for one in shown for spec in one.results.experiment.solvers.values())
     if any(spec.against for spec in solvers):
@@ -149,14 +131,15 @@ def gain_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
             output=GAINS,
             shown=shown,
             has=_has_gain,
-            make=lambda: gain_table(shown, largest=len(shown) > 1),
+            make=lambda: gain_table(shown, largest=overview),
             brief=lambda: gain_table(shown, largest=True),
             in_overview="brief",
         )
 
 
 def _has_gain(summary: Summary) -> bool:
-    return any(gains([summary], measure) for measure in gain_measures([summary]))
+    pairs = (found for m in gain_measures([summary]) for *_, found in _matched(summary, m))
+    return any(map(len, pairs))
 
 
 def gain_table(shown: Sequence[Summary], *, largest: bool = False) -> Table | None:
@@ -223,31 +206,21 @@ def _caption(shown: Sequence[Summary], measure: Measure, over: Sequence[str], la
 
 def _cells(measure: Measure, gain: Gain) -> list[Cell]:
     """Return the entries of a row, also those that may be left out."""
-    contrast = gain.contrast
     return [
         Cell(gain.summary.title),
         Cell(gain.solver),
         Cell(gain.against),
         Cell(gain.size.text if gain.summary.axis else NONE, value=gain.size.n),
-        Cell(_text(measure, contrast), best=gain.significant, value=contrast.difference),
-        Cell(p_text(contrast.p_t), value=contrast.p_t),
-        Cell(p_text(gain.holm), value=gain.holm),
+        Cell(gain.change_text(measure), best=gain.significant, value=gain.contrast.difference),
+        *gain.p_cells[:2],
         Cell(f"{gain.wins}/{len(gain.values)}", value=gain.wins / len(gain.values)),
     ]
-
-
-def _text(measure: Measure, contrast: Contrast) -> str:
-    if contrast.identical:
-        return "identical"
-    interval = contrast.interval
-    limits = interval and (percents(measure, interval[0]), percents(measure, interval[1]))
-    return difference_text(percents(measure, contrast.difference), limits, measure.digits + 1)
 
 
 def _notes(found: Sequence[Gain]) -> list[str]:
     """Return what a reader has to know of the columns."""
     better = "Better in: trials with a gain, of those that both finished."
-    if not any(gain.holm is not None for gain in found):
+    if not any(gain.holm_t is not None for gain in found):
         return [better]
     number = counted(found[0].family, "hypothesis", "hypotheses")
     return [f"{better} t: paired t-test. Holm: p adjusted for {number}.", OVERLAP]
@@ -256,7 +229,7 @@ def _notes(found: Sequence[Gain]) -> list[str]:
 def _row(measure: Measure, gain: Gain) -> dict[str, Any]:
     """Return a gain as tidy data, numbers unrounded."""
     contrast, axis = gain.contrast, gain.summary.axis
-    low, high = contrast.interval or (math.nan, math.nan)
+    low, high = gain.limits
     return {
         "dataset": gain.summary.title,
         "measure": measure.name,
@@ -268,7 +241,7 @@ def _row(measure: Measure, gain: Gain) -> dict[str, Any]:
         "interval_low": low,
         "interval_high": high,
         "p_t": contrast.p_t,
-        "holm_t": gain.holm,
+        "holm_t": gain.holm_t,
         "p_rank": contrast.p_rank,
         "wins": gain.wins,
         "losses": int((gain.values < 0).sum()),

@@ -94,25 +94,27 @@ class MeasureTable:
     has: Callable[[Summary, Measure], bool] = Summary.shows
     printed: bool = False
 
-    def __call__(self, shown: Sequence[Summary]) -> Iterator[TableOutput]:
-        """Yield the table of each file of measures."""
+    def __call__(self, shown: Sequence[Summary], *, overview: bool) -> Iterator[TableOutput]:
+        """Yield the table of each file of measures, of one of the results or of several."""
         files: dict[str, list[Measure]] = {}
         for measure in _measures(shown):
             if f"{measure.output}_{self.way}" in outputs_of([measure], swept=False):
                 files.setdefault(f"{measure.file}_{self.way}", []).append(measure)
         for name, measures in files.items():
-            yield self._of(measures, name, shown)
+            yield self._of(measures, name, shown, overview)
 
-    def _of(self, members: Sequence[Measure], name: str, shown: Sequence[Summary]) -> TableOutput:
+    def _of(
+        self, members: Sequence[Measure], name: str, shown: Sequence[Summary], overview: bool
+    ) -> TableOutput:
         measures = [m for m in members if any(self.has(one, m) for one in shown)]
 
         def make(measures: Sequence[Measure] = measures) -> Table:
-            if len(shown) == 1:
-                return self.make(shown[0], name, measures)
-            return self.overview(shown, name, measures)
+            if overview:
+                return self.overview(shown, name, measures)
+            return self.make(shown[0], name, measures)
 
         def brief() -> Table:
-            return make(with_better_side(measures) if len(shown) == 1 else measures)
+            return make(measures if overview else with_better_side(measures))
 
         return TableOutput(
             name=name,

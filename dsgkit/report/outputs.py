@@ -29,7 +29,7 @@ from dsgkit.tasks.measures import RANKS
 
 Made = TypeVar("Made", bound=Output)
 
-TABLES: tuple[Callable[[Sequence[Summary]], Iterator[TableOutput]], ...] = (
+TABLES: tuple[Callable[..., Iterator[TableOutput]], ...] = (
     MeasureTable("table", size_table, size_overview, printed=True),
     MeasureTable("trace_table", trace_table, trace_overview, has=is_traced),
     gain_tables,
@@ -48,9 +48,9 @@ FIGURES: tuple[Callable[[Sequence[Summary]], Iterator[FigureOutput]], ...] = (
 """What yields the tables and figures of some results. A further kind is a further value here."""
 
 
-def all_tables(shown: Sequence[Summary]) -> list[TableOutput]:
-    """Return every table that there can be of some results; of several, side by side."""
-    return [one for kind in TABLES for one in kind(shown)]
+def all_tables(shown: Sequence[Summary], *, overview: bool) -> list[TableOutput]:
+    """Return every table that there can be of one of the results, or of several side by side."""
+    return [one for kind in TABLES for one in kind(shown, overview=overview)]
 
 
 def all_figures(shown: Sequence[Summary]) -> list[FigureOutput]:
@@ -58,7 +58,9 @@ def all_figures(shown: Sequence[Summary]) -> list[FigureOutput]:
     return [one for kind in FIGURES for one in kind(shown)]
 
 
-def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[TableOutput]:
+def wanted_tables(
+    shown: Sequence[Summary], only: Sequence[str] = (), *, overview: bool
+) -> list[TableOutput]:
     """Return the tables that are named, else those that configs ask for and that have values.
 
     Raises
@@ -66,7 +68,7 @@ def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[Ta
     ResultsError
         If there is no table of a name, or no value to show in it.
     """
-    return _wanted(all_tables(shown), "table", shown, only)
+    return _wanted(all_tables(shown, overview=overview), "table", shown, only)
 
 
 def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[FigureOutput]:

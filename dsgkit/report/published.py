@@ -20,7 +20,7 @@ from dsgkit.tasks.measures import Measure
 PUBLISHED_TABLE = "published_table"
 
 
-def published_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
+def published_tables(shown: Sequence[Summary], **_: bool) -> Iterator[TableOutput]:
     """Yield the table of published figures, if there are any of these datasets."""
     if any(one.results.task.published for one in shown):
         yield TableOutput(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dsgkit.experiment.results import Results
 from dsgkit.files import folder_name
-from dsgkit.report.formats import Layout, Table, plain, write_table
+from dsgkit.report.formats import plain, write_table
 from dsgkit.report.output import TableOutput
 from dsgkit.report.outputs import all_tables, wanted_tables
 from dsgkit.report.summary import Summary, all_outputs, check_recorded, summarise
@@ -43,22 +43,20 @@ def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] =
 
 def write_summaries(shown: Sequence[Summary], folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Write tables of what is summed up already, see `write_tables`."""
-    names = [table.name for table in wanted_tables(shown, only)]
-    tables = tables_of(shown, names)
-    for one in shown if len(shown) > 1 else ():
+    several = len(shown) > 1
+    names = [table.name for table in wanted_tables(shown, only, overview=several)]
+    tables = [table.make() for table in _named(shown, names, overview=several)]
+    for one in shown if several else ():
+        own = (table.make() for table in _named([one], names, overview=False))
         inside = folder_name(one.title)
-        tables += [replace(t, name=f"{inside}/{t.name}") for t in tables_of([one], names)]
-    return [path for table in tables for path in write_table(table, Path(folder) / "tables")]
+        tables += [replace(table, name=f"{inside}/{table.name}") for table in own if table]
+    to = Path(folder) / "tables"
+    return [path for table in tables if table for path in write_table(table, to)]
 
 
-def tables_of(shown: Sequence[Summary], names: Sequence[str]) -> list[Table]:
-    """Return the tables of these names, of one of the results or of several side by side."""
-    made = (table.make() for table in _named(shown, names))
-    return [table for table in made if table is not None]
-
-
-def _named(shown: Sequence[Summary], names: Sequence[str]) -> list[TableOutput]:
-    known = {table.name: table for table in all_tables(shown)}
+def _named(shown: Sequence[Summary], names: Sequence[str], *, overview: bool) -> list[TableOutput]:
+    """Return the tables of these names, as far as they have something to show."""
+    known = {table.name: table for table in all_tables(shown, overview=overview)}
     return [known[name] for name in names if name in known and known[name].has_values]
 
 
@@ -82,20 +80,26 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
     """
     check_recorded(results)
     shown = summarise(results)
-    names = [table.name for table in (wanted_tables(shown, only) if only else _printed(shown))]
-    layouts: list[Layout] = []
-    for part in [shown, *([one] for one in shown if len(shown) > 1)]:
-        for table in _named(part, names):
-            if part is shown or not table.is_in_overview(brief=not only):
-                made = table.make() if only else table.brief and table.brief()
-                layouts += made.layouts if made else []
+    several = len(shown) > 1
+    if only:
+        names = [table.name for table in wanted_tables(shown, only, overview=several)]
+    else:
+        names = _printed(shown, overview=several)
+    tables = _named(shown, names, overview=several)
+    for one in shown if several else ():
+        own = _named([one], names, overview=False)
+        tables += [table for table in own if not table.is_in_overview(brief=not only)]
+    made = (table.make() if only else table.brief and table.brief() for table in tables)
+    layouts = [layout for table in made if table for layout in table.layouts]
     turned = (one.transposed(one.corner) if one.corner else one for one in layouts)
     return "\n".join(map(plain, turned))
 
 
-def _printed(shown: Sequence[Summary]) -> list[TableOutput]:
-    """Return the tables that a terminal gets unasked."""
-    known, outputs = [table for table in all_tables(shown) if table.brief], all_outputs(shown)
+def _printed(shown: Sequence[Summary], *, overview: bool) -> list[str]:
+    """Return the names of the tables that a terminal gets unasked."""
+    outputs = all_outputs(shown)
+    known = [table for table in all_tables(shown, overview=overview) if table.brief]
     asked = [table for name in outputs for table in known if table.output == name]
     # Whoever asks for figures alone sees all numbers here.
-    return asked if any(table.output != GAINS for table in asked) else known
+    found = asked if any(table.output != GAINS for table in asked) else known
+    return [table.name for table in found]

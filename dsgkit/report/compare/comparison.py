@@ -20,7 +20,7 @@ from dsgkit.report.compare.differences import (
     environment_differences,
     timing_problems,
 )
-from dsgkit.report.compare.effects import Effect, effects
+from dsgkit.report.effects import Effect, effects, match, tested
 from dsgkit.report.summary import (
     LEFT,
     NOT_RUN,
@@ -115,7 +115,7 @@ def compare(a: Results, b: Results) -> Comparison:
     unpaired = _split_differences(a, b)
     common = _common_measures(a, b)
     judged = [measure for measure in common if measure.better]
-    found = [(one, effects(matched, one, paired=not unpaired)) for one in judged]
+    found = [(m, tested(effects(matched, m, paired=not unpaired))) for m in judged]
     return Comparison(
         a=a,
         b=b,
@@ -159,16 +159,11 @@ def _match(shown: list[Summary]) -> pd.DataFrame:
     ``common``: whether both folders have a record. A status is in words.
     """
     a, b = (one.results for one in shown)
-    sides = []
-    for one in shown:
-        cells = one.results.cells
-        named = cells.assign(name=cells["solver"].map(one.names))
-        sides.append(named.drop_duplicates(CELL, keep="last"))
-    found = sides[0].merge(sides[1], on=CELL, how="outer", suffixes=("_a", "_b"), indicator="side")
-    # two fits that do not depend on the size are one pair, whatever the size
-    level = found["level_a"].eq(True) & found["level_b"].eq(True)
-    found = found[~(level & found.duplicated(["name", "trial"], keep="last"))]
-    found["common"] = found["side"] == "both"
+    sides = [
+        one.results.cells.assign(name=one.results.cells["solver"].map(one.names)) for one in shown
+    ]
+    found = match(sides, CELL, "outer")
+    found["common"] = found["key_a"].notna() & found["key_b"].notna()
     axes = [one.results.task.axis and one.results.task.axis.name for one in shown]
     if axes[0] != axes[1] or not found["common"].any():
         size = f", a number of {lowered(all_axes(shown))}" if any(axes) else ""
@@ -183,7 +178,7 @@ def _match(shown: list[Summary]) -> pd.DataFrame:
     found["full"] = found["full_a"].eq(True) | found["full_b"].eq(True)
     order = list(all_solvers(shown))
     found = found.sort_values(CELL, key=lambda c: c.map(order.index) if c.name == "name" else c)
-    return found.drop(columns="side").reset_index(drop=True)
+    return found.reset_index(drop=True)
 
 
 def _lacking(summary: Summary, name: str, size: int) -> str:

@@ -12,9 +12,9 @@ from matplotlib.lines import Line2D
 
 from dsgkit.report import panels
 from dsgkit.report.compare.comparison import Comparison
-from dsgkit.report.compare.effects import Effect, is_ratio
 from dsgkit.report.contrasts import LEVEL
 from dsgkit.report.curves import set_log_ticks
+from dsgkit.report.effects import Effect, is_ratio
 from dsgkit.report.numbers import percents, short_count
 from dsgkit.report.style import RC, SolverStyle, solver_styles
 from dsgkit.tasks.measures import Measure

@@ -12,17 +12,14 @@ import pandas as pd
 
 from dsgkit.report.compare.comparison import Comparison, Mismatch
 from dsgkit.report.compare.differences import Choice, Difference
-from dsgkit.report.compare.effects import Effect, is_ratio
 from dsgkit.report.contrasts import LEVEL, OVERLAP
+from dsgkit.report.effects import Effect, is_ratio
 from dsgkit.report.entries import UNITS
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import (
     counted,
-    difference_text,
-    p_text,
     percents,
     ranges,
-    ratio_text,
     time_digits,
 )
 from dsgkit.report.summary import different, lowered
@@ -83,8 +80,6 @@ def effects_layout(
 
 def _effect_cells(comparison: Comparison, measure: Measure, effect: Effect) -> list[Cell]:
     """Return one row as people read it."""
-    contrast = effect.contrast
-    p_values = (contrast.p_t, effect.holm_t, contrast.p_rank, effect.holm_rank)
     trials = (
         [len(effect.values_a)]
         if comparison.paired
@@ -95,31 +90,14 @@ def _effect_cells(comparison: Comparison, measure: Measure, effect: Effect) -> l
         *([] if comparison.axis is None else [f"{effect.size.n:,}"]),
         "+".join(map(str, trials)),
         *(_average_text(measure, value) for value in (effect.a, effect.b)),
-        _change_text(measure, effect),
-        *map(p_text, p_values),
+        effect.change_text(measure),
     ]
-    return [Cell(text) for text in texts]
-
-
-def _change_text(measure: Measure, effect: Effect) -> str:
-    contrast = effect.contrast
-    if contrast.identical:
-        return "identical"
-    if is_ratio(measure):
-        return ratio_text(effect.ratio)
-    interval = contrast.interval
-    limits = interval and (percents(measure, interval[0]), percents(measure, interval[1]))
-    return difference_text(percents(measure, contrast.difference), limits, _digits(measure))
+    return [*map(Cell, texts), *effect.p_cells]
 
 
 def _average_text(measure: Measure, value: float) -> str:
-    digits = time_digits(value) if is_ratio(measure) else _digits(measure)
+    digits = time_digits(value) if is_ratio(measure) else measure.digits + 1
     return f"{percents(measure, value):,.{digits}f}"
-
-
-def _digits(measure: Measure) -> int:
-    """Return the digits of a score: differences are smaller than what they are of."""
-    return measure.digits + 1
 
 
 def _effects_frame(
@@ -131,7 +109,7 @@ def _effects_frame(
 
 def _effect_row(comparison: Comparison, measure: Measure, effect: Effect) -> dict[str, Any]:
     contrast = effect.contrast
-    low, high = contrast.interval or (math.nan, math.nan)
+    low, high = effect.limits
     change: dict[str, float] = {
         "difference": contrast.difference,
         "interval_low": low,

@@ -10,9 +10,9 @@ from statistics import median
 from dsgkit.experiment.results import Results
 from dsgkit.report.compare.comparison import Comparison
 from dsgkit.report.compare.differences import Difference
-from dsgkit.report.compare.effects import Effect, is_ratio
 from dsgkit.report.compare.tables import choices_table, effects_layout, status_table
 from dsgkit.report.contrasts import LEVEL
+from dsgkit.report.effects import Effect, is_ratio
 from dsgkit.report.formats import Layout, plain
 from dsgkit.report.numbers import counted, ratio_text
 

@@ -95,7 +95,7 @@ def _overview(
 ) -> Context:
     """Return what compares several results folders; those without a fit are in its contents."""
     fitted = [one for one in shown if len(one.results.cells)]
-    tables = (table.make() for table in wanted_tables(fitted))
+    tables = (table.make() for table in wanted_tables(fitted, overview=True))
     return {
         "contents": _contents(sections, missing),
         "tables": [layout for table in tables if table for layout in table.layouts],

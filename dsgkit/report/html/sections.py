@@ -88,7 +88,7 @@ def _tables(summary: Summary) -> list[Layout]:
     """Return the tables that `write_tables` writes; none before the first fit."""
     if not len(summary.results.cells):
         return []
-    tables = (table.make() for table in wanted_tables([summary]))
+    tables = (table.make() for table in wanted_tables([summary], overview=False))
     return [layout for table in tables if table for layout in table.layouts if layout.rows]
 
 
