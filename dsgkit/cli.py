@@ -710,6 +710,63 @@ def report(results: tuple[Path, ...], out: Path | None) -> None:
     click.echo(write_page([load_results(folder) for folder in results], path))
 
 
+@cli.command()
+@click.argument("results", nargs=-1, type=_FilePath(path_type=Path))
+@click.option(
+    "--paper", "keys", multiple=True, metavar="KEY", help="Judge this paper only, such as s2auc."
+)
+@click.option(
+    "--id", "ids", multiple=True, metavar="ID", help="Print this claim in full, such as s2auc-01."
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=_FilePath(path_type=Path, dir_okay=False),
+    help="Write verdicts and evidence to this file.",
+)
+@click.option(
+    "--expect",
+    type=_FilePath(path_type=Path, dir_okay=False),
+    help="YAML or JSON file of verdicts by claim; exit with code 1 if one differs.",
+)
+@_debug_option
+def claims(
+    results: tuple[Path, ...],
+    keys: tuple[str, ...],
+    ids: tuple[str, ...],
+    json_file: Path | None,
+    expect: Path | None,
+) -> None:
+    """Judge the papers' claims by RESULTS folders, or folders of them (default: the kept ones).
+
+    A verdict follows from results and the criterion of the claim. Studies count that stand in a
+    folder `studies` beside the results.
+    """
+    import json
+    import shutil
+
+    from dsgkit.papers import claims_text
+    from dsgkit.papers.claims import papers
+    from dsgkit.papers.evidence import read_evidence
+    from dsgkit.papers.judging import judge, selected
+
+    chosen = selected(papers(), ids, keys)
+    judged = judge(chosen, read_evidence(results or [RESULTS / "reference"]))
+    width = shutil.get_terminal_size((120, 24)).columns
+    if ids:
+        found = [claim for paper in judged for claim in paper.claims]
+        click.echo("\n\n".join(claims_text.full_text(claim, width) for claim in found))
+    else:
+        click.echo(claims_text.overview(judged, width))
+    if json_file is not None:
+        json_file.write_text(json.dumps(claims_text.as_data(judged), indent=2) + "\n")
+    differences = [] if expect is None else claims_text.unexpected(judged, expect)
+    for line in differences:
+        click.echo(line, err=True)
+    if differences:
+        raise SystemExit(1)
+
+
 def _check_apart(at: int | None, out: Path | None) -> None:
     """Refuse to replace the report of all sizes by that of one."""
     if at is not None and out is None:

@@ -1,0 +1,1 @@
+"""What the reproduced papers claim, judged by results: on top of `report` and `published`."""

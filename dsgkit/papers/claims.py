@@ -1,0 +1,223 @@
+"""The claims of the papers as data: one file per paper in `dsgkit.published`, read strictly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from dsgkit.config.yaml_loader import Document, read_document
+from dsgkit.errors import ConfigError
+from dsgkit.hints import nearest_or_all, spelled
+from dsgkit.papers.accuracy import AtLeastAsGood, BestOf, BetterThan, Equal, Ranks
+from dsgkit.papers.criteria import Criterion
+from dsgkit.papers.growth import Grows, Rate
+from dsgkit.papers.numbers import Identity, Ratio, Within
+from dsgkit.papers.printed import Audited, Published, Reproduced
+from dsgkit.papers.times import Crosses, Ends, Faster, Sooner
+from dsgkit.specs import Count, Spec, Text, problem
+from dsgkit.tasks.catalogue import TASKS
+
+Judgement = Annotated[
+    Faster
+    | Crosses
+    | Sooner
+    | Ends
+    | Equal
+    | BetterThan
+    | BestOf
+    | AtLeastAsGood
+    | Ranks
+    | Grows
+    | Rate
+    | Within
+    | Ratio
+    | Identity
+    | Published
+    | Audited
+    | Reproduced,
+    Field(discriminator="test"),
+]
+
+
+class Datasets(Spec):
+    """The datasets of a paper, as configs are called without their ending.
+
+    Attributes
+    ----------
+    own : list of str
+        Of those that the paper uses.
+    stand_in : dict
+        Others that are judged, and what for.
+    absent : list of str
+        The paper's that cannot be had.
+    """
+
+    own: list[Text] = Field(default_factory=list)
+    stand_in: dict[str, Text] = Field(default_factory=dict)
+    absent: list[Text] = Field(default_factory=list)
+
+    @property
+    def judged(self) -> list[str]:
+        """Those that claims are judged on."""
+        return [*self.own, *self.stand_in]
+
+
+class Profiles(Spec):
+    """The profiles whose results are judged, the first that has any; ``""`` is none.
+
+    Attributes
+    ----------
+    protocol : list of str
+        The paper's own settings.
+    useful : list of str
+        Settings that fit the problems.
+    """
+
+    protocol: list[str]
+    useful: list[str] = Field(default_factory=list)
+
+
+class WhyNot(Spec):
+    """What explains a claim that does not hold, shown where it does not.
+
+    Attributes
+    ----------
+    words : str
+    study, config : str or None
+        Whose kept result shows it.
+    """
+
+    words: Text
+    study: Text | None = None
+    config: Text | None = None
+
+    @model_validator(mode="after")
+    def _backed(self) -> WhyNot:
+        if (self.study is None) == (self.config is None):
+            raise problem("needs the study or the config whose kept result shows it")
+        return self
+
+    @property
+    def shown_by(self) -> str:
+        """The name of what was kept."""
+        return str(self.study or self.config)
+
+
+class Claim(Spec):
+    """One claim of a paper.
+
+    Attributes
+    ----------
+    id : str
+    claim : str
+        In our words.
+    place : str
+        Where the paper says it.
+    kind : str
+    judged : list of Criterion
+        All of a profile must hold.
+    why_not : WhyNot or None
+    """
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9]+-[0-9]{2}$")]
+    claim: Text
+    place: Text
+    kind: Literal["accuracy", "speed", "memory", "convergence", "robustness", "ranking", "theory"]
+    judged: Annotated[list[Judgement], Field(min_length=1)]
+    why_not: WhyNot | None = None
+
+
+def _kind(value: str) -> str:
+    if value not in TASKS:
+        raise problem(f"unknown task {spelled(value)}{nearest_or_all(value, TASKS)}")
+    return value
+
+
+class Paper(Spec):
+    """What one paper claims.
+
+    Attributes
+    ----------
+    number : int
+        Its place among the papers.
+    key, title, citation : str
+    task : str
+        The kind of learning of its configs.
+    suffix : str
+        The ending of its configs: ``<dataset>_<suffix>.yaml``.
+    notes : list of str
+    profiles : Profiles
+    datasets : Datasets
+    claims : list of Claim
+    """
+
+    number: Count
+    key: Text
+    title: Text
+    citation: Text
+    task: Annotated[str, AfterValidator(_kind)]
+    suffix: Text
+    notes: list[Text] = Field(default_factory=list)
+    profiles: Profiles
+    datasets: Datasets
+    claims: Annotated[list[Claim], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Paper:
+        repeated = [name for name, n in Counter(one.id for one in self.claims).items() if n > 1]
+        if repeated:
+            raise problem(f"two claims are called {repeated[0]}", "claims")
+        for i, claim in enumerate(self.claims):
+            if not claim.id.startswith(f"{self.key}-"):
+                raise problem(f"must begin with {self.key}-", "claims", i, "id")
+            for j, criterion in enumerate(claim.judged):
+                unknown = set(criterion.datasets or ()) - set(self.datasets.judged)
+                if unknown:
+                    told = f"not a dataset of the paper: {sorted(unknown)[0]}"
+                    raise problem(told, "claims", i, "judged", j, "datasets")
+        return self
+
+
+def read_paper(path: Path) -> Paper:
+    """Read the claims of one paper.
+
+    Raises
+    ------
+    ConfigError
+        For the first thing that is wrong, with its place.
+    """
+    document = read_document(path)
+    try:
+        return Paper.model_validate(document.data)
+    except ValidationError as error:
+        raise _told(error, document) from None
+
+
+@cache
+def papers() -> tuple[Paper, ...]:
+    """Return the claims of all papers, in their order."""
+    folder = Path(str(files("dsgkit.published")))
+    found = [read_paper(path) for path in sorted(folder.glob("*.yaml"))]
+    return tuple(sorted(found, key=lambda paper: paper.number))
+
+
+def criteria(paper: Paper) -> Iterator[tuple[Claim, Criterion]]:
+    """Yield every judgement of a paper with its claim."""
+    for claim in paper.claims:
+        for criterion in claim.judged:
+            yield claim, criterion
+
+
+def _told(error: ValidationError, document: Document) -> ConfigError:
+    """Return the first problem, unknown keys before others, where it stands in the file."""
+    found: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    at = [*found["loc"], *found.get("ctx", {}).get("at", ())]
+    if "judged" in at[:-2]:  # pydantic names the test, which is no key
+        del at[at.index("judged") + 2]
+    return document.error(tuple(at), f"{at[-1] if at else ''}: {found['msg']}".lstrip(": "))

@@ -1,0 +1,249 @@
+"""Verdicts as text for a terminal, as data, and against what somebody expects."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dsgkit.config.yaml_loader import Document, read_document
+from dsgkit.hints import did_you_mean, listed, spelled
+from dsgkit.papers.judging import Judged, JudgedClaim, JudgedPaper
+from dsgkit.papers.verdicts import Outcome, Point, Verdict
+from dsgkit.report.numbers import NONE, counted, memory_text, p_text, seconds_text
+
+_SHARED = ("test", "by", "datasets", "configs")
+
+
+def overview(papers: Sequence[JudgedPaper], width: int) -> str:
+    """Return a table of claims for each paper, with how many there are of each verdict."""
+    return "\n\n".join(_paper_table(one, width) for one in papers)
+
+
+def _paper_table(paper: JudgedPaper, width: int) -> str:
+    rows = [(one.claim.id, _verdicts(one), one.claim.claim) for one in paper.claims]
+    head = f"{paper.paper.key}: {paper.paper.title}"
+    return f"{head}\n{_table(('Claim', 'Verdict', ''), rows, width)}\n{summary_line(paper)}"
+
+
+def summary_line(paper: JudgedPaper) -> str:
+    """Return how many claims of a paper hold, in one line."""
+    found = [f"{n} {outcome}" for outcome, n in paper.counts.items() if n]
+    return f"{paper.paper.key}: {counted(len(paper.claims), 'claim')}: {', '.join(found)}"
+
+
+def _verdicts(claim: JudgedClaim) -> str:
+    """Return the verdicts of a claim in short; reasons are for the full text."""
+    told = {by: _short(verdict) for by, verdict in claim.verdicts.items()}
+    first = next(iter(told.values()))
+    useful = [f"{by}: {text}" for by, text in list(told.items())[1:]]
+    return "\n".join([first, *useful])
+
+
+def _short(verdict: Verdict) -> str:
+    untestable = verdict.outcome is Outcome.UNTESTABLE
+    return str(verdict.outcome if untestable else verdict)
+
+
+def full_text(claim: JudgedClaim, width: int) -> str:
+    """Return a claim with its criteria, its verdicts and all evidence."""
+    about = [
+        f"{claim.claim.id}: {claim.claim.claim}",
+        f"({claim.claim.kind}; {claim.claim.place})",
+        *(f"{by}: {verdict}" for by, verdict in claim.verdicts.items()),
+    ]
+    parts = [_part_text(part, width) for part in claim.parts]
+    return "\n\n".join(["\n".join(about), *parts, *_explanation(claim)])
+
+
+def _explanation(claim: JudgedClaim) -> Iterator[str]:
+    why = claim.claim.why_not
+    if why is not None and claim.verdict.outcome in (Outcome.FAILS, Outcome.IN_PART):
+        kept = f"shown by {why.shown_by}" + ("" if claim.explained else ", not among these results")
+        yield f"Why: {why.words} ({kept})"
+
+
+def _part_text(part: Judged, width: int) -> str:
+    return "\n".join(
+        [
+            criterion_text(part),
+            f"  {part.verdict}" + _counts_text(part),
+            _table(
+                ("Where", "Size", "a", "b", "a's", "b's", "", "Counts", ""),
+                map(_row, part.points),
+                width,
+            ),
+        ]
+    )
+
+
+def _counts_text(part: Judged) -> str:
+    verdict = part.verdict
+    if not verdict.tested:
+        return ""
+    sure = sum(point.sure for point in part.points)
+    return f" ({verdict.counted:g} of {verdict.tested} points{f', {sure} surely' if sure else ''})"
+
+
+def criterion_text(part: Judged) -> str:
+    """Return a criterion in one line, as its file has it, without what is default."""
+    settings = part.criterion.model_dump(exclude_defaults=True, exclude=set(_SHARED))
+    told = "; ".join(f"{name} {_setting(value)}" for name, value in settings.items())
+    on = f" on {listed(part.folders)}" if part.folders else ""
+    return f"[{part.criterion.by}] {getattr(part.criterion, 'test', '')}: {told}{on}"
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_setting(one)}" for key, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_setting, value))
+    return f"{value:g}" if isinstance(value, float) else spelled(value).strip("'")
+
+
+def _row(point: Point) -> tuple[str, ...]:
+    return (
+        point.where,
+        f"{point.size:,}" if point.size else "",
+        point.a,
+        point.b,
+        _value(point.a_value, point.unit),
+        _value(point.b_value, point.unit),
+        _estimate(point),
+        {None: NONE, 1.0: "yes", 0.0: "no"}.get(point.counts, f"{point.counts}"),
+        point.note,
+    )
+
+
+def _value(value: float | None, unit: str) -> str:
+    if value is None or not math.isfinite(value):
+        return ""
+    if unit == "seconds":
+        return seconds_text(value)
+    if unit == "bytes":
+        return memory_text(value)
+    return f"{100 * value:.2f}%" if unit == "percent" else f"{value:.4g}"
+
+
+def _estimate(point: Point) -> str:
+    """Return a point's estimate with its interval and p-value."""
+    parts = []
+    if point.estimate is not None:
+        parts.append(f"{point.of} {_scaled(point, point.estimate)}")
+    elif point.of:
+        parts.append(point.of)
+    if point.low is not None and point.high is not None:
+        parts.append(f"[{_scaled(point, point.low)}, {_scaled(point, point.high)}]")
+    if point.p is not None:
+        parts.append(f"p {p_text(point.p)}")
+    return " ".join(parts)
+
+
+def _scaled(point: Point, value: float) -> str:
+    """Return a number; differences of percents are in points."""
+    percent = point.unit == "percent" and point.of in ("difference", "gain")
+    return f"{100 * value if percent else value:.3g}"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> str:
+    """Return rows in columns that fit a terminal; a column without an entry is left out."""
+    rows = list(rows)
+    shown = [i for i in range(len(heads)) if any(row[i] for row in rows)]
+    table = Table(box=None, pad_edge=False, header_style="", padding=(0, 2, 0, 0))
+    for i in shown:
+        table.add_column(heads[i], no_wrap=i == 0, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(row[i]) for i in shown))
+    console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False)
+    console.print(table)
+    assert isinstance(console.file, io.StringIO)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+
+
+def as_data(papers: Sequence[JudgedPaper]) -> dict[str, Any]:
+    """Return verdicts and evidence as JSON can hold them."""
+    return {
+        "papers": [
+            {
+                "key": one.paper.key,
+                "title": one.paper.title,
+                "counts": {str(outcome): n for outcome, n in one.counts.items()},
+                "claims": [_claim_data(claim) for claim in one.claims],
+            }
+            for one in papers
+        ]
+    }
+
+
+def _claim_data(claim: JudgedClaim) -> dict[str, Any]:
+    return {
+        "id": claim.claim.id,
+        "claim": claim.claim.claim,
+        "place": claim.claim.place,
+        "kind": claim.claim.kind,
+        "verdicts": {by: _verdict_data(verdict) for by, verdict in claim.verdicts.items()},
+        "judged": [
+            {
+                "criterion": part.criterion.model_dump(exclude_defaults=True),
+                "verdict": _verdict_data(part.verdict),
+                "results": part.folders,
+                "points": [asdict(point) for point in part.points],
+            }
+            for part in claim.parts
+        ],
+    }
+
+
+def _verdict_data(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "verdict": str(verdict.outcome),
+        "text": str(verdict),
+        "counted": verdict.counted,
+        "tested": verdict.tested,
+    }
+
+
+def unexpected(papers: Sequence[JudgedPaper], path: Path) -> list[str]:
+    """Return a line for every claim whose verdict is not the expected one.
+
+    Parameters
+    ----------
+    papers : sequence of JudgedPaper
+    path : Path
+        YAML or JSON: a verdict for each id, or one for each of ``protocol`` and ``useful``.
+
+    Raises
+    ------
+    ConfigError
+        If the file names no claim that was judged, or no verdict.
+    """
+    document = read_document(path)
+    claims = {one.claim.id: one for paper in papers for one in paper.claims}
+    lines = []
+    for name, wanted in document.data.items():
+        if name not in claims:
+            raise document.error((name,), f"no such claim was judged{did_you_mean(name, claims)}")
+        found = claims[name].verdicts
+        by_profile = wanted if isinstance(wanted, dict) else {next(iter(found)): wanted}
+        for by, outcome in by_profile.items():
+            _check_expected(document, name, by, outcome, found)
+            if found[by].outcome != outcome:
+                lines.append(f"{name} ({by}): expected {outcome!r}, found {str(found[by])!r}")
+    return lines
+
+
+def _check_expected(
+    document: Document, name: str, by: str, outcome: object, found: Mapping[str, Verdict]
+) -> None:
+    if by not in found:
+        raise document.error((name, by), f"is not judged by {spelled(by)}; by {listed(found)}")
+    if outcome not in list(Outcome):
+        known = listed(f"'{one}'" for one in Outcome)
+        raise document.error((name,), f"no verdict: {spelled(outcome)}; there are {known}")

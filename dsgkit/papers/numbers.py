@@ -1,0 +1,179 @@
+"""Tests of numbers against bounds: within, ratio, identity."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from dsgkit.papers.criteria import (
+    Compared,
+    Comparison,
+    Contender,
+    Criterion,
+    Limits,
+    Scope,
+    contenders,
+    limits_of,
+)
+from dsgkit.papers.evidence import Case, Sample, number_at
+from dsgkit.papers.verdicts import Point
+from dsgkit.specs import Spec, Text, problem
+
+
+class Within(Compared):
+    """A measure of a solver lies within limits.
+
+    Attributes
+    ----------
+    interval : list
+        The least and the largest value; null for no limit.
+    of : {"mean", "median", "each"}
+        What must lie there: the mean, the median, or the value of each trial.
+    """
+
+    test: Literal["within"]
+    interval: Limits
+    of: Literal["mean", "median", "each"] = "mean"
+
+    def points(self, scope: Scope) -> list[Point]:
+        """Return a point of every solver, dataset and size."""
+        return [
+            point
+            for a in contenders(self.a)
+            for case in scope.cases
+            for point in self._of_case(case, a)
+        ]
+
+    def _of_case(self, case: Case, a: Contender) -> list[Point]:
+        sizes = self.at(case, [a])
+        if not sizes:
+            return [Point(case.name, str(a), note=self.absence(case, [a], None))]
+        return [self._point(case, a, size) for size in sizes]
+
+    def _point(self, case: Case, a: Contender, size: int) -> Point:
+        sample = self.sample(case, a, size)
+        if sample is None:
+            return Point(case.name, str(a), size=size, note=self.absence(case, [a], size))
+        values = np.array(list(sample.values.values()))
+        centre = float(np.median(values) if self.of == "median" else values.mean())
+        low, high = limits_of(self.interval)
+        judged = values if self.of == "each" else np.array([centre])
+        return Point(
+            case.name,
+            str(a),
+            counts=float(((low <= judged) & (judged <= high)).all()),
+            size=size,
+            a_value=centre,
+            low=float(values.min()),
+            high=float(values.max()),
+            of="values",
+            unit=self.unit(case),
+        )
+
+
+class Ratio(Comparison):
+    """The quotient of a's median and b's, or of two measures of a, lies within limits.
+
+    Attributes
+    ----------
+    interval : list
+        The least and the largest quotient; null for no limit.
+    over : str or None
+        The measure of b; None for the same as a's.
+    """
+
+    test: Literal["ratio"]
+    interval: Limits
+    over: Text | None = None
+
+    def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
+        """Return the quotient of medians."""
+        if self.over:
+            b = case.sample(b.solver, blank.size, self.over)
+        medians = [float(np.median(list(one.values.values()))) for one in (a, b) if len(one)]
+        if len(medians) < 2 or not medians[1]:
+            return replace(blank, note="nothing to divide by")
+        quotient = medians[0] / medians[1]
+        low, high = limits_of(self.interval)
+        return replace(
+            blank,
+            counts=float(low <= quotient <= high),
+            a_value=medians[0],
+            b_value=medians[1],
+            estimate=quotient,
+            of="ratio",
+            unit="" if self.over else blank.unit,
+        )
+
+
+class Check(Spec):
+    """Numbers of a study between two bounds, each a number or where in the study it is.
+
+    Attributes
+    ----------
+    number : str
+        Where it is, such as ``arms.0.difference``; of a list, every one is checked.
+    at_least, at_most : float or str or None
+    """
+
+    number: Text
+    at_least: float | Text | None = None
+    at_most: float | Text | None = None
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Check:
+        if self.at_least is None and self.at_most is None:
+            raise problem("needs at_least or at_most")
+        return self
+
+
+class Identity(Criterion):
+    """Numbers of a study lie between bounds.
+
+    Attributes
+    ----------
+    study : str
+    checks : list of Check
+    """
+
+    test: Literal["identity"]
+    study: Text
+    checks: Annotated[list[Check], Field(min_length=1)]
+
+    @property
+    def on_results(self) -> bool:
+        """Whether it looks at results of runs."""
+        return False
+
+    def points(self, scope: Scope) -> list[Point]:
+        """Return a point of every number."""
+        if self.study not in scope.studies:
+            return [Point("", note=f"study {self.study} was not run")]
+        numbers = scope.studies[self.study]
+        return [point for check in self.checks for point in _checked(check, self.study, numbers)]
+
+
+def _checked(check: Check, study: str, numbers: Any) -> list[Point]:
+    values = np.ravel(number_at(numbers, check.number)).astype(np.float64)
+    bounds = [
+        np.broadcast_to(number_at(numbers, one) if isinstance(one, str) else one, values.shape)
+        for one in (
+            -np.inf if check.at_least is None else check.at_least,
+            np.inf if check.at_most is None else check.at_most,
+        )
+    ]
+    return [
+        Point(
+            study,
+            check.number,
+            counts=float(low <= value <= high),
+            a_value=float(value),
+            low=float(low) if np.isfinite(low) else None,
+            high=float(high) if np.isfinite(high) else None,
+            of="bounds",
+        )
+        for value, low, high in zip(values, *bounds, strict=True)
+    ]

@@ -1,0 +1,153 @@
+"""Tests of published figures: published and audit on them alone, reproduced beside results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from dsgkit.hints import nearest_or_all, spelled
+from dsgkit.papers.criteria import Better, Criterion, Scope
+from dsgkit.papers.verdicts import Point
+from dsgkit.published import audit, bsgd_svc
+from dsgkit.report.pairs import Pair, pairs_of
+from dsgkit.report.summary import Summary
+from dsgkit.specs import Text, problem
+
+
+def _one_of(names: Sequence[str]) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if value not in names:
+            raise problem(f"unknown name {spelled(value)}{nearest_or_all(value, names)}")
+        return value
+
+    return check
+
+
+Method = Annotated[str, AfterValidator(_one_of(bsgd_svc.METHODS))]
+
+
+class _OnTables(Criterion):
+    """A test of what was published; no results are needed."""
+
+    @property
+    def on_results(self) -> bool:
+        """Whether it looks at results of runs."""
+        return False
+
+
+class Published(_OnTables):
+    """By the published figures, the best of methods a is at least as good as the best of b.
+
+    Attributes
+    ----------
+    a, b : list of str
+        Methods as the paper's tables call them.
+    measure : str
+        One of `dsgkit.published.bsgd_svc.MEASURES`.
+    strictly : bool
+        Whether a tie does not count.
+    better : {"higher", "lower"} or None
+        The good side, if it is not that of the measure's definition.
+    """
+
+    test: Literal["published"]
+    a: Annotated[list[Method], Field(min_length=1)]
+    b: Annotated[list[Method], Field(min_length=1)]
+    measure: Annotated[str, AfterValidator(_one_of(tuple(bsgd_svc.MEASURES)))]
+    strictly: bool = False
+    better: Better | None = None
+
+    def points(self, scope: Scope) -> list[Point]:
+        """Return a point of every published dataset."""
+        return [self._point(name) for name in bsgd_svc.datasets()]
+
+    def _point(self, dataset: str) -> Point:
+        sign = -1 if (self.better or bsgd_svc.MEASURES[self.measure]) == "lower" else 1
+        best_a, best_b = (
+            max(
+                (bsgd_svc.value(dataset, method, self.measure) for method in methods),
+                key=lambda v: sign * v,
+            )
+            for methods in (self.a, self.b)
+        )
+        gain = sign * (best_a - best_b)
+        return Point(
+            dataset,
+            ", ".join(self.a),
+            ", ".join(self.b),
+            float(gain > 0 or (gain == 0 and not self.strictly)),
+            a_value=best_a,
+            b_value=best_b,
+            estimate=best_a - best_b,
+            of="difference",
+            unit="seconds" if self.measure.endswith("seconds") else "",
+        )
+
+
+class Audited(_OnTables):
+    """Published triples of purity, Rand index and NMI are those of some clustering."""
+
+    test: Literal["audit"]
+
+    def points(self, scope: Scope) -> list[Point]:
+        """Return a point of every dataset and method."""
+        return [
+            Point(
+                one.dataset,
+                counts=float(not one.impossible),
+                note="; ".join((one.method, *one.impossible)),
+            )
+            for one in audit.findings().values()
+        ]
+
+
+class Reproduced(Criterion):
+    """Measured means are near the published figures, of each method in all measures at once.
+
+    Attributes
+    ----------
+    measures : list of str
+        A figure that cannot be right, or is that of no structure, is left out.
+    margin : float
+        Up to the rounding of the published figure.
+    """
+
+    test: Literal["reproduced"]
+    measures: Annotated[list[Text], Field(min_length=1)]
+    margin: Annotated[float, Field(ge=0)]
+
+    def points(self, scope: Scope) -> list[Point]:
+        """Return a point of every dataset and method."""
+        return [
+            point
+            for case in scope.cases
+            for point in self._of_case(
+                Summary(case.results, case.name, {key: key for key in case.results.solvers})
+            )
+        ]
+
+    def _of_case(self, summary: Summary) -> list[Point]:
+        by_solver: dict[str, list[Pair]] = {}
+        for pair in pairs_of(summary):
+            if pair.measure.name in self.measures:
+                by_solver.setdefault(pair.figure.solver, []).append(pair)
+        return [self._point(summary.title, solver, of) for solver, of in by_solver.items()]
+
+    def _point(self, where: str, solver: str, pairs: list[Pair]) -> Point:
+        if flags := [pair.figure.flag for pair in pairs if pair.figure.flag]:
+            return Point(where, note=f"{solver}: {flags[0]}")
+        if any(len(pair.entry.values) < self.trials for pair in pairs):
+            return Point(where, note=f"{solver}: too few trials")
+        widest = max(pairs, key=lambda pair: abs(pair.difference or 0))
+        slack = 10.0**-widest.figure.decimals / 2
+        return Point(
+            where,
+            counts=float(abs(widest.difference or 0) <= self.margin + slack),
+            a_value=widest.entry.mean,
+            b_value=widest.figure.value,
+            estimate=widest.difference,
+            of="difference",
+            note=f"{solver}, {widest.measure.name}",
+        )

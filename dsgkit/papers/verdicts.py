@@ -1,0 +1,197 @@
+"""Points of evidence, and the verdict that follows from how many of them count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator
+
+from dsgkit.hints import listed
+from dsgkit.specs import problem
+
+LEAST_DATASETS = 3
+"""Datasets that a verdict needs, or all that the claim has if these are fewer."""
+
+
+class Outcome(StrEnum):
+    """What a claim comes to."""
+
+    HOLDS = "holds"
+    IN_PART = "holds in part"
+    FAILS = "does not hold"
+    UNTESTABLE = "not testable here"
+
+
+def _bar(bar: Any) -> Any:
+    if isinstance(bar, float) and not 0 < bar < 1:
+        raise problem(f"must be a share between 0 and 1, got {bar:g}")
+    if isinstance(bar, int) and bar < 1:
+        raise problem(f"must be at least 1, got {bar}")
+    return bar
+
+
+Bar = Annotated[Literal["all", "any", "more than half"] | int | float, AfterValidator(_bar)]
+"""How many points must count: in words, a number of datasets, or a share such as 0.8."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One comparison: of two solvers on one dataset at one size, say.
+
+    Attributes
+    ----------
+    where : str
+        The dataset, config or study.
+    a, b : str
+        What is compared; ``b`` is empty where there is nothing to compare with.
+    counts : float or None
+        1 if it speaks for the claim, 0 if not, 0.5 for a tie; None if there is too little evidence.
+    size : int
+        0 without a sweep.
+    a_value, b_value : float or None
+    estimate : float or None
+        What is judged: a difference, a ratio or a slope.
+    low, high : float or None
+        Its interval.
+    of : str
+        What the estimate is.
+    p : float or None
+        Of the test, adjusted.
+    against : bool
+        Whether it speaks against the claim beyond chance.
+    sure : bool
+        Whether it speaks for the claim beyond chance.
+    note : str
+        Why it does not count, or what a reader has to know of it.
+    unit : {"", "seconds", "bytes", "percent"}
+        Of both values.
+    """
+
+    where: str
+    a: str = ""
+    b: str = ""
+    counts: float | None = None
+    size: int = 0
+    a_value: float | None = None
+    b_value: float | None = None
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    of: str = ""
+    p: float | None = None
+    against: bool = False
+    sure: bool = False
+    note: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a claim, or a part of it, comes to.
+
+    Attributes
+    ----------
+    outcome : Outcome
+    counted : float
+        Points that count.
+    tested : int
+        Points that there is evidence for.
+    reason : str
+        Why it is not testable; empty otherwise.
+    """
+
+    outcome: Outcome
+    counted: float = 0
+    tested: int = 0
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.outcome is Outcome.UNTESTABLE:
+            return f"{self.outcome}: {self.reason}"
+        if self.outcome is Outcome.IN_PART:
+            return f"{self.outcome}: {self.counted:g} of {self.tested}"
+        return self.outcome
+
+
+def untestable(reason: str) -> Verdict:
+    """Return the verdict on a claim without enough evidence."""
+    return Verdict(Outcome.UNTESTABLE, reason=reason)
+
+
+def meets(bar: Bar, points: Sequence[Point], claimed: int) -> bool:
+    """Tell whether enough of some points count.
+
+    A number of datasets is scaled down where only some of the ``claimed`` ones were tested.
+    """
+    counted = sum(point.counts or 0 for point in points)
+    if bar == "all":
+        return counted == len(points)
+    if bar == "any":
+        return counted > 0
+    if bar == "more than half":
+        return counted > len(points) / 2
+    if isinstance(bar, float):
+        return counted >= bar * len(points)
+    tested = len({point.where for point in points})
+    return counted >= bar * min(1.0, tested / max(1, claimed))
+
+
+def judged(
+    points: Sequence[Point], holds: Bar, in_part: Bar | None, claimed: int, lost: int = 0
+) -> Verdict:
+    """Return the verdict on the comparison of one pair of solvers.
+
+    Parameters
+    ----------
+    points : sequence of Point
+    holds, in_part : Bar
+        How many points must count; without ``in_part`` there is nothing between.
+    claimed : int
+        Datasets that the claim is about; 0 for a claim about numbers of a study.
+    lost : int
+        Points that may speak against a claim that holds.
+    """
+    tested = [point for point in points if point.counts is not None]
+    datasets = len({point.where for point in tested})
+    if not tested or datasets < min(LEAST_DATASETS, claimed):
+        return untestable(_why_untestable(points, datasets, claimed))
+    outcome = Outcome.FAILS
+    if meets(holds, tested, claimed) and sum(point.against for point in tested) <= lost:
+        outcome = Outcome.HOLDS
+    elif in_part is not None and meets(in_part, tested, claimed):
+        outcome = Outcome.IN_PART
+    return Verdict(outcome, sum(point.counts or 0 for point in tested), len(tested))
+
+
+def _why_untestable(points: Iterable[Point], datasets: int, claimed: int) -> str:
+    by_note: dict[str, list[str]] = {}
+    for point in points:
+        if point.counts is None:
+            by_note.setdefault(point.note, []).append(point.where)
+    notes = [
+        f"{note} ({listed(dict.fromkeys(where))})" if any(where) else note
+        for note, where in by_note.items()
+    ]
+    enough = f"{datasets} of {claimed} datasets have enough results" if datasets else ""
+    return "; ".join(filter(None, [enough, *notes])) or "no results"
+
+
+def combined(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict on a claim from those on its parts, which must all hold.
+
+    A part that cannot be tested leaves a claim open that would hold otherwise.
+    """
+    known = [verdict for verdict in verdicts if verdict.outcome is not Outcome.UNTESTABLE]
+    reasons = dict.fromkeys(verdict.reason for verdict in verdicts if verdict.reason)
+    outcomes = {verdict.outcome for verdict in known}
+    counted, tested = sum(one.counted for one in known), sum(one.tested for one in known)
+    if not known:
+        return untestable("; ".join(reasons) or "no part can be tested")
+    if outcomes == {Outcome.HOLDS} and reasons:
+        share = f"{len(known)} of {len(verdicts)} parts hold"
+        return untestable(f"{share}; {'; '.join(reasons)}")
+    outcome = outcomes.pop() if len(outcomes) == 1 else Outcome.IN_PART
+    return Verdict(outcome, counted, tested)
