@@ -20,7 +20,7 @@ from dsgkit.papers.criteria import (
     paired,
 )
 from dsgkit.papers.evidence import Case, Sample
-from dsgkit.papers.verdicts import LEAST_DATASETS, Point, Verdict
+from dsgkit.papers.verdicts import LEAST_DATASETS, Point, Verdict, judged
 from dsgkit.report.contrasts import holm, paired_contrast
 from dsgkit.report.ranks import LEVEL, ranking
 from dsgkit.tasks.measures import Measure
@@ -118,6 +118,9 @@ class BetterThan(Comparison):
             of="gain",
             p=contrast.p_t,
         )
+
+    def _verdict(self, points: Sequence[Point], scope: Scope) -> Verdict:
+        return judged(points, self.holds, self.in_part, scope.claimed, self.lost)
 
     def _tested(self, point: Point, p: float | None) -> Point:
         """Return a point as the adjusted p-value has it: won, lost or open."""

@@ -235,7 +235,7 @@ def unexpected(papers: Sequence[JudgedPaper], path: Path) -> list[str]:
         for by, outcome in by_profile.items():
             _check_expected(document, name, by, outcome, found)
             if found[by].outcome != outcome:
-                lines.append(f"{name} ({by}): expected {outcome!r}, found {str(found[by])!r}")
+                lines.append(f"{name} ({by}): expected {outcome}, found {found[by]}")
     return lines
 
 

@@ -203,8 +203,15 @@ class Compared(Criterion):
         sizes = case.sizes if size is None else [size]
         for one in contenders:
             if not any(self.sample(case, one, n) for n in sizes):
-                return "; ".join(case.absence(key, size) for key in one.keys)
+                return "; ".join(self._absence(case, key, sizes) for key in one.keys)
         return "no common size"
+
+    def _absence(self, case: Case, key: str, sizes: Sequence[int]) -> str:
+        """Return why a solver has too few values at all of some sizes."""
+        finished = [size for size in sizes if case.endings(key, size)["ok"] >= self.trials]
+        if any(not len(self._values(case, key, size)) for size in finished):
+            return f"{key} has no {self.measure}"
+        return case.absence(key, sizes)
 
     def unit(self, case: Case) -> str:
         """Return the unit in which values are printed."""

@@ -117,12 +117,12 @@ class Case:
         """Return how many trials ended in which way; nothing where the config leaves them out."""
         return Counter(self._fits(solver, size)["status"].tolist())
 
-    def absence(self, solver: str, size: int | None = None) -> str:
-        """Return in words why a solver has too few values."""
+    def absence(self, solver: str, sizes: Sequence[int]) -> str:
+        """Return in words how the trials of a solver ended at the smallest of some sizes."""
         if solver not in self.results.solvers:
             return f"{solver} was not run"
-        endings = self.endings(solver, self.sizes[0] if size is None else size)
-        if not endings:
+        endings = next(filter(None, (self.endings(solver, size) for size in sizes)), None)
+        if endings is None:
             return f"{solver} is left out"
         told = [
             f"{number} trials" if status == "ok" else f"{number} {status_words(status)}"
@@ -179,9 +179,9 @@ class Evidence:
     def case(self, name: str, config: str, profiles: Sequence[str]) -> Case | None:
         """Return the results of a config by the first of some profiles that has any."""
         for profile in profiles:
-            experiment = f"{config}-{profile}" if profile else config
-            if experiment in self.folders:
-                return Case(name, self.folders[experiment])
+            results = self.folders.get(f"{config}-{profile}" if profile else config)
+            if results is not None and len(results.cells):
+                return Case(name, results)
         return None
 
     def has(self, name: str) -> bool:

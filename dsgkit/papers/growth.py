@@ -183,7 +183,7 @@ class Rate(Criterion):
         name, measure = str(self.a), case.measure(str(self.measure))
         keys = {key: key for key in case.results.solvers}
         if measure is None or name not in keys:
-            return Point(case.name, name, note=case.absence(name))
+            return Point(case.name, name, note=case.absence(name, case.sizes))
         race = races(Summary(case.results, case.name, keys), measure)[-1]
         training = next(one for one in race.trainings if one.entry.solver == name)
         if not training.iterative or len(training.courses) < self.trials:

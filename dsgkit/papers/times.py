@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -45,6 +45,11 @@ class _Timed(Comparison):
         if self.measure != "fit":
             return finished
         return Sample(key, case.limits(key, size) | dict(finished.values))
+
+    def _absence(self, case: Case, key: str, sizes: Sequence[int]) -> str:
+        told = super()._absence(case, key, sizes)
+        without = ", ".join(f"{name} = {value}" for name, value in self.leave_out.items())
+        return f"{told} (without {without})" if without else told
 
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
         """Return the ratio of b's time to a's."""
@@ -120,7 +125,8 @@ class Sooner(Comparison):
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
         """Return the ratio of the seconds that both take; a trial may never get there."""
         measure = case.measure(self.measure)
-        assert measure is not None
+        if measure is None or not measure.traced:
+            return replace(blank, note=f"{self.measure} is not recorded along training")
         sign = -1 if self.side_of(case) == "lower" else 1
         finals = [float(np.mean(list(one.values.values()))) for one in (a, b)]
         final = finals[1] if self.of == "b" else sign * max(sign * value for value in finals)
@@ -195,7 +201,7 @@ class Ends(Comparison):
         ]
 
     def _ending(self, case: Case, a: Contender, b: Contender, size: int) -> Point:
-        told = case.absence(b.keys[0], size)
+        told = case.absence(b.keys[0], [size])
         blank = Point(case.name, str(a), str(b), size=size, note=told)
         endings = set(case.endings(b.keys[0], size))
         if self.sample(case, a, size) is None:

@@ -113,7 +113,7 @@ class Verdict:
             return f"{self.outcome}: {self.reason}"
         if self.outcome is Outcome.IN_PART:
             return f"{self.outcome}: {self.counted:g} of {self.tested}"
-        return self.outcome
+        return str(self.outcome)
 
 
 def untestable(reason: str) -> Verdict:

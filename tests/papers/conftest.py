@@ -1,0 +1,94 @@
+"""Made-up results, and the judgement of a criterion on them."""
+
+import itertools
+
+import pytest
+from pydantic import TypeAdapter
+
+from dsgkit.papers.claims import Judgement
+from dsgkit.papers.criteria import Scope
+from dsgkit.papers.evidence import Case
+from tests.report.conftest import (
+    AUC,
+    ERROR,
+    RANKING,
+    experiment_of,
+    failure,
+    record,
+    results_of,
+    solver_of,
+)
+
+TASK = RANKING.model_copy(
+    update={
+        "measures": (AUC.model_copy(update={"traced": True}), ERROR, *RANKING.measures[-2:]),
+    }
+)
+DATASETS = ("codrna", "ijcnn1", "skin", "dota2")
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Return a function that makes results of fits.
+
+    ``fits`` has, for each solver and size, what its trials came to: values of ``of``, a status, or
+    fields of a record.
+    """
+    numbers = itertools.count()
+
+    def make(fits, of="auc", dataset="codrna", name=None, params=None, task=TASK):
+        params = params or {}
+        solvers = {key: solver_of(f"mine:{key}", key, params=params.get(key, {})) for key in fits}
+        trials = max(len(values) for sizes in fits.values() for values in sizes.values())
+        experiment = experiment_of(dataset, name=name, trials=trials, solvers=solvers, task=task)
+        largest = max(size for sizes in fits.values() for size in sizes)
+        records = []
+        for key, sizes in fits.items():
+            for size, values in sizes.items():
+                for trial, value in enumerate(values):
+                    if value in ("timeout", "refused", "out_of_memory", "diverged"):
+                        records.append(ended(experiment, key, trial, size, value))
+                    else:
+                        fields = value if isinstance(value, dict) else fields_of(of, value)
+                        full = size == largest
+                        fit = record(experiment, key, trial, size, full=full, **fields)
+                        records.append(fit)
+        return results_of(tmp_path / str(next(numbers)), experiment, records, task)
+
+    return make
+
+
+def ended(experiment, key, trial, size, status):
+    fields = {"timeout": 90.0} if status == "timeout" else {}
+    if status == "refused":
+        status, fields = "out_of_memory", {"needed": 10**12}
+    return failure(experiment, key, trial, size, status, **fields)
+
+
+def fields_of(name, value):
+    if name == "fit":
+        return {"times": {"fit": value}}
+    if name in ("auc", "error"):
+        return {"scores": {name: value}}
+    return {name: value} if name == "peak_memory" else {"diagnostics": {name: value}}
+
+
+@pytest.fixture
+def judge(made):
+    """Return a function from a criterion and fits (of all datasets, or of each) to a verdict."""
+
+    def judge_fits(criterion, fits, datasets=DATASETS, missing=(), **besides):
+        by_dataset = fits if set(fits) <= set(DATASETS) else dict.fromkeys(datasets, fits)
+        cases = [
+            Case(name, made(of, criterion.get("measure", "fit"), name, **besides))
+            for name, of in by_dataset.items()
+        ]
+        return judged(criterion, Scope(cases, missing=missing))
+
+    return judge_fits
+
+
+def judged(criterion, scope):
+    """Return the verdict and the points of a criterion as a file has it."""
+    one = TypeAdapter(Judgement).validate_python({"by": "protocol", **criterion})
+    return one.judge(scope)

@@ -1,0 +1,197 @@
+"""`dsg claims` on a made-up paper."""
+
+import json
+import sys
+
+import pytest
+
+from dsgkit import cli
+from dsgkit.papers import claims, evidence
+from dsgkit.papers.claims import read_paper
+from tests.papers.conftest import DATASETS
+
+PAPER = """
+number: 1
+key: mine
+title: A paper
+citation: Somebody, 2020
+task: semi_supervised_auc
+suffix: s2auc
+profiles: {protocol: [reference, ""], useful: [wide]}
+datasets: {own: [codrna, ijcnn1, skin, dota2]}
+claims:
+- id: mine-01
+  claim: A is as good as b.
+  place: sect. 1
+  kind: accuracy
+  judged:
+  - {by: protocol, test: equal, a: own, b: other, measure: auc, margin: 0.01}
+  - {by: useful, test: equal, a: own, b: other, measure: auc, margin: 0.01}
+  why_not: {words: The grid is too coarse., study: grids}
+- id: mine-02
+  claim: The error falls like 1/t.
+  place: Theorem 1
+  kind: convergence
+  judged:
+  - {by: protocol, test: rate, study: convergence, x: t, y: errors, exponent: -1, tolerance: 0.1}
+"""
+GOOD, BAD = [0.9, 0.91, 0.9, 0.89, 0.9], [0.8, 0.81, 0.8, 0.79, 0.8]
+
+
+@pytest.fixture
+def folders(made, tmp_path, monkeypatch):
+    """Make results in which a is worse by the protocol and as good by the useful profile."""
+    root = tmp_path / "kept"
+    found = {}
+    for dataset in DATASETS:
+        for profile, own in (("reference", BAD), ("wide", GOOD)):
+            name = f"{dataset}_s2auc-{profile}"
+            fits = {"own": {2000: own}, "other": {2000: GOOD}}
+            results = made(fits, dataset=dataset, name=name)
+            (root / name).parent.mkdir(exist_ok=True)
+            results.folder.rename(root / name)
+            found[name] = results
+    (root / "notes").mkdir()
+    (root / "studies").mkdir()
+    numbers = {"t": [1, 10, 100], "errors": [1, 0.1, 0.01]}
+    (root / "studies" / "convergence.json").write_text(json.dumps({"numbers": numbers}))
+    monkeypatch.setattr(evidence, "load_results", lambda folder: found[folder.name])
+    return root
+
+
+@pytest.fixture
+def dsg(monkeypatch, capsys, tmp_path):
+    """Return a function that runs ``dsg claims`` of the made-up paper."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(PAPER)
+    monkeypatch.setattr(claims, "papers", lambda: (read_paper(file),))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dsg", "claims", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        out, err = capsys.readouterr()
+        return stop.value.code, out, err
+
+    return run
+
+
+def test_the_overview_has_every_claim_and_counts_them(dsg, folders):
+    code, out, _ = dsg(folders)
+    assert code == 0
+    assert out == (
+        "mine: A paper\n"
+        "Claim    Verdict\n"
+        "mine-01  does not hold  A is as good as b.\n"
+        "         useful: holds\n"
+        "mine-02  holds          The error falls like 1/t.\n"
+        "mine: 2 claims: 1 holds, 1 does not hold\n"
+    )
+
+
+def test_folders_can_be_named_one_by_one(dsg, folders):
+    chosen = [folders / f"{dataset}_s2auc-reference" for dataset in DATASETS]
+    _, out, _ = dsg(*chosen)
+    assert "useful: not testable here" in out
+    assert "mine-02  holds " in out  # studies beside the folders count
+
+
+def test_the_kept_results_are_the_default(dsg, folders, tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "reference").symlink_to(folders)
+    assert dsg() == dsg(folders)
+
+
+def test_one_claim_in_full(dsg, folders):
+    code, out, _ = dsg(folders, "--id", "mine-01")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[:4] == [
+        "mine-01: A is as good as b.",
+        "(accuracy; sect. 1)",
+        "protocol: does not hold",
+        "useful: holds",
+    ]
+    (point,) = [line for line in lines if line.startswith("skin") and "-0.1" in line]
+    assert point.split() == [
+        *("skin", "2,000", "own", "other", "0.8", "0.9"),
+        *("difference", "-0.1", "[-0.1,", "-0.1]", "no"),
+    ]
+    assert lines[-1] == "Why: The grid is too coarse. (shown by grids, not among these results)"
+
+
+def test_an_explanation_is_shown_where_the_claim_fails_only(dsg, folders):
+    (folders / "studies" / "grids.json").write_text('{"numbers": {}}')
+    _, out, _ = dsg(folders, "--id", "mine-01", "--id", "mine-02")
+    assert out.count("Why:") == 1
+    assert "(shown by grids)" in out
+
+
+def test_json_has_verdicts_and_points(dsg, folders, tmp_path):
+    dsg(folders, "--json", tmp_path / "out.json")
+    data = json.loads((tmp_path / "out.json").read_text())
+    (paper,) = data["papers"]
+    assert paper["counts"]["does not hold"] == 1
+    claim = paper["claims"][0]
+    assert claim["verdicts"]["useful"] == {
+        **{"verdict": "holds", "text": "holds", "counted": 4.0, "tested": 4},
+    }
+    (point,) = [p for p in claim["judged"][0]["points"] if p["where"] == "skin"]
+    assert (point["a_value"], point["counts"]) == (pytest.approx(0.8), 0.0)
+    assert claim["judged"][0]["results"][0] == "codrna_s2auc-reference"
+
+
+@pytest.mark.parametrize(
+    "expected, code, told",
+    [
+        ("mine-01: does not hold\nmine-02: holds\n", 0, ""),
+        ('{"mine-01": {"protocol": "does not hold", "useful": "holds"}}', 0, ""),
+        (
+            "mine-01: {useful: does not hold}\nmine-02: does not hold\n",
+            1,
+            "mine-01 (useful): expected does not hold, found holds\n"
+            "mine-02 (protocol): expected does not hold, found holds\n",
+        ),
+    ],
+)
+def test_verdicts_can_be_expected(dsg, folders, tmp_path, expected, code, told):
+    (tmp_path / "expected.yaml").write_text(expected)
+    found = dsg(folders, "--expect", tmp_path / "expected.yaml")
+    assert (found[0], found[2]) == (code, told)
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        (["--id", "mine-11"], "unknown claim 'mine-11' (did you mean 'mine-01'?)"),
+        (["--paper", "yours"], "unknown paper 'yours'; known: mine"),
+        (["nowhere"], "nowhere: no such folder; name results folders, or a folder of them"),
+        (["."], ".: neither a results folder nor one of folders with records"),
+        (["--expect", "wrong.yaml"], "wrong.yaml:1: mine-1: no such claim was judged"),
+        (["--expect", "no_verdict.yaml"], "no verdict: 'true'"),
+    ],
+)
+def test_a_mistake_is_one_line(dsg, folders, tmp_path, arguments, told):
+    (tmp_path / "wrong.yaml").write_text("mine-1: holds\n")
+    (tmp_path / "no_verdict.yaml").write_text("mine-01: 'true'\n")
+    given = arguments if arguments[0] in ("nowhere", ".") else [folders, *arguments]
+    code, _, err = dsg(*given)
+    assert code == 1
+    assert told in err
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+
+
+def test_two_folders_of_one_experiment_are_refused(dsg, folders):
+    twice = folders / "codrna_s2auc-wide"
+    code, _, err = dsg(folders, twice)
+    assert (code, err.count("\n")) == (1, 1)
+    assert "holds codrna_s2auc-wide, as" in err
+
+
+def test_a_study_that_is_none_is_named(dsg, folders):
+    (folders / "studies" / "convergence.json").write_text("[]")
+    code, _, err = dsg(folders)
+    assert (code, "convergence.json: is not what a study writes" in err) == (1, True)

@@ -1,0 +1,59 @@
+"""From points to verdicts, and from the verdicts on parts to that on a claim."""
+
+import pytest
+
+from dsgkit.papers.verdicts import Outcome, Point, Verdict, combined, judged, meets, untestable
+
+HOLDS, FAILS = Verdict(Outcome.HOLDS, 3, 3), Verdict(Outcome.FAILS, 0, 3)
+IN_PART, OPEN = Verdict(Outcome.IN_PART, 2, 3), untestable("no results")
+
+
+def points(*counts):
+    return [Point(f"data{i}", counts=one) for i, one in enumerate(counts)]
+
+
+@pytest.mark.parametrize(
+    "bar, counts, claimed, met",
+    [
+        ("all", (1, 1, 1), 3, True),
+        ("all", (1, 1, 0.5), 3, False),
+        ("any", (0, 0, 1), 3, True),
+        ("any", (0, 0, 0), 3, False),
+        ("more than half", (1, 1, 0, 0), 4, False),
+        ("more than half", (1, 1, 0.5, 0), 4, True),
+        (3, (1, 1, 1, 0), 4, True),
+        (3, (1, 1, 0, 0), 4, False),
+        (12, (1, 1, 1, 1, 0), 15, True),  # 12 of 15 are 4 of 5
+        (12, (1, 1, 1, 0, 0), 15, False),
+        (0.75, (1, 1, 1, 0), 4, True),
+        (0.8, (1, 1, 1, 0), 4, False),
+    ],
+)
+def test_how_many_must_count(bar, counts, claimed, met):
+    assert meets(bar, points(*counts), claimed) == met
+
+
+@pytest.mark.parametrize(
+    "parts, verdict",
+    [
+        ([HOLDS, HOLDS], "holds"),
+        ([FAILS, FAILS], "does not hold"),
+        ([HOLDS, FAILS], "holds in part: 3 of 6"),
+        ([IN_PART, FAILS], "holds in part: 2 of 6"),
+        ([HOLDS, OPEN], "not testable here: 1 of 2 parts hold; no results"),
+        ([FAILS, OPEN], "does not hold"),
+        ([OPEN, OPEN], "not testable here: no results"),
+    ],
+)
+def test_a_claim_holds_if_all_its_parts_do(parts, verdict):
+    assert str(combined(parts)) == verdict
+
+
+def test_points_without_evidence_do_not_count_against_a_claim():
+    found = judged(points(1, 1, 1, None), "all", None, 4)
+    assert (str(found), found.tested) == ("holds", 3)
+
+
+def test_a_claim_on_two_datasets_needs_both():
+    assert str(judged(points(1, 1), "all", None, 2)) == "holds"
+    assert judged(points(1, None), "all", None, 2).outcome is Outcome.UNTESTABLE
