@@ -154,12 +154,15 @@ class Compared(Criterion):
     sizes : Sizes
     better : {"higher", "lower"} or None
         The measure's good side, where the measure itself has none.
+    leave_out : dict
+        Hyper-parameters of fits that do not count: at ``gamma: 1`` SAMULT solves a smaller system.
     """
 
     a: Side
     measure: Text
     sizes: Sizes = "largest"
     better: Better | None = None
+    leave_out: dict[str, Any] = Field(default_factory=dict)
 
     @property
     def sides(self) -> list[Side]:
@@ -181,7 +184,7 @@ class Compared(Criterion):
         return max(found, key=lambda sample: sign * centre(case.measure(self.measure), sample))
 
     def _values(self, case: Case, key: str, size: int) -> Sample:
-        return case.sample(key, size, self.measure)
+        return case.sample(key, size, self.measure, self.leave_out)
 
     def side_of(self, case: Case) -> Better:
         """Return which values are good."""
@@ -210,8 +213,13 @@ class Compared(Criterion):
         """Return why a solver has too few values at all of some sizes."""
         finished = [size for size in sizes if case.endings(key, size)["ok"] >= self.trials]
         if any(not len(self._values(case, key, size)) for size in finished):
-            return f"{key} has no {self.measure}"
-        return case.absence(key, sizes)
+            return f"{key} has no {self.measure}{self._without}"
+        return case.absence(key, sizes) + self._without
+
+    @property
+    def _without(self) -> str:
+        settings = ", ".join(f"{name} = {value}" for name, value in self.leave_out.items())
+        return f" without fits at {settings}" if settings else ""
 
     def unit(self, case: Case) -> str:
         """Return the unit in which values are printed."""

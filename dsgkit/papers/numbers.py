@@ -32,11 +32,14 @@ class Within(Compared):
         The least and the largest value; null for no limit.
     of : {"mean", "median", "each"}
         What must lie there: the mean, the median, or the value of each trial.
+    around : dict or None
+        A number of each dataset or config, from which the limits count.
     """
 
     test: Literal["within"]
     interval: Limits
     of: Literal["mean", "median", "each"] = "mean"
+    around: dict[str, float] | None = None
 
     def points(self, scope: Scope) -> list[Point]:
         """Return a point of every solver, dataset and size."""
@@ -55,12 +58,15 @@ class Within(Compared):
 
     def _point(self, case: Case, a: Contender, size: int) -> Point:
         sample = self.sample(case, a, size)
+        if self.around is not None and case.name not in self.around:
+            return Point(case.name, str(a), size=size, note="nothing to be around")
         if sample is None:
             return Point(case.name, str(a), size=size, note=self.absence(case, [a], size))
         values = np.array(list(sample.values.values()))
         centre = float(np.median(values) if self.of == "median" else values.mean())
+        middle = self.around[case.name] if self.around else 0.0
         low, high = limits_of(self.interval)
-        judged = values if self.of == "each" else np.array([centre])
+        judged = (values if self.of == "each" else np.array([centre])) - middle
         return Point(
             case.name,
             str(a),
@@ -70,6 +76,7 @@ class Within(Compared):
             low=float(values.min()),
             high=float(values.max()),
             of="values",
+            note=f"around {middle:g}" if self.around else "",
             unit=self.unit(case),
         )
 

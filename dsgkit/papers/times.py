@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,29 +27,16 @@ Factor = Annotated[float, Field(gt=0)]
 
 
 class _Timed(Comparison):
-    """A comparison of seconds; a trial that was stopped took its time limit at least.
-
-    Attributes
-    ----------
-    leave_out : dict
-        Hyper-parameters of fits that do not count: at ``gamma: 1`` SAMULT solves a smaller
-        system.
-    """
+    """A comparison of seconds; a trial that was stopped took its time limit at least."""
 
     measure: str = "fit"
     factor: Factor = 1.0
-    leave_out: dict[str, Any] = Field(default_factory=dict)
 
     def _values(self, case: Case, key: str, size: int) -> Sample:
-        finished = case.sample(key, size, self.measure, self.leave_out)
+        finished = super()._values(case, key, size)
         if self.measure != "fit":
             return finished
         return Sample(key, case.limits(key, size) | dict(finished.values))
-
-    def _absence(self, case: Case, key: str, sizes: Sequence[int]) -> str:
-        told = super()._absence(case, key, sizes)
-        without = ", ".join(f"{name} = {value}" for name, value in self.leave_out.items())
-        return f"{told} (without {without})" if without else told
 
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
         """Return the ratio of b's time to a's."""

@@ -57,23 +57,19 @@ def test_a_claim_names_solvers_that_its_configs_have(paper, claim, criterion):
 
 
 @pytest.mark.parametrize(("paper", "claim", "criterion"), JUDGEMENTS, ids=IDS)
-def test_a_claim_names_a_measure_of_its_task(paper, claim, criterion):
-    named = [getattr(criterion, name, None) for name in ("measure", "over")]
-    named += getattr(criterion, "measures", [])
-    measures = (*catalogue.get(paper.task).measures, *STANDARD)
-    known = {SEARCH, *DIAGNOSTICS} | {m.name for m in measures} | {m.clock for m in measures}
-    if criterion.on_results and not criterion.configs:
-        assert {name for name in named if name} <= known
-
-
-@pytest.mark.parametrize(("paper", "claim", "criterion"), JUDGEMENTS, ids=IDS)
-def test_a_claim_is_judged_on_a_measure_with_a_good_side(paper, claim, criterion):
-    if not isinstance(criterion, Compared) or not hasattr(criterion, "b") or criterion.configs:
+def test_a_claim_names_measures_that_its_configs_have(paper, claim, criterion):
+    if not criterion.on_results:
         return
-    measures = (*catalogue.get(paper.task).measures, *STANDARD)
-    sides = {m.name: m.better for m in measures} | {m.clock: m.better for m in measures}
-    free = getattr(criterion, "test", "") in ("ratio", "ends", "equal")
-    assert free or criterion.better or sides.get(criterion.measure)
+    named = {getattr(criterion, name, None) for name in ("measure", "over")} - {None}
+    named |= set(getattr(criterion, "measures", []))
+    judged_by_a_side = hasattr(criterion, "b") and criterion.test not in ("ratio", "ends", "equal")
+    for of_config in experiments(paper, criterion):
+        task = catalogue.get(of_config[0].protocol.kind)
+        measures = (*task.measures, *STANDARD)
+        sides = {name: m.better for m in measures for name in (m.name, m.clock)}
+        assert named <= {SEARCH, *DIAGNOSTICS, *sides}
+        if judged_by_a_side and isinstance(criterion, Compared):
+            assert criterion.better or sides[criterion.measure]
 
 
 PAPER = """

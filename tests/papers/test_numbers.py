@@ -51,6 +51,16 @@ def test_grows_in_part_and_needs_sizes(judge):
     assert str(judge(GROWS | {"sizes": {"min": 1000}}, {"own": power(2)})[0])[:3] == "not"
 
 
+def test_growth_without_fits_at_some_setting(judge):
+    fits = {
+        n: [{"times": {"fit": t}, "params": {"gamma": 0.0}} for t in values]
+        + [{"times": {"fit": 1e-3}, "params": {"gamma": 1.0}}] * 9
+        for n, values in power(2).items()
+    }
+    assert str(judge(GROWS, {"own": fits})[0]) == "does not hold"
+    assert str(judge(GROWS | {"leave_out": {"gamma": 1}}, {"own": fits})[0]) == "holds"
+
+
 def test_memory_grows_on_top_of_that_of_another_solver(judge):
     base = dict.fromkeys(SIZES, [2**28] * 5)
     own = {n: [2**28 + n * n for _ in range(5)] for n in SIZES}
@@ -136,6 +146,14 @@ WITHIN = {"test": "within", "a": "own", "measure": "auc", "interval": [0.8, 0.9]
 )
 def test_within(judge, values, of, verdict):
     assert judge(WITHIN | {"of": of}, {"own": {2000: values}})[0].outcome == verdict
+
+
+def test_within_limits_around_a_number_of_each_dataset(judge):
+    fits = by_dataset(*[{"own": {2000: [n] * 5}} for n in (2.0, 3.0, 8.0)])
+    criterion = WITHIN | {"interval": [-1, 1], "around": {"codrna": 2, "ijcnn1": 2, "skin": 7}}
+    assert str(judge(criterion, fits)[0]) == "holds"
+    found, _ = judge(criterion | {"around": {"codrna": 2, "ijcnn1": 2}}, fits)
+    assert str(found).endswith("nothing to be around (skin)")
 
 
 def test_a_time_within_a_limit_at_large_sizes(judge):
