@@ -22,6 +22,7 @@ from dsgkit.papers.criteria import (
 from dsgkit.papers.evidence import Case, Sample
 from dsgkit.papers.verdicts import LEAST_DATASETS, Point, Verdict, judged
 from dsgkit.report.contrasts import holm, paired_contrast
+from dsgkit.report.numbers import counted
 from dsgkit.report.ranks import LEVEL, ranking
 from dsgkit.tasks.measures import Measure
 
@@ -155,7 +156,6 @@ class BestOf(Comparison):
             b_value=of_b,
             estimate=of_a - of_b,
             of="difference",
-            note=f"{a.solver} against {b.solver}",
         )
 
     def _counts(self, a: float, b: float, better: Better) -> float:
@@ -201,7 +201,7 @@ class Ranks(Comparison):
                 values[case.name] = {key: centre(measure, s) for key, s in samples.items() if s}
         keys = [key for one in contenders(self.a) for key in one.keys]
         if len(values) < LEAST_DATASETS:
-            note = f"{len(values)} datasets have values of all"
+            note = f"{counted(len(values), 'dataset')} with values of all"
             return [Point("", ", ".join(keys), note=note)]
         ranks = ranking(self.measure, pd.DataFrame(values).T, better)
         best = next(iter(ranks.ranks))

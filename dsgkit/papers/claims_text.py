@@ -74,7 +74,7 @@ def _part_text(part: Judged, width: int) -> str:
     return "\n".join(
         [
             criterion_text(part),
-            f"  {part.verdict}" + _counts_text(part),
+            f"  {part.verdict}" + _counts_text(part.verdict),
             _table(
                 ("Where", "Size", "a", "b", "a's", "b's", "", "Counts", ""),
                 map(_row, part.points),
@@ -84,12 +84,11 @@ def _part_text(part: Judged, width: int) -> str:
     )
 
 
-def _counts_text(part: Judged) -> str:
-    verdict = part.verdict
+def _counts_text(verdict: Verdict) -> str:
     if not verdict.tested:
         return ""
-    sure = sum(point.sure for point in part.points)
-    return f" ({verdict.counted:g} of {verdict.tested} points{f', {sure} surely' if sure else ''})"
+    surely = f", {verdict.sure} surely" if verdict.sure else ""
+    return f" ({verdict.counted:g} of {verdict.tested} points{surely})"
 
 
 def criterion_text(part: Judged) -> str:
@@ -129,27 +128,18 @@ def _value(value: float | None, unit: str) -> str:
         return seconds_text(value)
     if unit == "bytes":
         return memory_text(value)
-    return f"{100 * value:.2f}%" if unit == "percent" else f"{value:.4g}"
+    return f"{100 * value:.2f}%" if unit == "percent" else f"{value:.3g}"
 
 
 def _estimate(point: Point) -> str:
     """Return a point's estimate with its interval and p-value."""
-    parts = []
-    if point.estimate is not None:
-        parts.append(f"{point.of} {_scaled(point, point.estimate)}")
-    elif point.of:
-        parts.append(point.of)
-    if point.low is not None and point.high is not None:
-        parts.append(f"[{_scaled(point, point.low)}, {_scaled(point, point.high)}]")
-    if point.p is not None:
-        parts.append(f"p {p_text(point.p)}")
-    return " ".join(parts)
-
-
-def _scaled(point: Point, value: float) -> str:
-    """Return a number; differences of percents are in points."""
-    percent = point.unit == "percent" and point.of in ("difference", "gain")
-    return f"{100 * value if percent else value:.3g}"
+    # a ratio and a slope have no unit; a difference of percents is in points
+    unit = "" if point.of in ("ratio", "slope") else point.unit
+    first = "" if point.estimate is None else _value(point.estimate, unit)
+    both = [one for one in (point.low, point.high) if one is not None]
+    interval = f"[{', '.join(_value(one, unit) for one in both)}]" if len(both) == 2 else ""
+    p = "" if point.p is None else f"p {p_text(point.p)}"
+    return " ".join(filter(None, [point.of, first, interval, p]))
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> str:
@@ -207,6 +197,7 @@ def _verdict_data(verdict: Verdict) -> dict[str, Any]:
         "text": str(verdict),
         "counted": verdict.counted,
         "tested": verdict.tested,
+        "sure": verdict.sure,
     }
 
 

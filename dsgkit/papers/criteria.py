@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from dsgkit.papers.evidence import Case, Sample
+from dsgkit.papers.evidence import SEARCH, Case, Sample
 from dsgkit.papers.verdicts import Bar, Point, Verdict, combined, judged
 from dsgkit.specs import Count, Spec, Text, problem
 from dsgkit.tasks.measures import Measure
@@ -199,7 +199,7 @@ class Compared(Criterion):
             for size in case.sizes
             if all(self.sample(case, one, size) is not None for one in sides)
         ]
-        return chosen(self.sizes, both, case)
+        return chosen_sizes(self.sizes, both, case)
 
     def absence(self, case: Case, contenders: Iterable[Contender], size: int | None) -> str:
         """Return in words which contender has too few trials."""
@@ -225,7 +225,7 @@ class Compared(Criterion):
         """Return the unit in which values are printed."""
         measure = case.measure(self.measure)
         if measure is None:
-            return ""
+            return "seconds" if self.measure == SEARCH else ""
         return measure.unit or ("percent" if measure.percent else "")
 
 
@@ -259,7 +259,10 @@ class Comparison(Compared):
             elif len(of_a.values.keys() & of_b.values.keys()) < self.trials:
                 yield replace(blank, note="too few common trials")
             else:
-                yield self.point(case, blank, of_a, of_b)
+                found = self.point(case, blank, of_a, of_b)
+                several = max(len(a.keys), len(b.keys)) > 1
+                chosen = f"{of_a.solver} against {of_b.solver}" if several else ""
+                yield replace(found, note="; ".join(filter(None, [chosen, found.note])))
         if not sizes:
             yield Point(case.name, str(a), str(b), note=self.absence(case, (a, b), None))
 
@@ -275,7 +278,7 @@ def contenders(side: Side) -> list[Contender]:
     return [Contender((key,)) for key in side]
 
 
-def chosen(sizes: Sizes, both: Sequence[int], case: Case) -> list[int]:
+def chosen_sizes(sizes: Sizes, both: Sequence[int], case: Case) -> list[int]:
     """Return which sizes to judge.
 
     Parameters

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dsgkit.errors import DsgError
+from dsgkit.errors import DsgError, ResultsError
 from dsgkit.hints import nearest_or_all, spelled
 from dsgkit.papers.claims import Claim, Paper
 from dsgkit.papers.criteria import Criterion, Scope
 from dsgkit.papers.evidence import Evidence
-from dsgkit.papers.verdicts import Outcome, Point, Verdict, combined
+from dsgkit.papers.verdicts import Outcome, Point, Verdict, combined, untestable
 
 PROTOCOL, USEFUL = "protocol", "useful"
 
@@ -90,18 +90,18 @@ def judge(papers: Iterable[Paper], evidence: Evidence) -> list[JudgedPaper]:
 
 def judge_claim(paper: Paper, claim: Claim, evidence: Evidence) -> JudgedClaim:
     """Judge one claim."""
-    parts = [_judged(paper, claim, criterion, evidence) for criterion in claim.judged]
+    parts = [_judged(paper, criterion, evidence) for criterion in claim.judged]
     explained = claim.why_not is not None and evidence.has(claim.why_not.shown_by)
     return JudgedClaim(claim, parts, explained)
 
 
-def _judged(paper: Paper, claim: Claim, criterion: Criterion, evidence: Evidence) -> Judged:
+def _judged(paper: Paper, criterion: Criterion, evidence: Evidence) -> Judged:
     scope = scope_of(paper, criterion, evidence)
+    folders = [case.results.experiment.name for case in scope.cases]
     try:
         verdict, points = criterion.judge(scope)
-    except DsgError as error:
-        raise type(error)(f"{claim.id}: {error}") from error
-    folders = [case.results.experiment.name for case in scope.cases]
+    except ResultsError as error:  # a study without the numbers that are asked for
+        verdict, points = untestable(str(error)), []
     return Judged(criterion, verdict, points, folders)
 
 

@@ -99,6 +99,8 @@ class Verdict:
         Points that count.
     tested : int
         Points that there is evidence for.
+    sure : int
+        Points that count beyond chance.
     reason : str
         Why it is not testable; empty otherwise.
     """
@@ -106,6 +108,7 @@ class Verdict:
     outcome: Outcome
     counted: float = 0
     tested: int = 0
+    sure: int = 0
     reason: str = ""
 
     def __str__(self) -> str:
@@ -163,7 +166,8 @@ def judged(
         outcome = Outcome.HOLDS
     elif in_part is not None and meets(in_part, tested, claimed):
         outcome = Outcome.IN_PART
-    return Verdict(outcome, sum(point.counts or 0 for point in tested), len(tested))
+    counted = sum(point.counts or 0 for point in tested)
+    return Verdict(outcome, counted, len(tested), sum(point.sure for point in tested))
 
 
 def _why_untestable(points: Iterable[Point], datasets: int, claimed: int) -> str:
@@ -187,11 +191,15 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
     known = [verdict for verdict in verdicts if verdict.outcome is not Outcome.UNTESTABLE]
     reasons = dict.fromkeys(verdict.reason for verdict in verdicts if verdict.reason)
     outcomes = {verdict.outcome for verdict in known}
-    counted, tested = sum(one.counted for one in known), sum(one.tested for one in known)
     if not known:
         return untestable("; ".join(reasons) or "no part can be tested")
     if outcomes == {Outcome.HOLDS} and reasons:
         share = f"{len(known)} of {len(verdicts)} parts hold"
         return untestable(f"{share}; {'; '.join(reasons)}")
     outcome = outcomes.pop() if len(outcomes) == 1 else Outcome.IN_PART
-    return Verdict(outcome, counted, tested)
+    return Verdict(
+        outcome,
+        sum(one.counted for one in known),
+        sum(one.tested for one in known),
+        sum(one.sure for one in known),
+    )

@@ -172,7 +172,7 @@ RANKS = {"test": "ranks", "a": "own", "b": ["other", "third"], "measure": "auc"}
     [
         (HIGH, SAME, plus(*[0.02] * 5), 4, "holds"),
         (SAME, HIGH, plus(*[0.02] * 5), 4, "does not hold"),
-        (HIGH, plus(*[0.02] * 5), LOW, 2, "not testable here: 2 datasets have values of all"),
+        (HIGH, plus(*[0.02] * 5), LOW, 2, "not testable here: 2 datasets with values of all"),
     ],
 )
 def test_ranks(judge, own, other, third, n, verdict):

@@ -136,7 +136,7 @@ def test_json_has_verdicts_and_points(dsg, folders, tmp_path):
     assert paper["counts"]["does not hold"] == 1
     claim = paper["claims"][0]
     assert claim["verdicts"]["useful"] == {
-        **{"verdict": "holds", "text": "holds", "counted": 4.0, "tested": 4},
+        **{"verdict": "holds", "text": "holds", "counted": 4.0, "tested": 4, "sure": 4},
     }
     (point,) = [p for p in claim["judged"][0]["points"] if p["where"] == "skin"]
     assert (point["a_value"], point["counts"]) == (pytest.approx(0.8), 0.0)
@@ -189,6 +189,13 @@ def test_two_folders_of_one_experiment_are_refused(dsg, folders):
     code, _, err = dsg(folders, twice)
     assert (code, err.count("\n")) == (1, 1)
     assert "holds codrna_s2auc-wide, as" in err
+
+
+def test_a_study_without_the_numbers_leaves_its_claim_open(dsg, folders):
+    (folders / "studies" / "convergence.json").write_text('{"numbers": {"t": [1, 10, 100]}}')
+    code, out, _ = dsg(folders, "--id", "mine-02")
+    assert code == 0
+    assert "protocol: not testable here: the study's numbers have no errors" in out
 
 
 def test_a_study_that_is_none_is_named(dsg, folders):
