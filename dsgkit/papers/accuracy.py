@@ -134,49 +134,54 @@ class BetterThan(Comparison):
         return replace(point, counts=float(won), p=p, sure=won, against=lost, note=note)
 
 
-class BestOf(Comparison):
-    """A has the best mean of all named solvers; a tie as printed counts half."""
+class AtLeastAsGood(Comparison):
+    """The best of solvers a is at least as good as the best of b, as printed: ties count."""
 
-    test: Literal["best_of"]
+    test: Literal["count"]
 
     def points(self, scope: Scope) -> list[Point]:
-        """Return a point of each solver a, against the best of b."""
-        rivals = Contender(tuple(key for one in contenders(self.b) for key in one.keys))
-        pairs = [(a, rivals) for a in contenders(self.a)]
-        return [point for pair in pairs for point in self.of_pair(scope, *pair)]
+        """Return a point of every dataset."""
+        a, b = (_pooled(contenders(side)) for side in (self.a, self.b))
+        return self.of_pair(scope, a, b)
 
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
         """Return both centres as printed."""
         measure = case.measure(self.measure)
         of_a, of_b = (printed(measure, centre(measure, one)) for one in (a, b))
+        gain = of_b - of_a if self.side_of(case) == "lower" else of_a - of_b
+        counts = self._counts(gain)
         return replace(
-            blank,
-            counts=self._counts(of_a, of_b, self.side_of(case)),
-            a_value=of_a,
-            b_value=of_b,
-            estimate=of_a - of_b,
-            of="difference",
+            blank, counts=counts, a_value=of_a, b_value=of_b, estimate=of_a - of_b, of="difference"
         )
 
-    def _counts(self, a: float, b: float, better: Better) -> float:
-        return 0.5 if a == b else float((a < b) == (better == "lower"))
+    def _counts(self, gain: float) -> float:
+        return float(gain >= 0)
 
 
-class AtLeastAsGood(BestOf):
-    """The best of solvers a is at least as good as the best of b, as printed: ties count."""
+class BestOf(AtLeastAsGood):
+    """A has the best mean of all named solvers; a tie as printed counts half.
 
-    test: Literal["count"]  # type: ignore[assignment]
+    It is judged where all of them have results.
+    """
+
+    test: Literal["best_of"]  # type: ignore[assignment]
 
     def points(self, scope: Scope) -> list[Point]:
-        """Return a point of every dataset."""
-        best = [
-            Contender(tuple(key for one in contenders(side) for key in one.keys))
-            for side in (self.a, self.b)
-        ]
-        return self.of_pair(scope, *best)
+        """Return a point of each solver a, against the best of b."""
+        rivals = _pooled(contenders(self.b))
+        return [point for a in contenders(self.a) for point in self.of_pair(scope, a, rivals)]
 
-    def _counts(self, a: float, b: float, better: Better) -> float:
-        return float(a <= b if better == "lower" else a >= b)
+    def needed(self, a: Contender, b: Contender) -> Sequence[Contender]:
+        """Return every solver by itself."""
+        return [Contender((key,)) for key in (*a.keys, *b.keys)]
+
+    def _counts(self, gain: float) -> float:
+        return 0.5 if gain == 0 else float(gain > 0)
+
+
+def _pooled(several: Sequence[Contender]) -> Contender:
+    """Return the best of several."""
+    return Contender(tuple(key for one in several for key in one.keys))
 
 
 class Ranks(Comparison):

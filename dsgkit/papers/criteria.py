@@ -191,21 +191,26 @@ class Compared(Criterion):
         measure = case.measure(self.measure)
         return self.better or (measure and measure.better) or "lower"
 
-    def at(self, case: Case, contenders: Iterable[Contender]) -> list[int]:
-        """Return the sizes to judge: with enough trials of all, or asked for by number."""
-        sides = list(contenders)
-        both = [
-            size
-            for size in case.sizes
-            if all(self.sample(case, one, size) is not None for one in sides)
-        ]
-        return chosen_sizes(self.sizes, both, case)
+    def at(self, case: Case, needed: Iterable[Contender]) -> list[int]:
+        """Return the sizes to judge, those with enough trials of all or asked for by number.
 
-    def absence(self, case: Case, contenders: Iterable[Contender], size: int | None) -> str:
+        Of the best of some solvers, one that has enough trials nowhere is not waited for.
+        """
+        common = set(case.sizes)
+        for one in needed:
+            by_key = [self._finished(case, key) for key in one.keys]
+            common = common.intersection(*(list(filter(None, by_key)) or [set()]))
+        return chosen_sizes(self.sizes, sorted(common), case)
+
+    def _finished(self, case: Case, key: str) -> set[int]:
+        """Return the sizes at which a solver has enough trials."""
+        return {n for n in case.sizes if len(self._values(case, key, n)) >= self.trials}
+
+    def absence(self, case: Case, needed: Iterable[Contender], size: int | None = None) -> str:
         """Return in words which contender has too few trials."""
         sizes = case.sizes if size is None else [size]
-        for one in contenders:
-            if not any(self.sample(case, one, n) for n in sizes):
+        for one in needed:
+            if not any(self._finished(case, key) & set(sizes) for key in one.keys):
                 return "; ".join(self._absence(case, key, sizes) for key in one.keys)
         return "no common size"
 
@@ -248,23 +253,27 @@ class Comparison(Compared):
         """Return the points of one pair."""
         return [point for case in scope.cases for point in self.of_case(case, a, b)]
 
+    def needed(self, a: Contender, b: Contender) -> Sequence[Contender]:
+        """Return who must have enough trials."""
+        return a, b
+
     def of_case(self, case: Case, a: Contender, b: Contender) -> Iterator[Point]:
         """Yield the points of one pair on one dataset; one that says why if there are none."""
-        sizes = self.at(case, (a, b))
+        blank, needed = Point(case.name, str(a), str(b), unit=self.unit(case)), self.needed(a, b)
+        sizes = self.at(case, needed)
         for size in sizes:
-            blank = Point(case.name, str(a), str(b), size=size, unit=self.unit(case))
             of_a, of_b = self.sample(case, a, size), self.sample(case, b, size)
             if of_a is None or of_b is None:
-                yield replace(blank, note=self.absence(case, (a, b), size))
+                yield replace(blank, size=size, note=self.absence(case, needed, size))
             elif len(of_a.values.keys() & of_b.values.keys()) < self.trials:
-                yield replace(blank, note="too few common trials")
+                yield replace(blank, size=size, note="too few common trials")
             else:
-                found = self.point(case, blank, of_a, of_b)
+                found = self.point(case, replace(blank, size=size), of_a, of_b)
                 several = max(len(a.keys), len(b.keys)) > 1
                 chosen = f"{of_a.solver} against {of_b.solver}" if several else ""
                 yield replace(found, note="; ".join(filter(None, [chosen, found.note])))
         if not sizes:
-            yield Point(case.name, str(a), str(b), note=self.absence(case, (a, b), None))
+            yield replace(blank, note=self.absence(case, needed))
 
     @abstractmethod
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:

@@ -53,7 +53,7 @@ class Within(Compared):
     def _of_case(self, case: Case, a: Contender) -> list[Point]:
         sizes = self.at(case, [a])
         if not sizes:
-            return [Point(case.name, str(a), note=self.absence(case, [a], None))]
+            return [Point(case.name, str(a), note=self.absence(case, [a]))]
         return [self._point(case, a, size) for size in sizes]
 
     def _point(self, case: Case, a: Contender, size: int) -> Point:

@@ -188,11 +188,11 @@ class Ends(Comparison):
         ]
 
     def _ending(self, case: Case, a: Contender, b: Contender, size: int) -> Point:
-        told = case.absence(b.keys[0], [size])
+        told = "; ".join(case.absence(key, [size]) for key in b.keys)
         blank = Point(case.name, str(a), str(b), size=size, note=told)
-        endings = set(case.endings(b.keys[0], size))
+        endings = {status for key in b.keys for status in case.endings(key, size)}
         if self.sample(case, a, size) is None:
-            return replace(blank, note=self.absence(case, [a], None))
+            return replace(blank, note=self.absence(case, [a]))
         if endings and endings <= set(self.how):
             return replace(blank, counts=1.0)
         return replace(blank, counts=0.0 if "ok" in endings else None)

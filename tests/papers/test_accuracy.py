@@ -141,6 +141,19 @@ def test_the_best_of_some_is_chosen_on_every_dataset(judge):
     assert str(judge(criterion, of_each)[0]) == "holds"
 
 
+def test_rivals_are_met_where_all_have_results(judge):
+    own, third = {500: LOW, 2000: HIGH}, {500: SAME, 2000: ["timeout"] * 5}
+    fits_of = {"own": own, "other": {500: HIGH, 2000: SAME}, "third": third}
+    found, points = judge(BEST, fits_of)
+    assert (str(found), {point.size for point in points}) == ("does not hold", {500})
+    third[500] = ["timeout"] * 5
+    found, _ = judge(BEST, fits_of)
+    assert str(found).startswith("not testable here: third: 5 timeout (codrna")
+    # of the best of some, one that finished nowhere is not waited for
+    found, _ = judge(BEST | {"test": "count"}, fits_of)
+    assert str(found) == "holds"
+
+
 COUNT = {"test": "count", "a": ["own", "second"], "b": ["other"], "measure": "auc"}
 
 
