@@ -15,7 +15,7 @@ from rich.text import Text
 
 from dsgkit.config.yaml_loader import Document, read_document
 from dsgkit.hints import did_you_mean, listed, spelled
-from dsgkit.papers.judging import Judged, JudgedClaim, JudgedPaper
+from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
 from dsgkit.papers.verdicts import Outcome, Point, Verdict
 from dsgkit.report.numbers import NONE, counted, memory_text, p_text, seconds_text
 
@@ -41,10 +41,10 @@ def summary_line(paper: JudgedPaper) -> str:
 
 def _verdicts(claim: JudgedClaim) -> str:
     """Return the verdicts of a claim in short; reasons are for the full text."""
-    told = {by: _short(verdict) for by, verdict in claim.verdicts.items()}
-    first = next(iter(told.values()))
-    useful = [f"{by}: {text}" for by, text in list(told.items())[1:]]
-    return "\n".join([first, *useful])
+    return "\n".join(
+        _short(verdict) if by == PROTOCOL else f"{by}: {_short(verdict)}"
+        for by, verdict in claim.verdicts.items()
+    )
 
 
 def _short(verdict: Verdict) -> str:

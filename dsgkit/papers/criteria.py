@@ -297,9 +297,7 @@ def chosen_sizes(sizes: Sizes, both: Sequence[int], case: Case) -> list[int]:
         Ascending, those with enough trials of every contender.
     case : Case
     """
-    if not any(case.sizes):
-        return list(both)
-    if sizes == "every":
+    if sizes == "every" or not any(case.sizes):
         return list(both)
     if sizes == "largest":
         return list(both[-1:])
@@ -321,9 +319,8 @@ def limits_of(interval: Sequence[float | None]) -> tuple[float, float]:
 
 def centre(measure: Measure | None, sample: Sample) -> float:
     """Return the value that tables show: the median of times, else the mean."""
-    values = list(sample.values.values())
     timed = measure is not None and measure.unit == "seconds"
-    return float(np.median(values) if timed else np.mean(values))
+    return float(np.median(sample.array) if timed else sample.array.mean())
 
 
 def paired(a: Sample, b: Sample) -> NDArray[np.float64]:

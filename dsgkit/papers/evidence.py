@@ -11,7 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import CONFIG
@@ -45,6 +47,11 @@ class Sample:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def array(self) -> NDArray[np.float64]:
+        """The values alone."""
+        return np.array(list(self.values.values()), np.float64)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from dsgkit.papers.criteria import (
 )
 from dsgkit.papers.evidence import Case, number_at
 from dsgkit.papers.verdicts import Point
+from dsgkit.report.numbers import counted
 from dsgkit.report.summary import Summary
 from dsgkit.report.traces import races
 from dsgkit.specs import Text, problem
@@ -74,14 +75,10 @@ class Grows(Compared):
         found = {}
         for size in self.at(case, [a]):
             sample = self.sample(case, a, size)
-            values = np.array(list(sample.values.values()) if sample else [])
-            if self.minus:
-                other = case.sample(self.minus, size, self.measure)
-                values = (
-                    values - np.median(list(other.values.values())) if len(other) else values[:0]
-                )
-            if len(values):
-                found[float(size)] = values
+            other = case.sample(self.minus, size, self.measure) if self.minus else None
+            if sample and (other is None or len(other)):
+                base = 0.0 if other is None else np.median(other.array)
+                found[float(size)] = sample.array - base
         return found
 
     def _by_parameter(
@@ -93,12 +90,12 @@ class Grows(Compared):
                 sample = self.sample(case, one, size)
                 settings = set(case.settings(one.keys[0], size, self.axis))
                 if sample and len(settings) == 1:
-                    found[float(settings.pop())] = np.array(list(sample.values.values()))
+                    found[float(settings.pop())] = sample.array
         return found
 
     def _slope(self, case: Case, name: str, values: Mapping[float, NDArray[np.float64]]) -> Point:
         if len(values) < self.lengths:
-            note = f"{len(values)} lengths of {name} with {self.trials} trials"
+            note = f"{name} has {counted(len(values), 'length')} with {self.trials} trials"
             return Point(case.name, name, note=note)
         if min(np.median(one) for one in values.values()) <= 0:
             return Point(case.name, name, note="values of 0 or less have no logarithm")
@@ -190,9 +187,8 @@ class Rate(Criterion):
             return Point(case.name, name, note="no values along training of enough trials")
         steps = [at for at in training.checkpoints() if len(at) == len(training.courses)]
         x = np.array([at[0].iteration for at in steps], np.float64)
-        return self._point(
-            case.name, name, x, np.array([np.mean([s.value for s in at]) for at in steps])
-        )
+        y = np.array([np.mean([one.value for one in at]) for at in steps])
+        return self._point(case.name, name, x, y)
 
     def _point(
         self, where: str, name: str, x: NDArray[np.float64], y: NDArray[np.float64]
@@ -200,9 +196,8 @@ class Rate(Criterion):
         kept = x >= self.x_min
         x, y = x[kept], y[kept]
         if len(x) < LEAST_LENGTHS or y.min() <= 0:
-            return Point(
-                where, name, note=f"{len(x)} lengths, of {LEAST_LENGTHS} with errors above 0"
-            )
+            note = f"{counted(len(x), 'length')}; needs {LEAST_LENGTHS} with errors above 0"
+            return Point(where, name, note=note)
         slope = float(np.polyfit(np.log(x), np.log(y), 1)[0])
         near = slope <= self.exponent + self.tolerance
         if not self.one_sided:

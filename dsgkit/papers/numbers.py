@@ -62,7 +62,7 @@ class Within(Compared):
             return Point(case.name, str(a), size=size, note="nothing to be around")
         if sample is None:
             return Point(case.name, str(a), size=size, note=self.absence(case, [a], size))
-        values = np.array(list(sample.values.values()))
+        values = sample.array
         centre = float(np.median(values) if self.of == "median" else values.mean())
         middle = self.around[case.name] if self.around else 0.0
         low, high = limits_of(self.interval)
@@ -100,7 +100,7 @@ class Ratio(Comparison):
         """Return the quotient of medians."""
         if self.over:
             b = case.sample(b.solver, blank.size, self.over)
-        medians = [float(np.median(list(one.values.values()))) for one in (a, b) if len(one)]
+        medians = [float(np.median(one.array)) for one in (a, b) if len(one)]
         if len(medians) < 2 or not medians[1]:
             return replace(blank, note="nothing to divide by")
         quotient = medians[0] / medians[1]

@@ -115,7 +115,7 @@ class Sooner(Comparison):
         if measure is None or not measure.traced:
             return replace(blank, note=f"{self.measure} is not recorded along training")
         sign = -1 if self.side_of(case) == "lower" else 1
-        finals = [float(np.mean(list(one.values.values()))) for one in (a, b)]
+        finals = [float(one.array.mean()) for one in (a, b)]
         final = finals[1] if self.of == "b" else sign * max(sign * value for value in finals)
         target = final - sign * self.margin
         trainings = _trainings(case, measure, blank.size)
