@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dsgkit.errors import ResultsError
@@ -20,6 +19,7 @@ from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.limits import status_words
 from dsgkit.experiment.outlasted import OutlastedError
 from dsgkit.experiment.results import Results, load_results
+from dsgkit.experiment.selection import WHILE
 from dsgkit.experiment.store import CELLS
 from dsgkit.tasks.measures import Measure
 
@@ -98,31 +98,33 @@ class Case:
         without : mapping, optional
             Hyper-parameters of fits that do not count, such as ``gamma: 1``.
         """
-        fits = self._fits(solver, size)
-        fits = fits[fits["status"] == "ok"]
-        if without:
-            fits = fits[[not _has(params, without) for params in fits["params"]]]
-        values = zip(fits["trial"], self._column(fits, solver, measure), strict=True)
-        return Sample(solver, {int(t): float(v) for t, v in values if not math.isnan(v)})
+        fits = [
+            fit
+            for fit in self._fits(solver, size)
+            if fit["status"] == "ok" and not (without and _has(fit["params"], without))
+        ]
+        values = {fit["trial"]: self._value(fit, measure) for fit in fits}
+        return Sample(solver, {trial: v for trial, v in values.items() if not math.isnan(v)})
 
     def settings(self, solver: str, size: int, name: str) -> list[Any]:
         """Return a hyper-parameter of the finished trials, fixed or chosen."""
         spec = self.results.experiment.solvers.get(solver)
         fixed = spec.params.get(name) if spec else None
         fits = self._fits(solver, size)
-        return [params.get(name, fixed) for params in fits.loc[fits["status"] == "ok", "params"]]
+        return [fit["params"].get(name, fixed) for fit in fits if fit["status"] == "ok"]
 
     def limits(self, solver: str, size: int) -> dict[int, float]:
-        """Return the seconds after which trials were stopped."""
-        return {
-            trial: seconds
-            for (key, n, trial), seconds in self._stopped.items()
-            if (key, n) == (solver, size)
-        }
+        """Return the seconds after which fits were stopped, by trial."""
+        stopped = [
+            (fit["trial"], self._timeouts.get((solver, size, fit["trial"])))
+            for fit in self._fits(solver, size)
+            if fit["status"] == OutlastedError.status
+        ]
+        return {trial: seconds for trial, seconds in stopped if seconds}
 
     def endings(self, solver: str, size: int) -> Counter[str]:
         """Return how many trials ended in which way; nothing where the config leaves them out."""
-        return Counter(self._fits(solver, size)["status"].tolist())
+        return Counter(fit["status"] for fit in self._fits(solver, size))
 
     def absence(self, solver: str, sizes: Sequence[int]) -> str:
         """Return in words how the trials of a solver ended at the smallest of some sizes."""
@@ -137,30 +139,42 @@ class Case:
         ]
         return f"{solver}: {', '.join(told)}"
 
+    def _fits(self, solver: str, size: int) -> list[dict[str, Any]]:
+        return self._by_solver.get((solver, size), [])
+
     @cached_property
-    def _by_solver(self) -> dict[Any, pd.DataFrame]:
+    def _by_solver(self) -> dict[tuple[str, int], list[dict[str, Any]]]:
+        """The fits of every solver at each size; what ended a search is none of a fit's endings."""
         cells = self.results.cells.drop_duplicates(["solver", "size", "trial"], keep="last")
-        return dict(iter(cells.groupby(["solver", "size"])))
+        found: dict[tuple[str, int], list[dict[str, Any]]] = {}
+        for fit in cells.to_dict("records"):
+            if fit["message"].startswith(WHILE):
+                fit["status"] += f" {WHILE.rstrip(': ')}"
+            found.setdefault((fit["solver"], fit["size"]), []).append(fit)
+        return found
 
-    def _fits(self, solver: str, size: int) -> pd.DataFrame:
-        return self._by_solver.get((solver, size), self.results.cells.iloc[:0])
-
-    def _column(self, fits: pd.DataFrame, solver: str, name: str) -> Iterable[float]:
+    def _value(self, fit: Mapping[str, Any], name: str) -> float:
         if measure := self.measure(name):
-            return list(fits[measure.name])
+            return float(fit[measure.name])
         if name == SEARCH:
-            search = self.results.search
-            seconds = search[search["solver"] == solver].groupby("trial")["search_seconds"].sum()
-            return [seconds.get(trial, math.nan) for trial in fits["trial"]]
-        return [found.get(name, math.nan) for found in fits["diagnostics"]]
+            return self._searches.get((fit["solver"], fit["trial"]), math.nan)
+        return float(fit["diagnostics"].get(name, math.nan))
 
     @cached_property
-    def _stopped(self) -> dict[tuple[str, int, int], float]:
+    def _searches(self) -> dict[tuple[str, int], float]:
+        """The seconds of every solver's search in each trial."""
+        by_trial = self.results.search.groupby(["solver", "trial"])["search_seconds"].sum()
+        return {(str(solver), int(trial)): value for (solver, trial), value in by_trial.items()}
+
+    @cached_property
+    def _timeouts(self) -> dict[tuple[str, int, int], float]:
+        """The time limit of every fit that was stopped; a fit of a level line has several sizes."""
         axis = self.results.task.axis
         return {
-            (one["solver"], one["at"][axis.name] if axis else 0, one["trial"]): one["timeout"]
+            (one["solver"], size, one["trial"]): one.get("timeout") or 0.0
             for one in self.results.records
-            if one["kind"] == "fit" and one["status"] == OutlastedError.status and "timeout" in one
+            if one["status"] == OutlastedError.status and one["kind"] == "fit"
+            for size in (one["at"][axis.name] if axis else 0, *one.get("also_at", ()))
         }
 
 
@@ -182,13 +196,15 @@ class Evidence:
 
     folders: Mapping[str, Results] = field(default_factory=dict)
     studies: Mapping[str, Any] = field(default_factory=dict)
+    _cases: dict[tuple[str, str], Case] = field(default_factory=dict, init=False, repr=False)
 
     def case(self, name: str, config: str, profiles: Sequence[str]) -> Case | None:
         """Return the results of a config by the first of some profiles that has any."""
         for profile in profiles:
-            results = self.folders.get(f"{config}-{profile}" if profile else config)
+            experiment = f"{config}-{profile}" if profile else config
+            results = self.folders.get(experiment)
             if results is not None and len(results.cells):
-                return Case(name, results)
+                return self._cases.setdefault((name, experiment), Case(name, results))
         return None
 
     def has(self, name: str) -> bool:

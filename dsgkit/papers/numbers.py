@@ -181,6 +181,7 @@ def _checked(check: Check, study: str, numbers: Any) -> list[Point]:
             low=float(low) if np.isfinite(low) else None,
             high=float(high) if np.isfinite(high) else None,
             of="bounds",
+            note=f"{i} of {len(values)}" if len(values) > 1 else "",
         )
-        for value, low, high in zip(values, *bounds, strict=True)
+        for i, (value, low, high) in enumerate(zip(values, *bounds, strict=True), start=1)
     ]

@@ -46,7 +46,7 @@ def made(tmp_path):
         for key, sizes in fits.items():
             for size, values in sizes.items():
                 for trial, value in enumerate(values):
-                    if value in ("timeout", "refused", "out_of_memory", "diverged"):
+                    if isinstance(value, str):
                         records.append(ended(experiment, key, trial, size, value))
                     else:
                         fields = value if isinstance(value, dict) else fields_of(of, value)
@@ -59,9 +59,11 @@ def made(tmp_path):
 
 
 def ended(experiment, key, trial, size, status):
+    status, _, searching = status.partition(" ")
     fields = {"timeout": 90.0} if status == "timeout" else {}
+    fields |= {"message": f"{searching}: stopped"} if searching else {}
     if status == "refused":
-        status, fields = "out_of_memory", {"needed": 10**12}
+        status, fields = "out_of_memory", fields | {"needed": 10**12}
     return failure(experiment, key, trial, size, status, **fields)
 
 

@@ -48,6 +48,12 @@ def test_a_stopped_fit_took_the_time_limit_at_least(judge):
     assert "other was stopped" in points[0].note
 
 
+def test_a_search_that_was_stopped_says_nothing_of_fits(judge):
+    for criterion in (FASTER, ENDS | {"how": ["timeout"]}):
+        found, _ = judge(criterion, fits(FAST, ["timeout while searching"] * 5))
+        assert str(found).startswith("not testable here: other: 5 timeout while searching (codrna")
+
+
 def test_two_stopped_fits_say_nothing(judge):
     found, _ = judge(FASTER, fits(["timeout"] * 5, ["timeout"] * 5))
     assert str(found) == "not testable here: both were stopped (codrna, ijcnn1, skin, dota2)"
