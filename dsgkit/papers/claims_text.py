@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,10 +17,12 @@ from rich.text import Text
 from dsgkit.config.yaml_loader import Document, read_document
 from dsgkit.hints import did_you_mean, listed, spelled
 from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
-from dsgkit.papers.verdicts import Outcome, Point, Verdict
+from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict
 from dsgkit.report.numbers import NONE, counted, memory_text, p_text, seconds_text
 
 _SHARED = ("test", "by", "datasets", "configs")
+_COMPARED = ("a", "b")
+_BARS = ("holds", "in_part")
 
 
 def overview(papers: Sequence[JudgedPaper], width: int) -> str:
@@ -59,42 +62,40 @@ def full_text(claim: JudgedClaim, width: int) -> str:
         f"({claim.claim.kind}; {claim.claim.place})",
         *(f"{by}: {verdict}" for by, verdict in claim.verdicts.items()),
     ]
+    about = [textwrap.fill(line, width, subsequent_indent="  ") for line in about]
     parts = [_part_text(part, width) for part in claim.parts]
-    return "\n\n".join(["\n".join(about), *parts, *_explanation(claim)])
+    return "\n\n".join(["\n".join(about), *parts, *_explanation(claim, width)])
 
 
-def _explanation(claim: JudgedClaim) -> Iterator[str]:
+def _explanation(claim: JudgedClaim, width: int) -> Iterator[str]:
     why = claim.claim.why_not
     if why is not None and claim.verdict.outcome in (Outcome.FAILS, Outcome.IN_PART):
         kept = f"shown by {why.shown_by}" + ("" if claim.explained else ", not among these results")
-        yield f"Why: {why.words} ({kept})"
+        yield textwrap.fill(f"Why: {why.words} ({kept})", width)
 
 
 def _part_text(part: Judged, width: int) -> str:
-    return "\n".join(
-        [
-            criterion_text(part),
-            f"  {part.verdict}" + _counts_text(part.verdict),
-            _table(
-                ("Where", "Size", "a", "b", "a's", "b's", "", "Counts", ""),
-                map(_row, part.points),
-                width,
-            ),
-        ]
-    )
+    heads = ("Where", "Size", "a", "b", "a's", "b's", "", "Counts", "")
+    shown = [point for point in part.points if point.note != NO_RESULTS]
+    about = [criterion_text(part), f"{part.verdict}{_counts_text(part.verdict)}"]
+    lines = [textwrap.fill(line, width, subsequent_indent="  ") for line in about]
+    return "\n".join([*lines, *([_table(heads, map(_row, shown), width)] if shown else [])])
 
 
 def _counts_text(verdict: Verdict) -> str:
-    if not verdict.tested:
-        return ""
-    surely = f", {verdict.sure} surely" if verdict.sure else ""
-    return f" ({verdict.counted:g} of {verdict.tested} points{surely})"
+    """Return how many points count, unless the verdict says so, and how many beyond chance."""
+    share = f"{verdict.counted:g} of {verdict.tested} points" if verdict.tested else ""
+    if verdict.outcome is Outcome.IN_PART:
+        share = ""
+    told = ", ".join(filter(None, [share, f"{verdict.sure} surely" if verdict.sure else ""]))
+    return f" ({told})" if told else ""
 
 
 def criterion_text(part: Judged) -> str:
     """Return a criterion in one line, as its file has it, without what is default."""
     settings = part.criterion.model_dump(exclude_defaults=True, exclude=set(_SHARED))
-    told = "; ".join(f"{name} {_setting(value)}" for name, value in settings.items())
+    names = sorted(settings, key=lambda name: (name in _BARS, name not in _COMPARED))
+    told = "; ".join(f"{name} {_setting(settings[name])}" for name in names)
     on = f" on {listed(part.folders)}" if part.folders else ""
     return f"[{part.criterion.by}] {getattr(part.criterion, 'test', '')}: {told}{on}"
 

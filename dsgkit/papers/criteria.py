@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from dsgkit.papers.evidence import SEARCH, Case, Sample
-from dsgkit.papers.verdicts import Bar, Point, Verdict, combined, judged
+from dsgkit.papers.verdicts import NO_RESULTS, Bar, Point, Verdict, combined, judged
 from dsgkit.specs import Count, Spec, Text, problem
 from dsgkit.tasks.measures import Measure
 
@@ -125,7 +125,7 @@ class Criterion(Spec):
         pairs: dict[tuple[str, str], list[Point]] = {}
         for point in found:
             pairs.setdefault((point.a, point.b), []).append(point)
-        absent = [Point(name, note="no results") for name in scope.missing]
+        absent = [Point(name, note=NO_RESULTS) for name in scope.missing]
         verdicts = [self._verdict([*of, *absent], scope) for of in pairs.values() or ([],)]
         return combined(verdicts), [*found, *absent]
 

@@ -95,7 +95,8 @@ class Grows(Compared):
 
     def _slope(self, case: Case, name: str, values: Mapping[float, NDArray[np.float64]]) -> Point:
         if len(values) < self.lengths:
-            note = f"{name} has {counted(len(values), 'length')} with {self.trials} trials"
+            what = "sizes" if self.axis == "size" else f"values of {self.axis}"
+            note = f"{name}: {len(values)} {what} with {self.trials} trials, of {self.lengths}"
             return Point(case.name, name, note=note)
         if min(np.median(one) for one in values.values()) <= 0:
             return Point(case.name, name, note="values of 0 or less have no logarithm")

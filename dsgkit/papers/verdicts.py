@@ -16,6 +16,10 @@ LEAST_DATASETS = 3
 """Datasets that a verdict needs, or all that the claim has if these are fewer."""
 
 
+NO_RESULTS = "no results"
+"""What is noted of a dataset without a results folder."""
+
+
 class Outcome(StrEnum):
     """What a claim comes to."""
 
@@ -101,7 +105,7 @@ class Verdict:
         Points that there is evidence for.
     sure : int
         Points that count beyond chance.
-    reason : str
+    reasons : tuple of str
         Why it is not testable; empty otherwise.
     """
 
@@ -109,19 +113,19 @@ class Verdict:
     counted: float = 0
     tested: int = 0
     sure: int = 0
-    reason: str = ""
+    reasons: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.outcome is Outcome.UNTESTABLE:
-            return f"{self.outcome}: {self.reason}"
+            return f"{self.outcome}: {'; '.join(self.reasons)}"
         if self.outcome is Outcome.IN_PART:
             return f"{self.outcome}: {self.counted:g} of {self.tested}"
         return str(self.outcome)
 
 
-def untestable(reason: str) -> Verdict:
+def untestable(*reasons: str) -> Verdict:
     """Return the verdict on a claim without enough evidence."""
-    return Verdict(Outcome.UNTESTABLE, reason=reason)
+    return Verdict(Outcome.UNTESTABLE, reasons=tuple(dict.fromkeys(filter(None, reasons))))
 
 
 def meets(bar: Bar, points: Sequence[Point], claimed: int) -> bool:
@@ -160,7 +164,7 @@ def judged(
     tested = [point for point in points if point.counts is not None]
     datasets = len({point.where for point in tested})
     if not tested or datasets < min(LEAST_DATASETS, claimed):
-        return untestable(_why_untestable(points, datasets, claimed))
+        return untestable(*_why_untestable(points, datasets, claimed))
     outcome = Outcome.FAILS
     if meets(holds, tested, claimed) and sum(point.against for point in tested) <= lost:
         outcome = Outcome.HOLDS
@@ -170,7 +174,7 @@ def judged(
     return Verdict(outcome, counted, len(tested), sum(point.sure for point in tested))
 
 
-def _why_untestable(points: Iterable[Point], datasets: int, claimed: int) -> str:
+def _why_untestable(points: Iterable[Point], datasets: int, claimed: int) -> list[str]:
     by_note: dict[str, list[str]] = {}
     for point in points:
         if point.counts is None:
@@ -180,7 +184,7 @@ def _why_untestable(points: Iterable[Point], datasets: int, claimed: int) -> str
         for note, where in by_note.items()
     ]
     enough = f"{datasets} of {claimed} datasets have enough results" if datasets else ""
-    return "; ".join(filter(None, [enough, *notes])) or "no results"
+    return [enough, *notes] if notes else [enough or NO_RESULTS]
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
@@ -189,13 +193,12 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
     A part that cannot be tested leaves a claim open that would hold otherwise.
     """
     known = [verdict for verdict in verdicts if verdict.outcome is not Outcome.UNTESTABLE]
-    reasons = dict.fromkeys(verdict.reason for verdict in verdicts if verdict.reason)
+    reasons = [reason for verdict in verdicts for reason in verdict.reasons]
     outcomes = {verdict.outcome for verdict in known}
     if not known:
-        return untestable("; ".join(reasons) or "no part can be tested")
+        return untestable(*reasons)
     if outcomes == {Outcome.HOLDS} and reasons:
-        share = f"{len(known)} of {len(verdicts)} parts hold"
-        return untestable(f"{share}; {'; '.join(reasons)}")
+        return untestable(f"{len(known)} of {len(verdicts)} parts hold", *reasons)
     outcome = outcomes.pop() if len(outcomes) == 1 else Outcome.IN_PART
     return Verdict(
         outcome,
