@@ -1,4 +1,4 @@
-"""Tests of values: equal, better, best_of, count, ranks."""
+"""Tests of values: equal, better, best_of, count."""
 
 from __future__ import annotations
 
@@ -7,23 +7,12 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
-import pandas as pd
 from pydantic import Field
 
-from dsgkit.papers.criteria import (
-    Better,
-    Comparison,
-    Contender,
-    Scope,
-    centre,
-    contenders,
-    paired,
-)
+from dsgkit.papers.criteria import Comparison, Contender, Scope, centre, contenders, paired
 from dsgkit.papers.evidence import Case, Sample
-from dsgkit.papers.verdicts import LEAST_DATASETS, Point, Verdict, judged
-from dsgkit.report.contrasts import holm, paired_contrast
-from dsgkit.report.numbers import counted
-from dsgkit.report.ranks import LEVEL, ranking
+from dsgkit.papers.verdicts import Point
+from dsgkit.report.contrasts import LEVEL, holm, paired_contrast
 from dsgkit.tasks.measures import Measure
 
 CONFIDENCE_OF_EQUALITY = 0.9
@@ -52,60 +41,52 @@ class Equal(Comparison):
 
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
         """Return the mean difference with its 90% interval."""
+        from scipy.special import stdtrit
+
         values = paired(a, b)
-        difference, low, high = _interval(values[0] - values[1])
-        sign = -1 if self.side_of(case) == "lower" else 1
-        worst, best = sorted((sign * low, sign * high))
+        differences = values[0] - values[1]
+        n, mean = len(differences), float(differences.mean())
+        t = stdtrit(n - 1, (1 + CONFIDENCE_OF_EQUALITY) / 2)
+        half = float(t * differences.std(ddof=1) / np.sqrt(n))
+        gain = self.sign(case) * mean
         most = np.inf if self.one_sided else self.margin
         return replace(
             blank,
-            counts=float(-self.margin <= sign * difference <= most),
+            counts=float(-self.margin <= gain <= most),
             a_value=float(values[0].mean()),
             b_value=float(values[1].mean()),
-            estimate=difference,
-            low=low,
-            high=high,
+            estimate=mean,
+            low=mean - half,
+            high=mean + half,
             of="difference",
-            sure=-self.margin <= worst and best <= most,
+            sure=-self.margin <= gain - half and gain + half <= most,
         )
-
-
-def _interval(differences: np.ndarray) -> tuple[float, float, float]:
-    from scipy.special import stdtrit
-
-    n, mean = len(differences), float(differences.mean())
-    t = stdtrit(n - 1, (1 + CONFIDENCE_OF_EQUALITY) / 2)
-    half = float(t * differences.std(ddof=1) / np.sqrt(n))
-    return mean, mean - half, mean + half
 
 
 class BetterThan(Comparison):
     """A is better than b beyond chance: paired t-tests, Holm over the points of a pair.
 
+    A point that is worse beyond chance contradicts a claim, however many others are better.
+
     Attributes
     ----------
-    alpha : float
     least : float
         The mean difference that a better one has at least.
-    lost : int
-        Points that may be lost beyond chance by a claim that holds.
     """
 
     test: Literal["better"]
-    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
     least: Margin = 0.0
-    lost: Annotated[int, Field(ge=0)] = 0
 
-    def of_pair(self, scope: Scope, a: Contender, b: Contender) -> list[Point]:
+    def of_pair(self, scope: Scope, *compared: Contender) -> list[Point]:
         """Return the points of one pair, with p-values adjusted for all of them."""
-        found = super().of_pair(scope, a, b)
+        found = super().of_pair(scope, *compared)
         adjusted = holm([point.p for point in found])
         return [self._tested(point, p) for point, p in zip(found, adjusted, strict=True)]
 
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
         """Return the mean difference, signed so that above 0 is for a, and its t-test."""
         values = paired(a, b)
-        signed = -values if self.side_of(case) == "lower" else values
+        signed = self.sign(case) * values
         contrast = paired_contrast(signed[1], signed[0])
         low, high = contrast.interval or (None, None)
         return replace(
@@ -120,17 +101,15 @@ class BetterThan(Comparison):
             p=contrast.p_t,
         )
 
-    def _verdict(self, points: Sequence[Point], scope: Scope) -> Verdict:
-        return judged(points, self.holds, self.in_part, scope.claimed, self.lost)
-
     def _tested(self, point: Point, p: float | None) -> Point:
         """Return a point as the adjusted p-value has it: won, lost or open."""
-        if point.counts is None or point.estimate is None:
+        if point.estimate is None:
             return point
-        beyond = p is not None and p < self.alpha
+        beyond = p is not None and p < LEVEL
         won = beyond and point.estimate > 0 and point.estimate >= self.least
         lost = beyond and point.estimate < 0
-        note = "won" if won else "lost" if lost else "open"
+        told = "won" if won else "lost" if lost else "open"
+        note = "; ".join(filter(None, [point.note, told]))
         return replace(point, counts=float(won), p=p, sure=won, against=lost, note=note)
 
 
@@ -141,15 +120,13 @@ class AtLeastAsGood(Comparison):
 
     def points(self, scope: Scope) -> list[Point]:
         """Return a point of every dataset."""
-        a, b = (_pooled(contenders(side)) for side in (self.a, self.b))
-        return self.of_pair(scope, a, b)
+        return self.of_pair(scope, *(_pooled(contenders(side)) for side in self.sides))
 
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
         """Return both centres as printed."""
         measure = case.measure(self.measure)
         of_a, of_b = (printed(measure, centre(measure, one)) for one in (a, b))
-        gain = of_b - of_a if self.side_of(case) == "lower" else of_a - of_b
-        counts = self._counts(gain)
+        counts = self._counts(self.sign(case) * (of_a - of_b))
         return replace(
             blank, counts=counts, a_value=of_a, b_value=of_b, estimate=of_a - of_b, of="difference"
         )
@@ -171,9 +148,9 @@ class BestOf(AtLeastAsGood):
         rivals = _pooled(contenders(self.b))
         return [point for a in contenders(self.a) for point in self.of_pair(scope, a, rivals)]
 
-    def needed(self, a: Contender, b: Contender) -> Sequence[Contender]:
+    def needed(self, compared: Sequence[Contender]) -> Sequence[Contender]:
         """Return every solver by itself."""
-        return [Contender((key,)) for key in (*a.keys, *b.keys)]
+        return [Contender((key,)) for one in compared for key in one.keys]
 
     def _counts(self, gain: float) -> float:
         return 0.5 if gain == 0 else float(gain > 0)
@@ -182,56 +159,6 @@ class BestOf(AtLeastAsGood):
 def _pooled(several: Sequence[Contender]) -> Contender:
     """Return the best of several."""
     return Contender(tuple(key for one in several for key in one.keys))
-
-
-class Ranks(Comparison):
-    """A has the lowest mean rank over the datasets, and Friedman's test tells the solvers apart.
-
-    Where it does not, the point counts half.
-    """
-
-    test: Literal["ranks"]
-    in_part: Literal["any"] = "any"
-
-    def points(self, scope: Scope) -> list[Point]:
-        """Return one point on all datasets that have a value of every solver."""
-        solvers = [Contender((key,)) for key in dict.fromkeys(self.solvers)]
-        values: dict[str, dict[str, float]] = {}
-        better: Better = self.better or "lower"
-        for case in scope.cases:
-            better = self.side_of(case)
-            for size in self.at(case, solvers)[-1:]:
-                samples = {str(one): self.sample(case, one, size) for one in solvers}
-                measure = case.measure(self.measure)
-                values[case.name] = {key: centre(measure, s) for key, s in samples.items() if s}
-        keys = [key for one in contenders(self.a) for key in one.keys]
-        if len(values) < LEAST_DATASETS:
-            note = f"{counted(len(values), 'dataset')} with values of all"
-            return [Point("", ", ".join(keys), note=note)]
-        ranks = ranking(self.measure, pd.DataFrame(values).T, better)
-        best = next(iter(ranks.ranks))
-        rest = [key for key in ranks.ranks if key not in keys]
-        apart = ranks.p is not None and ranks.p < LEVEL
-        return [
-            Point(
-                f"{len(values)} datasets",
-                best if best in keys else keys[0],
-                rest[0] if rest else "",
-                (1.0 if apart else 0.5) if best in keys else 0.0,
-                a_value=min(ranks.ranks[key] for key in keys),
-                b_value=ranks.ranks[rest[0]] if rest else None,
-                of="mean rank",
-                p=ranks.p,
-            )
-        ]
-
-    def _verdict(self, points: Sequence[Point], scope: Scope) -> Verdict:
-        """Return the verdict on the one point, which stands for all datasets."""
-        return super()._verdict(points[:1], Scope(scope.cases[:1]))
-
-    def point(self, *_: object) -> Point:
-        """Is not asked: ranks are of all datasets."""
-        raise NotImplementedError
 
 
 def printed(measure: Measure | None, value: float) -> float:

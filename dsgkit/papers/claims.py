@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from dsgkit.config.yaml_loader import Document, read_document
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all, spelled
-from dsgkit.papers.accuracy import AtLeastAsGood, BestOf, BetterThan, Equal, Ranks
+from dsgkit.papers.accuracy import AtLeastAsGood, BestOf, BetterThan, Equal
 from dsgkit.papers.criteria import Criterion
 from dsgkit.papers.growth import Grows, Rate
 from dsgkit.papers.numbers import Identity, Ratio, Within
@@ -22,6 +22,9 @@ from dsgkit.papers.printed import Audited, Published, Reproduced
 from dsgkit.papers.times import Crosses, Ends, Faster, Sooner
 from dsgkit.specs import Count, Spec, Text, problem
 from dsgkit.tasks.catalogue import TASKS
+
+N_HEADLINES = 3
+"""Claims of a paper that an overview of all papers shows."""
 
 Judgement = Annotated[
     Faster
@@ -32,7 +35,6 @@ Judgement = Annotated[
     | BetterThan
     | BestOf
     | AtLeastAsGood
-    | Ranks
     | Grows
     | Rate
     | Within
@@ -152,6 +154,8 @@ class Paper(Spec):
     suffix : str
         The ending of its configs: ``<dataset>_<suffix>.yaml``.
     notes : list of str
+    headlines : dict of str to str
+        The ids of the three claims that matter most, each with a sentence that states it.
     profiles : Profiles
     datasets : Datasets
     claims : list of Claim
@@ -164,6 +168,7 @@ class Paper(Spec):
     task: Annotated[str, AfterValidator(_kind)]
     suffix: Text
     notes: list[Text] = Field(default_factory=list)
+    headlines: dict[str, Text] = Field(default_factory=dict)
     profiles: Profiles
     datasets: Datasets
     claims: Annotated[list[Claim], Field(min_length=1)]
@@ -173,6 +178,10 @@ class Paper(Spec):
         repeated = [name for name, n in Counter(one.id for one in self.claims).items() if n > 1]
         if repeated:
             raise problem(f"two claims are called {repeated[0]}", "claims")
+        unknown = set(self.headlines) - {one.id for one in self.claims}
+        if unknown or len(self.headlines) not in (0, N_HEADLINES):
+            told = f"no such claim: {min(unknown)}" if unknown else f"must be {N_HEADLINES}"
+            raise problem(told, "headlines")
         for i, claim in enumerate(self.claims):
             if not claim.id.startswith(f"{self.key}-"):
                 raise problem(f"must begin with {self.key}-", "claims", i, "id")
@@ -203,7 +212,9 @@ def read_paper(path: Path) -> Paper:
 def papers() -> tuple[Paper, ...]:
     """Return the claims of all papers, in their order."""
     folder = Path(str(files("dsgkit.published")))
-    found = [read_paper(path) for path in sorted(folder.glob("*.yaml"))]
+    # other data of a paper is in files such as <key>_figures.yaml
+    paths = [path for path in sorted(folder.glob("*.yaml")) if "_" not in path.stem]
+    found = [read_paper(path) for path in paths]
     return tuple(sorted(found, key=lambda paper: paper.number))
 
 

@@ -20,6 +20,9 @@ from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
 from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict
 from dsgkit.report.numbers import NONE, counted, memory_text, p_text, seconds_text
 
+EVIDENCE = ("Where", "Size", "a", "b", "a's", "b's", "", "Counts", "")
+"""Heads of the columns of `evidence_row`."""
+
 _SHARED = ("test", "by", "datasets", "configs")
 _COMPARED = ("a", "b")
 _BARS = ("holds", "in_part")
@@ -75,14 +78,15 @@ def _explanation(claim: JudgedClaim, width: int) -> Iterator[str]:
 
 
 def _part_text(part: Judged, width: int) -> str:
-    heads = ("Where", "Size", "a", "b", "a's", "b's", "", "Counts", "")
     shown = [point for point in part.points if point.note != NO_RESULTS]
-    about = [criterion_text(part), f"{part.verdict}{_counts_text(part.verdict)}"]
+    about = [criterion_text(part), f"{part.verdict}{counts_text(part.verdict)}"]
     lines = [textwrap.fill(line, width, subsequent_indent="  ") for line in about]
-    return "\n".join([*lines, *([_table(heads, map(_row, shown), width)] if shown else [])])
+    return "\n".join(
+        [*lines, *([_table(EVIDENCE, map(evidence_row, shown), width)] if shown else [])]
+    )
 
 
-def _counts_text(verdict: Verdict) -> str:
+def counts_text(verdict: Verdict) -> str:
     """Return how many points count, unless the verdict says so, and how many beyond chance."""
     share = f"{verdict.counted:g} of {verdict.tested} points" if verdict.tested else ""
     if verdict.outcome is Outcome.IN_PART:
@@ -108,7 +112,8 @@ def _setting(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else spelled(value).strip("'")
 
 
-def _row(point: Point) -> tuple[str, ...]:
+def evidence_row(point: Point) -> tuple[str, ...]:
+    """Return a point as a row of the table of evidence."""
     return (
         point.where,
         f"{point.size:,}" if point.size else "",
@@ -179,11 +184,11 @@ def _claim_data(claim: JudgedClaim) -> dict[str, Any]:
         "claim": claim.claim.claim,
         "place": claim.claim.place,
         "kind": claim.claim.kind,
-        "verdicts": {by: _verdict_data(verdict) for by, verdict in claim.verdicts.items()},
+        "verdicts": {by: _data(verdict) for by, verdict in claim.verdicts.items()},
         "judged": [
             {
                 "criterion": part.criterion.model_dump(exclude_defaults=True),
-                "verdict": _verdict_data(part.verdict),
+                "verdict": _data(part.verdict),
                 "results": part.folders,
                 "points": [asdict(point) for point in part.points],
             }
@@ -192,14 +197,8 @@ def _claim_data(claim: JudgedClaim) -> dict[str, Any]:
     }
 
 
-def _verdict_data(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "verdict": str(verdict.outcome),
-        "text": str(verdict),
-        "counted": verdict.counted,
-        "tested": verdict.tested,
-        "sure": verdict.sure,
-    }
+def _data(verdict: Verdict) -> dict[str, Any]:
+    return asdict(verdict) | {"text": str(verdict)}
 
 
 def unexpected(papers: Sequence[JudgedPaper], path: Path) -> list[str]:

@@ -19,6 +19,10 @@ from dsgkit.tasks.measures import Measure
 
 LEAST_TRIALS = 5
 
+N_RESAMPLES = 2000
+CONFIDENCE = 0.95
+"""Of bootstrap intervals, over trials."""
+
 
 class Best(Spec):
     """The best of some solvers, chosen on every dataset by its mean (times: its median)."""
@@ -144,7 +148,7 @@ class Contender:
 
 
 class Compared(Criterion):
-    """A test of solvers by a measure.
+    """A test of solvers by a measure, each for itself.
 
     Attributes
     ----------
@@ -153,7 +157,7 @@ class Compared(Criterion):
         A measure's name, a clock (``fit``, ``search``, ``clustering``), or a diagnostic.
     sizes : Sizes
     better : {"higher", "lower"} or None
-        The measure's good side, where the measure itself has none.
+        The measure's good side, where it is not that of the measure itself.
     leave_out : dict
         Hyper-parameters of fits that do not count: at ``gamma: 1`` SAMULT solves a smaller system.
     """
@@ -174,22 +178,42 @@ class Compared(Criterion):
         """Keys of the solvers that it names."""
         return [key for side in self.sides for one in contenders(side) for key in one.keys]
 
-    def sample(self, case: Case, contender: Contender, size: int) -> Sample | None:
-        """Return the values of a contender; None with too few trials."""
-        found = [self._values(case, key, size) for key in contender.keys]
-        found = [sample for sample in found if len(sample) >= self.trials]
-        if not found:
-            return None
-        sign = -1 if self.side_of(case) == "lower" else 1
-        return max(found, key=lambda sample: sign * centre(case.measure(self.measure), sample))
+    def points(self, scope: Scope) -> list[Point]:
+        """Return a point of everything that is compared, on every dataset and at every size."""
+        tuples = itertools.product(*map(contenders, self.sides))
+        return [point for several in tuples for point in self.of_pair(scope, *several)]
 
-    def _values(self, case: Case, key: str, size: int) -> Sample:
-        return case.sample(key, size, self.measure, self.leave_out)
+    def of_pair(self, scope: Scope, *compared: Contender) -> list[Point]:
+        """Return the points of one pair, or of one solver."""
+        return [point for case in scope.cases for point in self.of_case(case, *compared)]
 
-    def side_of(self, case: Case) -> Better:
-        """Return which values are good."""
-        measure = case.measure(self.measure)
-        return self.better or (measure and measure.better) or "lower"
+    def of_case(self, case: Case, *compared: Contender) -> Iterator[Point]:
+        """Yield the points on one dataset; one that says why if there are none."""
+        needed = self.needed(compared)
+        sizes = self.at(case, needed)
+        for size in sizes or case.sizes[:1]:
+            a, b = ([str(one) for one in compared] + [""])[:2]
+            blank = Point(case.name, a, b, size=size, unit=self.unit(case))
+            lacking = [self.sample(case, one, size) for one in needed]
+            lacking = [sample for sample in lacking if len(sample) < self.trials]
+            samples = [self.sample(case, one, size) for one in compared]
+            if lacking or not sizes:
+                yield replace(blank, note=lacking[0].note if lacking else "no common size")
+            elif paired(*samples).shape[1] < self.trials:
+                yield replace(blank, note="too few common trials")
+            else:
+                found = self.point(case, blank, *samples)
+                several = any(len(one.keys) > 1 for one in compared)
+                chosen = " against ".join(one.solver for one in samples) if several else ""
+                yield replace(found, note="; ".join(filter(None, [chosen, found.note])))
+
+    def point(self, case: Case, blank: Point, *samples: Any) -> Point:
+        """Return a point, filled in with what the values say."""
+        raise NotImplementedError
+
+    def needed(self, compared: Sequence[Contender]) -> Sequence[Contender]:
+        """Return who must have enough trials."""
+        return compared
 
     def at(self, case: Case, needed: Iterable[Contender]) -> list[int]:
         """Return the sizes to judge, those with enough trials of all or asked for by number.
@@ -198,33 +222,31 @@ class Compared(Criterion):
         """
         common = set(case.sizes)
         for one in needed:
-            by_key = [self._finished(case, key) for key in one.keys]
+            by_key = [
+                {n for n in case.sizes if len(self.values(case, key, n)) >= self.trials}
+                for key in one.keys
+            ]
             common = common.intersection(*(list(filter(None, by_key)) or [set()]))
         return chosen_sizes(self.sizes, sorted(common), case)
 
-    def _finished(self, case: Case, key: str) -> set[int]:
-        """Return the sizes at which a solver has enough trials."""
-        return {n for n in case.sizes if len(self._values(case, key, n)) >= self.trials}
+    def sample(self, case: Case, contender: Contender, size: int) -> Sample:
+        """Return the values of a contender, the best of those with enough trials."""
+        found = [self.values(case, key, size) for key in contender.keys]
+        enough = [sample for sample in found if len(sample) >= self.trials]
+        sign, measure = self.sign(case), case.measure(self.measure)
+        return max(
+            enough or found[:1], key=lambda one: sign * centre(measure, one) if enough else 0
+        )
 
-    def absence(self, case: Case, needed: Iterable[Contender], size: int | None = None) -> str:
-        """Return in words which contender has too few trials."""
-        sizes = case.sizes if size is None else [size]
-        for one in needed:
-            if not any(self._finished(case, key) & set(sizes) for key in one.keys):
-                return "; ".join(self._absence(case, key, sizes) for key in one.keys)
-        return "no common size"
+    def values(self, case: Case, key: str, size: int) -> Sample:
+        """Return the values of a solver."""
+        return case.sample(key, size, self.measure, self.leave_out)
 
-    def _absence(self, case: Case, key: str, sizes: Sequence[int]) -> str:
-        """Return why a solver has too few values at all of some sizes."""
-        finished = [size for size in sizes if case.endings(key, size)["ok"] >= self.trials]
-        if any(not len(self._values(case, key, size)) for size in finished):
-            return f"{key} has no {self.measure}{self._without}"
-        return case.absence(key, sizes) + self._without
-
-    @property
-    def _without(self) -> str:
-        settings = ", ".join(f"{name} = {value}" for name, value in self.leave_out.items())
-        return f" without fits at {settings}" if settings else ""
+    def sign(self, case: Case) -> int:
+        """Return 1 where high values are good, else -1."""
+        measure = case.measure(self.measure)
+        side = self.better or (measure and measure.better)
+        return 1 if side == "higher" else -1
 
     def unit(self, case: Case) -> str:
         """Return the unit in which values are printed."""
@@ -243,41 +265,6 @@ class Comparison(Compared):
     def sides(self) -> list[Side]:
         """What is compared."""
         return [self.a, self.b]
-
-    def points(self, scope: Scope) -> list[Point]:
-        """Return a point of every pair, dataset and size."""
-        pairs = itertools.product(contenders(self.a), contenders(self.b))
-        return [point for pair in pairs for point in self.of_pair(scope, *pair)]
-
-    def of_pair(self, scope: Scope, a: Contender, b: Contender) -> list[Point]:
-        """Return the points of one pair."""
-        return [point for case in scope.cases for point in self.of_case(case, a, b)]
-
-    def needed(self, a: Contender, b: Contender) -> Sequence[Contender]:
-        """Return who must have enough trials."""
-        return a, b
-
-    def of_case(self, case: Case, a: Contender, b: Contender) -> Iterator[Point]:
-        """Yield the points of one pair on one dataset; one that says why if there are none."""
-        blank, needed = Point(case.name, str(a), str(b), unit=self.unit(case)), self.needed(a, b)
-        sizes = self.at(case, needed)
-        for size in sizes:
-            of_a, of_b = self.sample(case, a, size), self.sample(case, b, size)
-            if of_a is None or of_b is None:
-                yield replace(blank, size=size, note=self.absence(case, needed, size))
-            elif len(of_a.values.keys() & of_b.values.keys()) < self.trials:
-                yield replace(blank, size=size, note="too few common trials")
-            else:
-                found = self.point(case, replace(blank, size=size), of_a, of_b)
-                several = max(len(a.keys), len(b.keys)) > 1
-                chosen = f"{of_a.solver} against {of_b.solver}" if several else ""
-                yield replace(found, note="; ".join(filter(None, [chosen, found.note])))
-        if not sizes:
-            yield replace(blank, note=self.absence(case, needed))
-
-    @abstractmethod
-    def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
-        """Return a point, filled in with what the values of both say."""
 
 
 def contenders(side: Side) -> list[Contender]:
@@ -320,10 +307,23 @@ def limits_of(interval: Sequence[float | None]) -> tuple[float, float]:
 def centre(measure: Measure | None, sample: Sample) -> float:
     """Return the value that tables show: the median of times, else the mean."""
     timed = measure is not None and measure.unit == "seconds"
-    return float(np.median(sample.array) if timed else sample.array.mean())
+    return sample.median if timed else float(sample.array.mean())
 
 
-def paired(a: Sample, b: Sample) -> NDArray[np.float64]:
-    """Return the values of the trials that both have, in two rows."""
-    trials = sorted(a.values.keys() & b.values.keys())
-    return np.array([[one.values[trial] for trial in trials] for one in (a, b)], np.float64)
+def paired(*samples: Sample) -> NDArray[np.float64]:
+    """Return the values of the trials that all have, in a row each."""
+    trials = sorted(set.intersection(*(set(one.values) for one in samples)))
+    return np.array([[one.values[trial] for trial in trials] for one in samples], np.float64)
+
+
+def resampled_medians(groups: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the medians of bootstrap samples of some groups, in a row each."""
+    rng = np.random.default_rng(0)
+    return np.array([np.median(rng.choice(one, (N_RESAMPLES, len(one))), axis=1) for one in groups])
+
+
+def interval_of(resampled: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the bootstrap interval of a statistic."""
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(resampled, [tail, 1 - tail])
+    return float(low), float(high)

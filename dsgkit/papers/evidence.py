@@ -3,31 +3,55 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import CONFIG
-from dsgkit.experiment.limits import status_words
+from dsgkit.experiment.limits import ending, status_words
 from dsgkit.experiment.outlasted import OutlastedError
+from dsgkit.experiment.records import Record
 from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.selection import WHILE
 from dsgkit.experiment.store import CELLS
-from dsgkit.tasks.measures import Measure
+from dsgkit.report.summary import Summary
+from dsgkit.report.traces import Training, races
+from dsgkit.specs import is_finite
+from dsgkit.tasks.measures import MEMORY, Measure
 
 STUDIES = "studies"
 """The folder beside results that has what studies wrote."""
 
 SEARCH = "search"
 """The clock of a solver's hyper-parameter search in one trial, all shares together."""
+
+
+class Fit(NamedTuple):
+    """What claims need to know of a fit.
+
+    Attributes
+    ----------
+    status : str
+        A search that had no result says so: ``timeout while searching``.
+    params : dict
+        As they were chosen.
+    values : dict of str to float
+        Scores, seconds by clock, bytes and diagnostics.
+    timeout : float
+        Seconds after which it was stopped; 0 if it was not.
+    """
+
+    status: str
+    params: Mapping[str, Any]
+    values: Mapping[str, float]
+    timeout: float
 
 
 @dataclass(frozen=True)
@@ -40,10 +64,13 @@ class Sample:
         Its key in the config.
     values : dict of int to float
         By trial, of the finished ones.
+    note : str
+        In words, how its trials ended.
     """
 
     solver: str
     values: Mapping[int, float]
+    note: str = ""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -52,6 +79,11 @@ class Sample:
     def array(self) -> NDArray[np.float64]:
         """The values alone."""
         return np.array(list(self.values.values()), np.float64)
+
+    @property
+    def median(self) -> float:
+        """Their median."""
+        return float(np.median(self.array))
 
 
 @dataclass(frozen=True)
@@ -68,7 +100,7 @@ class Case:
     name: str
     results: Results
 
-    @property
+    @cached_property
     def sizes(self) -> list[int]:
         """Every recorded size, ascending; a single 0 without a sweep."""
         return sorted({int(size) for size in self.results.cells["size"]})
@@ -85,7 +117,7 @@ class Case:
         return next(named, None)
 
     def sample(
-        self, solver: str, size: int, measure: str, without: Mapping[str, Any] | None = None
+        self, solver: str, size: int, name: str, without: Mapping[str, Any] | None = None
     ) -> Sample:
         """Return what the finished trials of a solver got.
 
@@ -93,93 +125,76 @@ class Case:
         ----------
         solver : str
         size : int
-        measure : str
-            A measure's name, a clock, or the name of a diagnostic.
+        name : str
+            Of a measure, a clock or a diagnostic.
         without : mapping, optional
             Hyper-parameters of fits that do not count, such as ``gamma: 1``.
         """
-        fits = [
-            fit
-            for fit in self._fits(solver, size)
-            if fit["status"] == "ok" and not (without and _has(fit["params"], without))
-        ]
-        values = {fit["trial"]: self._value(fit, measure) for fit in fits}
-        return Sample(solver, {trial: v for trial, v in values.items() if not math.isnan(v)})
+        without = without or {}
+        measure = self.measure(name)
+        key = (measure.clock or measure.name) if measure else name
+        finished = {
+            trial: fit.values
+            for trial, fit in self.fits(solver, size).items()
+            if fit.status == "ok" and not (without and without.items() <= fit.params.items())
+        }
+        values = {trial: of[key] for trial, of in finished.items() if key in of}
+        note = f"{solver} has no {name}" if finished and not values else self.note(solver, size)
+        settings = ", ".join(f"{name} = {value}" for name, value in without.items())
+        return Sample(solver, values, f"{note} without fits at {settings}" if settings else note)
 
-    def settings(self, solver: str, size: int, name: str) -> list[Any]:
-        """Return a hyper-parameter of the finished trials, fixed or chosen."""
-        spec = self.results.experiment.solvers.get(solver)
-        fixed = spec.params.get(name) if spec else None
-        fits = self._fits(solver, size)
-        return [fit["params"].get(name, fixed) for fit in fits if fit["status"] == "ok"]
-
-    def limits(self, solver: str, size: int) -> dict[int, float]:
-        """Return the seconds after which fits were stopped, by trial."""
-        stopped = [
-            (fit["trial"], self._timeouts.get((solver, size, fit["trial"])))
-            for fit in self._fits(solver, size)
-            if fit["status"] == OutlastedError.status
-        ]
-        return {trial: seconds for trial, seconds in stopped if seconds}
-
-    def endings(self, solver: str, size: int) -> Counter[str]:
-        """Return how many trials ended in which way; nothing where the config leaves them out."""
-        return Counter(fit["status"] for fit in self._fits(solver, size))
-
-    def absence(self, solver: str, sizes: Sequence[int]) -> str:
-        """Return in words how the trials of a solver ended at the smallest of some sizes."""
+    def note(self, solver: str, size: int) -> str:
+        """Return in words how the trials of a solver ended."""
         if solver not in self.results.solvers:
             return f"{solver} was not run"
-        endings = next(filter(None, (self.endings(solver, size) for size in sizes)), None)
-        if endings is None:
-            return f"{solver} is left out"
+        endings = Counter(fit.status for fit in self.fits(solver, size).values())
         told = [
             f"{number} trials" if status == "ok" else f"{number} {status_words(status)}"
             for status, number in endings.most_common()
         ]
-        return f"{solver}: {', '.join(told)}"
+        return f"{solver}: {', '.join(told)}" if told else f"{solver} is left out"
 
-    def _fits(self, solver: str, size: int) -> list[dict[str, Any]]:
-        return self._by_solver.get((solver, size), [])
+    def settings(self, solver: str, size: int, name: str) -> set[Any]:
+        """Return the values of a hyper-parameter in the finished trials, fixed or chosen."""
+        spec = self.results.experiment.solvers.get(solver)
+        fixed = spec.params.get(name) if spec else None
+        fits = self.fits(solver, size).values()
+        return {fit.params.get(name, fixed) for fit in fits if fit.status == "ok"}
+
+    def fits(self, solver: str, size: int) -> Mapping[int, Fit]:
+        """Return the fits of a solver by trial; none where the config leaves them out."""
+        return self._fits.get((solver, size), {})
 
     @cached_property
-    def _by_solver(self) -> dict[tuple[str, int], list[dict[str, Any]]]:
-        """The fits of every solver at each size; what ended a search is none of a fit's endings."""
-        cells = self.results.cells.drop_duplicates(["solver", "size", "trial"], keep="last")
-        found: dict[tuple[str, int], list[dict[str, Any]]] = {}
-        for fit in cells.to_dict("records"):
-            if fit["message"].startswith(WHILE):
-                fit["status"] += f" {WHILE.rstrip(': ')}"
-            found.setdefault((fit["solver"], fit["size"]), []).append(fit)
+    def _fits(self) -> dict[tuple[str, int], dict[int, Fit]]:
+        axis, search = self.results.task.axis, self.results.search
+        searches = search.groupby(["solver", "trial"])["search_seconds"].sum().to_dict()
+        found: dict[tuple[str, int], dict[int, Fit]] = {}
+        for record in self.results.records:
+            if record["kind"] == "fit":
+                solver, trial = record["solver"], record["trial"]
+                fit = _fit(record, searches.get((solver, trial)))
+                for size in (record["at"][axis.name] if axis else 0, *record.get("also_at", ())):
+                    found.setdefault((solver, size), {})[trial] = fit
         return found
 
-    def _value(self, fit: Mapping[str, Any], name: str) -> float:
-        if measure := self.measure(name):
-            return float(fit[measure.name])
-        if name == SEARCH:
-            return self._searches.get((fit["solver"], fit["trial"]), math.nan)
-        return float(fit["diagnostics"].get(name, math.nan))
-
-    @cached_property
-    def _searches(self) -> dict[tuple[str, int], float]:
-        """The seconds of every solver's search in each trial."""
-        by_trial = self.results.search.groupby(["solver", "trial"])["search_seconds"].sum()
-        return {(str(solver), int(trial)): value for (solver, trial), value in by_trial.items()}
-
-    @cached_property
-    def _timeouts(self) -> dict[tuple[str, int, int], float]:
-        """The time limit of every fit that was stopped; a fit of a level line has several sizes."""
-        axis = self.results.task.axis
-        return {
-            (one["solver"], size, one["trial"]): one.get("timeout") or 0.0
-            for one in self.results.records
-            if one["status"] == OutlastedError.status and one["kind"] == "fit"
-            for size in (one["at"][axis.name] if axis else 0, *one.get("also_at", ()))
-        }
+    def trainings(self, measure: Measure, size: int | None = None) -> dict[str, Training]:
+        """Return the courses of every solver at one size, by default the largest that has any."""
+        keys = {key: key for key in self.results.solvers}
+        raced = races(Summary(self.results, self.name, keys), measure)
+        race = [race for race in raced if size is None or race.size.n == size][-1:]
+        return {one.entry.solver: one for found in race for one in found.trainings}
 
 
-def _has(params: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    return all(name in params and params[name] == value for name, value in wanted.items())
+def _fit(record: Record, search: float | None) -> Fit:
+    searching = (record.get("message") or "").startswith(WHILE)
+    status = f"{ending(record)} {WHILE.rstrip(': ')}" if searching else ending(record)
+    values: dict[str, Any] = {SEARCH: search, MEMORY.name: record.get(MEMORY.name)}
+    for part in ("diagnostics", "scores", "times"):
+        values |= record.get(part) or {}
+    timeout = record.get("timeout") if status == OutlastedError.status else None
+    finite = {name: value for name, value in values.items() if is_finite(value)}
+    return Fit(status, record.get("params") or {}, finite, timeout or 0.0)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +18,18 @@ from dsgkit.papers.criteria import (
     Scope,
     Sizes,
     contenders,
+    interval_of,
     limits_of,
+    resampled_medians,
 )
 from dsgkit.papers.evidence import Case, number_at
 from dsgkit.papers.verdicts import Point
 from dsgkit.report.numbers import counted
-from dsgkit.report.summary import Summary
-from dsgkit.report.traces import races
 from dsgkit.specs import Text, problem
 
-N_RESAMPLES = 500
-CONFIDENCE = 0.95
 LEAST_LENGTHS = 3
+
+Values = NDArray[np.float64]
 
 
 class Grows(Compared):
@@ -61,61 +62,58 @@ class Grows(Compared):
     def points(self, scope: Scope) -> list[Point]:
         """Return a point of every solver and dataset, or of all solvers of a series."""
         of_a = contenders(self.a)
-        if self.axis != "size":
-            return [
-                self._slope(case, ", ".join(map(str, of_a)), self._by_parameter(case, of_a))
-                for case in scope.cases
-            ]
-        return [
-            self._slope(case, str(a), self._by_size(case, a)) for a in of_a for case in scope.cases
-        ]
+        series = [of_a] if self.axis != "size" else [[one] for one in of_a]
+        return [self._slope(case, several) for several in series for case in scope.cases]
 
-    def _by_size(self, case: Case, a: Contender) -> dict[float, NDArray[np.float64]]:
-        """Return the trials' values at each size, less the other solver's median."""
-        found = {}
-        for size in self.at(case, [a]):
-            sample = self.sample(case, a, size)
-            other = case.sample(self.minus, size, self.measure) if self.minus else None
-            if sample and (other is None or len(other)):
-                base = 0.0 if other is None else np.median(other.array)
-                found[float(size)] = sample.array - base
-        return found
+    def _groups(self, case: Case, several: Sequence[Contender]) -> dict[float, Values]:
+        """Return the trials' values at each size, or of the solver with each parameter."""
+        if self.axis == "size":
+            (a,) = several
+            found = {float(n): self._above(case, a, n) for n in self.at(case, [a])}
+        else:
+            found = {
+                float(x): self._above(case, one, n)
+                for one in several
+                for n in self.at(case, [one])[-1:]
+                for x in case.settings(one.keys[0], n, self.axis)
+            }
+        return {x: values for x, values in found.items() if len(values)}
 
-    def _by_parameter(
-        self, case: Case, solvers: Sequence[Contender]
-    ) -> dict[float, NDArray[np.float64]]:
-        found = {}
-        for one in solvers:
-            for size in self.at(case, [one])[-1:]:
-                sample = self.sample(case, one, size)
-                settings = set(case.settings(one.keys[0], size, self.axis))
-                if sample and len(settings) == 1:
-                    found[float(settings.pop())] = sample.array
-        return found
+    def _above(self, case: Case, one: Contender, size: int) -> Values:
+        """Return values less the median of the other solver; none where that has none."""
+        values = self.sample(case, one, size).array
+        if self.minus is None:
+            return values
+        other = case.sample(self.minus, size, self.measure)
+        return values - other.median if len(other) else values[:0]
 
-    def _slope(self, case: Case, name: str, values: Mapping[float, NDArray[np.float64]]) -> Point:
-        if len(values) < self.lengths:
+    def _slope(self, case: Case, several: Sequence[Contender]) -> Point:
+        groups, name = self._groups(case, several), ", ".join(map(str, several))
+        blank = Point(case.name, name, unit=self.unit(case))
+        x = np.array(sorted(groups))
+        values = [groups[one] for one in x]
+        medians = np.array([np.median(one) for one in values])
+        if len(x) < self.lengths:
             what = "sizes" if self.axis == "size" else f"values of {self.axis}"
-            note = f"{name}: {len(values)} {what} with {self.trials} trials, of {self.lengths}"
-            return Point(case.name, name, note=note)
-        if min(np.median(one) for one in values.values()) <= 0:
-            return Point(case.name, name, note="values of 0 or less have no logarithm")
-        x = np.array(sorted(values))
-        slope, low, high = slope_of_medians(x, [values[one] for one in x])
+            note = f"{name}: {len(x)} {what} with {self.trials} trials, of {self.lengths}"
+            return replace(blank, note=note)
+        if medians.min() <= 0:
+            return replace(blank, note="values of 0 or less have no logarithm")
+        slope = _slope(x, medians)
+        resampled = np.maximum(resampled_medians(values), np.finfo(np.float64).tiny)
+        low, high = interval_of(_slope(x, resampled))
         least, most = limits_of(self.interval)
-        return Point(
-            case.name,
-            name,
+        return replace(
+            blank,
             counts=float(least <= slope <= most),
             size=int(x[-1]),
-            a_value=float(np.median(values[x[-1]])),
-            estimate=slope,
+            a_value=float(medians[-1]),
+            estimate=float(slope),
             low=low,
             high=high,
             of="slope",
-            sure=bool(least <= low and high <= most),
+            sure=least <= low and high <= most,
             note=f"{self.axis} {x[0]:,g} to {x[-1]:,g}",
-            unit=self.unit(case),
         )
 
 
@@ -179,34 +177,26 @@ class Rate(Criterion):
 
     def _of_trace(self, case: Case) -> Point:
         name, measure = str(self.a), case.measure(str(self.measure))
-        keys = {key: key for key in case.results.solvers}
-        if measure is None or name not in keys:
-            return Point(case.name, name, note=case.absence(name, case.sizes))
-        race = races(Summary(case.results, case.name, keys), measure)[-1]
-        training = next(one for one in race.trainings if one.entry.solver == name)
-        if not training.iterative or len(training.courses) < self.trials:
-            return Point(case.name, name, note="no values along training of enough trials")
+        training = case.trainings(measure).get(name) if measure and measure.traced else None
+        if training is None or not training.iterative or len(training.courses) < self.trials:
+            note = f"no {self.measure} of {name} along {self.trials} trainings"
+            return Point(case.name, name, note=note)
         steps = [at for at in training.checkpoints() if len(at) == len(training.courses)]
         x = np.array([at[0].iteration for at in steps], np.float64)
         y = np.array([np.mean([one.value for one in at]) for at in steps])
         return self._point(case.name, name, x, y)
 
-    def _point(
-        self, where: str, name: str, x: NDArray[np.float64], y: NDArray[np.float64]
-    ) -> Point:
-        kept = x >= self.x_min
-        x, y = x[kept], y[kept]
+    def _point(self, where: str, name: str, x: Values, y: Values) -> Point:
+        x, y = x[x >= self.x_min], y[x >= self.x_min]
         if len(x) < LEAST_LENGTHS or y.min() <= 0:
             note = f"{counted(len(x), 'length')}; needs {LEAST_LENGTHS} with errors above 0"
             return Point(where, name, note=note)
-        slope = float(np.polyfit(np.log(x), np.log(y), 1)[0])
-        near = slope <= self.exponent + self.tolerance
-        if not self.one_sided:
-            near = near and slope >= self.exponent - self.tolerance
+        slope = float(_slope(x, y))
+        low = -np.inf if self.one_sided else self.exponent - self.tolerance
         return Point(
             where,
             name,
-            counts=float(near),
+            counts=float(low <= slope <= self.exponent + self.tolerance),
             a_value=float(y[-1]),
             estimate=slope,
             of="slope",
@@ -214,18 +204,6 @@ class Rate(Criterion):
         )
 
 
-def slope_of_medians(
-    x: NDArray[np.float64], values: Sequence[NDArray[np.float64]]
-) -> tuple[float, float, float]:
-    """Return the slope of log medians on log x, with its bootstrap interval over trials."""
-    rng = np.random.default_rng(0)
-    drawn = np.array(
-        [np.median(rng.choice(one, (N_RESAMPLES, len(one))), axis=1) for one in values]
-    )
-    medians = np.array([np.median(one) for one in values])
-    tiny = np.finfo(np.float64).tiny
-    slopes = np.polyfit(np.log(x), np.log(np.maximum(drawn, tiny)), 1)[0]
-    slope = np.polyfit(np.log(x), np.log(medians), 1)[0]
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(slopes, [tail, 1 - tail])
-    return float(slope), float(low), float(high)
+def _slope(x: Values, y: Values) -> Any:
+    """Return the slope of log y on log x, of each column of y."""
+    return np.polyfit(np.log(x), np.log(y), 1)[0]

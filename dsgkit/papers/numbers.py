@@ -8,16 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from dsgkit.papers.criteria import (
-    Compared,
-    Comparison,
-    Contender,
-    Criterion,
-    Limits,
-    Scope,
-    contenders,
-    limits_of,
-)
+from dsgkit.papers.criteria import Compared, Comparison, Criterion, Limits, Scope, limits_of
 from dsgkit.papers.evidence import Case, Sample, number_at
 from dsgkit.papers.verdicts import Point
 from dsgkit.specs import Spec, Text, problem
@@ -41,79 +32,45 @@ class Within(Compared):
     of: Literal["mean", "median", "each"] = "mean"
     around: dict[str, float] | None = None
 
-    def points(self, scope: Scope) -> list[Point]:
-        """Return a point of every solver, dataset and size."""
-        return [
-            point
-            for a in contenders(self.a)
-            for case in scope.cases
-            for point in self._of_case(case, a)
-        ]
-
-    def _of_case(self, case: Case, a: Contender) -> list[Point]:
-        sizes = self.at(case, [a])
-        if not sizes:
-            return [Point(case.name, str(a), note=self.absence(case, [a]))]
-        return [self._point(case, a, size) for size in sizes]
-
-    def _point(self, case: Case, a: Contender, size: int) -> Point:
-        sample = self.sample(case, a, size)
+    def point(self, case: Case, blank: Point, a: Sample) -> Point:
+        """Return what must lie within the limits, and the range of the trials."""
         if self.around is not None and case.name not in self.around:
-            return Point(case.name, str(a), size=size, note="nothing to be around")
-        if sample is None:
-            return Point(case.name, str(a), size=size, note=self.absence(case, [a], size))
-        values = sample.array
-        centre = float(np.median(values) if self.of == "median" else values.mean())
+            return replace(blank, note="nothing to be around")
+        centre = a.median if self.of == "median" else float(a.array.mean())
         middle = self.around[case.name] if self.around else 0.0
         low, high = limits_of(self.interval)
-        judged = (values if self.of == "each" else np.array([centre])) - middle
-        return Point(
-            case.name,
-            str(a),
+        judged = (a.array if self.of == "each" else np.array([centre])) - middle
+        return replace(
+            blank,
             counts=float(((low <= judged) & (judged <= high)).all()),
-            size=size,
             a_value=centre,
-            low=float(values.min()),
-            high=float(values.max()),
+            low=float(a.array.min()),
+            high=float(a.array.max()),
             of="values",
             note=f"around {middle:g}" if self.around else "",
-            unit=self.unit(case),
         )
 
 
 class Ratio(Comparison):
-    """The quotient of a's median and b's, or of two measures of a, lies within limits.
+    """The quotient of a's median and b's lies within limits.
 
     Attributes
     ----------
     interval : list
         The least and the largest quotient; null for no limit.
-    over : str or None
-        The measure of b; None for the same as a's.
     """
 
     test: Literal["ratio"]
     interval: Limits
-    over: Text | None = None
 
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
         """Return the quotient of medians."""
-        if self.over:
-            b = case.sample(b.solver, blank.size, self.over)
-        medians = [float(np.median(one.array)) for one in (a, b) if len(one)]
-        if len(medians) < 2 or not medians[1]:
+        blank = replace(blank, a_value=a.median, b_value=b.median)
+        if not b.median:
             return replace(blank, note="nothing to divide by")
-        quotient = medians[0] / medians[1]
+        quotient = a.median / b.median
         low, high = limits_of(self.interval)
-        return replace(
-            blank,
-            counts=float(low <= quotient <= high),
-            a_value=medians[0],
-            b_value=medians[1],
-            estimate=quotient,
-            of="ratio",
-            unit="" if self.over else blank.unit,
-        )
+        return replace(blank, counts=float(low <= quotient <= high), estimate=quotient, of="ratio")
 
 
 class Check(Spec):

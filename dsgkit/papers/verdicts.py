@@ -15,7 +15,6 @@ from dsgkit.specs import problem
 LEAST_DATASETS = 3
 """Datasets that a verdict needs, or all that the claim has if these are fewer."""
 
-
 NO_RESULTS = "no results"
 """What is noted of a dataset without a results folder."""
 
@@ -65,7 +64,7 @@ class Point:
     p : float or None
         Of the test, adjusted.
     against : bool
-        Whether it speaks against the claim beyond chance.
+        Whether it contradicts the claim, however many others count.
     sure : bool
         Whether it speaks for the claim beyond chance.
     note : str
@@ -107,6 +106,8 @@ class Verdict:
         Points that count beyond chance.
     reasons : tuple of str
         Why it is not testable; empty otherwise.
+    parts : tuple of int or None
+        How many parts hold, and of how many, where they come out differently.
     """
 
     outcome: Outcome
@@ -114,13 +115,16 @@ class Verdict:
     tested: int = 0
     sure: int = 0
     reasons: tuple[str, ...] = ()
+    parts: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         if self.outcome is Outcome.UNTESTABLE:
             return f"{self.outcome}: {'; '.join(self.reasons)}"
-        if self.outcome is Outcome.IN_PART:
-            return f"{self.outcome}: {self.counted:g} of {self.tested}"
-        return str(self.outcome)
+        if self.outcome is not Outcome.IN_PART:
+            return str(self.outcome)
+        if self.parts:
+            return f"{self.outcome}: {self.parts[0]} of {self.parts[1]} parts"
+        return f"{self.outcome}: {self.counted:g} of {self.tested}"
 
 
 def untestable(*reasons: str) -> Verdict:
@@ -146,9 +150,7 @@ def meets(bar: Bar, points: Sequence[Point], claimed: int) -> bool:
     return counted >= bar * min(1.0, tested / max(1, claimed))
 
 
-def judged(
-    points: Sequence[Point], holds: Bar, in_part: Bar | None, claimed: int, lost: int = 0
-) -> Verdict:
+def judged(points: Sequence[Point], holds: Bar, in_part: Bar | None, claimed: int) -> Verdict:
     """Return the verdict on the comparison of one pair of solvers.
 
     Parameters
@@ -158,15 +160,13 @@ def judged(
         How many points must count; without ``in_part`` there is nothing between.
     claimed : int
         Datasets that the claim is about; 0 for a claim about numbers of a study.
-    lost : int
-        Points that may speak against a claim that holds.
     """
     tested = [point for point in points if point.counts is not None]
     datasets = len({point.where for point in tested})
     if not tested or datasets < min(LEAST_DATASETS, claimed):
         return untestable(*_why_untestable(points, datasets, claimed))
     outcome = Outcome.FAILS
-    if meets(holds, tested, claimed) and sum(point.against for point in tested) <= lost:
+    if meets(holds, tested, claimed) and not any(point.against for point in tested):
         outcome = Outcome.HOLDS
     elif in_part is not None and meets(in_part, tested, claimed):
         outcome = Outcome.IN_PART
@@ -195,14 +195,15 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
     known = [verdict for verdict in verdicts if verdict.outcome is not Outcome.UNTESTABLE]
     reasons = [reason for verdict in verdicts for reason in verdict.reasons]
     outcomes = {verdict.outcome for verdict in known}
+    n_hold = sum(verdict.outcome is Outcome.HOLDS for verdict in known)
     if not known:
         return untestable(*reasons)
-    if outcomes == {Outcome.HOLDS} and reasons:
-        return untestable(f"{len(known)} of {len(verdicts)} parts hold", *reasons)
-    outcome = outcomes.pop() if len(outcomes) == 1 else Outcome.IN_PART
+    if n_hold == len(known) and reasons:
+        return untestable(f"{n_hold} of {len(verdicts)} parts hold", *reasons)
     return Verdict(
-        outcome,
+        outcomes.pop() if len(outcomes) == 1 else Outcome.IN_PART,
         sum(one.counted for one in known),
         sum(one.tested for one in known),
         sum(one.sure for one in known),
+        parts=(n_hold, len(known)) if 0 < n_hold < len(known) else None,
     )

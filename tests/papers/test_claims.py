@@ -102,6 +102,8 @@ claims:
         ("margin: 0.01", "margin: 0.01, holds: 1.5", "must be a share between 0 and 1, got 1.5"),
         ("margin: 0.01", "margin: 0.01, holds: most", "holds"),
         ("margin: 0.01", "margin: 0.01, datasets: [skin]", "not a dataset of the paper: skin"),
+        ("claims:", "headlines: {mine-01: It is.}\nclaims:", "headlines: must be 3"),
+        ("claims:", "headlines: {mine-9: It is.}\nclaims:", "no such claim: mine-9"),
         ("id: mine-01", "id: other-01", "must begin with mine-"),
         ("task: semi_supervised_auc", "task: auc", "unknown task 'auc'"),
     ],

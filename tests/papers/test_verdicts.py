@@ -38,8 +38,9 @@ def test_how_many_must_count(bar, counts, claimed, met):
     [
         ([HOLDS, HOLDS], "holds"),
         ([FAILS, FAILS], "does not hold"),
-        ([HOLDS, FAILS], "holds in part: 3 of 6"),
+        ([HOLDS, FAILS], "holds in part: 1 of 2 parts"),
         ([IN_PART, FAILS], "holds in part: 2 of 6"),
+        ([IN_PART, IN_PART], "holds in part: 4 of 6"),
         ([HOLDS, OPEN], "not testable here: 1 of 2 parts hold; no results"),
         ([FAILS, OPEN], "does not hold"),
         ([OPEN, OPEN], "not testable here: no results"),
