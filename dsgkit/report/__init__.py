@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dsgkit import __version__
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import CONFIG, PLAN
 from dsgkit.experiment.results import Results
 from dsgkit.experiment.store import CELLS
 from dsgkit.report.formats import write_text
-from dsgkit.report.summary import all_outputs, check_recorded, summarise
+from dsgkit.report.output import FigureOutput, late
+from dsgkit.report.outputs import wanted_figures
+from dsgkit.report.summary import check_recorded, summarise
 from dsgkit.report.tables import text_table, write_summaries, write_tables
-from dsgkit.tasks.measures import is_table
 
 __all__ = ["draw_figures", "refresh_report", "text_table", "write_report", "write_tables"]
 
@@ -42,10 +44,17 @@ def draw_figures(results: Sequence[Results], folder: Path, only: Sequence[str] =
     ResultsError
         If no fit has finished or there is no such figure, or the folder cannot be written.
     """
-    from dsgkit.report.figures import draw
-
     check_recorded(results)
-    return draw(summarise(results), folder, only)
+    shown = summarise(results)
+    if not any(one.finished for one in shown):
+        folders = ", ".join(str(one.folder) for one in results)
+        raise ResultsError(f"{folders}: no fit has finished, so there is nothing to draw")
+    return _draw(wanted_figures(shown, only), folder)
+
+
+def _draw(figures: Sequence[FigureOutput], folder: Path) -> list[Path]:
+    save, to = late("panels", "save"), Path(folder) / "figures"
+    return [path for figure in figures for path in save(figure.draw(), to / figure.name)]
 
 
 def write_report(results: Sequence[Results], folder: Path) -> list[Path]:
@@ -55,13 +64,8 @@ def write_report(results: Sequence[Results], folder: Path) -> list[Path]:
     """
     check_recorded(results)
     shown = summarise(results)
-    paths = write_summaries(shown, folder)
-    wanted = any(not is_table(output) for output in all_outputs(shown))
-    if wanted and any(one.finished for one in shown):
-        from dsgkit.report.figures import draw
-
-        paths += draw(shown, folder)
-    return paths
+    figures = wanted_figures(shown) if any(one.finished for one in shown) else []
+    return [*write_summaries(shown, folder), *_draw(figures, folder)]
 
 
 def refresh_report(results: Results, folder: Path) -> None:

@@ -9,6 +9,7 @@ from dsgkit.report.formats import BEST, Cell
 from dsgkit.report.numbers import (
     NONE,
     counted,
+    from_to,
     memory_text,
     percents,
     ranges,
@@ -16,7 +17,7 @@ from dsgkit.report.numbers import (
     with_range,
     with_std,
 )
-from dsgkit.report.summary import LEFT, NOT_RUN, Entry, Summary, all_axes, lowered
+from dsgkit.report.summary import LEFT, NOT_RUN, TO_COME, Entry, Summary, all_axes, lowered
 from dsgkit.tasks.measures import Measure
 
 DAGGER = "†"
@@ -41,6 +42,43 @@ _BEST_TIME = "best: the range of no other reaches its own, and no other was dist
 def best_means(measure: Measure) -> str:
     """Return what marks entries of a measure out."""
     return _BEST_TIME if measure.unit == "seconds" else BEST
+
+
+def footnotes(parts: Sequence[tuple[Summary, Iterable[Entry]]], *, titled: bool) -> list[str]:
+    """Return the footnotes of a table of entries.
+
+    Parameters
+    ----------
+    parts : sequence of (Summary, iterable of Entry)
+        The entries of each of the results.
+    titled : bool
+        Whether a note on the entries of some results names these.
+    """
+    notes = []
+    for one, entries in parts:
+        title = one.title if titled else ""
+        notes += _partial_notes(entries, title, swept=one.axis is not None)
+        notes += remark_notes(entries, title)
+    shown, every = [one for one, _ in parts], [entry for _, of in parts for entry in of]
+    return [*notes, *level_notes(every, shown), *_ending_notes(every, shown)]
+
+
+def _partial_notes(entries: Iterable[Entry], title: str, *, swept: bool) -> list[str]:
+    """Return the footnote on entries of which some trials only finished; none without such.
+
+    It says how the others ended; those that are still to come are many.
+    """
+    partial = [entry for entry in entries if entry.partial]
+    others = [
+        f"{entry.solver}{f' at {entry.size.n:,}' if swept else ''} ("
+        + ", ".join(f"{count} {status}" for status, count in sorted(ended.items()))
+        + ")"
+        for entry in partial
+        if (ended := {status: n for status, n in entry.others.items() if n and status != TO_COME})
+    ]
+    told = f" The others: {'; '.join(others)}." if others else ""
+    about = f"{title} " if title else ""
+    return [f"{about}(k/n): only k of n trials finished.{told}"] if partial else []
 
 
 def remark_notes(entries: Iterable[Entry], title: str = "") -> list[str]:
@@ -83,7 +121,7 @@ def level_notes(entries: Iterable[Entry], shown: Sequence[Summary]) -> list[str]
     return [f"{LEVEL_MARK} One fit per trial: it does not use {axes}."] if level else []
 
 
-def ending_notes(entries: Iterable[Entry], shown: Sequence[Summary]) -> list[str]:
+def _ending_notes(entries: Iterable[Entry], shown: Sequence[Summary]) -> list[str]:
     """Return footnotes on what the config leaves out, and on what is still to come."""
     statuses = {entry.status for entry in entries}
     notes = [f"{LEFT}: by the config (at_most)."] if LEFT in statuses else []
@@ -97,23 +135,17 @@ def ending_notes(entries: Iterable[Entry], shown: Sequence[Summary]) -> list[str
 
 def statistic(measure: Measure, shown: Sequence[Summary]) -> str:
     """Return what is shown of how many trials, a range where their number differs."""
-    counts = sorted({one.results.trials for one in shown})
+    counts = {one.results.trials for one in shown}
+    trials = "" if counts == {1} else f"{from_to(counts)} trials"
     if measure.unit == "seconds":
-        return _time_statistic(measure, shown, counts)
-    if counts == [1]:
+        over = trials or "repeats of one trial"
+        return f"{time_words(measure, shown)}median [range] over {over}"
+    if not trials:
         return "one trial"
     if measure.tally:
-        return f"in how many of {'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
+        return f"in how many of {trials}"
     what = "maximum" if measure.unit == "bytes" else "mean ± standard deviation"
-    return f"{what} over {'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
-
-
-def _time_statistic(measure: Measure, shown: Sequence[Summary], counts: Sequence[int]) -> str:
-    """Return what is shown of times: of repeats the median, and of which time."""
-    over = "repeats of one trial"
-    if counts != [1]:
-        over = f"{'-'.join(map(str, dict.fromkeys([counts[0], counts[-1]])))} trials"
-    return f"{time_words(measure, shown)}median [range] over {over}"
+    return f"{what} over {trials}"
 
 
 def time_words(measure: Measure, shown: Sequence[Summary]) -> str:

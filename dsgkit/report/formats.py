@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -146,6 +147,11 @@ class Layout:
         """Of each column, whether any of its entries shows a number."""
         places = range(len(self.header))
         return [any(row[place].value is not None for row in self.rows) for place in places]
+
+    def with_columns(self, wanted: Sequence[bool]) -> Layout:
+        """Return the table with some of its columns."""
+        rows = [list(compress(row, wanted)) for row in self.rows]
+        return replace(self, header=list(compress(self.header, wanted)), rows=rows)
 
     def transposed(self, corner: str) -> Layout:
         """Return the table with rows and columns exchanged, under another first name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -168,24 +167,14 @@ def _layout(
 ) -> Layout:
     """Return a row for every gain in one measure."""
     axes, over = all_axes(shown), dict.fromkeys(gain.against for gain in found)
-    columns = {
-        "Dataset": len(shown) > 1,
-        "Solver": True,
-        "Over": len(over) > 1,
-        axes.split(" ")[-1].capitalize(): bool(axes),
-        "Gain [95%]": True,
-        "p (t)": True,
-        "Holm": True,
-        "Better in": True,
-    }
-    wanted = list(columns.values())
+    size = axes.split(" ")[-1].capitalize()
     return Layout(
         _caption(shown, measure, list(over), largest),
-        list(itertools.compress(columns, wanted)),
-        [list(itertools.compress(_cells(measure, gain), wanted)) for gain in found],
+        ["Dataset", "Solver", "Over", size, "Gain [95%]", "p (t)", "Holm", "Better in"],
+        [_cells(measure, gain) for gain in found],
         _notes(found),
         best_means=f"better at the {LEVEL:.0%} level (t, Holm)",
-    )
+    ).with_columns([len(shown) > 1, True, len(over) > 1, bool(axes), *[True] * 4])
 
 
 def _caption(shown: Sequence[Summary], measure: Measure, over: Sequence[str], largest: bool) -> str:

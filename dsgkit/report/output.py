@@ -57,17 +57,12 @@ class TableOutput(Output):
     brief : callable or None
         Returns what of it a terminal shows unasked; None for a table that is shown by name only.
     in_overview : {"", "brief", "all"}
-        What the table of several results has of the tables of each: nothing that replaces them,
-        what is brief, or all of it.
+        Whether the table of several results has what is brief, or all, of the tables of each.
     """
 
     make: Callable[[], Table | None]
     brief: Callable[[], Table | None] | None = None
     in_overview: Literal["", "brief", "all"] = ""
-
-    def is_in_overview(self, *, brief: bool) -> bool:
-        """Whether the table of several results has all of this, or all that is brief."""
-        return self.in_overview == "all" or (brief and self.in_overview == "brief")
 
 
 @dataclass(frozen=True)
@@ -114,7 +109,7 @@ class MeasureTable:
             return self.make(shown[0], name, measures)
 
         def brief() -> Table:
-            return make(measures if overview else with_better_side(measures))
+            return make(measures if overview else _with_better_side(measures))
 
         return TableOutput(
             name=name,
@@ -131,7 +126,7 @@ def _measures(shown: Sequence[Summary]) -> list[Measure]:
     return list(dict.fromkeys(m for one in shown for m in one.results.task.measures))
 
 
-def with_better_side(measures: Sequence[Measure]) -> Sequence[Measure]:
+def _with_better_side(measures: Sequence[Measure]) -> Sequence[Measure]:
     """Return the measures that solvers compete in; where they do in none, the tallies, or all."""
     competing = [measure for measure in measures if measure.better]
     return competing or [measure for measure in measures if measure.tally] or measures

@@ -25,7 +25,7 @@ from dsgkit.report.size_tables import size_overview, size_table
 from dsgkit.report.summary import Summary, all_outputs
 from dsgkit.report.trace_tables import trace_overview, trace_table
 from dsgkit.report.traces import is_traced
-from dsgkit.tasks.measures import RANKS
+from dsgkit.tasks.measures import GAINS, RANKS
 
 Made = TypeVar("Made", bound=Output)
 
@@ -85,7 +85,8 @@ def _wanted(
     known: Sequence[Made], what: str, shown: Sequence[Summary], only: Sequence[str]
 ) -> list[Made]:
     if not only:
-        asked = [*all_outputs(shown), EVERY_REPORT]
+        # gains come after all tables that they are of, also those that other results ask for
+        asked = [*sorted(all_outputs(shown), key=GAINS.__eq__), EVERY_REPORT]
         return [one for name in asked for one in known if one.output == name and one.has_values]
     names = [one.name for one in known]
     groups = {one.output for one in known if one.output != EVERY_REPORT} - {*names}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import compress
 
 import pandas as pd
 
@@ -62,21 +61,7 @@ def _layout(measure: Measure, pairs: Sequence[Pair]) -> Layout:
     caption = (
         f"{measure.caption}{unit}, as published by {'; '.join(sources)}, and measured: {measured}."
     )
-    rows = []
-    for pair in pairs:
-        swept = pair.summary.axis is not None
-        (cell,) = entry_cells(measure, [pair.entry], note_size=swept)
-        shown_value = percents(measure, pair.figure.value)
-        rows.append(
-            [
-                Cell(pair.summary.title),
-                Cell(pair.entry.solver),
-                Cell(f"{shown_value:.{pair.figure.decimals}f}", value=pair.figure.value),
-                cell,
-                _difference(pair),
-                Cell(pair.figure.flag),
-            ]
-        )
+    rows = [_cells(pair) for pair in pairs]
     header = ["Dataset", "Solver", "Published", "Measured", "Difference", "Remark"]
     # Times have no difference, and most figures no remark.
     told = [
@@ -84,14 +69,27 @@ def _layout(measure: Measure, pairs: Sequence[Pair]) -> Layout:
     ]
     return Layout(
         caption,
-        list(compress(header, told)),
-        [list(compress(row, told)) for row in rows],
+        header,
+        rows,
         [
             *remark_notes(pair.entry for pair in pairs),
             *level_notes((p.entry for p in pairs), shown),
         ],
         best_means=f"a difference within {_tolerances(pairs)}, up to rounding",
-    )
+    ).with_columns(told)
+
+
+def _cells(pair: Pair) -> list[Cell]:
+    value = percents(pair.measure, pair.figure.value)
+    swept = pair.summary.axis is not None
+    return [
+        Cell(pair.summary.title),
+        Cell(pair.entry.solver),
+        Cell(f"{value:.{pair.figure.decimals}f}", value=pair.figure.value),
+        *entry_cells(pair.measure, [pair.entry], note_size=swept),
+        _difference(pair),
+        Cell(pair.figure.flag),
+    ]
 
 
 def _summaries(pairs: Sequence[Pair]) -> list[Summary]:
@@ -111,13 +109,13 @@ def _agreement(pairs: Sequence[Pair]) -> Layout:
     """Return how many published figures agree with what was measured."""
     counted = [pair for pair in pairs if pair.agrees is not None]
     measures = list(dict.fromkeys(pair.measure for pair in counted))
+    by_solver: dict[str, list[Pair]] = {}
+    for pair in counted:
+        by_solver.setdefault(pair.entry.solver, []).append(pair)
     rows = []
-    for solver in dict.fromkeys(pair.entry.solver for pair in counted):
-        of_solver = [pair for pair in counted if pair.entry.solver == solver]
-        found = [[p.agrees for p in of_solver if p.measure == measure] for measure in measures]
-        rows.append([Cell(solver), *(Cell(f"{sum(map(bool, a))} of {len(a)}") for a in found)])
-    totals = [[p.agrees for p in counted if p.measure == measure] for measure in measures]
-    rows.append([Cell("All"), *(Cell(f"{sum(map(bool, a))} of {len(a)}") for a in totals)])
+    for name, members in {**by_solver, "All": counted}.items():
+        agree = [[bool(p.agrees) for p in members if p.measure == measure] for measure in measures]
+        rows.append([Cell(name), *(Cell(f"{sum(found)} of {len(found)}") for found in agree)])
     setting = settings(_summaries(counted))
     aside = sum(bool(p.figure.flag) for p in pairs if p.measure in measures)
     return Layout(

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from dsgkit.report.numbers import p_text
+from dsgkit.report.numbers import from_to, p_text
 from dsgkit.report.ranks import LEVEL, Ranking
 from dsgkit.report.style import COLUMN_WIDTH, DPI, PAGE_WIDTH, RC, SolverStyle, solver_styles
 
@@ -38,8 +38,7 @@ def caption(rankings: Sequence[Ranking], solvers: Iterable[str] = ()) -> str:
     solvers : iterable of str
         All names of a report, of which those without a rank are said to be left out.
     """
-    counts = sorted({one.n_datasets for one in rankings})
-    over = "-".join(map(str, dict.fromkeys([counts[0], counts[-1]])))
+    over = from_to(one.n_datasets for one in rankings)
     parts = [
         f"Mean ranks over {over} datasets, the best at the left. Methods under one bar differ by "
         f"less than the critical difference (CD) of Nemenyi's test at the level {LEVEL:g}: these "

@@ -10,14 +10,12 @@ import pandas as pd
 from dsgkit.report.entries import (
     UNITS,
     best_means,
-    ending_notes,
     entry_cells,
-    level_notes,
-    remark_notes,
+    footnotes,
     statistic,
 )
 from dsgkit.report.formats import Cell, Layout, Table
-from dsgkit.report.summary import TO_COME, Entry, Summary, all_axes, all_solvers, lowered, settings
+from dsgkit.report.summary import Entry, Summary, all_axes, all_solvers, lowered, settings
 from dsgkit.tasks.measures import Measure
 
 
@@ -51,12 +49,7 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
         f"{', '.join(caption)}; {about}.",
         ["Solver", *header],
         list(zip(map(Cell, solvers), *columns, strict=True)),
-        [
-            *_partial_notes(entries.values(), swept=axis is not None),
-            *remark_notes(entries.values()),
-            *level_notes(entries.values(), [summary]),
-            *ending_notes(entries.values(), [summary]),
-        ],
+        footnotes([(summary, entries.values())], titled=False),
         best_means(measure),
         # Solvers as columns: there are fewer of them than sizes, and terminals are narrow.
         corner="" if axis is None else axis.title,
@@ -66,16 +59,12 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
 def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
     """Return the table of datasets by solvers, each at its largest finished size."""
     solvers = list(all_solvers(shown))
-    rows, footnotes = [], []
-    for one in shown:
-        found, swept = one.largest(measure), one.axis is not None
-        entries = [found.get(solver) for solver in solvers]
+    rows = []
+    parts = [(one, one.largest(measure)) for one in shown]
+    for one, found in parts:
+        entries, swept = [found.get(solver) for solver in solvers], one.axis is not None
         cells = entry_cells(measure, entries, note_size=swept, contest=not one.to_come)
         rows.append([Cell(one.title), *cells])
-        footnotes += [f"{one.title} {note}" for note in _partial_notes(found.values(), swept=swept)]
-        footnotes += remark_notes(found.values(), one.title)
-    shown_entries = [entry for one in shown for entry in one.largest(measure).values()]
-    footnotes += level_notes(shown_entries, shown) + ending_notes(shown_entries, shown)
     caption = f"{measure.caption}{UNITS[measure.unit]}, {statistic(measure, shown)}"
     if setting := settings(shown):
         caption += f", {setting}"
@@ -85,28 +74,9 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
         f"{caption}.",
         ["Dataset", *solvers],
         rows,
-        footnotes,
+        footnotes([(one, found.values()) for one, found in parts], titled=True),
         best_means(measure),
     )
-
-
-def _partial_notes(entries: Iterable[Entry], *, swept: bool) -> list[str]:
-    """Return the footnote on entries of which some trials only finished; none without such.
-
-    It says how the others ended; those that are still to come are many.
-    """
-    partial = [entry for entry in entries if entry.partial]
-    others = [
-        f"{entry.solver}{f' at {entry.size.n:,}' if swept else ''} ("
-        + ", ".join(f"{count} {status}" for status, count in sorted(ended.items()))
-        + ")"
-        for entry in partial
-        if (ended := {status: n for status, n in entry.others.items() if n and status != TO_COME})
-    ]
-    if not partial:
-        return []
-    told = f" The others: {'; '.join(others)}." if others else ""
-    return [f"(k/n): only k of n trials finished.{told}"]
 
 
 def _tidy(parts: Sequence[tuple[Summary, Sequence[Measure], Iterable[Entry]]]) -> pd.DataFrame:

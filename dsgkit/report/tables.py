@@ -85,10 +85,10 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
         names = [table.name for table in wanted_tables(shown, only, overview=several)]
     else:
         names = _printed(shown, overview=several)
-    tables = _named(shown, names, overview=several)
+    tables, said = _named(shown, names, overview=several), ["all"] if only else ["all", "brief"]
     for one in shown if several else ():
         own = _named([one], names, overview=False)
-        tables += [table for table in own if not table.is_in_overview(brief=not only)]
+        tables += [table for table in own if table.in_overview not in said]
     made = (table.make() if only else table.brief and table.brief() for table in tables)
     layouts = [layout for table in made if table for layout in table.layouts]
     turned = (one.transposed(one.corner) if one.corner else one for one in layouts)

@@ -173,8 +173,3 @@ def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
         if measure.traced:
             names[f"{measure.output}_trace"] = names[f"{measure.output}_trace_table"] = None
     return [*names, PICTURES, RANKS, GAINS]
-
-
-def is_table(output: str) -> bool:
-    """Whether one of `outputs_of` is a table; the others are figures."""
-    return output.endswith("_table")
