@@ -143,13 +143,13 @@ def test_several_results_side_by_side(dsg, toy, finished):
 def test_two_results_compared(dsg, toy, finished):
     code, out, err = dsg("compare", "results/toy", "other/toy", "--out", "diff")
     assert (code, err) == (0, "")
-    assert out.startswith("AUC: ")
+    assert out.startswith("B agrees with A: ")
     assert "Trials are not paired: seed is 0 in A and 1 in B." in out
     assert "diff/tables/compare_auc.csv" in out
     assert (toy.parent / "diff/figures/compare.pdf").stat().st_size > 1000
     code, out, _ = dsg("compare", "results/toy", "results/toy")
     assert code == 0
-    assert out.startswith("All 16 common results are identical; training time: identical.")
+    assert out.startswith("B reproduces A: all 16 fits that both have are identical but for times.")
     one_error_line(dsg("compare", "results/toy", "nowhere"), "nowhere", "config.yaml")
     dsg(*BARE, "--set", "sweep.unlabeled=[50]", "--out", "sizes")
     one_error_line(dsg("compare", "results/toy", "sizes/toy"), "no fit is in both")

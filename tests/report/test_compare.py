@@ -3,6 +3,7 @@
 import csv
 import itertools
 import math
+import re
 import statistics
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy import stats
 from dsgkit.errors import ResultsError
 from dsgkit.report.compare import compare, comparison_text, write_comparison
 from dsgkit.report.compare.figure import comparison_figure
-from dsgkit.report.compare.text import verdict
+from dsgkit.report.compare.text import answer, verdict
 from dsgkit.report.contrasts import holm, paired_contrast, unpaired_contrast
 from dsgkit.report.numbers import difference_text, ranges, ratio_text
 from dsgkit.tasks.measures import TIME
@@ -275,6 +276,59 @@ def test_different_data_are_named(invent, pair):
     hashes = {"a": {"content_hash": "x"}, "b": {"content_hash": "y"}}
     comparison = compare(*pair(*sides, data=hashes))
     assert comparison.unpaired == ["the data are codrna in A and ijcnn1 in B"]
+    assert answer(comparison) == (
+        "B does not repeat A: the data of B are ijcnn1, those of A codrna."
+    )
+
+
+# --- the answer in a sentence -----------------------------------------------------------------
+
+
+def test_identical_fits_reproduce_whatever_their_times(invent, pair):
+    experiment = invent.experiment("codrna", trials=3)
+    records = invent.typical(experiment, sizes=(500, 20_000))
+    slower = [r | {"times": {"fit": 5.0}} for r in records[:-2]]
+    text = comparison_text(compare(*pair((experiment, records), (experiment, slower))), 120)
+    assert text.startswith(
+        "B reproduces A: all 22 fits that both have are identical but for times; 2 fits in A "
+        "only.\n\nTraining time: "
+    )
+
+
+def test_scores_within_chance_agree_and_the_largest_difference_is_named(two):
+    a, b = [0.5, 0.6, 0.7, 0.6], [0.52, 0.59, 0.71, 0.58]
+    assert answer(compare(*two(a, b))) == (
+        "B agrees with A: no score differs beyond chance (0 of 1 after Holm); largest difference "
+        "AUC +3.9e-17 (QSG-S2AUC at 500)."
+    ).replace("+3.9e-17", difference_text(np.mean(b) - np.mean(a), None, 4))
+
+
+def test_scores_beyond_chance_are_counted_and_named_the_largest_first(invent, pair):
+    experiment = invent.experiment("codrna", trials=6)
+    a = invent.typical(experiment, sizes=(500,), seed=1)
+    shift = dict(zip(experiment.solvers, (0.0, 0.1, -0.3, 0.2), strict=True))
+    moved = [r["scores"]["auc"] + shift[r["solver"]] * (1 + r["trial"] / 100) for r in a]
+    b = [r | {"scores": {"auc": auc}} for r, auc in zip(a, moved, strict=True)]
+    text = answer(compare(*pair((experiment, a), (experiment, b))))
+    assert re.fullmatch(
+        r"B does not reproduce A: 3 of 4 scores differ beyond chance: AUC -0\.30\d\d "
+        r"\(PNU-AUC at 500\), AUC \+0\.20\d\d \(RFF-S2AUC at 500\), AUC \+0\.10\d\d \(SAMULT at "
+        r"500\)\.",
+        text,
+    )
+
+
+def test_one_trial_cannot_tell_and_what_ended_differently_is_no_agreement(invent, pair, two):
+    assert answer(compare(*two([0.5], [0.6]))) == (
+        "Too few trials to tell B from A: 1 score without a test; largest difference AUC +0.1000 "
+        "(QSG-S2AUC at 500)."
+    )
+    experiment = invent.experiment("codrna", trials=2, solvers=("samult",))
+    a = [invent.record(experiment, "samult", t, 500) for t in range(2)]
+    b = [invent.failure(experiment, "samult", t, 500, "out_of_memory") for t in range(2)]
+    assert answer(compare(*pair((experiment, a), (experiment, b)))) == (
+        "B does not reproduce A: no fit finished in both; 2 fits ended differently."
+    )
 
 
 # --- the verdict ------------------------------------------------------------------------------
@@ -287,7 +341,7 @@ def test_identical_results_are_said_to_be(invent, pair):
     records = [r | {"times": {"fit": 1.0}} for r in records]
     comparison = compare(*pair((experiment, records), (experiment, slower)))
     assert verdict(comparison) == (
-        "All 24 common results are identical; training time: B takes 2.00 times as long "
+        "Training time: B takes 2.00 times as long "
         "(median over 6; 6 significant: QSG-S2AUC, SAMULT, PNU-AUC, RFF-S2AUC)."
     )
 

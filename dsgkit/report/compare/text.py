@@ -1,8 +1,9 @@
-"""A comparison as text for a terminal, the verdict first."""
+"""A comparison as text for a terminal: whether B reproduces A, then what that rests on."""
 
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
@@ -14,15 +15,22 @@ from dsgkit.report.compare.tables import choices_table, effects_layout, status_t
 from dsgkit.report.contrasts import LEVEL
 from dsgkit.report.effects import Effect, is_ratio
 from dsgkit.report.formats import Layout, plain
-from dsgkit.report.numbers import counted, ratio_text
+from dsgkit.report.numbers import counted, difference_text, percents, ratio_text
+from dsgkit.report.summary import LEFT, NOT_RUN
+from dsgkit.tasks.measures import Measure
 
 AT_LEVEL = f"at the {LEVEL:.0%} level after Holm's correction"
 WIDEST_PROSE = 100
 INDENT = "  "
+NAMED = 3
+"""Differences that the answer names at most, the largest first."""
+
+NO_FIT = (NOT_RUN, LEFT)
+DIFFERENTLY = "ended differently"
 
 
 def comparison_text(comparison: Comparison, width: int) -> str:
-    """Return a comparison for people: the verdict first, then what it rests on.
+    """Return a comparison for people: the answer in a sentence, then what it rests on.
 
     Parameters
     ----------
@@ -33,6 +41,7 @@ def comparison_text(comparison: Comparison, width: int) -> str:
     """
     prose = min(width, WIDEST_PROSE)
     parts = [
+        _wrapped(answer(comparison), prose),
         _wrapped(verdict(comparison), prose),
         "\n".join(_side(name, one) for name, one in (("A", comparison.a), ("B", comparison.b))),
         "\n".join(_wrapped(remark, prose) for remark in _remarks(comparison)),
@@ -43,6 +52,60 @@ def comparison_text(comparison: Comparison, width: int) -> str:
         _differences("environment", comparison.environment, prose),
     ]
     return "\n\n".join(parts)
+
+
+def answer(comparison: Comparison) -> str:
+    """Return in one sentence whether B reproduces A, or agrees with it but for chance."""
+    common, a, b = counted(comparison.common, "fit"), comparison.a.dataset, comparison.b.dataset
+    if a != b:
+        return f"B does not repeat A: the data of B are {b}, those of A {a}."
+    if comparison.identical == comparison.common:
+        parts = [f"B reproduces A: all {common} that both have are identical but for times"]
+    else:
+        parts = _agreement(comparison)
+    apart: Counter[str] = Counter()
+    for one in comparison.mismatches:
+        where = "in A only" if one.b in NO_FIT else "in B only" if one.a in NO_FIT else DIFFERENTLY
+        apart[where] += len(one.sizes) * len(one.trials)
+    parts += [f"{counted(n, 'fit')} {where}" for where, n in sorted(apart.items())]
+    return f"{'; '.join(parts)}."
+
+
+def _agreement(comparison: Comparison) -> list[str]:
+    """Return what the tests say of the scores of fits that are not all identical."""
+    scores = [(m, one) for m, of in comparison.effects if not is_ratio(m) for one in of]
+    scores.sort(key=_printed_size, reverse=True)
+    changes = [one for one in scores if one[1].significant]
+    judged = [one for one in scores if one[1].contrast.identical or one[1].holm_t is not None]
+    most = f"largest difference {_difference(comparison, *scores[0])}" if scores else ""
+    if not scores:
+        return ["B does not reproduce A: no fit finished in both"]
+    if not judged:
+        number = counted(len(scores), "score")
+        return [f"Too few trials to tell B from A: {number} without a test", most]
+    if not changes:
+        of = f"0 of {len(judged):,} after Holm"
+        return [f"B agrees with A: no score differs beyond chance ({of})", most]
+    named = ", ".join(_difference(comparison, *one) for one in changes[:NAMED])
+    more = f" and {len(changes) - NAMED:,} more" if len(changes) > NAMED else ""
+    return [
+        f"B does not reproduce A: {len(changes):,} of {counted(len(judged), 'score')} "
+        f"{'differs' if len(changes) == 1 else 'differ'} beyond chance: {named}{more}"
+    ]
+
+
+def _printed_size(score: tuple[Measure, Effect]) -> float:
+    """Return a difference in units of the last digit that tables show."""
+    measure, effect = score
+    return abs(percents(measure, effect.contrast.difference)) * 10.0**measure.digits
+
+
+def _difference(comparison: Comparison, measure: Measure, effect: Effect) -> str:
+    """Return a difference with the solver and size that it is of."""
+    number = percents(measure, effect.contrast.difference)
+    at = f" at {effect.size.n:,}" if comparison.axis else ""
+    text = difference_text(number, None, measure.digits + 1)
+    return f"{measure.word} {text} ({effect.solver}{at})"
 
 
 def _side(name: str, results: Results) -> str:
@@ -117,9 +180,9 @@ def _wrapped(text: str, width: int) -> str:
 
 
 def verdict(comparison: Comparison) -> str:
-    """Return what comes out of a comparison, scores first."""
+    """Return what comes out measure by measure; scores are left out where all are identical."""
     same = comparison.identical == comparison.common
-    parts = [f"all {comparison.common:,} common results are identical"] if same else []
+    parts = []
     for measure, effects in comparison.effects:
         if is_ratio(measure):
             parts.append(f"{measure.word}: {_time(effects, comparison)}")
