@@ -1,0 +1,158 @@
+"""Split the error of QSG-S2AUC into that of random features and that of data (Lemmas 1 and 3).
+
+The proof puts a function h_t between f_t and the minimiser f*: it takes the steps of the run, with
+its coefficients and the rows that it draws, but with kernels in place of random features. Lemma 1
+bounds the mean of ``(f_t(x) - h_t(x))^2``, Lemma 3 that of ``||h_t - f*||^2`` in the RKHS, both by
+O(1/t). h_t and f* are sums of kernels at training rows, so that the second follows from their Gram
+matrix. Rows, setting and minimiser are those of `study_convergence.py`, the step is ``theta / t``.
+
+The script fits the slopes of both errors against t, and exits with code 1 unless each is within 0.3
+of -1. With ``--ordinal`` the method is QS3ORAO on four classes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from kept import json_option, write_json
+from numpy.typing import NDArray
+from study_convergence import slope, synthetic_rows
+from study_gradient_norm import Recorder, row_numbers
+
+from dsgkit import SAMULT, ExactS2OR
+from dsgkit.engine import DecreasingStep, DSGModel, Problem, Source, train
+from dsgkit.features import FourierFeatures
+from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.objectives import Objective
+from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective
+from dsgkit.objectives.pnu_auc import PNUAUCObjective
+
+N_LABELED, N_UNLABELED, N_INPUTS = 200, 1000, 8
+LAM, SIGMA, GAMMA = 0.125, 1.0, 0.5
+BATCH, N_FREQUENCIES = 64, 64
+LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+FIRST = 64
+"""Iteration from which slopes are fitted."""
+
+TOLERANCE = 0.3
+"""How far a slope may be from -1."""
+
+TITLES = {"random_features": "mean (f_t - h_t)^2 / mean f*^2", "data": "||h_t - f*||^2 / ||f*||^2"}
+
+Array = NDArray[np.float64]
+
+
+def problem_of(
+    X: NDArray[np.float32], y: NDArray, theta_lam: float, n_iterations: int, seed: int
+) -> Problem:
+    """Return the problem of one model, of the classes 1..k of the first rows."""
+    labels, counts = np.unique(y[:N_LABELED], return_counts=True)
+    objective: Objective = PNUAUCObjective(np.array([GAMMA]))
+    if len(labels) > 2:
+        objective = OrdinalAUCObjective(np.full((1, len(labels) - 1), GAMMA), counts[None])
+    classes = [Source(0, [np.flatnonzero(y[:N_LABELED] == label)]) for label in labels[::-1]]
+    return Problem(
+        tables=[X[:N_LABELED], X[N_LABELED:]],
+        sources=[*classes, Source(1, in_passes=True)],
+        objective=objective,
+        step=DecreasingStep(np.array([theta_lam]), np.array([LAM]), np.zeros(1)),
+        features=FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed),
+        n_iterations=n_iterations,
+        batch_size=BATCH,
+        group=np.zeros(1, np.int64),
+    )
+
+
+def minimiser(X: NDArray[np.float32], y: NDArray) -> Array:
+    """Return the coefficients of f* at all rows."""
+    closed_form: Any = SAMULT if y.max() == 2 else ExactS2OR
+    model = closed_form(lam=LAM, sigma=SIGMA, gamma=GAMMA)
+    fit = getattr(model, "fit_function", model.fit)
+    fit(X[:N_LABELED], y[:N_LABELED], X[N_LABELED:])
+    if not np.array_equal(model.centers_, X):
+        raise AssertionError("the minimiser is not expanded on the rows in their order")
+    return np.asarray(model.coef_, np.float64)
+
+
+def errors_of(problem: Problem, exact: Array, lengths: Sequence[int]) -> tuple[Array, Array]:
+    """Return both relative errors after some iterations of one run.
+
+    Parameters
+    ----------
+    problem : Problem
+    exact : ndarray of shape (n,)
+        Coefficients of f* at all rows.
+    lengths : sequence of int
+        Ascending.
+
+    Returns
+    -------
+    random_features, data : ndarray of shape (len(lengths),)
+    """
+    X = np.vstack(problem.tables)
+    K = gaussian_gram(X, X, SIGMA)
+    recorder = Recorder(problem.objective, [], [])
+    f: dict[int, NDArray[np.floating]] = {}
+
+    def observe(t: int, seconds: float, model: DSGModel) -> None:
+        f[t] = model.decision_function(X)[:, 0]
+
+    train(replace(problem, objective=recorder), at=lengths, observe=observe)
+    best = K @ exact
+    rows = row_numbers(problem)
+    beta = np.zeros(len(X))
+    found = []
+    for t, coefficients in enumerate(recorder.kept, start=1):
+        (step,), (decay,) = problem.step(t)
+        beta *= decay
+        for drawn, c in zip(rows, coefficients, strict=True):
+            np.subtract.at(beta, drawn[t - 1], step * c[:, 0])
+        if t in f:
+            h, off = K @ beta, beta - exact
+            random_features = np.mean((f[t] - h) ** 2) / np.mean(best**2)
+            found.append((random_features, off @ K @ off / (exact @ best)))
+    random_features, data = np.array(found).T
+    return random_features, data
+
+
+@click.command(help=__doc__)
+@click.option("--seeds", default=10, show_default=True)
+@click.option("--theta-lam", default=1.5, show_default=True)
+@click.option(
+    "--most",
+    default=LENGTHS[-1],
+    show_default=True,
+    type=click.IntRange(min=128),
+    help="Largest number of iterations.",
+)
+@click.option("--ordinal", is_flag=True, help="Study QS3ORAO.")
+@json_option
+def main(seeds: int, theta_lam: float, most: int, ordinal: bool, json_file: Path | None) -> None:
+    """Print both errors and their slopes."""
+    lengths = [t for t in LENGTHS if t <= most]
+    X, y = synthetic_rows(N_LABELED + N_UNLABELED, N_INPUTS, 0, 4 if ordinal else 2)
+    exact = minimiser(X, y)
+    problems = [problem_of(X, y, theta_lam, lengths[-1], seed) for seed in range(seeds)]
+    found = np.array([errors_of(problem, exact, lengths) for problem in problems])
+    errors = dict(zip(TITLES, found.swapaxes(0, 1), strict=True))
+    click.echo("      t" + "".join(f"  {title:>30}" for title in TITLES.values()))
+    for t, *means in zip(lengths, *(of.mean(axis=0) for of in errors.values()), strict=True):
+        click.echo(f"{t:7d}" + "".join(f"  {mean:30.3e}" for mean in means))
+    slopes = {name: slope(lengths, of, FIRST) for name, of in errors.items()}
+    for name, fitted in slopes.items():
+        click.echo(f"slope of {TITLES[name]} from t = {FIRST} on: {fitted:.2f} (theory: -1)")
+    write_json(json_file, "study_errors", {"iterations": lengths, **errors, "slopes": slopes})
+    missed = [TITLES[name] for name, fitted in slopes.items() if not abs(fitted + 1) <= TOLERANCE]
+    if missed:
+        click.echo(f"missed: slope not within {TOLERANCE} of -1: {'; '.join(missed)}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
