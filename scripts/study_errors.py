@@ -43,7 +43,10 @@ FIRST = 64
 TOLERANCE = 0.3
 """How far a slope may be from -1."""
 
-TITLES = {"random_features": "mean (f_t - h_t)^2 / mean f*^2", "data": "||h_t - f*||^2 / ||f*||^2"}
+TITLES = {
+    "feature_errors": "mean (f_t - h_t)^2 / mean f*^2",
+    "data_errors": "||h_t - f*||^2 / ||f*||^2",
+}
 
 Array = NDArray[np.float64]
 
@@ -93,7 +96,7 @@ def errors_of(problem: Problem, exact: Array, lengths: Sequence[int]) -> tuple[A
 
     Returns
     -------
-    random_features, data : ndarray of shape (len(lengths),)
+    feature_errors, data_errors : ndarray of shape (len(lengths),)
     """
     X = np.vstack(problem.tables)
     K = gaussian_gram(X, X, SIGMA)
@@ -115,10 +118,10 @@ def errors_of(problem: Problem, exact: Array, lengths: Sequence[int]) -> tuple[A
             np.subtract.at(beta, drawn[t - 1], step * c[:, 0])
         if t in f:
             h, off = K @ beta, beta - exact
-            random_features = np.mean((f[t] - h) ** 2) / np.mean(best**2)
-            found.append((random_features, off @ K @ off / (exact @ best)))
-    random_features, data = np.array(found).T
-    return random_features, data
+            feature_error = np.mean((f[t] - h) ** 2) / np.mean(best**2)
+            found.append((feature_error, off @ K @ off / (exact @ best)))
+    feature_errors, data_errors = np.array(found).T
+    return feature_errors, data_errors
 
 
 @click.command(help=__doc__)

@@ -56,8 +56,8 @@ def test_both_rates_of_error_are_judged(script, tmp_path, rate, code):
     assert result.exit_code == code, result.output
     assert ("missed: slope not within 0.3 of -1: ||h_t" in result.output) == bool(code)
     numbers = json.loads(file.read_text())["numbers"]
-    assert np.shape(numbers["data"]) == np.shape(numbers["random_features"]) == (2, 9)
-    assert numbers["slopes"]["random_features"] == pytest.approx(-1)
+    assert np.shape(numbers["data_errors"]) == np.shape(numbers["feature_errors"]) == (2, 9)
+    assert numbers["slopes"]["feature_errors"] == pytest.approx(-1)
 
 
 def test_a_short_study_of_the_errors_on_ordered_classes_runs(script):
