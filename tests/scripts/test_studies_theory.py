@@ -65,3 +65,53 @@ def test_a_short_study_of_the_errors_on_ordered_classes_runs(script):
     result = CliRunner().invoke(main, ["--seeds", "1", "--most", "128", "--ordinal"])
     assert result.exit_code in (0, 1), result.output
     assert "slope of ||h_t - f*||^2 / ||f*||^2 from t = 64 on: -" in result.output
+
+
+def test_both_sides_of_the_risks_are_those_over_all_pairs(script):
+    scope = script("study_risks")
+    rng = np.random.default_rng(0)
+    f = np.round(rng.normal(size=60), 1)  # with ties
+    positive = f + rng.normal(size=60) > 0.3
+    case = scope["Case"]("made up", f, positive)
+    labeled, unlabeled = np.arange(30), np.arange(20, 60)
+    p, n, u = f[:30][positive[:30]], f[:30][~positive[:30]], f[20:]
+    for loss, constant, pairs in (
+        ("zero_one", 0.5, lambda d: (1 - np.sign(d)) / 2),
+        ("squared", 1.0, lambda d: (1 - d) ** 2),
+    ):
+        expected = pairs(p[:, None] - u).mean() + pairs(u[:, None] - n).mean() - constant
+        assert case.left_side(loss, labeled, unlabeled) == pytest.approx(expected)
+        expected = pairs(f[positive][:, None] - f[~positive]).mean()
+        assert case.right_side(loss) == pytest.approx(expected)
+
+
+def test_unbiased_risks_pass_and_biased_ones_are_told(script, monkeypatch, tmp_path):
+    """A selection of unlabelled rows that depends on f is no mixture of the classes."""
+    scope = script("study_risks")
+    main = scope["main"]
+    rng = np.random.default_rng(0)
+    f = rng.normal(size=2000)
+    case = scope["Case"]("made up", f, f + rng.normal(size=2000) > 0.3)
+    main.callback.__globals__["cases_of"] = lambda name: iter([case])
+    file = tmp_path / "risks.json"
+    arguments = ["--binary", "x", "--ordinal", "x", "--draws", "30", "--json", str(file)]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    numbers = json.loads(file.read_text())["numbers"]["binary"]
+    assert abs(numbers["zero_one"][0]) < 3 < numbers["squared"][0]
+    squared = numbers["squared_risks"]
+    assert squared["difference"][0] == pytest.approx(squared["penalty"][0], rel=0.1)
+
+    left_side = scope["Case"].left_side
+    monkeypatch.setattr(
+        scope["Case"],
+        "left_side",
+        lambda case, loss, labeled=slice(None), unlabeled=slice(None): left_side(
+            case, loss, labeled, np.flatnonzero(case.f > 0.5)
+        ),
+    )
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 1
+    assert (
+        "missed: the 0-1 loss is biased; the equation of the zero-one loss on all" in result.output
+    )
