@@ -1,9 +1,11 @@
 """Compare estimates of the class prior with the truth, on generated and on real data.
 
-From similar pairs and unlabelled rows: the larger prior by `dsgkit.priors.similar_prior`, with KM1,
-KM2 or penalised L1 for the two shares, and the ends of `similar_prior_interval`. From as many
-positive as there are pairs, and unlabelled rows: penalised L1. Rows are drawn by the prior, without
-replacement; a cell is the mean over the seeds, and the standard deviation. Prints Markdown.
+From similar pairs and unlabelled rows: the larger prior by the formula of
+`dsgkit.priors.similar_prior` and by that of TSGSU's paper, ``(1 + sqrt(2 pi_S - 1))/2``, with KM1,
+KM2 or penalised L1 for the shares; and the ends of `similar_prior_interval`. The paper takes the
+share of similar points in the unlabelled rows for ``pi_S``. From as many positive as there are
+pairs, and unlabelled rows: penalised L1. Rows are drawn by the prior, without replacement; a cell
+is the mean over the seeds, and the standard deviation. Prints Markdown.
 ``gaussians`` are two normal distributions of variance 1 in four dimensions, whose means are 3
 apart; other names are those of the catalogue.
 """
@@ -11,26 +13,28 @@ apart; other names are those of the catalogue.
 from __future__ import annotations
 
 import itertools
-from typing import Any, Literal
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
+from kept import json_option, write_json
 from numpy.typing import NDArray
 
 from dsgkit.config import DatasetSpec
 from dsgkit.data import load_dataset
 from dsgkit.objectives.similar_unlabeled import similar_share
-from dsgkit.priors import penalised_l1_share, similar_prior, similar_prior_interval
+from dsgkit.priors import km1_share, km2_share, penalised_l1_share, similar_prior_interval
 from dsgkit.random.seeds import derive_seed, permutation
 
 Array = NDArray[np.float64]
 
 GENERATED = "gaussians"
-METHODS: tuple[Literal["km1", "km2", "penalised_l1"], ...] = ("km1", "km2", "penalised_l1")
-COLUMNS = (
-    *("dataset", "prior", "pairs", *METHODS),
-    *("interval, low", "interval, high", "penalised_l1, positive-unlabelled"),
-)
+SHARES = {"km1": km1_share, "km2": km2_share, "penalised_l1": penalised_l1_share}
+PAPERS = "{}, paper's formula"
+"""Column of a method's share by the formula of the paper."""
 
 
 def classes_of(name: str, n_rows: int) -> tuple[Array, Array]:
@@ -69,14 +73,28 @@ def drawn(
     return similar, positive, unlabeled
 
 
-def estimates(similar: Array, positive: Array, unlabeled: Array, seed: int) -> list[float]:
-    """Return the estimates of the columns."""
-    found = [
-        similar_prior(similar, unlabeled, method=method, random_state=seed) for method in METHODS
-    ]
+def papers_prior(share: float) -> float:
+    """Return the larger prior as the paper has it from the share of similar points."""
+    return (1 + math.sqrt(max(0.0, 2 * share - 1))) / 2
+
+
+def estimates(
+    similar: Array, positive: Array, unlabeled: Array, methods: Sequence[str], seed: int
+) -> dict[str, float]:
+    """Return the estimates by their columns."""
+    found = {}
+    for method in methods:
+        forth, back = (
+            SHARES[method](component, mixture, random_state=seed)
+            for component, mixture in ((similar, unlabeled), (unlabeled, similar))
+        )
+        found[method] = 1 / (1 + forth * back)  # as `similar_prior`
+        found[PAPERS.format(method)] = papers_prior(forth)
     pairs = similar.reshape(-1, 2, similar.shape[1])
-    found += similar_prior_interval(pairs, unlabeled, random_state=seed)
-    return [*found, penalised_l1_share(positive, unlabeled, random_state=seed)]
+    low, high = similar_prior_interval(pairs, unlabeled, random_state=seed)
+    found |= {"interval, low": low, "interval, high": high}
+    share = penalised_l1_share(positive, unlabeled, random_state=seed)
+    return found | {"penalised_l1, positive-unlabelled": share}
 
 
 def cell(values: Any) -> str:
@@ -90,25 +108,56 @@ def cell(values: Any) -> str:
 @click.option("--pairs", multiple=True, type=int, default=(50, 500))
 @click.option("--unlabeled", default=2000, show_default=True)
 @click.option("--seeds", default=5, show_default=True)
+@click.option(
+    "--method", "methods", multiple=True, type=click.Choice(list(SHARES)), default=tuple(SHARES)
+)
+@json_option
 def main(
     datasets: tuple[str, ...],
     priors: tuple[float, ...],
     pairs: tuple[int, ...],
     unlabeled: int,
     seeds: int,
+    methods: tuple[str, ...],
+    json_file: Path | None,
 ) -> None:
     """Print the table, row by row."""
-    click.echo(f"| {' | '.join(COLUMNS)} |")
-    click.echo("|" + "---|" * len(COLUMNS))
+    cases: list[dict[str, Any]] = []
     for name in datasets:
         classes = classes_of(name, 2 * max(pairs) + max(pairs) + unlabeled)
         for prior, n_pairs in itertools.product(priors, pairs):
             found = [
-                estimates(*drawn(classes, prior, n_pairs, unlabeled, seed), seed)
+                estimates(*drawn(classes, prior, n_pairs, unlabeled, seed), methods, seed)
                 for seed in range(seeds)
             ]
-            cells = map(cell, np.transpose(found))
-            click.echo(f"| {name} | {prior:g} | {n_pairs} | {' | '.join(cells)} |")
+            if not cases:
+                columns = ("dataset", "prior", "pairs", *found[0])
+                click.echo(f"| {' | '.join(columns)} |\n|" + "---|" * len(columns))
+            by_column = {column: [one[column] for one in found] for column in found[0]}
+            click.echo(
+                f"| {name} | {prior:g} | {n_pairs} | {' | '.join(map(cell, by_column.values()))} |"
+            )
+            cases.append(
+                {"dataset": name, "prior": prior, "pairs": n_pairs, "estimates": by_column}
+            )
+    write_json(json_file, "study_priors", {"cases": cases, **errors(cases, methods)})
+
+
+def errors(cases: Sequence[dict[str, Any]], methods: Sequence[str]) -> dict[str, Any]:
+    """Return the mean absolute errors of both formulas, in the order of cases and methods."""
+    formulas = {"similar_prior": "{}", "paper_formula": PAPERS}
+    return {
+        formula: {
+            "errors": [
+                float(
+                    np.abs(np.subtract(case["estimates"][column.format(m)], case["prior"])).mean()
+                )
+                for case in cases
+                for m in methods
+            ]
+        }
+        for formula, column in formulas.items()
+    }
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from dsgkit.priors import penalised_l1_share, similar_prior
 from tests.solvers.similar.problems import risk as su_risk
 from tests.solvers.similar.problems import squared
 
@@ -205,13 +206,33 @@ def test_rows_of_a_study_of_priors_are_different_and_pairs_similar():
     assert 180 < (unlabeled >= 0).sum() < 240
 
 
-def test_a_study_of_priors_prints_markdown():
+def test_a_study_of_priors_prints_markdown_and_keeps_the_errors(tmp_path):
     main, scope = study("study_priors")
-    scope["estimates"] = lambda *rows: [0.5, 0.7, float(rows[-1])]
-    result = CliRunner().invoke(main, ["gaussians", "--prior", "0.7", "--pairs", "9"])
+    scope["estimates"] = lambda *rows: {"km2": 0.5 + rows[-1] / 10, "km2, paper's formula": 0.9}
+    file = tmp_path / "priors.json"
+    options = ["--prior", "0.7", "--pairs", "9", "--method", "km2", "--json", str(file)]
+    result = CliRunner().invoke(main, ["gaussians", *options])
     assert result.exit_code == 0, result.output
-    row = "| gaussians | 0.7 | 9 | 0.500 (0.000) | 0.700 (0.000) | 2.000 (1.581) |"
+    row = "| gaussians | 0.7 | 9 | 0.700 (0.158) | 0.900 (0.000) |"
     assert result.output.splitlines()[-1] == row
+    numbers = json.loads(file.read_text())["numbers"]
+    assert numbers["paper_formula"]["errors"] == pytest.approx([0.2])
+    assert numbers["similar_prior"]["errors"] == pytest.approx([0.12])
+    assert numbers["cases"][0]["estimates"]["km2"] == pytest.approx([0.5, 0.6, 0.7, 0.8, 0.9])
+
+
+def test_estimates_of_the_study_of_priors_are_those_of_the_package():
+    _, scope = study("study_priors")
+    rows = scope["drawn"](scope["classes_of"]("gaussians", 500), 0.7, 50, 200, 0)
+    found = scope["estimates"](*rows, ["penalised_l1"], 3)
+    similar, _, unlabeled = rows
+    prior = similar_prior(similar, unlabeled, method="penalised_l1", random_state=3)
+    assert found["penalised_l1"] == pytest.approx(prior)
+    share = penalised_l1_share(similar, unlabeled, random_state=3)
+    # its two solutions of pi^2 + (1 - pi)^2 = share, of which the larger is taken
+    papers = found["penalised_l1, paper's formula"]
+    assert papers >= 0.5
+    assert papers**2 + (1 - papers) ** 2 == pytest.approx(max(share, 0.5))
 
 
 @pytest.mark.parametrize(
