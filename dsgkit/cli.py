@@ -767,6 +767,31 @@ def claims(
         raise SystemExit(1)
 
 
+@cli.command()
+@click.argument("results", nargs=-1, type=_FilePath(path_type=Path))
+@click.option(
+    "--out",
+    type=_FilePath(path_type=Path, file_okay=False),
+    default=RESULTS / "reference",
+    show_default=True,
+    help="Folder for index.html and a page for each paper.",
+)
+@_debug_option
+def pages(results: tuple[Path, ...], out: Path) -> None:
+    """Write a page for each paper on RESULTS folders, or folders of them, and an index.
+
+    By default the kept results are shown. A page has the paper's claims with their verdicts first.
+    """
+    from dsgkit.papers.claims import papers
+    from dsgkit.papers.evidence import read_evidence
+    from dsgkit.papers.judging import judge
+    from dsgkit.papers.pages import write_pages
+
+    evidence = read_evidence(results or [RESULTS / "reference"])
+    for path in write_pages(judge(papers(), evidence), evidence, out):
+        click.echo(path)
+
+
 def _check_apart(at: int | None, out: Path | None) -> None:
     """Refuse to replace the report of all sizes by that of one."""
     if at is not None and out is None:

@@ -3,8 +3,9 @@
     python scripts/reproduce.py --profile reference
 
 First comes the plan: hours by config, and where missing data are to be found. Papers take turns,
-the cheapest configs first, so that each has results early. With the profile ``reference``, some
-configs are run with the profiles for users of the methods, too.
+the cheapest configs first, so that each has results early. With the profile ``reference``, configs
+are run that answer single claims, and some with the profiles for users of the methods, too. In the
+end the papers' claims are judged, and a page on each paper is written.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from typing import NamedTuple
 
 import click
 
-from dsgkit.config import Experiment, load_experiment
+from dsgkit.config import Experiment, list_configs, load_experiment
 from dsgkit.errors import DataError
 from dsgkit.experiment.estimate import forecast_run
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.runner import Options, default_jobs
 from dsgkit.experiment.status import duration
 
+DSG = (sys.executable, "-m", "dsgkit.cli")
 CONFIGS = Path(__file__).parents[1] / "configs"
 
 TIMEOUT = 60
@@ -42,6 +44,9 @@ BESIDE: Mapping[str, Mapping[str, Sequence[str]]] = {
 }
 """Configs that are run with further profiles, too, by the profile that is asked for."""
 
+FITTING = ("wide", "useful")
+"""Profiles that a config for single claims may have besides the paper's settings."""
+
 
 class Run(NamedTuple):
     """A config with a profile.
@@ -49,14 +54,14 @@ class Run(NamedTuple):
     Attributes
     ----------
     config : Path
-    profile : str
+    profile : str or None
     experiment : Experiment
     seconds : float
         Of processor time that are left, by the plan.
     """
 
     config: Path
-    profile: str
+    profile: str | None
     experiment: Experiment
     seconds: float
 
@@ -88,19 +93,26 @@ def main(profile: str, out: Path, jobs: int, timeout: int, plan_only: bool) -> N
             failed.append(run.experiment.name)
     if failed:
         click.echo(f"with failures: {', '.join(failed)}", err=True)
+    for conclusion in (("claims", str(out)), ("pages", str(out), "--out", str(out))):
+        subprocess.run([*DSG, *conclusion], check=False)
     raise SystemExit(bool(failed))
 
 
-def wanted(profile: str) -> Iterable[tuple[Path, str]]:
-    """Yield every config with the profile, then those that have further ones."""
+def wanted(profile: str) -> Iterable[tuple[Path, str | None]]:
+    """Yield every config with the profile, then those that are run beside it."""
     for config in sorted(CONFIGS.glob("*.yaml")):
         yield config, profile
     for further, names in BESIDE.get(profile, {}).items():
         for name in names:
             yield CONFIGS / f"{name}.yaml", further
+    if profile in BESIDE:
+        for one in list_configs(CONFIGS / "claims"):
+            yield from (
+                (one.path, found) for found in (None, *FITTING) if found in (None, *one.profiles)
+            )
 
 
-def planned(configs: Iterable[tuple[Path, str]], out: Path, options: Options) -> list[Run]:
+def planned(configs: Iterable[tuple[Path, str | None]], out: Path, options: Options) -> list[Run]:
     """Print what each run takes, or what is missing for it, and return those that can run."""
     runs = []
     for config, profile in configs:
@@ -134,8 +146,9 @@ def in_turn(runs: Iterable[Run]) -> list[Run]:
 def command(run: Run, out: Path, jobs: int, timeout: int) -> list[str]:
     """Return the command line of a run."""
     options = {"profile": run.profile, "out": out, "jobs": jobs, "timeout": timeout}
-    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    return [sys.executable, "-m", "dsgkit.cli", "run", str(run.config), *words]
+    given = {name: str(value) for name, value in options.items() if value is not None}
+    words = [word for name, value in given.items() for word in (f"--{name}", value)]
+    return [*DSG, "run", str(run.config), *words]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,66 @@
+"""What the page of a paper shows besides its claims: what was run, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dsgkit.data.catalogue import DATASETS
+from dsgkit.experiment.results import Results
+from dsgkit.papers.claims import Paper
+from dsgkit.papers.evidence import Evidence
+from dsgkit.papers.judging import JudgedPaper
+from dsgkit.papers.pages.verdicts import claim_rows
+from dsgkit.report.formats import Cell, Layout
+from dsgkit.report.html.machine import describe_code, describe_environments
+from dsgkit.report.html.outcomes import count_cells, failures, limits
+from dsgkit.report.summary import Summary, summarise
+
+Context = dict[str, Any]
+
+
+def paper_content(judged: JudgedPaper, evidence: Evidence) -> Context:
+    """Return what the page of a paper shows, by the names that its template uses."""
+    results = results_of(judged.paper, evidence)
+    shown = summarise(results)
+    return {
+        "claims": claim_rows(judged),
+        "runs": runs(shown),
+        "unfinished": [
+            {"name": one.results.experiment.name, "failures": failed, "limits": limited}
+            for one in shown
+            if (failed := failures(one)) + (limited := limits(one))
+        ],
+        "absent": absent(judged.paper),
+        "environments": describe_environments(shown),
+        "codes": describe_code(shown),
+    }
+
+
+def results_of(paper: Paper, evidence: Evidence) -> list[Results]:
+    """Return the results that the paper is judged by, those by its own protocol first."""
+    found = []
+    for profiles in (paper.profiles.protocol, paper.profiles.useful):
+        for dataset in paper.datasets.judged:
+            case = evidence.case(dataset, f"{dataset}_{paper.suffix}", profiles)
+            found += [case.results] if case else []
+    return found
+
+
+def runs(shown: Sequence[Summary]) -> Layout:
+    """Return the table of what was run: cells by how they ended, and when."""
+    numbers = [count_cells(one.results).numbers for one in shown]
+    rows = [
+        [Cell(one.results.experiment.name), *(Cell(f"{n:,}", value=n) for n in counts.values())]
+        for one, counts in zip(shown, numbers, strict=True)
+    ]
+    header = list(numbers[0]) if numbers else []
+    return Layout("Cells: searches and fits.", ["Experiment", *header], rows)
+
+
+def absent(paper: Paper) -> list[Context]:
+    """Return the datasets of the paper that are not here, with where they are to be had."""
+    return [
+        {"name": name, "homepage": DATASETS[name].homepage if name in DATASETS else ""}
+        for name in paper.datasets.absent
+    ]
