@@ -25,6 +25,8 @@ EVIDENCE = ("Where", "Size", "a", "b", "a's", "b's", "", "Counts", "")
 
 _SHARED = ("test", "by", "datasets", "configs")
 _COMPARED = ("a", "b")
+"""Settings that stand first in a criterion, and heads of columns."""
+
 _BARS = ("holds", "in_part")
 
 
@@ -149,9 +151,17 @@ def _estimate(point: Point) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> str:
-    """Return rows in columns that fit a terminal; a column without an entry is left out."""
+    """Return rows in columns that fit a terminal.
+
+    A column without an entry is left out, and one of `_COMPARED` with a single one, too.
+    """
     rows = list(rows)
-    shown = [i for i in range(len(heads)) if any(row[i] for row in rows)]
+    entries = [{row[i] for row in rows} for i in range(len(heads))]
+    shown = [
+        i
+        for i, head in enumerate(heads)
+        if any(entries[i]) and not (head in _COMPARED and len(entries[i]) == 1)
+    ]
     table = Table(box=None, pad_edge=False, header_style="", padding=(0, 2, 0, 0))
     for i in shown:
         table.add_column(heads[i], no_wrap=i == 0, overflow="fold")

@@ -130,11 +130,11 @@ class Criterion(Spec):
         for point in found:
             pairs.setdefault((point.a, point.b), []).append(point)
         absent = [Point(name, note=NO_RESULTS) for name in scope.missing]
-        verdicts = [self._verdict([*of, *absent], scope) for of in pairs.values() or ([],)]
+        verdicts = [
+            judged([*of, *absent], self.holds, self.in_part, scope.claimed)
+            for of in pairs.values() or ([],)
+        ]
         return combined(verdicts), [*found, *absent]
-
-    def _verdict(self, points: Sequence[Point], scope: Scope) -> Verdict:
-        return judged(points, self.holds, self.in_part, scope.claimed)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Compared(Criterion):
         sizes = self.at(case, needed)
         for size in sizes or case.sizes[:1]:
             a, b = ([str(one) for one in compared] + [""])[:2]
-            blank = Point(case.name, a, b, size=size, unit=self.unit(case))
+            blank = Point(case.name, a, b, size=size if sizes else 0, unit=self.unit(case))
             lacking = [self.sample(case, one, size) for one in needed]
             lacking = [sample for sample in lacking if len(sample) < self.trials]
             samples = [self.sample(case, one, size) for one in compared]
@@ -230,13 +230,13 @@ class Compared(Criterion):
         return chosen_sizes(self.sizes, sorted(common), case)
 
     def sample(self, case: Case, contender: Contender, size: int) -> Sample:
-        """Return the values of a contender, the best of those with enough trials."""
+        """Return the values of a contender: of the best solver with enough trials, if any has."""
         found = [self.values(case, key, size) for key in contender.keys]
         enough = [sample for sample in found if len(sample) >= self.trials]
+        if not enough:
+            return replace(found[0], note="; ".join(sample.note for sample in found))
         sign, measure = self.sign(case), case.measure(self.measure)
-        return max(
-            enough or found[:1], key=lambda one: sign * centre(measure, one) if enough else 0
-        )
+        return max(enough, key=lambda sample: sign * centre(measure, sample))
 
     def values(self, case: Case, key: str, size: int) -> Sample:
         """Return the values of a solver."""

@@ -116,7 +116,7 @@ def test_one_claim_in_full(dsg, folders):
     ]
     (point,) = [line for line in lines if line.startswith("skin") and "-0.1" in line]
     assert point.split() == [
-        *("skin", "2,000", "own", "other", "0.8", "0.9"),
+        *("skin", "2,000", "0.8", "0.9"),
         *("difference", "-0.1", "[-0.1,", "-0.1]", "no"),
     ]
     assert lines[-1] == "Why: The grid is too coarse. (shown by grids, not among these results)"
