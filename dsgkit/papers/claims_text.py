@@ -80,7 +80,8 @@ def _explanation(claim: JudgedClaim, width: int) -> Iterator[str]:
 
 
 def _part_text(part: Judged, width: int) -> str:
-    shown = [point for point in part.points if point.note != NO_RESULTS]
+    # why there is no study or folder, the verdict says
+    shown = [point for point in part.points if point.where and point.note != NO_RESULTS]
     about = [criterion_text(part), f"{part.verdict}{counts_text(part.verdict)}"]
     lines = [textwrap.fill(line, width, subsequent_indent="  ") for line in about]
     return "\n".join(

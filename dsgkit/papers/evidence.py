@@ -133,15 +133,20 @@ class Case:
         without = without or {}
         measure = self.measure(name)
         key = (measure.clock or measure.name) if measure else name
-        finished = {
-            trial: fit.values
-            for trial, fit in self.fits(solver, size).items()
-            if fit.status == "ok" and not (without and without.items() <= fit.params.items())
+        fits = {t: fit for t, fit in self.fits(solver, size).items() if fit.status == "ok"}
+        counting = {
+            trial: fit
+            for trial, fit in fits.items()
+            if not (without and without.items() <= fit.params.items())
         }
-        values = {trial: of[key] for trial, of in finished.items() if key in of}
-        note = f"{solver} has no {name}" if finished and not values else self.note(solver, size)
-        settings = ", ".join(f"{name} = {value}" for name, value in without.items())
-        return Sample(solver, values, f"{note} without fits at {settings}" if settings else note)
+        values = {trial: fit.values[key] for trial, fit in counting.items() if key in fit.values}
+        note = self.note(solver, size)
+        if counting and not values:
+            note = f"{solver} has no {name}"
+        elif len(counting) < len(fits):
+            settings = ", ".join(f"{name} = {value}" for name, value in without.items())
+            note = f"{solver}: {len(values)} trials without those at {settings}"
+        return Sample(solver, values, note)
 
     def note(self, solver: str, size: int) -> str:
         """Return in words how the trials of a solver ended."""
