@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
 from dsgkit.report import panels
 from dsgkit.report.numbers import memory_text, percents, short_count
@@ -81,8 +80,11 @@ def _draw_panel(
     axes.grid(visible=False, axis="x")
     axes.tick_params(axis="x", length=0)
     if any(entry.values for entry in entries):
-        _widen(axes, measure)
-        axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+        # at least the range that the measure asks for
+        (low, high), least = axes.get_ylim(), percents(measure, measure.least_range)
+        if high - low < least:
+            axes.set_ylim((low + high - least) / 2, (low + high + least) / 2)
+        panels.set_few_ticks(axes)
     else:
         axes.set_yticks([])
     texts = [_below(entry, named, swept=summary.axis is not None) for entry in entries]
@@ -92,15 +94,6 @@ def _draw_panel(
     axes.set_xticks(range(len(entries)), texts)
     if not named and max(map(len, texts)) * LETTER_WIDTH > slot:
         axes.tick_params(axis="x", labelrotation=90)
-
-
-def _widen(axes: Axes, measure: Measure) -> None:
-    """Have the axis show at least the range that a measure asks for."""
-    low, high = axes.get_ylim()
-    least = percents(measure, measure.least_range)
-    if high - low < least:
-        middle = (low + high) / 2
-        axes.set_ylim(middle - least / 2, middle + least / 2)
 
 
 def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:

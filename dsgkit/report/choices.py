@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,19 +62,13 @@ def params_table(summary: Summary) -> Table:
         ["Solver", "Parameter", f"Chosen ({who})", "Grid", "At its edge"],
         rows,
     )
-    return Table(PARAMS_TABLE, [layout, *_held_out_layouts(summary)], frame)
-
-
-def _held_out_layouts(summary: Summary) -> list[Layout]:
-    """Return what the choices scored on held-out folds, where anything was chosen by scores."""
     task = summary.results.task
-    chooses = [measure for measure in task.measures if measure.name == task.chooses]
-    layouts = [_held_out_layout(summary, measure) for measure in chooses]
-    return [layout for layout in layouts if layout.rows]
+    held_out = [_held_out_layout(summary, one) for one in task.measures if one.name == task.chooses]
+    return Table(PARAMS_TABLE, [layout, *(one for one in held_out if one.rows)], frame)
 
 
 def _held_out_layout(summary: Summary, measure: Measure) -> Layout:
-    """Return a row for every solver that was searched."""
+    """Return what the choices scored on held-out folds, a row for every solver with a search."""
     results, rows = summary.results, []
     for key in results.experiment.solvers:
         if scores := list(_held_out(results, key)):
@@ -101,7 +95,7 @@ def _held_out(results: Results, solver: str) -> Iterator[tuple[float, float]]:
         params = chosen.get(search, {})
         for point, scores in zip(points, folds, strict=False):
             values = [value for value in scores if value is not None]
-            if _is(point, params) and len(values) > 1:
+            if point.items() <= params.items() and len(values) > 1:
                 yield float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
@@ -116,11 +110,6 @@ def _by_search(
     return zip(searches, *(rows[name] for name in columns), strict=True)
 
 
-def _is(point: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
-    """Tell whether a point of a search is what was chosen."""
-    return point.items() <= params.items()
-
-
 def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
     """Return the chosen values of each parameter that any stage searched, with their counts."""
     for key, spec in summary.results.experiment.solvers.items():
@@ -130,7 +119,9 @@ def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
                 grids.setdefault(name, []).append(grid)
         grids = {name: of for name, of in grids.items() if max(map(len, of)) > 1}
         for name, searched in grids.items():
+            edges = grid_edges(searched[-1])
             for value, count in _counted(summary.results, key, name):
+                numbers = value if isinstance(value, tuple) else [value]
                 yield {
                     "dataset": summary.title,
                     "solver": summary.names[key],
@@ -139,13 +130,8 @@ def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
                     "count": count,
                     "grid": "; then ".join(map(grid_text, searched)),
                     # of the last grid, which the value was chosen from in the end
-                    "at_edge": _at_edge(value, grid_edges(searched[-1])),
+                    "at_edge": any(one in edges for one in numbers),
                 }
-
-
-def _at_edge(value: Any, edges: Sequence[Any]) -> bool:
-    """Tell whether a value, or one of several numbers, is at the edge of its grid."""
-    return any(one in edges for one in (value if isinstance(value, tuple) else [value]))
 
 
 def _counted(results: Results, solver: str, name: str) -> list[tuple[Any, int]]:

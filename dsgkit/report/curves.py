@@ -12,11 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from dsgkit.report import panels
 from dsgkit.report.entries import time_words
 from dsgkit.report.numbers import SHORTEST_TIME, memory_text, percents, short_count
+from dsgkit.report.panels import END_FONT, MARGIN, NOTE_ROOM
 from dsgkit.report.placement import Label, place
 from dsgkit.report.style import RC, SolverStyle, solver_styles
 from dsgkit.report.summary import (
@@ -39,10 +40,7 @@ END_MARKS: dict[str, dict[str, Any]] = {
 """At the end of a line where nothing went wrong."""
 
 CROSS: dict[str, Any] = {"marker": "x", "markersize": 5.5}
-END_FONT = 6.5
 FEW_DECADES = 1.5
-MARGIN = 0.09
-NOTE_ROOM = 0.09
 RING: dict[str, Any] = {
     "linestyle": "none",
     "marker": "o",
@@ -124,16 +122,16 @@ def _draw_panel(
             _mark_disturbed(axes, line, entries)
             drawn[solver] = line
         if line and failed:
-            _draw_end(axes, line, failed)
+            x, values = list(line.items())[-1]
+            look = {"color": "black", "markeredgewidth": 1.1, **END_MARKS.get(failed.status, CROSS)}
+            axes.plot([x], [median(values)], zorder=4, **look)
             if failed.status not in END_MARKS:
-                x, values = list(line.items())[-1]
                 label = Label(x, median(values), reason(failed, "\n"), styles[solver].color)
                 ends.append(label)
         elif failed:
             absent.append(f"{solver}: {reason(failed, ' ')}")
     _set_axes(axes, measure, list(drawn.values()), headroom=NOTE_ROOM * len(absent))
-    look: dict[str, Any] = {"va": "top", "fontsize": END_FONT, "linespacing": 1.0}
-    axes.text(0.03, 0.98, "\n".join(absent), transform=axes.transAxes, **look)
+    panels.write_above(axes, absent)
     return ends
 
 
@@ -174,13 +172,6 @@ def _mark_disturbed(axes: Axes, line: Line, entries: Sequence[Entry]) -> None:
         axes.plot(*zip(*points, strict=True), **RING)
 
 
-def _draw_end(axes: Axes, line: Line, failed: Entry) -> None:
-    """Mark the last point of a line that does not go on: cross it out if it could not."""
-    x, values = list(line.items())[-1]
-    look = {"color": "black", "markeredgewidth": 1.1, **END_MARKS.get(failed.status, CROSS)}
-    axes.plot([x], [median(values)], zorder=4, **look)
-
-
 def reason(failed: Entry, gap: str) -> str:
     """Return in a few words why a fit did not finish."""
     if failed.needed is not None:
@@ -210,9 +201,7 @@ def _set_axes(axes: Axes, measure: Measure, drawn: Sequence[Line], headroom: flo
         axes.set_ylim(*padded(min(values), max(values), headroom))
         set_log_ticks(axes.yaxis, max(values) / min(values), seconds_tick)
     else:
-        room = max(values) - min(values) or abs(max(values)) or 1.0
-        axes.set_ylim(min(values) - MARGIN * room, max(values) + (MARGIN + headroom) * room)
-        axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+        panels.show_values(axes, values, headroom)
 
 
 def padded(low: float, high: float, headroom: float = 0.0) -> tuple[float, float]:

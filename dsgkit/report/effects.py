@@ -101,9 +101,10 @@ class Effect:
         return difference_text(percents(measure, contrast.difference), limits, digits)
 
     @property
-    def limits(self) -> tuple[float, float]:
-        """The ends of the interval, NaN without one."""
-        return self.contrast.interval or (math.nan, math.nan)
+    def tidy_interval(self) -> dict[str, float]:
+        """The ends of the interval as columns, NaN without one."""
+        low, high = self.contrast.interval or (math.nan, math.nan)
+        return {"interval_low": low, "interval_high": high}
 
 
 AnyEffect = TypeVar("AnyEffect", bound=Effect)
@@ -140,13 +141,8 @@ def match(
 def effects(matched: pd.DataFrame, measure: Measure, *, paired: bool = True) -> list[Effect]:
     """Return the effect at every solver and size that has values on both sides.
 
-    Parameters
-    ----------
-    matched : DataFrame
-        The fits of both, see `match`, with the ``name`` of the solver.
-    measure : Measure
-    paired : bool
-        Whether equal trials are the same splits.
+    The fits are those of `match`, with the ``name`` of the solver; they are paired where equal
+    trials are the same splits.
     """
     groups = matched.groupby(["name", "size"], sort=False)
     found = (_effect(fits, measure, paired) for _, fits in groups)

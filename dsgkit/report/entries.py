@@ -45,15 +45,7 @@ def best_means(measure: Measure) -> str:
 
 
 def footnotes(parts: Sequence[tuple[Summary, Iterable[Entry]]], *, titled: bool) -> list[str]:
-    """Return the footnotes of a table of entries.
-
-    Parameters
-    ----------
-    parts : sequence of (Summary, iterable of Entry)
-        The entries of each of the results.
-    titled : bool
-        Whether a note on the entries of some results names these.
-    """
+    """Return the footnotes of a table of entries of some results, which a note names if titled."""
     notes = []
     for one, entries in parts:
         title = one.title if titled else ""
@@ -82,15 +74,7 @@ def _partial_notes(entries: Iterable[Entry], title: str, *, swept: bool) -> list
 
 
 def remark_notes(entries: Iterable[Entry], title: str = "") -> list[str]:
-    """Return the footnotes on remarks and disturbed times, each with its solvers and trials.
-
-    Parameters
-    ----------
-    entries : iterable of Entry
-        Those of one table.
-    title : str
-        What they are of, where a table is of several.
-    """
+    """Return the footnotes on remarks and disturbed times, each with its solvers and trials."""
     trials: dict[tuple[str, str], dict[tuple[str, int], list[int]]] = {}
     for entry in entries:
         found = [((DAGGER, remark), n) for remark, n in entry.remarks.items()]

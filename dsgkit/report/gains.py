@@ -13,7 +13,14 @@ from dsgkit.report.effects import Effect, effects, match, tested
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NONE, counted
 from dsgkit.report.output import TableOutput
-from dsgkit.report.summary import Summary, all_axes, all_measures, lowered, settings
+from dsgkit.report.summary import (
+    Summary,
+    all_axes,
+    all_measures,
+    all_outputs,
+    lowered,
+    settings,
+)
 from dsgkit.tasks.measures import GAINS, Measure
 
 
@@ -57,17 +64,11 @@ class Gain(Effect):
 
 
 def gains(shown: Sequence[Summary], measure: Measure, *, largest: bool = False) -> list[Gain]:
-    """Return the gains of every solver that is compared with another one, by size.
+    """Return the gains in a measure of every solver that is compared with another one, by size.
 
-    Parameters
-    ----------
-    shown : sequence of Summary
-    measure : Measure
-        One with a better side.
-    largest : bool
-        Whether only the largest size is returned at which both solvers finished a trial; on an axis
-        of what is drawn, where small sizes are what one looks for, all are. P-values are adjusted
-        for all sizes in any case: a gain has the same ones wherever it is shown.
+    With ``largest`` only the largest size at which both solvers finished a trial is returned; on an
+    axis of what is drawn, where small sizes are what one looks for, all are. P-values are adjusted
+    for all sizes in any case: a gain has the same ones wherever it is shown.
     """
     found = tested(gain for one in shown for gain in _of_one(one, measure))
     if not largest:
@@ -115,12 +116,6 @@ def gain_measures(shown: Sequence[Summary]) -> list[Measure]:
     return [measure for measure in all_measures(shown) if measure.better and not measure.unit]
 
 
-def _of_outputs(shown: Sequence[Summary], measures: Sequence[Measure]) -> list[Measure]:
-    """Return the measures whose own tables a config asks for; all where it asks for none."""
-    asked = {name for one in shown for name in one.results.experiment.outputs}
-    return [m for m in measures if f"{m.output}_table" in asked] or list(measures)
-
-
 def gain_tables(shown: Sequence[Summary], *, overview: bool) -> Iterator[TableOutput]:
     """Yield the table of gains, if a solver is compared with another one."""
     solvers = (spec for one in shown for spec in one.results.experiment.solvers.values())
@@ -144,15 +139,12 @@ def _has_gain(summary: Summary) -> bool:
 def gain_table(shown: Sequence[Summary], *, largest: bool = False) -> Table | None:
     """Return the table of gains; None without any.
 
-    Parameters
-    ----------
-    shown : sequence of Summary
-    largest : bool
-        For a short one: only of the largest sizes, and of the measures that configs ask tables of.
+    A short one is only of the largest sizes, and of the measures that configs ask tables of.
     """
     measures = gain_measures(shown)
     if largest:
-        measures = _of_outputs(shown, measures)
+        asked = all_outputs(shown)
+        measures = [m for m in measures if f"{m.output}_table" in asked] or measures
     found = {m: gains(shown, m, largest=largest) for m in measures}
     found = {measure: of for measure, of in found.items() if of}
     if not found:
@@ -218,7 +210,6 @@ def _notes(found: Sequence[Gain]) -> list[str]:
 def _row(measure: Measure, gain: Gain) -> dict[str, Any]:
     """Return a gain as tidy data, numbers unrounded."""
     contrast, axis = gain.contrast, gain.summary.axis
-    low, high = gain.limits
     return {
         "dataset": gain.summary.title,
         "measure": measure.name,
@@ -227,8 +218,7 @@ def _row(measure: Measure, gain: Gain) -> dict[str, Any]:
         **({} if axis is None else {axis.name: gain.size.n}),
         "trials": len(gain.values),
         "gain": contrast.difference,
-        "interval_low": low,
-        "interval_high": high,
+        **gain.tidy_interval,
         "p_t": contrast.p_t,
         "holm_t": gain.holm_t,
         "p_rank": contrast.p_rank,

@@ -40,14 +40,7 @@ def percents(measure: Measure, value: float) -> float:
 
 
 def memory_text(n_bytes: float, *, decimal_below: float = 100) -> str:
-    """Return a size in the largest unit of which there is at least one.
-
-    Parameters
-    ----------
-    n_bytes : float
-    decimal_below : float
-        Larger numbers are whole.
-    """
+    """Return a size in the largest unit of which there is at least one, a large number whole."""
     unit, size = next((u for u in MEMORY_UNITS if n_bytes >= u[1]), MEMORY_UNITS[-1])
     value = n_bytes / size
     return f"{value:.1f} {unit}" if value < decimal_below else f"{value:,.0f} {unit}"

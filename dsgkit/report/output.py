@@ -74,9 +74,7 @@ class MeasureTable:
     way : str
         The last part of names, after the measures' file.
     make : callable
-        Returns the table of one of the results.
-    overview : callable
-        Returns that of several side by side.
+        Returns the table of some results, by its name, of measures; as an overview or of one alone.
     has : callable
         Whether one of the results has something to show of a measure.
     printed : bool
@@ -84,8 +82,7 @@ class MeasureTable:
     """
 
     way: str
-    make: Callable[[Summary, str, Sequence[Measure]], Table]
-    overview: Callable[[Sequence[Summary], str, Sequence[Measure]], Table]
+    make: Callable[[Sequence[Summary], str, Sequence[Measure], bool], Table]
     has: Callable[[Summary, Measure], bool] = Summary.shows
     printed: bool = False
 
@@ -102,22 +99,15 @@ class MeasureTable:
         self, members: Sequence[Measure], name: str, shown: Sequence[Summary], overview: bool
     ) -> TableOutput:
         measures = [m for m in members if any(self.has(one, m) for one in shown)]
-
-        def make(measures: Sequence[Measure] = measures) -> Table:
-            if overview:
-                return self.overview(shown, name, measures)
-            return self.make(shown[0], name, measures)
-
-        def brief() -> Table:
-            return make(measures if overview else _with_better_side(measures))
-
+        main = measures if overview else _with_better_side(measures)
+        printed = self.printed and not any(measure.for_published for measure in measures)
         return TableOutput(
             name=name,
             output=f"{members[0].output}_{self.way}",
             shown=shown,
             has=lambda one: any(self.has(one, measure) for measure in measures),
-            make=make,
-            brief=brief if self.printed and not any(m.for_published for m in measures) else None,
+            make=lambda: self.make(shown, name, measures, overview),
+            brief=(lambda: self.make(shown, name, main, overview)) if printed else None,
         )
 
 

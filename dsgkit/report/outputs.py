@@ -21,17 +21,17 @@ from dsgkit.report.output import (
 )
 from dsgkit.report.published import published_tables
 from dsgkit.report.rankings import rank_figures
-from dsgkit.report.size_tables import size_overview, size_table
+from dsgkit.report.size_tables import size_table
 from dsgkit.report.summary import Summary, all_outputs
-from dsgkit.report.trace_tables import trace_overview, trace_table
+from dsgkit.report.trace_tables import trace_table
 from dsgkit.report.traces import is_traced
 from dsgkit.tasks.measures import GAINS, RANKS
 
 Made = TypeVar("Made", bound=Output)
 
 TABLES: tuple[Callable[..., Iterator[TableOutput]], ...] = (
-    MeasureTable("table", size_table, size_overview, printed=True),
-    MeasureTable("trace_table", trace_table, trace_overview, has=is_traced),
+    MeasureTable("table", size_table, printed=True),
+    MeasureTable("trace_table", trace_table, has=is_traced),
     gain_tables,
     published_tables,
     params_tables,

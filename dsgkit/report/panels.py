@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from textwrap import fill
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import matplotlib as mpl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from dsgkit.report.formats import write_file
 from dsgkit.report.style import COLUMN_WIDTH, DPI, PAGE_WIDTH, RC
@@ -26,6 +27,9 @@ LEGEND_ROW = 0.17
 LEGEND_LETTER = 0.062
 LEGEND_ENTRY = 0.62
 TITLE_LETTERS = 26
+END_FONT = 6.5
+MARGIN = 0.09
+NOTE_ROOM = 0.09
 SVG_PATH = re.compile(r'(?<= d=")[^"]*')
 LONG_NUMBER = re.compile(r"\d+\.\d{3,}")
 
@@ -68,6 +72,24 @@ def measure_label(measure: Measure) -> str:
         return measure.axis_label
     titled = {"title": f"{measure.title}, {measure.where}"}
     return measure.model_copy(update=titled).axis_label
+
+
+def show_values(axes: Axes, values: Sequence[float], headroom: float) -> None:
+    """Have a linear axis show some values, with a margin and some more room above."""
+    room = max(values) - min(values) or abs(max(values)) or 1.0
+    axes.set_ylim(min(values) - MARGIN * room, max(values) + (MARGIN + headroom) * room)
+    set_few_ticks(axes)
+
+
+def set_few_ticks(axes: Axes) -> None:
+    """Have a few round numbers at the axis of values."""
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+
+
+def write_above(axes: Axes, lines: Sequence[str]) -> None:
+    """Write lines into the upper left corner; each takes `NOTE_ROOM`."""
+    look: dict[str, Any] = {"va": "top", "fontsize": END_FONT, "linespacing": 1.0}
+    axes.text(0.03, 0.98, "\n".join(lines), transform=axes.transAxes, **look)
 
 
 def label_axes(axes: Sequence[Axes], x_label: str, y_label: str) -> None:

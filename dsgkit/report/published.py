@@ -33,13 +33,7 @@ def published_tables(shown: Sequence[Summary], **_: bool) -> Iterator[TableOutpu
 
 
 def published_table(shown: Sequence[Summary]) -> Table | None:
-    """Return the table of all figures that were published; None if none were.
-
-    Parameters
-    ----------
-    shown : sequence of Summary
-        A row for every dataset and solver with a published figure.
-    """
+    """Return the table of all figures that were published, a row each; None if none were."""
     pairs = [pair for one in shown for pair in pairs_of(one)]
     if not pairs:
         return None

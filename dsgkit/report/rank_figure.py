@@ -30,14 +30,7 @@ LEAST_STEP = 0.18
 
 
 def caption(rankings: Sequence[Ranking], solvers: Iterable[str] = ()) -> str:
-    """Return what the diagrams show, for readers of a page.
-
-    Parameters
-    ----------
-    rankings : sequence of Ranking
-    solvers : iterable of str
-        All names of a report, of which those without a rank are said to be left out.
-    """
+    """Return what the diagrams show, and which solvers of a report they leave out."""
     over = from_to(one.n_datasets for one in rankings)
     parts = [
         f"Mean ranks over {over} datasets, the best at the left. Methods under one bar differ by "

@@ -19,17 +19,22 @@ from dsgkit.report.summary import Entry, Summary, all_axes, all_solvers, lowered
 from dsgkit.tasks.measures import Measure
 
 
-def size_table(summary: Summary, name: str, measures: Sequence[Measure]) -> Table:
-    """Return the table of solvers by sizes, one below the other for each measure."""
-    layouts = [_by_size(summary, measure) for measure in measures]
-    return Table(name, layouts, _tidy([(summary, measures, summary.entries(measures[0]).values())]))
-
-
-def size_overview(shown: Sequence[Summary], name: str, measures: Sequence[Measure]) -> Table:
-    """Return the table of datasets by solvers, each at its largest finished size."""
+def size_table(
+    shown: Sequence[Summary], name: str, measures: Sequence[Measure], overview: bool
+) -> Table:
+    """Return the table of solvers by sizes, or of datasets by solvers at the largest finished."""
     by_one = [(one, [m for m in measures if one.shows(m)]) for one in shown]
-    layouts = [_by_dataset([one for one, own in by_one if m in own], m) for m in measures]
-    parts = [(one, own, one.largest(own[0]).values()) for one, own in by_one if own]
+    layouts = [
+        _by_dataset([one for one, own in by_one if measure in own], measure)
+        if overview
+        else _by_size(shown[0], measure)
+        for measure in measures
+    ]
+    parts = [
+        (one, own, (one.largest(own[0]) if overview else one.entries(own[0])).values())
+        for one, own in by_one
+        if own
+    ]
     return Table(name, layouts, _tidy(parts))
 
 

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import MaxNLocator
 
 from dsgkit.report import panels
-from dsgkit.report.curves import (
-    END_FONT,
-    MARGIN,
-    NOTE_ROOM,
-    line_handle,
-    padded,
-    reason,
-    seconds_tick,
-    set_log_ticks,
-)
+from dsgkit.report.curves import line_handle, padded, reason, seconds_tick, set_log_ticks
 from dsgkit.report.numbers import SHORTEST_TIME, percents, seconds_text, short_count
+from dsgkit.report.panels import END_FONT, NOTE_ROOM
 from dsgkit.report.style import RC, SolverStyle, solver_styles
 from dsgkit.report.summary import NOT_RUN, Summary, all_axes, all_solvers, lowered
-from dsgkit.report.traces import Checkpoint, Race, widest_races
+from dsgkit.report.traces import Checkpoint, Race, largest_races, races
 from dsgkit.tasks.measures import TIME, Measure
 
 PANEL_HEIGHT = 2.1
@@ -44,16 +34,17 @@ def trace(shown: Sequence[Summary], measure: Measure) -> Figure:
     """
     solvers = all_solvers(shown)
     styles = solver_styles(solvers)
-    races = widest_races(shown, measure)
-    moving = {t.entry.solver for race in races for t in race.trainings if t.iterative}
+    found = [race for one in shown for race in races(one, measure)]
+    drawn = found if len(shown) == 1 else largest_races(found)
+    moving = {t.entry.solver for race in drawn for t in race.trainings if t.iterative}
     with mpl.rc_context(RC):
         handles = [line_handle(styles[name], name) for name in solvers]
         for handle in handles:
             if handle.get_label() not in moving:
                 handle.set_linestyle("none")
-        titles = [_title(race, narrow=len(races) > 2) for race in races]
+        titles = [_title(race, narrow=len(drawn) > 2) for race in drawn]
         figure, axes = panels.new_figure(titles, handles, PANEL_HEIGHT)
-        for panel, race in zip(axes, races, strict=True):
+        for panel, race in zip(axes, drawn, strict=True):
             _draw_panel(panel, race, measure, styles)
         panels.label_axes(axes, TIME.axis_label, panels.measure_label(measure))
     return figure
@@ -123,8 +114,7 @@ def _draw_panel(axes: Axes, race: Race, measure: Measure, styles: dict[str, Solv
             mean.put_at(first / LEAD)
         _draw_point(axes, mean, styles[solver], solver)
     _set_axes(axes, drawn, headroom=NOTE_ROOM * len(absent))
-    look: dict[str, Any] = {"va": "top", "fontsize": END_FONT, "linespacing": 1.0}
-    axes.text(0.03, 0.98, "\n".join(absent), transform=axes.transAxes, **look)
+    panels.write_above(axes, absent)
 
 
 def _say_earlier(axes: Axes, mean: Mean, style: SolverStyle) -> None:
@@ -184,6 +174,4 @@ def _set_axes(axes: Axes, drawn: Sequence[Mean], headroom: float) -> None:
     axes.set_xscale("log")
     axes.set_xlim(*padded(min(times), max(times)))
     set_log_ticks(axes.xaxis, max(times) / min(times), seconds_tick)
-    room = max(values) - min(values) or abs(max(values)) or 1.0
-    axes.set_ylim(min(values) - MARGIN * room, max(values) + (MARGIN + headroom) * room)
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+    panels.show_values(axes, values, headroom)

@@ -13,7 +13,7 @@ from dsgkit.report.entries import entry_cells, level_notes, remark_notes, statis
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NONE, SHORTEST_TIME
 from dsgkit.report.summary import Entry, Summary, settings
-from dsgkit.report.traces import Race, Training, races, widest_races
+from dsgkit.report.traces import Race, Training, largest_races, races
 from dsgkit.tasks.measures import TIME, Measure
 
 MOST_TIMES = 12
@@ -21,25 +21,18 @@ SERIES = ((1, 2, 5), (1, 3), (1,))
 """The first digits of the times that values are shown at, the finest first."""
 
 
-def trace_table(summary: Summary, name: str, measures: Sequence[Measure]) -> Table:
-    """Return the table of solvers by training time, one for each size and measure."""
+def trace_table(
+    shown: Sequence[Summary], name: str, measures: Sequence[Measure], overview: bool
+) -> Table:
+    """Return the table of solvers by training time: for each size, or each dataset's largest."""
     layouts, rows = [], []
     for measure in measures:
-        for race in races(summary, measure):
-            times = round_times([race])
-            layouts.append(_one_race(race, measure, times))
-            rows += _tidy(race, measure, times)
-    return Table(name, layouts, pd.DataFrame(rows))
-
-
-def trace_overview(shown: Sequence[Summary], name: str, measures: Sequence[Measure]) -> Table:
-    """Return the table of datasets and solvers by training time, each dataset at its largest."""
-    layouts, rows = [], []
-    for measure in measures:
-        found = widest_races([one for one in shown if one.shows(measure)], measure)
-        times = round_times(found)
-        layouts.append(_several_races(found, measure, times))
-        rows += [row for race in found for row in _tidy(race, measure, times)]
+        found = [race for one in shown if one.shows(measure) for race in races(one, measure)]
+        groups = [largest_races(found)] if overview else [[race] for race in found]
+        for group in groups:
+            times = round_times(group)
+            layouts.append((_several_races if overview else _one_race)(group, measure, times))
+            rows += [row for race in group for row in _tidy(race, measure, times)]
     return Table(name, layouts, pd.DataFrame(rows))
 
 
@@ -65,8 +58,9 @@ def round_times(found: Sequence[Race]) -> list[float]:
     return times if later in times else [*times, later]
 
 
-def _one_race(race: Race, measure: Measure, times: Sequence[float]) -> Layout:
+def _one_race(found: Sequence[Race], measure: Measure, times: Sequence[float]) -> Layout:
     """Return the table of solvers by training time of one dataset at one size."""
+    (race,) = found
     summary = race.summary
     parts = [f"{_caption(measure, [summary])}; {summary.title}"]
     parts += [told] if (told := summary.results.task.told) else []

@@ -125,11 +125,9 @@ def races(summary: Summary, measure: Measure) -> list[Race]:
     return [race for race in found if any(one.iterative for one in race.trainings)] or found[-1:]
 
 
-def widest_races(shown: Sequence[Summary], measure: Measure) -> list[Race]:
-    """Return every race of one of the results, but of several the largest of each."""
-    if len(shown) == 1:
-        return races(shown[0], measure)
-    return [race for one in shown for race in races(one, measure)[-1:]]
+def largest_races(found: Iterable[Race]) -> list[Race]:
+    """Return the race at the largest size of each of the results."""
+    return list({id(race.summary): race for race in found}.values())
 
 
 def _fits(summary: Summary) -> Iterable[Record]:

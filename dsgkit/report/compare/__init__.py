@@ -15,14 +15,8 @@ __all__ = ["Comparison", "compare", "comparison_text", "write_comparison"]
 def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     """Write the tables and the figure of a comparison and return their paths.
 
-    The figure needs a fit that finished in both.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    folder : Path
-        Tables go to ``tables/`` in it as CSV, Markdown and LaTeX, the figure to ``figures/`` as
-        PDF and PNG.
+    The figure needs a fit that finished in both. Tables go to ``tables/`` in the folder as CSV,
+    Markdown and LaTeX, the figure to ``figures/`` as PDF and PNG.
 
     Raises
     ------

@@ -100,10 +100,6 @@ class Comparison:
 def compare(a: Results, b: Results) -> Comparison:
     """Put two results folders side by side.
 
-    Parameters
-    ----------
-    a, b : Results
-
     Raises
     ------
     ResultsError

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dsgkit.report.compare.comparison import Comparison, Mismatch
-from dsgkit.report.compare.differences import Choice, Difference
+from dsgkit.report.compare.differences import Choice
 from dsgkit.report.contrasts import LEVEL, OVERLAP
 from dsgkit.report.effects import Effect, is_ratio
 from dsgkit.report.entries import UNITS
@@ -37,8 +37,12 @@ def all_tables(comparison: Comparison) -> list[Table]:
     """Return every table that has a row."""
     names = different(f"compare_{measure.file}" for measure, _ in comparison.effects)
     tables = [
-        Table(name, [effects_layout(comparison, *found)], _effects_frame(comparison, *found))
-        for name, found in zip(names, comparison.effects, strict=True)
+        Table(
+            name,
+            [effects_layout(comparison, measure, effects)],
+            pd.DataFrame([_effect_row(comparison, measure, effect) for effect in effects]),
+        )
+        for name, (measure, effects) in zip(names, comparison.effects, strict=True)
     ]
     if any(choice.differing for choice in comparison.choices):
         tables.append(choices_table(comparison))
@@ -46,23 +50,16 @@ def all_tables(comparison: Comparison) -> list[Table]:
         tables.append(status_table(comparison))
     for name, members in (("config", comparison.config), ("environment", comparison.environment)):
         if members:
-            tables.append(_differences_table(name, members))
+            rows, caption = [[*map(Cell, one)] for one in members], f"What differs in the {name}."
+            layout = Layout(caption, ["Key", "A", "B"], rows)
+            tables.append(Table(f"compare_{name}", [layout], pd.DataFrame(members)))
     return tables
 
 
 def effects_layout(
     comparison: Comparison, measure: Measure, effects: Sequence[Effect], *, ranks: bool = True
 ) -> Layout:
-    """Return what a measure differs by, at every solver and size.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    measure : Measure
-    effects : sequence of Effect
-    ranks : bool
-        Whether the test by ranks is shown too.
-    """
+    """Return what a measure differs by at every solver and size, with the test by ranks or not."""
     average, change = ("median", "B / A") if is_ratio(measure) else ("mean", "B - A [95%]")
     rank, n = ("W", "n pairs of trials") if comparison.paired else ("U", "n trials (A+B)")
     sizes = [axis.title.split()[-1].capitalize()] if (axis := comparison.axis) else []
@@ -100,25 +97,14 @@ def _average_text(measure: Measure, value: float) -> str:
     return f"{percents(measure, value):,.{digits}f}"
 
 
-def _effects_frame(
-    comparison: Comparison, measure: Measure, effects: Sequence[Effect]
-) -> pd.DataFrame:
-    """Return effects as tidy data, numbers unrounded."""
-    return pd.DataFrame([_effect_row(comparison, measure, effect) for effect in effects])
-
-
 def _effect_row(comparison: Comparison, measure: Measure, effect: Effect) -> dict[str, Any]:
+    """Return an effect as tidy data, numbers unrounded."""
     contrast = effect.contrast
-    low, high = effect.limits
-    change: dict[str, float] = {
-        "difference": contrast.difference,
-        "interval_low": low,
-        "interval_high": high,
-    }
+    change = {"difference": contrast.difference, **effect.tidy_interval}
     if is_ratio(measure):
-        names = ("geometric_mean_ratio", "interval_low", "interval_high")
-        ratios = (float(np.exp(value)) for value in change.values())
-        change = {"ratio_of_medians": effect.ratio} | dict(zip(names, ratios, strict=True))
+        logs = {"geometric_mean_ratio": contrast.difference, **effect.tidy_interval}
+        ratios = {name: float(np.exp(value)) for name, value in logs.items()}
+        change = {"ratio_of_medians": effect.ratio, **ratios}
     return {
         "solver": effect.solver,
         **({} if comparison.axis is None else {comparison.axis.name: effect.size.n}),
@@ -243,13 +229,3 @@ def _status_cells(one: Mismatch, *, swept: bool) -> list[Cell]:
     sizes = [", ".join(size.text for size in one.sizes)] if swept else []
     trials = ranges((trial + 1 for trial in one.trials), "-")
     return [*map(Cell, (one.solver, *sizes, trials, one.a, one.b))]
-
-
-def _differences_table(name: str, members: Sequence[Difference]) -> Table:
-    """Return the table of settings that differ."""
-    layout = Layout(
-        f"What differs in the {name}.",
-        ["Key", "A", "B"],
-        [[*map(Cell, one)] for one in members],
-    )
-    return Table(f"compare_{name}", [layout], pd.DataFrame(members))

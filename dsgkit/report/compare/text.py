@@ -32,12 +32,8 @@ DIFFERENTLY = "ended differently"
 def comparison_text(comparison: Comparison, width: int) -> str:
     """Return a comparison for people: the answer in a sentence, then what it rests on.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    width : int
-        Columns of the terminal. Prose keeps to it; tables leave out the tests by ranks where they
-        would not fit.
+    Prose keeps to the width of the terminal, in columns; tables leave out the tests by ranks where
+    they would not fit.
     """
     prose = min(width, WIDEST_PROSE)
     parts = [

@@ -50,12 +50,7 @@ def write_page(results: Sequence[Results], path: Path, missing: Missing = ()) ->
 def page_text(results: Sequence[Results], folder: Path, missing: Missing = ()) -> str:
     """Return the page, see `write_page`; the same results give the same text.
 
-    Parameters
-    ----------
-    results : sequence of Results
-    folder : Path
-        Where the commands on the page redraw figures of several results folders.
-    missing : sequence of (str, str)
+    Commands on the page redraw figures of several results folders in ``folder``.
     """
     if not results and not missing:
         raise ResultsError("no results were named; name at least one results folder")

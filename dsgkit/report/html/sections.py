@@ -52,13 +52,8 @@ def make_section(summary: Summary, number: int) -> Context:
 def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Context]:
     """Draw the figures that the experiments ask for, as far as there is something to show.
 
-    Of several results, pictures of one alone are left out, which are in its own section.
-
-    Parameters
-    ----------
-    shown : sequence of Summary
-    folder : Path, optional
-        Where the commands redraw them; the results folder itself by default.
+    Of several results, pictures of one alone are left out, which are in its own section. Commands
+    redraw the figures in a folder, by default that of the results.
     """
     command = ["dsg", "plot", *(str(one.results.folder) for one in shown)]
     command += [] if folder is None else ["--out", str(folder)]
@@ -86,9 +81,8 @@ def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Conte
 
 def _tables(summary: Summary) -> list[Layout]:
     """Return the tables that `write_tables` writes; none before the first fit."""
-    if not len(summary.results.cells):
-        return []
-    tables = (table.make() for table in wanted_tables([summary], overview=False))
+    fitted = len(summary.results.cells) > 0
+    tables = (one.make() for one in wanted_tables([summary], overview=False) if fitted)
     return [layout for table in tables if table for layout in table.layouts if layout.rows]
 
 
