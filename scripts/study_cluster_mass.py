@@ -10,12 +10,12 @@ The script trains on a dataset in the plane, or on generated rows where its file
 inside along the training, means over seeds, and how far the objective of the last iterate is above
 its minimum, by the dual quadratic program. It exits with code 1 unless removal loses many rows
 while PNN stays as it is without a budget. The figure shows the mass and the share, and the range
-over the seeds; a JSON file has all three of every seed, and the minimum.
+over the seeds; a JSON file has both of every seed, and by how much of the minimum the objective is
+above it.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from typing import Any
 import click
 import matplotlib as mpl
 import numpy as np
+from kept import json_option, write_json
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import sparse
@@ -141,10 +142,8 @@ def draw(curves: dict[str, Curve], lengths: list[int], path: Path) -> None:
 @click.option("--budget", default=50, show_default=True)
 @click.option("--seeds", default=5, show_default=True)
 @click.option("--most", default=LENGTHS[-1], show_default=True, help="Largest number of steps.")
-@click.option(
-    "--json", "file", type=click.Path(dir_okay=False, path_type=Path), help="Write it here as JSON."
-)
 @click.option("--figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw it here.")
+@json_option
 def main(
     dataset: str,
     gamma: float,
@@ -152,8 +151,8 @@ def main(
     budget: int,
     seeds: int,
     most: int,
-    file: Path | None,
     figure: Path | None,
+    json_file: Path | None,
 ) -> None:
     """Print the mass and the share inside after growing numbers of steps."""
     name, X = scaled_rows(dataset)
@@ -170,19 +169,15 @@ def main(
             for c in curves.values()
         ]
         click.echo(f"{n_steps:7d}" + "".join(columns))
-    if file is not None:
-        told = {
-            "rows": name,
-            "n_rows": len(X),
-            **{"gamma": gamma, "C": C, "budget": budget},
-            "steps": lengths,
-            "minimum": least,
-            "machines": {
-                key: {field: values.tolist() for field, values in vars(curve).items()}
-                for key, curve in curves.items()
-            },
-        }
-        file.write_text(json.dumps(told) + "\n", encoding="utf-8")
+    numbers = {
+        "rows": name,
+        "n_rows": len(X),
+        "steps": lengths,
+        "mass": {key: curve.mass.T for key, curve in curves.items()},
+        "inside": {key: curve.inside.T for key, curve in curves.items()},
+        "above_minimum": {key: curve.objective.T / least - 1 for key, curve in curves.items()},
+    }
+    write_json(json_file, "study_cluster_mass", numbers)
     if figure is not None:
         draw(curves, lengths, figure)
     last = {name: curve.inside[-1].mean() for name, curve in curves.items()}

@@ -264,14 +264,12 @@ def test_a_short_study_of_the_mass_runs(monkeypatch, tmp_path):
     main, _ = study("study_cluster_mass")
     file = tmp_path / "mass.json"
     result = CliRunner().invoke(main, ["--seeds", "1", "--most", "200", "--json", str(file)])
-    told = json.loads(file.read_text())
-    assert told["steps"] == [100, 150, 200] and told["n_rows"] == 788
-    assert set(told["machines"]) == {"removal", "pnn", "prn", "no budget"}
-    for curve in told["machines"].values():
-        assert {name: np.shape(values) for name, values in curve.items()} == dict.fromkeys(
-            ("mass", "inside", "objective"), (3, 1)
-        )
-        assert 0 < told["minimum"] < np.min(curve["objective"])
+    numbers = json.loads(file.read_text())["numbers"]
+    assert numbers["steps"] == [100, 150, 200] and numbers["n_rows"] == 788
+    for name in ("mass", "inside", "above_minimum"):
+        assert set(numbers[name]) == {"removal", "pnn", "prn", "no budget"}
+        assert {np.shape(values) for values in numbers[name].values()} == {(1, 3)}
+        assert np.min(list(numbers[name].values())) > 0
     lines = result.output.splitlines()
     assert lines[0].startswith("seven generated groups: 788 rows")
     assert [line.split()[0] for line in lines[3:6]] == ["100", "150", "200"]
