@@ -1,11 +1,15 @@
 """Made-up results, and the judgement of a criterion on them."""
 
 import itertools
+import json
+import sys
 
 import pytest
 from pydantic import TypeAdapter
 
-from dsgkit.papers.claims import Judgement
+from dsgkit import cli
+from dsgkit.papers import claims, evidence
+from dsgkit.papers.claims import Judgement, read_paper
 from dsgkit.papers.criteria import Scope
 from dsgkit.papers.evidence import Case
 from tests.report.conftest import (
@@ -94,3 +98,71 @@ def judged(criterion, scope):
     """Return the verdict and the points of a criterion as a file has it."""
     one = TypeAdapter(Judgement).validate_python({"by": "protocol", **criterion})
     return one.judge(scope)
+
+
+PAPER = """
+number: 1
+key: mine
+title: A paper
+citation: Somebody, 2020
+task: semi_supervised_auc
+suffix: s2auc
+profiles: {protocol: [reference, ""], useful: [wide]}
+datasets: {own: [codrna, ijcnn1, skin, dota2], absent: [higgs]}
+claims:
+- id: mine-01
+  claim: A is as good as b.
+  place: sect. 1
+  kind: accuracy
+  judged:
+  - {by: protocol, test: equal, a: own, b: other, measure: auc, margin: 0.01}
+  - {by: useful, test: equal, a: own, b: other, measure: auc, margin: 0.01}
+  why_not: {words: The grid is too coarse., study: grids}
+- id: mine-02
+  claim: The error falls like 1/t.
+  place: Theorem 1
+  kind: convergence
+  judged:
+  - {by: protocol, test: rate, study: convergence, x: t, y: errors, exponent: -1, tolerance: 0.1}
+"""
+GOOD, BAD = [0.9, 0.91, 0.9, 0.89, 0.9], [0.8, 0.81, 0.8, 0.79, 0.8]
+
+
+@pytest.fixture
+def folders(made, tmp_path, monkeypatch):
+    """Make results in which a is worse by the protocol and as good by the useful profile."""
+    root = tmp_path / "kept"
+    found = {}
+    for dataset in DATASETS:
+        for profile, own in (("reference", BAD), ("wide", GOOD)):
+            name = f"{dataset}_s2auc-{profile}"
+            fits = {"own": {2000: own}, "other": {2000: GOOD}}
+            results = made(fits, dataset=dataset, name=name)
+            (root / name).parent.mkdir(exist_ok=True)
+            results.folder.rename(root / name)
+            found[name] = results
+    (root / "notes").mkdir()
+    (root / "studies").mkdir()
+    numbers = {"t": [1, 10, 100], "errors": [1, 0.1, 0.01]}
+    (root / "studies" / "convergence.json").write_text(json.dumps({"numbers": numbers}))
+    monkeypatch.setattr(evidence, "load_results", lambda folder: found[folder.name])
+    return root
+
+
+@pytest.fixture
+def run_dsg(monkeypatch, capsys, tmp_path):
+    """Return a function that runs a command with the made-up paper in the place of the others."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(PAPER)
+    monkeypatch.setattr(claims, "papers", lambda: (read_paper(file),))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def run(command, *arguments):
+        monkeypatch.setattr(sys, "argv", ["dsg", command, *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        out, err = capsys.readouterr()
+        return stop.value.code, out, err
+
+    return run

@@ -1,81 +1,17 @@
 """`dsg claims` on a made-up paper."""
 
 import json
-import sys
+from functools import partial
 
 import pytest
 
-from dsgkit import cli
-from dsgkit.papers import claims, evidence
-from dsgkit.papers.claims import read_paper
 from tests.papers.conftest import DATASETS
 
-PAPER = """
-number: 1
-key: mine
-title: A paper
-citation: Somebody, 2020
-task: semi_supervised_auc
-suffix: s2auc
-profiles: {protocol: [reference, ""], useful: [wide]}
-datasets: {own: [codrna, ijcnn1, skin, dota2]}
-claims:
-- id: mine-01
-  claim: A is as good as b.
-  place: sect. 1
-  kind: accuracy
-  judged:
-  - {by: protocol, test: equal, a: own, b: other, measure: auc, margin: 0.01}
-  - {by: useful, test: equal, a: own, b: other, measure: auc, margin: 0.01}
-  why_not: {words: The grid is too coarse., study: grids}
-- id: mine-02
-  claim: The error falls like 1/t.
-  place: Theorem 1
-  kind: convergence
-  judged:
-  - {by: protocol, test: rate, study: convergence, x: t, y: errors, exponent: -1, tolerance: 0.1}
-"""
-GOOD, BAD = [0.9, 0.91, 0.9, 0.89, 0.9], [0.8, 0.81, 0.8, 0.79, 0.8]
-
 
 @pytest.fixture
-def folders(made, tmp_path, monkeypatch):
-    """Make results in which a is worse by the protocol and as good by the useful profile."""
-    root = tmp_path / "kept"
-    found = {}
-    for dataset in DATASETS:
-        for profile, own in (("reference", BAD), ("wide", GOOD)):
-            name = f"{dataset}_s2auc-{profile}"
-            fits = {"own": {2000: own}, "other": {2000: GOOD}}
-            results = made(fits, dataset=dataset, name=name)
-            (root / name).parent.mkdir(exist_ok=True)
-            results.folder.rename(root / name)
-            found[name] = results
-    (root / "notes").mkdir()
-    (root / "studies").mkdir()
-    numbers = {"t": [1, 10, 100], "errors": [1, 0.1, 0.01]}
-    (root / "studies" / "convergence.json").write_text(json.dumps({"numbers": numbers}))
-    monkeypatch.setattr(evidence, "load_results", lambda folder: found[folder.name])
-    return root
-
-
-@pytest.fixture
-def dsg(monkeypatch, capsys, tmp_path):
+def dsg(run_dsg):
     """Return a function that runs ``dsg claims`` of the made-up paper."""
-    file = tmp_path / "mine.yaml"
-    file.write_text(PAPER)
-    monkeypatch.setattr(claims, "papers", lambda: (read_paper(file),))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dsg", "claims", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return stop.value.code, out, err
-
-    return run
+    return partial(run_dsg, "claims")
 
 
 def test_the_overview_has_every_claim_and_counts_them(dsg, folders):

@@ -1,0 +1,91 @@
+"""The index and the pages of papers."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from dsgkit.data.catalogue import get
+
+MORE = """
+- id: mine-03
+  claim: A is never perfect.
+  place: sect. 2
+  kind: accuracy
+  judged:
+  - {by: protocol, test: within, a: own, measure: auc, interval: [null, 0.99]}
+headlines: {mine-01: Ours is as good., mine-02: It converges., mine-03: It is never perfect.}
+"""
+CATALOGUE = get("higgs").homepage
+VOID = {"meta", "br", "hr", "img", "link"}
+
+
+class Page(HTMLParser):
+    """A page's text, ids and links; an element that is closed out of turn is an error."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.links, self.words = [], [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+        given = dict(attrs)
+        self.ids += [given["id"]] if "id" in given else []
+        self.links += [given[name] for name in ("href", "src") if name in given]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.words += data.split()
+
+    @property
+    def text(self):
+        return " ".join(self.words)
+
+
+@pytest.fixture
+def pages(run_dsg, folders, tmp_path):
+    """Return the pages of the made-up paper by name."""
+    with (tmp_path / "mine.yaml").open("a") as file:
+        file.write(MORE)
+    out = tmp_path / "pages"
+    code, printed, err = run_dsg("pages", folders, "--out", out)
+    assert (code, err) == (0, "")
+    assert printed.split() == [str(out / "index.html"), str(out / "mine.html")]
+    return {path.name: Page(path.read_text(encoding="utf-8")) for path in out.iterdir()}
+
+
+def test_links_lead_somewhere_and_need_no_network(pages):
+    for name, page in pages.items():
+        assert len(page.ids) == len(set(page.ids))
+        for link in page.links:
+            file, _, anchor = link.partition("#")
+            if link == CATALOGUE:  # where the data are to be had
+                continue
+            assert (file or name) in pages
+            assert not anchor or anchor in pages[file or name].ids
+
+
+def test_the_index_counts_verdicts_and_has_the_main_claims(pages):
+    text = pages["index.html"].text
+    assert "A paper Somebody, 2020 2 holds 1 does not hold" in text
+    assert "Ours is as good. protocol does not hold 0 of 4 useful holds 4 of 4" in text
+
+
+def test_a_claim_has_its_verdicts_its_explanation_and_its_evidence(pages):
+    text = pages["mine.html"].text
+    assert "mine-01 protocol does not hold 0 of 4 useful holds 4 of 4 A is as good as b." in text
+    assert (
+        "Why: The grid is too coarse. (shown by grids , which is not among these results)" in text
+    )
+    assert "ijcnn1 2,000 own other 0.8 0.9 difference -0.1 [-0.1, -0.1] no" in text
+
+
+def test_what_was_run_and_what_is_missing_is_said(pages):
+    text = pages["mine.html"].text
+    assert "codrna_s2auc-reference" in text
+    assert f"higgs: {CATALOGUE}" in text
