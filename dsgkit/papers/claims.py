@@ -9,13 +9,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from dsgkit.config.yaml_loader import Document, read_document
 from dsgkit.errors import ConfigError
-from dsgkit.hints import nearest_or_all, spelled
 from dsgkit.papers.accuracy import AtLeastAsGood, BestOf, BetterThan, Equal
-from dsgkit.papers.criteria import Criterion
+from dsgkit.papers.criteria import Criterion, one_of
 from dsgkit.papers.growth import Grows, Rate
 from dsgkit.papers.numbers import Identity, Ratio, Within
 from dsgkit.papers.printed import Audited, Published, Reproduced
@@ -135,12 +134,6 @@ class Claim(Spec):
     why_not: WhyNot | None = None
 
 
-def _kind(value: str) -> str:
-    if value not in TASKS:
-        raise problem(f"unknown task {spelled(value)}{nearest_or_all(value, TASKS)}")
-    return value
-
-
 class Paper(Spec):
     """What one paper claims.
 
@@ -165,7 +158,7 @@ class Paper(Spec):
     key: Text
     title: Text
     citation: Text
-    task: Annotated[str, AfterValidator(_kind)]
+    task: Annotated[str, one_of(TASKS)]
     suffix: Text
     notes: list[Text] = Field(default_factory=list)
     headlines: dict[str, Text] = Field(default_factory=dict)

@@ -145,8 +145,10 @@ def _estimate(point: Point) -> str:
     # a ratio and a slope have no unit; a difference of percents is in points
     unit = "" if point.of in ("ratio", "slope") else point.unit
     first = "" if point.estimate is None else _value(point.estimate, unit)
-    both = [one for one in (point.low, point.high) if one is not None]
-    interval = f"[{', '.join(_value(one, unit) for one in both)}]" if len(both) == 2 else ""
+    low, high = ("" if one is None else _value(one, unit) for one in (point.low, point.high))
+    interval = f"[{low}, {high}]" if low and high else ""
+    if point.of == "bounds" and not interval:
+        interval = f"at least {low}" if low else f"at most {high}"
     p = "" if point.p is None else f"p {p_text(point.p)}"
     return " ".join(filter(None, [point.of, first, interval, p]))
 

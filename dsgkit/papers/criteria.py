@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from dsgkit.errors import ResultsError
+from dsgkit.hints import nearest_or_all, spelled
 from dsgkit.papers.evidence import SEARCH, Case, Sample
-from dsgkit.papers.verdicts import NO_RESULTS, Bar, Point, Verdict, combined, judged
+from dsgkit.papers.verdicts import NO_RESULTS, Bar, Point, Verdict, combined, judged, untestable
 from dsgkit.specs import Count, Spec, Text, problem
 from dsgkit.tasks.measures import Measure
 
@@ -39,6 +41,18 @@ class Range(Spec):
 
 def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
+
+
+def one_of(names: Iterable[str]) -> AfterValidator:
+    """Return a validator of texts that must be one of some names."""
+    known = tuple(names)
+
+    def check(value: str) -> str:
+        if value not in known:
+            raise problem(f"unknown name {spelled(value)}{nearest_or_all(value, known)}")
+        return value
+
+    return AfterValidator(check)
 
 
 def _limits(value: list[float | None]) -> list[float | None]:
@@ -85,6 +99,24 @@ class Scope:
         """The number of datasets of the claim."""
         return len(self.cases) + len(self.missing)
 
+    def numbers(self, study: str, place: str) -> NDArray[np.float64]:
+        """Return what a study wrote at a place, such as ``arms.0.slope``.
+
+        Raises
+        ------
+        ResultsError
+            If nothing is there.
+        """
+        if study not in self.studies:
+            raise ResultsError(f"study {study} was not run")
+        found = self.studies[study]
+        for part in place.split("."):
+            try:
+                found = found[int(part)] if isinstance(found, list) else found[part]
+            except (KeyError, IndexError, ValueError, TypeError):
+                raise ResultsError(f"study {study} has no {place} (nothing at {part})") from None
+        return np.asarray(found, np.float64)
+
 
 class Criterion(Spec):
     """One judgement of a claim; each test derives from it.
@@ -125,7 +157,10 @@ class Criterion(Spec):
 
     def judge(self, scope: Scope) -> tuple[Verdict, list[Point]]:
         """Return the verdict with all its evidence."""
-        found = self.points(scope)
+        try:
+            found = self.points(scope)
+        except ResultsError as error:  # of a study
+            return untestable(str(error)), []
         pairs: dict[tuple[str, str], list[Point]] = {}
         for point in found:
             pairs.setdefault((point.a, point.b), []).append(point)
@@ -298,7 +333,7 @@ def chosen_sizes(sizes: Sizes, both: Sequence[int], case: Case) -> list[int]:
     return list(sizes)
 
 
-def limits_of(interval: Sequence[float | None]) -> tuple[float, float]:
+def limits_of(interval: Sequence[Any]) -> tuple[Any, Any]:
     """Return limits, infinite where there is none."""
     low, high = interval
     return -np.inf if low is None else low, np.inf if high is None else high

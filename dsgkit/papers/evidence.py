@@ -183,10 +183,14 @@ class Case:
                     found.setdefault((solver, size), {})[trial] = fit
         return found
 
+    @property
+    def summary(self) -> Summary:
+        """The same as reports read it, solvers called by their keys."""
+        return Summary(self.results, self.name, {key: key for key in self.results.solvers})
+
     def trainings(self, measure: Measure, size: int | None = None) -> dict[str, Training]:
         """Return the courses of every solver at one size, by default the largest that has any."""
-        keys = {key: key for key in self.results.solvers}
-        raced = races(Summary(self.results, self.name, keys), measure)
+        raced = races(self.summary, measure)
         race = [race for race in raced if size is None or race.size.n == size][-1:]
         return {one.entry.solver: one for found in race for one in found.trainings}
 
@@ -275,22 +279,3 @@ def _numbers(file: Path) -> Any:
         return json.loads(file.read_text(encoding="utf-8"))["numbers"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultsError(f"{file}: is not what a study writes with --json") from error
-
-
-def number_at(numbers: Any, path: str) -> Any:
-    """Return what is at a place in the numbers of a study, such as ``arms.0.slope``.
-
-    Raises
-    ------
-    ResultsError
-        If nothing is there.
-    """
-    found = numbers
-    for part in path.split("."):
-        try:
-            found = found[int(part)] if isinstance(found, list) else found[part]
-        except (KeyError, IndexError, ValueError, TypeError):
-            raise ResultsError(
-                f"the study's numbers have no {path} (nothing at {part!r})"
-            ) from None
-    return found

@@ -22,7 +22,7 @@ from dsgkit.papers.criteria import (
     limits_of,
     resampled_medians,
 )
-from dsgkit.papers.evidence import Case, number_at
+from dsgkit.papers.evidence import Case
 from dsgkit.papers.verdicts import Point
 from dsgkit.report.numbers import counted
 from dsgkit.specs import Text, problem
@@ -168,12 +168,8 @@ class Rate(Criterion):
         """Return the slope of the study, or on every dataset."""
         if self.study is None:
             return [self._of_trace(case) for case in scope.cases]
-        if self.study not in scope.studies:
-            return [Point("", note=f"study {self.study} was not run")]
-        numbers = scope.studies[self.study]
-        x = np.asarray(number_at(numbers, str(self.x)), np.float64)
-        y = np.atleast_2d(np.asarray(number_at(numbers, str(self.y)), np.float64)).mean(axis=0)
-        return [self._point(self.study, str(self.y), x, y)]
+        x, y = (scope.numbers(self.study, str(place)) for place in (self.x, self.y))
+        return [self._point(self.study, str(self.y), x, np.atleast_2d(y).mean(axis=0))]
 
     def _of_trace(self, case: Case) -> Point:
         name, measure = str(self.a), case.measure(str(self.measure))

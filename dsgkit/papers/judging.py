@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dsgkit.errors import DsgError, ResultsError
+from dsgkit.errors import DsgError
 from dsgkit.hints import nearest_or_all, spelled
 from dsgkit.papers.claims import Claim, Paper
 from dsgkit.papers.criteria import Criterion, Scope
 from dsgkit.papers.evidence import Evidence
-from dsgkit.papers.verdicts import Outcome, Point, Verdict, combined, untestable
+from dsgkit.papers.verdicts import Outcome, Point, Verdict, combined
 
 PROTOCOL, USEFUL = "protocol", "useful"
 
@@ -97,12 +97,8 @@ def judge_claim(paper: Paper, claim: Claim, evidence: Evidence) -> JudgedClaim:
 
 def _judged(paper: Paper, criterion: Criterion, evidence: Evidence) -> Judged:
     scope = scope_of(paper, criterion, evidence)
-    folders = [case.results.experiment.name for case in scope.cases]
-    try:
-        verdict, points = criterion.judge(scope)
-    except ResultsError as error:  # a study without the numbers that are asked for
-        verdict, points = untestable(str(error)), []
-    return Judged(criterion, verdict, points, folders)
+    verdict, points = criterion.judge(scope)
+    return Judged(criterion, verdict, points, [c.results.experiment.name for c in scope.cases])
 
 
 def scope_of(paper: Paper, criterion: Criterion, evidence: Evidence) -> Scope:

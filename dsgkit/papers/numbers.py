@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from dsgkit.papers.criteria import Compared, Comparison, Criterion, Limits, Scope, limits_of
-from dsgkit.papers.evidence import Case, Sample, number_at
+from dsgkit.papers.evidence import Case, Sample
 from dsgkit.papers.verdicts import Point
 from dsgkit.specs import Spec, Text, problem
 
@@ -114,31 +114,25 @@ class Identity(Criterion):
 
     def points(self, scope: Scope) -> list[Point]:
         """Return a point of every number."""
-        if self.study not in scope.studies:
-            return [Point("", note=f"study {self.study} was not run")]
-        numbers = scope.studies[self.study]
-        return [point for check in self.checks for point in _checked(check, self.study, numbers)]
+        return [point for check in self.checks for point in self._checked(check, scope)]
 
-
-def _checked(check: Check, study: str, numbers: Any) -> list[Point]:
-    values = np.ravel(number_at(numbers, check.number)).astype(np.float64)
-    bounds = [
-        np.broadcast_to(number_at(numbers, one) if isinstance(one, str) else one, values.shape)
-        for one in (
-            -np.inf if check.at_least is None else check.at_least,
-            np.inf if check.at_most is None else check.at_most,
-        )
-    ]
-    return [
-        Point(
-            study,
-            check.number,
-            counts=float(low <= value <= high),
-            a_value=float(value),
-            low=float(low) if np.isfinite(low) else None,
-            high=float(high) if np.isfinite(high) else None,
-            of="bounds",
-            note=f"{i} of {len(values)}" if len(values) > 1 else "",
-        )
-        for i, (value, low, high) in enumerate(zip(values, *bounds, strict=True), start=1)
-    ]
+    def _checked(self, check: Check, scope: Scope) -> list[Point]:
+        values = np.ravel(scope.numbers(self.study, check.number))
+        bounds = [
+            scope.numbers(self.study, one) if isinstance(one, str) else one
+            for one in limits_of([check.at_least, check.at_most])
+        ]
+        of_each = zip(values, *(np.broadcast_to(one, values.shape) for one in bounds), strict=True)
+        return [
+            Point(
+                self.study,
+                check.number,
+                counts=float(low <= value <= high),
+                a_value=float(value),
+                low=float(low) if np.isfinite(low) else None,
+                high=float(high) if np.isfinite(high) else None,
+                of="bounds",
+                note=f"{i} of {len(values)}" if len(values) > 1 else "",
+            )
+            for i, (value, low, high) in enumerate(of_each, start=1)
+        ]

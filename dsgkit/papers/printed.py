@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from dsgkit.hints import nearest_or_all, spelled
-from dsgkit.papers.criteria import Better, Criterion, Scope
+from dsgkit.papers.criteria import Better, Criterion, Scope, one_of
 from dsgkit.papers.verdicts import Point
 from dsgkit.published import audit, bsgd_svc
 from dsgkit.report.pairs import Pair, pairs_of
-from dsgkit.report.summary import Summary
-from dsgkit.specs import Text, problem
+from dsgkit.specs import Text
 
-
-def _one_of(names: Sequence[str]) -> Callable[[str], str]:
-    def check(value: str) -> str:
-        if value not in names:
-            raise problem(f"unknown name {spelled(value)}{nearest_or_all(value, names)}")
-        return value
-
-    return check
-
-
-Method = Annotated[str, AfterValidator(_one_of(bsgd_svc.METHODS))]
+Method = Annotated[str, one_of(bsgd_svc.METHODS)]
 
 
 class _OnTables(Criterion):
@@ -55,7 +42,7 @@ class Published(_OnTables):
     test: Literal["published"]
     a: Annotated[list[Method], Field(min_length=1)]
     b: Annotated[list[Method], Field(min_length=1)]
-    measure: Annotated[str, AfterValidator(_one_of(tuple(bsgd_svc.MEASURES)))]
+    measure: Annotated[str, one_of(bsgd_svc.MEASURES)]
     strictly: bool = False
     better: Better | None = None
 
@@ -66,10 +53,7 @@ class Published(_OnTables):
     def _point(self, dataset: str) -> Point:
         sign = -1 if (self.better or bsgd_svc.MEASURES[self.measure]) == "lower" else 1
         best_a, best_b = (
-            max(
-                (bsgd_svc.value(dataset, method, self.measure) for method in methods),
-                key=lambda v: sign * v,
-            )
+            sign * max(sign * bsgd_svc.value(dataset, method, self.measure) for method in methods)
             for methods in (self.a, self.b)
         )
         gain = sign * (best_a - best_b)
@@ -120,20 +104,12 @@ class Reproduced(Criterion):
 
     def points(self, scope: Scope) -> list[Point]:
         """Return a point of every dataset and method."""
-        return [
-            point
-            for case in scope.cases
-            for point in self._of_case(
-                Summary(case.results, case.name, {key: key for key in case.results.solvers})
-            )
-        ]
-
-    def _of_case(self, summary: Summary) -> list[Point]:
-        by_solver: dict[str, list[Pair]] = {}
-        for pair in pairs_of(summary):
-            if pair.measure.name in self.measures:
-                by_solver.setdefault(pair.figure.solver, []).append(pair)
-        return [self._point(summary.title, solver, of) for solver, of in by_solver.items()]
+        found: dict[tuple[str, str], list[Pair]] = {}
+        for case in scope.cases:
+            for pair in pairs_of(case.summary):
+                if pair.measure.name in self.measures:
+                    found.setdefault((case.name, pair.figure.solver), []).append(pair)
+        return [self._point(*about, pairs) for about, pairs in found.items()]
 
     def _point(self, where: str, solver: str, pairs: list[Pair]) -> Point:
         if flags := [pair.figure.flag for pair in pairs if pair.figure.flag]:

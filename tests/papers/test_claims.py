@@ -8,7 +8,7 @@ import pytest
 from dsgkit.config.load import resolve
 from dsgkit.errors import ConfigError
 from dsgkit.papers.accuracy import AtLeastAsGood, BetterThan
-from dsgkit.papers.claims import criteria, papers, read_paper
+from dsgkit.papers.claims import N_HEADLINES, criteria, papers, read_paper
 from dsgkit.papers.evidence import SEARCH
 from dsgkit.papers.times import Sooner
 from dsgkit.tasks import catalogue
@@ -52,6 +52,10 @@ def test_every_claim_has_its_own_id():
     ids = [claim.id for paper in papers() for claim in paper.claims]
     assert len(ids) == len(set(ids))
     assert len({paper.key for paper in papers()}) == len(papers())
+
+
+def test_every_paper_has_its_headlines():
+    assert {len(paper.headlines) for paper in papers()} == {N_HEADLINES}
 
 
 @pytest.mark.parametrize(("paper", "claim", "criterion"), JUDGEMENTS, ids=IDS)
@@ -107,7 +111,7 @@ claims:
         ("claims:", "headlines: {mine-01: It is.}\nclaims:", "headlines: must be 3"),
         ("claims:", "headlines: {mine-9: It is.}\nclaims:", "no such claim: mine-9"),
         ("id: mine-01", "id: other-01", "must begin with mine-"),
-        ("task: semi_supervised_auc", "task: auc", "unknown task 'auc'"),
+        ("task: semi_supervised_auc", "task: auc", "unknown name 'auc'"),
     ],
 )
 def test_a_mistake_is_told_with_its_place(tmp_path, old, new, told):

@@ -131,7 +131,7 @@ def test_a_study_without_the_numbers_leaves_its_claim_open(dsg, folders):
     (folders / "studies" / "convergence.json").write_text('{"numbers": {"t": [1, 10, 100]}}')
     code, out, _ = dsg(folders, "--id", "mine-02")
     assert code == 0
-    assert "protocol: not testable here: the study's numbers have no errors" in out
+    assert "protocol: not testable here: study convergence has no errors" in out
 
 
 def test_a_study_that_is_none_is_named(dsg, folders):
