@@ -35,7 +35,8 @@ def boxplot(shown: Sequence[Summary], measure: Measure) -> Figure:
     """
     solvers = all_solvers(shown)
     styles = solver_styles(solvers)
-    named = len(shown) == 1 and _names_fit(list(solvers))
+    slot = (panels.COLUMN_WIDTH - Y_AXIS_WIDTH) / len(solvers)
+    named = len(shown) == 1 and max(map(len, solvers)) * LETTER_WIDTH <= slot
     axis = all_axes(shown)
     with mpl.rc_context(RC):
         handles = [] if named else [Patch(**_face(styles[name]), label=name) for name in solvers]
@@ -173,12 +174,6 @@ def _draw_status(axes: Axes, place: int, entry: Entry, *, narrow: bool) -> None:
     words = needs or entry.status if narrow else "\n".join(filter(None, [entry.status, needs]))
     look: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "center", "fontsize": STATUS_FONT}
     axes.text(place, 0.5, words, transform=axes.get_xaxis_transform(), **look)
-
-
-def _names_fit(names: Sequence[str]) -> bool:
-    """Tell whether the names fit side by side below the boxes of one panel."""
-    slot = (panels.COLUMN_WIDTH - Y_AXIS_WIDTH) / len(names)
-    return max(map(len, names)) * LETTER_WIDTH <= slot
 
 
 def _below(entry: Entry, named: bool, *, swept: bool) -> str:

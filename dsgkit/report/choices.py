@@ -39,16 +39,14 @@ def params_table(summary: Summary) -> Table:
     Only parameters with several values to choose from are shown: the others are in the stored
     config. A choice at the edge of its grid suggests a wider one, so those are counted.
     """
-    frame = pd.DataFrame(_choices(summary), columns=list(_COLUMNS))
+    found = [group for group in _choices(summary) if group]
+    frame = pd.DataFrame(itertools.chain(*found), columns=list(_COLUMNS))
     rows = []
-    for (solver, name), group in frame.groupby(["solver", "parameter"], sort=False):
-        chosen = ", ".join(
-            f"{value} ({count})"
-            for value, count in zip(group["value"], group["count"], strict=True)
-        )
-        at_edge = group.loc[group["at_edge"], "count"].sum()
-        total = group["count"].sum()
-        texts = (solver, name, chosen, group["grid"].iloc[0])
+    for group in found:
+        chosen = ", ".join(f"{row['value']} ({row['count']})" for row in group)
+        total = sum(row["count"] for row in group)
+        at_edge = sum(row["count"] for row in group if row["at_edge"])
+        texts = (group[0]["solver"], group[0]["parameter"], chosen, group[0]["grid"])
         rows.append([*map(Cell, texts), Cell(f"{at_edge}/{total}", value=at_edge / total)])
     by = f", {selection}" if (selection := summary.results.task.selection) else ""
     axis = summary.axis
@@ -110,8 +108,8 @@ def _by_search(
     return zip(searches, *(rows[name] for name in columns), strict=True)
 
 
-def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
-    """Return the chosen values of each parameter that any stage searched, with their counts."""
+def _choices(summary: Summary) -> Iterator[list[dict[str, Any]]]:
+    """Yield the chosen values of each parameter that any stage searched, with their counts."""
     for key, spec in summary.results.experiment.solvers.items():
         grids: dict[str, list[Any]] = {}
         for stage in spec.search:
@@ -120,9 +118,8 @@ def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
         grids = {name: of for name, of in grids.items() if max(map(len, of)) > 1}
         for name, searched in grids.items():
             edges = grid_edges(searched[-1])
-            for value, count in _counted(summary.results, key, name):
-                numbers = value if isinstance(value, tuple) else [value]
-                yield {
+            yield [
+                {
                     "dataset": summary.title,
                     "solver": summary.names[key],
                     "parameter": name,
@@ -130,8 +127,12 @@ def _choices(summary: Summary) -> Iterator[dict[str, Any]]:
                     "count": count,
                     "grid": "; then ".join(map(grid_text, searched)),
                     # of the last grid, which the value was chosen from in the end
-                    "at_edge": any(one in edges for one in numbers),
+                    "at_edge": any(
+                        n in edges for n in (value if type(value) is tuple else [value])
+                    ),
                 }
+                for value, count in _counted(summary.results, key, name)
+            ]
 
 
 def _counted(results: Results, solver: str, name: str) -> list[tuple[Any, int]]:

@@ -102,17 +102,6 @@ def has_artefacts(summary: Summary) -> bool:
     return any("artefact" in record for record in _finished(summary))
 
 
-def has_pictures(summary: Summary) -> bool:
-    """Whether any fit has kept the arrays of a picture."""
-    return bool(pictures_of(summary))
-
-
-def fit_on_a_page(shown: Sequence[Summary]) -> bool:
-    """Whether the pictures of several results make a figure that is not too high."""
-    lines = -(-len(all_solvers(shown)) // COLUMNS)
-    return len(shown) == 1 or len(shown) * lines <= MOST_LINES
-
-
 def pictures_of(summary: Summary) -> dict[str, Picture]:
     """Return the picture of each solver that has one: of its first trial at its largest size."""
     found: dict[str, Picture] = {}
@@ -160,7 +149,8 @@ def _size(summary: Summary, record: Mapping[str, Any]) -> int:
 def picture_figures(shown: Sequence[Summary]) -> Iterator[FigureOutput]:
     """Yield one figure, or one for each of the results if all together are higher than a page."""
     kept = [one for one in shown if has_artefacts(one)]
-    together = fit_on_a_page(kept)
+    lines = -(-len(all_solvers(kept)) // COLUMNS)
+    together = len(kept) == 1 or len(kept) * lines <= MOST_LINES
     names = (
         [PICTURES] if together else different(f"{PICTURES}_{folder_name(o.title)}" for o in kept)
     )
@@ -170,7 +160,7 @@ def picture_figures(shown: Sequence[Summary]) -> Iterator[FigureOutput]:
                 name=name,
                 output=PICTURES,
                 shown=places,
-                has=has_pictures,
+                has=lambda one: bool(pictures_of(one)),
                 draw=partial(late("pictures", "pictures"), places),
                 says=partial(late("pictures", "caption"), places),
                 apart=len(places) < min(2, len(shown)),

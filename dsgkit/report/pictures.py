@@ -49,7 +49,10 @@ LONGEST_SIDE = 3.0
 def caption(shown: Sequence[Summary]) -> str:
     """Return what the pictures show, and of which fits."""
     found = [picture for one in shown for picture in pictures_of(one).values()]
-    parts = [f"Clusters of rows{_of_which_fits(shown, found)}."]
+    trials, axes = {one.record["trial"] + 1 for one in found}, lowered(all_axes(shown))
+    which = f"trial {min(trials)}" if len(trials) == 1 else "each solver's first finished trial"
+    at = f", at the largest finished number of {axes}" if axes else ""
+    parts = [f"Clusters of rows in {which}{at}."]
     parts.append(
         "Rows are in their two columns or, of more columns, in the first two principal components."
     )
@@ -62,13 +65,6 @@ def caption(shown: Sequence[Summary]) -> str:
     if any((picture.arrays["labels"] < 0).any() for picture in found):
         parts.append("A grey cross is a row in no cluster.")
     return " ".join(parts)
-
-
-def _of_which_fits(shown: Sequence[Summary], found: Sequence[Picture]) -> str:
-    trials = {picture.record["trial"] + 1 for picture in found}
-    which = f"trial {min(trials)}" if len(trials) == 1 else "each solver's first finished trial"
-    axes = lowered(all_axes(shown))
-    return f" in {which}" + (f", at the largest finished number of {axes}" if axes else "")
 
 
 def pictures(shown: Sequence[Summary]) -> Figure:
@@ -84,7 +80,9 @@ def pictures(shown: Sequence[Summary]) -> Figure:
     places = [Place.of([one.arrays for one in of.values()]) for of in found]
     texts = [{name: _folded(one.text, width) for name, one in of.items()} for of in found]
     folds = [solvers[first : first + columns] for first in range(0, len(solvers), columns)]
-    below = [_most_lines([of.get(name, "") for name in names]) for of in texts for names in folds]
+    below = [
+        max(of.get(name, "").count("\n") + 1 for name in names) for of in texts for names in folds
+    ]
     with mpl.rc_context({**RC, "axes.grid": False, "axes.spines.top": True}):
         heights = [width * place.aspect for place in places for _ in folds]
         figure, axes = _new_figure(heights, columns, width, below)
@@ -110,10 +108,6 @@ def pictures(shown: Sequence[Summary]) -> Figure:
         if handles:
             figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
-
-
-def _most_lines(texts: Sequence[str]) -> int:
-    return max(text.count("\n") + 1 for text in texts)
 
 
 def _new_figure(

@@ -109,7 +109,9 @@ def compare(a: Results, b: Results) -> Comparison:
     shown = [Summary(*one) for one in zip((a, b), titles([a, b]), _common_names(a, b), strict=True)]
     matched = _match(shown)
     unpaired = _split_differences(a, b)
-    common = _common_measures(a, b)
+    # the same, on the same rows
+    theirs = {(measure.name, measure.caption) for measure in b.task.measures}
+    common = [m for m in a.task.measures if (m.name, m.caption) in theirs]
     judged = [measure for measure in common if measure.better]
     found = [(m, tested(effects(matched, m, paired=not unpaired))) for m in judged]
     return Comparison(
@@ -140,12 +142,6 @@ def _common_names(a: Results, b: Results) -> list[dict[str, str]]:
         if alone and kind_of(a, key) == kind_of(b, key):
             names_a[key] = names_b[key] = f"{names_a[key]} → {names_b[key]}"
     return [names_a, names_b]
-
-
-def _common_measures(a: Results, b: Results) -> list[Measure]:
-    """Return the measures of A that are in B too: the same, on the same rows."""
-    theirs = {(measure.name, measure.caption) for measure in b.task.measures}
-    return [measure for measure in a.task.measures if (measure.name, measure.caption) in theirs]
 
 
 def _match(shown: list[Summary]) -> pd.DataFrame:

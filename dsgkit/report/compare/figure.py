@@ -22,6 +22,9 @@ from dsgkit.tasks.measures import Measure
 SPREAD = 0.8
 """Share of the room between two sizes that the solvers take."""
 
+DOTS: dict[str, Any] = {"linestyle": "none", "marker": ".", "markersize": 3.5}
+DOTS |= {"markeredgewidth": 0, "alpha": 0.6, "zorder": 2}
+
 SIGNIFICANT = f"p < {LEVEL:g} (Holm)"
 
 
@@ -33,29 +36,24 @@ def comparison_figure(comparison: Comparison) -> Figure:
     """
     styles = solver_styles(comparison.solvers)
     drawn = {effect.solver for _, effects in comparison.effects for effect in effects}
-    solvers = [solver for solver in comparison.solvers if solver in drawn]
+    looks = {solver: styles[solver] for solver in comparison.solvers if solver in drawn}
     handles = [
-        *(_handle(styles[solver], solver) for solver in solvers),
+        *(
+            Line2D([], [], marker=look.marker, linestyle="none", label=solver, **_open(look))
+            for solver, look in looks.items()
+        ),
         Line2D([], [], color="0.35", marker="o", linestyle="none", label=SIGNIFICANT),
     ]
     with mpl.rc_context(RC):
-        titles = [_title(measure) for measure, _ in comparison.effects]
+        # ratios have no unit
+        titles = [
+            measure.title if is_ratio(measure) else panels.measure_label(measure)
+            for measure, _ in comparison.effects
+        ]
         figure, axes = panels.new_figure(titles, handles)
         for panel, (measure, effects) in zip(axes, comparison.effects, strict=True):
-            _draw_panel(
-                panel, measure, effects, {name: styles[name] for name in solvers}, comparison
-            )
+            _draw_panel(panel, measure, effects, looks, comparison)
     return figure
-
-
-def _title(measure: Measure) -> str:
-    """Return what is above a panel; ratios have no unit."""
-    return measure.title if is_ratio(measure) else panels.measure_label(measure)
-
-
-def _handle(style: SolverStyle, label: str) -> Line2D:
-    """Return a solver's entry in the legend."""
-    return Line2D([], [], marker=style.marker, linestyle="none", label=label, **_open(style))
 
 
 def _open(style: SolverStyle) -> dict[str, Any]:
@@ -106,15 +104,7 @@ def _draw_difference(
 def _draw_ratio(axes: Axes, x: float, effect: Effect, style: SolverStyle, paired: bool) -> None:
     """Draw a ratio of medians, and the ratio of every pair of trials."""
     if paired:
-        dots: dict[str, Any] = {
-            "marker": ".",
-            "markersize": 3.5,
-            "markeredgewidth": 0,
-            "alpha": 0.6,
-            "zorder": 2,
-        }
-        x_of_pairs = [x] * len(effect.ratios)
-        axes.plot(x_of_pairs, effect.ratios, linestyle="none", color=style.color, **dots)
+        axes.plot([x] * len(effect.ratios), effect.ratios, color=style.color, **DOTS)
     _draw_marker(axes, x, effect.ratio, effect, style)
 
 

@@ -130,14 +130,11 @@ def _effect_tables(comparison: Comparison, width: int, prose: int) -> list[str]:
     texts = []
     for measure, effects in comparison.effects:
         layout = effects_layout(comparison, measure, effects)
-        if _table_width(layout) > width:
+        bare = replace(layout, caption="", footnotes=())
+        if max(map(len, plain(bare).splitlines())) > width:
             layout = effects_layout(comparison, measure, effects, ranks=False)
         texts.append(_table(layout, prose))
     return texts
-
-
-def _table_width(layout: Layout) -> int:
-    return max(map(len, plain(replace(layout, caption="", footnotes=())).splitlines()))
 
 
 def _table(layout: Layout, prose: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dsgkit.report.formats import Cell, Layout
@@ -31,35 +30,26 @@ class Environments(NamedTuple):
     rows: list[Row]
 
 
-@dataclass
-class _Used:
-    """An environment, and how many cells of which experiment were made in it."""
-
-    name: str
-    properties: dict[str, str]
-    cells: Counter[str] = field(default_factory=Counter)
-
-
 def describe_environments(shown: Sequence[Summary]) -> Environments:
     """Return all environments that records of the results refer to, side by side."""
-    used: dict[tuple[str, str], _Used] = {}
+    used: dict[tuple[str, str], tuple[dict[str, str], Counter[str]]] = {}
     for one in shown:
         for record in one.results.records:
             name = record.get("environment")
             # what is not said of a record is most likely true of the last run
             described = one.results.environments[name] if name else one.results.environment
-            name = name or UNNAMED
-            key = (name, json.dumps(described, sort_keys=True))
-            used.setdefault(key, _Used(name, _flat(described))).cells[one.title] += 1
-    found = list(used.values())
+            key = (name or UNNAMED, json.dumps(described, sort_keys=True))
+            _, cells = used.setdefault(key, (_flat(described), Counter()))
+            cells[one.title] += 1
     rows = []
-    for name in dict.fromkeys(name for one in found for name in one.properties):
-        texts = [one.properties.get(name, NONE) for one in found]
+    for name in dict.fromkeys(name for properties, _ in used.values() for name in properties):
+        texts = [properties.get(name, NONE) for properties, _ in used.values()]
         rows.append(Row(name, texts, len(set(texts)) > 1))
-    cells = [", ".join(f"{title}: {n:,}" for title, n in one.cells.items()) for one in found]
-    if found:
-        rows.append(Row("cells", cells, differs=False))
-    return Environments([one.name for one in found], rows)
+    if used:
+        counts = (cells.items() for _, cells in used.values())
+        texts = [", ".join(f"{title}: {n:,}" for title, n in one) for one in counts]
+        rows.append(Row("cells", texts, differs=False))
+    return Environments([name for name, _ in used], rows)
 
 
 def describe_code(shown: Sequence[Summary]) -> list[str]:

@@ -7,6 +7,7 @@ import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -117,18 +118,12 @@ def _dataset(results: Results) -> str:
 
 def _started(results: Results) -> str:
     """Return when the first and the last cell were started, as far as records say."""
-    texts = [record["started"] for record in results.records if record.get("started")]
-    times = sorted(time for text in texts if (time := _time(text)))
-    ends = dict.fromkeys(f"{time:%Y-%m-%d %H:%M %Z}" for time in (*times[:1], *times[-1:]))
-    return " to ".join(ends)
-
-
-def _time(text: str) -> datetime | None:
-    """Return the time that a record names; None for one that no calendar has."""
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None
+    times = []
+    for record in results.records:
+        with suppress(ValueError):  # a time that no calendar has
+            times += [datetime.fromisoformat(text)] if (text := record.get("started")) else []
+    ends = [f"{time:%Y-%m-%d %H:%M %Z}" for time in (min(times), max(times))] if times else []
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _solvers(summary: Summary) -> Layout:
