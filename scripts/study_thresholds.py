@@ -2,25 +2,63 @@
 
 For each dataset and trial one function is trained (QS3ORAO at the given hyper-parameters), and its
 thresholds are placed by every rule. The paper's rule, the hinge, depends on the scale of the
-function; the others do not.
+function; the others do not. ``constant`` is the median class of the labelled rows.
+
+Lemma 1 of the paper says that the thresholds with the least hinge loss are unique and strictly
+ordered. So the JSON file also has, of every trial and cut, how wide the interval of its minimisers
+is, and how far each threshold is below the next one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pandas as pd
+from kept import json_option, write_json
+from numpy.typing import NDArray
 
 from dsgkit import QS3ORAO
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import open_dataset
 from dsgkit.experiment.measure import Clock
+from dsgkit.solvers.ordinal.constant_median import ConstantMedian
 from dsgkit.tasks.ordinal import TASK
 
 RULES = ("logistic", "absolute", "share", "hinge")
 COLUMNS = ("mae", "macro_mae", "accuracy", "never")
+SAME = 1e-9
+"""Relative difference up to which two losses are equal."""
+
+Array = NDArray[np.float64]
+
+
+def minimisers(values: Array, above: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the ends of the interval on which the hinge loss of a cut is least.
+
+    The loss is convex and linear between ``f - 1`` of rows above and ``f + 1`` of those below: it
+    is least from the first to the last of these points that have the least loss.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+    above : ndarray of bool, shape (n,)
+    """
+    sign = np.where(above, 1.0, -1.0)
+    points = np.sort(values - sign)
+    loss = np.maximum(0, 1 - sign * (values - points[:, None])).sum(axis=1)
+    least = points[loss <= loss.min() * (1 + SAME)]
+    return float(least[0]), float(least[-1])
+
+
+def widths_of(model: Any, X: Any, y: NDArray) -> list[float]:
+    """Return how wide the interval of the minimisers is, for every cut."""
+    values = model.decision_function(X[:]).astype(np.float64)
+    ends = [minimisers(values, y > cut) for cut in model.classes_[:-1]]
+    return [high - low for low, high in ends]
 
 
 def scores_of(name: str, trials: int, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -33,8 +71,14 @@ def scores_of(name: str, trials: int, params: dict[str, Any]) -> Iterator[dict[s
         model = QS3ORAO(**params, random_state=number).fit_function(**training)
         for rule in RULES:
             model.set_params(thresholds=rule).fit_thresholds(**training)
-            judgement = trial.judge(model, at, Clock())
-            yield {"dataset": name, "rule": rule, **judgement.scores}
+            row: dict[str, Any] = {"dataset": name, "rule": rule}
+            row |= trial.judge(model, at, Clock()).scores
+            if rule == "hinge":
+                row["widths"] = widths_of(model, training["X"], training["y"])
+                row["gaps"] = np.diff(model.thresholds_).tolist()
+            yield row
+        constant = ConstantMedian().fit(**training)
+        yield {"dataset": name, "rule": "constant", **trial.judge(constant, at, Clock()).scores}
 
 
 @click.command(help=__doc__)
@@ -43,12 +87,30 @@ def scores_of(name: str, trials: int, params: dict[str, Any]) -> Iterator[dict[s
 @click.option("--lam", default=0.125, show_default=True)
 @click.option("--sigma", default=1.0, show_default=True)
 @click.option("--gamma", default=0.5, show_default=True)
-def main(datasets: tuple[str, ...], trials: int, lam: float, sigma: float, gamma: float) -> None:
+@json_option
+def main(
+    datasets: tuple[str, ...],
+    trials: int,
+    lam: float,
+    sigma: float,
+    gamma: float,
+    json_file: Path | None,
+) -> None:
     """Print the means over the trials."""
     params = {"lam": lam, "sigma": sigma, "gamma": gamma}
-    rows = [row for name in datasets for row in scores_of(name, trials, params)]
-    means = pd.DataFrame(rows).groupby(["dataset", "rule"], sort=False)[list(COLUMNS)].mean()
+    rows = pd.DataFrame([row for name in datasets for row in scores_of(name, trials, params)])
+    means = rows.groupby(["dataset", "rule"], sort=False)[list(COLUMNS)].mean()
     click.echo(means.round(3).to_string())
+    numbers: dict[str, Any] = {
+        str(rule): {column: of[column].tolist() for column in COLUMNS}
+        for rule, of in means.groupby("rule")
+    }
+    hinge = rows[rows["rule"] == "hinge"]
+    numbers["hinge"] |= {name: hinge[name].explode().astype(float) for name in ("widths", "gaps")}
+    widths, gaps = numbers["hinge"]["widths"], numbers["hinge"]["gaps"]
+    click.echo(f"minimisers of the hinge: intervals {widths.min():.3g} to {widths.max():.3g} wide")
+    click.echo(f"smallest difference of neighbouring thresholds: {gaps.min():.3g}")
+    write_json(json_file, "study_thresholds", {"datasets": list(datasets), **numbers})
 
 
 if __name__ == "__main__":

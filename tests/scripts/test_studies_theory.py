@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy import optimize
 
 
 def test_errors_of_random_features_and_of_data_are_those_of_a_plain_loop(script):
@@ -115,3 +116,44 @@ def test_unbiased_risks_pass_and_biased_ones_are_told(script, monkeypatch, tmp_p
     assert (
         "missed: the 0-1 loss is biased; the equation of the zero-one loss on all" in result.output
     )
+
+
+def test_minimisers_of_the_hinge_are_those_of_a_linear_program(script):
+    scope = script("study_thresholds")
+    rng = np.random.default_rng(0)
+    for n in (7, 12):
+        f = rng.normal(size=n)
+        above = f + rng.normal(size=n) > 0
+        sign = np.where(above, 1.0, -1.0)
+        # variables: the threshold b, and the losses x_i >= 1 - sign_i (f_i - b)
+        A = -np.hstack([-sign[:, None], np.eye(n)])
+        limits = sign * f - 1
+        bounds = [(None, None)] + [(0, None)] * n
+        cost = np.append(0.0, np.ones(n))
+        least = optimize.linprog(cost, A, limits, bounds=bounds).fun
+        rows, limits = np.vstack([A, cost]), np.append(limits, least)
+        low, high = (
+            way * optimize.linprog(way * np.eye(n + 1)[0], rows, limits, bounds=bounds).fun
+            for way in (1, -1)
+        )
+        assert scope["minimisers"](f, above) == pytest.approx((low, high), abs=1e-6)
+
+
+def test_the_study_of_thresholds_keeps_scores_and_intervals(script, tmp_path):
+    main = script("study_thresholds")["main"]
+    scores = {"mae": 1.0, "macro_mae": 1.5, "accuracy": 0.5, "never": 2.0}
+
+    def scores_of(name, trials, params):
+        for trial in range(trials):
+            yield {"dataset": name, "rule": "constant", **scores}
+            hinge = {**scores, "mae": trial + len(name), "widths": [0.1, 0.2], "gaps": [0.3]}
+            yield {"dataset": name, "rule": "hinge", **hinge}
+
+    main.callback.__globals__["scores_of"] = scores_of
+    file = tmp_path / "thresholds.json"
+    result = CliRunner().invoke(main, ["lev", "abalone", "--trials", "2", "--json", str(file)])
+    assert result.exit_code == 0, result.output
+    numbers = json.loads(file.read_text())["numbers"]
+    assert numbers["hinge"]["mae"] == [3.5, 7.5] and numbers["constant"]["mae"] == [1.0, 1.0]
+    assert numbers["hinge"]["widths"] == [0.1, 0.2] * 4 and numbers["hinge"]["gaps"] == [0.3] * 4
+    assert "intervals 0.1 to 0.2 wide" in result.output
