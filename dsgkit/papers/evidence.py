@@ -175,12 +175,11 @@ class Case:
         axis, search = self.results.task.axis, self.results.search
         searches = search.groupby(["solver", "trial"])["search_seconds"].sum().to_dict()
         found: dict[tuple[str, int], dict[int, Fit]] = {}
-        for record in self.results.records:
-            if record["kind"] == "fit":
-                solver, trial = record["solver"], record["trial"]
-                fit = _fit(record, searches.get((solver, trial)))
-                for size in (record["at"][axis.name] if axis else 0, *record.get("also_at", ())):
-                    found.setdefault((solver, size), {})[trial] = fit
+        for record in self.results.records.where(lambda planned: planned.kind == "fit"):
+            solver, trial = record["solver"], record["trial"]
+            fit = _fit(record, searches.get((solver, trial)))
+            for size in (record["at"][axis.name] if axis else 0, *record.get("also_at", ())):
+                found.setdefault((solver, size), {})[trial] = fit
         return found
 
     @property

@@ -77,7 +77,8 @@ class Grows(Compared):
                 for n in self.at(case, [one])[-1:]
                 for x in case.settings(one.keys[0], n, self.axis)
             }
-        return {x: values for x, values in found.items() if len(values)}
+        # what is not above the other solver has no logarithm
+        return {x: of for x, of in found.items() if len(of) and np.median(of) > 0}
 
     def _above(self, case: Case, one: Contender, size: int) -> Values:
         """Return values less the median of the other solver; none where that has none."""
@@ -97,8 +98,6 @@ class Grows(Compared):
             what = "sizes" if self.axis == "size" else f"values of {self.axis}"
             note = f"{name}: {len(x)} {what} with {self.trials} trials, of {self.lengths}"
             return replace(blank, note=note)
-        if medians.min() <= 0:
-            return replace(blank, note="values of 0 or less have no logarithm")
         slope = _slope(x, medians)
         resampled = np.maximum(resampled_medians(values), np.finfo(np.float64).tiny)
         low, high = interval_of(_slope(x, resampled))

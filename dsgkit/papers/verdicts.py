@@ -192,6 +192,8 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
 
     A part that cannot be tested leaves a claim open that would hold otherwise.
     """
+    if len(verdicts) == 1:
+        return verdicts[0]
     known = [verdict for verdict in verdicts if verdict.outcome is not Outcome.UNTESTABLE]
     reasons = [reason for verdict in verdicts for reason in verdict.reasons]
     outcomes = {verdict.outcome for verdict in known}

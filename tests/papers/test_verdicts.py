@@ -50,6 +50,11 @@ def test_a_claim_holds_if_all_its_parts_do(parts, verdict):
     assert str(combined(parts)) == verdict
 
 
+def test_a_claim_of_one_part_is_as_that_part():
+    part = Verdict(Outcome.IN_PART, 5, 9, parts=(1, 3))
+    assert combined([part]) is part
+
+
 def test_points_without_evidence_do_not_count_against_a_claim():
     found = judged(points(1, 1, 1, None), "all", None, 4)
     assert (str(found), found.tested) == ("holds", 3)
