@@ -1,5 +1,6 @@
 """The files of claims: strictly read, and true of configs and tasks."""
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -9,12 +10,14 @@ from dsgkit.config.load import resolve
 from dsgkit.errors import ConfigError
 from dsgkit.papers.accuracy import AtLeastAsGood, BetterThan
 from dsgkit.papers.claims import N_HEADLINES, criteria, papers, read_paper
+from dsgkit.papers.criteria import Scope
 from dsgkit.papers.evidence import SEARCH
 from dsgkit.papers.times import Sooner
 from dsgkit.tasks import catalogue
 from dsgkit.tasks.measures import STANDARD
 
-CONFIGS = Path(__file__).parents[2] / "configs"
+ROOT = Path(__file__).parents[2]
+CONFIGS, RESULTS = ROOT / "configs", ROOT / "results" / "reference"
 DIAGNOSTICS = ("objective", "risk", "squared_norm", "symmetric_hinge_objective")
 BY_SIDE = (AtLeastAsGood, BetterThan, Sooner)
 """Tests that need to know which values are good."""
@@ -76,6 +79,21 @@ def test_a_claim_names_measures_of_its_task(paper, claim, criterion):
     assert named <= {SEARCH, *DIAGNOSTICS, *sides}
     if isinstance(criterion, BY_SIDE):
         assert criterion.better or sides[criterion.measure]
+
+
+KEPT = {file.stem: file for file in (RESULTS / "studies").glob("*.json")}
+OF_STUDIES = [
+    pytest.param(one, id=f"{claim.id}-{one.study}")
+    for _, claim, one in JUDGEMENTS
+    if getattr(one, "study", None) in KEPT
+]
+
+
+@pytest.mark.parametrize("criterion", OF_STUDIES)
+def test_a_kept_study_has_the_numbers_that_a_claim_reads(criterion):
+    numbers = json.loads(KEPT[criterion.study].read_text())["numbers"]
+    points = criterion.points(Scope(studies={criterion.study: numbers}))
+    assert all(point.counts is not None for point in points)
 
 
 PAPER = """
