@@ -128,7 +128,7 @@ def _choices(summary: Summary) -> Iterator[list[dict[str, Any]]]:
                     "grid": "; then ".join(map(grid_text, searched)),
                     # of the last grid, which the value was chosen from in the end
                     "at_edge": any(
-                        n in edges for n in (value if type(value) is tuple else [value])
+                        n in edges for n in (value if isinstance(value, tuple) else [value])
                     ),
                 }
                 for value, count in _counted(summary.results, key, name)

@@ -30,7 +30,7 @@ from dsgkit.report.numbers import (
     percents,
     ratio_text,
 )
-from dsgkit.report.summary import Size
+from dsgkit.report.summary import Size, Summary
 from dsgkit.tasks.measures import Measure
 
 
@@ -138,18 +138,28 @@ def match(
     return found[~(level & found.duplicated(without_size, keep="last"))]
 
 
+def pairs(summary: Summary, measure: Measure, a: str, b: str) -> pd.DataFrame:
+    """Return the trials in which two solvers of one of the results, by their keys, have a value."""
+    cells = summary.results.cells
+    finished = cells[(cells["status"] == "ok") & cells[measure.name].notna()]
+    sides = [finished[finished["solver"] == key] for key in (a, b)]
+    found = match(sides, ["size", "trial"], "inner")
+    full = {size.n: size.full for size in summary.sizes}
+    return found.assign(name=summary.names[b], full=found["size"].map(full).astype(bool))
+
+
 def effects(matched: pd.DataFrame, measure: Measure, *, paired: bool = True) -> list[Effect]:
     """Return the effect at every solver and size that has values on both sides.
 
-    The fits are those of `match`, with the ``name`` of the solver; they are paired where equal
-    trials are the same splits.
+    The fits are `pairs`, or those of `match` with the ``name`` of the solver; they are paired where
+    equal trials are the same splits.
     """
     groups = matched.groupby(["name", "size"], sort=False)
     found = (_effect(fits, measure, paired) for _, fits in groups)
     return [effect for effect in found if effect is not None]
 
 
-def tested(members: Iterable[AnyEffect]) -> list[AnyEffect]:
+def adjusted(members: Iterable[AnyEffect]) -> list[AnyEffect]:
     """Return the effects of a family with p-values that are adjusted for all of them."""
     members = list(members)
     by_t = holm([effect.contrast.p_t for effect in members])

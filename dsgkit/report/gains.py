@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from dsgkit.report.contrasts import LEVEL, OVERLAP, Values
-from dsgkit.report.effects import Effect, effects, match, tested
+from dsgkit.report.effects import Effect, adjusted, effects, pairs
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NONE, counted
 from dsgkit.report.output import TableOutput
@@ -70,7 +70,7 @@ def gains(shown: Sequence[Summary], measure: Measure, *, largest: bool = False) 
     axis of what is drawn, where small sizes are what one looks for, all are. P-values are adjusted
     for all sizes in any case: a gain has the same ones wherever it is shown.
     """
-    found = tested(gain for one in shown for gain in _of_one(one, measure))
+    found = adjusted(gain for one in shown for gain in _of_one(one, measure))
     if not largest:
         return found
     last = {(id(gain.summary), gain.solver): gain for gain in found}
@@ -90,25 +90,22 @@ def _of_one(summary: Summary, measure: Measure) -> Iterator[Gain]:
     """Yield the gains of one of the results at every size, without regard to the others."""
     entries = summary.entries(measure) if summary.shows(measure) else {}
     for solver, against, matched in _matched(summary, measure):
+        pair = summary.names[solver], summary.names[against]
         for effect in effects(matched, measure):
-            pair = summary.names[solver], summary.names[against]
             to_come = any(entries[name, effect.size].to_come for name in pair)
-            yield Gain(**vars(effect), summary=summary, against=pair[1], to_come=to_come)
+            own = {"solver": pair[0], "against": pair[1], "summary": summary, "to_come": to_come}
+            yield Gain(**{**vars(effect), **own})
 
 
 def _matched(summary: Summary, measure: Measure) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield the keys of two solvers, and the trials that both finished, the better side as B."""
-    if not summary.shows(measure):
-        return
-    cells = summary.results.cells
-    finished = cells[(cells["status"] == "ok") & cells[measure.name].notna()]
+    """Yield the keys of a solver and the one that it is compared with, and their pairs of trials.
+
+    The difference of a pair is above 0 where the solver is better.
+    """
     for key, spec in summary.results.experiment.solvers.items():
-        if spec.against is not None:
-            sides = [finished[finished["solver"] == one] for one in (spec.against, key)]
-            sides = sides if measure.better == "higher" else sides[::-1]
-            matched = match((sides[0], sides[1]), ["size", "trial"], "inner")
-            full = matched["full_a"]
-            yield key, spec.against, matched.assign(name=summary.names[key], full=full)
+        if spec.against is not None and summary.shows(measure):
+            sides = (spec.against, key) if measure.better == "higher" else (key, spec.against)
+            yield key, spec.against, pairs(summary, measure, *sides)
 
 
 def gain_measures(shown: Sequence[Summary]) -> list[Measure]:
@@ -132,8 +129,8 @@ def gain_tables(shown: Sequence[Summary], *, overview: bool) -> Iterator[TableOu
 
 
 def _has_gain(summary: Summary) -> bool:
-    pairs = (found for m in gain_measures([summary]) for *_, found in _matched(summary, m))
-    return any(map(len, pairs))
+    found = (matched for m in gain_measures([summary]) for *_, matched in _matched(summary, m))
+    return any(map(len, found))
 
 
 def gain_table(shown: Sequence[Summary], *, largest: bool = False) -> Table | None:

@@ -130,15 +130,15 @@ class FigureOutput(Output):
     ----------
     draw : callable
         Draws it.
-    says : callable
+    describe : callable
         Returns its own part of the caption.
-    apart : bool
+    of_one : bool
         Whether it shows one of several results, like a figure of that one's own report.
     """
 
     draw: Callable[[], Figure]
-    says: Callable[[], str]
-    apart: bool = False
+    describe: Callable[[], str]
+    of_one: bool = False
 
     @property
     def caption(self) -> str:
@@ -146,7 +146,7 @@ class FigureOutput(Output):
         setting = settings(self.shown)
         unfinished = "; ".join(f"{one.title}: {one.to_come}" for one in self.shown if one.to_come)
         return (
-            self.says()
+            self.describe()
             + (f" Measured with: {setting}." if setting else "")
             + (f" Unfinished: {unfinished}." if unfinished else "")
         )
@@ -160,7 +160,7 @@ class MeasureFigure:
     ----------
     way : str
         The last part of names, after the measure's.
-    draw, says : callable
+    draw, describe : callable
         Draw a measure of some results, and return the figure's own part of the caption.
     has : callable
         Whether one of the results has something to show of a measure.
@@ -170,7 +170,7 @@ class MeasureFigure:
 
     way: str
     draw: Callable[[Sequence[Summary], Measure], Figure]
-    says: Callable[[Sequence[Summary], Measure], str]
+    describe: Callable[[Sequence[Summary], Measure], str]
     has: Callable[[Summary, Measure], bool] = Summary.has
     swept: bool = False
 
@@ -194,7 +194,7 @@ class MeasureFigure:
             shown=places,
             has=lambda one: self.has(one, measure),
             draw=lambda: self.draw(places, measure),
-            says=lambda: self.says(places, measure),
+            describe=lambda: self.describe(places, measure),
         )
 
 

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from dsgkit.errors import ResultsError
+from dsgkit.report.effects import adjusted, effects, pairs
 from dsgkit.report.gains import gain_table
 from dsgkit.report.html.page import page_text
 from dsgkit.report.summary import summarise
@@ -129,6 +130,23 @@ def test_a_gain_has_the_same_p_values_wherever_it_is_shown(classified):
 def read_csv_in(folder, dataset):
     with (folder / "tables" / dataset / "gain_table.csv").open() as file:
         return list(csv.DictReader(file))
+
+
+def test_any_two_solvers_of_some_results_can_be_paired(classified):
+    nan = math.nan
+    results = classified(own=(nan, 0.2, 0.2, 0.1), other=(0.3, 0.25, nan, 0.2), sizes=(500, 2000))
+    (one,) = summarise([results])
+    error = next(measure for measure in results.task.measures if measure.name == "error")
+    found = effects(pairs(one, error, "supervised", "tsgs3vm"), error)
+    assert [(effect.solver, effect.size.n) for effect in found] == [
+        ("TSGS3VM", 500),
+        ("TSGS3VM", 2000),
+    ]
+    assert found[0].values_a == pytest.approx([0.25 - 500e-6, 0.2 - 500e-6])
+    assert found[0].values_b == pytest.approx([0.2 - 500e-6, 0.1 - 500e-6])
+    assert found[0].contrast.difference == pytest.approx(-0.075)
+    (alone, both) = adjusted(found[:1])[0].holm_t, adjusted(found)[0].holm_t
+    assert both == pytest.approx(2 * alone)
 
 
 def test_without_a_row_to_compare_with_there_is_no_such_table(invent, make):

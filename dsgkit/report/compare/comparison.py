@@ -20,7 +20,7 @@ from dsgkit.report.compare.differences import (
     environment_differences,
     timing_problems,
 )
-from dsgkit.report.effects import Effect, effects, match, tested
+from dsgkit.report.effects import Effect, adjusted, effects, match
 from dsgkit.report.summary import (
     LEFT,
     NOT_RUN,
@@ -113,7 +113,7 @@ def compare(a: Results, b: Results) -> Comparison:
     theirs = {(measure.name, measure.caption) for measure in b.task.measures}
     common = [m for m in a.task.measures if (m.name, m.caption) in theirs]
     judged = [measure for measure in common if measure.better]
-    found = [(m, tested(effects(matched, m, paired=not unpaired))) for m in judged]
+    found = [(m, adjusted(effects(matched, m, paired=not unpaired))) for m in judged]
     return Comparison(
         a=a,
         b=b,
