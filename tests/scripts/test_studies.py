@@ -116,7 +116,9 @@ def test_a_short_study_of_the_gradient_norm_runs_and_draws(tmp_path):
 def test_the_fall_of_the_gradient_norm_is_judged(gradient_rate, distance_rate, text):
     main, scope = study("study_gradient_norm")
     scope["s3vm_problem"] = lambda loss, T, seed: T
-    scope["follow"] = lambda T: scope["Run"](np.full(T + 1, T**gradient_rate), T**distance_rate)
+    scope["follow"] = lambda T, start: scope["Run"](
+        np.full(T + 1, T**gradient_rate), T**distance_rate
+    )
     result = CliRunner().invoke(main)
     assert result.exit_code == (text is not None)
     assert (f"missed: {text}" if text else "slope") in result.output
@@ -141,6 +143,7 @@ def test_the_gradient_of_the_study_is_that_of_the_objective(loss):
         labeled = np.concatenate(hinges).mean()
         return beta @ h / 2 + scope["C"] * labeled + scope["C_UNLABELED"] * u.mean()
 
+    assert scope["full_objective"](p, beta, K @ beta) == pytest.approx(risk(beta))
     gradient = scope["full_gradient"](p, beta, K @ beta)
     step = 1e-6 * direction
     expected = (risk(beta + step) - risk(beta - step)) / 2e-6
@@ -162,10 +165,30 @@ def test_the_gradient_of_the_study_is_that_of_the_similar_unlabelled_objective()
         risk = su_risk(h[:60].reshape(30, 2), h[60:], scope["PRIOR"], squared)
         return scope["LAM"] / 2 * beta @ h + risk
 
+    assert scope["full_objective"](p, beta, K @ beta) == pytest.approx(objective(beta))
     gradient = scope["full_gradient"](p, beta, K @ beta)
     step = 1e-6 * direction
     expected = (objective(beta + step) - objective(beta - step)) / 2e-6
     assert direction @ K @ gradient == pytest.approx(expected, rel=1e-3)
+
+
+def test_runs_from_far_starts_are_judged_and_kept(tmp_path):
+    main, scope = study("study_gradient_norm")
+    scope["s3vm_problem"] = lambda loss, T, seed: T
+    rates = {"zero": -0.25, "random": -0.25, "opposite": -0.1}
+    scope["follow"] = lambda T, start: scope["Run"](
+        np.full(T + 1, T ** rates[start]), T**-0.5, 0.0, 5.0
+    )
+    file = tmp_path / "starts.json"
+    result = CliRunner().invoke(main, ["--starts", "--seeds", "2", "--json", str(file)])
+    assert result.exit_code == 1
+    assert "missed: the slope of ||grad R||^2 from the opposite start\n" in result.output
+    numbers = json.loads(file.read_text())["numbers"]
+    assert np.shape(numbers["squared_gradients"]) == (6, 5)
+    assert numbers["starts"]["random"]["objectives"] == [[5.0] * 5] * 2
+    assert numbers["slopes"]["opposite"] == pytest.approx([-0.1, -0.5])
+    result = CliRunner().invoke(main, ["--starts", "--objective", "su"])
+    assert result.exit_code == 2 and "--starts is for --objective s3vm" in result.output
 
 
 def test_pairs_of_the_study_of_similar_unlabelled_gradients_are_of_one_class():

@@ -157,3 +157,40 @@ def test_the_study_of_thresholds_keeps_scores_and_intervals(script, tmp_path):
     assert numbers["hinge"]["mae"] == [3.5, 7.5] and numbers["constant"]["mae"] == [1.0, 1.0]
     assert numbers["hinge"]["widths"] == [0.1, 0.2] * 4 and numbers["hinge"]["gaps"] == [0.3] * 4
     assert "intervals 0.1 to 0.2 wide" in result.output
+
+
+@pytest.mark.parametrize("start", ["random", "opposite"])
+def test_runs_from_far_starts_end_where_a_plain_loop_does(script, start):
+    """With many frequencies f is h, which a loop over rows with an exact kernel gives too."""
+    scope = script("study_gradient_norm")
+    scope["follow"].__globals__.update(N_LABELED=20, N_UNLABELED=40, N_FREQUENCIES=8192)
+    problem = scope["s3vm_problem"]("da", 16, 1)
+    run = scope["follow"](problem, start)
+
+    X = np.vstack(problem.tables).astype(float)
+    K = np.exp(-scope["SIGMA"] * ((X[:, None] - X) ** 2).sum(axis=2))
+    positive = np.isin(np.arange(20), problem.sources[0].pools[0])
+    y = np.where(positive, 1.0, -1.0)
+    beta = scope["start_of"](start, problem, K)
+    step, C, C_star = 16**-0.75, scope["C"], scope["C_UNLABELED"]
+    assert beta @ K @ beta == pytest.approx(scope["START_NORM"] ** 2)
+    if start == "opposite":
+        assert (np.sign(beta[:20]) == -y).all()
+
+    def objective(beta):
+        h = K @ beta
+        labeled = np.maximum(0, 1 - y * h[:20]).mean()
+        return beta @ h / 2 + C * labeled + C_star * np.exp(-5 * h[20:] ** 2).mean()
+
+    first = objective(beta)
+    for drawn in zip(*scope["row_numbers"](problem), strict=True):
+        h = K @ beta
+        beta *= 1 - step
+        for rows, side in ((drawn[0], 1), (drawn[1], -1)):
+            share = np.mean(y == side)
+            for i in rows:
+                beta[i] += step * C * share * side * (side * h[i] < 1) / 16
+        for i in drawn[2]:
+            beta[i] += step * C_star * 10 * h[i] * np.exp(-5 * h[i] ** 2) / 16
+    assert run.objective == pytest.approx(objective(beta), rel=0.02)
+    assert run.objective < 0.8 * first
