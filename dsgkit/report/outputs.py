@@ -38,7 +38,13 @@ TABLES: tuple[Callable[..., Iterator[TableOutput]], ...] = (
 )
 FIGURES: tuple[Callable[[Sequence[Summary]], Iterator[FigureOutput]], ...] = (
     MeasureFigure("boxplot", late("boxplots", "boxplot"), late("boxplots", "caption")),
-    MeasureFigure("curve", late("curves", "curve"), late("curves", "caption"), swept=True),
+    MeasureFigure(
+        "curve",
+        late("curves", "curve"),
+        late("curves", "caption"),
+        has=Summary.has_curve,
+        swept=True,
+    ),
     MeasureFigure(
         "trace", late("trace_figure", "trace"), late("trace_figure", "caption"), has=is_traced
     ),

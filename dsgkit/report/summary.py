@@ -173,6 +173,14 @@ class Summary:
         cells = self.results.cells
         return bool((cells[measure.name].notna() & (cells["status"] == "ok")).any())
 
+    def has_curve(self, measure: Measure) -> bool:
+        """Whether fits finished with a value at two sizes at least, for a line between them."""
+        cells = self.results.cells
+        if not self.has(measure):
+            return False
+        finished = cells[cells[measure.name].notna() & (cells["status"] == "ok")]
+        return finished["size"].nunique() > 1
+
     def shows(self, measure: Measure) -> bool:
         """Whether it has a place in tables and figures, be it to say why there is no value."""
         known = measure in self.results.task.measures

@@ -308,6 +308,12 @@ def test_a_report_has_the_figures_that_the_config_asks_for(invent, make, tmp_pat
     }
 
 
+def test_a_single_size_makes_no_curve(invent, make, tmp_path):
+    experiment = invent.experiment("codrna", trials=2)
+    write_report([make(experiment, invent.typical(experiment, sizes=(500,)))], tmp_path)
+    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"auc_boxplot"}
+
+
 def test_a_folder_that_cannot_be_written_is_named(results, tmp_path):
     (tmp_path / "figures").write_text("")
     with pytest.raises(ResultsError, match="cannot be written"):
