@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import isclose
 from statistics import median
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from dsgkit.report import panels
 from dsgkit.report.numbers import memory_text, percents, short_count
 from dsgkit.report.style import RC, SolverStyle, solver_styles
-from dsgkit.report.summary import Entry, Summary, all_axes, all_solvers, lowered
+from dsgkit.report.summary import Entry, Size, Summary, all_axes, all_solvers, lowered
 from dsgkit.tasks.measures import Measure
 
 BOX_WIDTH = 0.6
@@ -25,6 +28,37 @@ STATUS_FONT = 6.5
 STATUS_WIDTH = 0.25
 LETTER_WIDTH = 0.072
 Y_AXIS_WIDTH = 0.5
+BETWEEN_GROUPS = 0.6
+DOT: dict[str, Any] = {"marker": "o", "markersize": 2.2, "markeredgewidth": 0.3, "zorder": 3}
+HOLLOW: dict[str, Any] = {
+    "markersize": 3.2,
+    "markerfacecolor": "white",
+    "markeredgecolor": "black",
+    "markeredgewidth": 0.7,
+    "zorder": 4,
+}
+
+
+@dataclass(frozen=True)
+class Flag:
+    """What marks single trials out, such as a classifier that puts all rows in one class.
+
+    Attributes
+    ----------
+    measure : Measure
+        Above 0 in a trial that is marked.
+    label : str
+        In the legend.
+    """
+
+    measure: Measure
+    label: str
+
+    @property
+    def handle(self) -> Line2D:
+        """The entry of the legend."""
+        look: dict[str, Any] = {**DOT, **HOLLOW, "markersize": 4}
+        return Line2D([], [], label=self.label, linestyle="none", **look)
 
 
 def boxplot(shown: Sequence[Summary], measure: Measure) -> Figure:
@@ -39,13 +73,74 @@ def boxplot(shown: Sequence[Summary], measure: Measure) -> Figure:
     named = len(shown) == 1 and max(map(len, solvers)) * LETTER_WIDTH <= slot
     axis = all_axes(shown)
     with mpl.rc_context(RC):
-        handles = [] if named else [Patch(**_face(styles[name]), label=name) for name in solvers]
+        handles = [] if named else _handles(styles, solvers)
         figure, axes = panels.new_figure([one.title for one in shown], handles)
         for panel, one in zip(axes, shown, strict=True):
-            _draw_panel(panel, one, measure, styles, named)
+            entries = list(one.largest(measure).values())
+            _draw_panel(panel, [entries], measure, styles)
+            _say_sizes(panel, entries, named, swept=one.axis is not None)
         x_label = f"$n$: {lowered(axis)}" if named and axis else axis
         panels.label_axes(axes, x_label, panels.measure_label(measure))
     return figure
+
+
+def boxplot_at(
+    shown: Sequence[Summary],
+    sizes: Sequence[Sequence[Size]],
+    measure: Measure,
+    flag: Flag | None = None,
+    arrangement: panels.Arrangement = panels.AS_REPORTED,
+) -> Figure:
+    """Draw a score of all solvers at the same sizes, side by side, one panel per dataset.
+
+    Parameters
+    ----------
+    shown : sequence of Summary
+    sizes : sequence of sequences of Size
+        Those of every dataset; at each there is a group of boxes.
+    measure : Measure
+    flag : Flag, optional
+        The dots of trials that it counts are hollow.
+    arrangement : Arrangement, optional
+    """
+    solvers = all_solvers(shown)
+    styles = solver_styles(solvers)
+    with mpl.rc_context(RC):
+        groups = [
+            [[one.entries(measure)[solver, size] for solver in one.solvers] for size in at]
+            for one, at in zip(shown, sizes, strict=True)
+        ]
+        flags = [flagged(one, flag) for one in shown]
+        handles = _handles(styles, solvers)
+        if flag and any(any(map(any, one.values())) for one in flags):
+            handles.append(flag.handle)
+        titles = [one.title for one in shown]
+        figure, axes = panels.new_figure(titles, handles, arrangement=arrangement)
+        for panel, of, marked, at in zip(axes, groups, flags, sizes, strict=True):
+            _draw_panel(panel, of, measure, styles, marked)
+            ticks = [_first(of, number) + (len(of[0]) - 1) / 2 for number in range(len(of))]
+            counts = [(short_count(size.n), size.full) for size in at if size.n]
+            texts = [f"all ({n})" if full else n for n, full in counts]
+            panel.set_xticks(ticks if texts else [], texts)
+        panels.label_axes(axes, all_axes(shown), panels.measure_label(measure))
+    return figure
+
+
+def flagged(summary: Summary, flag: Flag | None) -> dict[tuple[str, Size], tuple[bool, ...]]:
+    """Return of every finished trial of an entry whether a tally counts it; empty without any."""
+    if flag is None or flag.measure not in summary.results.task.measures:
+        return {}
+    entries = summary.entries(flag.measure)
+    return {at: tuple(value > 0 for value in entry.values) for at, entry in entries.items()}
+
+
+def _handles(styles: Mapping[str, SolverStyle], solvers: Iterable[str]) -> list[Artist]:
+    return [Patch(**_face(styles[name]), label=name) for name in solvers]
+
+
+def _first(groups: Sequence[Sequence[Entry]], number: int) -> float:
+    """Return the place of the first box of a group."""
+    return number * (len(groups[0]) + BETWEEN_GROUPS)
 
 
 def caption(shown: Sequence[Summary], measure: Measure) -> str:
@@ -61,23 +156,34 @@ def caption(shown: Sequence[Summary], measure: Measure) -> str:
 
 
 def _draw_panel(
-    axes: Axes, summary: Summary, measure: Measure, styles: dict[str, SolverStyle], named: bool
+    axes: Axes,
+    groups: Sequence[Sequence[Entry]],
+    measure: Measure,
+    styles: Mapping[str, SolverStyle],
+    flags: Mapping[tuple[str, Size], tuple[bool, ...]] | None = None,
 ) -> None:
-    """Draw the boxes of one dataset."""
-    entries = list(summary.largest(measure).values())
-    beyond = far_off(measure, entries)
+    """Draw the boxes of one dataset, group by group."""
+    entries = [entry for group in groups for entry in group]
     side = 0.6 + max(0, FEWEST_SLOTS - len(entries)) / 2
+    last = _first(groups, len(groups) - 1) + len(groups[0]) - 1
     width = axes.get_window_extent().width / axes.figure.dpi
-    slot = width / (2 * side + len(entries) - 1)
-    for place, entry in enumerate(entries):
-        if entry.solver in beyond:
-            _draw_far_off(axes, place, measure, entry)
-        elif entry.values:
-            heights = [percents(measure, value) for value in entry.values]
-            _draw_box(axes, place, heights, styles[entry.solver])
-        else:
-            _draw_status(axes, place, entry, narrow=slot < STATUS_WIDTH)
-    axes.set_xlim(-side, len(entries) - 1 + side)
+    slot = width / (2 * side + last)
+    for number, group in enumerate(groups):
+        beyond = far_off(measure, group)
+        for index, entry in enumerate(group):
+            place = _first(groups, number) + index
+            if entry.solver in beyond:
+                _draw_far_off(axes, place, measure, entry)
+            elif entry.values:
+                heights = [percents(measure, value) for value in entry.values]
+                marked = (flags or {}).get((entry.solver, entry.size), ())
+                _draw_box(axes, place, heights, styles[entry.solver], marked)
+            else:
+                _draw_status(axes, place, entry, narrow=slot < STATUS_WIDTH)
+        if number:
+            line = _first(groups, number) - (BETWEEN_GROUPS + 1) / 2
+            axes.axvline(line, color="0.7", linewidth=0.6, linestyle=":")
+    axes.set_xlim(-side, last + side)
     axes.grid(visible=False, axis="x")
     axes.tick_params(axis="x", length=0)
     if any(entry.values for entry in entries):
@@ -88,11 +194,17 @@ def _draw_panel(
         panels.set_few_ticks(axes)
     else:
         axes.set_yticks([])
-    texts = [_below(entry, named, swept=summary.axis is not None) for entry in entries]
+
+
+def _say_sizes(axes: Axes, entries: Sequence[Entry], named: bool, *, swept: bool) -> None:
+    """Write below the boxes at which size each is, or all are."""
+    texts = [_below(entry, named, swept=swept) for entry in entries]
     if not named and len(set(filter(None, texts))) == 1:
         axes.set_xticks([(len(entries) - 1) / 2], [max(texts)])
         return
     axes.set_xticks(range(len(entries)), texts)
+    low, high = axes.get_xlim()
+    slot = axes.get_window_extent().width / axes.figure.dpi / (high - low)
     if not named and max(map(len, texts)) * LETTER_WIDTH > slot:
         axes.tick_params(axis="x", labelrotation=90)
 
@@ -121,7 +233,7 @@ def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
     return found
 
 
-def _draw_far_off(axes: Axes, place: int, measure: Measure, entry: Entry) -> None:
+def _draw_far_off(axes: Axes, place: float, measure: Measure, entry: Entry) -> None:
     """Draw an arrow to where a box would be, with its median."""
     low = measure.better == "higher"
     value = percents(measure, median(entry.values))
@@ -139,8 +251,14 @@ def _draw_far_off(axes: Axes, place: int, measure: Measure, entry: Entry) -> Non
     )
 
 
-def _draw_box(axes: Axes, place: int, values: Sequence[float], style: SolverStyle) -> None:
-    """Draw one box with a dot for each trial."""
+def _draw_box(
+    axes: Axes,
+    place: float,
+    values: Sequence[float],
+    style: SolverStyle,
+    flags: Sequence[bool] = (),
+) -> None:
+    """Draw one box with a dot for each trial, a hollow one for each that is flagged."""
     line = {"color": style.color, "linewidth": 0.9}
     # A box without a height has no face: its one value has the colour then.
     color = style.color if isclose(min(values), max(values), rel_tol=1e-6) else "black"
@@ -156,9 +274,12 @@ def _draw_box(axes: Axes, place: int, values: Sequence[float], style: SolverStyl
         whiskerprops=line,
         capprops=line,
     )
-    dots: dict[str, Any] = {"marker": "o", "markersize": 2.2, "markeredgewidth": 0.3, "zorder": 3}
-    colors: dict[str, Any] = {"markerfacecolor": color, "markeredgecolor": "white"}
-    axes.plot([place] * len(values), values, linestyle="none", **dots, **colors)
+    full: dict[str, Any] = {"markerfacecolor": color, "markeredgecolor": "white"}
+    hollow = flags if len(flags) == len(values) else [False] * len(values)
+    for look, wanted in ((full, False), (HOLLOW, True)):
+        dots = [v for v, flag in zip(values, hollow, strict=True) if flag is wanted]
+        if dots:
+            axes.plot([place] * len(dots), dots, linestyle="none", **{**DOT, **look})
 
 
 def _face(style: SolverStyle) -> dict[str, Any]:
@@ -168,7 +289,7 @@ def _face(style: SolverStyle) -> dict[str, Any]:
     return {**look, "linewidth": 0.9}
 
 
-def _draw_status(axes: Axes, place: int, entry: Entry, *, narrow: bool) -> None:
+def _draw_status(axes: Axes, place: float, entry: Entry, *, narrow: bool) -> None:
     """Say in a box's place why there is none, in one line where it is narrow."""
     needs = "" if entry.needed is None else f"needs {memory_text(entry.needed)}"
     words = needs or entry.status if narrow else "\n".join(filter(None, [entry.status, needs]))

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -51,7 +52,11 @@ RING: dict[str, Any] = {
 }
 
 
-def curve(shown: Sequence[Summary], measure: Measure) -> Figure:
+def curve(
+    shown: Sequence[Summary],
+    measure: Measure,
+    arrangement: panels.Arrangement = panels.AS_REPORTED,
+) -> Figure:
     """Draw a measure of each solver against the size, one panel per dataset; seconds on log axes.
 
     Lines join medians over trials; the band goes from the lowest to the highest trial. A line
@@ -61,8 +66,10 @@ def curve(shown: Sequence[Summary], measure: Measure) -> Figure:
     solvers = all_solvers(shown)
     styles = solver_styles(solvers)
     with mpl.rc_context(RC):
-        handles = [line_handle(styles[name], name) for name in solvers]
-        figure, axes = panels.new_figure([one.title for one in shown], handles)
+        handles: list[Artist] = [line_handle(styles[name], name) for name in solvers]
+        handles += _mark_handles(shown, measure) if arrangement.alone else []
+        titles = [one.title for one in shown]
+        figure, axes = panels.new_figure(titles, handles, arrangement=arrangement)
         ends = [
             _draw_panel(panel, one, measure, styles) for panel, one in zip(axes, shown, strict=True)
         ]
@@ -86,15 +93,32 @@ def caption(shown: Sequence[Summary], measure: Measure) -> str:
     )
 
 
-def _explained(shown: Sequence[Summary], measure: Measure) -> str:
-    """Return what the marks at ends, and lines without markers, stand for."""
-    every = [one.entries(measure) for one in shown]
-    ends = {
+def _end_statuses(shown: Sequence[Summary], measure: Measure) -> set[str]:
+    """Return why lines end before the last size."""
+    every = ((one, one.entries(measure)) for one in shown)
+    return {
         end.status
-        for one, entries in zip(shown, every, strict=True)
+        for one, entries in every
         for solver in one.solvers
         if (end := _curve_end([entries[solver, size] for size in one.sizes]))
     }
+
+
+def _mark_handles(shown: Sequence[Summary], measure: Measure) -> list[Artist]:
+    """Return entries of a legend for the marks that there are."""
+    ends = _end_statuses(shown, measure)
+    looks = [(END_MARKS[end], end) for end in END_MARKS if end in ends]
+    looks += [(CROSS, "could not go on")] if ends - {*END_MARKS} else []
+    black: dict[str, Any] = {"color": "black", "linestyle": "none"}
+    entries = [entry for one in shown for entry in one.entries(measure).values()]
+    looks += [(RING, "disturbed")] if any(e.values and e.disturbed for e in entries) else []
+    return [Line2D([], [], label=label, **(black | look)) for look, label in looks]
+
+
+def _explained(shown: Sequence[Summary], measure: Measure) -> str:
+    """Return what the marks at ends, and lines without markers, stand for."""
+    every = [one.entries(measure) for one in shown]
+    ends = _end_statuses(shown, measure)
     parts = ["A cross ends the line of a solver that could not go on."]
     if LEFT in ends:
         parts.append("A bar ends one of which the config leaves out the larger sizes.")

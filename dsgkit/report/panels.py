@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
+from string import ascii_lowercase
 from textwrap import fill
 from typing import Any, BinaryIO
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -30,40 +33,134 @@ TITLE_LETTERS = 26
 END_FONT = 6.5
 MARGIN = 0.09
 NOTE_ROOM = 0.09
+TITLE_LETTERS_PER_INCH = 15
+SMALL_FONT, SMALL_LETTERS = 6.0, 1.25
+"""How many more letters there are in a line of a small font than in a title."""
+
+BETWEEN_PIECES = re.compile(r"(?<=[^/:]/)|(?<=[ +#])")
 SVG_PATH = re.compile(r'(?<= d=")[^"]*')
 LONG_NUMBER = re.compile(r"\d+\.\d{3,}")
 
 
+@dataclass(frozen=True)
+class Arrangement:
+    """How panels stand in a figure.
+
+    Attributes
+    ----------
+    columns : int
+        At most so many side by side.
+    width : float or None
+        Inches; None for a column with one panel, else a page.
+    alone : bool
+        Whether it stands without a page's caption: panels have letters, and the legend explains
+        marks.
+    empty : mapping of int to (str, str)
+        Panels without data by their places: a title, and why there is none.
+    """
+
+    columns: int = COLUMNS
+    width: float | None = None
+    alone: bool = False
+    empty: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+
+    def places(self, n_panels: int) -> list[int]:
+        """Return the places of panels with data, between those without."""
+        every = range(n_panels + len(self.empty))
+        return [place for place in every if place not in self.empty]
+
+    def title(self, place: int, title: str) -> str:
+        """Return a title with the letter of its place."""
+        turn, letter = divmod(place, len(ascii_lowercase))
+        return f"({ascii_lowercase[letter] * (turn + 1)}) {title}" if self.alone else title
+
+
+AS_REPORTED = Arrangement()
+"""Four panels in a row of a page."""
+
+
 def new_figure(
-    titles: Sequence[str], handles: Sequence[Artist], panel_height: float = PANEL_HEIGHT
+    titles: Sequence[str],
+    handles: Sequence[Artist],
+    panel_height: float = PANEL_HEIGHT,
+    arrangement: Arrangement = AS_REPORTED,
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure and its panels, with one legend for all of them below, if it has entries.
 
-    It is one column wide for one panel, else as wide as a page, with panels of a height in inches.
+    It is one column wide for one panel, else as wide as a page, with panels of a height in inches,
+    unless the arrangement says otherwise.
     """
-    columns, rows = min(len(titles), COLUMNS), -(-len(titles) // COLUMNS)
-    single = len(titles) == 1
-    width = COLUMN_WIDTH if single else PAGE_WIDTH
+    places = arrangement.places(len(titles))
+    n_panels = len(titles) + len(arrangement.empty)
+    columns, rows = min(n_panels, arrangement.columns), -(-n_panels // arrangement.columns)
+    single = n_panels == 1
+    width = arrangement.width or (COLUMN_WIDTH if single else PAGE_WIDTH)
     height = SINGLE_HEIGHT if single else 0.3 + rows * panel_height
     labels = [str(handle.get_label()) for handle in handles]
-    legend_rows = 0
-    if labels:
-        entry = LEGEND_ENTRY + LEGEND_LETTER * max(map(len, labels))
-        legend_rows = -(-len(labels) // max(1, int(width / entry)))
+    legend_columns = _legend_columns(labels, width)
+    legend_rows = -(-len(labels) // legend_columns)
     figure = Figure(
         figsize=(width, height + legend_rows * LEGEND_ROW), dpi=DPI, layout="constrained"
     )
     FigureCanvasAgg(figure)
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for unused in axes[len(titles) :]:
+    for unused in axes[n_panels:]:
         figure.delaxes(unused)
-    for panel, title in zip(axes, titles, strict=False):
-        panel.set_title(title if single else fill(title, TITLE_LETTERS, break_long_words=False))
+    letters = TITLE_LETTERS if single else int(width / columns * TITLE_LETTERS_PER_INCH)
+    for place, title in zip(places, titles, strict=True):
+        text = arrangement.title(place, title)
+        axes[place].set_title(text if single else _in_lines(text, letters), linespacing=1.0)
+    for place, (title, why) in arrangement.empty.items():
+        text = _in_lines(arrangement.title(place, title), letters)
+        axes[place].set_title(text, linespacing=1.0)
+        _say_why_empty(axes[place], why, letters)
     if labels:
-        # As even rows as possible: 2 + 2 rather than 3 + 1.
-        even = -(-len(labels) // legend_rows)
-        figure.legend(handles=list(handles), loc="outside lower center", ncols=even)
-    return figure, axes[: len(titles)]
+        figure.legend(handles=list(handles), loc="outside lower center", ncols=legend_columns)
+    return figure, [axes[place] for place in places]
+
+
+def _legend_columns(labels: Sequence[str], width: float) -> int:
+    """Return in how many columns the entries of a legend fit into a width, one below the other.
+
+    Rows are as even as possible: 2 + 2 rather than 3 + 1.
+    """
+    for rows in range(1, len(labels) + 1):
+        columns = -(-len(labels) // rows)
+        parts = np.array_split([len(label) for label in labels], columns)
+        if sum(LEGEND_ENTRY + LEGEND_LETTER * part.max() for part in parts) <= width:
+            return columns
+    return 1
+
+
+def _say_why_empty(axes: Axes, why: str, letters: int) -> None:
+    """Write into a panel why it has no data, within a frame."""
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
+        spine.set(visible=True, color="0.8", linestyle=(0, (4, 3)))
+    look: dict[str, Any] = {"ha": "center", "va": "center", "color": "0.35", "in_layout": False}
+    words = [
+        part for line in why.split("\n") for part in _broken(line, int(SMALL_LETTERS * letters))
+    ]
+    axes.text(0.5, 0.5, "\n".join(words), transform=axes.transAxes, fontsize=SMALL_FONT, **look)
+
+
+def _broken(line: str, letters: int) -> Iterator[str]:
+    """Yield a line in parts of so many letters, broken at blanks or behind signs of an address."""
+    part = ""
+    for piece in BETWEEN_PIECES.split(line):
+        if part and len(part + piece) > letters:
+            yield part.rstrip()
+            part = ""
+        part += piece
+    yield part
+
+
+def _in_lines(title: str, letters: int) -> str:
+    """Return a title in lines of so many letters; if it is longer, what is in parentheses apart."""
+    parts = [title] if len(title) <= letters else title.split(" (")
+    lines = [parts[0], *(f"({part}" for part in parts[1:])]
+    return "\n".join(fill(line, letters, break_long_words=False) for line in lines)
 
 
 def measure_label(measure: Measure) -> str:
@@ -93,19 +190,31 @@ def write_above(axes: Axes, lines: Sequence[str]) -> None:
 
 
 def label_axes(axes: Sequence[Axes], x_label: str, y_label: str) -> None:
-    """Name the axes once for each row and each column of panels."""
-    for panel in axes[::COLUMNS]:
+    """Name the axes once for each row and each column of panels with data."""
+    rows: dict[int, Axes] = {}
+    columns: dict[int, Axes] = {}
+    for panel in axes:
+        place = panel.get_subplotspec()
+        assert place is not None
+        rows.setdefault(place.rowspan.start, panel)
+        columns[place.colspan.start] = panel
+    for panel in rows.values():
         panel.set_ylabel(y_label)
-    for panel in axes[-COLUMNS:]:
+    for panel in columns.values():
         panel.set_xlabel(x_label)
 
 
-def save(figure: Figure, stem: Path) -> list[Path]:
-    """Write a figure as PDF and PNG; the same figure gives the same bytes."""
-    return [
-        _save(figure, stem.with_name(f"{stem.name}.pdf"), {"CreationDate": None}),
-        _save(figure, stem.with_name(f"{stem.name}.png"), {}),
-    ]
+NO_DATE: dict[str, dict[str, None]] = {
+    "pdf": {"CreationDate": None},
+    "png": {},
+    "svg": {"Creator": None, "Date": None},
+}
+"""The formats of figures, with what is left out of their files: it changes every time."""
+
+
+def save(figure: Figure, stem: Path, formats: Sequence[str] = ("pdf", "png")) -> list[Path]:
+    """Write a figure in some formats; the same figure gives the same bytes."""
+    return [_save(figure, stem.with_name(f"{stem.name}.{suffix}")) for suffix in formats]
 
 
 def svg(figure: Figure) -> str:
@@ -115,7 +224,7 @@ def svg(figure: Figure) -> str:
     """
     buffer = BytesIO()
     with mpl.rc_context(RC):
-        figure.savefig(buffer, format="svg", metadata={"Creator": None, "Date": None})
+        figure.savefig(buffer, format="svg", metadata=NO_DATE["svg"])
     return SVG_PATH.sub(lambda path: _rounded(path[0]), buffer.getvalue().decode())
 
 
@@ -123,11 +232,15 @@ def _rounded(path: str) -> str:
     return LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", path)
 
 
-def _save(figure: Figure, path: Path, metadata: dict[str, None]) -> Path:
+def _save(figure: Figure, path: Path) -> Path:
     """Write a figure in the format of the path's suffix."""
 
     def write(file: BinaryIO) -> None:
+        form = path.suffix[1:]
+        if form == "svg":
+            file.write(svg(figure).encode())
+            return
         with mpl.rc_context(RC):
-            figure.savefig(file, format=path.suffix[1:], metadata=metadata)
+            figure.savefig(file, format=form, metadata=NO_DATE[form])
 
     return write_file(path, write)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,12 +30,15 @@ SHAPES = {"o": 1.0, "^": 1.2, "s": 0.8, "v": 1.2}
 """Each with the area at which it looks as large as the others."""
 
 INSIDE, BOUNDARY, NOWHERE = "#FBE7C6", "0.25", "0.55"
-LARGEST_PANEL = 1.75
+LARGEST_PANEL, LARGEST_SIDE = 1.75, 2.3
 TEXT_LINE = 0.11
 APART = 0.04
 """Half of the height between lines of panels, in inches."""
 
 SMALL, TITLE = 6.5, 9.0
+NARROW = 1.3
+"""Inches of a panel; a narrower one has a title in small letters."""
+
 LABEL_WIDTH, LEGEND_HEIGHT = 0.25, 0.42
 LETTER = 0.042
 MANY_ROWS = 10_000
@@ -80,9 +84,7 @@ def pictures(shown: Sequence[Summary]) -> Figure:
     places = [Place.of([one.arrays for one in of.values()]) for of in found]
     texts = [{name: _folded(one.text, width) for name, one in of.items()} for of in found]
     folds = [solvers[first : first + columns] for first in range(0, len(solvers), columns)]
-    below = [
-        max(of.get(name, "").count("\n") + 1 for name in names) for of in texts for names in folds
-    ]
+    below = [_most_lines([of.get(name, "") for name in names]) for of in texts for names in folds]
     with mpl.rc_context({**RC, "axes.grid": False, "axes.spines.top": True}):
         heights = [width * place.aspect for place in places for _ in folds]
         figure, axes = _new_figure(heights, columns, width, below)
@@ -108,6 +110,65 @@ def pictures(shown: Sequence[Summary]) -> Figure:
         if handles:
             figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
+
+
+def pictures_in_rows(
+    panels: Sequence[tuple[Summary, str, str]], columns: int, width: float
+) -> Figure:
+    """Draw the clusters of single fits, row by row.
+
+    Parameters
+    ----------
+    panels : sequence of (Summary, str, str)
+        Results, the name of a solver in them, and the panel's title.
+    columns : int
+        Panels in a row.
+    width : float
+        Of the figure, in inches.
+    """
+    columns = min(columns, len(panels))
+    side = min(LARGEST_SIDE, (width - LABEL_WIDTH) / columns)
+    found = {id(one): pictures_of(one) for one, _, _ in panels}
+    places = {
+        id(one): Place.of([p.arrays for p in found[id(one)].values()]) for one, _, _ in panels
+    }
+    rows = [panels[first : first + columns] for first in range(0, len(panels), columns)]
+    texts = {
+        (id(one), solver): _folded(found[id(one)][solver].text, side)
+        for one, solver, _ in panels
+        if solver in found[id(one)]
+    }
+    size = TITLE if side > NARROW else SMALL
+    titles = [[_folded(title, side, size) for _, _, title in row] for row in rows]
+    lines = [
+        _most_lines([texts.get((id(o), s), "") for o, s, _ in row]) + _most_lines(names)
+        for row, names in zip(rows, titles, strict=True)
+    ]
+    heights = [side * max(places[id(one)].aspect for one, _, _ in row) for row in rows]
+    with mpl.rc_context({**RC, "axes.grid": False, "axes.spines.top": True}):
+        figure, axes = _new_figure(heights, columns, side, lines)
+        for unused in axes.flat[len(panels) :]:
+            figure.delaxes(unused)
+        named = zip(axes.flat, panels, itertools.chain.from_iterable(titles), strict=False)
+        for panel, (one, solver, _), title in named:
+            place, picture = places[id(one)], found[id(one)].get(solver)
+            _frame(panel, place)
+            panel.set_title(title, fontsize=size, pad=3, linespacing=1.0)
+            text = texts.get((id(one), solver), "")
+            panel.set_xlabel(text, fontsize=SMALL, linespacing=1.1, labelpad=2)
+            if picture:
+                _draw_panel(panel, picture.arrays, place)
+            else:
+                _say_why(panel, one, solver)
+        _rasterize_many(axes.flat)
+        handles = _legend([found[id(o)][s] for o, s, _ in panels if s in found[id(o)]])
+        if handles:
+            figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    return figure
+
+
+def _most_lines(texts: Sequence[str]) -> int:
+    return max(text.count("\n") + 1 for text in texts)
 
 
 def _new_figure(

@@ -122,7 +122,7 @@ class Summary:
     title : str
         What it is called among the others.
     names : dict of str to str
-        What every solver is called, by its key.
+        What every solver is called, by its key. Others have no place.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Summary:
 
     def __init__(self, results: Results, title: str, names: dict[str, str]) -> None:
         self.results, self.title, self.names = results, title, names
-        self.solvers = {names[key]: kind_of(results, key) for key in results.solvers}
+        self.solvers = {name: kind_of(results, key) for key, name in names.items()}
         # Only finished fits say that they had all; the others at that size had it too.
         full = results.cells.groupby("size")["full"].any()
         planned = {size for _, size in results.fits.at} if results.fits else set()
@@ -168,18 +168,19 @@ class Summary:
 
     def has(self, measure: Measure) -> bool:
         """Whether any fit finished with a value."""
-        if measure not in self.results.task.measures:
-            return False
-        cells = self.results.cells
-        return bool((cells[measure.name].notna() & (cells["status"] == "ok")).any())
+        return bool(self._sizes_with(measure))
 
     def has_curve(self, measure: Measure) -> bool:
         """Whether fits finished with a value at two sizes at least, for a line between them."""
+        return len(self._sizes_with(measure)) > 1
+
+    def _sizes_with(self, measure: Measure) -> set[int]:
+        """Return the sizes at which a fit finished with a value."""
+        if measure not in self.results.task.measures:
+            return set()
         cells = self.results.cells
-        if not self.has(measure):
-            return False
-        finished = cells[cells[measure.name].notna() & (cells["status"] == "ok")]
-        return finished["size"].nunique() > 1
+        finished = cells[measure.name].notna() & (cells["status"] == "ok")
+        return set(cells.loc[finished & cells["solver"].isin(self.names), "size"])
 
     def shows(self, measure: Measure) -> bool:
         """Whether it has a place in tables and figures, be it to say why there is no value."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -11,16 +13,20 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from dsgkit.report import panels
-from dsgkit.report.curves import line_handle, padded, reason, seconds_tick, set_log_ticks
+from dsgkit.report.boxplots import Flag, far_off, flagged
+from dsgkit.report.curves import RING, line_handle, padded, reason, seconds_tick, set_log_ticks
 from dsgkit.report.numbers import SHORTEST_TIME, percents, seconds_text, short_count
 from dsgkit.report.panels import END_FONT, NOTE_ROOM
 from dsgkit.report.style import RC, SolverStyle, solver_styles
-from dsgkit.report.summary import NOT_RUN, Summary, all_axes, all_solvers, lowered
+from dsgkit.report.summary import NOT_RUN, Size, Summary, all_axes, all_solvers, lowered
 from dsgkit.report.traces import Checkpoint, Race, largest_races, races
 from dsgkit.tasks.measures import TIME, Measure
 
 PANEL_HEIGHT = 2.1
 MARK_EVERY = 0.2
+FAR_TEXT_WIDTH, FAR_LINE = 0.32, 0.07
+"""Of the text at a mark of what is beyond an axis, as shares of a panel."""
+
 LEAD = 10.0
 """A point this much earlier than every line stands at this distance: it would squeeze the lines."""
 
@@ -28,24 +34,50 @@ LEAD = 10.0
 def trace(shown: Sequence[Summary], measure: Measure) -> Figure:
     """Draw a measure along the training of each solver, one panel per dataset and size.
 
-    Lines join means over trials at equal iterations, in a band of one standard deviation to each
-    side. A method without iterations is a point with bars likewise. Of several results only the
-    largest size with values along training is drawn.
+    Of several results only the largest size with values along training is drawn.
     """
-    solvers = all_solvers(shown)
-    styles = solver_styles(solvers)
     found = [race for one in shown for race in races(one, measure)]
     drawn = found if len(shown) == 1 else largest_races(found)
+    return draw_races(drawn, measure, all_solvers(shown))
+
+
+def draw_races(
+    drawn: Sequence[Race],
+    measure: Measure,
+    solvers: Mapping[str, str],
+    flag: Flag | None = None,
+    arrangement: panels.Arrangement = panels.AS_REPORTED,
+) -> Figure:
+    """Draw races, one panel for each.
+
+    Lines join means over trials at equal iterations, in a band of one standard deviation to each
+    side. A method without iterations is a point with bars likewise. What is far below the others
+    all the time is a mark at the edge.
+
+    Parameters
+    ----------
+    drawn : sequence of Race
+    measure : Measure
+    solvers : mapping of str to str
+        The kind of every solver by its name.
+    flag : Flag, optional
+        A ring is around the end of a line where it counts a trial.
+    arrangement : Arrangement, optional
+    """
+    styles = solver_styles(solvers)
+    flags = {id(race.summary): flagged(race.summary, flag) for race in drawn}
     moving = {t.entry.solver for race in drawn for t in race.trainings if t.iterative}
     with mpl.rc_context(RC):
         handles = [line_handle(styles[name], name) for name in solvers]
         for handle in handles:
             if handle.get_label() not in moving:
                 handle.set_linestyle("none")
+        if flag and any(any(map(any, one.values())) for one in flags.values()):
+            handles.append(flag.handle)
         titles = [_title(race, narrow=len(drawn) > 2) for race in drawn]
-        figure, axes = panels.new_figure(titles, handles, PANEL_HEIGHT)
+        figure, axes = panels.new_figure(titles, handles, PANEL_HEIGHT, arrangement)
         for panel, race in zip(axes, drawn, strict=True):
-            _draw_panel(panel, race, measure, styles)
+            _draw_panel(panel, race, measure, styles, flags[id(race.summary)])
         panels.label_axes(axes, TIME.axis_label, panels.measure_label(measure))
     return figure
 
@@ -63,7 +95,9 @@ def caption(shown: Sequence[Summary], measure: Measure) -> str:
         f"{measure.caption} against training time{at}: lines join the means over trials at equal "
         f"iterations, within a band of one standard deviation to each side. A method without "
         f"iterations is a point, with bars of one standard deviation in both directions; "
-        f"an arrow to the left says how much earlier than drawn it belongs."
+        f"an arrow to the left says how much earlier than drawn it belongs, one at the edge to "
+        f"what value it came that is far {'above' if measure.better == 'lower' else 'below'} the "
+        f"others all the time."
     )
 
 
@@ -93,28 +127,107 @@ def _std(values: Sequence[float]) -> float:
     return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
-def _draw_panel(axes: Axes, race: Race, measure: Measure, styles: dict[str, SolverStyle]) -> None:
+def _draw_panel(
+    axes: Axes,
+    race: Race,
+    measure: Measure,
+    styles: Mapping[str, SolverStyle],
+    flags: Mapping[tuple[str, Size], tuple[bool, ...]],
+) -> None:
     """Draw one dataset, and name the solvers that have nothing to draw with the reason."""
+    found = {
+        training.entry.solver: [Mean(measure, trials) for trials in training.checkpoints()]
+        for training in race.trainings
+    }
+    limit = _far_limit(race, measure, found)
     drawn: list[Mean] = []
-    absent, points = [], {}
+    absent, points, far = [], {}, {}
     for index, training in enumerate(race.trainings):
         solver = training.entry.solver
-        means = [Mean(measure, trials) for trials in training.checkpoints()]
-        if means and training.iterative:
+        means = found[solver]
+        if means and all(_beyond(measure, mean.value, limit) for mean in means):
+            far[solver] = means[-1]
+        elif means and training.iterative:
             _draw_line(axes, means, styles[solver], solver, index / len(race.trainings))
+            drawn += means
         elif means:
             points[solver] = means[0]
+            drawn += means
         elif training.entry.status not in ("ok", NOT_RUN):
             absent.append(f"{solver}: {reason(training.entry, ' ')}")
-        drawn += means
     first = min((mean.seconds for mean in drawn if mean not in points.values()), default=0.0)
     for solver, mean in points.items():
         if mean.seconds < first / LEAD:
             _say_earlier(axes, mean, styles[solver])
             mean.put_at(first / LEAD)
         _draw_point(axes, mean, styles[solver], solver)
-    _set_axes(axes, drawn, headroom=NOTE_ROOM * len(absent))
+    times = [mean.seconds for mean in (*drawn, *far.values())]
+    values = [m.value for m in drawn if not _beyond(measure, m.value, limit)]
+    _set_axes(axes, times, values, headroom=NOTE_ROOM * len(absent))
+    flagged_far = [solver for solver in far if any(flags.get((solver, race.size), ()))]
+    _draw_far(axes, measure, far, styles, flagged_far)
+    for solver, means in found.items():
+        if any(flags.get((solver, race.size), ())) and solver not in far:
+            axes.plot([means[-1].seconds], [means[-1].value], **RING)
     panels.write_above(axes, absent)
+
+
+def _far_limit(race: Race, measure: Measure, found: Mapping[str, Sequence[Mean]]) -> float:
+    """Return the value beyond which a panel shows nothing: it is of those that are near the best.
+
+    Below the worst final value of these, there is as much room again as they differ by.
+    """
+    beyond = far_off(measure, [training.entry for training in race.trainings])
+    finals = [means[-1].value for solver, means in found.items() if means and solver not in beyond]
+    least = percents(measure, measure.least_range)
+    spread = max(max(finals, default=0.0) - min(finals, default=0.0), least)
+    if measure.better == "lower":
+        return max(finals, default=math.inf) + (spread or math.inf)
+    return min(finals, default=-math.inf) - (spread or math.inf)
+
+
+def _beyond(measure: Measure, value: float, limit: float) -> bool:
+    return value > limit if measure.better == "lower" else value < limit
+
+
+def _draw_far(
+    axes: Axes,
+    measure: Measure,
+    far: Mapping[str, Mean],
+    styles: Mapping[str, SolverStyle],
+    ringed: Sequence[str],
+) -> None:
+    """Draw what is beyond the axis as a mark at its edge, with its final value."""
+    up = measure.better == "lower"
+    to_axes = axes.transAxes.inverted()
+    last, level = -math.inf, 0
+    for solver, mean in sorted(far.items(), key=lambda one: one[1].seconds):
+        x, _ = to_axes.transform(axes.transData.transform((mean.seconds, mean.value)))
+        level = level + 1 if x - last < FAR_TEXT_WIDTH else 0
+        last = x if level == 0 else last
+        y = FAR_LINE * (level + 0.6)
+        place = (min(x, 1 - FAR_TEXT_WIDTH), 1 - y if up else y)
+        look: dict[str, Any] = {
+            "color": styles[solver].color,
+            "marker": styles[solver].marker,
+            "markersize": 3.5,
+        }
+        axes.plot(*place, transform=axes.transAxes, linestyle="none", **look)
+        if solver in ringed:
+            axes.plot(*place, transform=axes.transAxes, **RING)
+        arrow = r"$\uparrow$" if up else r"$\downarrow$"
+        axes.annotate(
+            f"{arrow}{mean.value:.{measure.digits}f}",
+            place,
+            xycoords="axes fraction",
+            xytext=(3, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=END_FONT,
+            color=styles[solver].color,
+            path_effects=[withStroke(linewidth=1.5, foreground="white")],
+            in_layout=False,
+        )
 
 
 def _say_earlier(axes: Axes, mean: Mean, style: SolverStyle) -> None:
@@ -165,12 +278,11 @@ def _draw_point(axes: Axes, mean: Mean, style: SolverStyle, label: str) -> None:
     )
 
 
-def _set_axes(axes: Axes, drawn: Sequence[Mean], headroom: float) -> None:
+def _set_axes(axes: Axes, times: Sequence[float], values: Sequence[float], headroom: float) -> None:
     """Set scales, limits (with some more room above) and ticks."""
-    if not drawn:
+    if not times:
         axes.set_axis_off()
         return
-    times, values = [one.seconds for one in drawn], [one.value for one in drawn]
     axes.set_xscale("log")
     axes.set_xlim(*padded(min(times), max(times)))
     set_log_ticks(axes.xaxis, max(times) / min(times), seconds_tick)
