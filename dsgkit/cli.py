@@ -36,6 +36,8 @@ LONGEST_MESSAGE = 1000
 _LONGEST_NUMBER = 80
 """Characters of a whole number."""
 
+FIGURE_FORMATS = ("pdf", "png", "svg")
+
 MOST_JOBS = 1024
 """Of processes and of threads."""
 
@@ -790,6 +792,73 @@ def pages(results: tuple[Path, ...], out: Path) -> None:
     evidence = read_evidence(results or [RESULTS / "reference"])
     for path in write_pages(judge(papers(), evidence), evidence, out):
         click.echo(path)
+
+
+def _formats(_context: object, _parameter: object, value: str) -> list[str]:
+    """Return the formats of a list such as pdf,svg."""
+    formats = [name.strip() for name in value.split(",")]
+    for name in formats:
+        if name not in FIGURE_FORMATS:
+            raise click.BadParameter(
+                f"{shown(name)} is no format of figures; known: {', '.join(FIGURE_FORMATS)}"
+            )
+    return formats
+
+
+@cli.command()
+@click.argument("name", metavar="PAPER/NUMBER", required=False)
+@click.argument("results", nargs=-1, type=_FilePath(path_type=Path))
+@click.option("--all", "everything", is_flag=True, help="Show all solvers and datasets there are.")
+@click.option(
+    "--out",
+    type=_FilePath(path_type=Path, file_okay=False),
+    default=RESULTS / "papers",
+    show_default=True,
+    help="Folder in which each paper gets one.",
+)
+@click.option(
+    "--format",
+    "formats",
+    default=",".join(FIGURE_FORMATS),
+    show_default=True,
+    callback=_formats,
+    help="Formats of figures.",
+)
+@click.option(
+    "--width",
+    type=click.Choice(["column", "page"]),
+    help="Width of figures; default: a page, or a column for a single panel.",
+)
+@click.option(
+    "--profile",
+    "profiles",
+    multiple=True,
+    help="Show results of this profile instead of the paper's protocol.",
+)
+@_debug_option
+def figure(
+    name: str | None,
+    results: tuple[Path, ...],
+    out: Path,
+    formats: list[str],
+    **look: Any,
+) -> None:
+    """Draw a figure, or print a table, as in a paper: s2auc/1, svc/table-2; s2auc for all of it.
+
+    RESULTS are results folders, or folders of them (default: the kept ones). Without a name, list
+    what there is.
+    """
+    from dsgkit.papers.figures import all_papers, chosen, listing
+
+    if name is None:
+        _print_columns(list(listing(all_papers())))
+        return
+    from dsgkit.papers.figures_written import Look, written
+
+    wanted = chosen(all_papers(), name)
+    made = written(wanted, results or [RESULTS / "reference"], out, formats, Look(**look))
+    for text in made:
+        click.echo(text)
 
 
 def _check_apart(at: int | None, out: Path | None) -> None:

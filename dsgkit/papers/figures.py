@@ -1,0 +1,419 @@
+"""The figures and tables of the papers as data: what each shows, and in which arrangement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from dsgkit.config.yaml_loader import Document, read_document
+from dsgkit.data.catalogue import DATASETS, DatasetInfo
+from dsgkit.errors import ConfigError, DsgError
+from dsgkit.hints import nearest_or_all, spelled
+from dsgkit.papers.claims import Paper, papers
+from dsgkit.papers.criteria import one_of
+from dsgkit.specs import Count, Spec, Text, problem
+
+Dataset = Annotated[str, one_of(DATASETS)]
+
+
+class Panel(Spec):
+    """What one panel, or row of a table, is of.
+
+    Attributes
+    ----------
+    title : str
+        As printed.
+    dataset : str or None
+        Its name here; None where the paper does not say it.
+    stand_in : str or None
+        Another one that is shown where there are no results of it.
+    """
+
+    title: Text
+    dataset: Dataset | None = None
+    stand_in: Dataset | None = None
+
+    @property
+    def info(self) -> DatasetInfo | None:
+        """What is known of the paper's dataset."""
+        return DATASETS[self.dataset] if self.dataset else None
+
+
+class Flag(Spec):
+    """What marks single trials out.
+
+    Attributes
+    ----------
+    measure : str
+        Above 0 in a trial that is marked.
+    label : str
+        In the legend.
+    """
+
+    measure: Text
+    label: Text
+
+
+class Shown(Spec):
+    """A figure or table of a paper; each kind derives from it.
+
+    Attributes
+    ----------
+    number : str
+        ``1`` is Figure 1, ``table-1`` is Table 1.
+    title : str
+        What it shows, in our words.
+    notes : list of str
+        What the text does not say and was inferred, and what is not as printed.
+    """
+
+    number: Annotated[str, Field(pattern=r"^(table-)?[1-9][0-9]?$")]
+    title: Text
+    notes: list[Text] = Field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """What it is called in the paper."""
+        kind, _, number = self.number.rpartition("-")
+        return f"{kind.capitalize() or 'Figure'} {number}"
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a table."""
+        return self.number.startswith("table-")
+
+    @property
+    def datasets(self) -> list[str]:
+        """Datasets of the configs that it needs results of."""
+        return []
+
+    @property
+    def configs(self) -> list[str]:
+        """Further configs that it needs results of."""
+        return []
+
+
+class OfMethods(Shown):
+    """A figure or table of methods on datasets.
+
+    Attributes
+    ----------
+    methods : list of str
+        Keys of solvers in the paper's order.
+    panels : list of Panel
+        In the paper's arrangement.
+    further : list of Panel
+        Of datasets that the paper does not have, shown on request.
+    """
+
+    methods: Annotated[list[Text], Field(min_length=1)]
+    panels: Annotated[list[Panel], Field(min_length=1)]
+    further: list[Panel] = Field(default_factory=list)
+
+    @property
+    def datasets(self) -> list[str]:
+        """Datasets of the configs that it needs results of."""
+        every = [*self.panels, *self.further]
+        return [name for one in every for name in (one.dataset, one.stand_in) if name]
+
+
+class TimeBySize(OfMethods):
+    """Lines of a measure against what is swept.
+
+    Attributes
+    ----------
+    measure : str
+    columns : int
+        Panels in a row.
+    """
+
+    kind: Literal["time_by_size"]
+    measure: Text = "fit_seconds"
+    columns: Count = 4
+
+
+class Boxplots(OfMethods):
+    """Boxes of a measure over trials, all methods at the same sizes.
+
+    Attributes
+    ----------
+    measure : str
+    flag : Flag or None
+        Trials that are marked.
+    columns : int
+        Panels in a row.
+    """
+
+    kind: Literal["boxplots"]
+    measure: Text
+    flag: Flag | None = None
+    columns: Count = 4
+
+
+class AlongTraining(OfMethods):
+    """A measure against training time.
+
+    Attributes
+    ----------
+    measure : str
+    size : int
+        The largest up to this one is shown.
+    flag : Flag or None
+        Trials that are marked.
+    columns : int
+        Panels in a row.
+    """
+
+    kind: Literal["along_training"]
+    measure: Text
+    size: Count
+    flag: Flag | None = None
+    columns: Count = 3
+
+
+class Clusters(Shown):
+    """Pictures of clusters.
+
+    Attributes
+    ----------
+    methods : list of str
+        Keys of solvers in the paper's order.
+    panels : list of Panel
+        Datasets, each with a picture of every method.
+    columns : int
+        Panels in a row.
+    """
+
+    kind: Literal["clusters"]
+    methods: Annotated[list[Text], Field(min_length=1)]
+    panels: Annotated[list[Panel], Field(min_length=1)]
+    columns: Count = 3
+
+    @property
+    def datasets(self) -> list[str]:
+        """Datasets of the configs that it needs results of."""
+        return [one.dataset for one in self.panels if one.dataset]
+
+
+class MeasureTable(OfMethods):
+    """Datasets by methods, with published figures where results have them.
+
+    Attributes
+    ----------
+    measure : str
+    size : int or None
+        The largest up to this one is shown; None for the largest.
+    """
+
+    kind: Literal["measure"]
+    measure: Text
+    size: Count | None = None
+
+
+class Growth(Spec):
+    """A growth that is measured: the slope of log seconds, or bytes, on a log scale.
+
+    Attributes
+    ----------
+    symbol : str
+        What grows: ``n`` for the size, ``T`` for iterations.
+    of : {"time", "memory"}
+    a : str or list of str
+        A solver at its sizes, or solvers that differ in a parameter.
+    axis : str
+        ``size`` or that parameter.
+    config : str or None
+        With the solvers that differ; None for the datasets of the table.
+    least : int
+        Smaller sizes do not count.
+    without : dict
+        Hyper-parameters of fits that do not count.
+    minus : str or None
+        A solver whose median is taken off: the memory of a process without the method's own.
+    """
+
+    symbol: Text
+    of: Literal["time", "memory"] = "time"
+    a: Text | list[Text]
+    axis: Text = "size"
+    config: Text | None = None
+    least: Count = 1
+    without: dict[str, Any] = Field(default_factory=dict)
+    minus: Text | None = None
+
+
+class Complexities(Shown):
+    """Stated orders, as ``complexities.csv`` has them, beside measured ones.
+
+    Attributes
+    ----------
+    panels : list of Panel
+        Datasets on which growth is measured.
+    measured : dict
+        What is measured of methods, by their printed names; others are not here.
+    """
+
+    kind: Literal["complexities"]
+    panels: list[Panel] = Field(default_factory=list)
+    measured: dict[str, list[Growth]]
+
+    @property
+    def growths(self) -> list[Growth]:
+        """All that is measured."""
+        return [growth for several in self.measured.values() for growth in several]
+
+    @property
+    def datasets(self) -> list[str]:
+        """Datasets of the configs that it needs results of."""
+        return [name for one in self.panels for name in (one.dataset, one.stand_in) if name]
+
+    @property
+    def configs(self) -> list[str]:
+        """Further configs that it needs results of."""
+        return list(dict.fromkeys(growth.config for growth in self.growths if growth.config))
+
+
+class DatasetTable(Shown):
+    """Published sizes of datasets beside those of the data here.
+
+    Attributes
+    ----------
+    published : str
+        The file in `dsgkit.published` with the table.
+    """
+
+    kind: Literal["datasets"]
+    published: Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv$")]
+
+
+class Stated(Shown):
+    """An illustration, or a table of definitions: nothing is measured.
+
+    Attributes
+    ----------
+    header : list of str
+    rows : list of list of str
+    """
+
+    kind: Literal["stated"]
+    header: list[Text] = Field(default_factory=list)
+    rows: list[list[str]] = Field(default_factory=list)
+
+
+Figure = Annotated[
+    TimeBySize
+    | Boxplots
+    | AlongTraining
+    | Clusters
+    | MeasureTable
+    | Complexities
+    | DatasetTable
+    | Stated,
+    Field(discriminator="kind"),
+]
+
+
+class Figures(Spec):
+    """The figures and tables of one paper.
+
+    Attributes
+    ----------
+    key : str
+        The paper's.
+    shared : dict
+        Panels that figures have in common, for anchors of the file.
+    figures : list of Figure
+    """
+
+    key: Text
+    shared: dict[str, list[Panel]] = Field(default_factory=dict)
+    figures: Annotated[list[Figure], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _numbered(self) -> Figures:
+        numbers = Counter(one.number for one in self.figures)
+        repeated = [number for number, many in numbers.items() if many > 1]
+        if repeated:
+            raise problem(f"two are called {repeated[0]}", "figures")
+        return self
+
+    @property
+    def paper(self) -> Paper:
+        """What is known of the paper."""
+        return next(paper for paper in papers() if paper.key == self.key)
+
+    @property
+    def profiles(self) -> list[str]:
+        """The profiles of the paper's protocol, whose results are shown: the first that has any."""
+        return self.paper.profiles.protocol
+
+    def config(self, dataset: str) -> str:
+        """Return the name of the config of a dataset."""
+        return f"{dataset}_{self.paper.suffix}"
+
+
+def read_figures(path: Path) -> Figures:
+    """Read the figures and tables of one paper.
+
+    Raises
+    ------
+    ConfigError
+        For the first thing that is wrong, with its place.
+    """
+    document = read_document(path)
+    try:
+        return Figures.model_validate(document.data)
+    except ValidationError as error:
+        raise _told(error, document) from None
+
+
+@cache
+def all_papers() -> tuple[Figures, ...]:
+    """Return the figures and tables of all papers, in their order."""
+    folder = Path(str(files("dsgkit.published")))
+    found = map(read_figures, folder.glob("*_figures.yaml"))
+    return tuple(sorted(found, key=lambda figures: figures.paper.number))
+
+
+def chosen(known: Sequence[Figures], name: str) -> list[tuple[Figures, Shown]]:
+    """Return what a name such as ``s2auc/1`` stands for; ``s2auc`` for all of a paper.
+
+    Raises
+    ------
+    DsgError
+        If there is no such paper, figure or table.
+    """
+    key, _, number = name.partition("/")
+    by_key = {paper.key: paper for paper in known}
+    if key not in by_key:
+        raise DsgError(f"unknown paper {spelled(key)}{nearest_or_all(key, by_key)}")
+    paper = by_key[key]
+    by_number = {figure.number: figure for figure in paper.figures}
+    if not number:
+        return [(paper, figure) for figure in paper.figures]
+    if number not in by_number:
+        hint = nearest_or_all(number, by_number)
+        raise DsgError(f"{key} has no figure or table {spelled(number)}{hint}")
+    return [(paper, by_number[number])]
+
+
+def listing(known: Sequence[Figures]) -> Iterator[tuple[str, str]]:
+    """Yield the name of every figure and table with its title."""
+    for paper in known:
+        for figure in paper.figures:
+            yield f"{paper.key}/{figure.number}", figure.title
+
+
+def _told(error: ValidationError, document: Document) -> ConfigError:
+    """Return the first problem, unknown keys before others, where it stands in the file."""
+    found: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    at = [*found["loc"], *found.get("ctx", {}).get("at", ())]
+    if at[:1] == ["figures"] and len(at) > 2:  # pydantic names the kind, which is no key
+        del at[2]
+    return document.error(tuple(at), f"{at[-1] if at else ''}: {found['msg']}".lstrip(": "))

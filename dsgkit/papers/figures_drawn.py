@@ -1,0 +1,417 @@
+"""Figures of the papers drawn of results, in the papers' arrangement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from dsgkit.data.commands import state
+from dsgkit.errors import ResultsError
+from dsgkit.experiment.folder import CONFIG
+from dsgkit.experiment.results import Results
+from dsgkit.experiment.store import CELLS
+from dsgkit.papers.evidence import Case, Evidence, read_evidence
+from dsgkit.papers.figures import (
+    AlongTraining,
+    Boxplots,
+    Clusters,
+    Figures,
+    OfMethods,
+    Panel,
+    Shown,
+    TimeBySize,
+)
+from dsgkit.report.clusterings import has_artefacts
+from dsgkit.report.output import FigureOutput
+from dsgkit.report.summary import Size, Summary, different
+from dsgkit.report.traces import Race, races
+from dsgkit.tasks.measures import Measure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dsgkit.report.boxplots import Flag
+    from dsgkit.report.panels import Arrangement
+
+Width = Literal["column", "page"]
+
+ABSENT = ("to download", "missing")
+"""States of datasets whose files are not here."""
+
+COLUMNS_OF_A_COLUMN = 2
+"""Panels side by side in a figure as wide as a column."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the figures of papers are wanted.
+
+    Attributes
+    ----------
+    everything : bool
+        Whether all solvers and further datasets are shown, too.
+    width : {"column", "page"} or None
+        None for a page, or a column with a single panel.
+    profiles : sequence of str
+        Whose results are shown instead of those by the paper's protocol.
+    """
+
+    everything: bool = False
+    width: Width | None = None
+    profiles: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Filled:
+    """The panels of a figure with the results that they show.
+
+    Attributes
+    ----------
+    shown : list of Summary
+        Of the panels with results.
+    empty : dict
+        Titles of the others by their places, and why they have none.
+    """
+
+    shown: list[Summary]
+    empty: dict[int, tuple[str, str]] = field(default_factory=dict)
+
+
+def needed_evidence(
+    wanted: Iterable[tuple[Figures, Shown]], paths: Sequence[Path], look: Look
+) -> Evidence:
+    """Read the results that figures need, of results folders and folders of them.
+
+    Raises
+    ------
+    ResultsError
+        If a path is neither.
+    """
+    names = {name for paper, shown in wanted for name in _experiments(paper, shown, look)}
+    folders: list[Path] = []
+    for path in paths:
+        if (path / CONFIG).is_file():
+            folders.append(path)
+        elif path.is_dir():
+            inside = sorted(one for one in path.iterdir() if one.name in names)
+            folders += [one for one in inside if list(one.glob(f"{CELLS}*"))]
+        else:
+            raise ResultsError(f"{path}: no such folder; name results folders, or a folder of them")
+    return read_evidence(folders)
+
+
+def _experiments(paper: Figures, shown: Shown, look: Look) -> list[str]:
+    """Return the names of the experiments that a figure may show."""
+    profiles = look.profiles or paper.profiles
+    configs = map(paper.config, shown.datasets)
+    names = [f"{config}-{profile}".rstrip("-") for config in configs for profile in profiles]
+    return [*names, *shown.configs]
+
+
+def filled(
+    paper: Figures,
+    panels: Sequence[Panel],
+    methods: Sequence[str],
+    evidence: Evidence,
+    look: Look,
+) -> Filled:
+    """Return panels with their results: of the dataset, else of what stands for it."""
+    found = [case_of(paper, panel, evidence, look) for panel in panels]
+    names = _names([case.results for case in found if case], methods, look)
+    shown = []
+    empty = {}
+    for place, (panel, case) in enumerate(zip(panels, found, strict=True)):
+        if case is None:
+            empty[place] = (panel.title, _why_absent(panel))
+            continue
+        keys = [*methods, *case.results.solvers] if look.everything else methods
+        own = {key: names[key] for key in dict.fromkeys(keys) if key in case.results.solvers}
+        shown.append(Summary(case.results, _title(paper, panel, case, look), own))
+    return Filled(shown, empty)
+
+
+def panels_of(paper: Figures, shown: OfMethods, evidence: Evidence, look: Look) -> list[Panel]:
+    """Return the paper's panels and, on request, those of further datasets with results."""
+    further = shown.further if look.everything else []
+    return [*shown.panels, *(one for one in further if case_of(paper, one, evidence, look))]
+
+
+def case_of(paper: Figures, panel: Panel, evidence: Evidence, look: Look) -> Case | None:
+    """Return the results of a panel's dataset, else of what stands for it."""
+    for dataset in filter(None, (panel.dataset, panel.stand_in)):
+        profiles = look.profiles or paper.profiles
+        if case := evidence.case(dataset, paper.config(dataset), profiles):
+            return case
+    return None
+
+
+def _names(results: Sequence[Results], methods: Sequence[str], look: Look) -> dict[str, str]:
+    """Return a different name for every solver, by its key."""
+    keys = dict.fromkeys(key for one in results for key in one.solvers)
+    wanted = [key for key in keys if look.everything or key in methods]
+    labels = {key: next(o.label(key) for o in results if key in o.solvers) for key in wanted}
+    return dict(zip(labels, different(labels.values()), strict=True))
+
+
+def _title(paper: Figures, panel: Panel, case: Case, look: Look) -> str:
+    """Return a panel's title; what is not the paper's dataset or protocol is named."""
+    config = paper.config(case.name)
+    profile = case.results.experiment.name.removeprefix(config).lstrip("-")
+    usual = (look.profiles or paper.profiles)[0]
+    told = [f"here {case.name}"] if case.name == panel.stand_in else []
+    told += [profile or "all sizes"] if profile != usual else []
+    return f"{panel.title} ({', '.join(told)})" if told else panel.title
+
+
+def _why_absent(panel: Panel) -> str:
+    if panel.info is None:
+        return "the text does not name it"
+    if state(panel.info) in ABSENT:
+        return f"no data here:\n{panel.info.homepage}"
+    return "no results here"
+
+
+def figure_output(paper: Figures, shown: Shown, evidence: Evidence, look: Look) -> FigureOutput:
+    """Return a figure of a paper, to be drawn of results.
+
+    Raises
+    ------
+    ResultsError
+        If there are no results for any of its panels.
+    """
+    if isinstance(shown, Clusters):
+        return _clusters(paper, shown, evidence, look)
+    assert isinstance(shown, OfMethods)
+    parts = filled(paper, panels_of(paper, shown, evidence, look), shown.methods, evidence, look)
+    measure = measure_of(paper, shown, parts)
+    if isinstance(shown, TimeBySize):
+        draw, says = _by_size(shown, parts, measure, look)
+    elif isinstance(shown, Boxplots):
+        draw, says = _boxes(shown, parts, measure, look)
+    else:
+        assert isinstance(shown, AlongTraining)
+        draw, says = _race(shown, parts, measure, look)
+    return FigureOutput(
+        name=file_name(shown),
+        output="",
+        shown=parts.shown,
+        has=lambda one: one.has(measure),
+        draw=draw,
+        says=lambda: " ".join([*_heading(paper, shown), says(), *_remarks(parts, measure)]),
+    )
+
+
+def _heading(paper: Figures, shown: Shown) -> list[str]:
+    return [f"{paper.key}, {shown.name}: {shown.title}.", *shown.notes]
+
+
+def _remarks(parts: Filled, measure: Measure) -> list[str]:
+    """Return what finished trials say of themselves, with the solvers."""
+    solvers: dict[str, dict[str, None]] = {}
+    for one in parts.shown:
+        for entry in one.entries(measure).values():
+            for remark in entry.remarks:
+                solvers.setdefault(remark, {})[entry.solver] = None
+    return [f"Some trials of {', '.join(names)}: {remark}." for remark, names in solvers.items()]
+
+
+def file_name(shown: Shown) -> str:
+    """Return the name of the files of a figure or table, without a suffix."""
+    return shown.number if shown.is_table else f"figure-{shown.number}"
+
+
+def measure_of(paper: Figures, shown: OfMethods, parts: Filled) -> Measure:
+    """Return the measure that is shown, as results have it."""
+    name = getattr(shown, "measure", "")
+    for one in parts.shown:
+        for measure in one.results.task.measures:
+            if measure.name == name and one.has(measure):
+                return measure
+    wanted = ", ".join(paper.config(one.dataset) for one in shown.panels if one.dataset)
+    raise ResultsError(
+        f"{paper.key}/{shown.number}: no results of its datasets; it needs folders of "
+        f"{wanted} (profile {paper.profiles[0]})"
+    )
+
+
+Parts = tuple[Callable[[], "Figure"], Callable[[], str]]
+"""What draws a figure, and what says what it shows."""
+
+
+def arrangement(
+    n_panels: int, columns: int, empty: Mapping[int, tuple[str, str]], look: Look
+) -> Arrangement:
+    """Return how panels stand in a figure of the wanted width."""
+    from dsgkit.report.panels import Arrangement
+
+    wide = look.width or ("page" if n_panels > 1 else "column")
+    if wide == "column":
+        columns = min(columns, COLUMNS_OF_A_COLUMN)
+    return Arrangement(columns=columns, width=inches(wide), alone=True, empty=empty)
+
+
+def inches(width: Width) -> float:
+    """Return a width for print."""
+    from dsgkit.report.style import COLUMN_WIDTH, PAGE_WIDTH
+
+    return COLUMN_WIDTH if width == "column" else PAGE_WIDTH
+
+
+def _arranged(
+    shown: TimeBySize | Boxplots | AlongTraining, parts: Filled, look: Look
+) -> Arrangement:
+    return arrangement(len(parts.shown) + len(parts.empty), shown.columns, parts.empty, look)
+
+
+def _by_size(shown: TimeBySize, parts: Filled, measure: Measure, look: Look) -> Parts:
+    """Return lines; a dataset with a single size has no line."""
+    lines = _without(parts, lambda one: one.has_curve(measure), "results at a single size")
+
+    def draw() -> Figure:
+        from dsgkit.report.curves import curve
+
+        return curve(lines.shown, measure, _arranged(shown, lines, look))
+
+    def says() -> str:
+        from dsgkit.report.curves import caption
+
+        return caption(lines.shown, measure)
+
+    return draw, says
+
+
+def _without(parts: Filled, keep: Callable[[Summary], bool], why: str) -> Filled:
+    """Return panels of which some become empty."""
+    shown = iter(parts.shown)
+    places = range(len(parts.shown) + len(parts.empty))
+    by_place = {place: next(shown) for place in places if place not in parts.empty}
+    dropped = {place: (one.title, why) for place, one in by_place.items() if not keep(one)}
+    kept = [one for place, one in by_place.items() if place not in dropped]
+    return Filled(kept, parts.empty | dropped)
+
+
+def common_sizes(summary: Summary, measure: Measure) -> list[Size]:
+    """Return the largest size that all solvers finished, and the largest that any of them did.
+
+    Solvers that finished nowhere do not count.
+    """
+    entries = summary.entries(measure)
+    by_solver = [
+        {size for size in summary.sizes if entries[solver, size].values}
+        for solver in summary.solvers
+    ]
+    finished = [sizes for sizes in by_solver if sizes]
+    if not finished:
+        return summary.sizes[-1:]
+    common = set.intersection(*finished)
+    largest = {max(common)} if common else set()
+    return sorted(largest | {max(set.union(*finished))})
+
+
+def _flag(shown: Boxplots | AlongTraining, parts: Filled) -> Flag | None:
+    from dsgkit.report.boxplots import Flag
+
+    if shown.flag is None:
+        return None
+    measures = (m for one in parts.shown for m in one.results.task.measures)
+    found = next((m for m in measures if m.name == shown.flag.measure), None)
+    return Flag(found, shown.flag.label) if found else None
+
+
+def _boxes(shown: Boxplots, parts: Filled, measure: Measure, look: Look) -> Parts:
+    def draw() -> Figure:
+        from dsgkit.report.boxplots import boxplot_at
+
+        sizes = [common_sizes(one, measure) for one in parts.shown]
+        flag = _flag(shown, parts)
+        return boxplot_at(parts.shown, sizes, measure, flag, _arranged(shown, parts, look))
+
+    def says() -> str:
+        return (
+            f"{measure.caption}, at the largest size that all methods finished and, behind a "
+            "dotted line, at the largest that any did; a dot is a trial, an arrow with a median a "
+            "box far off."
+        )
+
+    return draw, says
+
+
+def races_at(summary: Summary, measure: Measure, size: int) -> Race | None:
+    """Return the race at the largest size up to one; at the smallest, if all are larger."""
+    found = races(summary, measure)
+    if not any(race.times(iterative=True) for race in found):
+        return None
+    return next((race for race in reversed(found) if race.size.n <= size), found[0])
+
+
+def _race(shown: AlongTraining, parts: Filled, measure: Measure, look: Look) -> Parts:
+    raced = _without(
+        parts,
+        lambda one: races_at(one, measure, shown.size) is not None,
+        "no values along training",
+    )
+
+    def draw() -> Figure:
+        from dsgkit.report.summary import all_solvers
+        from dsgkit.report.trace_figure import draw_races
+
+        found = [races_at(one, measure, shown.size) for one in raced.shown]
+        return draw_races(
+            [race for race in found if race],
+            measure,
+            all_solvers(raced.shown),
+            _flag(shown, raced),
+            _arranged(shown, raced, look),
+        )
+
+    def says() -> str:
+        return (
+            f"{measure.caption} against training time, at the largest number of unlabelled rows up "
+            f"to {shown.size:,}: means over trials within a standard deviation; a method without "
+            "iterations is a point, and what is far off all the time a mark at the edge."
+        )
+
+    return draw, says
+
+
+def _clusters(paper: Figures, shown: Clusters, evidence: Evidence, look: Look) -> FigureOutput:
+    parts = filled(paper, shown.panels, shown.methods, evidence, look)
+    if not any(map(has_artefacts, parts.shown)):
+        wanted = ", ".join(paper.config(one.dataset) for one in shown.panels if one.dataset)
+        raise ResultsError(
+            f"{paper.key}/{shown.number}: no pictures of its datasets; it needs folders of {wanted}"
+        )
+    several = len(parts.shown) > 1
+    panels = [
+        (one, solver, f"{solver}, {one.title}" if several else solver)
+        for one in parts.shown
+        for solver in one.solvers
+    ]
+    columns = 3 if look.everything else shown.columns
+
+    def draw() -> Figure:
+        from dsgkit.report.panels import Arrangement
+        from dsgkit.report.pictures import pictures_in_rows
+
+        letters = Arrangement(alone=True)
+        lettered = [
+            (one, solver, letters.title(place, title))
+            for place, (one, solver, title) in enumerate(panels)
+        ]
+        return pictures_in_rows(lettered, columns, inches(look.width or "page"))
+
+    def says() -> str:
+        from dsgkit.report.pictures import caption
+
+        return caption(parts.shown)
+
+    return FigureOutput(
+        name=file_name(shown),
+        output="",
+        shown=parts.shown,
+        has=has_artefacts,
+        draw=draw,
+        says=lambda: " ".join([*_heading(paper, shown), says()]),
+    )

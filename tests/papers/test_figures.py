@@ -1,0 +1,380 @@
+"""Figures and tables of the papers: their files, and what is drawn of made-up results."""
+
+import csv
+import sys
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.patches import PathPatch
+
+from dsgkit import cli
+from dsgkit.config.load import resolve
+from dsgkit.data.catalogue import DATASETS
+from dsgkit.errors import ConfigError, ResultsError
+from dsgkit.experiment.artefacts import keep_artefact
+from dsgkit.papers.evidence import Evidence
+from dsgkit.papers.figures import (
+    Clusters,
+    Complexities,
+    DatasetTable,
+    OfMethods,
+    all_papers,
+    read_figures,
+)
+from dsgkit.papers.figures_written import Look, output_of, written
+from dsgkit.report.formats import plain
+from dsgkit.tasks import catalogue
+from dsgkit.tasks.measures import STANDARD
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+EVERY = [(paper, figure) for paper in all_papers() for figure in paper.figures]
+IDS = [f"{paper.key}-{figure.number}" for paper, figure in EVERY]
+
+
+@cache
+def config_of(name):
+    return resolve(CONFIGS / f"{name}.yaml").data
+
+
+@pytest.mark.parametrize(("paper", "figure"), EVERY, ids=IDS)
+def test_a_figure_names_datasets_and_solvers_that_configs_have(paper, figure):
+    for dataset in figure.datasets:
+        config = config_of(paper.config(dataset))
+        methods = figure.methods if isinstance(figure, OfMethods | Clusters) else []
+        if isinstance(figure, Complexities):
+            grown = (g for g in figure.growths if g.config is None)
+            methods = [name for g in grown for name in (g.a, g.minus) if name]
+        assert set(methods) <= set(config["solvers"])
+        if measure := getattr(figure, "measure", None):
+            task = catalogue.get(config["protocol"]["kind"])
+            names = {one.name for one in (*task.measures, *STANDARD)}
+            flag = getattr(figure, "flag", None)
+            assert {measure, *([flag.measure] if flag else [])} <= names
+    if isinstance(figure, Complexities):
+        with files("dsgkit.published").joinpath("complexities.csv").open() as lines:
+            stated = {row["method"] for row in csv.DictReader(lines) if row["paper"] == paper.key}
+        assert set(figure.measured) <= stated
+    if isinstance(figure, DatasetTable):
+        with files("dsgkit.published").joinpath(figure.published).open() as lines:
+            assert {row["dataset"] for row in csv.DictReader(lines)} <= set(DATASETS)
+
+
+def test_the_costs_that_tables_measure_have_configs():
+    for _, figure in EVERY:
+        for name in figure.configs:
+            solvers = resolve(CONFIGS / "claims" / f"{name}.yaml").data["solvers"]
+            grown = (g for g in figure.growths if g.config == name)
+            assert {key for g in grown for key in g.a} <= set(solvers)
+
+
+PAPER = """
+key: s2auc
+figures:
+- number: "1"
+  title: Time
+  kind: time_by_size
+  columns: 2
+  methods: [fast, slow]
+  panels:
+  - {title: CodRNA, dataset: codrna}
+  - {title: Covtype, dataset: covtype, stand_in: covtype_20k}
+  - {title: another}
+- number: "2"
+  title: AUC
+  kind: boxplots
+  measure: auc
+  methods: [fast, slow]
+  panels: [{title: CodRNA, dataset: codrna}]
+- number: "3"
+  title: AUC along training
+  kind: along_training
+  measure: auc
+  size: 2000
+  flag: {measure: error, label: a mistake}
+  methods: [fast, slow, far, exact]
+  panels: [{title: CodRNA, dataset: codrna}]
+- number: "4"
+  title: Clusters
+  kind: clusters
+  columns: 2
+  methods: [fast, slow]
+  panels: [{title: CodRNA, dataset: codrna}]
+- number: table-1
+  title: Orders
+  kind: complexities
+  panels: [{title: CodRNA, dataset: codrna}]
+  measured:
+    PNU-AUC: [{symbol: n, a: fast}]
+    SAMULT: [{symbol: n, a: slow}]
+    QSG-S2AUC: [{symbol: T, a: [a, b], axis: T, config: costs}]
+- number: table-2
+  title: AUC in numbers
+  kind: measure
+  measure: auc
+  size: 1000
+  methods: [slow, fast]
+  panels: [{title: CodRNA, dataset: codrna}, {title: Skin, dataset: skin}]
+- number: table-3
+  title: Datasets
+  kind: datasets
+  published: s2auc_datasets.csv
+- number: table-4
+  title: Losses
+  kind: stated
+  header: [Name, Loss]
+  rows: [[hinge, "max(0, 1 - r)"]]
+"""
+
+
+@pytest.fixture
+def paper(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(PAPER)
+    return read_figures(path)
+
+
+def output(paper, number, *results, **look):
+    (figure,) = (one for one in paper.figures if one.number == number)
+    evidence = Evidence({one.experiment.name: one for one in results})
+    return output_of(paper, figure, evidence, Look(**look))
+
+
+def timed(seconds, auc=0.9, **fields):
+    return {"times": {"fit": seconds}, "scores": {"auc": auc}} | fields
+
+
+def texts_of(axes):
+    return [text.get_text() for text in axes.texts if text.get_text()]
+
+
+def legend_of(figure):
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+@pytest.fixture
+def sizes(made):
+    """Return a function that makes results: slow is refused at 4,000 rows, other is not shown."""
+
+    def make(dataset, profile="reference"):
+        fits = {
+            "slow": {n: [timed(1e-9 * n**3, 0.8)] * 3 for n in (1000, 2000)},
+            "fast": {n: [timed(1e-4 * n, 0.9 + n / 1e6)] * 3 for n in (1000, 2000, 4000)},
+            "other": {n: [timed(1.0)] * 3 for n in (1000, 2000, 4000)},
+        }
+        fits["slow"][4000] = ["refused"] * 3
+        return made(fits, dataset=dataset, name=f"{dataset}_s2auc-{profile}")
+
+    return make
+
+
+def test_panels_stand_as_in_the_paper_and_say_what_is_missing(paper, sizes):
+    figure = output(paper, "1", sizes("codrna"), sizes("covtype_20k", "quick")).draw()
+    first, second, absent = figure.axes
+    assert first.get_title() == "(a) CodRNA"
+    assert second.get_title() == "(b) Covtype (here covtype_20k, quick)"
+    assert absent.get_title() == "(c) another"
+    assert texts_of(absent) == ["the text does not name it"]
+    lines = {one.get_label(): one for one in first.get_lines()}
+    assert list(lines["slow"].get_xdata()) == [1000, 2000]
+    assert list(lines["fast"].get_ydata()) == pytest.approx([0.1, 0.2, 0.4])
+    assert "other" not in lines
+    assert legend_of(figure) == ["fast", "slow", "could not go on"]
+    places = [one.get_subplotspec() for one in figure.axes]
+    assert [(p.rowspan.start, p.colspan.start) for p in places] == [(0, 0), (0, 1), (1, 0)]
+
+
+def test_what_is_not_here_has_its_address(paper, sizes, monkeypatch):
+    monkeypatch.setattr("dsgkit.papers.figures_drawn.state", lambda info: "to download")
+    drawn = output(paper, "1", sizes("codrna")).draw()
+    (text,) = texts_of(drawn.axes[1])
+    told, address = text.split("\n", 1)
+    assert told == "no data here:"
+    assert address.replace("\n", "") == DATASETS["covtype"].homepage
+
+
+def test_the_width_is_that_of_a_column_or_a_page(paper, sizes):
+    results = sizes("codrna")
+    widths = [
+        output(paper, "1", results, width=w).draw().get_figwidth() for w in ("column", "page")
+    ]
+    assert widths == [3.3, 6.9]
+
+
+def test_everything_shows_other_solvers_too(paper, sizes):
+    figure = output(paper, "1", sizes("codrna"), everything=True).draw()
+    assert legend_of(figure) == ["fast", "slow", "other", "could not go on"]
+
+
+def test_a_single_size_is_no_line(paper, made):
+    fits = {"fast": {1000: [timed(1.0)] * 2}}
+    figure = output(paper, "1", made(fits, name="codrna_s2auc-reference")).draw()
+    assert texts_of(figure.axes[0]) == ["results at a single size"]
+
+
+def test_boxes_are_at_the_same_sizes(paper, sizes):
+    (axes,) = output(paper, "2", sizes("codrna")).draw().axes
+    boxes = [one for one in axes.patches if isinstance(one, PathPatch)]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["2k", "all (4k)"]
+    heights = [np.median(box.get_path().vertices[:, 1]) for box in boxes]
+    assert heights == pytest.approx([0.902, 0.8, 0.904])
+    assert len(texts_of(axes)) == 1  # why slow has no box at 4,000
+
+
+def courses(values, final_error=0.0, seconds=1.0):
+    steps = [
+        {"iteration": t + 1, "seconds": seconds * (t + 1) / len(values), "auc": value}
+        for t, value in enumerate(values)
+    ]
+    scores = {"auc": values[-1], "error": final_error}
+    return {"trace": steps, "times": {"fit": seconds}, "scores": scores}
+
+
+def test_a_race_has_its_axis_and_marks_at_the_edge(paper, made):
+    fits = {
+        "fast": {2000: [courses([0.5, 0.88, 0.90])] * 2, 4000: [courses([0.5, 0.88, 0.95])] * 2},
+        "slow": {2000: [courses([0.6, 0.80, 0.89], seconds=10.0)] * 2},
+        "exact": {2000: [timed(3.0, 0.91)] * 2},
+        "far": {2000: [courses([0.5, 0.5, 0.5], final_error=1.0)] * 2},
+    }
+    figure = output(paper, "3", made(fits, name="codrna_s2auc-reference")).draw()
+    (axes,) = figure.axes
+    assert axes.get_title() == "CodRNA, 2k unlabelled".join(["(a) ", ""])
+    low, high = axes.get_ylim()
+    assert 0.85 < low < 0.89 and high > 0.91
+    assert axes.get_xscale() == "log"
+    assert texts_of(axes) == [r"$\downarrow$0.500"]
+    assert legend_of(figure) == ["fast", "slow", "far", "exact", "a mistake"]
+    rings = [one for one in axes.get_lines() if one.get_markerfacecolor() == "none"]
+    assert len(rings) == 1  # of the far one, whose trials are flagged
+
+
+def test_pictures_stand_in_rows(paper, made):
+    rng = np.random.default_rng(0)
+    arrays = {"rows": rng.normal(size=(20, 2)), "labels": np.repeat([0, 1], 10)}
+    fits = {key: {1000: [timed(1.0)]} for key in ("fast", "slow")}
+    results = made(fits, name="codrna_s2auc-reference")
+    for record in results.records:
+        record |= keep_artefact(results.folder, record | {"artefact": arrays})
+    figure = output(paper, "4", results).draw()
+    assert [one.get_title() for one in figure.axes] == ["(a) fast", "(b) slow"]
+    assert figure.get_figwidth() <= 6.9
+
+
+def test_orders_stand_beside_measured_exponents(paper, sizes, made):
+    costs = made(
+        {"a": {4000: [timed(2.0)] * 3}, "b": {4000: [timed(4.0)] * 3}},
+        name="costs",
+        params={"a": {"T": 100}, "b": {"T": 400}},
+    )
+    (layout,) = output(paper, "table-1", sizes("codrna"), costs).make().layouts
+    measured = {row[0].text: (row[1].text, row[2].text) for row in layout.rows}
+    assert measured == {
+        "SSRankBoost": ("O(n^2)", "not here"),
+        "OptAG": ("O(n^2)", "not here"),
+        "PNU-AUC": ("O(n^3)", "n^1.0 [1.0, 1.0]"),
+        "SAMULT": ("O(n^3)", "n^3.0 [3.0, 3.0]"),
+        "QSG-S2AUC": ("O(D t^2)", "T^0.5 [0.5, 0.5]"),
+    }
+    (layout,) = output(paper, "table-1").make().layouts
+    assert [row[2].text for row in layout.rows][2:] == ["not measured"] * 3
+
+
+def test_a_table_is_at_one_size_in_the_papers_order(paper, sizes):
+    table = output(paper, "table-2", sizes("codrna")).make()
+    (layout,) = table.layouts
+    assert layout.header == ["Dataset", "slow", "fast"]
+    assert [cell.text for cell in layout.rows[0]][1:] == ["0.800 ± 0.000", "0.901 ± 0.000"]
+    assert [cell.text for cell in layout.rows[1]] == ["Skin", "–", "–"]
+    assert set(table.frame["size"]) == {1000}
+    assert any(note.startswith("Skin: no ") for note in layout.footnotes)
+
+
+def test_published_sizes_stand_beside_those_here(paper):
+    (layout,) = output(paper, "table-3").make().layouts
+    rows = {row[0].text: [cell.text for cell in row[1:5]] for row in layout.rows}
+    assert rows["Higgs"] == ["1,100,000", "11,000,000", "28", "28"]
+    assert "max(0, 1 - r)" in plain(output(paper, "table-4").make().layouts[0])
+
+
+def test_a_figure_without_results_names_what_it_needs(paper):
+    with pytest.raises(ResultsError, match=r"s2auc/2: no results .* codrna_s2auc \(profile"):
+        output(paper, "2")
+
+
+def test_what_has_no_results_is_left_out_of_all(paper, tmp_path):
+    wanted = [(paper, one) for one in paper.figures if one.number in ("2", "table-4")]
+    lines = list(written(wanted, [], tmp_path, ["svg"], Look()))
+    assert lines[-1].startswith("s2auc/2: no results")
+    names = sorted(path.name for path in (tmp_path / "s2auc").iterdir())
+    assert names == ["table-4.csv", "table-4.md", "table-4.tex"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("kind: boxplots", "kind: pie", "Input tag 'pie'"),
+        ("measure: auc\n  methods", "mesure: auc\n  methods", "mesure: Extra inputs"),
+        ("dataset: covtype,", "dataset: covtyp,", "unknown name 'covtyp' (did you mean"),
+        ('number: "2"', 'number: "1"', "two are called 1"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(tmp_path, old, new, told):
+    file = tmp_path / "mine.yaml"
+    assert old in PAPER
+    file.write_text(PAPER.replace(old, new, 1))
+    with pytest.raises(ConfigError) as error:
+        read_figures(file)
+    assert told in str(error.value)
+    assert str(error.value).startswith(f"{file}:")
+    assert "\n" not in str(error.value)
+
+
+@pytest.fixture
+def dsg(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dsg", "figure", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        return stop.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_the_command_lists_and_writes(dsg, tmp_path):
+    code, out, _ = dsg()
+    assert code == 0
+    assert len(out.splitlines()) == len(EVERY)
+    assert out.startswith("s2auc/table-1  ")
+    (tmp_path / "kept").mkdir()
+    code, out, _ = dsg("s3vm/table-2", "kept", "--out", "there")
+    assert code == 0
+    assert out.splitlines()[-1] == "there/s3vm/table-2.tex"
+    assert (tmp_path / "there/s3vm/table-2.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["s2au/1"], "unknown paper 's2au' (did you mean 's2auc'?)"),
+        (["s2auc/9"], "s2auc has no figure or table '9'; known: "),
+        (["s2auc/1", "nowhere"], "nowhere: no such folder"),
+        (
+            ["s2auc/1", ".", "--format", "gif"],
+            "'gif' is no format of figures; known: pdf, png, svg",
+        ),
+        (["s2auc/1", "."], "s2auc/1: no results of its datasets; it needs folders of codrna_s2auc"),
+        (["s3vm/1", "."], "An illustration; nothing is measured"),
+    ],
+)
+def test_a_mistake_of_the_command_is_one_line(dsg, arguments, told):
+    code, out, err = dsg(*arguments)
+    assert code != 0
+    assert not out
+    (line,) = [line for line in err.splitlines() if not line.startswith(("Usage", "Try"))]
+    assert told in line
