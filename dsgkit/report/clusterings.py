@@ -162,6 +162,6 @@ def picture_figures(shown: Sequence[Summary]) -> Iterator[FigureOutput]:
                 shown=places,
                 has=lambda one: bool(pictures_of(one)),
                 draw=partial(late("pictures", "pictures"), places),
-                describe=partial(late("pictures", "caption"), places),
-                of_one=len(places) < min(2, len(shown)),
+                says=partial(late("pictures", "caption"), places),
+                apart=len(places) < min(2, len(shown)),
             )

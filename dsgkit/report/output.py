@@ -130,15 +130,15 @@ class FigureOutput(Output):
     ----------
     draw : callable
         Draws it.
-    describe : callable
+    says : callable
         Returns its own part of the caption.
-    of_one : bool
+    apart : bool
         Whether it shows one of several results, like a figure of that one's own report.
     """
 
     draw: Callable[[], Figure]
-    describe: Callable[[], str]
-    of_one: bool = False
+    says: Callable[[], str]
+    apart: bool = False
 
     @property
     def caption(self) -> str:
@@ -146,7 +146,7 @@ class FigureOutput(Output):
         setting = settings(self.shown)
         unfinished = "; ".join(f"{one.title}: {one.to_come}" for one in self.shown if one.to_come)
         return (
-            self.describe()
+            self.says()
             + (f" Measured with: {setting}." if setting else "")
             + (f" Unfinished: {unfinished}." if unfinished else "")
         )
@@ -160,7 +160,7 @@ class MeasureFigure:
     ----------
     way : str
         The last part of names, after the measure's.
-    draw, describe : callable
+    draw, says : callable
         Draw a measure of some results, and return the figure's own part of the caption.
     has : callable
         Whether one of the results has something to show of a measure.
@@ -170,7 +170,7 @@ class MeasureFigure:
 
     way: str
     draw: Callable[[Sequence[Summary], Measure], Figure]
-    describe: Callable[[Sequence[Summary], Measure], str]
+    says: Callable[[Sequence[Summary], Measure], str]
     has: Callable[[Summary, Measure], bool] = Summary.has
     swept: bool = False
 
@@ -194,7 +194,7 @@ class MeasureFigure:
             shown=places,
             has=lambda one: self.has(one, measure),
             draw=lambda: self.draw(places, measure),
-            describe=lambda: self.describe(places, measure),
+            says=lambda: self.says(places, measure),
         )
 
 

@@ -150,5 +150,5 @@ def _rank_figure(
         shown=shown,
         has=lambda _: True,
         draw=partial(late("rank_figure", "rank_figure"), rankings, min(2, len(rankings)), kinds),
-        describe=lambda: f"{told} {late('rank_figure', 'caption')(rankings, kinds)}",
+        says=lambda: f"{told} {late('rank_figure', 'caption')(rankings, kinds)}",
     )

@@ -26,13 +26,13 @@ def empty(shown, measure):
     return figure
 
 
-def describe(shown, measure):
+def says(shown, measure):
     return f"{measure.word} of {len(shown)} datasets."
 
 
 def add(monkeypatch):
     # drawn where a config asks for boxes of a measure, beside these
-    figure = MeasureFigure("boxplot", empty, describe)
+    figure = MeasureFigure("boxplot", empty, says)
     monkeypatch.setattr(outputs, "TABLES", (*outputs.TABLES, counts))
     monkeypatch.setattr(outputs, "FIGURES", (figure,))
 

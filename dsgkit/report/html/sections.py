@@ -60,7 +60,7 @@ def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Conte
     command += [] if folder is None else ["--out", str(folder)]
     found = []
     for drawing in wanted_figures(shown):
-        if drawing.of_one:
+        if drawing.apart:
             continue
         figure = drawing.draw()
         width, height = (round(CSS_INCH * inches) for inches in figure.get_size_inches())
