@@ -270,7 +270,7 @@ def test_the_mass_of_budgeted_machines_is_judged(removal, pnn, said, tmp_path):
     main, scope = study("study_cluster_mass")
     last = {"removal": removal, "pnn": pnn, "prn": 0.7, "no budget": 0.8}
     scope["follow"] = lambda *_: {
-        name: scope["Curve"](np.ones((1, 1)), np.full((1, 1), at), np.ones((1, 1)))
+        name: scope["Curve"](np.ones((1, 1)), np.full((1, 1), at), *np.ones((2, 1, 1)))
         for name, at in last.items()
     }
     scope["minimum"] = lambda *_: 0.5
@@ -286,13 +286,18 @@ def test_a_short_study_of_the_mass_runs(monkeypatch, tmp_path):
     monkeypatch.delenv("DSGKIT_DATA", raising=False)
     main, _ = study("study_cluster_mass")
     file = tmp_path / "mass.json"
-    result = CliRunner().invoke(main, ["--seeds", "1", "--most", "200", "--json", str(file)])
+    result = CliRunner().invoke(
+        main, ["--seeds", "1", "--most", "200", "--budget", "10", "--json", str(file)]
+    )
     numbers = json.loads(file.read_text())["numbers"]
     assert numbers["steps"] == [100, 150, 200] and numbers["n_rows"] == 788
     for name in ("mass", "inside", "above_minimum"):
-        assert set(numbers[name]) == {"removal", "pnn", "prn", "no budget"}
+        assert set(numbers[name]) == {"removal", "pnn", "prn", "none"}
         assert {np.shape(values) for values in numbers[name].values()} == {(1, 3)}
-        assert np.min(list(numbers[name].values())) > 0
+    assert np.min(list(numbers["above_minimum"].values())) > 0
+    assert numbers["supports"]["none"][-1] > numbers["supports"]["pnn"][-1] == 10
+    gaps, bounds = (np.array(numbers[name]["removal"]) for name in ("averaged_gaps", "bounds"))
+    assert (gaps > 0).all() and (gaps < bounds).all()
     lines = result.output.splitlines()
     assert lines[0].startswith("seven generated groups: 788 rows")
     assert [line.split()[0] for line in lines[3:6]] == ["100", "150", "200"]

@@ -194,3 +194,39 @@ def test_runs_from_far_starts_end_where_a_plain_loop_does(script, start):
             beta[i] += step * C_star * 10 * h[i] * np.exp(-5 * h[i] ** 2) / 16
     assert run.objective == pytest.approx(objective(beta), rel=0.02)
     assert run.objective < 0.8 * first
+
+
+@pytest.mark.parametrize("strategy", ["none", "removal", "removal_at_random"])
+def test_the_loop_of_the_mass_makes_the_steps_of_the_machines(script, strategy):
+    """And the mean of the objectives is that of machines of every length."""
+    scope = script("study_cluster_mass")
+    X = np.random.default_rng(0).random((30, 2))
+    K = np.exp(-8 * ((X[:, None] - X) ** 2).sum(axis=2))
+    lengths, C, budget = [10, 60], 6.0, 8
+    run = scope["averaged"](K, C, budget, strategy, lengths, 3)
+    assert (np.count_nonzero(run.coefficients) > budget) == (strategy == "none")
+    if strategy == "removal_at_random":
+        other = scope["averaged"](K, C, budget, "removal", lengths, 3)
+        assert (other.coefficients != run.coefficients).any()
+        return
+    name = {"none": "no budget"}.get(strategy, strategy)
+    models = [
+        scope["machines"](8.0, C, budget, n_steps, 3)[name].fit_domain(X)
+        for n_steps in range(1, 61)
+    ]
+    coefficients = np.zeros(30)
+    for x, alpha in zip(models[-1].support_vectors_, models[-1].dual_coef_, strict=True):
+        coefficients[np.flatnonzero((x == X).all(axis=1))] = alpha
+    np.testing.assert_allclose(run.coefficients, coefficients, rtol=1e-12)
+    # the first iterate is w = 0, the t-th that after t - 1 steps
+    objectives = [C, *(model.diagnostics(X)["objective"] for model in models)]
+    expected = [np.mean(objectives[:n_steps]) for n_steps in lengths]
+    np.testing.assert_allclose(run.objective, expected, rtol=1e-9)
+
+
+def test_the_bound_of_the_mean_objective_is_that_of_the_theorem(script):
+    bound = script("study_cluster_mass")["theorem_bound"]
+    assert bound(3.0, 0.0, 0.0, 1) == pytest.approx(18.0)  # G = 6
+    # G = 6, H = 2, W = 2 + sqrt(4 + 64)
+    expected = 64 * (np.log(5) + 1) / 10 + (2 + np.sqrt(68)) * 7 / 5
+    assert bound(3.0, 2.0, 7.0, 5) == pytest.approx(expected)
