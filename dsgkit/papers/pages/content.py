@@ -6,14 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from dsgkit.data.catalogue import DATASETS
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.papers.claims import Paper
 from dsgkit.papers.evidence import Evidence
+from dsgkit.papers.figures import all_papers
+from dsgkit.papers.figures_written import Look, output_of
 from dsgkit.papers.judging import JudgedPaper
 from dsgkit.papers.pages.verdicts import claim_rows
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.html.machine import describe_code, describe_environments
 from dsgkit.report.html.outcomes import count_cells, failures, limits
+from dsgkit.report.html.sections import picture_of
+from dsgkit.report.output import FigureOutput
 from dsgkit.report.summary import Summary, summarise
 
 Context = dict[str, Any]
@@ -25,6 +30,7 @@ def paper_content(judged: JudgedPaper, evidence: Evidence) -> Context:
     shown = summarise(results)
     return {
         "claims": claim_rows(judged),
+        "printed": printed(judged.paper, evidence),
         "runs": runs(shown),
         "unfinished": [
             {"name": one.results.experiment.name, "failures": failed, "limits": limited}
@@ -35,6 +41,28 @@ def paper_content(judged: JudgedPaper, evidence: Evidence) -> Context:
         "environments": describe_environments(shown),
         "codes": describe_code(shown),
     }
+
+
+def printed(paper: Paper, evidence: Evidence) -> list[Context]:
+    """Return the paper's figures and tables as they come out here, in its order.
+
+    Each is a picture, or tables, or a reason why there is nothing.
+    """
+    found = []
+    known = [(one, shown) for one in all_papers() if one.key == paper.key for shown in one.figures]
+    for figures, shown in known:
+        one: Context = {"anchor": shown.name, "picture": None, "tables": [], "missing": ""}
+        try:
+            output = output_of(figures, shown, evidence, Look())
+        except ResultsError as error:
+            found.append(one | {"missing": str(error)})
+            continue
+        if isinstance(output, FigureOutput):
+            command = ["dsg", "figure", f"{paper.key}/{shown.number}"]
+            found.append(one | {"picture": picture_of(output, command)})
+        elif table := output.make():
+            found.append(one | {"tables": table.layouts})
+    return found
 
 
 def results_of(paper: Paper, evidence: Evidence) -> list[Results]:

@@ -18,6 +18,7 @@ from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.html.machine import clocks
 from dsgkit.report.html.outcomes import count_cells, failures, limits
 from dsgkit.report.numbers import NONE, grid_text, value_text
+from dsgkit.report.output import FigureOutput
 from dsgkit.report.outputs import wanted_figures, wanted_tables
 from dsgkit.report.panels import svg
 from dsgkit.report.summary import Summary, all_solvers
@@ -58,26 +59,28 @@ def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Conte
     """
     command = ["dsg", "plot", *(str(one.results.folder) for one in shown)]
     command += [] if folder is None else ["--out", str(folder)]
-    found = []
-    for drawing in wanted_figures(shown):
-        if drawing.apart:
-            continue
-        figure = drawing.draw()
-        width, height = (round(CSS_INCH * inches) for inches in figure.get_size_inches())
-        of = f"Datasets: {', '.join(one.title for one in drawing.shown)}. "
-        of += f"Solvers: {', '.join(all_solvers(drawing.shown))}. The tables have the numbers."
-        source = base64.b64encode(svg(figure).encode()).decode()
-        found.append(
-            {
-                "caption": drawing.caption,
-                "alternative": f"{drawing.caption} {of}",
-                "source": f"data:image/svg+xml;base64,{source}",
-                "width": width,
-                "height": height,
-                "command": shlex.join([*command, "--only", drawing.name]),
-            }
-        )
-    return found
+    return [
+        picture_of(one, [*command, "--only", one.name])
+        for one in wanted_figures(shown)
+        if not one.apart
+    ]
+
+
+def picture_of(drawing: FigureOutput, command: Sequence[str]) -> Context:
+    """Return what a page shows of a figure, with the command that draws it again."""
+    figure = drawing.draw()
+    width, height = (round(CSS_INCH * inches) for inches in figure.get_size_inches())
+    of = f"Datasets: {', '.join(one.title for one in drawing.shown)}. "
+    of += f"Solvers: {', '.join(all_solvers(drawing.shown))}. The tables have the numbers."
+    source = base64.b64encode(svg(figure).encode()).decode()
+    return {
+        "caption": drawing.caption,
+        "alternative": f"{drawing.caption} {of}",
+        "source": f"data:image/svg+xml;base64,{source}",
+        "width": width,
+        "height": height,
+        "command": shlex.join(command),
+    }
 
 
 def _tables(summary: Summary) -> list[Layout]:
