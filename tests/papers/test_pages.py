@@ -5,6 +5,9 @@ from html.parser import HTMLParser
 import pytest
 
 from dsgkit.data.catalogue import get
+from dsgkit.papers.claims import papers
+from dsgkit.papers.evidence import Evidence
+from dsgkit.papers.pages import content
 
 MORE = """
 - id: mine-03
@@ -48,8 +51,9 @@ class Page(HTMLParser):
 
 
 @pytest.fixture
-def pages(run_dsg, folders, tmp_path):
+def pages(run_dsg, folders, tmp_path, monkeypatch):
     """Return the pages of the made-up paper by name."""
+    monkeypatch.setattr(content, "all_papers", lambda: ())
     with (tmp_path / "mine.yaml").open("a") as file:
         file.write(MORE)
     out = tmp_path / "pages"
@@ -89,3 +93,15 @@ def test_what_was_run_and_what_is_missing_is_said(pages):
     text = pages["mine.html"].text
     assert "codrna_s2auc-reference" in text
     assert f"higgs: {CATALOGUE}" in text
+
+
+def test_every_figure_and_table_has_a_place_or_a_reason(made):
+    folder = made({"qsg_s2auc": {500: [0.9] * 5, 2000: [0.9] * 5}}, name="codrna_s2auc-reference")
+    paper = next(one for one in papers() if one.key == "s2auc")
+    found = content.printed(paper, Evidence({folder.experiment.name: folder}))
+    assert [one["anchor"] for one in found] == ["table-1", "figure-1", "table-2", "figure-2"]
+    assert all(
+        bool(one["picture"]) + bool(one["tables"]) + bool(one["missing"]) == 1 for one in found
+    )
+    assert found[3]["picture"]["source"].startswith("data:image/svg+xml;base64,")
+    assert found[3]["picture"]["command"] == "dsg figure s2auc/2"

@@ -11,6 +11,7 @@ from dsgkit.experiment.results import Results
 from dsgkit.papers.claims import Paper
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.figures import all_papers
+from dsgkit.papers.figures_drawn import file_name
 from dsgkit.papers.figures_written import Look, output_of
 from dsgkit.papers.judging import JudgedPaper
 from dsgkit.papers.pages.verdicts import claim_rows
@@ -51,7 +52,7 @@ def printed(paper: Paper, evidence: Evidence) -> list[Context]:
     found = []
     known = [(one, shown) for one in all_papers() if one.key == paper.key for shown in one.figures]
     for figures, shown in known:
-        one: Context = {"anchor": shown.name, "picture": None, "tables": [], "missing": ""}
+        one: Context = {"anchor": file_name(shown), "picture": None, "tables": [], "missing": ""}
         try:
             output = output_of(figures, shown, evidence, Look())
         except ResultsError as error:
