@@ -33,7 +33,7 @@ TITLE_LETTERS = 26
 END_FONT = 6.5
 MARGIN = 0.09
 NOTE_ROOM = 0.09
-TITLE_LETTERS_PER_INCH = 15
+TITLE_LETTERS_PER_INCH = 16
 SMALL_FONT, SMALL_LETTERS = 6.0, 1.25
 """How many more letters there are in a line of a small font than in a title."""
 

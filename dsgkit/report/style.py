@@ -49,8 +49,19 @@ OWN = {
     "bgs3vm": 6,
     "bls3vm": 7,
     "s3vm_light": 8,
+    "qs3orao": 0,
+    "m_samult": 1,
+    "m_pnu_auc": 2,
+    "svorex": 3,
+    "tsgsu": 0,
+    "su_sl": 1,
+    "su_dh": 2,
+    "cuu": 3,
 }
-"""The places in `LOOKS` of kinds that are often drawn together; others share the places behind."""
+"""The places in `LOOKS` of kinds that are often drawn together; others share the places behind.
+
+Kinds of different papers may have the same: drawn together, the first by name keeps it.
+"""
 
 TICKS = {
     "labelsize": 7.5,
@@ -98,13 +109,13 @@ def solver_styles(kinds: Mapping[str, str]) -> dict[str, SolverStyle]:
     kinds : mapping of str to str
         The kind of every solver by its name.
     """
-    first: dict[str, str] = {}
+    first: dict[int, str] = {}
     for name in sorted(kinds):
         if kinds[name] in OWN:
-            first.setdefault(kinds[name], name)
-    chosen = {name: LOOKS[OWN[kind]] for kind, name in first.items()}
+            first.setdefault(OWN[kinds[name]], name)
+    chosen = {name: LOOKS[place] for place, name in first.items()}
     free = [look for look in (*LOOKS, *_mixed()) if look not in chosen.values()]
-    shared = LOOKS[len(OWN) :]
+    shared = LOOKS[len({*OWN.values()}) :]
     for name in sorted(kinds.keys() - chosen.keys()):
         place = zlib.crc32(f"{kinds[name]} {name}".encode()) % len(shared)
         wishes = (*shared[place:], *shared[:place], *free)

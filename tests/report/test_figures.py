@@ -332,11 +332,19 @@ def test_the_look_of_a_solver_is_its_own_whatever_else_is_drawn():
 
 def test_no_two_solvers_share_a_look():
     kinds = {f"QSG {i}": "qsg_s2auc" for i in range(9)} | {f"Mine {i}": "my:Mine" for i in range(9)}
-    kinds |= {kind.upper(): kind for kind in OWN if kind != "qsg_s2auc"}
+    owners = {place: kind for kind, place in reversed(OWN.items())}
+    kinds |= {kind.upper(): kind for place, kind in owners.items() if place}
     styles = solver_styles(kinds)
     assert len(set(styles.values())) == len(kinds)
     assert styles["QSG 0"] == LOOKS[0]
-    assert all(styles[kind.upper()] == LOOKS[OWN[kind]] for kind in list(OWN)[1:])
+    assert all(styles[kind.upper()] == LOOKS[place] for place, kind in owners.items() if place)
+
+
+def test_kinds_of_two_papers_share_a_look_unless_they_are_drawn_together():
+    assert OWN["tsgsu"] == OWN["qsg_s2auc"]
+    assert solver_styles({"TSGSU": "tsgsu"})["TSGSU"] == LOOKS[0]
+    together = solver_styles({"TSGSU": "tsgsu", "QSG": "qsg_s2auc"})
+    assert together["QSG"] == LOOKS[0] != together["TSGSU"]
 
 
 def test_every_look_differs_in_colour_marker_line_and_hatch():
