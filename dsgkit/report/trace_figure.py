@@ -203,10 +203,11 @@ def _draw_far(
     last, level = -math.inf, 0
     for solver, mean in sorted(far.items(), key=lambda one: one[1].seconds):
         x, _ = to_axes.transform(axes.transData.transform((mean.seconds, mean.value)))
+        x = min(float(x), 1 - FAR_TEXT_WIDTH)
         level = level + 1 if x - last < FAR_TEXT_WIDTH else 0
         last = x if level == 0 else last
         y = FAR_LINE * (level + 0.6)
-        place = (min(x, 1 - FAR_TEXT_WIDTH), 1 - y if up else y)
+        place = (x, 1 - y if up else y)
         look: dict[str, Any] = {
             "color": styles[solver].color,
             "marker": styles[solver].marker,
