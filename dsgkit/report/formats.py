@@ -58,11 +58,6 @@ def in_one_line(text: str) -> str:
     )
 
 
-def _in_its_lines(text: str) -> str:
-    """Return a text that may be wrapped, each line as `in_one_line` does."""
-    return "\n".join(map(in_one_line, text.split("\n")))
-
-
 BEST = "best"
 """What an entry is usually marked for, among those of its group."""
 
@@ -129,7 +124,9 @@ class Layout:
     def __post_init__(self) -> None:
         object.__setattr__(self, "caption", in_one_line(self.caption))
         object.__setattr__(self, "header", [*map(in_one_line, self.header)])
-        object.__setattr__(self, "footnotes", [*map(_in_its_lines, self.footnotes)])
+        # notes may be wrapped
+        notes = ["\n".join(map(in_one_line, note.split("\n"))) for note in self.footnotes]
+        object.__setattr__(self, "footnotes", notes)
 
     @property
     def has_best(self) -> bool:
@@ -252,7 +249,8 @@ FORMATS: dict[str, Callable[[Layout], str]] = {"md": markdown, "tex": latex}
 
 def write_table(table: Table, folder: Path) -> list[Path]:
     """Write a table as CSV, Markdown and LaTeX and return the paths."""
-    texts = {"csv": _csv(table.frame)}
+    words = table.frame.select_dtypes(exclude="number").map(_as_no_formula)
+    texts = {"csv": table.frame.assign(**words).to_csv(index=False)}
     for suffix, form in FORMATS.items():
         texts[suffix] = "\n".join(form(layout) for layout in table.layouts)
     return [write_text(folder / f"{table.name}.{suffix}", text) for suffix, text in texts.items()]
@@ -315,12 +313,6 @@ def _latex_entry(cell: Cell) -> str:
 def _escape_markdown(text: str) -> str:
     """Return text that Markdown prints as it stands, also inside a table."""
     return _MARKUP.sub(lambda found: f"\\{found[0]}", text)
-
-
-def _csv(frame: pd.DataFrame) -> str:
-    """Return tidy data as CSV, whose texts no spreadsheet takes for formulas."""
-    texts = frame.select_dtypes(exclude="number").map(_as_no_formula)
-    return frame.assign(**texts).to_csv(index=False)
 
 
 def _as_no_formula(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dsgkit.hints import spelled
@@ -112,6 +112,17 @@ def value_text(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"[{' '.join(map(value_text, value))}]"
     return value if isinstance(value, str) else spelled(value)
+
+
+def leaves(
+    nested: Mapping[str, Any], above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the entries of nested mappings, each with the keys that lead to it."""
+    for name, value in nested.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, (*above, name))
+        else:
+            yield (*above, name), value
 
 
 def grid_edges(values: Sequence[Any]) -> tuple[Any, ...]:

@@ -74,7 +74,7 @@ class MeasureTable:
     way : str
         The last part of names, after the measures' file.
     make : callable
-        Returns the table of some results, by its name, of measures; as an overview or of one alone.
+        Takes the results, a name, the measures, and whether the table is an overview.
     has : callable
         Whether one of the results has something to show of a measure.
     printed : bool

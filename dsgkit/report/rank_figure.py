@@ -66,7 +66,9 @@ def rank_figure(
     names = dict.fromkeys((name for one in rankings for name in one.ranks), "")
     styles = solver_styles({**names, **(kinds or {})})
     lines = [rankings[first : first + columns] for first in range(0, len(rankings), columns)]
-    heights = [LINE * max(TOP + _depth(one) for one in line) for line in lines]
+    # below the axis of a diagram stand its bars, then two columns of names
+    depths = [[_names_from(one) + (len(one.ranks) + 1) // 2 for one in line] for line in lines]
+    heights = [LINE * (TOP + max(line)) for line in depths]
     width = COLUMN_WIDTH * 1.25 if columns == 1 else PAGE_WIDTH
     with mpl.rc_context({**RC, "axes.grid": False}):
         layout = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.0)
@@ -82,11 +84,6 @@ def rank_figure(
                 panel.set_ylim(TOP - height / LINE, TOP)
                 _draw(panel, one, styles, width / columns)
     return figure
-
-
-def _depth(one: Ranking) -> float:
-    """Return how far a diagram goes below its axis, in lines."""
-    return _names_from(one) + (len(one.ranks) + 1) // 2
 
 
 def _names_from(one: Ranking) -> float:

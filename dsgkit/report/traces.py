@@ -62,11 +62,8 @@ class Training:
 
     def values_after(self, seconds: float) -> tuple[float, ...]:
         """Return each trial's last value by then, of those that have one."""
-        found = []
-        for course in self.courses:
-            if reached := [one.value for one in course if one.seconds <= seconds]:
-                found.append(reached[-1])
-        return tuple(found)
+        reached = ([one.value for one in of if one.seconds <= seconds] for of in self.courses)
+        return tuple(values[-1] for values in reached if values)
 
 
 @dataclass(frozen=True)

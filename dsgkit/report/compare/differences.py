@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dsgkit.experiment.results import Results
-from dsgkit.report.numbers import NONE, grid_edges, value_text
+from dsgkit.report.numbers import NONE, grid_edges, leaves, value_text
 from dsgkit.report.summary import Summary
 
 ABSENT = NONE
@@ -177,20 +177,11 @@ def _environments(results: Results) -> dict[str, list[str]]:
     """Return every value that an entry has in the environments of a folder, flattened."""
     found: dict[str, list[str]] = {}
     stored = [one for one in results.environments.values() if one] or [results.environment]
-    for key, value in (leaf for environment in stored for leaf in _leaves(environment)):
-        texts = found.setdefault(key, [])
+    for keys, value in (leaf for environment in stored for leaf in leaves(environment)):
+        texts = found.setdefault(".".join(keys), [])
         if (text := _setting_text(value)) not in texts:
             texts.append(text)
     return found
-
-
-def _leaves(environment: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Return the entries of nested mappings under dotted keys."""
-    for name, value in environment.items():
-        if isinstance(value, dict):
-            yield from _leaves(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 def _joined(texts: Sequence[str]) -> str:

@@ -183,8 +183,8 @@ def _changes_layout(choices: Sequence[Choice]) -> Layout:
 def _changes_text(choice: Choice) -> str:
     """Return the most frequent changes."""
     texts = [f"{a} → {b} ({count})" for (a, b), count in choice.changes]
-    rest = len(texts) - SHOWN_CHANGES
-    return ", ".join([*texts[:SHOWN_CHANGES], *([f"{rest} more"] if rest > 0 else [])])
+    more = [f"{len(texts) - SHOWN_CHANGES} more"] if len(texts) > SHOWN_CHANGES else []
+    return ", ".join([*texts[:SHOWN_CHANGES], *more])
 
 
 def _counts_layout(choices: Sequence[Choice]) -> Layout:

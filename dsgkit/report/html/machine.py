@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dsgkit.report.formats import Cell, Layout
-from dsgkit.report.numbers import NONE
+from dsgkit.report.numbers import NONE, leaves
 from dsgkit.report.summary import Summary
 
 UNNAMED = "not recorded"
@@ -39,7 +39,7 @@ def describe_environments(shown: Sequence[Summary]) -> Environments:
             # what is not said of a record is most likely true of the last run
             described = one.results.environments[name] if name else one.results.environment
             key = (name or UNNAMED, json.dumps(described, sort_keys=True))
-            _, cells = used.setdefault(key, (_flat(described), Counter()))
+            _, cells = used.setdefault(key, (_in_words(described), Counter()))
             cells[one.title] += 1
     rows = []
     for name in dict.fromkeys(name for properties, _ in used.values() for name in properties):
@@ -58,15 +58,12 @@ def describe_code(shown: Sequence[Summary]) -> list[str]:
     return [f"{title}: {text}." for title, text in found if text]
 
 
-def _flat(described: Mapping[str, Any]) -> dict[str, str]:
-    """Return the properties in words, those of a nested mapping among them."""
-    found: dict[str, str] = {}
-    for name, value in described.items():
-        if isinstance(value, Mapping):
-            found |= _flat(value)
-        else:
-            found[name.replace("_", " ")] = "unknown" if value is None else str(value)
-    return found
+def _in_words(described: Mapping[str, Any]) -> dict[str, str]:
+    """Return the properties, those of nested mappings by their own names."""
+    return {
+        keys[-1].replace("_", " "): "unknown" if value is None else str(value)
+        for keys, value in leaves(described)
+    }
 
 
 class Bar(NamedTuple):

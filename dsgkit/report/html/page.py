@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Sequence
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -68,7 +68,8 @@ def page_text(results: Sequence[Results], folder: Path, missing: Missing = ()) -
         codes=describe_code(shown),
         style=_asset(environment, "page.css"),
         script=script,
-        script_hash=_hash(script),
+        # what the content security policy allows the script by
+        script_hash=f"sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}",
         version=__version__,
     )
 
@@ -118,8 +119,3 @@ def _asset(environment: Environment, name: str) -> Markup:
     """Return a file of the package that stands in the page as it is."""
     assert environment.loader is not None
     return Markup(environment.loader.get_source(environment, name)[0])
-
-
-def _hash(script: str) -> str:
-    """Return what a content security policy allows a script by."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
