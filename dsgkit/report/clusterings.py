@@ -97,6 +97,11 @@ class Picture:
         return "\n".join(filter(None, [found, ", ".join(chosen)]))
 
 
+def has_artefacts(summary: Summary) -> bool:
+    """Whether any fit has kept arrays, without a look at them."""
+    return any("artefact" in record for record in _finished(summary))
+
+
 def pictures_of(summary: Summary) -> dict[str, Picture]:
     """Return the picture of each solver that has one: of its first trial at its largest size."""
     found: dict[str, Picture] = {}
@@ -144,7 +149,7 @@ def _size(summary: Summary, record: Mapping[str, Any]) -> int:
 def picture_figures(shown: Sequence[Summary]) -> Iterator[FigureOutput]:
     """Yield one figure, or one for each of the results if all together are higher than a page."""
     # without a look at the arrays that fits have kept
-    kept = [one for one in shown if any("artefact" in record for record in _finished(one))]
+    kept = [one for one in shown if has_artefacts(one)]
     lines = -(-len(all_solvers(kept)) // COLUMNS)
     together = len(kept) == 1 or len(kept) * lines <= MOST_LINES
     names = (
