@@ -15,12 +15,12 @@ from pathlib import Path
 import click
 from PIL import Image
 
-from dsgkit.experiment.artefacts import ARTEFACTS
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
 from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
-from dsgkit.experiment.results import load_results
+from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.store import CELLS
 from dsgkit.report import draw_figures, write_tables
+from dsgkit.tasks.measures import PICTURES
 
 PROFILE = "-reference"
 """The end of a name that a kept folder does not have: it is the profile of most."""
@@ -45,20 +45,30 @@ def keep(folder: Path, target: Path) -> None:
     target.mkdir(parents=True)
     for name in (CONFIG, TASK, DATASET, ENVIRONMENT):
         shutil.copyfile(folder / name, target / name)
-    for name in (ENVIRONMENTS, ARTEFACTS):
-        if (folder / name).is_dir():
-            shutil.copytree(folder / name, target / name)
+    shutil.copytree(folder / ENVIRONMENTS, target / ENVIRONMENTS)
     for name in (CELLS, PLAN):
         # without a time, equal files are equal archives
         content = gzip.compress((folder / name).read_bytes(), mtime=0)
         (target / f"{name}.gz").write_bytes(content)
-    kept = [load_results(target)]
-    write_tables(kept, target)
-    for figure in draw_figures(kept, target):
+    kept = load_results(target)
+    for name in drawn(kept):
+        (target / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(folder / name, target / name)
+    write_tables([kept], target)
+    for figure in draw_figures([kept], target):
         if figure.suffix == ".png":
             shrink(figure)
         else:
             figure.unlink()  # `dsg plot` draws it again
+
+
+def drawn(results: Results) -> set[str]:
+    """Return the files that pictures are drawn of: one of each solver, where there are pictures."""
+    if PICTURES not in results.experiment.outputs:
+        return set()
+    fits = [one for one in results.records if one["status"] == "ok" and "artefact" in one]
+    first = {one["solver"]: one for one in sorted(fits, key=lambda one: -one["trial"])}
+    return {one["artefact"] for one in first.values()}
 
 
 def shrink(picture: Path) -> None:
