@@ -120,7 +120,7 @@ def _measures(paper: Figures, shown: MeasureTable, parts: Filled, measure: Measu
         frame += [_tidy(one, entry, was) for entry, was in zip(found, beside, strict=True) if entry]
     has_published = any(one["published"] is not None for one in frame)
     words = [f"{measure.caption}{UNITS[measure.unit]}", statistic(measure, parts.shown)]
-    words += ["in parentheses as published (! where it cannot be right)"] if has_published else []
+    words += ["in parentheses as published (!: see below)"] if has_published else []
     words += [setting] if (setting := settings(parts.shown)) else []
     left_out = [f"{', '.join(titles)}: {why}." for why, titles in absent.items()]
     layout = Layout(

@@ -163,6 +163,8 @@ def _draw_panel(
         _draw_point(axes, mean, styles[solver], solver)
     times = [mean.seconds for mean in (*drawn, *far.values())]
     values = [m.value for m in drawn if not _beyond(measure, m.value, limit)]
+    ends = [means[-1] for solver, means in found.items() if means and solver not in far]
+    values += [m.value + side * m.value_std for m in ends for side in (-1, 1)]
     _set_axes(axes, times, values, headroom=NOTE_ROOM * len(absent))
     flagged_far = [solver for solver in far if any(flags.get((solver, race.size), ()))]
     _draw_far(axes, measure, far, styles, flagged_far)
@@ -175,11 +177,13 @@ def _draw_panel(
 def _far_limit(race: Race, measure: Measure, found: Mapping[str, Sequence[Mean]]) -> float:
     """Return the value beyond which a panel shows nothing: it is of those that are near the best.
 
-    Below the worst final value of these, there is as much room again as they differ by.
+    Below the worst final value of these, there is as much room again as they differ by, among each
+    other or over trials.
     """
     beyond = far_off(measure, [training.entry for training in race.trainings])
-    finals = [means[-1].value for solver, means in found.items() if means and solver not in beyond]
-    least = percents(measure, measure.least_range)
+    ends = [means[-1] for solver, means in found.items() if means and solver not in beyond]
+    finals = [mean.value for mean in ends]
+    least = max([percents(measure, measure.least_range), *(mean.value_std for mean in ends)])
     spread = max(max(finals, default=0.0) - min(finals, default=0.0), least)
     if measure.better == "lower":
         return max(finals, default=math.inf) + (spread or math.inf)
