@@ -87,13 +87,18 @@ def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[F
     return _wanted(all_figures(shown), "figure", shown, only)
 
 
+def asked_for(known: Sequence[Made], shown: Sequence[Summary]) -> list[Made]:
+    """Return the outputs that any of the experiments asks for, in their order."""
+    # gains come after all tables that they are of, also those that other results ask for
+    names = [*sorted(all_outputs(shown), key=GAINS.__eq__), EVERY_REPORT]
+    return [one for name in names for one in known if one.output == name]
+
+
 def _wanted(
     known: Sequence[Made], what: str, shown: Sequence[Summary], only: Sequence[str]
 ) -> list[Made]:
     if not only:
-        # gains come after all tables that they are of, also those that other results ask for
-        asked = [*sorted(all_outputs(shown), key=GAINS.__eq__), EVERY_REPORT]
-        return [one for name in asked for one in known if one.output == name and one.has_values]
+        return [one for one in asked_for(known, shown) if one.has_values]
     names = [one.name for one in known]
     groups = {one.output for one in known if one.output != EVERY_REPORT} - {*names}
     for name in only:

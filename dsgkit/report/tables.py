@@ -10,8 +10,8 @@ from dsgkit.experiment.results import Results
 from dsgkit.files import folder_name
 from dsgkit.report.formats import plain, write_table
 from dsgkit.report.output import TableOutput
-from dsgkit.report.outputs import all_tables, wanted_tables
-from dsgkit.report.summary import Summary, all_outputs, check_recorded, summarise
+from dsgkit.report.outputs import all_tables, asked_for, wanted_tables
+from dsgkit.report.summary import Summary, check_recorded, summarise
 from dsgkit.tasks.measures import GAINS
 
 
@@ -97,9 +97,8 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
 
 def _printed(shown: Sequence[Summary], *, overview: bool) -> list[str]:
     """Return the names of the tables that a terminal gets unasked."""
-    outputs = all_outputs(shown)
     known = [table for table in all_tables(shown, overview=overview) if table.brief]
-    asked = [table for name in outputs for table in known if table.output == name]
+    asked = asked_for(known, shown)
     # Whoever asks for figures alone sees all numbers here.
     found = asked if any(table.output != GAINS for table in asked) else known
     return [table.name for table in found]
