@@ -167,7 +167,7 @@ def missed(numbers: dict[str, Any]) -> list[str]:
 @click.command(help=__doc__)
 @click.option("--binary", multiple=True, default=("codrna", "ijcnn1", "skin", "dota2"))
 @click.option("--ordinal", multiple=True, default=("sgemm", "abalone"))
-@click.option("--draws", default=1000, show_default=True, type=click.IntRange(min=2))
+@click.option("--draws", default=4000, show_default=True, type=click.IntRange(min=2))
 @json_option
 def main(
     binary: tuple[str, ...], ordinal: tuple[str, ...], draws: int, json_file: Path | None
