@@ -46,7 +46,9 @@ def write_pages(papers: Sequence[JudgedPaper], evidence: Evidence, folder: Path)
         }
         for one in papers
     ]
-    written = [write_text(folder / INDEX, _rendered("index.html.jinja", cards=cards))]
+    total = sum(len(one.claims) for one in papers)
+    index = _rendered("index.html.jinja", cards=cards, total=total)
+    written = [write_text(folder / INDEX, index)]
     for card, one in zip(cards, papers, strict=True):
         content = paper_content(one, evidence)
         text = _rendered("paper.html.jinja", **card, **content, index=INDEX)
