@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from dsgkit.cli import cli
 from dsgkit.experiment.records import parse, sealed
 from dsgkit.experiment.results import load_results
+from tests.scripts.conftest import SCRIPTS
 
 
 def invoke(main, *arguments):
@@ -53,3 +54,11 @@ def test_cells_are_computed_again_and_a_wrong_number_is_found(kept, script):
     done = invoke(main, copy, "--cells", 100)
     assert done.exit_code == 1
     assert re.search(r"1 different\n.*fit, trial 2.*: differs by 0\.01\n", done.output)
+
+
+@pytest.mark.slow
+def test_some_of_the_kept_cells_are_what_they_were(script, in_process):
+    kept = SCRIPTS.parent / "results" / "reference" / "layers_5_ordinal_labels"  # generated rows
+    done = invoke(script("check_reference")["main"], kept, "--cells", 3)
+    assert done.exit_code == 0, done.output
+    assert "3 cells of 1 folders computed again" in done.output
