@@ -59,10 +59,8 @@ def paragraph(paper: JudgedPaper) -> str:
         for name, sentence in paper.paper.headlines.items()
         if verdict_text(claims[name])
     ]
-    text = (
-        f"**{paper.paper.title}** ({paper.paper.citation}). Of {len(claims)} claims "
-        f"{' '.join([f'{', '.join(counts)}.', *found])}"
-    )
+    head = f"**{paper.paper.title}** ({paper.paper.citation}). Of {len(claims)} claims"
+    text = f"{head} {', '.join(counts)}. {' '.join(found)}"
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
 
 

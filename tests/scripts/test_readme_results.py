@@ -5,7 +5,6 @@ from click.testing import CliRunner
 
 from tests.scripts.conftest import SCRIPTS
 
-
 pytestmark = pytest.mark.slow
 
 
