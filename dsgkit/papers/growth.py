@@ -132,6 +132,9 @@ class Rate(Criterion):
         Or the trace of a solver, at every iteration that it has.
     x_min : float
         Shorter runs are left out.
+    ends_below : float or None
+        The longest run must have an error of at most this. Above it the run is still in its
+        transient, in which an error that has exploded falls faster than any rate: not tested.
     """
 
     test: Literal["rate"]
@@ -144,6 +147,7 @@ class Rate(Criterion):
     a: Text | None = None
     measure: Text | None = None
     x_min: float = 0.0
+    ends_below: Annotated[float, Field(gt=0)] | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Rate:
@@ -186,6 +190,9 @@ class Rate(Criterion):
         if len(x) < LEAST_LENGTHS or y.min() <= 0:
             note = f"{counted(len(x), 'length')}; needs {LEAST_LENGTHS} with errors above 0"
             return Point(where, name, note=note)
+        if self.ends_below is not None and y[-1] > self.ends_below:
+            note = f"still {y[-1]:.3g} at t {x[-1]:,g}, above {self.ends_below:g}"
+            return Point(where, name, a_value=float(y[-1]), note=note)
         slope = float(_slope(x, y))
         low = -np.inf if self.one_sided else self.exponent - self.tolerance
         return Point(

@@ -122,10 +122,52 @@ def test_short_runs_may_be_left_out_of_a_rate():
     assert str(judged(RATE | {"x_min": 1024}, scope)[0]).startswith("not testable here: 2 lengths")
 
 
+@pytest.mark.parametrize(
+    "exponent, ends_below, verdict",
+    [
+        (-1.0, 1e-3, "holds"),
+        (-3.0, 1e-3, "holds"),
+        (-0.5, 0.1, "does not hold"),
+        (-1.0, 1e-4, "not testable here: still 0.000244 at t 4,096, above 0.0001"),
+        (0.5, 0.1, "not testable here: still 64 at t 4,096, above 0.1"),
+    ],
+)
+def test_a_rate_is_judged_where_the_longest_run_is_near(exponent, ends_below, verdict):
+    criterion = RATE | {"one_sided": True, "ends_below": ends_below}
+    assert str(judged(criterion, Scope(studies=study(exponent)))[0]).startswith(verdict)
+
+
+def test_runs_that_are_still_far_do_not_count_for_a_rate(judge):
+    near, slow, far = (traced(power(e, scale, LENGTHS)) for e, scale in TRANSIENTS)
+    criterion = OF_TRACE | {"one_sided": True, "ends_below": 0.1, "in_part": "any"}
+    assert str(judge(criterion, by_dataset(near, near, near, far))[0]).startswith("holds")
+    found, points = judge(criterion, by_dataset(near, near, slow, far))
+    assert str(found).startswith("holds in part: 2 of 3")
+    assert [point.counts for point in points] == [1.0, 1.0, 0.0, None]
+    assert str(judge(criterion, by_dataset(far, far, far, far))[0]).startswith("not testable here")
+    assert (
+        str(judge(criterion | {"ends_below": None}, by_dataset(far, far, far, far))[0]) == "holds"
+    )
+
+
+TRANSIENTS = ((-1.0, 1.0), (-0.5, 1.0), (-3.0, 1e13))
+"""Exponents and scales: as the theory has it, too slow, and from far away."""
+
+OF_TRACE = RATE | {"study": None, "x": None, "y": None, "a": "own", "measure": "auc"}
+
+
+def traced(values):
+    """Return trials with a measure along training, from its values at each length."""
+    of_each = [
+        [{"iteration": t, "seconds": 0.1 * t, "auc": one[i]} for t, one in values.items()]
+        for i in range(len(SPREAD))
+    ]
+    return {"own": {2000: [{"auc": trace[-1]["auc"], "trace": trace} for trace in of_each]}}
+
+
 def test_rate_of_a_trace(judge):
-    trace = [{"iteration": t, "seconds": 0.1 * t, "auc": 1 / t} for t in LENGTHS]
-    fits = {"own": {2000: [{"auc": 1 / 4096, "trace": trace}] * 5}, "other": {2000: [0.9] * 5}}
-    criterion = RATE | {"study": None, "x": None, "y": None, "a": "own", "measure": "auc"}
+    fits = traced({t: [1 / t] * 5 for t in LENGTHS}) | {"other": {2000: [0.9] * 5}}
+    criterion = OF_TRACE
     assert str(judge(criterion, fits)[0]) == "holds"
     assert str(judge(criterion | {"exponent": -2}, fits)[0]) == "does not hold"
     found, _ = judge(criterion | {"a": "other"}, fits)
