@@ -7,17 +7,16 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from dsgkit.config.yaml_loader import Document, read_document
-from dsgkit.errors import ConfigError
 from dsgkit.papers.accuracy import AtLeastAsGood, BestOf, BetterThan, Equal
 from dsgkit.papers.criteria import Criterion, one_of
 from dsgkit.papers.growth import Grows, Rate
 from dsgkit.papers.numbers import Identity, Ratio, Within
 from dsgkit.papers.printed import Audited, Published, Reproduced
+from dsgkit.papers.reading import read_strictly
 from dsgkit.papers.times import Crosses, Ends, Faster, Sooner
 from dsgkit.specs import Count, Spec, Text, problem
 from dsgkit.tasks.catalogue import TASKS
@@ -194,11 +193,7 @@ def read_paper(path: Path) -> Paper:
     ConfigError
         For the first thing that is wrong, with its place.
     """
-    document = read_document(path)
-    try:
-        return Paper.model_validate(document.data)
-    except ValidationError as error:
-        raise _told(error, document) from None
+    return read_strictly(path, Paper, "judged")
 
 
 @cache
@@ -216,12 +211,3 @@ def criteria(paper: Paper) -> Iterator[tuple[Claim, Criterion]]:
     for claim in paper.claims:
         for criterion in claim.judged:
             yield claim, criterion
-
-
-def _told(error: ValidationError, document: Document) -> ConfigError:
-    """Return the first problem, unknown keys before others, where it stands in the file."""
-    found: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    at = [*found["loc"], *found.get("ctx", {}).get("at", ())]
-    if "judged" in at[:-2]:  # pydantic names the test, which is no key
-        del at[at.index("judged") + 2]
-    return document.error(tuple(at), f"{at[-1] if at else ''}: {found['msg']}".lstrip(": "))

@@ -9,14 +9,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from dsgkit.config.yaml_loader import Document, read_document
 from dsgkit.data.catalogue import DATASETS, DatasetInfo
-from dsgkit.errors import ConfigError, DsgError
+from dsgkit.errors import DsgError
 from dsgkit.hints import nearest_or_all, spelled
 from dsgkit.papers.claims import Paper, papers
 from dsgkit.papers.criteria import one_of
+from dsgkit.papers.reading import read_strictly
 from dsgkit.specs import Count, Spec, Text, problem
 
 Dataset = Annotated[str, one_of(DATASETS)]
@@ -366,11 +366,7 @@ def read_figures(path: Path) -> Figures:
     ConfigError
         For the first thing that is wrong, with its place.
     """
-    document = read_document(path)
-    try:
-        return Figures.model_validate(document.data)
-    except ValidationError as error:
-        raise _told(error, document) from None
+    return read_strictly(path, Figures, "figures")
 
 
 @cache
@@ -408,12 +404,3 @@ def listing(known: Sequence[Figures]) -> Iterator[tuple[str, str]]:
     for paper in known:
         for figure in paper.figures:
             yield f"{paper.key}/{figure.number}", figure.title
-
-
-def _told(error: ValidationError, document: Document) -> ConfigError:
-    """Return the first problem, unknown keys before others, where it stands in the file."""
-    found: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    at = [*found["loc"], *found.get("ctx", {}).get("at", ())]
-    if at[:1] == ["figures"] and len(at) > 2:  # pydantic names the kind, which is no key
-        del at[2]
-    return document.error(tuple(at), f"{at[-1] if at else ''}: {found['msg']}".lstrip(": "))
