@@ -116,6 +116,11 @@ def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
     raise OSError(errno.EINVAL, "no regular file", str(path))
 
 
+def packed(path: Path) -> Path:
+    """Return where a file stands once it is compressed, as in results that are kept."""
+    return path.with_name(f"{path.name}.gz")
+
+
 @contextmanager
 def open_packed(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading as `open_regular` does; ``<path>.gz`` where only that is there.
@@ -125,16 +130,16 @@ def open_packed(path: Path) -> Iterator[BinaryIO]:
     OSError
         If it cannot be read, or is something else, or the gzip file is damaged.
     """
-    packed = path.with_name(f"{path.name}.gz")
-    if path.exists() or not packed.exists():
+    archive = packed(path)
+    if path.exists() or not archive.exists():
         with open_regular(path) as file:
             yield file
         return
-    with open_regular(packed) as file, gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
+    with open_regular(archive) as file, gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
         try:
             yield cast(BinaryIO, unpacked)
         except (gzip.BadGzipFile, EOFError, zlib.error):
-            raise OSError(errno.EINVAL, "a damaged gzip file", str(packed)) from None
+            raise OSError(errno.EINVAL, "a damaged gzip file", str(archive)) from None
 
 
 def make_own_folder(folder: Path) -> None:

@@ -154,10 +154,10 @@ def difference(kept: Record, computed: Record) -> float:
     """
     if kept["status"] != computed["status"]:
         return math.inf
-    pairs = list(zip(_numbers(kept), _numbers(computed), strict=False))
-    if len(list(_numbers(kept))) != len(list(_numbers(computed))):
+    one, other = list(_numbers(kept)), list(_numbers(computed))
+    if len(one) != len(other):
         return math.inf
-    return max((_apart(a, b) for a, b in pairs), default=0.0)
+    return max(map(_apart, one, other), default=0.0)
 
 
 def _numbers(record: Record) -> Iterator[tuple[str, float | None]]:

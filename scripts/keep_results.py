@@ -19,6 +19,7 @@ from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
 from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.store import CELLS
+from dsgkit.files import packed
 from dsgkit.report import draw_figures, write_tables
 from dsgkit.tasks.measures import PICTURES
 
@@ -49,7 +50,7 @@ def keep(folder: Path, target: Path) -> None:
     for name in (CELLS, PLAN):
         # without a time, equal files are equal archives
         content = gzip.compress((folder / name).read_bytes(), mtime=0)
-        (target / f"{name}.gz").write_bytes(content)
+        packed(target / name).write_bytes(content)
     kept = load_results(target)
     for name in drawn(kept):
         (target / name).parent.mkdir(exist_ok=True)

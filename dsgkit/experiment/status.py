@@ -22,6 +22,7 @@ from dsgkit.experiment.limits import FAILURES, LEFT_OUT, ending, status_words
 from dsgkit.experiment.measure import product_speed
 from dsgkit.experiment.records import Bad, Records, read_records
 from dsgkit.experiment.store import CELLS, running
+from dsgkit.files import packed
 from dsgkit.tasks.base import Axis
 
 
@@ -89,7 +90,7 @@ def read_status(folder: Path) -> Status:
     ResultsError
         If the folder is not one of results.
     """
-    if not any((folder / name).exists() for name in (PLAN, f"{PLAN}.gz")):
+    if not any(path.exists() for path in (folder / PLAN, packed(folder / PLAN))):
         raise ResultsError(
             f"{folder}: not a results folder; name one that a run made, such as results/NAME"
         )

@@ -23,7 +23,13 @@ from dsgkit.experiment.records import (
     read_lines,
     sealed,
 )
-from dsgkit.files import make_own_folder, open_regular, sync_folder, write_atomically
+from dsgkit.files import (
+    make_own_folder,
+    open_regular,
+    packed,
+    sync_folder,
+    write_atomically,
+)
 
 CELLS = "cells.jsonl"
 LOCK = ".lock"
@@ -85,10 +91,11 @@ class Store:
 
     def _open(self, fresh: bool) -> int:
         """Return the descriptor of the repaired file."""
-        packed = self.folder / f"{CELLS}.gz"
-        if packed.exists() and not self.path.exists():
+        archive = packed(self.path)
+        if archive.exists() and not self.path.exists():
             raise ResultsError(
-                f"{packed}: kept results; run into another --out, or `gunzip` it to go on with them"
+                f"{archive}: kept results; run into another --out, or `gunzip` it to go on with "
+                "them"
             )
         if fresh and self.path.exists():
             self.path.rename(self.folder / f"cells-{time.time_ns()}.jsonl")
