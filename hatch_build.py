@@ -1,4 +1,4 @@
-"""Keeps in a wheel or an sdist the commit that it is built from."""
+"""Adds to a wheel the commit that it is built from, and the configs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,25 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class CommitHook(BuildHookInterface):
-    """Fills in the package's file ``COMMIT``, unless the package stays in its checkout."""
+class Hook(BuildHookInterface):
+    """Adds ``configs`` and fills in ``COMMIT``, unless the package stays in its checkout."""
 
-    PLUGIN_NAME = "commit"
+    PLUGIN_NAME = "dsgkit"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Replace the file by one that names the commit, if that is known."""
+        """Add the configs, and replace the file by one that names the commit, if that is known."""
+        if version == "editable":
+            return
+        configs = Path(self.root) / "configs"
+        if self.target_name == "wheel" and configs.is_dir():
+            build_data["force_include"][str(configs)] = "dsgkit/configs"
         package = Path(self.root) / "dsgkit"
         spec = importlib.util.spec_from_file_location("commit", package / "commit.py")
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         commit = module.commit_of(package)
-        if commit is None or version == "editable":
+        if commit is None:
             return
         self._folder = tempfile.TemporaryDirectory()
         file = Path(self._folder.name) / module.FILE

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from dsgkit import __version__
 from dsgkit.errors import DsgError, in_a_line, shown
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from dsgkit.experiment.results import Results
 
 RESULTS = Path("results")
-CONFIGS = Path("configs")
 
 LEAST_OPEN_FILES = 64
 """With fewer, not even all libraries can be loaded."""
@@ -184,6 +184,15 @@ class _FilePath(click.Path):
         return super().convert(value, parameter, context)
 
 
+class _ConfigPath(_FilePath):
+    """A config file, or the name of a shipped one."""
+
+    def shell_complete(self, context: Any, parameter: Any, incomplete: str) -> list[Any]:
+        """Complete files, and names."""
+        names = map(CompletionItem, _config_names(context, parameter, incomplete))
+        return [*names, *super().shell_complete(context, parameter, incomplete)]
+
+
 class _Whole(click.IntRange):
     """A whole number in a range; one of thousands of digits is not repeated."""
 
@@ -218,6 +227,25 @@ def _dataset_names(_context: object, _parameter: object, incomplete: str) -> lis
     return [name for name in DATASETS if name.startswith(incomplete)]
 
 
+def _config_names(_context: object, _parameter: object, incomplete: str) -> list[str]:
+    from dsgkit.config import shipped
+
+    return [name for name in shipped.names() if name.startswith(incomplete)]
+
+
+def _profile_names(context: click.Context, _parameter: object, incomplete: str) -> list[str]:
+    """Return the profiles that all configs of the command line have."""
+    from dsgkit.config.load import resolve
+    from dsgkit.config.shipped import located
+
+    try:
+        known = [resolve(located(path)).data["profiles"] for path in context.params["configs"]]
+    except (DsgError, KeyError, TypeError):
+        return []
+    shared = [name for name in (known or [{}])[0] if all(name in one for one in known)]
+    return [name for name in shared if name.startswith(incomplete)]
+
+
 def _bytes(_context: object, _parameter: object, value: str | None) -> int | None:
     """Return the bytes of a size such as 4GiB or 500MB."""
     if value is None:
@@ -240,8 +268,9 @@ def cli() -> None:
     """Reproduce experiments on scalable kernel methods for weakly supervised learning.
 
     \b
-    dsg run configs/quickstart.yaml         a first run, on data that ships with scikit-learn
-    dsg run configs/codrna_s2auc.yaml --profile quick
+    dsg run quickstart                      a first run, on data that ships with scikit-learn
+    dsg run codrna_s2auc --profile quick    a config that comes with the package, or a file
+    dsg init codrna_s2auc mine.yaml         copies one to edit
     dsg list datasets                       what can be named in a config
     dsg status results/quickstart           how far a run is
     dsg plot results/quickstart             draw the figures again
@@ -252,9 +281,13 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("configs", nargs=-1, required=True, type=_FilePath(path_type=Path))
+@click.argument("configs", nargs=-1, required=True, type=_ConfigPath(path_type=Path))
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting.")
-@click.option("--profile", help="Use a profile of the config, such as quick.")
+@click.option(
+    "--profile",
+    shell_complete=_profile_names,
+    help="Use a profile of the config, such as quick.",
+)
 @click.option(
     "--jobs",
     type=_Whole(min=1, max=MOST_JOBS),
@@ -334,10 +367,11 @@ def run(
     dry_run: bool,
     **settings: Any,
 ) -> None:
-    """Run the experiments of one or more CONFIG files and write their tables and figures.
+    """Run the experiments of one or more CONFIGS and write their tables and figures.
 
-    Results go to OUT/<config name>, or OUT/<config name>-<profile> with a profile. Whatever
-    stops a run, the same command goes on where it stopped.
+    A config is a file, or the name of one that comes with the package (dsg list configs). Results
+    go to OUT/<config name>, or OUT/<config name>-<profile> with a profile. Whatever stops a run,
+    the same command goes on where it stopped.
     """
     from dsgkit.config import load_experiment
     from dsgkit.rehearsal import rehearsing
@@ -509,20 +543,20 @@ def solvers() -> None:
 
     rows = [(s.name, s.label, ", ".join(s.params), s.reference) for s in SOLVERS.values()]
     _print_columns(rows)
-    click.echo(
-        'A class of your own: kind: "my_module:MySolver" (see "A solver of your own", README)'
-    )
+    click.echo('A class of your own: kind: "my_module:MySolver" (see dsgkit/README.md)')
 
 
 @list_.command()
-@click.argument("folder", default=CONFIGS, type=_FilePath(path_type=Path))
-def configs(folder: Path) -> None:
-    """List the config files in FOLDER (default: configs)."""
-    from dsgkit.config import list_configs
+@click.argument("folder", required=False, type=_FilePath(path_type=Path))
+def configs(folder: Path | None) -> None:
+    """List the config files in FOLDER, by default those that come with the package.
 
-    _print_columns(
-        [(c.name, c.dataset, ", ".join(c.profiles), c.description) for c in list_configs(folder)]
-    )
+    The latter run by their names, `dsg run codrna_s2auc`, and `dsg init codrna_s2auc` copies one.
+    """
+    from dsgkit.config import list_configs, shipped
+
+    found = list_configs(folder or shipped.folder())
+    _print_columns([(c.name, c.dataset, ", ".join(c.profiles), c.description) for c in found])
 
 
 @list_.command()
@@ -539,6 +573,18 @@ def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:
     for row in rows:
         cells = [text.ljust(width) for text, width in zip(row[:-1], widths, strict=False)]
         click.echo("  ".join([*cells, row[-1]]).rstrip())
+
+
+@cli.command()
+@click.argument("name", shell_complete=_config_names)
+@click.argument("file", required=False, type=_FilePath(path_type=Path))
+def init(name: str, file: Path | None) -> None:
+    """Copy a shipped config to FILE (default: NAME.yaml), ready to edit and run."""
+    from dsgkit.config import shipped
+
+    file = file or Path(Path(name).name).with_suffix(shipped.SUFFIX)
+    shipped.copy(name, file)
+    click.echo(f"{file}: edit it, then: dsg run {file}")
 
 
 @cli.group()

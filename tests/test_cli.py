@@ -432,7 +432,7 @@ def test_lists(dsg, toy):
     assert "semi_supervised_svm  error, test error, " in dsg("list", "tasks")[1]
     assert "exp(-sigma ||x - x'||^2)" in dsg("list", "kernels")[1]
     assert "quickstart" in dsg("list", "configs", CONFIGS)[1]
-    one_error_line(dsg("list", "configs"), "configs")
+    assert "quickstart" in dsg("list", "configs")[1]
 
 
 def test_data_commands(dsg, toy):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from dsgkit.config import shipped
 from dsgkit.config.bounds import MOST_BASES, MOST_LEVELS
 from dsgkit.config.merge import merge, subdocument, without
 from dsgkit.config.problems import config_error
@@ -31,7 +32,7 @@ def load_experiment(
     Parameters
     ----------
     path : str or Path
-        The config file.
+        The config file, or the name of a shipped config.
     profile : str, optional
         A name under ``profiles`` of the file or its bases, laid over the rest.
     overrides : iterable of str
@@ -49,12 +50,13 @@ def load_experiment(
     ConfigError
         For the first thing that is wrong, with its place.
     """
-    document = resolve(Path(path))
+    path = shipped.located(Path(path))
+    document = resolve(path)
     profiles = subdocument(document, ("profiles",)) if "profiles" in document.data else None
-    name = document.data.get("name", Path(path).stem)
+    name = document.data.get("name", path.stem)
     document = without(document, "profiles")
     if profile is not None:
-        chosen = _profile(profiles, profile, Path(path))
+        chosen = _profile(profiles, profile, path)
         document = _overlay(document, _without_solvers_removed_in(document, chosen))
         name = f"{name}-{profile}"
     document.data["name"] = name
@@ -92,6 +94,8 @@ def _with_bases(path: Path, children: list[Path]) -> Document:
     if why := why_no_path(extends):
         raise document.error(("extends",), f"{why}, got {spelled(extends)}")
     base = Path(os.path.normpath(path.parent / extends))
+    if not base.is_file():
+        base = shipped.beneath(extends) or base
     chain = [*children, path]
     if os.path.realpath(base) in map(os.path.realpath, chain):
         names = " -> ".join(child.name for child in [*chain, base])

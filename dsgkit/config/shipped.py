@@ -1,0 +1,78 @@
+"""The configs that come with the package, in a checkout and installed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from dsgkit.errors import ConfigError
+from dsgkit.hints import nearest_or_all, spelled
+
+SUFFIX = ".yaml"
+
+
+def folder() -> Path:
+    """Return the folder of the shipped configs: a wheel's own, or that of the checkout."""
+    package = Path(__file__).parents[1]
+    inside = package / "configs"
+    return inside if inside.is_dir() else package.parent / "configs"
+
+
+def names() -> list[str]:
+    """Return the names of the shipped configs, those in ``claims/`` last."""
+    root = folder()
+    found = [*sorted(root.glob(f"*{SUFFIX}")), *sorted(root.glob(f"claims/*{SUFFIX}"))]
+    return [path.relative_to(root).with_suffix("").as_posix() for path in found]
+
+
+def located(path: Path) -> Path:
+    """Return the file that a path or a name means.
+
+    A file that is there wins; else ``codrna_s2auc`` is the shipped config of that name.
+
+    Raises
+    ------
+    ConfigError
+        If there is neither.
+    """
+    if path.is_file() or path.is_absolute():
+        return path
+    if (shipped := beneath(str(path))) is not None:
+        return shipped
+    if path.suffix == SUFFIX or path.exists():
+        return path
+    hint = nearest_or_all(str(path), names(), "dsg list configs")
+    raise ConfigError(f"no config file or shipped config {spelled(str(path))}{hint}")
+
+
+def beneath(name: str) -> Path | None:
+    """Return the shipped file with this path in the folder of configs, with or without ending."""
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        return None
+    candidates = (folder() / name, folder() / f"{name}{SUFFIX}")
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def copy(name: str, to: Path) -> None:
+    """Copy a shipped config to a file of the user's, ready to edit.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such config, or a file is there already.
+    """
+    shipped = beneath(name)
+    if shipped is None:
+        hint = nearest_or_all(name, names(), "dsg list configs")
+        raise ConfigError(f"no shipped config {spelled(name)}{hint}")
+    text = shipped.read_text(encoding="utf-8")
+    inside = shipped.parent.relative_to(folder()).as_posix()
+    if inside != ".":
+        text = re.sub(r"(?m)^extends: ", f"extends: {inside}/", text)
+    try:
+        with to.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ConfigError(f"{to}: is there already; name another file") from None
+    except OSError as error:
+        raise ConfigError(f"{to}: {error.strerror}") from None
