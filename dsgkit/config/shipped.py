@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from dsgkit.errors import ConfigError
+from dsgkit.files import why_no_path
 from dsgkit.hints import nearest_or_all, spelled
 
 SUFFIX = ".yaml"
@@ -35,7 +36,7 @@ def located(path: Path) -> Path:
     ConfigError
         If there is neither.
     """
-    if path.is_file() or path.is_absolute():
+    if path.is_file() or path.is_absolute() or why_no_path(str(path)):
         return path
     if (shipped := beneath(str(path))) is not None:
         return shipped
