@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 from dsgkit.errors import ConfigError
-from dsgkit.files import why_no_path
 from dsgkit.hints import nearest_or_all, spelled
 
 SUFFIX = ".yaml"
+
+NAME = re.compile(r"[\w/-]{1,80}")
+"""What can be the name of a shipped config: without dots, short."""
 
 
 def folder() -> Path:
@@ -36,22 +39,25 @@ def located(path: Path) -> Path:
     ConfigError
         If there is neither.
     """
-    if path.is_file() or path.is_absolute() or why_no_path(str(path)):
+    name = str(path)
+    if not _can_be_shipped(name) or path.is_file():
         return path
-    if (shipped := beneath(str(path))) is not None:
+    if (shipped := beneath(name)) is not None:
         return shipped
-    if path.suffix == SUFFIX or path.exists():
+    if path.suffix or os.path.lexists(path):  # reading it will tell what is wrong with it
         return path
-    hint = nearest_or_all(str(path), names(), "dsg list configs")
-    raise ConfigError(f"no config file or shipped config {spelled(str(path))}{hint}")
+    hint = nearest_or_all(name, names(), "dsg list configs")
+    raise ConfigError(f"no config file or shipped config {spelled(name)}{hint}")
 
 
 def beneath(name: str) -> Path | None:
     """Return the shipped file with this path in the folder of configs, with or without ending."""
-    if Path(name).is_absolute() or ".." in Path(name).parts:
-        return None
-    candidates = (folder() / name, folder() / f"{name}{SUFFIX}")
-    return next((path for path in candidates if path.is_file()), None)
+    path = folder() / f"{name.removesuffix(SUFFIX)}{SUFFIX}"
+    return path if _can_be_shipped(name) and path.is_file() else None
+
+
+def _can_be_shipped(name: str) -> bool:
+    return bool(NAME.fullmatch(name.removesuffix(SUFFIX))) and not name.startswith("/")
 
 
 def copy(name: str, to: Path) -> None:
