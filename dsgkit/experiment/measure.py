@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import resource
 import threading
@@ -95,10 +96,11 @@ def peak_memory() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
+@functools.cache
 def product_speed() -> float:
     """Return the operations of a float32 matrix product in a second of processor time.
 
-    It is the fastest of a few, as other processes only ever slow it down.
+    It is the fastest of a few, measured once: other processes only ever slow it down.
     """
     a = np.ones((_PRODUCT_ROWS, _PRODUCT_ROWS), np.float32)
     seconds = []

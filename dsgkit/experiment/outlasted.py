@@ -11,6 +11,8 @@ from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.records import Record
 from dsgkit.tasks.base import At
 
+NOT_BEGUN = "not begun: "
+
 
 class OutlastedError(FitError):
     """A fit that is not begun.
@@ -26,10 +28,10 @@ class OutlastedError(FitError):
     def __init__(self, timeout: float) -> None:
         if math.isinf(timeout):
             self.status = TimeLimitError.status
-            super().__init__("not begun: a smaller fit met the solver's own time limit")
+            super().__init__(f"{NOT_BEGUN}a smaller fit met the solver's own time limit")
         else:
             self.timeout = timeout
-            super().__init__(f"not begun: a smaller fit was stopped after {timeout:g} s")
+            super().__init__(f"{NOT_BEGUN}a smaller fit was stopped after {timeout:g} s")
 
 
 STOPPED = (OutlastedError.status, TimeLimitError.status)

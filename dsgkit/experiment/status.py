@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.experiment.codes import by_other_code
@@ -20,7 +22,9 @@ from dsgkit.experiment.folder import (
 )
 from dsgkit.experiment.limits import FAILURES, LEFT_OUT, ending, status_words
 from dsgkit.experiment.measure import product_speed
-from dsgkit.experiment.records import Bad, Records, read_records
+from dsgkit.experiment.outlasted import NOT_BEGUN
+from dsgkit.experiment.records import Bad, Record, Records, read_records
+from dsgkit.experiment.selection import WHILE
 from dsgkit.experiment.store import CELLS, running
 from dsgkit.files import packed
 from dsgkit.tasks.base import Axis
@@ -64,22 +68,50 @@ class Status:
     def seconds_left(self) -> float:
         """About how long the cells that are left take, one after the other.
 
-        Each solver's are taken to be as fast, by their estimated operations, as those that ended;
-        where none has, as this machine's matrix product.
+        For its estimated operations, a cell takes as long as the cells of its solver that ended at
+        the same size, in whatever way: memory and time limits depend on the size. Where none has
+        ended, it takes as long as those of other sizes with a result, or, without any, as a matrix
+        product on this machine; but no longer than the time limit, once a cell has met that.
         """
-        seconds: dict[tuple[str, str], float] = defaultdict(float)
-        work: dict[tuple[str, str], float] = defaultdict(float)
-        for key, record in self.records.items():
-            if record["status"] == "ok":
-                group = record["solver"], record["kind"]
-                seconds[group] += sum((record.get("times") or {}).values())
-                work[group] += self.plan[key].flops
-        left: dict[tuple[str, str], float] = defaultdict(float)
+        ended = [(self.plan[key], record) for key, record in self.records.items()]
+        at_size = _paces((_place(entry), entry, record) for entry, record in ended)
+        of_solver = _paces(
+            (_group(entry), entry, record) for entry, record in ended if record["status"] == "ok"
+        )
+        longest = max((record.get("timeout", 0.0) for _, record in ended), default=0.0) or math.inf
+        seconds = 0.0
         for entry in self.left:
-            left[entry.solver, entry.kind] += entry.flops
-        known = {group: seconds[group] / work[group] for group in left if work[group]}
-        others = 1 / product_speed() if len(known) < len(left) else 0.0
-        return sum(flops * known.get(group, others) for group, flops in left.items())
+            pace = at_size.get(_place(entry))
+            if pace is None:
+                pace = of_solver.get(_group(entry)) or 1 / product_speed()
+            seconds += min(entry.flops * pace, longest)
+        return seconds
+
+
+def _group(entry: PlanEntry) -> tuple[str, str]:
+    return entry.solver, entry.kind
+
+
+def _place(entry: PlanEntry) -> tuple[Any, ...]:
+    return *_group(entry), *entry.at.items()
+
+
+def _paces(ended: Iterable[tuple[tuple[Any, ...], PlanEntry, Record]]) -> dict[Any, float]:
+    """Return the seconds per estimated operation of some groups of cells."""
+    seconds: dict[Any, float] = defaultdict(float)
+    flops: dict[Any, float] = defaultdict(float)
+    for group, entry, record in ended:
+        seconds[group] += _seconds_taken(record)
+        flops[group] += entry.flops
+    return {group: seconds[group] / work for group, work in flops.items() if work}
+
+
+def _seconds_taken(record: Record) -> float:
+    """Return how long a cell ran: up to the time limit, if it was stopped."""
+    if times := record.get("times"):
+        return float(sum(times.values()))
+    was_run = not (record.get("message") or "").startswith((NOT_BEGUN, WHILE))
+    return float(record.get("timeout", 0.0)) if was_run else 0.0
 
 
 def read_status(folder: Path) -> Status:

@@ -92,6 +92,55 @@ def test_of_a_solver_without_results_the_time_left_is_that_of_its_operations(fol
     assert read_status(folder).seconds_left == pytest.approx(7 + 55)
 
 
+def sized(kind, n, trial):
+    """An entry of the plan: cells of a trial whose operations grow with the square of the size."""
+    return PLAN[0] | {
+        "key": key_of(f"{kind}{n}{trial}"),
+        "kind": kind,
+        "trial": trial,
+        "at": {"rows": n},
+        "flops": n**2,
+    }
+
+
+def left_after(folder, plan, *records):
+    (folder / "plan.json").write_text(plan_text(plan))
+    fill(folder, *records)
+    return read_status(folder).seconds_left
+
+
+def test_cells_of_a_size_take_as_long_as_those_that_ended_there(folder):
+    """A size that was stopped or refused costs what that took, not what its operations say."""
+    plan = [sized("fit", n, trial) for trial in (0, 1) for n in (10, 100, 1000, 2000)]
+    stopped = {"message": "stopped after 90 s", "timeout": 90.0}
+    missed = {"message": "not begun: a smaller fit was stopped after 90 s", "timeout": 90.0}
+    left = left_after(
+        folder,
+        plan,
+        record(plan[0], seconds=1.0),
+        record(plan[1], "out_of_memory", seconds=0.002, message="needs more", needed=10**12),
+        {k: v for k, v in record(plan[2], "timeout", **stopped).items() if k != "times"},
+        {k: v for k, v in record(plan[3], "timeout", **missed).items() if k != "times"},
+    )
+    assert left == pytest.approx(1.0 + 0.002 + 90.0 + 0.0)
+
+
+def test_the_time_limit_that_a_cell_met_bounds_sizes_that_none_ended_at(folder):
+    plan = [sized("fit", n, 0) for n in (10, 100, 1000)]
+    stopped = record(plan[1], "timeout", message="stopped after 50 s", timeout=50.0)
+    del stopped["times"]
+    # by its operations, 10^4 times as long as the smallest one
+    assert left_after(folder, plan, record(plan[0], seconds=2.0), stopped) == pytest.approx(50)
+
+
+def test_a_fit_after_a_search_that_was_stopped_took_no_time(folder):
+    plan = [sized("fit", 10, trial) for trial in (0, 1)]
+    message = "while searching: stopped after 50 s"
+    ended = record(plan[0], "timeout", message=message, timeout=50.0)
+    del ended["times"]
+    assert left_after(folder, plan, ended) == 0
+
+
 def test_the_end_with_what_went_wrong(folder):
     crash = {"message": "worker process killed by SIGSEGV", "traceback": "in fit"}
     fill(
