@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -28,6 +29,9 @@ PROFILE = "-reference"
 
 COLORS = 128
 
+NEW, OLD = ".new", ".old"
+"""Folders beside the kept ones, for the time of a copy."""
+
 
 @click.command(help=__doc__)
 @click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
@@ -41,8 +45,37 @@ def main(results: tuple[Path, ...], out: Path) -> None:
 
 
 def keep(folder: Path, target: Path) -> None:
-    """Replace what is kept at ``target`` by a copy of a results folder, with its report."""
-    shutil.rmtree(target, ignore_errors=True)
+    """Replace what is kept at ``target`` by a copy of a results folder, with its report.
+
+    The copy is made beside it, in a folder that is not one of results, and takes its place whole.
+    """
+    new = target.parent / NEW / target.name
+    shutil.rmtree(new, ignore_errors=True)
+    copy(folder, new)
+    replace(target, new)
+
+
+def replace(target: Path, new: Path) -> None:
+    """Put a folder in the place of another, which stays whole until then.
+
+    A folder that an interrupted call moved away comes back first.
+    """
+    old = target.parent / OLD / target.name
+    if old.exists() and not target.exists():
+        old.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        old.parent.mkdir(exist_ok=True)
+        target.rename(old)
+    new.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+    for parent in (new.parent, old.parent):
+        with suppress(OSError):  # another folder is in it
+            parent.rmdir()
+
+
+def copy(folder: Path, target: Path) -> None:
+    """Write what is kept of a results folder, with its report."""
     target.mkdir(parents=True)
     for name in (CONFIG, TASK, DATASET, ENVIRONMENT):
         shutil.copyfile(folder / name, target / name)

@@ -1,7 +1,11 @@
 """Results that are kept are read as they are, and computed again."""
 
+import contextlib
 import gzip
+import itertools
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -35,6 +39,65 @@ def test_kept_results_are_the_same(kept):
     assert {path.suffix for path in (copy / "figures").iterdir()} == {".png"}
     for table in (copy / "tables").iterdir():
         assert table.read_bytes() == (folder / "tables" / table.name).read_bytes()
+
+
+class Killed(BaseException):
+    """Stands for a process that is killed."""
+
+
+def killed_at(moment):
+    """Return how to wrap a function: the call of all wrapped ones before which there is an end."""
+    calls = itertools.count()
+
+    def wrapped(function):
+        def call(*arguments, **settings):
+            if next(calls) == moment:
+                raise Killed
+            return function(*arguments, **settings)
+
+        return call
+
+    return wrapped
+
+
+def write(folder, text):
+    folder.mkdir(parents=True)
+    for name in ("a", "b"):
+        (folder / name).write_text(text)
+
+
+def text_in(folder):
+    """Return what is in both files of a folder; None of one that is not complete."""
+    files = [folder / name for name in ("a", "b")]
+    texts = {file.read_text() if file.is_file() else None for file in files}
+    return texts.pop() if len(texts) == 1 else None
+
+
+@pytest.mark.parametrize("moment", range(8))
+def test_a_kill_leaves_a_complete_folder(script, tmp_path, monkeypatch, moment):
+    replace, new, old = (script("keep_results")[name] for name in ("replace", "NEW", "OLD"))
+    target, there = tmp_path / "kept", [tmp_path / "kept", tmp_path / old / "kept"]
+    write(target, "old")
+    write(tmp_path / new / "kept", "new")
+    wrapped = killed_at(moment)
+    with monkeypatch.context() as patched, contextlib.suppress(Killed):
+        for owner, name in ((Path, "rename"), (Path, "rmdir"), (shutil, "rmtree")):
+            patched.setattr(owner, name, wrapped(getattr(owner, name)))
+        replace(target, tmp_path / new / "kept")
+    assert {text_in(one) for one in there if one.exists()} & {"old", "new"}
+    if not (tmp_path / new / "kept").exists():
+        write(tmp_path / new / "kept", "new")
+    replace(target, tmp_path / new / "kept")
+    assert text_in(target) == "new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_copy_that_fails_leaves_the_kept_folder_as_it_was(script, tmp_path):
+    write(tmp_path / "run", "no results")
+    write(tmp_path / "kept" / "run", "old")
+    done = invoke(script("keep_results")["main"], tmp_path / "run", "--out", tmp_path / "kept")
+    assert done.exit_code == 1
+    assert text_in(tmp_path / "kept" / "run") == "old"
 
 
 @pytest.mark.slow
