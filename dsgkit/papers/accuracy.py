@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from dsgkit.papers.criteria import Comparison, Contender, Scope, centre, contenders, paired
+from dsgkit.papers.criteria import Comparison, Contender, Scope, centre, contenders, joined, paired
 from dsgkit.papers.evidence import Case, Sample
 from dsgkit.papers.verdicts import Point
 from dsgkit.report.contrasts import LEVEL, holm, paired_contrast
@@ -109,7 +109,7 @@ class BetterThan(Comparison):
         won = beyond and point.estimate > 0 and point.estimate >= self.least
         lost = beyond and point.estimate < 0
         told = "won" if won else "lost" if lost else "open"
-        note = "; ".join(filter(None, [point.note, told]))
+        note = joined(point.note, told)
         return replace(point, counts=float(won), p=p, sure=won, against=lost, note=note)
 
 

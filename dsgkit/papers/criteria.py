@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from dsgkit.errors import ResultsError
 from dsgkit.hints import nearest_or_all, spelled
-from dsgkit.papers.evidence import SEARCH, Case, Sample
+from dsgkit.papers.evidence import SEARCH, Case, Sample, is_time
 from dsgkit.papers.verdicts import NO_RESULTS, Bar, Point, Verdict, combined, judged, untestable
 from dsgkit.specs import Count, Spec, Text, problem
 from dsgkit.tasks.measures import Measure
@@ -240,11 +240,17 @@ class Compared(Criterion):
                 found = self.point(case, blank, *samples)
                 several = any(len(one.keys) > 1 for one in compared)
                 chosen = " against ".join(one.solver for one in samples) if several else ""
-                yield replace(found, note="; ".join(filter(None, [chosen, found.note])))
+                disturbed = self.disturbed(case, [one.solver for one in samples], [size])
+                yield replace(found, note=joined(chosen, found.note, disturbed))
 
     def point(self, case: Case, blank: Point, *samples: Any) -> Point:
         """Return a point, filled in with what the values say."""
         raise NotImplementedError
+
+    def disturbed(self, case: Case, solvers: Iterable[str], sizes: Iterable[int]) -> str:
+        """Return how many of the fits whose times are judged were disturbed, if any were."""
+        found = case.disturbances(solvers, sizes)
+        return str(found) if found.number and is_time(case.measure(self.measure)) else ""
 
     def needed(self, compared: Sequence[Contender]) -> Sequence[Contender]:
         """Return who must have enough trials."""
@@ -333,6 +339,11 @@ def chosen_sizes(sizes: Sizes, both: Sequence[int], case: Case) -> list[int]:
     return list(sizes)
 
 
+def joined(*notes: str) -> str:
+    """Return notes in one line, without empty ones."""
+    return "; ".join(filter(None, notes))
+
+
 def limits_of(interval: Sequence[Any]) -> tuple[Any, Any]:
     """Return limits, infinite where there is none."""
     low, high = interval
@@ -341,8 +352,7 @@ def limits_of(interval: Sequence[Any]) -> tuple[Any, Any]:
 
 def centre(measure: Measure | None, sample: Sample) -> float:
     """Return the value that tables show: the median of times, else the mean."""
-    timed = measure is not None and measure.unit == "seconds"
-    return sample.median if timed else float(sample.array.mean())
+    return sample.median if is_time(measure) else float(sample.array.mean())
 
 
 def paired(*samples: Sample) -> NDArray[np.float64]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,8 @@ from dsgkit.experiment.records import Record
 from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.selection import WHILE
 from dsgkit.experiment.store import CELLS
+from dsgkit.experiment.timing import is_disturbed
+from dsgkit.report.numbers import counted
 from dsgkit.report.summary import Summary
 from dsgkit.report.traces import Training, races
 from dsgkit.specs import is_finite
@@ -45,13 +48,41 @@ class Fit(NamedTuple):
     values : dict of str to float
         Scores, seconds by clock, bytes and diagnostics.
     timeout : float
-        Seconds after which it was stopped; 0 if it was not.
+        Seconds of wall time after which it was stopped; 0 if it was not.
+    timing : dict
+        How far its times are to be trusted, as in its record.
     """
 
     status: str
     params: Mapping[str, Any]
     values: Mapping[str, float]
     timeout: float
+    timing: Mapping[str, Any]
+
+    @property
+    def misleads(self) -> bool:
+        """Whether other processes are part of its times, as they are of wall time."""
+        return is_disturbed({"timing": self.timing})
+
+
+class Disturbances(NamedTuple):
+    """Fits that other processes slowed down while they were timed.
+
+    Attributes
+    ----------
+    number, among : int
+        How many of how many.
+    mislead : bool
+        Whether their times are wall time, so that they do not count.
+    """
+
+    number: int
+    among: int
+    mislead: bool
+
+    def __str__(self) -> str:
+        what = "left out" if self.mislead else "processor time counts"
+        return f"{self.number} of {counted(self.among, 'fit')} disturbed: {what}"
 
 
 @dataclass(frozen=True)
@@ -134,18 +165,17 @@ class Case:
         measure = self.measure(name)
         key = (measure.clock or measure.name) if measure else name
         fits = {t: fit for t, fit in self.fits(solver, size).items() if fit.status == "ok"}
-        counting = {
-            trial: fit
-            for trial, fit in fits.items()
-            if not (without and without.items() <= fit.params.items())
-        }
+        at = {t for t, fit in fits.items() if without and without.items() <= fit.params.items()}
+        disturbed = {t for t, fit in fits.items() if is_time(measure) and fit.misleads}
+        counting = {t: fit for t, fit in fits.items() if t not in at | disturbed}
         values = {trial: fit.values[key] for trial, fit in counting.items() if key in fit.values}
         note = self.note(solver, size)
         if counting and not values:
             note = f"{solver} has no {name}"
         elif len(counting) < len(fits):
             settings = ", ".join(f"{name} = {value}" for name, value in without.items())
-            note = f"{solver}: {len(values)} trials without those at {settings}"
+            why = [f"at {settings}"] * bool(at) + ["that were disturbed"] * bool(disturbed)
+            note = f"{solver}: {len(values)} trials without those {' or '.join(why)}"
         return Sample(solver, values, note)
 
     def note(self, solver: str, size: int) -> str:
@@ -158,6 +188,20 @@ class Case:
             for status, number in endings.most_common()
         ]
         return f"{solver}: {', '.join(told)}" if told else f"{solver} is left out"
+
+    def disturbances(self, solvers: Iterable[str], sizes: Iterable[int]) -> Disturbances:
+        """Return how many finished fits of some solvers and sizes were disturbed."""
+        pairs = itertools.product(solvers, sizes)
+        fits = [fit for pair in pairs for fit in self.fits(*pair).values() if fit.status == "ok"]
+        disturbed = [fit for fit in fits if fit.timing.get("disturbed")]
+        return Disturbances(len(disturbed), len(fits), any(fit.misleads for fit in disturbed))
+
+    @cached_property
+    def slowdown(self) -> float:
+        """The most that a fit's wall time was above its processor time, where that is its time."""
+        timings = (fit.timing for fits in self._fits.values() for fit in fits.values())
+        found = [timing["slowdown"] for timing in timings if timing.get("threads") == 1]
+        return max([1.0, *found])
 
     def settings(self, solver: str, size: int, name: str) -> set[Any]:
         """Return the values of a hyper-parameter in the finished trials, fixed or chosen."""
@@ -202,7 +246,13 @@ def _fit(record: Record, search: float | None) -> Fit:
         values |= record.get(part) or {}
     timeout = record.get("timeout") if status == OutlastedError.status else None
     finite = {name: value for name, value in values.items() if is_finite(value)}
-    return Fit(status, record.get("params") or {}, finite, timeout or 0.0)
+    timing = record.get("timing") or {}
+    return Fit(status, record.get("params") or {}, finite, timeout or 0.0, timing)
+
+
+def is_time(measure: Measure | None) -> bool:
+    """Tell whether a measure is one of seconds."""
+    return measure is not None and measure.unit == "seconds"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from dsgkit.papers.criteria import (
     Sizes,
     contenders,
     interval_of,
+    joined,
     limits_of,
     resampled_medians,
 )
@@ -99,6 +100,7 @@ class Grows(Compared):
             note = f"{name}: {len(x)} {what} with {self.trials} trials, of {self.lengths}"
             return replace(blank, note=note)
         slope = _slope(x, medians)
+        sizes = map(int, x) if self.axis == "size" else case.sizes
         resampled = np.maximum(resampled_medians(values), np.finfo(np.float64).tiny)
         low, high = interval_of(_slope(x, resampled))
         least, most = limits_of(self.interval)
@@ -112,7 +114,10 @@ class Grows(Compared):
             high=high,
             of="slope",
             sure=least <= low and high <= most,
-            note=f"{self.axis} {x[0]:,g} to {x[-1]:,g}",
+            note=joined(
+                f"{self.axis} {x[0]:,g} to {x[-1]:,g}",
+                self.disturbed(case, [key for one in several for key in one.keys], sizes),
+            ),
         )
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from dsgkit.papers.criteria import Comparison, Contender, interval_of, resampled_medians
+from dsgkit.papers.criteria import Comparison, Contender, interval_of, joined, resampled_medians
 from dsgkit.papers.evidence import Case, Sample
 from dsgkit.papers.verdicts import Point
 from dsgkit.report.numbers import SHORTEST_TIME
@@ -22,7 +22,11 @@ Factor = Annotated[float, Field(gt=0)]
 
 
 class _Timed(Comparison):
-    """A comparison of seconds; a trial that was stopped took its time limit at least."""
+    """A comparison of seconds; a trial that was stopped took its time limit at least.
+
+    The limit is one of wall time. Where times are processor time, the trial had at least as much of
+    it as a process that was slowed down like the most disturbed fit of these results.
+    """
 
     measure: str = "fit"
     factor: Factor = 1.0
@@ -34,7 +38,7 @@ class _Timed(Comparison):
 
     def _limits(self, case: Case, key: str, size: int) -> dict[int, float]:
         fits = case.fits(key, size) if self.measure == "fit" else {}
-        return {trial: fit.timeout for trial, fit in fits.items() if fit.timeout}
+        return {t: fit.timeout / case.slowdown for t, fit in fits.items() if fit.timeout}
 
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
         """Return the ratio of b's median to a's, with its interval."""
@@ -82,7 +86,9 @@ class Crosses(_Timed):
         if faster:
             first = faster[-1]
             counts = float(first.size <= self.at_most)
-            yield replace(first, counts=counts, note=f"faster from {first.size:,} on")
+            yield replace(
+                first, counts=counts, note=joined(f"faster from {first.size:,} on", first.note)
+            )
         else:
             last = tested[-1]
             note = f"not faster at {last.size:,}, the largest size of both"
@@ -91,6 +97,8 @@ class Crosses(_Timed):
 
 class Sooner(Comparison):
     """Along training, a reaches the value of b, less ``margin``, before b does.
+
+    Seconds along training are wall time: where most fits were disturbed, they say nothing.
 
     Attributes
     ----------
@@ -112,6 +120,12 @@ class Sooner(Comparison):
         raced = [trainings[one.solver] for one in (a, b) if one.solver in trainings]
         if len(raced) < 2 or not all(one.courses for one in raced):
             return replace(blank, note=f"no {self.measure} along training")
+        disturbed = case.disturbances([a.solver, b.solver], [blank.size])
+        if 2 * disturbed.number > disturbed.among:
+            note = (
+                f"{disturbed.number} of {disturbed.among} fits disturbed, timed on the wall clock"
+            )
+            return replace(blank, note=note)
         finals = [sign * float(one.array.mean()) for one in (a, b)]
         target = (finals[1] if self.of == "b" else max(finals)) - self.margin
         of_a, of_b = (_seconds_to(one, target, sign) for one in raced)

@@ -22,7 +22,7 @@ def evidence(tmp_path_factory):
     """Return the evidence of a small run of two solvers, one of which is left out at `all`."""
     folder = tmp_path_factory.mktemp("run")
     config = write_toy(folder)
-    changes = [f"name={NAME}", f"protocol.trials={TRIALS}"]
+    changes = [f"name={NAME}", f"protocol.trials={TRIALS}", "threads=1"]
     changes += ["solvers.rff_s2auc.at_most={unlabeled: 40}"]
     changes += ["solvers.qsg_s2auc=null", "solvers.pnu_auc=null"]
     with cells_in_this_process(), pytest.MonkeyPatch.context() as patch:

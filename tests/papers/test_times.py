@@ -54,6 +54,40 @@ def test_a_search_that_was_stopped_says_nothing_of_fits(judge):
         assert str(found).startswith("not testable here: other: 5 timeout while searching (codrna")
 
 
+def timed(seconds, threads=1, slowdown=1.0):
+    """The record of a fit that took some seconds, with what is known of its timing."""
+    timing = {"threads": threads, "slowdown": slowdown, "disturbed": slowdown > 1.5}
+    return {"times": {"fit": seconds}, "timing": timing}
+
+
+def test_of_disturbed_fits_the_processor_time_counts(judge):
+    slowed = [timed(seconds, slowdown=4.0 if seconds < 2.2 else 1.0) for seconds in SLOW]
+    found, points = judge(FASTER, fits(FAST, slowed))
+    assert str(found) == "holds"
+    assert (points[0].b_value, points[0].note) == (
+        2.2,
+        "2 of 10 fits disturbed: processor time counts",
+    )
+
+
+def test_the_wall_time_of_disturbed_fits_does_not_count(judge):
+    slowed = [timed(s, 2) for s in SLOW] + [timed(99.0, 2, 4.0)]
+    found, points = judge(FASTER, fits([*FAST, 1.2], slowed))
+    assert str(found) == "holds"
+    assert (points[0].b_value, points[0].note) == (2.2, "1 of 12 fits disturbed: left out")
+    found, points = judge(FASTER, fits(FAST, slowed[1:]))
+    assert str(found).startswith("not testable here")
+    assert points[0].note == "other: 4 trials without those that were disturbed"
+
+
+def test_of_a_stopped_fit_on_a_busy_machine_the_processor_time_is_at_least_a_share(judge):
+    """90 s on the clock, where others took up to three times as long as on the processor."""
+    slowed = [timed(40.0, slowdown=n) for n in (1.0, 3.0, 2.0, 1.0, 1.0)]
+    found, points = judge(FASTER, fits(slowed, ["timeout"] * 5))
+    assert points[0].b_value == 90 / 3
+    assert str(found) == "does not hold"
+
+
 def test_two_stopped_fits_say_nothing(judge):
     found, _ = judge(FASTER, fits(["timeout"] * 5, ["timeout"] * 5))
     assert str(found) == "not testable here: both were stopped (codrna, ijcnn1, skin, dota2)"
@@ -199,6 +233,14 @@ AT_ONCE = [{"auc": 0.9, "times": {"fit": 4.0}}] * 5
 )
 def test_sooner(judge, own, other, more, verdict):
     assert str(judge(SOONER | more, fits(own, other))[0]) == verdict
+
+
+def test_sooner_says_nothing_of_trainings_most_of_which_were_disturbed(judge):
+    early = [fit | {"timing": timed(1)["timing"]} for fit in traced((1, 0.9), (5, 0.9))]
+    late = [fit | {"timing": timed(1, slowdown=4.0)["timing"]} for fit in traced((9, 0.9))]
+    assert str(judge(SOONER, fits(early, late))[0]) == "holds"
+    found, _ = judge(SOONER, fits(late, late))
+    assert str(found).startswith("not testable here: 10 of 10 fits disturbed, timed on the wall")
 
 
 def test_sooner_in_part_and_without_results(judge):
