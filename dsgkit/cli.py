@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dsgkit.experiment.results import Results
 
 RESULTS = Path("results")
+KEPT = RESULTS / "reference"
 
 LEAST_OPEN_FILES = 64
 """With fewer, not even all libraries can be loaded."""
@@ -644,6 +645,12 @@ def verify(name: str) -> None:
 _results_argument = click.argument(
     "results", nargs=-1, required=True, type=_FilePath(path_type=Path)
 )
+_kept_argument = click.argument(
+    "results",
+    nargs=-1,
+    type=_FilePath(path_type=Path),
+    callback=lambda _context, _parameter, results: results or (KEPT,),
+)
 
 
 def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
@@ -759,7 +766,7 @@ def report(results: tuple[Path, ...], out: Path | None) -> None:
 
 
 @cli.command()
-@click.argument("results", nargs=-1, type=_FilePath(path_type=Path))
+@_kept_argument
 @click.option(
     "--paper", "keys", multiple=True, metavar="KEY", help="Judge this paper only, such as s2auc."
 )
@@ -799,7 +806,7 @@ def claims(
     from dsgkit.papers.judging import judge, selected
 
     chosen = selected(papers(), ids, keys)
-    judged = judge(chosen, read_evidence(results or [RESULTS / "reference"]))
+    judged = judge(chosen, read_evidence(results))
     width = shutil.get_terminal_size((120, 24)).columns
     if ids:
         found = [claim for paper in judged for claim in paper.claims]
@@ -816,11 +823,11 @@ def claims(
 
 
 @cli.command()
-@click.argument("results", nargs=-1, type=_FilePath(path_type=Path))
+@_kept_argument
 @click.option(
     "--out",
     type=_FilePath(path_type=Path, file_okay=False),
-    default=RESULTS / "reference",
+    default=KEPT,
     show_default=True,
     help="Folder for index.html and a page for each paper.",
 )
@@ -835,7 +842,7 @@ def pages(results: tuple[Path, ...], out: Path) -> None:
     from dsgkit.papers.judging import judge
     from dsgkit.papers.pages import write_pages
 
-    evidence = read_evidence(results or [RESULTS / "reference"])
+    evidence = read_evidence(results)
     for path in write_pages(judge(papers(), evidence), evidence, out):
         click.echo(path)
 
@@ -853,7 +860,7 @@ def _formats(_context: object, _parameter: object, value: str) -> list[str]:
 
 @cli.command()
 @click.argument("name", metavar="PAPER/NUMBER", required=False)
-@click.argument("results", nargs=-1, type=_FilePath(path_type=Path))
+@_kept_argument
 @click.option("--all", "everything", is_flag=True, help="Show all solvers and datasets there are.")
 @click.option(
     "--out",
@@ -902,7 +909,7 @@ def figure(
     from dsgkit.papers.figures_written import Look, written
 
     wanted = chosen(all_papers(), name)
-    made = written(wanted, results or [RESULTS / "reference"], out, formats, Look(**look))
+    made = written(wanted, results, out, formats, Look(**look))
     for text in made:
         click.echo(text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -285,18 +285,25 @@ class Evidence:
         return name in self.studies or name in self.folders
 
 
-def read_evidence(paths: Sequence[Path]) -> Evidence:
+def read_evidence(paths: Sequence[Path], names: Container[str] | None = None) -> Evidence:
     """Read results folders, and folders of such with their studies.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    names : container of str, optional
+        Of the folders in a folder, only those that are called so are read, if there are any.
 
     Raises
     ------
     ResultsError
-        If a path has no results, or two folders have the same experiment.
+        If a path has no results, unless only some are wanted, or if two folders have the same
+        experiment.
     """
     folders: dict[str, Results] = {}
     studies: dict[str, Any] = {}
     for path in paths:
-        inside = _results_folders(path)
+        inside = _results_folders(path, names)
         for folder in inside:
             results = load_results(folder)
             name = results.experiment.name
@@ -310,7 +317,7 @@ def read_evidence(paths: Sequence[Path]) -> Evidence:
     return Evidence(folders, studies)
 
 
-def _results_folders(path: Path) -> list[Path]:
+def _results_folders(path: Path, names: Container[str] | None) -> list[Path]:
     """Return a results folder, or those with records in a folder of such."""
     if (path / CONFIG).is_file():
         return [path]
@@ -318,6 +325,8 @@ def _results_folders(path: Path) -> list[Path]:
         raise ResultsError(f"{path}: no such folder; name results folders, or a folder of them")
     found = [one for one in sorted(path.iterdir()) if (one / CONFIG).is_file()]
     found = [one for one in found if list(one.glob(f"{CELLS}*"))]
+    if names is not None:
+        return [one for one in found if one.name in names]
     if not found:
         raise ResultsError(f"{path}: neither a results folder nor one of folders with records")
     return found

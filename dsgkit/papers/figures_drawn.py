@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dsgkit.data.commands import state
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.results import Results
-from dsgkit.experiment.store import CELLS
 from dsgkit.papers.evidence import Case, Evidence, read_evidence
 from dsgkit.papers.figures import (
     AlongTraining,
@@ -87,19 +85,10 @@ def needed_evidence(
     Raises
     ------
     ResultsError
-        If a path is neither.
+        As `read_evidence` does.
     """
     names = {name for paper, shown in wanted for name in _experiments(paper, shown, look)}
-    folders: list[Path] = []
-    for path in paths:
-        if (path / CONFIG).is_file():
-            folders.append(path)
-        elif path.is_dir():
-            inside = sorted(one for one in path.iterdir() if one.name in names)
-            folders += [one for one in inside if list(one.glob(f"{CELLS}*"))]
-        else:
-            raise ResultsError(f"{path}: no such folder; name results folders, or a folder of them")
-    return read_evidence(folders)
+    return read_evidence(paths, names)
 
 
 def _experiments(paper: Figures, shown: Shown, look: Look) -> list[str]:

@@ -48,6 +48,13 @@ def test_a_config_is_found_by_its_profiles(evidence):
     assert evidence.case("toy", "other", [""]) is None
 
 
+def test_of_a_folder_of_results_those_with_some_names_are_read(evidence):
+    folder = next(iter(evidence.folders.values())).folder
+    assert list(read_evidence([folder.parent], {NAME}).folders) == [NAME]
+    assert not read_evidence([folder.parent], {"other"}).folders
+    assert list(read_evidence([folder], {"other"}).folders) == [NAME]
+
+
 def test_values_are_those_of_the_records(case):
     fits = [r for r in records(case) if r["kind"] == "fit" and r["solver"] == "samult"]
     at_40 = {r["trial"]: r for r in fits if r["at"]["unlabeled"] == 40}
