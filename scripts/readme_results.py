@@ -1,14 +1,17 @@
-"""Write the results in the README, computed from the kept ones.
+"""Write the results in the README and its picture, computed from the kept ones.
 
     python scripts/readme_results.py
 
-With ``--check`` nothing is written, and the exit code is 1 if the README says something else.
+With ``--check`` nothing is written, and the exit code is 1 if the README or the picture says
+something else.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator, Sequence
+from html import escape
 from pathlib import Path
 
 import click
@@ -19,6 +22,9 @@ from dsgkit.papers.judging import PROTOCOL, JudgedClaim, JudgedPaper, judge
 from dsgkit.papers.verdicts import Outcome
 
 ROOT = Path(__file__).parents[1]
+PICTURE = "readme.svg"
+"""The picture's file, in the folder of the kept results."""
+
 PLACE = re.compile(r"(?<=<!-- results: begin -->\n).*?(?=<!-- results: end -->)", re.DOTALL)
 """Where the paragraphs stand in the README."""
 
@@ -32,22 +38,38 @@ COUNTED = {
 }
 """Each outcome of one claim, and of several, as a verb."""
 
+COLORS = {
+    Outcome.HOLDS: ("#1b7a3d", "#fff"),
+    Outcome.IN_PART: ("#e6b655", "#000"),
+    Outcome.FAILS: ("#a4271d", "#fff"),
+    Outcome.UNTESTABLE: ("#d0d0d0", "#000"),
+}
+"""The colour of each outcome's bars, and of the numbers in them."""
+
+BARS_LEFT, BARS_WIDTH, BARS_TOP, BAR_HEIGHT, ROW_HEIGHT, LEGEND_STEP = 260, 480, 44, 24, 34, 120
+MARGIN = 12
+"""Lengths in the picture, in pixels."""
+
 
 @click.command(help=__doc__)
 @click.option("--results", default=ROOT / "results" / "reference", type=click.Path(path_type=Path))
 @click.option("--readme", default=ROOT / "README.md", type=click.Path(path_type=Path))
 @click.option("--check", is_flag=True, help="Compare only.")
 def main(results: Path, readme: Path, check: bool) -> None:
-    """Write the paragraphs, or compare them."""
+    """Write the paragraphs and the picture, or compare them."""
     before = readme.read_text(encoding="utf-8")
     if not PLACE.search(before):
         raise click.ClickException(f"{readme}: has no place for results (<!-- results: begin -->)")
-    text = "\n".join(map(paragraph, judge(papers(), read_evidence([results]))))
-    after = PLACE.sub(lambda _: text, before)
-    if not check:
-        readme.write_text(after, encoding="utf-8")
-    elif before != after:
-        raise click.ClickException(f"{readme}: other results than {results}; run this script")
+    judged = judge(papers(), read_evidence([results]))
+    image = f"![Claims of each paper by verdict](results/reference/{PICTURE})\n"
+    text = "\n".join([image, *map(paragraph, judged)])
+    wanted = {readme: PLACE.sub(lambda _: text, before), results / PICTURE: picture(judged)}
+    for file, content in wanted.items():
+        if file.is_file() and file.read_text(encoding="utf-8") == content:
+            continue
+        if check:
+            raise click.ClickException(f"{file}: other results than {results}; run this script")
+        file.write_text(content, encoding="utf-8")
 
 
 def paragraph(paper: JudgedPaper) -> str:
@@ -75,6 +97,52 @@ def verdict_text(claim: JudgedClaim) -> str:
         setting = "" if by == PROTOCOL else "with settings that fit "
         parts.append(f"{setting}{COUNTED[verdict.outcome][0]}{counted}")
     return "; ".join(parts)
+
+
+def picture(papers: Sequence[JudgedPaper]) -> str:
+    """Return an SVG with a bar for each paper: how many of its claims have each verdict."""
+    step = BARS_WIDTH / max(len(paper.claims) for paper in papers)
+    rows = [line for place, paper in enumerate(papers) for line in _bar(paper, place, step)]
+    width = BARS_LEFT + BARS_WIDTH + MARGIN
+    height = BARS_TOP + ROW_HEIGHT * len(papers)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+            f' width="{width}" height="{height}" font-family="sans-serif" font-size="14">',
+            "<title>Claims of each paper by verdict</title>",
+            f'<rect width="{width}" height="{height}" fill="#fff"/>',
+            *_legend(),
+            *rows,
+            "</svg>\n",
+        ]
+    )
+
+
+def _legend() -> Iterator[str]:
+    for place, (outcome, (color, _)) in enumerate(COLORS.items()):
+        x = BARS_LEFT + LEGEND_STEP * place
+        yield f'<rect x="{x}" y="12" width="14" height="14" fill="{color}"/>'
+        yield f'<text x="{x + 20}" y="24">{outcome}</text>'
+
+
+def _bar(paper: JudgedPaper, place: int, step: float) -> Iterator[str]:
+    """Yield the name of a paper and the parts of its bar, a claim as wide as a step."""
+    authors, *_, venue = paper.paper.citation.split(", ")
+    top = BARS_TOP + ROW_HEIGHT * place
+    at = f'y="{top + BAR_HEIGHT / 2}" dominant-baseline="central"'
+    name = escape(f"{authors} et al., {venue}")
+    yield f'<text x="{BARS_LEFT - MARGIN}" {at} text-anchor="end">{name}</text>'
+    x = float(BARS_LEFT)
+    for outcome, number in paper.counts.items():
+        if number:
+            color, ink = COLORS[outcome]
+            middle, width = x + step * number / 2, step * number
+            yield (
+                f'<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="{BAR_HEIGHT}"'
+                f' fill="{color}" stroke="#fff"/>'
+            )
+            yield f'<text x="{middle:.1f}" {at} text-anchor="middle" fill="{ink}">{number}</text>'
+            x += width
 
 
 if __name__ == "__main__":
