@@ -1,1 +1,1 @@
-"""What the reproduced papers claim, judged by results: on top of `report` and `published`."""
+"""The reproduced papers: claims judged by results, figures as printed, pages."""

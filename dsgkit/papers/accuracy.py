@@ -16,7 +16,7 @@ from dsgkit.report.contrasts import LEVEL, holm, paired_contrast
 from dsgkit.tasks.measures import Measure
 
 CONFIDENCE_OF_EQUALITY = 0.9
-"""Of the interval that must lie within the margin: two one-sided tests at 5% [1]_.
+"""Confidence level of the interval within the margin: two one-sided tests at 5% [1]_.
 
 .. [1] Schuirmann, "A comparison of the two one-sided tests procedure ..", 1987.
 """
@@ -71,7 +71,7 @@ class BetterThan(Comparison):
     Attributes
     ----------
     least : float
-        The mean difference that a better one has at least.
+        The smallest mean difference that counts as better.
     """
 
     test: Literal["better"]
@@ -102,7 +102,7 @@ class BetterThan(Comparison):
         )
 
     def _tested(self, point: Point, p: float | None) -> Point:
-        """Return a point as the adjusted p-value has it: won, lost or open."""
+        """Return a point with its outcome by the adjusted p-value: won, lost or open."""
         if point.estimate is None:
             return point
         beyond = p is not None and p < LEVEL

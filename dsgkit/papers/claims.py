@@ -51,11 +51,11 @@ class Datasets(Spec):
     Attributes
     ----------
     own : list of str
-        Of those that the paper uses.
+        Datasets of the paper.
     stand_in : dict
-        Others that are judged, and what for.
+        Further datasets that are judged, each with a description.
     absent : list of str
-        The paper's that cannot be had.
+        Datasets of the paper that are not available.
     """
 
     own: list[Text] = Field(default_factory=list)
@@ -64,7 +64,7 @@ class Datasets(Spec):
 
     @property
     def judged(self) -> list[str]:
-        """Those that claims are judged on."""
+        """The datasets that claims are judged on."""
         return [*self.own, *self.stand_in]
 
 
@@ -84,13 +84,13 @@ class Profiles(Spec):
 
 
 class WhyNot(Spec):
-    """What explains a claim that does not hold, shown where it does not.
+    """The explanation of a claim that does not hold.
 
     Attributes
     ----------
     words : str
     study, config : str or None
-        Whose kept result shows it.
+        The kept study or config whose results show it.
     """
 
     words: Text
@@ -105,7 +105,7 @@ class WhyNot(Spec):
 
     @property
     def shown_by(self) -> str:
-        """The name of what was kept."""
+        """The name of the study or config."""
         return str(self.study or self.config)
 
 
@@ -134,7 +134,7 @@ class Claim(Spec):
 
 
 class Paper(Spec):
-    """What one paper claims.
+    """The claims of one paper.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict
 from dsgkit.report.numbers import NONE, counted, memory_text, p_text, seconds_text
 
 EVIDENCE = ("Where", "Size", "a", "b", "a's", "b's", "", "Counts", "")
-"""Heads of the columns of `evidence_row`."""
+"""Column heads of `evidence_row`."""
 
 _SHARED = ("test", "by", "datasets", "configs")
 _COMPARED = ("a", "b")
@@ -170,14 +170,13 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> s
         table.add_column(heads[i], no_wrap=i == 0, overflow="fold")
     for row in rows:
         table.add_row(*(Text(row[i]) for i in shown))
-    console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False)
-    console.print(table)
-    assert isinstance(console.file, io.StringIO)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+    text = io.StringIO()
+    Console(file=text, width=width, color_system=None, highlight=False).print(table)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
 def as_data(papers: Sequence[JudgedPaper]) -> dict[str, Any]:
-    """Return verdicts and evidence as JSON can hold them."""
+    """Return verdicts and evidence as plain data for JSON."""
     return {
         "papers": [
             {

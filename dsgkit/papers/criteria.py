@@ -1,4 +1,4 @@
-"""What every test of claims shares: what it compares, on what, and how much of it must hold."""
+"""Base classes of the tests of claims: what they compare, and the share that must hold."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST_TRIALS = 5
 
 N_RESAMPLES = 2000
 CONFIDENCE = 0.95
-"""Of bootstrap intervals, over trials."""
+"""Confidence level of bootstrap intervals over trials."""
 
 
 class Best(Spec):
@@ -78,7 +78,7 @@ Better = Literal["higher", "lower"]
 
 @dataclass(frozen=True)
 class Scope:
-    """What one judgement looks at.
+    """The results and studies that one judgement looks at.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Scope:
         return len(self.cases) + len(self.missing)
 
     def numbers(self, study: str, place: str) -> NDArray[np.float64]:
-        """Return what a study wrote at a place, such as ``arms.0.slope``.
+        """Return the numbers of a study at a place, such as ``arms.0.slope``.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class Criterion(Spec):
 
     @abstractmethod
     def points(self, scope: Scope) -> list[Point]:
-        """Return the evidence, of every pair of solvers."""
+        """Return the evidence for every pair of solvers."""
 
     def judge(self, scope: Scope) -> tuple[Verdict, list[Point]]:
         """Return the verdict with all its evidence."""
@@ -166,8 +166,8 @@ class Criterion(Spec):
             pairs.setdefault((point.a, point.b), []).append(point)
         absent = [Point(name, note=NO_RESULTS) for name in scope.missing]
         verdicts = [
-            judged([*of, *absent], self.holds, self.in_part, scope.claimed)
-            for of in pairs.values() or ([],)
+            judged([*points, *absent], self.holds, self.in_part, scope.claimed)
+            for points in pairs.values() or ([],)
         ]
         return combined(verdicts), [*found, *absent]
 
@@ -183,7 +183,7 @@ class Contender:
 
 
 class Compared(Criterion):
-    """A test of solvers by a measure, each for itself.
+    """A test of solvers by a measure, each on its own.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class Compared(Criterion):
 
     @property
     def sides(self) -> list[Side]:
-        """What is compared."""
+        """The sides of the comparison."""
         return [self.a]
 
     @property
@@ -214,7 +214,7 @@ class Compared(Criterion):
         return [key for side in self.sides for one in contenders(side) for key in one.keys]
 
     def points(self, scope: Scope) -> list[Point]:
-        """Return a point of everything that is compared, on every dataset and at every size."""
+        """Return a point for every comparison, dataset and size."""
         tuples = itertools.product(*map(contenders, self.sides))
         return [point for several in tuples for point in self.of_pair(scope, *several)]
 
@@ -223,7 +223,7 @@ class Compared(Criterion):
         return [point for case in scope.cases for point in self.of_case(case, *compared)]
 
     def of_case(self, case: Case, *compared: Contender) -> Iterator[Point]:
-        """Yield the points on one dataset; one that says why if there are none."""
+        """Yield the points on one dataset, or a single one that says why there are none."""
         needed = self.needed(compared)
         sizes = self.at(case, needed)
         for size in sizes or case.sizes[:1]:
@@ -244,7 +244,7 @@ class Compared(Criterion):
                 yield replace(found, note=joined(chosen, found.note, disturbed))
 
     def point(self, case: Case, blank: Point, *samples: Any) -> Point:
-        """Return a point, filled in with what the values say."""
+        """Return a point filled in from the values."""
         raise NotImplementedError
 
     def disturbed(self, case: Case, solvers: Iterable[str], sizes: Iterable[int]) -> str:
@@ -253,13 +253,14 @@ class Compared(Criterion):
         return str(found) if found.number and is_time(case.measure(self.measure)) else ""
 
     def needed(self, compared: Sequence[Contender]) -> Sequence[Contender]:
-        """Return who must have enough trials."""
+        """Return the contenders that must have enough trials."""
         return compared
 
     def at(self, case: Case, needed: Iterable[Contender]) -> list[int]:
-        """Return the sizes to judge, those with enough trials of all or asked for by number.
+        """Return the sizes to judge, at which every contender has enough trials.
 
-        Of the best of some solvers, one that has enough trials nowhere is not waited for.
+        A contender that is the best of several has them where all of its solvers do, without those
+        that have enough trials at no size.
         """
         common = set(case.sizes)
         for one in needed:
@@ -271,7 +272,7 @@ class Compared(Criterion):
         return chosen_sizes(self.sizes, sorted(common), case)
 
     def sample(self, case: Case, contender: Contender, size: int) -> Sample:
-        """Return the values of a contender: of the best solver with enough trials, if any has."""
+        """Return the values of a contender's best solver, among those with enough trials."""
         found = [self.values(case, key, size) for key in contender.keys]
         enough = [sample for sample in found if len(sample) >= self.trials]
         if not enough:
@@ -298,18 +299,18 @@ class Compared(Criterion):
 
 
 class Comparison(Compared):
-    """A test of solvers ``a`` against solvers ``b``, each pair for itself."""
+    """A test of solvers ``a`` against solvers ``b``, pair by pair."""
 
     b: Side
 
     @property
     def sides(self) -> list[Side]:
-        """What is compared."""
+        """The sides of the comparison."""
         return [self.a, self.b]
 
 
 def contenders(side: Side) -> list[Contender]:
-    """Return what a side stands for."""
+    """Return the contenders of a side."""
     if isinstance(side, Best):
         return [Contender(tuple(side.best))]
     return [Contender((key,)) for key in side]
@@ -345,7 +346,7 @@ def joined(*notes: str) -> str:
 
 
 def limits_of(interval: Sequence[Any]) -> tuple[Any, Any]:
-    """Return limits, infinite where there is none."""
+    """Return both limits, infinite in the place of null."""
     low, high = interval
     return -np.inf if low is None else low, np.inf if high is None else high
 
@@ -356,13 +357,13 @@ def centre(measure: Measure | None, sample: Sample) -> float:
 
 
 def paired(*samples: Sample) -> NDArray[np.float64]:
-    """Return the values of the trials that all have, in a row each."""
+    """Return the values of the trials that all samples have, a row for each sample."""
     trials = sorted(set.intersection(*(set(one.values) for one in samples)))
     return np.array([[one.values[trial] for trial in trials] for one in samples], np.float64)
 
 
 def resampled_medians(groups: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the medians of bootstrap samples of some groups, in a row each."""
+    """Return medians of bootstrap samples, a row for each group."""
     rng = np.random.default_rng(0)
     return np.array([np.median(rng.choice(one, (N_RESAMPLES, len(one))), axis=1) for one in groups])
 

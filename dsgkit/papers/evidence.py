@@ -1,4 +1,4 @@
-"""What claims are judged by: results of runs, and the numbers that studies wrote."""
+"""The evidence for claims: results of runs, and the numbers that studies wrote."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from dsgkit.specs import is_finite
 from dsgkit.tasks.measures import MEMORY, Measure
 
 STUDIES = "studies"
-"""The folder beside results that has what studies wrote."""
+"""Folder beside results with the JSON files of studies."""
 
 SEARCH = "search"
-"""The clock of a solver's hyper-parameter search in one trial, all shares together."""
+"""Name of the seconds of a solver's whole hyper-parameter search in one trial."""
 
 
 class Fit(NamedTuple):
-    """What claims need to know of a fit.
+    """A fit, as claims read it.
 
     Attributes
     ----------
     status : str
-        A search that had no result says so: ``timeout while searching``.
+        ``timeout while searching`` and the like if its search had no result.
     params : dict
-        As they were chosen.
+        The hyper-parameters that were chosen.
     values : dict of str to float
         Scores, seconds by clock, bytes and diagnostics.
     timeout : float
@@ -61,7 +61,7 @@ class Fit(NamedTuple):
 
     @property
     def misleads(self) -> bool:
-        """Whether other processes are part of its times, as they are of wall time."""
+        """Whether its times are wall time that other processes lengthened."""
         return is_disturbed({"timing": self.timing})
 
 
@@ -87,16 +87,16 @@ class Disturbances(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """What a solver got at one size of one dataset.
+    """The values of one solver's trials at one size of one dataset.
 
     Attributes
     ----------
     solver : str
         Its key in the config.
     values : dict of int to float
-        By trial, of the finished ones.
+        By trial, without trials that did not finish.
     note : str
-        In words, how its trials ended.
+        How the trials ended.
     """
 
     solver: str
@@ -108,12 +108,12 @@ class Sample:
 
     @property
     def array(self) -> NDArray[np.float64]:
-        """The values alone."""
+        """The values in an array."""
         return np.array(list(self.values.values()), np.float64)
 
     @property
     def median(self) -> float:
-        """Their median."""
+        """The median of the values."""
         return float(np.median(self.array))
 
 
@@ -138,7 +138,7 @@ class Case:
 
     @property
     def full(self) -> int | None:
-        """The size that is all there is, if it was recorded."""
+        """The size with all rows, if it was recorded."""
         cells = self.results.cells
         return max((int(size) for size in cells.loc[cells["full"], "size"]), default=None)
 
@@ -150,14 +150,14 @@ class Case:
     def sample(
         self, solver: str, size: int, name: str, without: Mapping[str, Any] | None = None
     ) -> Sample:
-        """Return what the finished trials of a solver got.
+        """Return the values of a solver's finished trials.
 
         Parameters
         ----------
         solver : str
         size : int
         name : str
-            Of a measure, a clock or a diagnostic.
+            A measure, a clock or a diagnostic.
         without : mapping, optional
             Hyper-parameters of fits that do not count, such as ``gamma: 1``.
         """
@@ -179,7 +179,7 @@ class Case:
         return Sample(solver, values, note)
 
     def note(self, solver: str, size: int) -> str:
-        """Return in words how the trials of a solver ended."""
+        """Describe how the trials of a solver ended."""
         if solver not in self.results.solvers:
             return f"{solver} was not run"
         endings = Counter(fit.status for fit in self.fits(solver, size).values())
@@ -228,11 +228,11 @@ class Case:
 
     @property
     def summary(self) -> Summary:
-        """The same as reports read it, solvers called by their keys."""
+        """The results as reports read them, with solvers named by their keys."""
         return Summary(self.results, self.name, {key: key for key in self.results.solvers})
 
     def trainings(self, measure: Measure, size: int | None = None) -> dict[str, Training]:
-        """Return the courses of every solver at one size, by default the largest that has any."""
+        """Return the trainings of every solver at one size, by default the largest with any."""
         raced = races(self.summary, measure)
         race = [race for race in raced if size is None or race.size.n == size][-1:]
         return {one.entry.solver: one for found in race for one in found.trainings}
@@ -257,7 +257,7 @@ def is_time(measure: Measure | None) -> bool:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that there is to judge claims by.
+    """Everything that claims are judged by.
 
     Attributes
     ----------
@@ -286,7 +286,7 @@ class Evidence:
 
 
 def read_evidence(paths: Sequence[Path], names: Container[str] | None = None) -> Evidence:
-    """Read results folders, and folders of such with their studies.
+    """Read results folders, and folders that hold several, with their studies.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def read_evidence(paths: Sequence[Path], names: Container[str] | None = None) ->
 
 
 def _results_folders(path: Path, names: Container[str] | None) -> list[Path]:
-    """Return a results folder, or those with records in a folder of such."""
+    """Return a results folder itself, or the folders with records inside of another folder."""
     if (path / CONFIG).is_file():
         return [path]
     if not path.is_dir():

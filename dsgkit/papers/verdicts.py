@@ -13,14 +13,14 @@ from dsgkit.hints import listed
 from dsgkit.specs import problem
 
 LEAST_DATASETS = 3
-"""Datasets that a verdict needs, or all that the claim has if these are fewer."""
+"""A verdict needs results of so many datasets, or of all that the claim has."""
 
 NO_RESULTS = "no results"
-"""What is noted of a dataset without a results folder."""
+"""Note on a dataset without a results folder."""
 
 
 class Outcome(StrEnum):
-    """What a claim comes to."""
+    """The possible verdicts on a claim."""
 
     HOLDS = "holds"
     IN_PART = "holds in part"
@@ -56,19 +56,19 @@ class Point:
         0 without a sweep.
     a_value, b_value : float or None
     estimate : float or None
-        What is judged: a difference, a ratio or a slope.
+        The judged number: a difference, a ratio or a slope.
     low, high : float or None
         Its interval.
     of : str
-        What the estimate is.
+        The kind of estimate, such as ``ratio``.
     p : float or None
         Of the test, adjusted.
     against : bool
-        Whether it contradicts the claim, however many others count.
+        Whether it contradicts the claim, no matter how many others count.
     sure : bool
         Whether it speaks for the claim beyond chance.
     note : str
-        Why it does not count, or what a reader has to know of it.
+        Why it does not count, or a remark for the reader.
     unit : {"", "seconds", "bytes", "percent"}
         Of both values.
     """
@@ -93,7 +93,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a claim, or a part of it, comes to.
+    """The verdict on a claim, or on a part of it.
 
     Attributes
     ----------
