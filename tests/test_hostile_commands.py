@@ -13,6 +13,7 @@ import click
 import pytest
 
 from dsgkit import cli
+from dsgkit.cli.messages import LONGEST_MESSAGE
 from dsgkit.errors import ResultsError
 
 HOSTILE = {
@@ -78,7 +79,7 @@ def one_line(code, out, err):
     (line,) = err.split("\n")[:-1]
     assert line.startswith("Error: ")
     assert line.isprintable()
-    assert len(line) <= cli.LONGEST_MESSAGE + len("Error: ")
+    assert len(line) <= LONGEST_MESSAGE + len("Error: ")
     return line
 
 

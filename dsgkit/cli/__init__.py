@@ -1,0 +1,167 @@
+"""The command line: parse, call, print. Heavy imports happen inside the commands."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from dsgkit import __version__
+from dsgkit.cli import catalogues, outputs, papers, runs
+from dsgkit.cli.messages import say, tell
+from dsgkit.cli.parameters import debug_option
+from dsgkit.errors import DsgError
+from dsgkit.origin import one_line, users_place
+from dsgkit.signals import Interrupted, stopped_by_signals
+
+LEAST_OPEN_FILES = 64
+"""With fewer, not even all libraries can be loaded."""
+
+_NEW_OBJECTS = 10_000
+"""After so many, Python looks for cycles among them. After 700, as is its default, that took a
+second more of every command on 100,000 records, which have no cycles."""
+
+
+def main() -> None:
+    """Run ``dsg``: a user's mistake ends in one line and exit code 1, without a traceback."""
+    try:
+        code: Any = _run()
+    except SystemExit as end:
+        code = end.code
+    written = _forget_unwritten()
+    code = code if isinstance(code, int) and code else int(not written)
+    _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """Exit; user code that runs at exit cannot change the exit code of a failure."""
+    from dsgkit.rehearsal import asked_users_code, leave
+
+    if code and asked_users_code():
+        leave(code)
+    sys.exit(code)
+
+
+def _run() -> Any:
+    """Run the command, print its errors, and return its exit code."""
+    debug = "--debug" in sys.argv
+    gc.set_threshold(_NEW_OBJECTS)
+    try:
+        with stopped_by_signals():
+            _check_process()
+            code = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        tell(error)
+        code = error.exit_code
+    except Interrupted as signal:
+        say(str(signal))
+        code = signal.exit_code or 1  # of a user's own code, it may be anything
+    except (click.Abort, KeyboardInterrupt):
+        say("interrupted")
+        code = 130
+    except (DsgError, OSError) as error:
+        if debug:
+            raise
+        tell(error)
+        code = 1
+    return code
+
+
+def _check_process() -> None:
+    """Have the standard streams open, and room for other files, or end here.
+
+    The first file that is opened takes the number of a closed stream, and what is printed would go
+    into it.
+    """
+    closed = [stream for stream in range(3) if not _is_open(stream)]
+    for stream in closed:
+        null = os.open(os.devnull, os.O_RDWR)
+        if null != stream:
+            os.dup2(null, stream)
+            os.close(null)
+    if 1 in closed:
+        raise DsgError("standard output is closed; send it to /dev/null if nobody reads it")
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < LEAST_OPEN_FILES:
+        raise DsgError(
+            f"this process may open {most} files, and needs {LEAST_OPEN_FILES}: ulimit -n 1024"
+        )
+
+
+def _is_open(stream: int) -> bool:
+    try:
+        os.fstat(stream)
+    except OSError:
+        return False
+    return True
+
+
+def _forget_unwritten() -> bool:
+    """Let go of output that cannot be written, as Python would tell it again; return if all is."""
+    try:
+        if sys.stdout is not None:  # as it is for a process that was started without one
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return False
+    return True
+
+
+class _Commands(click.Group):
+    """Commands whose every end is told, also where code of a user's own has a hand in it."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run a command; `DsgError` where a user's own code would end it without a word."""
+        try:
+            return super().invoke(context)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, DsgError, OSError):
+            raise
+        except SystemExit as error:
+            if type(error.code) is int and error.code > 0:
+                raise
+            raise DsgError(f"code of your own raises {one_line(error)}") from error
+        except Exception as error:
+            if not users_place(error):
+                raise
+            raise DsgError(f"code of your own raises {one_line(error)}") from error
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="dsg")
+@debug_option
+def cli() -> None:
+    """Reproduce experiments on scalable kernel methods for weakly supervised learning.
+
+    \b
+    dsg run quickstart                      a first run, on data that ships with scikit-learn
+    dsg run codrna_s2auc --profile quick    a config that comes with the package, or a file
+    dsg init codrna_s2auc mine.yaml         copies one to edit
+    dsg list datasets                       what can be named in a config
+    dsg status results/quickstart           how far a run is
+    dsg plot results/quickstart             draw the figures again
+    dsg report results/quickstart           one HTML page with all of it
+
+    Shell completion: eval "$(_DSG_COMPLETE=bash_source dsg)" (or zsh_source, fish_source).
+    """  # noqa: D301  click wants the \b character itself
+
+
+for _command in (
+    runs.run,
+    runs.status,
+    catalogues.list_,
+    catalogues.init,
+    catalogues.data,
+    outputs.table,
+    outputs.plot,
+    outputs.compare,
+    outputs.report,
+    papers.claims,
+    papers.pages,
+    papers.figure,
+    runs.env,
+):
+    cli.add_command(_command)

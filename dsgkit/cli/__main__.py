@@ -1,0 +1,5 @@
+"""``python -m dsgkit.cli``."""
+
+from dsgkit.cli import main
+
+main()

@@ -1,0 +1,129 @@
+"""Commands on configs, and what they can name: list, init, data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dsgkit.cli.messages import print_columns
+from dsgkit.cli.parameters import FilePath, config_names, dataset_names, debug_option
+
+
+@click.group(name="list")
+def list_() -> None:
+    """List what a config can name."""
+
+
+@list_.command()
+def datasets() -> None:
+    """List the registered datasets."""
+    from dsgkit.data import commands
+
+    print_columns(commands.overview())
+
+
+@list_.command()
+def tasks() -> None:
+    """List the learning settings."""
+    from dsgkit.tasks.catalogue import TASKS, get
+
+    print_columns([(kind, ", ".join(m.word for m in get(kind).measures)) for kind in TASKS])
+
+
+@list_.command()
+def solvers() -> None:
+    """List the solvers and their parameters."""
+    from dsgkit.solvers.catalogue import SOLVERS
+
+    rows = [(s.name, s.label, ", ".join(s.params), s.reference) for s in SOLVERS.values()]
+    print_columns(rows)
+    click.echo('A class of your own: kind: "my_module:MySolver" (see dsgkit/README.md)')
+
+
+@list_.command()
+@click.argument("folder", required=False, type=FilePath(path_type=Path))
+def configs(folder: Path | None) -> None:
+    """List the config files in FOLDER, by default those that come with the package.
+
+    The latter run by their names, `dsg run codrna_s2auc`, and `dsg init codrna_s2auc` copies one.
+    """
+    from dsgkit.config import list_configs, shipped
+
+    found = list_configs(folder or shipped.folder())
+    print_columns([(c.name, c.dataset, ", ".join(c.profiles), c.description) for c in found])
+
+
+@list_.command()
+def kernels() -> None:
+    """List the kernels."""
+    from dsgkit.kernels import FAMILIES
+
+    print_columns([(family.pattern, family.example.formula) for family in FAMILIES.values()])
+
+
+@click.command()
+@click.argument("name", shell_complete=config_names)
+@click.argument("file", required=False, type=FilePath(path_type=Path))
+def init(name: str, file: Path | None) -> None:
+    """Copy a shipped config to FILE (default: NAME.yaml), ready to edit and run."""
+    from dsgkit.config import shipped
+
+    file = file or Path(Path(name).name).with_suffix(shipped.SUFFIX)
+    shipped.copy(name, file)
+    click.echo(f"{file}: edit it, then: dsg run {file}")
+
+
+@click.group()
+def data() -> None:
+    """Fetch, prepare and check datasets."""
+
+
+def _dataset_argument(command: Any) -> Any:
+    return click.argument("name", shell_complete=dataset_names)(debug_option(command))
+
+
+@data.command()
+@_dataset_argument
+def fetch(name: str) -> None:
+    """Make sure that the files of dataset NAME are on this machine."""
+    from dsgkit.data import commands
+
+    paths = commands.fetch(name)
+    for path in paths:
+        click.echo(path)
+    if not paths:
+        click.echo(f"{name} ships with scikit-learn; there is nothing to fetch")
+
+
+@data.command()
+@_dataset_argument
+def prepare(name: str) -> None:
+    """Parse dataset NAME into memory maps, which later runs open at once."""
+    from dsgkit.data import commands
+
+    dataset = commands.prepare(name)
+    click.echo(f"{name}: {len(dataset.X):,} rows, {dataset.n_features} features, ready")
+
+
+@data.command()
+@_dataset_argument
+def info(name: str) -> None:
+    """Show what is known of dataset NAME."""
+    from dsgkit.data import commands
+
+    print_columns([(f"{heading}:", text) for heading, text in commands.info(name)])
+
+
+@data.command()
+@_dataset_argument
+def verify(name: str) -> None:
+    """Check the files of dataset NAME against their checksums and recorded statistics."""
+    from dsgkit.data import commands
+
+    checks = commands.verify(name)
+    words = {True: "ok", False: "WRONG", None: "unchecked"}
+    print_columns([(words[check.ok], check.subject, check.detail) for check in checks])
+    if any(check.ok is False for check in checks):
+        raise SystemExit(1)

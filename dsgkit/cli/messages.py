@@ -1,0 +1,44 @@
+"""What commands print besides their results: errors, last words, columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import click
+
+from dsgkit.errors import DsgError, in_a_line
+from dsgkit.hints import LONGEST_SHOWN_PATH
+from dsgkit.origin import text_of
+
+LONGEST_MESSAGE = 1000
+"""Characters."""
+
+
+def tell(error: Exception) -> str:
+    """Print what went wrong in one line, and return it."""
+    if isinstance(error, click.ClickException):
+        text = error.format_message()
+    elif isinstance(error, OSError) and not isinstance(error, DsgError):
+        text = error.strerror or str(error)
+        if error.filename is not None:
+            text = f"{in_a_line(str(error.filename), LONGEST_SHOWN_PATH)}: {text}"
+    else:
+        text = text_of(error) or type(error).__name__
+    line = in_a_line(" ".join(text.splitlines()), LONGEST_MESSAGE)
+    say(f"Error: {line}")
+    return line
+
+
+def say(line: str) -> None:
+    """Print the last word of a command, unless nobody is there: the exit code tells, too."""
+    with suppress(OSError):
+        click.echo(line, err=True)
+
+
+def print_columns(rows: Sequence[tuple[str, ...]]) -> None:
+    """Print rows with aligned columns; the last one is left ragged."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [text.ljust(width) for text, width in zip(row[:-1], widths, strict=False)]
+        click.echo("  ".join([*cells, row[-1]]).rstrip())

@@ -1,0 +1,163 @@
+"""Commands on the papers: claims, pages, figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dsgkit.cli.messages import print_columns
+from dsgkit.cli.parameters import KEPT, RESULTS, FilePath, debug_option, kept_argument
+from dsgkit.errors import shown
+
+FIGURE_FORMATS = ("pdf", "png", "svg")
+
+
+@click.command()
+@kept_argument
+@click.option(
+    "--paper", "keys", multiple=True, metavar="KEY", help="Judge this paper only, such as s2auc."
+)
+@click.option(
+    "--id", "ids", multiple=True, metavar="ID", help="Print this claim in full, such as s2auc-01."
+)
+@click.option(
+    "--json",
+    "json_file",
+    type=FilePath(path_type=Path, dir_okay=False),
+    help="Write verdicts and evidence to this file.",
+)
+@click.option(
+    "--expect",
+    type=FilePath(path_type=Path, dir_okay=False),
+    help="YAML or JSON file of verdicts by claim; exit with code 1 if one differs.",
+)
+@debug_option
+def claims(
+    results: tuple[Path, ...],
+    keys: tuple[str, ...],
+    ids: tuple[str, ...],
+    json_file: Path | None,
+    expect: Path | None,
+) -> None:
+    """Judge the papers' claims by RESULTS folders, or folders of them (default: the kept ones).
+
+    A verdict follows from results and the criterion of the claim. Studies count that stand in a
+    folder `studies` beside the results.
+    """
+    import json
+    import shutil
+
+    from dsgkit.papers import claims_text
+    from dsgkit.papers.claims import papers
+    from dsgkit.papers.evidence import read_evidence
+    from dsgkit.papers.judging import judge, selected
+
+    chosen = selected(papers(), ids, keys)
+    judged = judge(chosen, read_evidence(results))
+    width = shutil.get_terminal_size((120, 24)).columns
+    if ids:
+        found = [claim for paper in judged for claim in paper.claims]
+        click.echo("\n\n".join(claims_text.full_text(claim, width) for claim in found))
+    else:
+        click.echo(claims_text.overview(judged, width))
+    if json_file is not None:
+        json_file.write_text(json.dumps(claims_text.as_data(judged), indent=2) + "\n")
+    differences = [] if expect is None else claims_text.unexpected(judged, expect)
+    for line in differences:
+        click.echo(line, err=True)
+    if differences:
+        raise SystemExit(1)
+
+
+@click.command()
+@kept_argument
+@click.option(
+    "--out",
+    type=FilePath(path_type=Path, file_okay=False),
+    default=KEPT,
+    show_default=True,
+    help="Folder for index.html and a page for each paper.",
+)
+@debug_option
+def pages(results: tuple[Path, ...], out: Path) -> None:
+    """Write a page for each paper on RESULTS folders, or folders of them, and an index.
+
+    By default the kept results are shown. A page has the paper's claims with their verdicts first.
+    """
+    from dsgkit.papers.claims import papers
+    from dsgkit.papers.evidence import read_evidence
+    from dsgkit.papers.judging import judge
+    from dsgkit.papers.pages import write_pages
+
+    evidence = read_evidence(results)
+    for path in write_pages(judge(papers(), evidence), evidence, out):
+        click.echo(path)
+
+
+def _formats(_context: object, _parameter: object, value: str) -> list[str]:
+    """Return the formats of a list such as pdf,svg."""
+    formats = [name.strip() for name in value.split(",")]
+    for name in formats:
+        if name not in FIGURE_FORMATS:
+            raise click.BadParameter(
+                f"{shown(name)} is no format of figures; known: {', '.join(FIGURE_FORMATS)}"
+            )
+    return formats
+
+
+@click.command()
+@click.argument("name", metavar="PAPER/NUMBER", required=False)
+@kept_argument
+@click.option("--all", "everything", is_flag=True, help="Show all solvers and datasets there are.")
+@click.option(
+    "--out",
+    type=FilePath(path_type=Path, file_okay=False),
+    default=RESULTS / "papers",
+    show_default=True,
+    help="Folder in which each paper gets one.",
+)
+@click.option(
+    "--format",
+    "formats",
+    default=",".join(FIGURE_FORMATS),
+    show_default=True,
+    callback=_formats,
+    help="Formats of figures.",
+)
+@click.option(
+    "--width",
+    type=click.Choice(["column", "page"]),
+    help="Width of figures; default: a page, or a column for a single panel.",
+)
+@click.option(
+    "--profile",
+    "profiles",
+    multiple=True,
+    help="Show results of this profile instead of the paper's protocol.",
+)
+@debug_option
+def figure(
+    name: str | None,
+    results: tuple[Path, ...],
+    out: Path,
+    formats: list[str],
+    **look: Any,
+) -> None:
+    """Draw a figure, or print a table, as in a paper: s2auc/1, svc/table-2; s2auc for all of it.
+
+    RESULTS are results folders, or folders of them (default: the kept ones). Without a name, list
+    what there is.
+    """
+    from dsgkit.papers.figures import all_papers, chosen, listing
+
+    if name is None:
+        print_columns(list(listing(all_papers())))
+        return
+    from dsgkit.papers.figures_written import Look, written
+
+    wanted = chosen(all_papers(), name)
+    made = written(wanted, results, out, formats, Look(**look))
+    for text in made:
+        click.echo(text)

@@ -1,0 +1,275 @@
+"""Commands on runs: run, status, env."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dsgkit.cli.messages import say, tell
+from dsgkit.cli.parameters import (
+    RESULTS,
+    ConfigPath,
+    FilePath,
+    Seconds,
+    Whole,
+    debug_option,
+    profile_names,
+    size_in_bytes,
+)
+from dsgkit.errors import DsgError
+from dsgkit.signals import Interrupted
+
+MOST_JOBS = 1024
+"""Of processes and of threads."""
+
+LONGEST_TIMEOUT = 10**8
+"""Seconds, three years."""
+
+
+@click.command()
+@click.argument("configs", nargs=-1, required=True, type=ConfigPath(path_type=Path))
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting.")
+@click.option(
+    "--profile",
+    shell_complete=profile_names,
+    help="Use a profile of the config, such as quick.",
+)
+@click.option(
+    "--jobs",
+    type=Whole(min=1, max=MOST_JOBS),
+    help="Hyper-parameter searches at a time; default: one per core. Timed fits always run alone.",
+)
+@click.option(
+    "--threads",
+    type=Whole(min=1, max=MOST_JOBS),
+    help="Threads of a timed fit, shared by searches; default: the config's, or one per core.",
+)
+@click.option(
+    "--once",
+    is_flag=True,
+    envvar="DSGKIT_ONCE",
+    help="Time every fit once. By default a fit of up to 10 s is repeated: 3 times at least, and "
+    "for a second in all.",
+)
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=Seconds(min=0, max=LONGEST_TIMEOUT, min_open=True),
+    help="Stop a cell that takes longer. On top are a minute and a second per MiB of rows for "
+    "loading, and a minute for compiling, by a fit on few rows.",
+)
+@click.option(
+    "--memory-limit",
+    metavar="SIZE",
+    callback=size_in_bytes,
+    help="Stop a cell whose process takes more memory, shared memory included, such as 4GiB.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Run the cells on the workers of a Dask scheduler, such as tcp://host:8786.",
+)
+@click.option(
+    "--out",
+    default=RESULTS,
+    show_default=True,
+    type=FilePath(path_type=Path, file_okay=False),
+    help="Folder in which each config gets its results folder.",
+)
+@click.option(
+    "--report",
+    "page",
+    type=FilePath(path_type=Path, dir_okay=False),
+    help="Write one HTML page on all these experiments to this file, too.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Print the plan with its estimated cost; run nothing."
+)
+@click.option(
+    "--resume/--fresh",
+    default=True,
+    show_default=True,
+    help="Keep finished cells, or set them aside and compute everything again.",
+)
+@click.option(
+    "--renew",
+    is_flag=True,
+    help="Compute cells again that other code has computed, such as before an edit of a solver.",
+)
+@click.option(
+    "--retry-failed/--keep-failed",
+    default=True,
+    show_default=True,
+    help="Run cells again that failed before, or leave them as they are.",
+)
+@click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
+@debug_option
+def run(
+    configs: tuple[Path, ...],
+    overrides: tuple[str, ...],
+    profile: str | None,
+    out: Path,
+    page: Path | None,
+    dry_run: bool,
+    **settings: Any,
+) -> None:
+    """Run the experiments of one or more CONFIGS and write their tables and figures.
+
+    A config is a file, or the name of one that comes with the package (dsg list configs). Results
+    go to OUT/<config name>, or OUT/<config name>-<profile> with a profile. Whatever stops a run,
+    the same command goes on where it stopped.
+    """
+    from dsgkit.config import load_experiment
+    from dsgkit.rehearsal import rehearsing
+
+    click.get_current_context().with_resource(rehearsing(settings["timeout"]))
+    experiments = [load_experiment(path, profile=profile, overrides=overrides) for path in configs]
+    names = [experiment.name for experiment in experiments]
+    if len(set(names)) < len(names):
+        raise click.UsageError("two of the configs have the same name, and would share results")
+    options = _run_options(**settings)
+    if dry_run:
+        good = _print_forecasts(experiments, out, options)
+    else:
+        good = []
+        reasons = dict.fromkeys(names, "an earlier failure stopped the run")
+        for one in experiments:
+            went_well, reasons[one.name] = _attempt(_run_or_stop, one, out / one.name, options)
+            good.append(went_well)
+            if options.fail_fast and not went_well:
+                break
+        if page is not None:
+            good.append(_attempt(_write_page, out, reasons, page)[0])
+    if not all(good):
+        raise SystemExit(1)
+
+
+def _run_options(
+    jobs: int | None,
+    threads: int | None,
+    timeout: float | None,
+    memory_limit: int | None,
+    resume: bool,
+    **others: Any,
+) -> Any:
+    from dsgkit.experiment.limits import Limits
+    from dsgkit.experiment.runner import Options, default_jobs
+
+    limits = Limits(timeout, memory_limit)
+    return Options(
+        jobs=jobs or default_jobs(), threads=threads, limits=limits, fresh=not resume, **others
+    )
+
+
+def _attempt(action: Callable[..., bool], *arguments: Any) -> tuple[bool, str]:
+    """Return whether an action went well, and a user's mistake, which is told; others may go on."""
+    try:
+        return action(*arguments), ""
+    except (DsgError, OSError) as error:
+        if "--debug" in sys.argv or isinstance(error, BrokenPipeError):
+            raise
+        return False, tell(error)
+
+
+def _print_forecasts(experiments: Sequence[Any], out: Path, options: Any) -> list[bool]:
+    """Print what runs are about to take; return which of them can be planned."""
+    from dsgkit.experiment.estimate import describe_all, forecast_run
+
+    forecasts: list[Any] = []
+
+    def forecast(experiment: Any) -> bool:
+        forecasts.append(forecast_run(experiment, out / experiment.name, options))
+        click.echo(forecasts[-1])
+        return True
+
+    good = [_attempt(forecast, experiment)[0] for experiment in experiments]
+    if len(forecasts) > 1:
+        click.echo(describe_all(forecasts))
+    return good
+
+
+def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:
+    """Run one experiment; stopped by a signal, say how to go on."""
+    try:
+        return _run_one(experiment, folder, options)
+    except Interrupted as signal:
+        there = f"finished cells are in {folder}, and `dsg table {folder}` shows them"
+        say(f"{signal}; {there}; go on with: {_again()}")
+        raise SystemExit(signal.exit_code) from None
+
+
+def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
+    """Run one experiment, write its report and print its tables; return whether none failed."""
+    from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
+    from dsgkit.experiment.results import load_results
+    from dsgkit.experiment.runner import run_experiment
+    from dsgkit.report import refresh_report, text_table
+
+    outcome = run_experiment(experiment, folder, options)
+    if outcome.set_aside:
+        click.echo(
+            f"unreadable records were moved to {outcome.set_aside}, and their cells run again",
+            err=True,
+        )
+    results = load_results(folder, outcome)
+    if len(results.cells):  # none where a search ends a run at its first failure
+        refresh_report(results, folder)
+        click.echo(text_table([results]))
+    if outcome.ended:
+        click.echo(describe_endings(outcome.ended, results.task.axis), err=True)
+    if warned := describe_warnings(results.records.having("warnings"), results.task.axis):
+        click.echo(warned, err=True)
+    if old := outcome.other_code.described(results.label, "--renew computes them again"):
+        click.echo(f"reused: {old}", err=True)
+    if outcome.left:
+        click.echo(f"stopped at a failure, with {cells(outcome.left)} left", err=True)
+    click.echo(
+        f"{cells(outcome.computed)} computed, {outcome.reused} reused; "
+        f"tables and figures are in {folder}"
+    )
+    return not outcome.failures
+
+
+def _write_page(out: Path, reasons: Mapping[str, str], path: Path) -> bool:
+    """Write the page on experiments by their names, with the reasons why some have no results."""
+    from dsgkit.experiment.folder import CONFIG
+    from dsgkit.experiment.results import load_results
+    from dsgkit.report.html import write_page
+
+    there = [name for name in reasons if (out / name / CONFIG).is_file()]
+    missing = [(name, reason) for name, reason in reasons.items() if name not in there]
+    click.echo(write_page([load_results(out / name) for name in there], path, missing))
+    return True
+
+
+def _again() -> str:
+    """Return the command line that goes on where this one was stopped."""
+    import shlex
+
+    return shlex.join(["dsg", *(word for word in sys.argv[1:] if word != "--fresh")])
+
+
+@click.command()
+@click.argument("results", nargs=-1, required=True, type=FilePath(path_type=Path))
+@click.option("-v", "--verbose", is_flag=True, help="Show the tracebacks of failed cells.")
+@debug_option
+def status(results: tuple[Path, ...], verbose: bool) -> None:
+    """Show how far the runs of RESULTS folders are, also while they go on."""
+    from dsgkit.experiment.status import describe_status, read_status
+
+    for folder in results:
+        click.echo(describe_status(read_status(folder), tracebacks=verbose))
+
+
+@click.command()
+def env() -> None:
+    """Show versions, processor, threads and commit, as they are stored with results."""
+    import json
+
+    from dsgkit.experiment.environment import describe_environment
+
+    click.echo(json.dumps(describe_environment(), indent=2))
