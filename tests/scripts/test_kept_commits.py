@@ -11,7 +11,7 @@ from tests.scripts.conftest import SCRIPTS
 ROOT = SCRIPTS.parent
 KEPT = ROOT / "results" / "reference"
 
-ELSEWHERE = {f"studies/{name}.json" for name in ("big_s3vm", "priors", "risks")}
+ELSEWHERE = {f"studies/{name}.json" for name in ("big_s3vm", "priors")}
 """Studies of minutes that were run at commits of a branch, until they are run again."""
 
 
