@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,21 @@ class Status:
 
     @property
     def seconds_left(self) -> float:
-        """About how long the cells that are left take, one after the other.
+        """About how long the cells that are left take, one after the other."""
+        return sum(self._seconds_by_entry.values())
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether most of the time left is that of sizes at which no cell has ended."""
+        seen = {_place(self.plan[key]) for key in self.records}
+        unseen = {
+            k: s for k, s in self._seconds_by_entry.items() if _place(self.plan[k]) not in seen
+        }
+        return sum(unseen.values()) > self.seconds_left / 2
+
+    @cached_property
+    def _seconds_by_entry(self) -> dict[str, float]:
+        """About how long each cell that is left takes, by its key.
 
         For its estimated operations, a cell takes as long as the cells of its solver that ended at
         the same size, in whatever way: memory and time limits depend on the size. Where none has
@@ -79,13 +94,13 @@ class Status:
             (_group(entry), entry, record) for entry, record in ended if record["status"] == "ok"
         )
         longest = max((record.get("timeout", 0.0) for _, record in ended), default=0.0) or math.inf
-        seconds = 0.0
+        found = {}
         for entry in self.left:
             pace = at_size.get(_place(entry))
             if pace is None:
                 pace = of_solver.get(_group(entry)) or 1 / product_speed()
-            seconds += min(entry.flops * pace, longest)
-        return seconds
+            found[entry.key] = min(entry.flops * pace, longest)
+        return found
 
 
 def _group(entry: PlanEntry) -> tuple[str, str]:
@@ -159,7 +174,9 @@ def describe_status(status: Status, *, tracebacks: bool = False) -> str:
 
 def _state(status: Status) -> str:
     if status.writer:
-        return f"; running ({status.writer}), about {duration(status.seconds_left)} of work left"
+        guess = ", most of it a guess: no cell of these sizes has ended" if status.is_guess else ""
+        left = f"about {duration(status.seconds_left)} of work left{guess}"
+        return f"; running ({status.writer}), {left}"
     records = status.records
     failed = any(records.entry(key, "status") in FAILURES for key in records)
     if status.left or failed:

@@ -82,7 +82,9 @@ def test_while_it_runs_the_time_left_is_told_by_solver(folder):
         assert status.seconds_left == pytest.approx(13)
         first = describe_status(status).splitlines()[0]
     assert "3 of 6 cells have a result; running (process" in first
-    assert first.endswith("about 13 s of work left")
+    assert first.endswith(
+        "about 13 s of work left, most of it a guess: no cell of these sizes has ended"
+    )
 
 
 def test_of_a_solver_without_results_the_time_left_is_that_of_its_operations(folder, monkeypatch):
@@ -123,6 +125,7 @@ def test_cells_of_a_size_take_as_long_as_those_that_ended_there(folder):
         {k: v for k, v in record(plan[3], "timeout", **missed).items() if k != "times"},
     )
     assert left == pytest.approx(1.0 + 0.002 + 90.0 + 0.0)
+    assert not read_status(folder).is_guess
 
 
 def test_the_time_limit_that_a_cell_met_bounds_sizes_that_none_ended_at(folder):
