@@ -43,9 +43,9 @@ class Grows(Compared):
     axis : str
         ``size``, or a parameter that solvers ``a`` differ in.
     minus : str or None
-        A solver whose median is taken off: the memory of a process without the method's own.
+        A solver whose median is subtracted, such as the memory of a process without the method.
     lengths : int
-        Sizes that are needed.
+        Number of sizes that a slope needs.
     """
 
     test: Literal["grows"]
@@ -61,7 +61,7 @@ class Grows(Compared):
         return [*super().solvers, *([self.minus] if self.minus else [])]
 
     def points(self, scope: Scope) -> list[Point]:
-        """Return a point of every solver and dataset, or of all solvers of a series."""
+        """Return a point for every dataset and solver, or for all solvers as one series."""
         of_a = contenders(self.a)
         series = [of_a] if self.axis != "size" else [[one] for one in of_a]
         return [self._slope(case, several) for several in series for case in scope.cases]
@@ -131,10 +131,10 @@ class Rate(Criterion):
     one_sided : bool
         Whether an error may fall faster.
     study, x, y : str or None
-        The study, and where in its numbers lengths and errors are: ``arms.0.errors``. Errors may be
-        a row per seed, which are averaged.
+        The study, and the places of lengths and errors in it, such as ``arms.0.errors``. Errors may
+        have a row per seed; rows are averaged.
     a, measure : str or None
-        Or the trace of a solver, at every iteration that it has.
+        Alternatively a solver, and the measure that is traced along its training.
     x_min : float
         Shorter runs are left out.
     ends_below : float or None

@@ -26,7 +26,7 @@ class Judged:
     verdict : Verdict
     points : list of Point
     folders : list of str
-        Names of the experiments that were looked at.
+        Names of the experiments that were judged.
     """
 
     criterion: Criterion
@@ -44,7 +44,7 @@ class JudgedClaim:
     claim : Claim
     parts : list of Judged
     explained : bool
-        Whether what its explanation names was kept.
+        Whether the study or config of its explanation was kept.
     """
 
     claim: Claim
@@ -53,7 +53,7 @@ class JudgedClaim:
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """The verdict by the paper's protocol and by profiles that fit, if it is judged by them."""
+        """The verdicts by the paper's protocol and by profiles that fit, where it is judged so."""
         return {
             by: combined([part.verdict for part in self.parts if part.criterion.by == by])
             for by in (PROTOCOL, USEFUL)
@@ -122,7 +122,7 @@ def scope_of(paper: Paper, criterion: Criterion, evidence: Evidence) -> Scope:
 def selected(
     papers: Sequence[Paper], ids: Sequence[str] = (), keys: Sequence[str] = ()
 ) -> list[Paper]:
-    """Return the papers with some keys, and of these only the claims with some ids.
+    """Return papers by their keys, with claims by their ids; all where none are named.
 
     Raises
     ------

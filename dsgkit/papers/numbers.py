@@ -24,7 +24,7 @@ class Within(Compared):
     of : {"mean", "median", "each"}
         What must lie there: the mean, the median, or the value of each trial.
     around : dict or None
-        A number of each dataset or config, from which the limits count.
+        A centre for each dataset or config, to which the limits are relative.
     """
 
     test: Literal["within"]
@@ -33,7 +33,7 @@ class Within(Compared):
     around: dict[str, float] | None = None
 
     def point(self, case: Case, blank: Point, a: Sample) -> Point:
-        """Return what must lie within the limits, and the range of the trials."""
+        """Return the judged value and the range of the trials."""
         if self.around is not None and case.name not in self.around:
             return replace(blank, note="nothing to be around")
         centre = a.median if self.of == "median" else float(a.array.mean())
@@ -74,12 +74,12 @@ class Ratio(Comparison):
 
 
 class Check(Spec):
-    """Numbers of a study between two bounds, each a number or where in the study it is.
+    """Numbers of a study and their bounds, each a number or a place in the study.
 
     Attributes
     ----------
     number : str
-        Where it is, such as ``arms.0.difference``; of a list, every one is checked.
+        Its place, such as ``arms.0.difference``; every number of a list is checked.
     at_least, at_most : float or str or None
     """
 

@@ -1,4 +1,4 @@
-"""Tests of published figures: published and audit on them alone, reproduced beside results."""
+"""Tests of published figures: published and audit need no results, reproduced does."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Audited(_OnTables):
 
 
 class Reproduced(Criterion):
-    """Measured means are near the published figures, of each method in all measures at once.
+    """Measured means are near the published figures, for each method in all measures at once.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ class _Timed(Comparison):
         return {t: fit.timeout / case.slowdown for t, fit in fits.items() if fit.timeout}
 
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
-        """Return the ratio of b's median to a's, with its interval."""
+        """Return the ratio of b's median to a's with its interval."""
         stopped = [one.solver for one in (a, b) if self._limits(case, one.solver, blank.size)]
         if len(stopped) == 2:
             return replace(blank, note="both were stopped")
@@ -69,7 +69,7 @@ class Faster(_Timed):
 
 
 class Crosses(_Timed):
-    """There is a size, of at most ``at_most``, from which a is faster at every larger one."""
+    """From some size of at most ``at_most`` on, a is faster at every size."""
 
     test: Literal["crosses"]
     at_most: Count
@@ -103,7 +103,7 @@ class Sooner(Comparison):
     Attributes
     ----------
     margin : float
-        How far below the final value is near enough.
+        How far below the final value counts as reached.
     of : {"b", "better"}
         Whose final value it is: b's, or that of the better of both.
     """
@@ -140,7 +140,7 @@ class Sooner(Comparison):
 
 
 def _seconds_to(training: Training, target: float, sign: int) -> float:
-    """Return when half of the trials had a value; infinite if they never did."""
+    """Return the seconds after which half of the trials reach a value; infinite if they do not."""
     first = [
         next((step.seconds for step in course if sign * step.value >= target), math.inf)
         for course in training.courses
