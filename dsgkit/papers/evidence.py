@@ -23,7 +23,6 @@ from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.selection import WHILE
 from dsgkit.experiment.store import CELLS
 from dsgkit.experiment.timing import is_disturbed
-from dsgkit.report.numbers import counted
 from dsgkit.report.summary import Summary
 from dsgkit.report.traces import Training, races
 from dsgkit.specs import is_finite
@@ -81,8 +80,8 @@ class Disturbances(NamedTuple):
     mislead: bool
 
     def __str__(self) -> str:
-        what = "left out" if self.mislead else "processor time counts"
-        return f"{self.number} of {counted(self.among, 'fit')} disturbed: {what}"
+        what = "left out" if self.mislead else "processor time"
+        return f"{self.number} of {self.among} disturbed: {what}"
 
 
 @dataclass(frozen=True)

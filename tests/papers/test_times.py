@@ -66,7 +66,7 @@ def test_of_disturbed_fits_the_processor_time_counts(judge):
     assert str(found) == "holds"
     assert (points[0].b_value, points[0].note) == (
         2.2,
-        "2 of 10 fits disturbed: processor time counts",
+        "2 of 10 disturbed: processor time",
     )
 
 
@@ -74,7 +74,7 @@ def test_the_wall_time_of_disturbed_fits_does_not_count(judge):
     slowed = [timed(s, 2) for s in SLOW] + [timed(99.0, 2, 4.0)]
     found, points = judge(FASTER, fits([*FAST, 1.2], slowed))
     assert str(found) == "holds"
-    assert (points[0].b_value, points[0].note) == (2.2, "1 of 12 fits disturbed: left out")
+    assert (points[0].b_value, points[0].note) == (2.2, "1 of 12 disturbed: left out")
     found, points = judge(FASTER, fits(FAST, slowed[1:]))
     assert str(found).startswith("not testable here")
     assert points[0].note == "other: 4 trials without those that were disturbed"
