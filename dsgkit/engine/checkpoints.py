@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from dsgkit.engine.model import DSGModel
 from dsgkit.progress import listening
+from dsgkit.stopwatch import Stopwatch
 
 Observer = Callable[[int, float, DSGModel], None]
 """Takes the number of iterations made, the seconds they took, and the models after them."""
@@ -38,7 +38,7 @@ class Checkpoints:
             raise ValueError("checkpoints need an observer")
         self._at = set(at)
         self._observe = observe
-        self._start = time.perf_counter()
+        self._stopwatch = Stopwatch()
 
     def after(self, t: int, model: Callable[[], DSGModel]) -> None:
         """Show the models after iteration t, if that is a checkpoint; the clock stands meanwhile.
@@ -47,7 +47,6 @@ class Checkpoints:
         """
         if t not in self._at or self._observe is None:
             return
-        stopped = time.perf_counter()
-        with listening(lambda fraction: None):
-            self._observe(t, stopped - self._start, model())
-        self._start += time.perf_counter() - stopped
+        seconds = self._stopwatch.seconds
+        with self._stopwatch.paused(), listening(lambda fraction: None):
+            self._observe(t, seconds, model())

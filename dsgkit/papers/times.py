@@ -98,7 +98,7 @@ class Crosses(_Timed):
 class Sooner(Comparison):
     """Along training, a reaches the value of b, less ``margin``, before b does.
 
-    Seconds along training are wall time: where most fits were disturbed, they say nothing.
+    Where most fits were disturbed on the wall clock, their seconds say nothing.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Sooner(Comparison):
         if len(raced) < 2 or not all(one.courses for one in raced):
             return replace(blank, note=f"no {self.measure} along training")
         disturbed = case.disturbances([a.solver, b.solver], [blank.size])
-        if 2 * disturbed.number > disturbed.among:
+        if disturbed.mislead and 2 * disturbed.number > disturbed.among:
             note = (
                 f"{disturbed.number} of {disturbed.among} fits disturbed, timed on the wall clock"
             )

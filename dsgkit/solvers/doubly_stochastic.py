@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -18,6 +17,7 @@ from dsgkit.errors import DataError
 from dsgkit.solvers.base import Estimator, PointModels, Points
 from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.solvers.parameters import parameters
+from dsgkit.stopwatch import Stopwatch
 
 
 class TogetherModels(PointModels):
@@ -71,7 +71,7 @@ Observer = Callable[[int, float, FittedFunction], None]
 
 
 def observed_training(
-    estimator: Any, start: float, at: Sequence[int], observe: Observer
+    estimator: Any, stopwatch: Stopwatch, at: Sequence[int], observe: Observer
 ) -> Callable[[Problem], DSGModel]:
     """Return training that shows the function on its way.
 
@@ -79,8 +79,8 @@ def observed_training(
     ----------
     estimator : estimator
         It knows the columns of the training rows by now.
-    start : float
-        When the fit began, by `time.perf_counter`.
+    stopwatch : Stopwatch
+        Made when the fit began.
     at : sequence of int
         Iterations, ascending within those that are made.
     observe : callable
@@ -88,7 +88,7 @@ def observed_training(
     columns = copy.copy(estimator)  # functions outlive another fit of this estimator
 
     def trained(problem: Problem) -> DSGModel:
-        before = time.perf_counter() - start
+        before = stopwatch.seconds
         return train(
             problem,
             at=at,

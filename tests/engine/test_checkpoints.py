@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 
-from dsgkit.engine import Problem, checkpoints, sizes, train
+from dsgkit import stopwatch
+from dsgkit.engine import Problem, sizes, train
 from dsgkit.engine.coefficients import Coefficients
 from dsgkit.progress import listening
 from tests.engine.test_training import constant_step_problem
@@ -71,7 +74,7 @@ class Clock:
     def __init__(self):
         self.now = 5.0
 
-    def perf_counter(self):
+    def __call__(self):
         return self.now
 
     def spend(self, seconds):
@@ -93,9 +96,23 @@ class TakingTime:
         return TakingTime(self.objective.take(models), self.clock)
 
 
+@pytest.mark.parametrize("threads, name", [(1, "process_time"), (2, "perf_counter")])
+def test_on_one_thread_seconds_are_processor_time(monkeypatch, threads, name):
+    clock = Clock()
+    monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
+    monkeypatch.setattr(stopwatch, "time", SimpleNamespace(process_time=None, perf_counter=None))
+    monkeypatch.setattr(stopwatch.time, name, clock)
+    watch = stopwatch.Stopwatch()
+    clock.spend(2)
+    with watch.paused():
+        clock.spend(100)
+    assert watch.seconds == 2.0
+
+
 def test_seconds_are_those_of_training_alone(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(checkpoints, "time", clock)
+    both = SimpleNamespace(process_time=clock, perf_counter=clock)
+    monkeypatch.setattr(stopwatch, "time", both)
     copy = Coefficients.needed
     monkeypatch.setattr(Coefficients, "needed", lambda self: clock.spend(1000) or copy(self))
     problem = constant_step_problem([0.2], T=50)

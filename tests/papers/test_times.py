@@ -237,7 +237,7 @@ def test_sooner(judge, own, other, more, verdict):
 
 def test_sooner_says_nothing_of_trainings_most_of_which_were_disturbed(judge):
     early = [fit | {"timing": timed(1)["timing"]} for fit in traced((1, 0.9), (5, 0.9))]
-    late = [fit | {"timing": timed(1, slowdown=4.0)["timing"]} for fit in traced((9, 0.9))]
+    late = [fit | {"timing": timed(1, 2, slowdown=4.0)["timing"]} for fit in traced((9, 0.9))]
     assert str(judge(SOONER, fits(early, late))[0]) == "holds"
     found, _ = judge(SOONER, fits(late, late))
     assert str(found).startswith("not testable here: 10 of 10 fits disturbed, timed on the wall")

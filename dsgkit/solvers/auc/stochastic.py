@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
@@ -20,6 +19,7 @@ from dsgkit.solvers.doubly_stochastic import (
     observed_training,
 )
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, SEED
+from dsgkit.stopwatch import Stopwatch
 
 LEAST_ITERATIONS, MOST_ITERATIONS = 200, 2000
 """What one pass is extended to, and cut at: with lam >= 2^-3, 400 are within 0.1% of the minimiser,
@@ -84,10 +84,10 @@ class StochasticAUCEstimator(DoublyStochasticEstimator, PairwiseDiagnostics, Ker
         ValueError
             If ``at`` does not ascend within the iterations.
         """
-        start = time.perf_counter()
+        stopwatch = Stopwatch()
         self._check_params()
         X, labels, X_unlabeled = self._inputs(X, y, X_unlabeled)
-        trained = observed_training(self, start, at, observe)
+        trained = observed_training(self, stopwatch, at, observe)
         with self._settled(X, X_unlabeled):
             self._fit(X, labels, X_unlabeled, trained)
         return self

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -36,6 +35,7 @@ from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, Smoother
 from dsgkit.solvers.similar.curvature import SAMPLE_ROWS, largest_eigenvalue
 from dsgkit.solvers.similar.pools import Pools
 from dsgkit.solvers.similar.together import DeltaName, TogetherSUEstimator, Values
+from dsgkit.stopwatch import Stopwatch
 
 Array = NDArray[np.float64]
 
@@ -213,9 +213,9 @@ class TSGSU(TogetherSUEstimator):
         ValueError
             If ``at`` does not ascend within the iterations.
         """
-        start = time.perf_counter()
+        stopwatch = Stopwatch()
         S, X_unlabeled = self._training(X_similar, X_unlabeled)
-        trained = observed_training(self, start, at, observe)
+        trained = observed_training(self, stopwatch, at, observe)
         with self._settled(S, X_unlabeled):
             self._fit(S, X_unlabeled, trained)
         return self
