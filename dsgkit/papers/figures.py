@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from dsgkit.data.catalogue import DATASETS, DatasetInfo
-from dsgkit.errors import DsgError
+from dsgkit.errors import DsgError, ResultsError
 from dsgkit.hints import nearest_or_all, spelled
 from dsgkit.papers.claims import Paper, papers
 from dsgkit.papers.criteria import one_of
@@ -43,6 +43,10 @@ class Panel(Spec):
     def info(self) -> DatasetInfo | None:
         """What is known of the paper's dataset."""
         return DATASETS[self.dataset] if self.dataset else None
+
+
+class Further(Panel):
+    """A panel of a dataset that the paper does not have."""
 
 
 class Flag(Spec):
@@ -108,13 +112,13 @@ class OfMethods(Shown):
         Keys of solvers in the paper's order.
     panels : list of Panel
         In the paper's arrangement.
-    further : list of Panel
-        Of datasets that the paper does not have, shown on request.
+    further : list of Further
+        Shown on request, and where most of the paper's panels have no results.
     """
 
     methods: Annotated[list[Text], Field(min_length=1)]
     panels: Annotated[list[Panel], Field(min_length=1)]
-    further: list[Panel] = Field(default_factory=list)
+    further: list[Further] = Field(default_factory=list)
 
     @property
     def datasets(self) -> list[str]:
@@ -209,11 +213,14 @@ class MeasureTable(OfMethods):
     measure : str
     size : int or None
         The largest up to this one is shown; None for the largest.
+    printed : dict of str to str
+        What the paper calls its methods, by their keys: for published figures without results.
     """
 
     kind: Literal["measure"]
     measure: Text
     size: Count | None = None
+    printed: dict[str, Text] = Field(default_factory=dict)
 
 
 class Growth(Spec):
@@ -345,8 +352,17 @@ class Figures(Spec):
 
     @property
     def paper(self) -> Paper:
-        """What is known of the paper."""
-        return next(paper for paper in papers() if paper.key == self.key)
+        """What is known of the paper.
+
+        Raises
+        ------
+        DsgError
+            If there is no paper of this key.
+        """
+        known = {paper.key: paper for paper in papers()}
+        if self.key not in known:
+            raise DsgError(f"unknown paper {spelled(self.key)}{nearest_or_all(self.key, known)}")
+        return known[self.key]
 
     @property
     def profiles(self) -> list[str]:
@@ -356,6 +372,21 @@ class Figures(Spec):
     def config(self, dataset: str) -> str:
         """Return the name of the config of a dataset."""
         return f"{dataset}_{self.paper.suffix}"
+
+
+class NothingToShowError(ResultsError):
+    """There is nothing to draw a figure of, or to fill a table with.
+
+    Parameters
+    ----------
+    paper : Figures
+    shown : Shown
+    why : str
+    """
+
+    def __init__(self, paper: Figures, shown: Shown, why: str) -> None:
+        super().__init__(f"{paper.key}/{shown.number}: {why}")
+        self.why = why
 
 
 def read_figures(path: Path) -> Figures:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,12 +16,15 @@ from dsgkit.papers.figures import (
     Boxplots,
     Clusters,
     Figures,
+    Further,
+    NothingToShowError,
     OfMethods,
     Panel,
     Shown,
     TimeBySize,
 )
 from dsgkit.report.clusterings import has_artefacts
+from dsgkit.report.numbers import letter_of
 from dsgkit.report.output import FigureOutput
 from dsgkit.report.summary import Size, Summary, different
 from dsgkit.report.traces import Race, races
@@ -71,10 +74,38 @@ class Filled:
         Of the panels with results.
     empty : dict
         Titles of the others by their places, and why they have none.
+    letters : list of str
+        Of all panels; empty for a dataset that the paper does not have.
     """
 
     shown: list[Summary]
-    empty: dict[int, tuple[str, str]] = field(default_factory=dict)
+    empty: dict[int, tuple[str, str]]
+    letters: list[str]
+
+    @property
+    def by_place(self) -> dict[int, Summary]:
+        """The results by the places of their panels."""
+        shown = iter(self.shown)
+        return {place: next(shown) for place in range(len(self.letters)) if place not in self.empty}
+
+    def without(self, keep: Callable[[Summary], bool], why: str) -> Filled:
+        """Return the panels, of which some more are empty."""
+        dropped = {place: (one.title, why) for place, one in self.by_place.items() if not keep(one)}
+        kept = [one for place, one in self.by_place.items() if place not in dropped]
+        return Filled(kept, self.empty | dropped, self.letters)
+
+    @property
+    def without_empty(self) -> Filled:
+        """The panels with results alone, which keep their letters."""
+        return Filled(self.shown, {}, [self.letters[place] for place in self.by_place])
+
+    @property
+    def left_out(self) -> str:
+        """The empty panels by why they are, in words."""
+        titles: dict[str, list[str]] = {}
+        for title, why in self.empty.values():
+            titles.setdefault(why.split(":")[0], []).append(title)
+        return "; ".join(f"{', '.join(several)} ({why})" for why, several in titles.items())
 
 
 def needed_evidence(
@@ -118,13 +149,24 @@ def filled(
         keys = [*methods, *case.results.solvers] if look.everything else methods
         own = {key: names[key] for key in dict.fromkeys(keys) if key in case.results.solvers}
         shown.append(Summary(case.results, _title(paper, panel, case, look), own))
-    return Filled(shown, empty)
+    letters = ["" if isinstance(one, Further) else letter_of(i) for i, one in enumerate(panels)]
+    return Filled(shown, empty, letters)
 
 
 def panels_of(paper: Figures, shown: OfMethods, evidence: Evidence, look: Look) -> list[Panel]:
-    """Return the paper's panels and, on request, those of further datasets with results."""
-    further = shown.further if look.everything else []
+    """Return the paper's panels, and those of further datasets with results if these are shown."""
+    wanted = look.everything or is_sparse(paper, shown, evidence, look)
+    further = shown.further if wanted else []
     return [*shown.panels, *(one for one in further if case_of(paper, one, evidence, look))]
+
+
+def is_sparse(paper: Figures, shown: OfMethods, evidence: Evidence, look: Look) -> bool:
+    """Tell whether fewer than half of the paper's panels have results.
+
+    Others then stand beside them, and a figure has no empty panels.
+    """
+    found = [case_of(paper, panel, evidence, look) for panel in shown.panels]
+    return 2 * found.count(None) > len(found)
 
 
 def case_of(paper: Figures, panel: Panel, evidence: Evidence, look: Look) -> Case | None:
@@ -149,7 +191,8 @@ def _title(paper: Figures, panel: Panel, case: Case, look: Look) -> str:
     config = paper.config(case.name)
     profile = case.results.experiment.name.removeprefix(config).lstrip("-")
     usual = (look.profiles or paper.profiles)[0]
-    told = [f"here {case.name}"] if case.name == panel.stand_in else []
+    told = ["not in the paper"] if isinstance(panel, Further) else []
+    told += [f"here {case.name}"] if case.name == panel.stand_in else []
     told += [profile or "all sizes"] if profile != usual else []
     return f"{panel.title} ({', '.join(told)})" if told else panel.title
 
@@ -175,21 +218,45 @@ def figure_output(paper: Figures, shown: Shown, evidence: Evidence, look: Look) 
     assert isinstance(shown, OfMethods)
     parts = filled(paper, panels_of(paper, shown, evidence, look), shown.methods, evidence, look)
     measure = measure_of(paper, shown, parts)
-    if isinstance(shown, TimeBySize):
-        draw, says = _by_size(shown, parts, measure, look)
-    elif isinstance(shown, Boxplots):
-        draw, says = _boxes(shown, parts, measure, look)
-    else:
-        assert isinstance(shown, AlongTraining)
-        draw, says = _race(shown, parts, measure, look)
+    parts = _with_values(shown, parts, measure)
+    if not parts.shown:
+        raise NothingToShowError(paper, shown, f"nothing to draw: {parts.left_out}")
+    left_out = ""
+    if is_sparse(paper, shown, evidence, look):
+        left_out = f"Left out: {parts.left_out}." if parts.empty else ""
+        parts = parts.without_empty
+    draw, says = _drawn(shown, parts, measure, look)
     return FigureOutput(
         name=file_name(shown),
         output="",
         shown=parts.shown,
         has=lambda one: one.has(measure),
         draw=draw,
-        says=lambda: " ".join([*_heading(paper, shown), says(), *_remarks(parts, measure)]),
+        says=lambda: " ".join(
+            filter(None, [*_heading(paper, shown), says(), left_out, *_remarks(parts, measure)])
+        ),
     )
+
+
+def _with_values(shown: OfMethods, parts: Filled, measure: Measure) -> Filled:
+    """Return panels, of which those are empty that a figure of this kind draws nothing in."""
+    if isinstance(shown, TimeBySize):
+        # a single size has no line
+        return parts.without(lambda one: one.has_curve(measure), "results at a single size")
+    if isinstance(shown, AlongTraining):
+        return parts.without(
+            lambda one: races_at(one, measure, shown.size) is not None, "no values along training"
+        )
+    return parts.without(lambda one: one.has(measure), "no fit has finished")
+
+
+def _drawn(shown: OfMethods, parts: Filled, measure: Measure, look: Look) -> Parts:
+    if isinstance(shown, TimeBySize):
+        return _by_size(shown, parts, measure, look)
+    if isinstance(shown, Boxplots):
+        return _boxes(shown, parts, measure, look)
+    assert isinstance(shown, AlongTraining)
+    return _race(shown, parts, measure, look)
 
 
 def _heading(paper: Figures, shown: Shown) -> list[str]:
@@ -218,27 +285,31 @@ def measure_of(paper: Figures, shown: OfMethods, parts: Filled) -> Measure:
         for measure in one.results.task.measures:
             if measure.name == name and one.has(measure):
                 return measure
-    wanted = ", ".join(paper.config(one.dataset) for one in shown.panels if one.dataset)
-    raise ResultsError(
-        f"{paper.key}/{shown.number}: no results of its datasets; it needs folders of "
-        f"{wanted} (profile {paper.profiles[0]})"
-    )
+    raise no_results(paper, shown)
+
+
+def no_results(paper: Figures, shown: Shown) -> NothingToShowError:
+    """Return the error that there are no results of any dataset, and which configs have them."""
+    configs = ", ".join(map(paper.config, shown.datasets))
+    profile = f" (profile {paper.profiles[0]})" if paper.profiles[0] else ""
+    why = f"no results of its datasets; it shows those of {configs}{profile}"
+    return NothingToShowError(paper, shown, why)
 
 
 Parts = tuple[Callable[[], "Figure"], Callable[[], str]]
 """What draws a figure, and what says what it shows."""
 
 
-def arrangement(
-    n_panels: int, columns: int, empty: Mapping[int, tuple[str, str]], look: Look
-) -> Arrangement:
+def arrangement(parts: Filled, columns: int, look: Look) -> Arrangement:
     """Return how panels stand in a figure of the wanted width."""
     from dsgkit.report.panels import Arrangement
 
-    wide = look.width or ("page" if n_panels > 1 else "column")
+    wide = look.width or ("page" if len(parts.letters) > 1 else "column")
     if wide == "column":
         columns = min(columns, COLUMNS_OF_A_COLUMN)
-    return Arrangement(columns=columns, width=inches(wide), alone=True, empty=empty)
+    return Arrangement(
+        columns=columns, width=inches(wide), alone=True, empty=parts.empty, letters=parts.letters
+    )
 
 
 def inches(width: Width) -> float:
@@ -248,37 +319,18 @@ def inches(width: Width) -> float:
     return COLUMN_WIDTH if width == "column" else PAGE_WIDTH
 
 
-def _arranged(
-    shown: TimeBySize | Boxplots | AlongTraining, parts: Filled, look: Look
-) -> Arrangement:
-    return arrangement(len(parts.shown) + len(parts.empty), shown.columns, parts.empty, look)
-
-
 def _by_size(shown: TimeBySize, parts: Filled, measure: Measure, look: Look) -> Parts:
-    """Return lines; a dataset with a single size has no line."""
-    lines = _without(parts, lambda one: one.has_curve(measure), "results at a single size")
-
     def draw() -> Figure:
         from dsgkit.report.curves import curve
 
-        return curve(lines.shown, measure, _arranged(shown, lines, look))
+        return curve(parts.shown, measure, arrangement(parts, shown.columns, look))
 
     def says() -> str:
         from dsgkit.report.curves import caption
 
-        return caption(lines.shown, measure)
+        return caption(parts.shown, measure)
 
     return draw, says
-
-
-def _without(parts: Filled, keep: Callable[[Summary], bool], why: str) -> Filled:
-    """Return panels of which some become empty."""
-    shown = iter(parts.shown)
-    places = range(len(parts.shown) + len(parts.empty))
-    by_place = {place: next(shown) for place in places if place not in parts.empty}
-    dropped = {place: (one.title, why) for place, one in by_place.items() if not keep(one)}
-    kept = [one for place, one in by_place.items() if place not in dropped]
-    return Filled(kept, parts.empty | dropped)
 
 
 def common_sizes(summary: Summary, measure: Measure) -> list[Size]:
@@ -315,7 +367,9 @@ def _boxes(shown: Boxplots, parts: Filled, measure: Measure, look: Look) -> Part
 
         sizes = [common_sizes(one, measure) for one in parts.shown]
         flag = _flag(shown, parts)
-        return boxplot_at(parts.shown, sizes, measure, flag, _arranged(shown, parts, look))
+        return boxplot_at(
+            parts.shown, sizes, measure, flag, arrangement(parts, shown.columns, look)
+        )
 
     def says() -> str:
         return (
@@ -336,23 +390,17 @@ def races_at(summary: Summary, measure: Measure, size: int) -> Race | None:
 
 
 def _race(shown: AlongTraining, parts: Filled, measure: Measure, look: Look) -> Parts:
-    raced = _without(
-        parts,
-        lambda one: races_at(one, measure, shown.size) is not None,
-        "no values along training",
-    )
-
     def draw() -> Figure:
         from dsgkit.report.summary import all_solvers
         from dsgkit.report.trace_figure import draw_races
 
-        found = [races_at(one, measure, shown.size) for one in raced.shown]
+        found = [races_at(one, measure, shown.size) for one in parts.shown]
         return draw_races(
             [race for race in found if race],
             measure,
-            all_solvers(raced.shown),
-            _flag(shown, raced),
-            _arranged(shown, raced, look),
+            all_solvers(parts.shown),
+            _flag(shown, parts),
+            arrangement(parts, shown.columns, look),
         )
 
     def says() -> str:
@@ -368,10 +416,7 @@ def _race(shown: AlongTraining, parts: Filled, measure: Measure, look: Look) -> 
 def _clusters(paper: Figures, shown: Clusters, evidence: Evidence, look: Look) -> FigureOutput:
     parts = filled(paper, shown.panels, shown.methods, evidence, look)
     if not any(map(has_artefacts, parts.shown)):
-        wanted = ", ".join(paper.config(one.dataset) for one in shown.panels if one.dataset)
-        raise ResultsError(
-            f"{paper.key}/{shown.number}: no pictures of its datasets; it needs folders of {wanted}"
-        )
+        raise no_results(paper, shown)
     several = len(parts.shown) > 1
     panels = [
         (one, solver, f"{solver}, {one.title}" if several else solver)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 
 import numpy as np
 import pandas as pd
 
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.errors import ResultsError
 from dsgkit.papers.criteria import Scope
 from dsgkit.papers.evidence import Case, Evidence
 from dsgkit.papers.figures import (
@@ -19,6 +19,8 @@ from dsgkit.papers.figures import (
     Figures,
     Growth,
     MeasureTable,
+    NothingToShowError,
+    Panel,
     Shown,
     Stated,
 )
@@ -32,7 +34,7 @@ from dsgkit.papers.figures_drawn import (
     panels_of,
 )
 from dsgkit.papers.growth import Grows
-from dsgkit.papers.verdicts import Point
+from dsgkit.papers.verdicts import NO_RESULTS, Point
 from dsgkit.report.entries import (
     UNITS,
     best_means,
@@ -43,16 +45,22 @@ from dsgkit.report.entries import (
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NONE, counted, percents, short_count
 from dsgkit.report.output import TableOutput
-from dsgkit.report.pairs import pairs_of
-from dsgkit.report.summary import Entry, Size, Summary, all_solvers, settings
+from dsgkit.report.summary import Entry, Size, Summary, settings
+from dsgkit.tasks import catalogue
 from dsgkit.tasks.base import PublishedFigure
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.clustering_published import published_of
+from dsgkit.tasks.measures import STANDARD, Measure
 
 LEAST_TRIALS = 2
 LEAST_SIZES = 2
 
 NOT_MEASURED = "not measured"
 NO_ALGORITHM = "not here"
+
+EXPONENT_COLUMNS = [
+    *("method", "stated", "of", "grows", "where"),
+    *("exponent", "low", "high", "lengths"),
+]
 
 
 def table_output(
@@ -69,8 +77,7 @@ def table_output(
     if isinstance(shown, MeasureTable):
         panels = panels_of(paper, shown, evidence, look)
         parts = filled(paper, panels, shown.methods, evidence, look)
-        measure = measure_of(paper, shown, parts)
-        summaries, table = parts.shown, _measures(paper, shown, parts, measure)
+        summaries, table = parts.shown, _measures(paper, shown, panels, parts)
     elif isinstance(shown, Complexities):
         table = _complexities(paper, shown, evidence, look)
     elif isinstance(shown, DatasetTable):
@@ -88,53 +95,131 @@ def _caption(paper: Figures, shown: Shown, further: str = "") -> str:
     return " ".join(filter(None, [f"{paper.key}, {shown.name}: {shown.title}.", further]))
 
 
-def _measures(paper: Figures, shown: MeasureTable, parts: Filled, measure: Measure) -> Table:
+@dataclass(frozen=True)
+class _Row:
+    """A dataset's entries and published figures, one of each for every column.
+
+    Attributes
+    ----------
+    title : str
+    one : Summary or None
+        The results, if there are any.
+    size : Size or None
+    entries : list of Entry or None
+    published : list of PublishedFigure or None
+    """
+
+    title: str
+    one: Summary | None
+    size: Size | None
+    entries: list[Entry | None]
+    published: list[PublishedFigure | None]
+
+    def cells(self, shown: MeasureTable, measure: Measure) -> list[Cell]:
+        """Return the row as it is printed."""
+        sized = shown.size is not None and self.one is not None and self.one.axis is not None
+        title = f"{self.title}, {short_count(self.size.n)}" if sized and self.size else self.title
+        pairs = zip(entry_cells(measure, self.entries), self.published, strict=True)
+        return [Cell(title), *(_beside(measure, cell, was) for cell, was in pairs)]
+
+    def tidy(self, solvers: Sequence[str]) -> Iterator[dict[str, object]]:
+        """Yield the row as tidy data."""
+        for name, entry, was in zip(solvers, self.entries, self.published, strict=True):
+            if entry or was:
+                yield {
+                    "dataset": self.title,
+                    "solver": name,
+                    "size": entry.size.n if entry else None,
+                    "value": entry.centre if entry else None,
+                    "std": entry.std if entry else None,
+                    "trials": len(entry.values) if entry else 0,
+                    "status": entry.status if entry else NO_RESULTS,
+                    "published": was.value if was else None,
+                    "remark": was.flag if was else "",
+                }
+
+
+def _measures(paper: Figures, shown: MeasureTable, panels: Sequence[Panel], parts: Filled) -> Table:
     """Return datasets by methods at one size each, with published figures where there are any."""
-    solvers = list(all_solvers(parts.shown))
-    rows, frame, notes = [], [], []
-    noted: list[tuple[Summary, list[Entry]]] = []
-    absent: dict[str, list[str]] = {}
-    remaining = iter(parts.shown)
-    for place in range(len(parts.shown) + len(parts.empty)):
-        if place in parts.empty:
-            title, why = parts.empty[place]
-            rows.append([Cell(title), *(Cell(NONE) for _ in solvers)])
-            absent.setdefault(" ".join(why.split()), []).append(title)
-            continue
-        one = next(remaining)
-        size = _size(one, measure, shown.size)
-        entries = one.entries(measure)
-        found = [entries[name, size] if name in one.solvers else None for name in solvers]
-        published = _published(one, measure)
-        cells = entry_cells(measure, found)
-        beside = [published.get(name) for name in solvers]
-        pairs = zip(cells, beside, strict=True)
-        sized = f"{one.title}, {short_count(size.n)}" if _sized(shown, one) else one.title
-        rows.append([Cell(sized), *(_beside(measure, cell, was) for cell, was in pairs)])
-        noted.append((one, [entry for entry in found if entry]))
-        notes += [
-            f"{one.title}, {name}: {was.flag}."
-            for name, was in zip(solvers, beside, strict=True)
-            if was and was.flag
-        ]
-        frame += [_tidy(one, entry, was) for entry, was in zip(found, beside, strict=True) if entry]
-    has_published = any(one["published"] is not None for one in frame)
-    words = [f"{measure.caption}{UNITS[measure.unit]}", statistic(measure, parts.shown)]
-    words += ["in parentheses as published (!: see below)"] if has_published else []
-    words += [setting] if (setting := settings(parts.shown)) else []
-    left_out = [f"{', '.join(titles)}: {why}." for why, titles in absent.items()]
+    measure = _measure(paper, shown, parts)
+    solvers = {key: name for one in parts.shown for key, name in one.names.items()}
+    solvers = solvers or shown.printed
+    rows = [_row(shown, measure, parts, at, panel, solvers) for at, panel in enumerate(panels)]
+    noted = [(row.one, [entry for entry in row.entries if entry]) for row in rows if row.one]
+    left_out = f"Without results: {parts.left_out}." if parts.empty else ""
+    names = list(solvers.values())
     layout = Layout(
-        _caption(paper, shown, f"{', '.join(words)}."),
-        ["Dataset", *solvers],
-        rows,
-        [*footnotes(noted, titled=True), *notes, *left_out, *shown.notes],
+        _caption(paper, shown, _in_words(measure, parts, rows)),
+        ["Dataset", *names],
+        [row.cells(shown, measure) for row in rows],
+        [
+            *footnotes(noted, titled=True),
+            *_remarks(rows, names),
+            *filter(None, [left_out]),
+            *shown.notes,
+        ],
         best_means(measure),
     )
-    return Table(file_name(shown), [layout], pd.DataFrame(frame))
+    frame = pd.DataFrame([one for row in rows for one in row.tidy(names)])
+    return Table(file_name(shown), [layout], frame)
 
 
-def _sized(shown: MeasureTable, one: Summary) -> bool:
-    return shown.size is not None and one.axis is not None
+def _measure(paper: Figures, shown: MeasureTable, parts: Filled) -> Measure:
+    """Return the measure as results have it; as the task does, where there are none to print."""
+    if parts.shown or not shown.printed:
+        return measure_of(paper, shown, parts)
+    measures = (*catalogue.get(paper.paper.task).measures, *STANDARD)
+    return next(one for one in measures if one.name == shown.measure)
+
+
+def _row(
+    shown: MeasureTable,
+    measure: Measure,
+    parts: Filled,
+    place: int,
+    panel: Panel,
+    solvers: Mapping[str, str],
+) -> _Row:
+    one = parts.by_place.get(place)
+    known = _published(shown, panel, one)
+    published = {figure.solver: figure for figure in known if figure.measure == measure.name}
+    beside = [published.get(key) for key in solvers]
+    if one is None:
+        return _Row(panel.title, None, None, [None] * len(solvers), beside)
+    size = _size(one, measure, shown.size)
+    entries = one.entries(measure)
+    found = [entries[name, size] if name in one.solvers else None for name in solvers.values()]
+    return _Row(one.title, one, size, found, beside)
+
+
+def _published(shown: MeasureTable, panel: Panel, one: Summary | None) -> Sequence[PublishedFigure]:
+    """Return the published figures of a dataset, also of one without results."""
+    if one is not None:
+        published = one.results.task.published
+    else:
+        published = published_of(panel.dataset) if shown.printed else None
+    return published.figures if published else ()
+
+
+def _in_words(measure: Measure, parts: Filled, rows: Sequence[_Row]) -> str:
+    """Return what the numbers of the table are."""
+    has_published = any(was for row in rows for was in row.published)
+    words = [f"{measure.caption}{UNITS[measure.unit]}"]
+    words += [statistic(measure, parts.shown)] if parts.shown else []
+    words += ["in parentheses as published (!: see below)"] if has_published else []
+    words += [settings(parts.shown)] if parts.shown else []
+    return f"{', '.join(filter(None, words))}."
+
+
+def _remarks(rows: Sequence[_Row], solvers: Sequence[str]) -> Iterator[str]:
+    """Yield the remarks on published figures, each with the datasets that have it."""
+    titles: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        for name, was in zip(solvers, row.published, strict=True):
+            if was and was.flag:
+                titles.setdefault((name, was.flag), []).append(row.title)
+    for (name, flag), several in titles.items():
+        yield f"{', '.join(several)}; {name}: {flag}."
 
 
 def _size(one: Summary, measure: Measure, most: int | None) -> Size:
@@ -142,11 +227,6 @@ def _size(one: Summary, measure: Measure, most: int | None) -> Size:
     entries = one.entries(measure)
     sizes = [s for s in one.sizes if any(entries[name, s].values for name in one.solvers)]
     return next((s for s in reversed(sizes) if most is None or s.n <= most), sizes[0])
-
-
-def _published(one: Summary, measure: Measure) -> dict[str, PublishedFigure]:
-    """Return the published figures of a measure by solver."""
-    return {pair.entry.solver: pair.figure for pair in pairs_of(one) if pair.measure == measure}
 
 
 def _beside(measure: Measure, cell: Cell, was: PublishedFigure | None) -> Cell:
@@ -158,20 +238,6 @@ def _beside(measure: Measure, cell: Cell, was: PublishedFigure | None) -> Cell:
     return Cell(cell.text, f"{cell.note} {note}".strip(), cell.best, cell.value, mark=cell.mark)
 
 
-def _tidy(one: Summary, entry: Entry, was: PublishedFigure | None) -> dict[str, object]:
-    return {
-        "dataset": one.title,
-        "solver": entry.solver,
-        "size": entry.size.n,
-        "value": entry.centre,
-        "std": entry.std,
-        "trials": len(entry.values),
-        "status": entry.status,
-        "published": was.value if was else None,
-        "remark": was.flag if was else "",
-    }
-
-
 def _complexities(paper: Figures, shown: Complexities, evidence: Evidence, look: Look) -> Table:
     """Return stated orders beside the exponents that results have."""
     found = [case_of(paper, panel, evidence, look) for panel in shown.panels]
@@ -180,43 +246,46 @@ def _complexities(paper: Figures, shown: Complexities, evidence: Evidence, look:
     for stated in _published_rows("complexities.csv"):
         if stated["paper"] != paper.key:
             continue
-        method = stated["method"]
-        growths = shown.measured.get(method)
+        growths = shown.measured.get(stated["method"])
         points = [(growth, _growth(growth, cases, evidence)) for growth in growths or ()]
-        cells = [Cell(method)]
-        for what, order in (("time", "time"), ("memory", "space")):
-            of = [pair for pair in points if pair[0].of == what]
-            measured = NO_ALGORITHM if growths is None else _exponents(of)
-            cells += [Cell(stated[order] or NONE), Cell(measured)]
-        rows.append(cells)
+        rows.append(_orders(stated, None if growths is None else points))
         frame += [
-            {
-                "method": method,
-                "stated": stated["time" if growth.of == "time" else "space"],
-                "of": growth.of,
-                "grows": growth.symbol,
-                "where": point.where,
-                "exponent": point.estimate,
-                "low": point.low,
-                "high": point.high,
-                "lengths": point.note,
-            }
-            for growth, several in points
-            for point in several
+            _exponent_data(stated, growth, point) for growth, several in points for point in several
         ]
-    layout = Layout(
-        _caption(
-            paper,
-            shown,
-            "Orders as stated beside measured exponents: the slope of the median on log scales, "
-            "with its 95% interval, or the range over several datasets.",
-        ),
-        ["Algorithm", "Time", "measured", "Memory", "measured"],
-        rows,
-        shown.notes,
+    told = (
+        "Orders as stated beside measured exponents: the slope of the median on log scales, with "
+        "its 95% interval, or the range over several datasets."
     )
-    columns = ["method", "stated", "of", "grows", "where", "exponent", "low", "high", "lengths"]
-    return Table(file_name(shown), [layout], pd.DataFrame(frame, columns=columns))
+    header = ["Algorithm", "Time", "measured", "Memory", "measured"]
+    layout = Layout(_caption(paper, shown, told), header, rows, shown.notes)
+    return Table(file_name(shown), [layout], pd.DataFrame(frame, columns=EXPONENT_COLUMNS))
+
+
+def _orders(
+    stated: Mapping[str, str], points: Sequence[tuple[Growth, Sequence[Point]]] | None
+) -> list[Cell]:
+    """Return a method's row: its stated orders, and what was measured unless it is not here."""
+    cells = [Cell(stated["method"])]
+    for what, order in (("time", "time"), ("memory", "space")):
+        of = [pair for pair in points or () if pair[0].of == what]
+        measured = NO_ALGORITHM if points is None else _exponents(of)
+        cells += [Cell(stated[order] or NONE), Cell(measured)]
+    return cells
+
+
+def _exponent_data(stated: Mapping[str, str], growth: Growth, point: Point) -> dict[str, object]:
+    """Return a measured exponent as tidy data."""
+    return {
+        "method": stated["method"],
+        "stated": stated["time" if growth.of == "time" else "space"],
+        "of": growth.of,
+        "grows": growth.symbol,
+        "where": point.where,
+        "exponent": point.estimate,
+        "low": point.low,
+        "high": point.high,
+        "lengths": point.note,
+    }
 
 
 def _growth(growth: Growth, cases: Sequence[Case], evidence: Evidence) -> list[Point]:
@@ -305,8 +374,7 @@ def _stated(paper: Figures, shown: Stated) -> Table:
         For an illustration, which has no table.
     """
     if not shown.rows:
-        told = " ".join([f"{shown.title}.", *shown.notes])
-        raise ResultsError(f"{paper.key}/{shown.number}: {told}")
+        raise NothingToShowError(paper, shown, " ".join(shown.notes))
     rows = [[Cell(text) for text in row] for row in shown.rows]
     layout = Layout(_caption(paper, shown), shown.header, rows, shown.notes)
     return Table(file_name(shown), [layout], pd.DataFrame(shown.rows, columns=shown.header))

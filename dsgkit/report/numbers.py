@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from string import ascii_lowercase
 from typing import Any
 
 from dsgkit.hints import spelled
@@ -13,6 +14,12 @@ MEMORY_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 NONE = "–"
 SHORTEST_TIME = 1e-6
 """Records round to it, so a time may be 0 there, which has no logarithm and is no divisor."""
+
+
+def letter_of(place: int) -> str:
+    """Return the letter of a place: a to z, then aa."""
+    turn, letter = divmod(place, len(ascii_lowercase))
+    return ascii_lowercase[letter] * (turn + 1)
 
 
 def with_std(mean: float, std: float | None, digits: int) -> str:

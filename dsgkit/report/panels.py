@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from string import ascii_lowercase
 from textwrap import fill
 from typing import Any, BinaryIO
 
@@ -20,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from dsgkit.report.formats import write_file
+from dsgkit.report.numbers import letter_of
 from dsgkit.report.style import COLUMN_WIDTH, DPI, PAGE_WIDTH, RC
 from dsgkit.tasks.measures import Measure
 
@@ -57,12 +57,15 @@ class Arrangement:
         marks.
     empty : mapping of int to (str, str)
         Panels without data by their places: a title, and why there is none.
+    letters : sequence of str or None
+        Of every panel, empty for one without; None for the letters of their places.
     """
 
     columns: int = COLUMNS
     width: float | None = None
     alone: bool = False
     empty: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    letters: Sequence[str] | None = None
 
     def places(self, n_panels: int) -> list[int]:
         """Return the places of panels with data, between those without."""
@@ -70,9 +73,9 @@ class Arrangement:
         return [place for place in every if place not in self.empty]
 
     def title(self, place: int, title: str) -> str:
-        """Return a title with the letter of its place."""
-        turn, letter = divmod(place, len(ascii_lowercase))
-        return f"({ascii_lowercase[letter] * (turn + 1)}) {title}" if self.alone else title
+        """Return a title with its letter, if panels have letters."""
+        letter = letter_of(place) if self.letters is None else self.letters[place]
+        return f"({letter}) {title}" if self.alone and letter else title
 
 
 AS_REPORTED = Arrangement()

@@ -13,7 +13,7 @@ from matplotlib.patches import PathPatch
 from dsgkit import cli
 from dsgkit.config.load import resolve
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.errors import ConfigError, ResultsError
+from dsgkit.errors import ConfigError, DsgError, ResultsError
 from dsgkit.experiment.artefacts import keep_artefact
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.figures import (
@@ -82,6 +82,7 @@ figures:
   - {title: CodRNA, dataset: codrna}
   - {title: Covtype, dataset: covtype, stand_in: covtype_20k}
   - {title: another}
+  further: [{title: IJCNN1, dataset: ijcnn1}]
 - number: "2"
   title: AUC
   kind: boxplots
@@ -187,13 +188,41 @@ def test_panels_stand_as_in_the_paper_and_say_what_is_missing(paper, sizes):
     assert [(p.rowspan.start, p.colspan.start) for p in places] == [(0, 0), (0, 1), (1, 0)]
 
 
-def test_what_is_not_here_has_its_address(paper, sizes, monkeypatch):
+def test_what_is_not_here_has_its_address(tmp_path, sizes, monkeypatch):
+    file = tmp_path / "two.yaml"
+    file.write_text(PAPER.replace("  - {title: another}\n", ""))
+    paper = read_figures(file)
     monkeypatch.setattr("dsgkit.papers.figures_drawn.state", lambda info: "to download")
-    drawn = output(paper, "1", sizes("codrna")).draw()
-    (text,) = texts_of(drawn.axes[1])
+    drawn = output(paper, "1", sizes("covtype_20k")).draw()
+    (text,) = texts_of(drawn.axes[0])
     told, address = text.split("\n", 1)
     assert told == "no data here:"
-    assert address.replace("\n", "") == DATASETS["covtype"].homepage
+    assert address.replace("\n", "") == DATASETS["codrna"].homepage
+
+
+def titles_of(figure):
+    return [one.get_title() for one in figure.axes]
+
+
+def test_other_datasets_stand_beside_few_of_the_papers(paper, sizes):
+    made = output(paper, "1", sizes("covtype_20k"), sizes("ijcnn1"))
+    assert titles_of(made.draw()) == [
+        "(b) Covtype (here covtype_20k)",
+        "IJCNN1 (not in the paper)",
+    ]
+    assert "Left out: CodRNA (no " in made.caption
+    assert "another (the text does not name it)." in made.caption
+
+
+def test_other_datasets_are_asked_for_beside_most_of_the_papers(paper, sizes):
+    results = sizes("codrna"), sizes("covtype_20k"), sizes("ijcnn1")
+    assert [title[:3] for title in titles_of(output(paper, "1", *results).draw())] == [
+        "(a)",
+        "(b)",
+        "(c)",
+    ]
+    titles = titles_of(output(paper, "1", *results, everything=True).draw())
+    assert titles[3:] == ["IJCNN1 (not in the paper)"]
 
 
 def test_the_width_is_that_of_a_column_or_a_page(paper, sizes):
@@ -209,9 +238,12 @@ def test_everything_shows_other_solvers_too(paper, sizes):
     assert legend_of(figure) == ["fast", "slow", "other", "could not go on"]
 
 
-def test_a_single_size_is_no_line(paper, made):
+def test_a_single_size_is_no_line(paper, made, sizes):
     fits = {"fast": {1000: [timed(1.0)] * 2}}
-    figure = output(paper, "1", made(fits, name="codrna_s2auc-reference")).draw()
+    single = made(fits, name="codrna_s2auc-reference")
+    with pytest.raises(ResultsError, match=r"s2auc/1: nothing to draw: .*CodRNA .*a single size"):
+        output(paper, "1", single)
+    figure = output(paper, "1", single, sizes("covtype_20k")).draw()
     assert texts_of(figure.axes[0]) == ["results at a single size"]
 
 
@@ -290,7 +322,7 @@ def test_a_table_is_at_one_size_in_the_papers_order(paper, sizes):
     assert [cell.text for cell in layout.rows[0]][1:] == ["0.800 ± 0.000", "0.901 ± 0.000"]
     assert [cell.text for cell in layout.rows[1]] == ["Skin", "–", "–"]
     assert set(table.frame["size"]) == {1000}
-    assert any(note.startswith("Skin: no ") for note in layout.footnotes)
+    assert any(note.startswith("Without results: Skin (no ") for note in layout.footnotes)
 
 
 def test_published_sizes_stand_beside_those_here(paper):
@@ -303,6 +335,28 @@ def test_published_sizes_stand_beside_those_here(paper):
 def test_a_figure_without_results_names_what_it_needs(paper):
     with pytest.raises(ResultsError, match=r"s2auc/2: no results .* codrna_s2auc \(profile"):
         output(paper, "2")
+
+
+def test_published_numbers_stand_without_results(made):
+    svc = next(one for one in all_papers() if one.key == "svc")
+    (layout,) = output(svc, "table-2").make().layouts
+    assert layout.header == ["Dataset", "SVC", "SGD", "FSVC", "BSGD-R", "BSGD-PNN", "BSGD-PRN"]
+    rows = {row[0].text: [f"{cell.text} {cell.note}" for cell in row[1:]] for row in layout.rows}
+    assert len(rows) == 15
+    assert rows["Compound"] == ["– (0.66)", "– (0.62)", "– (0.13!)", *rows["Compound"][3:]]
+    assert "Purity, in parentheses as published" in layout.caption
+    fits = {"fsvc": {399: [timed(1.0)]}}
+    results = made(fits, dataset="compound", name="compound_clustering-reference")
+    (layout,) = output(svc, "table-7", results).make().layouts
+    rows = {row[0].text: row[1:] for row in layout.rows}
+    assert [cell.note for cell in rows["Flame"]] == ["(15.16)"]
+
+
+def test_figures_of_an_unknown_paper_are_told(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text(PAPER.replace("key: s2auc", "key: s2au"))
+    with pytest.raises(DsgError, match=r"unknown paper 's2au' \(did you mean 's2auc'\?\)"):
+        _ = read_figures(file).profiles
 
 
 def test_what_has_no_results_is_left_out_of_all(paper, tmp_path):
@@ -368,7 +422,7 @@ def test_the_command_lists_and_writes(dsg, tmp_path):
             ["s2auc/1", ".", "--format", "gif"],
             "'gif' is no format of figures; known: pdf, png, svg",
         ),
-        (["s2auc/1", "."], "s2auc/1: no results of its datasets; it needs folders of codrna_s2auc"),
+        (["s2auc/1", "."], "s2auc/1: no results of its datasets; it shows those of codrna_s2auc"),
         (["s3vm/1", "."], "An illustration; nothing is measured"),
     ],
 )
