@@ -20,8 +20,8 @@ from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
 from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict
 from dsgkit.report.numbers import NONE, counted, memory_text, p_text, seconds_text
 
-EVIDENCE = ("Where", "Size", "a", "b", "a's", "b's", "", "Counts", "")
-"""Column heads of `evidence_row`."""
+EVIDENCE = ("Where", "Size", "a", "b", "a's", "b's", "Compared", "Agrees", "Remark")
+"""Heads of the columns of `evidence_row`."""
 
 _SHARED = ("test", "by", "datasets", "configs")
 _COMPARED = ("a", "b")

@@ -58,10 +58,13 @@ class Flag(Spec):
         Above 0 in a trial that is marked.
     label : str
         In the legend.
+    means : str
+        The same as a sentence, for captions.
     """
 
     measure: Text
     label: Text
+    means: Text
 
 
 class Shown(Spec):

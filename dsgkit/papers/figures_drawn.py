@@ -361,6 +361,11 @@ def _flag(shown: Boxplots | AlongTraining, parts: Filled) -> Flag | None:
     return Flag(found, shown.flag.label) if found else None
 
 
+def _flag_words(shown: Boxplots | AlongTraining, parts: Filled) -> str:
+    """Return what marks trials out, for captions of figures that may have such trials."""
+    return f" {shown.flag.means}." if shown.flag and _flag(shown, parts) else ""
+
+
 def _boxes(shown: Boxplots, parts: Filled, measure: Measure, look: Look) -> Parts:
     def draw() -> Figure:
         from dsgkit.report.boxplots import boxplot_at
@@ -375,7 +380,7 @@ def _boxes(shown: Boxplots, parts: Filled, measure: Measure, look: Look) -> Part
         return (
             f"{measure.caption}, at the largest size that all methods finished and, behind a "
             "dotted line, at the largest that any did; a dot is a trial, an arrow with a median a "
-            "box far off."
+            f"box far off.{_flag_words(shown, parts)}"
         )
 
     return draw, says
@@ -407,7 +412,9 @@ def _race(shown: AlongTraining, parts: Filled, measure: Measure, look: Look) -> 
         return (
             f"{measure.caption} against training time, at the largest number of unlabelled rows up "
             f"to {shown.size:,}: means over trials within a standard deviation; a method without "
-            "iterations is a point, and what is far off all the time a mark at the edge."
+            "iterations is a point (with an arrow and its time where it is further left), and "
+            "what is far off all the time a mark at the edge."
+            f"{_flag_words(shown, parts)}"
         )
 
     return draw, says

@@ -94,7 +94,7 @@ figures:
   kind: along_training
   measure: auc
   size: 2000
-  flag: {measure: error, label: a mistake}
+  flag: {measure: error, label: a mistake, means: A mistake is an error above 0}
   methods: [fast, slow, far, exact]
   panels: [{title: CodRNA, dataset: codrna}]
 - number: "4"
@@ -272,7 +272,8 @@ def test_a_race_has_its_axis_and_marks_at_the_edge(paper, made):
         "exact": {2000: [timed(3.0, 0.91)] * 2},
         "far": {2000: [courses([0.5, 0.5, 0.5], final_error=1.0)] * 2},
     }
-    figure = output(paper, "3", made(fits, name="codrna_s2auc-reference")).draw()
+    made_output = output(paper, "3", made(fits, name="codrna_s2auc-reference"))
+    figure = made_output.draw()
     (axes,) = figure.axes
     assert axes.get_title() == "CodRNA, 2k unlabelled".join(["(a) ", ""])
     low, high = axes.get_ylim()
@@ -280,6 +281,7 @@ def test_a_race_has_its_axis_and_marks_at_the_edge(paper, made):
     assert axes.get_xscale() == "log"
     assert texts_of(axes) == [r"$\downarrow$0.500"]
     assert legend_of(figure) == ["fast", "slow", "far", "exact", "a mistake"]
+    assert "A mistake is an error above 0." in made_output.caption
     rings = [one for one in axes.get_lines() if one.get_markerfacecolor() == "none"]
     assert len(rings) == 1  # of the far one, whose trials are flagged
 
