@@ -43,7 +43,7 @@ def _paper_table(paper: JudgedPaper, width: int) -> str:
 
 def summary_line(paper: JudgedPaper) -> str:
     """Return how many claims of a paper hold, in one line."""
-    found = [f"{n} {outcome}" for outcome, n in paper.counts.items() if n]
+    found = [outcome.counted(n) for outcome, n in paper.counts.items() if n]
     return f"{paper.paper.key}: {counted(len(paper.claims), 'claim')}: {', '.join(found)}"
 
 
@@ -103,7 +103,7 @@ def criterion_text(part: Judged) -> str:
     settings = part.criterion.model_dump(exclude_defaults=True, exclude=set(_SHARED))
     names = sorted(settings, key=lambda name: (name in _BARS, name not in _COMPARED))
     told = "; ".join(f"{name} {_setting(settings[name])}" for name in names)
-    on = f" on {listed(part.folders)}" if part.folders else ""
+    on = f"; on {listed(part.folders)}" if part.folders else ""
     return f"[{part.criterion.by}] {getattr(part.criterion, 'test', '')}: {told}{on}"
 
 

@@ -24,7 +24,7 @@ from dsgkit.papers.figures import (
     TimeBySize,
 )
 from dsgkit.report.clusterings import has_artefacts
-from dsgkit.report.numbers import letter_of
+from dsgkit.report.numbers import from_to, letter_of
 from dsgkit.report.output import FigureOutput
 from dsgkit.report.summary import Size, Summary, different
 from dsgkit.report.traces import Race, races
@@ -361,6 +361,10 @@ def _flag(shown: Boxplots | AlongTraining, parts: Filled) -> Flag | None:
     return Flag(found, shown.flag.label) if found else None
 
 
+def _trials(parts: Filled) -> str:
+    return f"{from_to(one.results.trials for one in parts.shown)} trials"
+
+
 def _flag_words(shown: Boxplots | AlongTraining, parts: Filled) -> str:
     """Return what marks trials out, for captions of figures that may have such trials."""
     return f" {shown.flag.means}." if shown.flag and _flag(shown, parts) else ""
@@ -378,9 +382,9 @@ def _boxes(shown: Boxplots, parts: Filled, measure: Measure, look: Look) -> Part
 
     def says() -> str:
         return (
-            f"{measure.caption}, at the largest size that all methods finished and, behind a "
-            "dotted line, at the largest that any did; a dot is a trial, an arrow with a median a "
-            f"box far off.{_flag_words(shown, parts)}"
+            f"{measure.caption} of {_trials(parts)}, at the largest size that all methods finished "
+            "and, behind a dotted line, at the largest that any did; a dot is a trial, an arrow "
+            f"with a median a box far off.{_flag_words(shown, parts)}"
         )
 
     return draw, says
@@ -411,10 +415,9 @@ def _race(shown: AlongTraining, parts: Filled, measure: Measure, look: Look) -> 
     def says() -> str:
         return (
             f"{measure.caption} against training time, at the largest number of unlabelled rows up "
-            f"to {shown.size:,}: means over trials within a standard deviation; a method without "
-            "iterations is a point (with an arrow and its time where it is further left), and "
-            "what is far off all the time a mark at the edge."
-            f"{_flag_words(shown, parts)}"
+            f"to {shown.size:,}: means over {_trials(parts)} within a standard deviation; a method "
+            "without iterations is a point (with an arrow and its time where it is further left), "
+            f"and what is far off all the time a mark at the edge.{_flag_words(shown, parts)}"
         )
 
     return draw, says

@@ -335,8 +335,8 @@ def _datasets(paper: Figures, shown: DatasetTable) -> Table:
         info = DATASETS[one["dataset"]]
         title = one.get("printed") or info.title
         sizes = [(one["rows"], info.n_rows), (one["features"], info.n_features)]
-        texts = [Cell(text) for pair in sizes for text in map(_count, pair)]
-        classes = [Cell(_count(one["classes"]))] if has_classes else []
+        texts = [_count(number) for pair in sizes for number in pair]
+        classes = [_count(one["classes"])] if has_classes else []
         rows.append([Cell(title), *texts, *classes, Cell(info.homepage)])
         frame.append(
             {
@@ -361,8 +361,8 @@ def _published_rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def _count(value: str | int | None) -> str:
-    return f"{int(value):,}" if value else NONE
+def _count(value: str | int | None) -> Cell:
+    return Cell(f"{int(value):,}", value=int(value)) if value else Cell(NONE)
 
 
 def _stated(paper: Figures, shown: Stated) -> Table:

@@ -27,6 +27,11 @@ class Outcome(StrEnum):
     FAILS = "does not hold"
     UNTESTABLE = "not testable here"
 
+    def counted(self, n: int) -> str:
+        """Return how many claims have it: ``1 holds``, ``2 hold``."""
+        several = self.replace("holds", "hold").replace("does", "do")
+        return f"{n} {self if n == 1 else several}"
+
 
 def _bar(bar: Any) -> Any:
     if isinstance(bar, float) and not 0 < bar < 1:

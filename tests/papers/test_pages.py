@@ -1,6 +1,8 @@
 """The index and the pages of papers."""
 
+from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 
@@ -8,6 +10,8 @@ from dsgkit.data.catalogue import get
 from dsgkit.papers.claims import papers
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.pages import content
+from dsgkit.papers.pages.verdicts import CLASSES, evidence_table, labels_of
+from dsgkit.papers.verdicts import Point
 
 MORE = """
 - id: mine-03
@@ -19,7 +23,7 @@ MORE = """
 headlines: {mine-01: Ours is as good., mine-02: It converges., mine-03: It is never perfect.}
 """
 CATALOGUE = get("higgs").homepage
-VOID = {"meta", "br", "hr", "img", "link"}
+VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
 class Page(HTMLParser):
@@ -27,7 +31,7 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.ids, self.links, self.words = [], [], [], []
+        self.open, self.ids, self.links, self.words, self.verdicts = [], [], [], [], {}
         self.feed(text)
         assert not self.open
 
@@ -36,6 +40,8 @@ class Page(HTMLParser):
             self.open.append(tag)
         given = dict(attrs)
         self.ids += [given["id"]] if "id" in given else []
+        if "data-verdict" in given:
+            self.verdicts[given["id"]] = given["data-verdict"]
         self.links += [given[name] for name in ("href", "src") if name in given]
 
     def handle_endtag(self, tag):
@@ -44,6 +50,8 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if self.open and self.open[-1] != "style":
             self.words += data.split()
+        elif self.open:
+            self.style = data
 
     @property
     def text(self):
@@ -76,7 +84,7 @@ def test_links_lead_somewhere_and_need_no_network(pages):
 
 def test_the_index_counts_verdicts_and_has_the_main_claims(pages):
     text = pages["index.html"].text
-    assert "A paper Somebody, 2020 2 holds 1 does not hold" in text
+    assert "A paper Somebody, 2020 2 hold 1 does not hold" in text
     assert "Ours is as good. protocol does not hold 0 of 4 useful holds 4 of 4" in text
 
 
@@ -86,7 +94,42 @@ def test_a_claim_has_its_verdicts_its_explanation_and_its_evidence(pages):
     assert (
         "Why: The grid is too coarse. (shown by grids , which is not among these results)" in text
     )
-    assert "ijcnn1 2,000 own other 0.8 0.9 difference -0.1 [-0.1, -0.1] no" in text
+    assert (
+        "Where Size own other Compared Agrees codrna 2,000 0.8 0.9 difference -0.1 [-0.1, -0.1] no"
+        in text
+    )
+
+
+def test_claims_are_picked_by_verdict(pages):
+    page = pages["mine.html"]
+    assert page.verdicts == {"mine-01": "fails", "mine-02": "holds", "mine-03": "holds"}
+    assert "Show all 3 2 hold 1 does not hold" in page.text
+    assert {f"show-{one}" for one in ("all", *page.verdicts.values())} <= set(page.ids)
+    assert all(
+        f'#show-{one}:checked) .claim:not([data-verdict="{one}"' in page.style
+        for one in CLASSES.values()
+    )
+
+
+def test_evidence_calls_solvers_by_their_labels():
+    best = Point("codrna", "ours", "best of one, two", 1.0, 500, 0.9, 0.8, note="ours against two")
+    other = replace(best, where="skin", b="one", note="")
+    labels = {"ours": "Ours", "one": "First", "two": "Second"}
+    table = evidence_table([best, other, Point("dota2", note="no results")], labels)
+    assert table.header == ["Where", "Size", "b", "Ours", "b's", "Agrees", "Remark"]
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["codrna", "500", "best of First, Second", "0.9", "0.8", "yes", "Ours against Second"],
+        ["skin", "500", "First", "0.9", "0.8", "yes", ""],
+    ]
+
+
+def test_solvers_of_one_label_are_told_apart(made):
+    results = made({"mine": {500: [0.9] * 5}, "other": {500: [0.9] * 5}, "third": {500: [0.9] * 5}})
+    names = {"mine": "A", "other": "B", "third": "B"}
+    folder = SimpleNamespace(solvers=results.solvers, label=names.get)
+    part = SimpleNamespace(folders=["here", "a config without results"])
+    found = labels_of(part, SimpleNamespace(folders={"here": folder}))
+    assert found == {"mine": "A", "other": "B (other)", "third": "B (third)"}
 
 
 def test_what_was_run_and_what_is_missing_is_said(pages):

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.papers.claims import Paper
 from dsgkit.papers.evidence import Evidence
-from dsgkit.papers.figures import all_papers
+from dsgkit.papers.figures import NothingToShowError, all_papers
 from dsgkit.papers.figures_drawn import file_name
 from dsgkit.papers.figures_written import Look, output_of
 from dsgkit.papers.judging import JudgedPaper
@@ -30,7 +29,7 @@ def paper_content(judged: JudgedPaper, evidence: Evidence) -> Context:
     results = results_of(judged.paper, evidence)
     shown = summarise(results)
     return {
-        "claims": claim_rows(judged),
+        "claims": claim_rows(judged, evidence),
         "printed": printed(judged.paper, evidence),
         "runs": runs(shown),
         "unfinished": [
@@ -39,6 +38,8 @@ def paper_content(judged: JudgedPaper, evidence: Evidence) -> Context:
             if (failed := failures(one)) + (limited := limits(one))
         ],
         "absent": absent(judged.paper),
+        "stand_ins": judged.paper.datasets.stand_in,
+        "remarks": judged.paper.notes,
         "environments": describe_environments(shown),
         "codes": describe_code(shown),
     }
@@ -52,11 +53,12 @@ def printed(paper: Paper, evidence: Evidence) -> list[Context]:
     found = []
     known = [(one, shown) for one in all_papers() if one.key == paper.key for shown in one.figures]
     for figures, shown in known:
-        one: Context = {"anchor": file_name(shown), "picture": None, "tables": [], "missing": ""}
+        one: Context = {"anchor": file_name(shown), "picture": None, "tables": [], "missing": None}
         try:
             output = output_of(figures, shown, evidence, Look())
-        except ResultsError as error:
-            found.append(one | {"missing": str(error)})
+        except NothingToShowError as error:
+            missing = {"title": f"{shown.name}: {shown.title}", "why": error.why}
+            found.append(one | {"missing": missing})
             continue
         if isinstance(output, FigureOutput):
             command = ["dsg", "figure", f"{paper.key}/{shown.number}"]
@@ -80,11 +82,16 @@ def runs(shown: Sequence[Summary]) -> Layout:
     """Return the table of what was run: cells by how they ended, and when."""
     numbers = [count_cells(one.results).numbers for one in shown]
     rows = [
-        [Cell(one.results.experiment.name), *(Cell(f"{n:,}", value=n) for n in counts.values())]
+        [
+            Cell(one.results.experiment.name),
+            Cell(str(one.results.trials), value=one.results.trials),
+            *(Cell(f"{n:,}", value=n) for n in counts.values()),
+        ]
         for one, counts in zip(shown, numbers, strict=True)
     ]
     header = list(numbers[0]) if numbers else []
-    return Layout("Cells: searches and fits.", ["Experiment", *header], rows)
+    caption = "Trials of each experiment, and its cells (searches and fits) by how they ended."
+    return Layout(caption, ["Experiment", "Trials", *header], rows)
 
 
 def absent(paper: Paper) -> list[Context]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dsgkit.papers.claims_text import EVIDENCE, counts_text, criterion_text, evidence_row
+from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
-from dsgkit.papers.verdicts import Outcome, Verdict
+from dsgkit.papers.verdicts import Outcome, Point, Verdict
 from dsgkit.report.formats import Cell, Layout
 
 Context = dict[str, Any]
@@ -19,6 +23,9 @@ CLASSES = {
 }
 """Of the style sheet."""
 
+KEY = re.compile(r"[A-Za-z_]\w*")
+"""What may be the key of a solver."""
+
 
 class Chip(NamedTuple):
     """A verdict in a word or two, with the class that colours it, and what is said beside it."""
@@ -30,7 +37,7 @@ class Chip(NamedTuple):
 
 def counts_of(paper: JudgedPaper) -> list[Chip]:
     """Return how many claims of a paper have each verdict, where any has."""
-    return [Chip(f"{n} {outcome}", CLASSES[outcome]) for outcome, n in paper.counts.items() if n]
+    return [Chip(outcome.counted(n), CLASSES[outcome]) for outcome, n in paper.counts.items() if n]
 
 
 def headlines(paper: JudgedPaper) -> list[Context]:
@@ -43,14 +50,15 @@ def headlines(paper: JudgedPaper) -> list[Context]:
     ]
 
 
-def claim_rows(paper: JudgedPaper) -> list[Context]:
+def claim_rows(paper: JudgedPaper, evidence: Evidence) -> list[Context]:
     """Return what a page shows of every claim."""
     return [
         {
             "claim": one.claim,
+            "css": CLASSES[one.verdict.outcome],
             "chips": _chips(one),
             "why": _why(one),
-            "parts": [_part(part) for part in one.parts],
+            "parts": [_part(part, labels_of(part, evidence)) for part in one.parts],
         }
         for one in paper.claims
     ]
@@ -77,21 +85,57 @@ def _chip(verdict: Verdict) -> Chip:
 def _why(claim: JudgedClaim) -> Context | None:
     """Return the explanation of a claim that does not hold, or not in all."""
     why = claim.claim.why_not
-    if why is None or all(one.outcome is Outcome.HOLDS for one in claim.verdicts.values()):
+    explained = {Outcome.FAILS, Outcome.IN_PART}
+    if why is None or not any(one.outcome in explained for one in claim.verdicts.values()):
         return None
     return {"words": why.words, "shown_by": why.shown_by, "kept": claim.explained}
 
 
-def _part(part: Judged) -> Context:
+def labels_of(part: Judged, evidence: Evidence) -> dict[str, str]:
+    """Return what the solvers of a judgement are called, by their keys; no two alike."""
+    folders = [evidence.folders[name] for name in part.folders if name in evidence.folders]
+    labels = {key: one.label(key) for one in folders for key in one.solvers}
+    uses = Counter(labels.values())
+    return {key: label if uses[label] == 1 else f"{label} ({key})" for key, label in labels.items()}
+
+
+def _part(part: Judged, labels: Mapping[str, str]) -> Context:
     """Return one judgement: the criterion, its verdict, and a table of the evidence."""
-    # what has no result at all stands in the verdict's reason
-    shown = [
-        point for point in part.points if point.counts is not None or point.a_value is not None
-    ]
-    rows = [[Cell(text) for text in evidence_row(point)] for point in shown]
-    kept = [i for i in range(len(EVIDENCE)) if any(row[i].text for row in rows)]
     return {
         "criterion": criterion_text(part),
         "verdict": f"{part.verdict}{counts_text(part.verdict)}",
-        "table": Layout("", [EVIDENCE[i] for i in kept], [[row[i] for i in kept] for row in rows]),
+        "table": evidence_table(part.points, labels),
     }
+
+
+def _row(point: Point, labels: Mapping[str, str]) -> list[Cell]:
+    """Return a point as a row of `EVIDENCE`, with names for keys of solvers."""
+    texts = list(evidence_row(point))
+    for column in ("a", "b", "Remark"):
+        at = EVIDENCE.index(column)
+        texts[at] = KEY.sub(lambda word: labels.get(word[0], word[0]), texts[at])
+    values = dict.fromkeys(EVIDENCE) | {
+        "Size": point.size or None,
+        "a's": point.a_value,
+        "b's": point.b_value,
+    }
+    return [Cell(text, value=values[name]) for text, name in zip(texts, EVIDENCE, strict=True)]
+
+
+def evidence_table(points: Sequence[Point], labels: Mapping[str, str]) -> Layout:
+    """Return points as a table without empty columns.
+
+    A solver that is the same in all rows is the head of the column with its values.
+    """
+    # what has no result at all stands in the verdict's reason
+    shown = [point for point in points if point.counts is not None or point.a_value is not None]
+    rows = [_row(point, labels) for point in shown]
+    header = list(EVIDENCE)
+    kept = [any(row[at].text for row in rows) for at in range(len(EVIDENCE))]
+    for side, value in (("a", "a's"), ("b", "b's")):
+        at, beside = EVIDENCE.index(side), EVIDENCE.index(value)
+        names = {row[at].text for row in rows}
+        if kept[beside] and len(names) == 1 and "" not in names:
+            (header[beside],) = names
+            kept[at] = False
+    return Layout("", header, rows).with_columns(kept)
