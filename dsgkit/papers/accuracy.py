@@ -102,13 +102,13 @@ class BetterThan(Comparison):
         )
 
     def _tested(self, point: Point, p: float | None) -> Point:
-        """Return a point with its outcome by the adjusted p-value: won, lost or open."""
+        """Return a point with its outcome by the adjusted p-value: better, worse or undecided."""
         if point.estimate is None:
             return point
         beyond = p is not None and p < LEVEL
         won = beyond and point.estimate > 0 and point.estimate >= self.least
         lost = beyond and point.estimate < 0
-        told = "won" if won else "lost" if lost else "open"
+        told = "better" if won else "worse" if lost else "undecided"
         note = joined(point.note, told)
         return replace(point, counts=float(won), p=p, sure=won, against=lost, note=note)
 

@@ -91,10 +91,10 @@ def _part_text(part: Judged, width: int) -> str:
 
 def counts_text(verdict: Verdict) -> str:
     """Return how many points count, unless the verdict says so, and how many beyond chance."""
-    share = f"{verdict.counted:g} of {verdict.tested} points" if verdict.tested else ""
+    share = f"{verdict.counted:g} of {verdict.tested}" if verdict.tested else ""
     if verdict.outcome is Outcome.IN_PART:
         share = ""
-    told = ", ".join(filter(None, [share, f"{verdict.sure} surely" if verdict.sure else ""]))
+    told = ", ".join(filter(None, [share, f"{verdict.sure} beyond chance" if verdict.sure else ""]))
     return f" ({told})" if told else ""
 
 

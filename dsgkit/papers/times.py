@@ -134,7 +134,7 @@ class Sooner(Comparison):
         if math.isinf(of_a):
             return replace(blank, counts=None if math.isinf(of_b) else 0.0, a_value=None)
         if math.isinf(of_b):
-            return replace(blank, counts=1.0, b_value=None, note=f"{note}; never by b")
+            return replace(blank, counts=1.0, b_value=None, note=f"{note}; never by the other")
         ratio = of_b / max(of_a, SHORTEST_TIME)
         return replace(blank, counts=float(ratio > self.factor), estimate=ratio, of="ratio")
 

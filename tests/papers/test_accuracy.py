@@ -75,12 +75,12 @@ BETTER = {"test": "better", "a": "own", "b": "other", "measure": "auc"}
 @pytest.mark.parametrize(
     "own, other, more, verdict, note",
     [
-        (HIGH, LOW, {}, "holds", "won"),
-        (LOW, HIGH, {}, "does not hold", "lost"),
-        (LOW, HIGH, {"better": "lower"}, "holds", "won"),
-        (WIDE, LOW, {}, "does not hold", "open"),
-        (HIGH, LOW, {"least": 0.1}, "does not hold", "open"),
-        (LOW, LOW, {}, "does not hold", "open"),
+        (HIGH, LOW, {}, "holds", "better"),
+        (LOW, HIGH, {}, "does not hold", "worse"),
+        (LOW, HIGH, {"better": "lower"}, "holds", "better"),
+        (WIDE, LOW, {}, "does not hold", "undecided"),
+        (HIGH, LOW, {"least": 0.1}, "does not hold", "undecided"),
+        (LOW, LOW, {}, "does not hold", "undecided"),
     ],
 )
 def test_better(judge, own, other, more, verdict, note):

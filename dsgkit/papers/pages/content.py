@@ -57,7 +57,10 @@ def printed(paper: Paper, evidence: Evidence) -> list[Context]:
         try:
             output = output_of(figures, shown, evidence, Look())
         except NothingToShowError as error:
-            missing = {"title": f"{shown.name}: {shown.title}", "why": error.why}
+            missing = {
+                "title": f"{shown.name}: {shown.title}",
+                "why": f"{error.why[:1].upper()}{error.why[1:]}.",
+            }
             found.append(one | {"missing": missing})
             continue
         if isinstance(output, FigureOutput):
