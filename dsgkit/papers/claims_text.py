@@ -133,10 +133,9 @@ def evidence_row(point: Point) -> tuple[str, ...]:
 def _value(value: float | None, unit: str) -> str:
     if value is None or not math.isfinite(value):
         return ""
-    if unit == "seconds":
-        return seconds_text(value)
-    if unit == "bytes":
-        return memory_text(value)
+    if unit in ("seconds", "bytes"):
+        text = seconds_text if unit == "seconds" else memory_text
+        return f"{'-' if value < 0 else ''}{text(abs(value))}"
     return f"{100 * value:.2f}%" if unit == "percent" else f"{value:.3g}"
 
 

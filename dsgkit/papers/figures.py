@@ -46,7 +46,7 @@ class Panel(Spec):
 
 
 class Further(Panel):
-    """A panel of a dataset that the paper does not have."""
+    """A panel that the paper's figure does not have."""
 
 
 class Flag(Spec):
@@ -371,6 +371,12 @@ class Figures(Spec):
     def profiles(self) -> list[str]:
         """The profiles of the paper's protocol, whose results are shown: the first that has any."""
         return self.paper.profiles.protocol
+
+    @property
+    def datasets(self) -> set[str | None]:
+        """The datasets of the paper's panels."""
+        several = (getattr(figure, "panels", ()) for figure in self.figures)
+        return {panel.dataset for panels in several for panel in panels}
 
     def config(self, dataset: str) -> str:
         """Return the name of the config of a dataset."""

@@ -75,7 +75,7 @@ class Filled:
     empty : dict
         Titles of the others by their places, and why they have none.
     letters : list of str
-        Of all panels; empty for a dataset that the paper does not have.
+        Of all panels; empty for one that the paper's figure does not have.
     """
 
     shown: list[Summary]
@@ -191,7 +191,9 @@ def _title(paper: Figures, panel: Panel, case: Case, look: Look) -> str:
     config = paper.config(case.name)
     profile = case.results.experiment.name.removeprefix(config).lstrip("-")
     usual = (look.profiles or paper.profiles)[0]
-    told = ["not in the paper"] if isinstance(panel, Further) else []
+    told = []
+    if isinstance(panel, Further):
+        told = ["not in this figure" if panel.dataset in paper.datasets else "not in the paper"]
     told += [f"here {case.name}"] if case.name == panel.stand_in else []
     told += [profile or "all sizes"] if profile != usual else []
     return f"{panel.title} ({', '.join(told)})" if told else panel.title

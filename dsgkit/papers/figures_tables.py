@@ -374,7 +374,7 @@ def _stated(paper: Figures, shown: Stated) -> Table:
         For an illustration, which has no table.
     """
     if not shown.rows:
-        raise NothingToShowError(paper, shown, " ".join(shown.notes))
+        raise NothingToShowError(paper, shown, " ".join(shown.notes).rstrip("."))
     rows = [[Cell(text) for text in row] for row in shown.rows]
     layout = Layout(_caption(paper, shown), shown.header, rows, shown.notes)
     return Table(file_name(shown), [layout], pd.DataFrame(shown.rows, columns=shown.header))

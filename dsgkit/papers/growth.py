@@ -97,7 +97,7 @@ class Grows(Compared):
         medians = np.array([np.median(one) for one in values])
         if len(x) < self.lengths:
             what = "sizes" if self.axis == "size" else f"values of {self.axis}"
-            note = f"{name}: {len(x)} {what} with {self.trials} trials, of {self.lengths}"
+            note = f"{name}: {len(x)} of {self.lengths} {what} have {self.trials} trials"
             return replace(blank, note=note)
         slope = _slope(x, medians)
         sizes = map(int, x) if self.axis == "size" else case.sizes

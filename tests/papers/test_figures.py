@@ -214,6 +214,13 @@ def test_other_datasets_stand_beside_few_of_the_papers(paper, sizes):
     assert "another (the text does not name it)." in made.caption
 
 
+def test_a_dataset_of_another_figure_is_one_of_the_paper(sizes, tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text(PAPER.replace("{title: Skin, dataset: skin}", "{title: I, dataset: ijcnn1}"))
+    figure = output(read_figures(file), "1", sizes("ijcnn1")).draw()
+    assert titles_of(figure) == ["IJCNN1 (not in this figure)"]
+
+
 def test_other_datasets_are_asked_for_beside_most_of_the_papers(paper, sizes):
     results = sizes("codrna"), sizes("covtype_20k"), sizes("ijcnn1")
     assert [title[:3] for title in titles_of(output(paper, "1", *results).draw())] == [
@@ -425,7 +432,7 @@ def test_the_command_lists_and_writes(dsg, tmp_path):
             "'gif' is no format of figures; known: pdf, png, svg",
         ),
         (["s2auc/1", "."], "s2auc/1: no results of its datasets; it shows those of codrna_s2auc"),
-        (["s3vm/1", "."], "An illustration; nothing is measured"),
+        (["s3vm/1", "."], "s3vm/1: An illustration; nothing is measured in it"),
     ],
 )
 def test_a_mistake_of_the_command_is_one_line(dsg, arguments, told):

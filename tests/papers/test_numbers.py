@@ -45,7 +45,7 @@ def test_grows_in_part_and_needs_sizes(judge):
     assert str(judge(GROWS | {"in_part": "any"}, of_each)[0]) == "holds in part: 2 of 4"
     few = {"own": power(2, sizes=SIZES[:2])}
     found, _ = judge(GROWS, few)
-    assert str(found).startswith("not testable here: own: 2 sizes with 5 trials, of 3 (codrna")
+    assert str(found).startswith("not testable here: own: 2 of 3 sizes have 5 trials (codrna")
     assert str(judge(GROWS | {"lengths": 2}, few)[0]) == "holds"
     assert str(judge(GROWS | {"sizes": {"min": 1000}}, {"own": power(2)})[0])[:3] == "not"
 

@@ -59,7 +59,7 @@ def printed(paper: Paper, evidence: Evidence) -> list[Context]:
         except NothingToShowError as error:
             missing = {
                 "title": f"{shown.name}: {shown.title}",
-                "why": f"{error.why[:1].upper()}{error.why[1:]}.",
+                "why": f"{error.why[:1].upper()}{error.why[1:]}",
             }
             found.append(one | {"missing": missing})
             continue
