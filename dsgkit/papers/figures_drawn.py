@@ -219,7 +219,7 @@ def figure_output(paper: Figures, shown: Shown, evidence: Evidence, look: Look) 
         return _clusters(paper, shown, evidence, look)
     assert isinstance(shown, OfMethods)
     parts = filled(paper, panels_of(paper, shown, evidence, look), shown.methods, evidence, look)
-    measure = measure_of(paper, shown, parts)
+    measure = measure_of(paper, shown, parts, look)
     parts = _with_values(shown, parts, measure)
     if not parts.shown:
         raise NothingToShowError(paper, shown, f"nothing to draw: {parts.left_out}")
@@ -280,20 +280,21 @@ def file_name(shown: Shown) -> str:
     return shown.number if shown.is_table else f"figure-{shown.number}"
 
 
-def measure_of(paper: Figures, shown: OfMethods, parts: Filled) -> Measure:
+def measure_of(paper: Figures, shown: OfMethods, parts: Filled, look: Look) -> Measure:
     """Return the measure that is shown, as results have it."""
     name = getattr(shown, "measure", "")
     for one in parts.shown:
         for measure in one.results.task.measures:
             if measure.name == name and one.has(measure):
                 return measure
-    raise no_results(paper, shown)
+    raise no_results(paper, shown, look)
 
 
-def no_results(paper: Figures, shown: Shown) -> NothingToShowError:
+def no_results(paper: Figures, shown: Shown, look: Look) -> NothingToShowError:
     """Return the error that there are no results of any dataset, and which configs have them."""
     configs = ", ".join(map(paper.config, shown.datasets))
-    profile = f" (profile {paper.profiles[0]})" if paper.profiles[0] else ""
+    first, *_ = look.profiles or paper.profiles
+    profile = f" (profile {first})" if first else ""
     why = f"no results of its datasets; it shows those of {configs}{profile}"
     return NothingToShowError(paper, shown, why)
 
@@ -384,7 +385,7 @@ def _boxes(shown: Boxplots, parts: Filled, measure: Measure, look: Look) -> Part
 
     def says() -> str:
         return (
-            f"{measure.caption} of {_trials(parts)}, at the largest size that all methods finished "
+            f"{measure.caption}: {_trials(parts)}, at the largest size that all methods finished "
             "and, behind a dotted line, at the largest that any did; a dot is a trial, an arrow "
             f"with a median a box far off.{_flag_words(shown, parts)}"
         )
@@ -428,7 +429,7 @@ def _race(shown: AlongTraining, parts: Filled, measure: Measure, look: Look) -> 
 def _clusters(paper: Figures, shown: Clusters, evidence: Evidence, look: Look) -> FigureOutput:
     parts = filled(paper, shown.panels, shown.methods, evidence, look)
     if not any(map(has_artefacts, parts.shown)):
-        raise no_results(paper, shown)
+        raise no_results(paper, shown, look)
     several = len(parts.shown) > 1
     panels = [
         (one, solver, f"{solver}, {one.title}" if several else solver)

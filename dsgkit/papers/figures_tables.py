@@ -82,7 +82,7 @@ def table_output(
     if isinstance(shown, MeasureTable):
         panels = panels_of(paper, shown, evidence, look)
         parts = filled(paper, panels, shown.methods, evidence, look)
-        summaries, table = parts.shown, _measures(paper, shown, panels, parts)
+        summaries, table = parts.shown, _measures(paper, shown, panels, parts, look)
     elif isinstance(shown, Complexities):
         table = _complexities(paper, shown, evidence, look)
     elif isinstance(shown, DatasetTable):
@@ -144,9 +144,11 @@ class _Row:
                 }
 
 
-def _measures(paper: Figures, shown: MeasureTable, panels: Sequence[Panel], parts: Filled) -> Table:
+def _measures(
+    paper: Figures, shown: MeasureTable, panels: Sequence[Panel], parts: Filled, look: Look
+) -> Table:
     """Return datasets by methods at one size each, with published figures where there are any."""
-    measure = _measure(paper, shown, parts)
+    measure = _measure(paper, shown, parts, look)
     solvers = {key: name for one in parts.shown for key, name in one.names.items()}
     solvers = solvers or shown.printed
     rows = [_row(shown, measure, parts, at, panel, solvers) for at, panel in enumerate(panels)]
@@ -169,10 +171,10 @@ def _measures(paper: Figures, shown: MeasureTable, panels: Sequence[Panel], part
     return Table(file_name(shown), [layout], frame)
 
 
-def _measure(paper: Figures, shown: MeasureTable, parts: Filled) -> Measure:
+def _measure(paper: Figures, shown: MeasureTable, parts: Filled, look: Look) -> Measure:
     """Return the measure as results have it; as the task does, where there are none to print."""
     if parts.shown or not shown.printed:
-        return measure_of(paper, shown, parts)
+        return measure_of(paper, shown, parts, look)
     measures = (*catalogue.get(paper.paper.task).measures, *STANDARD)
     return next(one for one in measures if one.name == shown.measure)
 
