@@ -99,12 +99,24 @@ def counts_text(verdict: Verdict) -> str:
 
 
 def criterion_text(part: Judged) -> str:
-    """Return a criterion in one line, as its file has it, without what is default."""
+    """Return a criterion in one line, nearly as its file has it, without what is default."""
     settings = part.criterion.model_dump(exclude_defaults=True, exclude=set(_SHARED))
     names = sorted(settings, key=lambda name: (name in _BARS, name not in _COMPARED))
-    told = "; ".join(f"{name} {_setting(settings[name])}" for name in names)
+    told = "; ".join(_named(name, settings[name]) for name in names)
     on = f"; on {listed(part.folders)}" if part.folders else ""
     return f"[{part.criterion.by}] {getattr(part.criterion, 'test', '')}: {told}{on}"
+
+
+def _named(name: str, value: Any) -> str:
+    """Return a setting with its name, or a phrase that says both."""
+    if value is True:
+        return name
+    if name == "interval":
+        low, high = (None if one is None else f"{one:g}" for one in value)
+        if low is None or high is None:
+            return f"at most {high}" if low is None else f"at least {low}"
+        return f"from {low} to {high}"
+    return f"{name} {_setting(value)}"
 
 
 def _setting(value: Any) -> str:

@@ -91,6 +91,7 @@ def test_the_index_counts_verdicts_and_has_the_main_claims(pages):
 def test_a_claim_has_its_verdicts_its_explanation_and_its_evidence(pages):
     text = pages["mine.html"].text
     assert "mine-01 protocol does not hold 0 of 4 useful holds 4 of 4 A is as good as b." in text
+    assert "Judged by [protocol] within: a own; measure auc; at most 0.99; on " in text
     assert (
         "Why: The grid is too coarse. (shown by grids , which is not among these results)" in text
     )
@@ -128,7 +129,7 @@ def test_solvers_of_one_label_are_told_apart(made):
     names = {"mine": "A", "other": "B", "third": "B"}
     folder = SimpleNamespace(solvers=results.solvers, label=names.get)
     part = SimpleNamespace(folders=["here", "a config without results"])
-    found = labels_of(part, SimpleNamespace(folders={"here": folder}))
+    found = labels_of([part], SimpleNamespace(folders={"here": folder}))
     assert found == {"mine": "A", "other": "B (other)", "third": "B (third)"}
 
 

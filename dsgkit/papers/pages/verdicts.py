@@ -52,16 +52,22 @@ def headlines(paper: JudgedPaper) -> list[Context]:
 
 def claim_rows(paper: JudgedPaper, evidence: Evidence) -> list[Context]:
     """Return what a page shows of every claim."""
-    return [
-        {
-            "claim": one.claim,
-            "css": CLASSES[one.verdict.outcome],
-            "chips": _chips(one),
-            "why": _why(one),
-            "parts": [_part(part, labels_of(part, evidence)) for part in one.parts],
-        }
-        for one in paper.claims
-    ]
+    return [_claim_row(one, labels_of(one.parts, evidence)) for one in paper.claims]
+
+
+def _claim_row(claim: JudgedClaim, labels: Mapping[str, str]) -> Context:
+    return {
+        "claim": claim.claim,
+        "css": CLASSES[claim.verdict.outcome],
+        "chips": _chips(claim),
+        "reasons": [
+            (by, with_labels("; ".join(verdict.reasons), labels))
+            for by, verdict in claim.verdicts.items()
+            if verdict.reasons
+        ],
+        "why": _why(claim),
+        "parts": [_part(part, labels) for part in claim.parts],
+    }
 
 
 def _chips(claim: JudgedClaim) -> list[Context]:
@@ -74,11 +80,8 @@ def _chips(claim: JudgedClaim) -> list[Context]:
 
 
 def _chip(verdict: Verdict) -> Chip:
-    note = ""
-    if verdict.outcome is Outcome.UNTESTABLE:
-        note = "; ".join(verdict.reasons)
-    elif verdict.tested:
-        note = f"{verdict.counted:g} of {verdict.tested}"
+    testable = verdict.tested and verdict.outcome is not Outcome.UNTESTABLE
+    note = f"{verdict.counted:g} of {verdict.tested}" if testable else ""
     return Chip(str(verdict.outcome), CLASSES[verdict.outcome], note)
 
 
@@ -91,19 +94,25 @@ def _why(claim: JudgedClaim) -> Context | None:
     return {"words": why.words, "shown_by": why.shown_by, "kept": claim.explained}
 
 
-def labels_of(part: Judged, evidence: Evidence) -> dict[str, str]:
-    """Return what the solvers of a judgement are called, by their keys; no two alike."""
-    folders = [evidence.folders[name] for name in part.folders if name in evidence.folders]
+def labels_of(parts: Sequence[Judged], evidence: Evidence) -> dict[str, str]:
+    """Return what the solvers of some judgements are called, by their keys; no two alike."""
+    names = dict.fromkeys(name for part in parts for name in part.folders)
+    folders = [evidence.folders[name] for name in names if name in evidence.folders]
     labels = {key: one.label(key) for one in folders for key in one.solvers}
     uses = Counter(labels.values())
     return {key: label if uses[label] == 1 else f"{label} ({key})" for key, label in labels.items()}
 
 
+def with_labels(text: str, labels: Mapping[str, str]) -> str:
+    """Return a text with names for keys of solvers."""
+    return KEY.sub(lambda word: labels.get(word[0], word[0]), text)
+
+
 def _part(part: Judged, labels: Mapping[str, str]) -> Context:
     """Return one judgement: the criterion, its verdict, and a table of the evidence."""
     return {
-        "criterion": criterion_text(part),
-        "verdict": f"{part.verdict}{counts_text(part.verdict)}",
+        "criterion": with_labels(criterion_text(part), labels),
+        "verdict": with_labels(f"{part.verdict}{counts_text(part.verdict)}", labels),
         "table": evidence_table(part.points, labels),
     }
 
@@ -113,7 +122,7 @@ def _row(point: Point, labels: Mapping[str, str]) -> list[Cell]:
     texts = list(evidence_row(point))
     for column in ("a", "b", "Remark"):
         at = EVIDENCE.index(column)
-        texts[at] = KEY.sub(lambda word: labels.get(word[0], word[0]), texts[at])
+        texts[at] = with_labels(texts[at], labels)
     values = dict.fromkeys(EVIDENCE) | {
         "Size": point.size or None,
         "a's": point.a_value,
