@@ -430,12 +430,8 @@ def _clusters(paper: Figures, shown: Clusters, evidence: Evidence, look: Look) -
     parts = filled(paper, shown.panels, shown.methods, evidence, look)
     if not any(map(has_artefacts, parts.shown)):
         raise no_results(paper, shown, look)
-    several = len(parts.shown) > 1
-    panels = [
-        (one, solver, f"{solver}, {one.title}" if several else solver)
-        for one in parts.shown
-        for solver in one.solvers
-    ]
+    pairs = [(one, solver) for one in parts.shown for solver in one.solvers]
+    panels = [(one, solver, _of_clusters(one, solver, parts.shown)) for one, solver in pairs]
     columns = 3 if look.everything else shown.columns
 
     def draw() -> Figure:
@@ -462,3 +458,11 @@ def _clusters(paper: Figures, shown: Clusters, evidence: Evidence, look: Look) -
         draw=draw,
         says=lambda: " ".join([*_heading(paper, shown), says()]),
     )
+
+
+def _of_clusters(one: Summary, solver: str, shown: Sequence[Summary]) -> str:
+    """Return the title of a picture: the method, the dataset, or both where both differ."""
+    several = [len(shown) > 1, any(len(each.solvers) > 1 for each in shown)]
+    if several == [True, False]:
+        return one.title
+    return f"{solver}, {one.title}" if all(several) else solver

@@ -21,6 +21,7 @@ from dsgkit.papers.figures import (
     Complexities,
     DatasetTable,
     OfMethods,
+    Panel,
     all_papers,
     read_figures,
 )
@@ -303,6 +304,34 @@ def test_pictures_stand_in_rows(paper, made):
     figure = output(paper, "4", results).draw()
     assert [one.get_title() for one in figure.axes] == ["(a) fast", "(b) slow"]
     assert figure.get_figwidth() <= 6.9
+
+
+@pytest.mark.parametrize(
+    ("methods", "titles"),
+    [
+        (["fast"], ["(a) CodRNA", "(b) Skin"]),
+        (
+            ["fast", "slow"],
+            ["(a) fast, CodRNA", "(b) slow, CodRNA", "(c) fast, Skin", "(d) slow, Skin"],
+        ),
+    ],
+)
+def test_pictures_are_called_by_what_differs(paper, made, methods, titles):
+    (figure,) = (one for one in paper.figures if one.number == "4")
+    two = [{"title": name, "dataset": name.lower()} for name in ("CodRNA", "Skin")]
+    figure = figure.model_copy(
+        update={"methods": methods, "panels": [Panel.model_validate(one) for one in two]}
+    )
+    arrays = {"rows": np.eye(4)[:, :2], "labels": np.arange(4) % 2}
+    folders = {}
+    for name in ("codrna", "skin"):
+        fits = {key: {1000: [timed(1.0)]} for key in methods}
+        results = made(fits, dataset=name, name=f"{name}_s2auc-reference")
+        for record in results.records:
+            record |= keep_artefact(results.folder, record | {"artefact": arrays})
+        folders[results.experiment.name] = results
+    drawn = output_of(paper, figure, Evidence(folders), Look()).draw()
+    assert [one.get_title().replace("\n", " ") for one in drawn.axes] == titles
 
 
 def test_orders_stand_beside_measured_exponents(paper, sizes, made):
