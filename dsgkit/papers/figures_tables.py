@@ -329,8 +329,9 @@ def _exponent(growth: Growth, points: Sequence[Point]) -> str:
     if len(points) == 1:
         (point,) = points
         return f"{growth.symbol}^{point.estimate:.1f} [{point.low:.1f}, {point.high:.1f}]"
-    span = f"{slopes.min():.1f} to {slopes.max():.1f}"
-    return f"{growth.symbol}^({span}) ({counted(len(points), 'dataset')})"
+    least, most = f"{slopes.min():.1f}", f"{slopes.max():.1f}"
+    span = least if least == most else f"({least} to {most})"
+    return f"{growth.symbol}^{span} ({counted(len(points), 'dataset')})"
 
 
 def _datasets(paper: Figures, shown: DatasetTable) -> Table:
