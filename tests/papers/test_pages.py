@@ -104,6 +104,7 @@ def test_a_claim_has_its_verdicts_its_explanation_and_its_evidence(pages):
 def test_claims_are_picked_by_verdict(pages):
     page = pages["mine.html"]
     assert page.verdicts == {"mine-01": "fails", "mine-02": "holds", "mine-03": "holds"}
+    assert "a comparison needs 5 finished trials of each method" in page.text
     assert "Show all 3 2 hold 1 does not hold" in page.text
     assert {f"show-{one}" for one in ("all", *page.verdicts.values())} <= set(page.ids)
     assert all(
