@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dsgkit.data.commands import state
-from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.papers.evidence import Case, Evidence, read_evidence
 from dsgkit.papers.figures import (
