@@ -13,7 +13,8 @@ of a single ``grad R(h_t)`` need not vanish.
 
 With ``--objective su`` the method is TSGSU, with the steps ``theta / sqrt(T)``: its Theorem 1 says
 O(T^(-1/2)) of the gradients, though what it derives leaves a constant, and its Lemma 1 bounds the
-mean of ``(f_t - h_t)^2`` by a constant.
+mean of ``(f_t - h_t)^2`` by a constant. Its corrected risks ``|r|`` are not smooth where r is 0: at
+a minimum there the gradient does not vanish. ``--correction none`` leaves them as they are.
 
 The theorems hold from any start, not only from f = 0. With ``--starts`` there are runs of TSGS3VM
 from two functions far away, too: a random one, and one with the wrong sign at every labelled row.
@@ -45,7 +46,11 @@ from dsgkit.features import FourierFeatures
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.objectives import Objective
 from dsgkit.objectives.s3vm import UNLABELED_LOSSES, S3VMObjective
-from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective, similar_share
+from dsgkit.objectives.similar_unlabeled import (
+    CORRECTIONS,
+    SimilarUnlabeledObjective,
+    similar_share,
+)
 from dsgkit.report.style import COLUMN_WIDTH, RC
 
 N_LABELED, N_UNLABELED = 200, 1000
@@ -158,7 +163,7 @@ def s3vm_problem(loss: str, n_iterations: int, seed: int) -> Problem:
     )
 
 
-def su_problem(n_iterations: int, seed: int) -> Problem:
+def su_problem(n_iterations: int, seed: int, correction: str = "abs") -> Problem:
     """Return a problem of TSGSU with the steps of its theorem: pairs of the two moons."""
     rng = np.random.default_rng(seed)
     X, positive = two_moons(20 * (N_PAIRS + N_UNLABELED), seed)
@@ -171,7 +176,7 @@ def su_problem(n_iterations: int, seed: int) -> Problem:
     return Problem(
         tables=[X[points], X[others]],
         sources=[Source(0, in_passes=True), Source(1, in_passes=True)],
-        objective=SimilarUnlabeledObjective(np.array([PRIOR]), ["abs"], np.zeros(1)),
+        objective=SimilarUnlabeledObjective(np.array([PRIOR]), [correction], np.zeros(1)),
         step=step,
         features=FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed),
         n_iterations=n_iterations,
@@ -364,6 +369,13 @@ def by_seed(runs: dict[int, list[Run]]) -> dict[str, Array]:
 @click.command(help=__doc__)
 @click.option("--objective", type=click.Choice(list(RATES)), default="s3vm", show_default=True)
 @click.option("--loss", type=click.Choice(list(UNLABELED_LOSSES)), default="shg", show_default=True)
+@click.option(
+    "--correction",
+    type=click.Choice(list(CORRECTIONS)),
+    default="abs",
+    show_default=True,
+    help="Of the risks of TSGSU.",
+)
 @click.option("--seeds", default=3, show_default=True)
 @click.option(
     "--most",
@@ -378,6 +390,7 @@ def by_seed(runs: dict[int, list[Run]]) -> dict[str, Array]:
 def main(
     objective: str,
     loss: str,
+    correction: str,
     seeds: int,
     most: int,
     from_far: bool,
@@ -388,7 +401,7 @@ def main(
     if from_far and objective != "s3vm":
         raise click.UsageError("--starts is for --objective s3vm")
     lengths, rates = [T for T in LENGTHS if most >= T], RATES[objective]
-    problem: Callable[[int, int], Problem] = su_problem
+    problem: Callable[[int, int], Problem] = functools.partial(su_problem, correction=correction)
     if objective == "s3vm":
         problem = functools.partial(s3vm_problem, loss)
     found = {
