@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import errno
-import gzip
+import lzma
 import os
 import re
 import secrets
 import shutil
 import stat
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -118,28 +117,28 @@ def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
 
 def packed(path: Path) -> Path:
     """Return where a file stands once it is compressed, as in results that are kept."""
-    return path.with_name(f"{path.name}.gz")
+    return path.with_name(f"{path.name}.xz")
 
 
 @contextmanager
 def open_packed(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for reading as `open_regular` does; ``<path>.gz`` where only that is there.
+    """Open a file for reading as `open_regular` does; ``<path>.xz`` where only that is there.
 
     Raises
     ------
     OSError
-        If it cannot be read, or is something else, or the gzip file is damaged.
+        If it cannot be read, or is something else, or the xz file is damaged.
     """
     archive = packed(path)
     if path.exists() or not archive.exists():
         with open_regular(path) as file:
             yield file
         return
-    with open_regular(archive) as file, gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
+    with open_regular(archive) as file, lzma.open(file) as unpacked:
         try:
             yield cast(BinaryIO, unpacked)
-        except (gzip.BadGzipFile, EOFError, zlib.error):
-            raise OSError(errno.EINVAL, "a damaged gzip file", str(archive)) from None
+        except (lzma.LZMAError, EOFError):
+            raise OSError(errno.EINVAL, "a damaged xz file", str(archive)) from None
 
 
 def make_own_folder(folder: Path) -> None:

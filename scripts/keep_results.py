@@ -8,12 +8,14 @@ compressed. `dsg table`, `plot`, `report`, `compare`, `status` and `claims` read
 
 from __future__ import annotations
 
-import gzip
+import lzma
 import shutil
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 
 import click
+import numpy as np
 from PIL import Image
 
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
@@ -81,19 +83,21 @@ def copy(folder: Path, target: Path) -> None:
         shutil.copyfile(folder / name, target / name)
     shutil.copytree(folder / ENVIRONMENTS, target / ENVIRONMENTS)
     for name in (CELLS, PLAN):
-        # without a time, equal files are equal archives
-        content = gzip.compress((folder / name).read_bytes(), mtime=0)
+        content = lzma.compress((folder / name).read_bytes(), preset=9)
         packed(target / name).write_bytes(content)
     kept = load_results(target)
     for name in drawn(kept):
         (target / name).parent.mkdir(exist_ok=True)
-        shutil.copyfile(folder / name, target / name)
-    write_tables([kept], target)
+        pack_arrays(folder / name, target / name)
+    # what is left out here, `dsg table` and `dsg plot` write again
+    for table in write_tables([kept], target):
+        if table.suffix == ".tex":
+            table.unlink()
     for figure in draw_figures([kept], target):
-        if figure.suffix == ".png":
+        if figure.suffix == ".png" and figure.stem != PICTURES:
             shrink(figure)
         else:
-            figure.unlink()  # `dsg plot` draws it again
+            figure.unlink()
 
 
 def drawn(results: Results) -> set[str]:
@@ -103,6 +107,16 @@ def drawn(results: Results) -> set[str]:
     fits = [one for one in results.records if one["status"] == "ok" and "artefact" in one]
     first = {one["solver"]: one for one in sorted(fits, key=lambda one: -one["trial"])}
     return {one["artefact"] for one in first.values()}
+
+
+def pack_arrays(arrays: Path, target: Path) -> None:
+    """Copy the arrays of a picture, compressed; contours of a domain need three digits."""
+    with np.load(arrays) as opened, zipfile.ZipFile(target, "w", zipfile.ZIP_LZMA) as archive:
+        for name, values in opened.items():
+            entry = zipfile.ZipInfo(f"{name}.npy")  # without a time, equal files stay equal
+            entry.compress_type = zipfile.ZIP_LZMA
+            with archive.open(entry, "w") as file:
+                np.save(file, values.astype(np.float16) if name == "domain" else values)
 
 
 def shrink(picture: Path) -> None:

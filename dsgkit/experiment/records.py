@@ -371,7 +371,7 @@ def read_records(path: Path, axis: Axis | None = None) -> tuple[Records, Bad | N
     """Return what reports need of every record.
 
     A run may be writing at the same time: a last line without an end is passed over. Where only
-    ``<path>.gz`` is there, as of results that are kept, that is read.
+    ``<path>.xz`` is there, as of results that are kept, that is read.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Reading results folders back, whole and damaged."""
 
-import gzip
 import json
+import lzma
 import math
 
 import pytest
@@ -236,7 +236,7 @@ def test_neither_solvers_nor_tasks_are_imported_for_reading(folder, monkeypatch)
 
 def pack(folder, *names):
     for name in names:
-        (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes()))
+        (folder / f"{name}.xz").write_bytes(lzma.compress((folder / name).read_bytes()))
         (folder / name).unlink()
 
 
@@ -262,15 +262,19 @@ def test_records_that_are_not_packed_come_first(folder):
 @pytest.mark.parametrize("name", ["cells.jsonl", "plan.json"])
 @pytest.mark.parametrize(
     "damage",
-    [lambda data: data[:-12], lambda data: data[:40] + bytes(9) + data[49:], lambda _: b"?" * 90],
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:40] + bytes(9) + data[49:],
+        lambda _: b"?" * 90,
+    ],
 )
 def test_a_damaged_packed_file_is_told_in_one_line(folder, name, damage):
     write(folder, *(fit(str(number), trial=number) for number in range(9)))
     plan(folder, *({"key": str(number)} for number in range(9)))
     pack(folder, name)
-    packed = folder / f"{name}.gz"
+    packed = folder / f"{name}.xz"
     packed.write_bytes(damage(packed.read_bytes()))
-    with pytest.raises(ResultsError, match=f"{name}.*damaged gzip file") as caught:
+    with pytest.raises(ResultsError, match=f"{name}.*damaged xz file") as caught:
         load_results(folder)
     assert "\n" not in str(caught.value)
 
@@ -279,7 +283,7 @@ def test_a_run_does_not_hide_packed_records_behind_its_own(folder):
     write(folder, fit("a"))
     pack(folder, "cells.jsonl")
     with pytest.raises(
-        ResultsError, match=r"cells\.jsonl\.gz: kept results; run into another --out"
+        ResultsError, match=r"cells\.jsonl\.xz: kept results; run into another --out"
     ):
         Store(folder)
     assert not (folder / "cells.jsonl").exists()

@@ -1,8 +1,8 @@
 """Results that are kept are read as they are, and computed again."""
 
 import contextlib
-import gzip
 import itertools
+import lzma
 import re
 import shutil
 from pathlib import Path
@@ -108,12 +108,12 @@ def test_cells_are_computed_again_and_a_wrong_number_is_found(kept, script):
     assert done.exit_code == 0, done.output
     number = len(load_results(copy).records)
     assert f"{number} cells of 1 folders computed again, {number} identical" in done.output
-    packed = copy / "cells.jsonl.gz"
-    lines = gzip.decompress(packed.read_bytes()).splitlines(keepends=True)
+    packed = copy / "cells.jsonl.xz"
+    lines = lzma.decompress(packed.read_bytes()).splitlines(keepends=True)
     record = parse(lines[-1], whole=True)
     record.pop("check", None)
     record["scores"]["auc"] -= 0.01
-    packed.write_bytes(gzip.compress(b"".join([*lines[:-1], sealed(record)])))
+    packed.write_bytes(lzma.compress(b"".join([*lines[:-1], sealed(record)])))
     done = invoke(main, copy, "--cells", 100)
     assert done.exit_code == 1
     assert re.search(r"1 different\n.*fit, trial 2.*: differs by 0\.01\n", done.output)
