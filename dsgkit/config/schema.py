@@ -35,9 +35,10 @@ from dsgkit.hints import listed, nearest_or_all, spelled
 from dsgkit.labels import why_no_label
 from dsgkit.own import is_import_path
 from dsgkit.rehearsal import asked
+from dsgkit.solvers import catalogue as solver_catalogue
 from dsgkit.specs import LARGEST_INTEGER, Count, Spec, is_finite, problem
 from dsgkit.tasks import catalogue
-from dsgkit.tasks.base import Axis, Description, ProtocolSpec, Task
+from dsgkit.tasks.base import Axis, Description, ProtocolSpec, SolverFacts, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, outputs_of
 
 
@@ -337,6 +338,17 @@ class Experiment(Spec):
             chooses=self.chooses,
             published=protocol.published(self.dataset.name),
             not_of_splits=protocol.not_of_splits,
+            solvers={key: self._facts(spec) for key, spec in self.solvers.items()},
+        )
+
+    def _facts(self, spec: SolverSpec) -> SolverFacts:
+        """Return what a results folder keeps of a solver."""
+        solver = solver_catalogue.get(spec.kind)
+        choices = [(name, of) for stage in spec.search for name, of in stage.choices.items()]
+        values = [*spec.params.values(), *(value for _, of in choices for value in of)]
+        return SolverFacts(
+            told=self.protocol.told_to(solver.load(), values),
+            ends={name: solver.parameters[name].range.ends for name, _ in choices},
         )
 
     @field_validator("protocol", mode="before")

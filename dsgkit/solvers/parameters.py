@@ -53,6 +53,13 @@ class Range:
         below = number < self.high if self.open_high else number <= self.high
         return above and below and math.isfinite(number)
 
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The smallest and the largest number in it, None where there is none."""
+        low = None if self.open_low or math.isinf(self.low) else float(self.low)
+        high = None if self.open_high or math.isinf(self.high) else float(self.high)
+        return low, high
+
     def __str__(self) -> str:
         if self.high == math.inf:
             return f"{'>' if self.open_low else '>='} {self.low:g}"

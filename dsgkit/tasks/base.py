@@ -6,7 +6,7 @@ and *named numbers* from a judgement into a record.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Protocol, Self
@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from dsgkit.labels import Words
 from dsgkit.specs import LARGEST_NUMBER, Count, Spec
+from dsgkit.tasks.given import HIDDEN, takes
 from dsgkit.tasks.measures import Digits, Measure
 
 Point = Mapping[str, Any]
@@ -169,9 +170,39 @@ class ProtocolSpec(Spec):
         """Return what was published of a dataset, by its name in configs; None if nothing was."""
         return None
 
+    def told_to(self, solver: Any, values: Iterable[Any]) -> str:
+        """Return in words what a solver is given that no user has; empty if there is nothing.
+
+        Parameters
+        ----------
+        solver : type
+            The solver's class.
+        values : iterable
+            All values that the config sets or searches for its parameters.
+        """
+        return "the hidden labels" if takes(solver, HIDDEN) else ""
+
 
 _NOT_OF_SPLITS_BEFORE = ("trials", "folds", "select", "repeats", "threshold")
 """`ProtocolSpec.not_of_splits` of all tasks in the package, when results did not keep it yet."""
+
+
+class SolverFacts(BaseModel):
+    """What a report has to know of a solver to compare it, and to advise on its grid.
+
+    Attributes
+    ----------
+    told : str
+        In words, what it is given that no user has: then it is an upper bound and not a rival.
+    ends : dict
+        The lowest and the highest value that each searched parameter can take, None without a
+        bound that can be reached: a grid cannot be widened beyond it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    told: Words = ""
+    ends: dict[Words, tuple[float | None, float | None]] = Field(default_factory=dict)
 
 
 class Description(BaseModel):
@@ -191,6 +222,8 @@ class Description(BaseModel):
         Figures to print beside the measured ones.
     not_of_splits : tuple of str
         As in `ProtocolSpec`.
+    solvers : dict of str to SolverFacts
+        By the solvers' keys; results of earlier releases have none.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -205,6 +238,7 @@ class Description(BaseModel):
     chooses: Words = ""
     published: Published | None = None
     not_of_splits: tuple[Words, ...] = _NOT_OF_SPLITS_BEFORE
+    solvers: dict[Words, SolverFacts] = Field(default_factory=dict)
 
     @property
     def told(self) -> str:

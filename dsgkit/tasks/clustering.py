@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -263,6 +263,10 @@ class ClusteringSpec(ProtocolSpec):
     def published(self, dataset: str | None) -> Published | None:
         """Return the paper's figures of a dataset."""
         return published_of(dataset)
+
+    def told_to(self, solver: Any, values: Iterable[Any]) -> str:
+        """Return that a solver is given the true number of clusters."""
+        return "the number of classes" if CLASSES in values else ""
 
     @property
     def _scaled(self) -> str:

@@ -8,7 +8,7 @@ labels are known (Shi et al., Machine Learning 2021).
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -190,6 +190,10 @@ class SimilarUnlabeledSpec(ProtocolSpec):
             f"{self.folds}-fold cross-validation of pairs and unlabelled rows by their {loss} "
             "risk, which uses no label; what is given labels, by its error"
         )
+
+    def told_to(self, solver: Any, values: Iterable[Any]) -> str:
+        """Return that a solver is given labels, of which this setting has none."""
+        return "labels" if takes(solver, "y") else ""
 
 
 class SimilarUnlabeledTrial:
