@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +145,8 @@ def run(
             good.append(went_well)
             if options.fail_fast and not went_well:
                 break
+        if len(names) == 1 and all(good):
+            _print_next(out / names[0])
         if page is not None:
             good.append(_attempt(_write_page, out, reasons, page)[0])
     if not all(good):
@@ -203,13 +208,17 @@ def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:
 
 
 def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
-    """Run one experiment, write its report and print its tables; return whether none failed."""
+    """Run one experiment, write its report and print its findings; return if none failed."""
     from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.runner import run_experiment
-    from dsgkit.report import refresh_report, text_table
+    from dsgkit.report import refresh_report
+    from dsgkit.report.findings import findings_text, trial_text
 
-    outcome = run_experiment(experiment, folder, options)
+    def trial_ended(trial: int, fits: Any) -> None:
+        say(trial_text(experiment, trial, fits))
+
+    outcome = run_experiment(experiment, folder, replace(options, trial_ended=trial_ended))
     if outcome.set_aside:
         click.echo(
             f"unreadable records were moved to {outcome.set_aside}, and their cells run again",
@@ -218,7 +227,8 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     results = load_results(folder, outcome)
     if len(results.cells):  # none where a search ends a run at its first failure
         refresh_report(results, folder)
-        click.echo(text_table([results]))
+        # how cells ended is said at greater length below
+        click.echo(findings_text(results, _width(), without=["ending"]))
     if outcome.ended:
         click.echo(describe_endings(outcome.ended, results.task.axis), err=True)
     if warned := describe_warnings(results.records.having("warnings"), results.task.axis):
@@ -232,6 +242,21 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
         f"tables and figures are in {folder}"
     )
     return not outcome.failures
+
+
+def _print_next(folder: Path) -> None:
+    """Print what can be done with results."""
+    for command, what in (
+        ("table", "all numbers"),
+        ("plot", "the figures again"),
+        ("report", "one HTML page"),
+    ):
+        click.echo(f"  dsg {command:<6} {shlex.quote(str(folder))}  {what}")
+
+
+def _width() -> int:
+    """Return the columns of the terminal."""
+    return shutil.get_terminal_size((80, 24)).columns
 
 
 def _write_page(out: Path, reasons: Mapping[str, str], path: Path) -> bool:

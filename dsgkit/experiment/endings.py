@@ -77,7 +77,7 @@ def _groups(ended: Iterable[Record], axis: Axis | None, tracebacks: bool) -> lis
     for records in list(groups.values())[:MOST_LINES]:
         first = records[0]
         what = f"{first.get('label') or first['solver']} {first['kind']}"
-        lines.append(f"  {what}, {_places(records, axis)}: {_reason(first)}")
+        lines.append(f"  {what}, {places(records, axis)}: {reason(first)}")
         if tracebacks and first.get("traceback"):
             lines += [f"    {line}" for line in first["traceback"].splitlines()]
     if len(groups) > MOST_LINES:
@@ -85,14 +85,15 @@ def _groups(ended: Iterable[Record], axis: Axis | None, tracebacks: bool) -> lis
     return [printable(line) for line in lines]
 
 
-def _reason(record: Record) -> str:
+def reason(record: Record) -> str:
+    """Return why a cell has no result, in a line."""
     words = status_words(ending(record))
     first = (record.get("message") or words).partition("\n")[0]
     told = record["status"] in ("failed", "ok") or first.startswith(words)
     return first if told else f"{words}: {first}"
 
 
-def _places(records: Sequence[Record], axis: Axis | None) -> str:
+def places(records: Sequence[Record], axis: Axis | None) -> str:
     """Return the trials and sizes of some cells."""
     text = _range("trial", sorted({record["trial"] + 1 for record in records}))
     if axis:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,6 +37,8 @@ from dsgkit.experiment.workers import Listener, LocalWorkers
 from dsgkit.memory import memory_limit
 from dsgkit.signals import stop_if_asked
 from dsgkit.threads import available_threads
+
+TrialEnded = Callable[[int, Sequence[tuple[Cell, Record]]], None]
 
 _MEMORY_OF_A_SEARCH = 2 * 2**30
 
@@ -94,6 +96,8 @@ class Options:
         Time every fit once, for runs whose times do not matter.
     progress : bool
         Show progress where the output is a terminal.
+    trial_ended : callable or None
+        Takes the number of a trial that has ended and its fits, each a cell with its record.
     """
 
     jobs: int = 1
@@ -106,6 +110,7 @@ class Options:
     fail_fast: bool = False
     once: bool = False
     progress: bool = True
+    trial_ended: TrialEnded | None = None
 
     def settled(self, records: Records, key: str) -> bool:
         """Whether a cell needs no run: it has a result, or would end as it did before.
@@ -218,7 +223,7 @@ def run_experiment(
         other_code = by_other_code(reused, store.records)
         settled = {cell.key for cell in reused}
         schedule = Schedule(plan, settled.__contains__)
-        run = _Run(experiment, dataset, store, schedule, options)
+        run = _Run(experiment, dataset, store, plan, schedule, options)
         for cell in reused:
             if store.records.entry(cell.key, "status") in STOPPED:
                 run.outlasted.note(cell, store.records[cell.key])
@@ -273,13 +278,16 @@ class _Run:
         experiment: Experiment,
         dataset: Dataset,
         store: Store,
+        plan: Sequence[Cell],
         schedule: Schedule,
         options: Options,
     ) -> None:
         self.experiment = experiment
         self.dataset = dataset
         self.store = store
+        self.plan = plan
         self.schedule = schedule
+        self.left = Counter(cell.trial for cell in schedule.cells)
         self.options = options
         self.environments = Environments(store.folder)
         self.better = choosing_measure(experiment).better
@@ -372,6 +380,7 @@ class _Run:
             self.computed += 1
             self.failed = self.failed or record["status"] in FAILURES
             bar.finish(job)
+            self._count(job.cell.trial)
         elif is_less_disturbed(record, self.store.records[key]):
             self.store.append(self._with_files(record))
         self.outlasted.note(job.cell, record)
@@ -379,6 +388,15 @@ class _Run:
         again = not job.once and self.measured[key] <= MOST_REPEATS
         if again and is_disturbed(self.store.records[key]):
             self.disturbed.append(job)
+
+    def _count(self, trial: int) -> None:
+        """Count a cell of a trial that has ended, and say so of its last one."""
+        self.left[trial] -= 1
+        if self.left[trial] or self.options.trial_ended is None:
+            return
+        cells = (cell for cell in self.plan if cell.trial == trial and cell.kind == "fit")
+        fits = [(cell, self.store.records[cell.key]) for cell in cells]
+        self.options.trial_ended(trial, fits)
 
     def _with_files(self, record: Record) -> Record:
         """Return a record as it is stored: what it refers to is on disk."""

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from dsgkit.report.summary import Summary, lowered
 from dsgkit.tasks.measures import Measure
 
 PARAMS_TABLE = "params_table"
+SHORTEST_WITH_INSIDE = 3
+"""Values of a grid that has some between its ends."""
+
 _COLUMNS = ("dataset", "solver", "parameter", "value", "count", "grid", "at_edge")
 
 
@@ -108,31 +112,75 @@ def _by_search(
     return zip(searches, *(rows[name] for name in columns), strict=True)
 
 
+@dataclass(frozen=True)
+class EdgeChoice:
+    """How many searches of a solver chose an end of the grid of a parameter.
+
+    The ``side`` is ``lower`` or ``upper``.
+    """
+
+    solver: str
+    parameter: str
+    value: float
+    side: str
+    count: int
+    searches: int
+
+
+def edge_choices(summary: Summary) -> Iterator[EdgeChoice]:
+    """Yield what was chosen at the ends of grids, as far as these can be widened.
+
+    A grid of two values has no inside, and nothing is said of it.
+    """
+    for key, name, searched in _searched(summary):
+        grid = searched[-1]
+        edges = grid_edges(grid)
+        if len(grid) < SHORTEST_WITH_INSIDE or not edges:
+            continue
+        counts = _counted(summary.results, key, name)
+        facts = summary.results.task.solvers.get(key)
+        bounds = facts.ends.get(name, (None, None)) if facts else (None, None)
+        for side, edge, bound in zip(("lower", "upper"), edges, bounds, strict=True):
+            count = sum(n for value, n in counts if edge in _parts(value))
+            if count and edge != bound:
+                searches = sum(n for _, n in counts)
+                yield EdgeChoice(summary.names[key], name, edge, side, count, searches)
+
+
 def _choices(summary: Summary) -> Iterator[list[dict[str, Any]]]:
     """Yield the chosen values of each parameter that any stage searched, with their counts."""
+    for key, name, searched in _searched(summary):
+        edges = grid_edges(searched[-1])
+        yield [
+            {
+                "dataset": summary.title,
+                "solver": summary.names[key],
+                "parameter": name,
+                "value": value_text(value),
+                "count": count,
+                "grid": "; then ".join(map(grid_text, searched)),
+                # of the last grid, which the value was chosen from in the end
+                "at_edge": any(n in edges for n in _parts(value)),
+            }
+            for value, count in _counted(summary.results, key, name)
+        ]
+
+
+def _searched(summary: Summary) -> Iterator[tuple[str, str, list[Any]]]:
+    """Yield a solver's key, a parameter that there are several values of, and its stages' grids."""
     for key, spec in summary.results.experiment.solvers.items():
         grids: dict[str, list[Any]] = {}
         for stage in spec.search:
             for name, grid in stage.choices.items():
                 grids.setdefault(name, []).append(grid)
-        grids = {name: of for name, of in grids.items() if max(map(len, of)) > 1}
         for name, searched in grids.items():
-            edges = grid_edges(searched[-1])
-            yield [
-                {
-                    "dataset": summary.title,
-                    "solver": summary.names[key],
-                    "parameter": name,
-                    "value": value_text(value),
-                    "count": count,
-                    "grid": "; then ".join(map(grid_text, searched)),
-                    # of the last grid, which the value was chosen from in the end
-                    "at_edge": any(
-                        n in edges for n in (value if isinstance(value, tuple) else [value])
-                    ),
-                }
-                for value, count in _counted(summary.results, key, name)
-            ]
+            if max(map(len, searched)) > 1:
+                yield key, name, searched
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    """Return the numbers of a value, of which a parameter may have several."""
+    return value if isinstance(value, tuple) else [value]
 
 
 def _counted(results: Results, solver: str, name: str) -> list[tuple[Any, int]]:

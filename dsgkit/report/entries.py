@@ -165,7 +165,7 @@ def entry_cells(
 
 def _best(measure: Measure, entries: Sequence[Entry | None]) -> list[Entry]:
     """Return the entries whose printed mean is the best; none where all have it, or only one."""
-    finished = [entry for entry in entries if entry is not None and entry.values]
+    finished = [entry for entry in entries if entry and entry.values and entry.competes]
     if measure.unit == "seconds":
         return _best_time(measure, finished)
     shown = [

@@ -70,7 +70,7 @@ def gains(shown: Sequence[Summary], measure: Measure, *, largest: bool = False) 
     axis of what is drawn, where small sizes are what one looks for, all are. P-values are adjusted
     for all sizes in any case: a gain has the same ones wherever it is shown.
     """
-    found = adjusted(gain for one in shown for gain in _of_one(one, measure))
+    found = adjusted(gain for one in shown for gain in gains_by_size(one, measure))
     if not largest:
         return found
     last = {(id(gain.summary), gain.solver): gain for gain in found}
@@ -86,8 +86,8 @@ def _by_size(shown: Sequence[Summary]) -> bool:
     return all(one.axis is not None and one.axis.drawn for one in shown)
 
 
-def _of_one(summary: Summary, measure: Measure) -> Iterator[Gain]:
-    """Yield the gains of one of the results at every size, without regard to the others."""
+def gains_by_size(summary: Summary, measure: Measure) -> Iterator[Gain]:
+    """Yield the gains of one of the results at every size, p-values not adjusted."""
     entries = summary.entries(measure) if summary.shows(measure) else {}
     for solver, against, matched in _matched(summary, measure):
         pair = summary.names[solver], summary.names[against]

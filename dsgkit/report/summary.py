@@ -67,6 +67,8 @@ class Entry:
         Trials whose time has that of other processes in it; 0 of what is no time.
     timed : bool
         Whether the values are times: chance makes them longer only, so that their median counts.
+    competes : bool
+        Whether it can be called the best: not what was told, or chosen by, what no user has.
     """
 
     solver: str
@@ -80,6 +82,7 @@ class Entry:
     spread: tuple[float, ...]
     disturbed: int
     timed: bool
+    competes: bool = True
 
     @property
     def centre(self) -> float:
@@ -162,6 +165,11 @@ class Summary:
         done = len(self.results.cells[["solver", "trial", "key"]].drop_duplicates())
         return f"{done:,} of {planned:,} fits have run" if done < planned else ""
 
+    def told(self, key: str) -> str:
+        """Return in words what a solver, by its key, is given that no user has; else nothing."""
+        facts = self.results.task.solvers.get(key)
+        return facts.told if facts else ""
+
     def name_of(self, record: Mapping[str, Any]) -> str:
         """Return what the solver of a record is called."""
         return self.names.get(record["solver"]) or record.get("label") or record["solver"]
@@ -239,6 +247,7 @@ class Summary:
             spread=spread,
             disturbed=sum(is_disturbed({"timing": timing}) for timing in timings),
             timed=measure.unit == "seconds",
+            competes=bool(measure.unit) or not (self.results.task.oracle or self.told(key)),
         )
 
     def threads(self, measure: Measure) -> set[int]:

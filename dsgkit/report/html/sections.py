@@ -14,6 +14,7 @@ from typing import Any
 
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.results import Results
+from dsgkit.report.findings import findings
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.html.machine import clocks
 from dsgkit.report.html.outcomes import count_cells, failures, limits
@@ -39,6 +40,7 @@ def make_section(summary: Summary, number: int) -> Context:
         "name": results.experiment.name,
         "facts": _facts(results),
         "counts": count_cells(results),
+        "findings": findings(summary) if len(results.cells) else [],
         "solvers": _solvers(summary),
         "tables": _tables(summary),
         "pictures": pictures([summary]),

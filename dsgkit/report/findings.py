@@ -1,0 +1,463 @@
+"""Findings: what results say, in words, for people who have not read a table yet."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from dsgkit.errors import in_a_line
+from dsgkit.experiment.endings import cause, places, reason
+from dsgkit.experiment.records import Record
+from dsgkit.experiment.results import Results
+from dsgkit.report.choices import EdgeChoice, edge_choices
+from dsgkit.report.contrasts import LEVEL
+from dsgkit.report.crossings import crossings
+from dsgkit.report.effects import Effect, adjusted, effects, pairs
+from dsgkit.report.gains import Gain, gain_measures, gains_by_size
+from dsgkit.report.numbers import (
+    SHORTEST_TIME,
+    counted,
+    p_text,
+    percents,
+    ratio_text,
+    seconds_text,
+    value_text,
+)
+from dsgkit.report.summary import Entry, Size, Summary, lowered, summarise
+from dsgkit.tasks.measures import GAINS, TIME, Measure
+
+if TYPE_CHECKING:
+    from dsgkit.config import Experiment
+    from dsgkit.experiment.plan import Cell
+
+MOST_LINES = 20
+"""Of a terminal, for the findings of one experiment."""
+
+WIDEST = 100
+"""Columns of text."""
+
+MOST_MEASURES = 3
+FEWEST_RIVALS = 2
+MOST_NAMES = 4
+"""Solvers in a list."""
+
+MOST_CAUSES = 4
+LONGEST_REASON = 120
+"""Characters."""
+
+LEAST_AT_EDGE = 0.5
+"""Share of a solver's searches that chose the end of a grid: fewer are no reason to widen it."""
+
+Kind = Literal["progress", "best", "gain", "told", "time", "crossing", "ending", "edge", "test"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence on results.
+
+    Attributes
+    ----------
+    kind : str
+    sentence : str
+    rests_on : str
+        Name of the output that has its numbers; empty for what is read from records.
+    """
+
+    kind: Kind
+    sentence: str
+    rests_on: str = ""
+
+
+def findings(summary: Summary) -> list[Finding]:
+    """Return what one of the results says, the most important first.
+
+    While fits are to come none is called the best. Solvers that are told what no user has compete
+    with none.
+    """
+    endings = list(_endings(summary))
+    if not summary.finished:
+        return [Finding("progress", "No fit has finished."), *endings]
+    if summary.to_come:
+        sentence = f"So far {summary.to_come}; none is called the best before all have."
+        return [Finding("progress", sentence), *_told(summary), *endings]
+    return [
+        *_compared(summary),
+        *_told(summary),
+        *_times(summary),
+        *endings,
+        *_edges(summary),
+    ]
+
+
+def findings_text(results: Results, width: int, *, without: Sequence[Kind] = ()) -> str:
+    """Return the findings on one results folder for a terminal of so many columns.
+
+    Those that a screen has no room for are counted.
+    """
+    (summary,) = summarise([results])
+    found = [one.sentence for one in findings(summary) if one.kind not in without]
+    lines = [f"Findings on {summary.title}:"]
+    for number, sentence in enumerate(found):
+        wrapped = textwrap.wrap(
+            f"- {sentence}",
+            min(width, WIDEST),
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+        )
+        if len(lines) + len(wrapped) >= MOST_LINES:
+            lines.append(f"- and {len(found) - number} more, on the page of `dsg report`")
+            break
+        lines += wrapped
+    return "\n".join(lines) if found else ""
+
+
+def trial_text(experiment: Experiment, trial: int, fits: Iterable[tuple[Cell, Record]]) -> str:
+    """Return a line on a trial that has ended: each solver's score at its largest size.
+
+    It names none the best: that takes all trials.
+    """
+    measures, axis = experiment.task.measures, experiment.axis
+    measure = next((m for m in measures if m.better and not (m.unit or m.tally)), None)
+    largest: dict[str, tuple[int, str]] = {}
+    for cell, record in fits:
+        value = record.get("scores", {}).get(measure.name) if measure else None
+        size = max(cell.at[axis.name] if axis else 0, *cell.also_at, 0)
+        if measure and value is not None and size >= largest.get(cell.solver, (0, ""))[0]:
+            largest[cell.solver] = size, _number(measure, value)
+    scores = [f"{experiment.solvers[key].label} {text}" for key, (_, text) in largest.items()]
+    told = f": {measure.word} {', '.join(scores)}" if measure and scores else ""
+    return f"trial {trial + 1} of {experiment.protocol.trials}{told}"
+
+
+@dataclass(frozen=True)
+class _Lead:
+    """The first of the solvers that compete in a measure, at the largest size with a contest.
+
+    The effect is its lead over the second, above 0; None where they have no trial in common.
+    """
+
+    measure: Measure
+    first: Entry
+    second: Entry
+    effect: Effect | None
+
+
+def _compared(summary: Summary) -> Iterator[Finding]:
+    """Yield which solver leads, and what solvers gain over others, all tested as one family."""
+    measures = _measures(summary)
+    leads = [lead for measure in measures if (lead := _lead(summary, measure))]
+    gains = list(_gains(summary, measures[0])) if measures else []
+    tested: list[Effect] = [lead.effect for lead in leads if lead.effect]
+    family = adjusted([*tested, *gains])
+    known = dict(zip(map(id, [*tested, *gains]), family, strict=True))
+    for lead in leads:
+        effect = known[id(lead.effect)] if lead.effect else None
+        others = _elsewhere(summary, lead) if lead is leads[0] else ""
+        about = _heading(summary, lead.measure) if lead is leads[0] else _word(lead.measure)
+        sentence = f"{about}: {_lead_text(summary, lead, effect)}{others}"
+        yield Finding("best", sentence, f"{lead.measure.file}_table")
+    yield from _gain_findings(summary, [known[id(gain)] for gain in gains])
+    if family:
+        yield Finding("test", _test_text(family))
+
+
+def _measures(summary: Summary) -> list[Measure]:
+    """Return the scores that the config asks for, the first measure of each output."""
+    asked = summary.results.experiment.outputs
+    found: dict[str, Measure] = {}
+    for measure in gain_measures([summary]):
+        if not (measure.tally or measure.for_published) and summary.has(measure):
+            found.setdefault(measure.output, measure)
+    places = {
+        output: min(
+            (i for i, name in enumerate(asked) if name.startswith(f"{output}_")), default=-1
+        )
+        for output in found
+    }
+    wanted = sorted((output for output in found if places[output] >= 0), key=places.__getitem__)
+    return [found[output] for output in wanted or found][:MOST_MEASURES]
+
+
+def _ranked(summary: Summary, measure: Measure, size: Size) -> list[Entry]:
+    """Return the entries of a size that compete in a measure, the best first.
+
+    Those of which some trials have no value compete only where there are not two others.
+    """
+    entries = summary.entries(measure)
+    there = [
+        entry
+        for key, name in summary.names.items()
+        if (entry := entries[name, size]).values and not summary.told(key)
+    ]
+    whole = [entry for entry in there if not entry.partial]
+    there = whole if len(whole) > 1 else there
+    return sorted(there, key=lambda entry: entry.mean, reverse=measure.better == "higher")
+
+
+def _lead(summary: Summary, measure: Measure) -> _Lead | None:
+    """Return who leads at the largest size with two competitors; None without such a size."""
+    for size in reversed(summary.sizes):
+        first, second, *_ = [*_ranked(summary, measure, size), None, None]
+        if first and second:
+            return _Lead(measure, first, second, _effect(summary, measure, first, second))
+    return None
+
+
+def _effect(summary: Summary, measure: Measure, first: Entry, second: Entry) -> Effect | None:
+    keys = {name: key for key, name in summary.names.items()}
+    sides = keys[second.solver], keys[first.solver]
+    sides = sides if measure.better == "higher" else sides[::-1]
+    found = effects(pairs(summary, measure, *sides), measure)
+    return next((effect for effect in found if effect.size.n == first.size.n), None)
+
+
+def _lead_text(summary: Summary, lead: _Lead, effect: Effect | None) -> str:
+    """Return who leads by how much, and whether that is beyond chance."""
+    measure, first, second = lead.measure, lead.first, lead.second
+    at, score = _at(summary, first.size), _score(measure, first)
+    leads = "comes first" if summary.results.task.oracle else "is the best"
+    if effect is None:
+        return f"{first.solver} {leads}{at}, {score}."
+    if effect.contrast.identical:
+        ranked = _ranked(summary, measure, first.size)
+        equal = [entry.solver for entry in ranked if entry.values == first.values]
+        return f"{_listed(equal)} come first{at}, equal in every trial, {score}."
+    change = effect.change_text(measure).removeprefix("+")
+    points = " points" if measure.percent else ""
+    return (
+        f"{first.solver} {leads}{at}, {score}, {change}{points} ahead of {second.solver} "
+        f"({_score(measure, second)}), {_chance(effect)}."
+    )
+
+
+def _heading(summary: Summary, measure: Measure) -> str:
+    """Return a measure, where it is taken, and whether hidden labels have chosen."""
+    where = f" on the {measure.where}" if measure.where else ""
+    oracle = summary.results.task.oracle
+    told = f" ({oracle}: none is called the best)" if oracle else ""
+    return f"{_word(measure)}{where}{told}"
+
+
+def _word(measure: Measure) -> str:
+    return f"{measure.word[:1].upper()}{measure.word[1:]}"
+
+
+def _at(summary: Summary, size: Size) -> str:
+    axis = summary.axis
+    return f" at {size.n:,} {lowered(axis.title)}" if axis else ""
+
+
+def _score(measure: Measure, entry: Entry) -> str:
+    return _number(measure, entry.mean)
+
+
+def _number(measure: Measure, value: float) -> str:
+    shown = f"{percents(measure, value):z,.{measure.digits}f}"
+    return f"{shown}%" if measure.percent else shown
+
+
+def _chance(effect: Effect) -> str:
+    """Return whether a lead is beyond chance, in words."""
+    if effect.holm_t is None:
+        n = len(effect.values_a)
+        return "in one trial, so that it may be chance" if n == 1 else "in every trial alike"
+    p = p_text(effect.holm_t)
+    told = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
+    return f"beyond chance ({told})" if effect.holm_t < LEVEL else f"which may be chance ({told})"
+
+
+def _elsewhere(summary: Summary, lead: _Lead) -> str:
+    """Return who leads at other sizes than the largest one, where that is another solver."""
+    others: dict[str, list[int]] = {}
+    for size in summary.sizes:
+        ranked = _ranked(summary, lead.measure, size)
+        if ranked and size.n != lead.first.size.n and ranked[0].solver != lead.first.solver:
+            others.setdefault(ranked[0].solver, []).append(size.n)
+    if not others:
+        return ""
+    texts = (f"{name} at {_listed([f'{n:,}' for n in sizes])}" for name, sizes in others.items())
+    return f" At other sizes others lead: {'; '.join(texts)}."
+
+
+def _listed(texts: Sequence[str]) -> str:
+    *most, last = texts
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _gains(summary: Summary, measure: Measure) -> Iterator[Gain]:
+    """Yield the gains that are tested: at the largest size, or at all on an axis of what is drawn.
+
+    There, small sizes are what one looks for.
+    """
+    keys = {name: key for key, name in summary.names.items()}
+    last = {}
+    drawn = summary.axis is not None and summary.axis.drawn
+    for gain in gains_by_size(summary, measure):
+        if not any(summary.told(keys[name]) for name in (gain.solver, gain.against)):
+            last[gain.solver, gain.size if drawn else None] = gain
+    yield from last.values()
+
+
+def _gain_findings(summary: Summary, gains: Sequence[Any]) -> Iterator[Finding]:
+    """Yield a finding for every solver that others are compared with."""
+    measure = _measures(summary)[0] if gains else None
+    for against in dict.fromkeys(gain.against for gain in gains):
+        of_one = [gain for gain in gains if gain.against == against]
+        if measure and any(gain.holm_t is not None for gain in of_one):
+            yield Finding("gain", _gain_text(summary, measure, against, of_one), GAINS)
+
+
+def _gain_text(summary: Summary, measure: Measure, against: str, gains: Sequence[Gain]) -> str:
+    """Return who gains and who loses, by how much, and how many do neither."""
+    beyond = [gain for gain in gains if gain.holm_t is not None and gain.holm_t < LEVEL]
+    solvers = list(dict.fromkeys(gain.solver for gain in gains))
+    word = _word(measure)
+    if not beyond:
+        who = "no method differs" if len(solvers) > 1 else f"{solvers[0]} does not differ"
+        return f"{word}: {who} from {against} beyond chance."
+    sides = {
+        f"better than {against} beyond chance": [g for g in beyond if g.contrast.difference > 0],
+        f"worse than {against} beyond chance": [g for g in beyond if g.contrast.difference < 0],
+    }
+    parts = [f"{what}: {_members(summary, measure, side)}" for what, side in sides.items() if side]
+    even = len(set(solvers) - {gain.solver for gain in beyond})
+    parts += [f"no difference beyond chance: {counted(even, 'other')}"] if even else []
+    return f"{word}, {'; '.join(parts)}."
+
+
+def _members(summary: Summary, measure: Measure, gains: Sequence[Gain]) -> str:
+    """Return solvers with their gains, each at its largest size and where else it has one."""
+    by_solver: dict[str, list[Gain]] = {}
+    for gain in gains:
+        by_solver.setdefault(gain.solver, []).append(gain)
+    largest = summary.sizes[-1].n
+    texts = []
+    for solver, of in by_solver.items():
+        sizes = [f"{gain.size.n:,}" for gain in of]
+        at = f" at {_listed(sizes)}" if len(of) > 1 or of[-1].size.n != largest else ""
+        texts.append(f"{solver}{at} ({of[-1].change_text(measure)})")
+    more = len(texts) - MOST_NAMES
+    return ", ".join(texts[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _test_text(family: Sequence[Effect]) -> str:
+    tested = family[0].family
+    if not tested:
+        return "One trial: what is chance cannot be told."
+    return (
+        f"Chance: paired t-tests over the trials at {100 * LEVEL:.0f}%, adjusted for "
+        f"{counted(tested, 'comparison')} (Holm)."
+    )
+
+
+def _told(summary: Summary) -> Iterator[Finding]:
+    """Yield which solvers are told what no user has, and what they score."""
+    measures = _measures(summary)
+    groups: dict[str, list[str]] = {}
+    for key, name in summary.names.items():
+        if (told := summary.told(key)) and measures:
+            entry = summary.largest(measures[0])[name]
+            score = f" ({_score(measures[0], entry)})" if entry.values else ""
+            groups.setdefault(told, []).append(f"{name}{score}")
+    for told, names in groups.items():
+        sentence = f"Given {told}, which no user has, and compared with none: {', '.join(names)}."
+        yield Finding("told", sentence, f"{measures[0].file}_table")
+
+
+def _times(summary: Summary) -> Iterator[Finding]:
+    """Yield who trains fastest at the largest common size, and where time lines cross."""
+    lines = _lines(summary)
+    if len(lines) < FEWEST_RIVALS:
+        return
+    common = set.intersection(*(set(line) for line in lines.values()))
+    if common:
+        yield Finding("time", _fastest(summary, lines, max(common)), "time_table")
+    if text := _crossed(summary, lines):
+        yield Finding("crossing", text, "time_table")
+
+
+def _lines(summary: Summary) -> dict[str, dict[int, float]]:
+    """Return the times by size of solvers that compete and depend on what is swept."""
+    told = {name for key, name in summary.names.items() if summary.told(key)}
+    lines: dict[str, dict[int, float]] = {}
+    for (name, size), entry in summary.entries(TIME).items():
+        if entry.values and not entry.level and name not in told:
+            lines.setdefault(name, {})[size.n] = entry.centre
+    return lines
+
+
+def _fastest(summary: Summary, lines: Mapping[str, Mapping[int, float]], n: int) -> str:
+    """Return which solver is the fastest at a size, also in relation to the config's first."""
+    at = {name: max(line[n], SHORTEST_TIME) for name, line in lines.items()}
+    first, second, *_ = sorted(at, key=at.__getitem__)
+    main = next(iter(lines))
+    text = (
+        f"Training time{_at(summary, Size(n, False))}: {first} is the fastest "
+        f"({seconds_text(at[first])}), {ratio_text(at[second] / at[first])} times as fast as "
+        f"{second}"
+    )
+    if main not in (first, second):
+        text += f" and {ratio_text(at[main] / at[first])} times as fast as {main}"
+    disturbed = any(
+        entry.disturbed for (_, size), entry in summary.entries(TIME).items() if size.n == n
+    )
+    return f"{text}{', though other processes disturbed some times' if disturbed else ''}."
+
+
+def _crossed(summary: Summary, lines: Mapping[str, Mapping[int, float]]) -> str:
+    """Return where the first solver's time line crosses those of the others."""
+    main, *rivals = lines
+    groups: dict[tuple[str, str], list[str]] = {}
+    for rival in rivals:
+        common = lines[main].keys() & lines[rival].keys()
+        found = crossings(lines[main], lines[rival]) if len(common) > 1 else None
+        if found is None or len(found) > 1:
+            continue
+        n = max(common)
+        faster = "faster" if lines[main][n] < lines[rival][n] else "slower"
+        where = f"above about {_rounded(found[0])}" if found else "at every size"
+        groups.setdefault((faster, where), []).append(rival)
+    texts = [f"{how} than {_listed(of)} {where}" for (how, where), of in groups.items()]
+    over = f", by {lowered(summary.axis.title)}" if summary.axis else ""
+    return f"{main} trains {'; '.join(texts)}{over}." if texts else ""
+
+
+def _rounded(n: float) -> str:
+    return f"{float(f'{n:.2g}'):,.0f}"
+
+
+def _endings(summary: Summary) -> Iterator[Finding]:
+    """Yield a finding for each cause by which cells have no result, the most frequent first."""
+    groups: dict[Any, list[Record]] = {}
+    for record in summary.results.records:
+        if record["status"] != "ok":
+            groups.setdefault(cause(record), []).append(record)
+    by_size = sorted(groups.values(), key=len, reverse=True)
+    for records in by_size[:MOST_CAUSES]:
+        names = ", ".join(dict.fromkeys(summary.name_of(record) for record in records))
+        where = places(records, summary.axis)
+        why = in_a_line(reason(records[0]), LONGEST_REASON)
+        yield Finding("ending", f"Without a result: {names}, {where}: {why}")
+    if more := sum(map(len, by_size[MOST_CAUSES:])):
+        yield Finding("ending", f"Without a result for other causes: {counted(more, 'cell')}.")
+
+
+def _edges(summary: Summary) -> Iterator[Finding]:
+    """Yield which grids should be wider, as most searches chose an end of theirs."""
+    groups: dict[tuple[str, float, str], list[EdgeChoice]] = {}
+    for choice in edge_choices(summary):
+        if choice.count >= LEAST_AT_EDGE * choice.searches:
+            key = choice.parameter, choice.value, choice.side
+            groups.setdefault(key, []).append(choice)
+    searches = "searches" if summary.axis and summary.axis.drawn else "trials"
+    for (parameter, value, side), choices in groups.items():
+        by_count: dict[str, list[str]] = {}
+        for one in choices:
+            count = f"{one.count} of {one.searches} {searches}"
+            by_count.setdefault(count, []).append(one.solver)
+        who = "; ".join(f"{_listed(names)} ({count})" for count, names in by_count.items())
+        at = f"{parameter} is at {value_text(value)}, the {side} end of its grid"
+        way = {"lower": "downwards", "upper": "upwards"}[side]
+        yield Finding("edge", f"{at}, for {who}: widen it {way}.", "params_table")

@@ -1,0 +1,284 @@
+"""Findings on made-up results whose answers are known."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+from scipy import stats
+
+from dsgkit.report.contrasts import holm
+from dsgkit.report.crossings import crossings
+from dsgkit.report.findings import MOST_LINES, findings, findings_text, trial_text
+from dsgkit.report.html.page import page_text
+from dsgkit.report.summary import summarise
+from dsgkit.report.tables import text_table
+from dsgkit.tasks.base import SolverFacts
+from tests.report.conftest import CLASSES, RANKING, UNLABELED
+
+LABELED_ONLY = (0.80, 0.82, 0.81, 0.79, 0.83)
+BETTER = (0.90, 0.93, 0.91, 0.90, 0.92)
+ALIKE = (0.81, 0.80, 0.82, 0.80, 0.81)
+
+
+@pytest.fixture
+def ranked(invent, make):
+    """Return a function that makes results from the AUCs of each trial by solver and size.
+
+    Options ``seconds`` are times by solver and size, ``chosen`` parameters by solver.
+    """
+
+    def make_results(values, task=RANKING, seconds=None, chosen=None, ended=(), **besides):
+        sizes = sorted({n for by_size in values.values() for n in by_size})
+        grid = {"lam": [0.125, 1.0, 8.0], "gamma": [0.0, 0.5, 1.0]}
+        solvers = {
+            key: invent.solver(key, key.upper(), grid, against=besides.get("against", {}).get(key))
+            for key in values
+        }
+        trials = max(len(one) for by_size in values.values() for one in by_size.values())
+        experiment = invent.experiment(
+            "codrna", trials=trials, solvers=solvers, task=task, outputs=("auc_table",)
+        )
+        records = [
+            invent.record(
+                experiment,
+                key,
+                trial,
+                n,
+                full=n == sizes[-1],
+                times={"fit": (seconds or {}).get(key, {}).get(n, 1.0)},
+                params=(chosen or {}).get(key, [{}] * trials)[trial],
+                **{task.measures[0].name: value},
+            )
+            for key, by_size in values.items()
+            for n, one in by_size.items()
+            for trial, value in enumerate(one)
+        ]
+        records += [invent.failure(experiment, *one) for one in ended]
+        return make(experiment, records, task)
+
+    return make_results
+
+
+def found(results, kind):
+    """Return the sentences of a kind."""
+    (summary,) = summarise([results])
+    return [one.sentence for one in findings(summary) if one.kind == kind]
+
+
+def facts(told=None, ends=None):
+    """Return the ranking task with facts on solvers."""
+    keys = {*(told or {}), *(ends or {})}
+    made = {
+        key: SolverFacts(told=(told or {}).get(key, ""), ends=(ends or {}).get(key, {}))
+        for key in keys
+    }
+    return RANKING.model_copy(update={"solvers": made})
+
+
+def test_the_best_leads_beyond_chance(ranked):
+    (sentence,) = found(ranked({"a": {500: ALIKE}, "b": {500: BETTER}}), "best")
+    test = stats.ttest_rel(BETTER, ALIKE)
+    low, high = test.confidence_interval(0.95)
+    assert test.pvalue < 0.001
+    assert sentence == (
+        "AUC on the unlabelled rows: B is the best at 500 unlabelled rows, 0.912, "
+        f"0.1040 [{low:.4f}, {high:.4f}] ahead of A (0.808), beyond chance (p < 0.001)."
+    )
+
+
+def test_a_lead_that_may_be_chance_is_told_so(ranked):
+    (sentence,) = found(ranked({"a": {500: ALIKE}, "b": {500: LABELED_ONLY}}), "best")
+    p = stats.ttest_rel(ALIKE, LABELED_ONLY).pvalue
+    assert sentence.endswith(f"which may be chance (p = {p:.3f}).")
+    assert "B is the best" in sentence
+
+
+def test_the_best_of_errors_is_the_lowest(ranked):
+    errors = {"a": {500: (0.2, 0.3)}, "b": {500: (0.1, 0.12)}}
+    (sentence,) = found(ranked(errors, CLASSES), "best")
+    assert "B is the best at 500 unlabelled rows, 11.00%, 14.000 [" in sentence
+    assert "points ahead of A (25.00%)" in sentence
+
+
+def test_one_trial_tells_nothing_of_chance(ranked):
+    results = ranked({"a": {500: (0.8,)}, "b": {500: (0.9,)}})
+    assert found(results, "best")[0].endswith("in one trial, so that it may be chance.")
+    assert found(results, "test") == ["One trial: what is chance cannot be told."]
+
+
+def test_equal_solvers_come_first_together(ranked):
+    results = ranked({"a": {500: ALIKE}, "b": {500: BETTER}, "c": {500: BETTER}})
+    assert (
+        "B and C come first at 500 unlabelled rows, equal in every trial"
+        in (found(results, "best")[0])
+    )
+
+
+def test_others_that_lead_at_other_sizes_are_named(ranked):
+    a = {500: BETTER, 1000: BETTER, 2000: ALIKE}
+    b = {500: ALIKE, 1000: ALIKE, 2000: BETTER}
+    (sentence,) = found(ranked({"a": a, "b": b}), "best")
+    assert "B is the best at 2,000" in sentence
+    assert sentence.endswith("At other sizes others lead: A at 500 and 1,000.")
+
+
+def test_nobody_is_the_best_where_hidden_labels_choose(ranked):
+    oracle = RANKING.model_copy(update={"oracle": "parameters chosen with hidden labels"})
+    results = ranked({"a": {500: ALIKE}, "b": {500: BETTER}}, oracle)
+    (sentence,) = found(results, "best")
+    assert "(parameters chosen with hidden labels: none is called the best): B comes" in sentence
+    assert "is the best" not in sentence
+    assert "*" not in text_table([results], ["auc_table"])
+
+
+def test_what_is_told_hidden_labels_is_never_the_best(ranked):
+    values = {"a": {500: ALIKE}, "b": {500: LABELED_ONLY}, "bound": {500: BETTER}}
+    results = ranked(values, facts({"bound": "the hidden labels"}))
+    assert "B is the best" in found(results, "best")[0]
+    assert found(results, "told") == [
+        "Given the hidden labels, which no user has, and compared with none: BOUND (0.912)."
+    ]
+    (row,) = re.findall(r"^.*500.*$", text_table([results], ["auc_table"]), re.MULTILINE)
+    assert re.findall(r"(0\.\d+) ± \S+\*", row) == ["0.810"]
+
+
+def test_gains_and_losses_over_another_solver_are_corrected_together(ranked):
+    worse = tuple(value - 0.1 - 0.001 * i for i, value in enumerate(LABELED_ONLY))
+    values = {
+        "base": {500: LABELED_ONLY},
+        "up": {500: BETTER},
+        "even": {500: ALIKE},
+        "down": {500: worse},
+    }
+    against = dict.fromkeys(("up", "even", "down"), "base")
+    results = ranked(values, against=against)
+    (sentence,) = found(results, "gain")
+    up, down = (stats.ttest_rel(one, LABELED_ONLY) for one in (BETTER, worse))
+    assert "AUC, better than BASE beyond chance: UP (+0.1020 [" in sentence
+    assert "worse than BASE beyond chance: DOWN (-0.1020 [" in sentence
+    assert sentence.endswith("no difference beyond chance: 1 other.")
+    assert found(results, "test")[0].endswith("adjusted for 4 comparisons (Holm).")
+    every = [
+        stats.ttest_rel(BETTER, ALIKE).pvalue,  # the lead of UP over BASE, which has 0.81
+        up.pvalue,
+        stats.ttest_rel(ALIKE, LABELED_ONLY).pvalue,
+        down.pvalue,
+    ]
+    assert [p < 0.05 for p in holm(every)] == [True, True, False, True]
+
+
+def test_no_method_differs(ranked):
+    values = {"base": {500: LABELED_ONLY}, "a": {500: ALIKE}, "b": {500: ALIKE[::-1]}}
+    results = ranked(values, against={"a": "base", "b": "base"})
+    assert found(results, "gain") == ["AUC: no method differs from BASE beyond chance."]
+    alone = ranked({"base": {500: LABELED_ONLY}, "a": {500: ALIKE}}, against={"a": "base"})
+    assert found(alone, "gain") == ["AUC: A does not differ from BASE beyond chance."]
+
+
+def test_on_an_axis_of_what_is_drawn_every_size_is_compared(ranked):
+    drawn = RANKING.model_copy(update={"axis": UNLABELED.model_copy(update={"drawn": True})})
+    values = {
+        "base": {20: LABELED_ONLY, 50: LABELED_ONLY, 100: BETTER},
+        "a": {20: BETTER, 50: BETTER, 100: BETTER[::-1]},
+    }
+    (sentence,) = found(ranked(values, drawn, against={"a": "base"}), "gain")
+    assert "better than BASE beyond chance: A at 20 and 50 (+0.1020 [" in sentence
+
+
+def test_lines_cross_where_the_logarithms_do():
+    # t = n / 100 and t = 1000 / n are equal at n = sqrt(100,000)
+    up, down = ({n: f(n) for n in (100, 1000)} for f in (lambda n: n / 100, lambda n: 1000 / n))
+    assert crossings(up, down) == pytest.approx([100_000**0.5])
+    assert crossings(up, {n: 2 * t for n, t in up.items()}) == []
+    assert crossings(up, {100: 1.0, 1000: 20.0}) == []  # they touch
+
+
+def test_the_fastest_and_where_times_cross(ranked):
+    values = {key: {500: ALIKE, 5000: ALIKE} for key in ("main", "cubic", "quick", "slow")}
+    seconds = {
+        "main": {500: 1.0, 5000: 10.0},
+        "cubic": {500: 0.1, 5000: 100.0},
+        "quick": {500: 0.2, 5000: 0.5},
+        "slow": {500: 2.0, 5000: 20.0},
+    }
+    results = ranked(values, seconds=seconds)
+    assert found(results, "time") == [
+        "Training time at 5,000 unlabelled rows: QUICK is the fastest (0.5 s), 20 times as fast "
+        "as MAIN."
+    ]
+    # 0.1 (n / 500)^3 = n / 500 at n = 500 sqrt(10)
+    assert found(results, "crossing") == [
+        "MAIN trains faster than CUBIC above about 1,600; slower than QUICK at every size; faster "
+        "than SLOW at every size, by unlabelled rows."
+    ]
+
+
+def test_each_cause_of_lost_results_is_a_line(ranked):
+    ended = [("a", trial, 5000, "timeout") for trial in range(5)]
+    ended += [("b", 0, 500, "failed")]
+    values = {"a": {500: ALIKE}, "b": {500: BETTER[:4]}}
+    assert found(ranked(values, ended=ended), "ending") == [
+        "Without a result: A, trials 1..5, 5,000 unlabelled (5 cells): timeout",
+        "Without a result: B, trial 1, 500 unlabelled: failed",
+    ]
+
+
+def test_choices_at_an_edge_say_what_to_widen(ranked):
+    chosen = {
+        "a": [{"lam": 8.0, "gamma": 1.0}] * 3 + [{"lam": 1.0, "gamma": 1.0}] * 2,
+        "b": [{"lam": 0.125, "gamma": 0.5}] * 2 + [{"lam": 1.0, "gamma": 0.5}] * 3,
+    }
+    values = {"a": {500: ALIKE}, "b": {500: BETTER}}
+    ends = {"a": {"gamma": (0.0, 1.0), "lam": (None, None)}}
+    assert found(ranked(values, facts(ends=ends), chosen=chosen), "edge") == [
+        "lam is at 8, the upper end of its grid, for A (3 of 5 trials): widen it upwards."
+    ]
+    assert any("gamma is at 1" in one for one in found(ranked(values, chosen=chosen), "edge"))
+
+
+def test_an_unfinished_run_names_no_best(ranked, monkeypatch):
+    results = ranked({"a": {500: ALIKE}, "b": {500: BETTER}})
+    monkeypatch.setattr("dsgkit.report.summary.Summary.to_come", "10 of 20 fits have run")
+    assert found(results, "progress") == [
+        "So far 10 of 20 fits have run; none is called the best before all have."
+    ]
+    assert found(results, "best") == []
+
+
+def test_a_run_without_a_fit_says_so(ranked):
+    results = ranked({"a": {}, "b": {500: ()}}, ended=[("a", 0, 500, "failed")])
+    assert found(results, "progress") == ["No fit has finished."]
+
+
+def test_they_fit_a_screen_and_stand_first_on_the_page(ranked, tmp_path):
+    causes = [("a", 0, 10 * n, status) for n, status in enumerate(("failed", "timeout"), start=1)]
+    values = {
+        f"solver_with_a_long_name_{i}": {500: ALIKE, 2000: ALIKE[i:] + ALIKE[:i]} for i in range(5)
+    } | {"a": {500: BETTER, 2000: BETTER}}
+    results = ranked(values, ended=causes)
+    text = findings_text(results, 80)
+    assert text.startswith("Findings on codrna:\n- AUC")
+    assert len(text.splitlines()) <= MOST_LINES
+    assert max(map(len, text.splitlines())) <= 80
+    page = page_text([results], tmp_path)
+    assert page.index(">Findings<") < page.index("A is the best") < page.index("What was run")
+
+
+def test_a_trial_that_has_ended_has_a_line(invent):
+    experiment = SimpleNamespace(
+        task=RANKING,
+        axis=UNLABELED,
+        solvers={key: invent.solver(key, key.upper()) for key in "ab"},
+        protocol=SimpleNamespace(trials=3),
+    )
+    fits = [
+        (SimpleNamespace(solver=key, at={"unlabeled": n}, also_at=also), {"scores": {"auc": auc}})
+        for key, n, also, auc in (
+            ("a", 500, (), 0.7),
+            ("a", 2000, (), 0.8),
+            ("b", 2000, (500,), 0.9),
+        )
+    ]
+    assert trial_text(experiment, 0, fits) == "trial 1 of 3: AUC A 0.800, B 0.900"
+    lost = [(cell, {"status": "failed"}) for cell, _ in fits]
+    assert trial_text(experiment, 2, lost) == "trial 3 of 3"
