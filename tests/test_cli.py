@@ -114,7 +114,11 @@ def test_run_writes_all_that_is_drawn_again_without_computing(dsg, toy, monkeypa
     assert names >= tables | figures | {"config.yaml", "environment.json", "cells.jsonl"}
     assert "QSG-S2AUC" in out
     assert "24 cells computed, 0 reused" in out
-    assert err == ""
+    assert "Findings on toy:\n- AUC on the unlabelled rows: " in out
+    assert [line[: line.index(":")] for line in err.splitlines()] == [
+        "trial 1 of 2",
+        "trial 2 of 2",
+    ]
     before = {
         p: p.read_bytes() for part in ("tables", "figures") for p in (folder / part).iterdir()
     }
@@ -233,11 +237,12 @@ def test_failures_are_told_at_the_end_and_in_the_exit_code(dsg, monkeypatch):
     monkeypatch.setattr(SAMULT, "fit", explode)
     code, out, err = dsg(*BARE, "--set", "outputs=[auc_table]")
     assert code == 1
-    first, second = err.splitlines()
+    *trials, first, second = err.splitlines()
+    assert all(line.startswith("trial ") for line in trials)
     assert first == "4 cells failed:"
     cause = "  SAMULT fit, trials 1..2, 40..120 unlabelled (4 cells): RuntimeError: boom"
     assert second.startswith(cause)
-    assert "failed" in out
+    assert "Findings on " in out
     code, _, err = dsg(*BARE, "--keep-failed")
     assert code == 1
     assert "4 cells failed" in err
