@@ -53,7 +53,7 @@ def test_the_shipped_configs_are_in_it(dsg):
 
 
 def test_the_quickstart_runs_by_its_name(dsg):
-    few = ["--set", "protocol.trials=1", "--set", "sweep.unlabeled=[200]", "--once"]
+    few = ["--set", "protocol.trials=1", "--set", "sweep.unlabeled=[200, 600]", "--once"]
     done = dsg("run", "quickstart", *few)
     assert done.returncode == 0, done.stderr
     assert list((dsg.work / "results" / "quickstart" / "figures").glob("*.pdf"))

@@ -117,7 +117,7 @@ def test_every_profile_can_be_planned(summary):
 @pytest.mark.parametrize("summary", SUMMARIES, ids=lambda s: s.name)
 def test_every_config_is_short_described_and_compares_all_solvers(summary):
     lines = summary.path.read_text(encoding="utf-8").splitlines()
-    assert 3 <= len(lines) <= (14 if summary.name == "quickstart" else 9)
+    assert 3 <= len(lines) <= (16 if summary.name == "quickstart" else 9)
     info = DATASETS[summary.dataset]
     rows = f"{info.n_rows:,}"
     assert rows in summary.description
@@ -125,7 +125,11 @@ def test_every_config_is_short_described_and_compares_all_solvers(summary):
     kind = experiment.protocol.kind
     compared = {experiment.solvers[key].kind for key in summary.solvers}
     own = {k for k in compared if is_import_path(k)}
-    assert compared - own == {k for k, solver in SOLVERS.items() if kind in solver.tasks}
+    there = {k for k, solver in SOLVERS.items() if kind in solver.tasks}
+    if summary.name == "quickstart":  # a first look takes a minute
+        assert compared - own < there
+    else:
+        assert compared - own == there
     worthwhile = "useful" if kind == "semi_supervised_svm" else "wide"
     assert set(summary.profiles) == {"quick", "reference", worthwhile}
 

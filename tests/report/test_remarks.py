@@ -92,12 +92,13 @@ def test_a_remark_goes_from_the_fit_into_the_results(tmp_path):
         "outputs": ["auc_table"],
     }
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(config))
-    code, out, err = dsg_here(tmp_path, "run", "small.yaml")
+    code, _, err = dsg_here(tmp_path, "run", "small.yaml")
     assert code == 0, err
     results = load_results(tmp_path / "results" / "small")
     assert results.cells.set_index("solver")["remark"].to_dict() == {
         "supervised": REMARK,
         "samult": "",
     }
+    out = text_table([results])
     assert f"in 1 of 1 trial: {REMARK}." in out
     assert "Gain in AUC" in out and (results.folder / "tables" / "gain_table.csv").is_file()
