@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -61,9 +62,19 @@ def run(toy, own_modules):
         toy.write_text(yaml.safe_dump(data | {"outputs": ["auc_table"]}))
         done, out, err = dsg_here(toy.parent, "run", "toy.yaml", *options)
         assert done == code, err
-        return out.splitlines()[-1].partition(";")[0], err
+        return counted(out), without_trials(err)
 
     return run
+
+
+def counted(out):
+    """Return how many cells a run computed and reused."""
+    return re.search(r"^\d+ cells computed, \d+ reused", out, re.MULTILINE)[0]
+
+
+def without_trials(err):
+    """Return what a run says besides the lines on trials that have ended."""
+    return "".join(x for x in err.splitlines(keepends=True) if not x.startswith("trial "))
 
 
 def scores(toy):
@@ -184,7 +195,7 @@ def test_an_edit_of_a_solver_of_the_package_is_told(toy):
             text=True,
             check=True,
         )
-        return done.stdout.splitlines()[-1].partition(";")[0], done.stderr
+        return counted(done.stdout), without_trials(done.stderr)
 
     assert run() == ("5 cells computed, 0 reused", "")
     text = solver.read_text()
