@@ -273,8 +273,6 @@ def _write_page(out: Path, reasons: Mapping[str, str], path: Path) -> bool:
 
 def _again() -> str:
     """Return the command line that goes on where this one was stopped."""
-    import shlex
-
     return shlex.join(["dsg", *(word for word in sys.argv[1:] if word != "--fresh")])
 
 
