@@ -47,9 +47,6 @@ def part(low: float, high: float) -> Iterator[None]:
 class Bar:
     """A progress bar on a terminal, gone when it ends; nothing anywhere else.
 
-    Its attribute ``total`` and the methods ``update``, ``reset`` and ``close`` are those that pooch
-    asks of a progress bar.
-
     Parameters
     ----------
     title : str
@@ -73,17 +70,8 @@ class Bar:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.close()
-
-    @property
-    def total(self) -> float | None:
-        """The work, None while it is not known."""
-        return self._bar.tasks[0].total
-
-    @total.setter
-    def total(self, total: float) -> None:
-        # whoever learns the work anew starts anew: a download that is tried again
-        self._bar.update(self._task, total=total, completed=0)
+        with suppress(OSError):  # the terminal may be gone
+            self._bar.stop()
 
     def show(self, done: float) -> None:
         """Show how much of the work is done."""
@@ -92,12 +80,3 @@ class Bar:
     def update(self, done: float) -> None:
         """Count some more work as done."""
         self._bar.advance(self._task, done)
-
-    def reset(self) -> None:
-        """Count no work as done."""
-        self._bar.reset(self._task)
-
-    def close(self) -> None:
-        """Take the bar away."""
-        with suppress(OSError):  # the terminal may be gone
-            self._bar.stop()

@@ -36,15 +36,3 @@ def test_a_bar_shows_on_a_terminal_alone(monkeypatch, capsys, terminal):
     assert ("rows [3]" in shown.err) is terminal
     assert ("50%" in shown.err) is terminal
     assert shown.out == "" and (terminal or shown.err == "")
-
-
-def test_a_bar_does_as_a_download_asks():
-    bar = Bar("download")
-    assert bar.total is None
-    with bar:
-        bar.total = 100
-        bar.update(30)
-        bar.reset()
-        bar.update(100)
-        bar.close()
-    assert bar.total == 100

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-import logging
+import http.client
 import os
 import shutil
 import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.find import FoundFile, download_folder, missing
 from dsgkit.data.lines import check_sha256, checksum
-from dsgkit.errors import DataError, MissingDataError
+from dsgkit.errors import DataError, DsgError, MissingDataError
 from dsgkit.files import remove_abandoned
 from dsgkit.progress import Bar
 
 RETRIES = 3
 """Further attempts after a failed one, after 1, 2 and 3 seconds."""
+
+TIMEOUT_SECONDS = 30
+"""How long a server may be silent."""
+
+_BLOCK_BYTES = 2**20
+
+
+class _TransferError(DsgError):
+    """Why a server did not send a file."""
 
 
 def offline() -> bool:
@@ -64,25 +78,57 @@ def download(info: DatasetInfo, file: DataFile) -> FoundFile:
 
 
 def _retrieve(info: DatasetInfo, file: DataFile, incoming: Path) -> Path:
-    import pooch
-    import requests
+    """Transfer a file into a folder, trying again if the transfer fails."""
+    assert file.url is not None
+    path = incoming / file.name
+    for attempt in range(RETRIES + 1):
+        time.sleep(attempt)
+        try:
+            _transfer(file.url, path)
+            return path
+        except _TransferError as error:
+            failure = error
+    raise MissingDataError(f"{missing(info, file)} (download failed: {failure})") from failure
 
-    pooch.get_logger().setLevel(logging.WARNING)
-    manager = pooch.create(
-        path=incoming,
-        base_url="",
-        registry={file.name: None},
-        urls={file.name: file.url},
-        retry_if_failed=RETRIES,
-    )
+
+def _transfer(url: str, path: Path) -> None:
+    # errors of writing are none of the server's, and pass
+    with path.open("wb") as file, _answer(url) as response:
+        length = response.length
+        with Bar(path.name, length) as bar:
+            while block := _block(response):
+                file.write(block)
+                bar.update(len(block))
+        if length is not None and file.tell() != length:
+            raise _TransferError(f"{file.tell():,} of {length:,} bytes came")
+
+
+@contextmanager
+def _answer(url: str) -> Iterator[http.client.HTTPResponse]:
+    with _telling():
+        response = urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS)
+    with response:
+        yield response
+
+
+def _block(response: http.client.HTTPResponse) -> bytes:
+    with _telling():
+        return response.read(_BLOCK_BYTES)
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Raise `_TransferError` for whatever goes wrong between here and the server."""
     try:
-        with Bar(file.name) as bar:
-            get = pooch.HTTPDownloader(progressbar=bar, chunk_size=2**20)
-            return Path(manager.fetch(file.name, downloader=get))
-    except requests.exceptions.RequestException as error:
-        answer = getattr(error.response, "status_code", None)
-        reason = f"the server answers {answer}" if answer else type(error).__name__
-        raise MissingDataError(f"{missing(info, file)} (download failed: {reason})") from error
+        yield
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise _TransferError(f"the server answers {error.code}") from error
+    except (OSError, http.client.HTTPException) as error:
+        cause = getattr(error, "reason", error)  # `URLError` wraps what went wrong
+        raise _TransferError(
+            getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+        ) from error
 
 
 def _checked(path: Path, file: DataFile, folder: Path) -> FoundFile:

@@ -64,9 +64,9 @@ def cache_folder() -> Path:
     """Return the cache: ``DSGKIT_CACHE``, or the platform's folder for caches."""
     if folder := os.environ.get("DSGKIT_CACHE"):
         return Path(folder).expanduser().absolute()
-    import pooch
+    import platformdirs
 
-    return Path(pooch.os_cache("dsgkit"))
+    return platformdirs.user_cache_path("dsgkit")
 
 
 def download_folder(info: DatasetInfo) -> Path:

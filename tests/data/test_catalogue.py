@@ -140,7 +140,7 @@ def test_an_unknown_name_brings_the_nearest():
 
 
 def test_the_catalogue_needs_no_arrays():
-    heavy = {"numpy", "pandas", "pooch", "rich", "scipy", "sklearn"}
+    heavy = {"numpy", "pandas", "rich", "scipy", "sklearn"}
     program = f"import sys, dsgkit.data.catalogue\nprint(sorted({heavy!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr

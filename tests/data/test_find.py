@@ -1,7 +1,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pooch
+import platformdirs
 import pytest
 
 from dsgkit.data import find as finding
@@ -101,7 +101,7 @@ def test_a_missing_local_file_is_named(tmp_path):
 def test_the_cache_is_the_platforms_unless_set(monkeypatch, tmp_path):
     assert finding.cache_folder() == tmp_path / "cache"
     monkeypatch.delenv("DSGKIT_CACHE")
-    assert finding.cache_folder() == Path(pooch.os_cache("dsgkit"))
+    assert finding.cache_folder() == Path(platformdirs.user_cache_dir("dsgkit"))
 
 
 @pytest.mark.parametrize(
