@@ -95,21 +95,31 @@ def _distinct_labels(value: Any) -> Any:
     return value
 
 
-def _columns(value: list[int]) -> list[int]:
+def _column(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise problem(f"a column is a whole number or a name, got {spelled(value)}")
+    return value
+
+
+def _columns(value: list[int | str]) -> list[int | str]:
     if not value:
         raise problem("must hold at least one column")
     for i, column in enumerate(value):
         if column in value[:i]:
-            raise problem(f"column {column} is listed twice", i)
+            raise problem(f"column {spelled(column)} is listed twice", i)
     return value
 
 
 Threads = Annotated[int, Field(ge=1, le=MOST_THREADS)]
-Column = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
+ColumnNumber = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
+Column = Annotated[ColumnNumber | str, BeforeValidator(_column)]
 Columns = Annotated[list[Column], AfterValidator(_columns)]
 Labels = Annotated[list[Any], AfterValidator(_labels)]
 Order = Annotated[Any, BeforeValidator(_order), AfterValidator(_distinct_labels)]
 AllLabels = Annotated[Any, BeforeValidator(_all_labels), AfterValidator(_distinct_labels)]
+
+
+_COLUMN_KEYS = ("label_column", "label_columns", "categorical", "ignored")
 
 
 class TargetSpec(Spec):
@@ -170,13 +180,15 @@ class DatasetSpec(Spec):
         What separates the columns of delimited text.
     header : bool
         Whether the first line of delimited text names the columns.
-    label_column : int or None
-        Column of the label in delimited text, 0-based; negative counts from the end. None for rows
-        without labels.
-    label_columns : list of int, optional
+    label_column : int, str or None
+        Column of the label in delimited text, 0-based; negative counts from the end. Or its name
+        in the header. None for rows without labels.
+    label_columns : list of int or str, optional
         Several such columns, whose mean is the label.
-    categorical : list of int, optional
+    categorical : list of int or str, optional
         Columns of delimited text that hold categories; each becomes a feature per category.
+    ignored : list of int or str, optional
+        Columns of delimited text that are left out, such as the number of a row.
     components : int, optional
         Features that the texts of reviews become, 1000 by default.
     rows : int, optional
@@ -198,6 +210,7 @@ class DatasetSpec(Spec):
     label_column: Column | None = -1
     label_columns: Columns | None = None
     categorical: Columns | None = None
+    ignored: Columns | None = None
     components: Count | None = None
     rows: Count | None = None
     double: Annotated[float, Field(gt=0)] | None = None
@@ -224,12 +237,21 @@ class DatasetSpec(Spec):
     def _suits_loader(self) -> None:
         known = set(DatasetSpec.model_fields)
         if self.loader != "delimited":
-            columns = {"delimiter", "header", "label_column", "label_columns", "categorical"}
+            columns = {"delimiter", "header", *_COLUMN_KEYS}
             self._only(known - columns, "is for the delimited loader")
+        elif not self.header:
+            self._without_names()
         if self.loader != "reviews":
             self._only(known - {"components"}, "is for the reviews loader")
         else:
             self._only(known - {"n_features"}, "is not for reviews; say components")
+
+    def _without_names(self) -> None:
+        for key in _COLUMN_KEYS:
+            value = getattr(self, key)
+            for column in value if isinstance(value, list) else [value]:
+                if isinstance(column, str):
+                    raise problem(f"{spelled(column)} is a name: add `header: true`", key)
 
     def _only(self, allowed: set[str], why: str) -> None:
         for name in sorted(self.model_fields_set - allowed):

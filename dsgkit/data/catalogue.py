@@ -84,15 +84,15 @@ class DatasetInfo:
     header : bool
         Whether the first line of delimited text holds names, or the first lines are the header of
         an ARFF file.
-    label_columns : tuple of int
-        Columns of the label in delimited text, negative from the end: the label is their mean. In
-        the catalogue ``label_column`` for one alone.
+    label_columns : tuple of int or str
+        Columns of the label in delimited text, negative from the end, or by their names in the
+        header: the label is their mean. In the catalogue ``label_column`` for one alone.
     text_labels : bool
         Whether the labels of delimited text are text rather than numbers.
-    categorical : tuple of int
+    categorical : tuple of int or str
         Columns of delimited text, likewise, that hold categories: each becomes one column of 0 and
         1 per category, in sorted order.
-    ignored : tuple of int
+    ignored : tuple of int or str
         Columns of delimited text, likewise, that are left out.
     values : mapping of int to mapping
         Columns of delimited text, likewise, with the numbers that texts in them stand for; other
@@ -126,10 +126,10 @@ class DatasetInfo:
     note: str = ""
     delimiter: str | None = None
     header: bool = False
-    label_columns: tuple[int, ...] = (-1,)
+    label_columns: tuple[int | str, ...] = (-1,)
     text_labels: bool = False
-    categorical: tuple[int, ...] = ()
-    ignored: tuple[int, ...] = ()
+    categorical: tuple[int | str, ...] = ()
+    ignored: tuple[int | str, ...] = ()
     values: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     components: int = COMPONENTS
     function: str | None = None

@@ -54,12 +54,14 @@ class DatasetSpec(Protocol):
         Of delimited text; None takes commas if there are any, else white space.
     header : bool
         Whether delimited text starts with a line of names.
-    label_column : int or None
-        Column of the label in delimited text, negative from the end.
-    label_columns : sequence of int or None
+    label_column : int, str or None
+        Column of the label in delimited text, negative from the end, or its name in the header.
+    label_columns : sequence of int or str, or None
         Columns instead whose mean is the label.
-    categorical : sequence of int or None
+    categorical : sequence of int or str, or None
         Columns of delimited text that hold categories.
+    ignored : sequence of int or str, or None
+        Columns of delimited text that are left out.
     components : int or None
         Features that the texts of reviews become.
     rows : int or None
@@ -80,6 +82,7 @@ class DatasetSpec(Protocol):
     label_column: Any
     label_columns: Any
     categorical: Any
+    ignored: Any
     components: Any
     rows: Any
     double: Any
@@ -368,7 +371,7 @@ def _registered(spec: DatasetSpec) -> DatasetInfo:
         raise DataError(
             f"dataset {info.name} is read by loader {info.loader!r}, not {spec.loader!r}"
         )
-    for key in ("test_path", "n_features", "delimiter", "label_columns", "categorical"):
+    for key in ("test_path", "n_features", "delimiter", "label_columns", "categorical", "ignored"):
         if getattr(spec, key) is not None:
             raise DataError(f"dataset {info.name} is registered: `{key}` is for files by `path`")
     if spec.components is not None:
@@ -412,6 +415,7 @@ def _local(spec: DatasetSpec) -> DatasetInfo:
         label_columns=columns,
         text_labels=not are_numbers(target.named),
         categorical=tuple(spec.categorical or ()),
+        ignored=tuple(spec.ignored or ()),
         components=spec.components or COMPONENTS,
         rows=spec.rows,
         double=spec.double,

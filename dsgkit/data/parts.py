@@ -16,6 +16,7 @@ from dsgkit.data.find import FoundFile
 from dsgkit.data.reading import (
     Block,
     Categories,
+    check_names,
     count_features,
     find_categories,
     read_blocks,
@@ -83,6 +84,7 @@ def _bundled(info: DatasetInfo) -> Parts:
 
 
 def _of_tables(info: DatasetInfo, sources: Sequence[FoundFile]) -> Parts:
+    check_names(sources, info)
     categories = find_categories(sources, info)
     n_features = info.n_features
     if n_features is None:

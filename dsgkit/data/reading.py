@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
-from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -15,7 +13,8 @@ from numpy.typing import NDArray
 from dsgkit.data import delimited, libsvm
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile
-from dsgkit.data.lines import BLANK, CAREFUL, ROW, Chunk, LineReader, Lines, check_rows, checked
+from dsgkit.data.headers import Start, located, start_of
+from dsgkit.data.lines import BLANK, CAREFUL, ROW, Chunk, LineReader, Lines, check_rows
 from dsgkit.data.numbers import MOST_FEATURES, LineError
 from dsgkit.errors import DataError
 
@@ -28,8 +27,6 @@ BLOCK_VALUES = 2**23
 
 PLAIN_BYTES = 2**17
 """Bytes of lines from which on compiled code reads the plain ones; loading it takes a second."""
-
-_ARFF_HEADER = re.compile(rb"(?:\s*[%@][^\n]*\n)*?\s*@data[^\n]*\n", re.IGNORECASE)
 
 _SMALL_BYTES, _MOST_SPREAD = 2**28, 1000
 """Bytes that rows may always take, and how many times those of their text they may."""
@@ -92,11 +89,11 @@ def _tables(
     n_features = info.n_features
     if info.loader == "libsvm":
         return _filled(source, chunks, lambda n: libsvm.Table(n_features, n), n_features)
-    chunks, first = _skip_header(source, chunks, info.header)
+    chunks, start = start_of(source, chunks, info)
     n_labels = 0 if _labels_apart(source, info) else len(info.label_columns)
     n_columns = n_features - sum(len(values) - 1 for values in categories.values())
     n_columns += n_labels + len(info.ignored)
-    columns = _layout(source, info, first, n_columns, categories)
+    columns = _layout(source, info, start, n_columns, categories)
     return _filled(source, chunks, lambda n: delimited.Table(columns, n), columns.n_values)
 
 
@@ -112,18 +109,9 @@ def _filled(
             if is_large:
                 state = filled.read_plain(lines)
             for i in np.flatnonzero(state == CAREFUL).tolist():
-                with _located(source, lines.first_line + i):
+                with located(source, lines.first_line + i):
                     state[i] = ROW if filled.read_line(i, lines[i]) else BLANK
             yield filled, state == ROW
-
-
-@contextmanager
-def _located(source: FoundFile, line: int) -> Iterator[None]:
-    """Put file and line before what is wrong with a line."""
-    try:
-        yield
-    except LineError as error:
-        raise DataError(f"{source.label}:{line}: {error}") from error
 
 
 def read_labels(source: FoundFile, info: DatasetInfo) -> NDArray[Any]:
@@ -161,11 +149,11 @@ def find_categories(sources: Sequence[FoundFile], info: DatasetInfo) -> Categori
 
 def _categories_of(source: FoundFile, info: DatasetInfo) -> Iterator[tuple[int, set[str]]]:
     with closing(iter(LineReader(source))) as all_chunks:
-        chunks, first = _skip_header(source, all_chunks, info.header)
-        n_columns = _n_columns(source, info, first)
-        categorical = _places(source, "categorical", info.categorical, n_columns)
+        chunks, start = start_of(source, all_chunks, info)
+        n_columns = _n_columns(source, start)
+        categorical = _places(source, "categorical", info.categorical, n_columns, start)
         unknown = dict.fromkeys(categorical, np.array([]))
-        columns = _layout(source, info, first, n_columns, unknown)
+        columns = _layout(source, info, start, n_columns, unknown)
         for table, _ in _filled(
             source, chunks, lambda n: delimited.Categories(columns, n), columns.n_values
         ):
@@ -186,9 +174,9 @@ def count_features(sources: Sequence[FoundFile], info: DatasetInfo, categories: 
     if info.loader == "libsvm":
         return _largest_index(sources)
     with closing(iter(LineReader(sources[0]))) as chunks:
-        _, first = _skip_header(sources[0], chunks, info.header)
-    n_columns = _n_columns(sources[0], info, first)
-    return _layout(sources[0], info, first, n_columns, categories).n_features if n_columns else 0
+        _, start = start_of(sources[0], chunks, info)
+    n_columns = _n_columns(sources[0], start)
+    return _layout(sources[0], info, start, n_columns, categories).n_features if n_columns else 0
 
 
 def _largest_index(sources: Sequence[FoundFile]) -> int:
@@ -229,90 +217,71 @@ def _last_indices(source: FoundFile, lines: Lines, is_large: bool) -> NDArray[np
     else:
         indices = np.full(len(lines), libsvm.CAREFUL_INDEX)
     for i in np.flatnonzero(indices == libsvm.CAREFUL_INDEX).tolist():
-        with _located(source, lines.first_line + i):
+        with located(source, lines.first_line + i):
             indices[i] = libsvm.last_index(lines[i])
     return indices
 
 
-def _n_columns(source: FoundFile, info: DatasetInfo, first: tuple[int, bytes]) -> int:
-    """Return the number of columns of a line, given with its number."""
-    line, content = first
-    with _located(source, line):
-        return len(delimited.split(content, _delimiter(info, content)))
+def _n_columns(source: FoundFile, start: Start) -> int:
+    """Return the number of columns of the first row."""
+    with located(source, start.line):
+        return len(delimited.split(start.content, start.delimiter))
 
 
 def _layout(
-    source: FoundFile,
-    info: DatasetInfo,
-    first: tuple[int, bytes],
-    n_columns: int,
-    categories: Categories,
+    source: FoundFile, info: DatasetInfo, start: Start, n_columns: int, categories: Categories
 ) -> delimited.Columns:
-    """Return how the columns of a file are laid out, `first` being its first line."""
-    delimiter = _delimiter(info, first[1])
-    ignored = _places(source, "ignored", info.ignored, n_columns)
-    recoded = _places(source, "values", tuple(info.values), n_columns)
+    """Return how the columns of a file are laid out."""
+    ignored = _places(source, "ignored", info.ignored, n_columns, start)
+    recoded = _places(source, "values", tuple(info.values), n_columns, start)
     values = dict(zip(recoded, info.values.values(), strict=True))
     labels: tuple[int, ...] = ()
     if not _labels_apart(source, info):
-        labels = _places(source, "label_column", info.label_columns, n_columns)
+        labels = _places(source, "label_column", info.label_columns, n_columns, start)
         if info.text_labels and len(labels) > 1:
             raise DataError(f"{source.label}: labels that are text have no mean; take one column")
-        for column in set(labels) & set(categories):
-            raise DataError(f"{source.label}: column {column + 1} is of the label, not categorical")
+        _check_apart(source, labels, categories, "categorical")
+        _check_apart(source, labels, ignored, "ignored")
     text_labels = info.text_labels and bool(labels)
-    return delimited.Columns(n_columns, delimiter, labels, text_labels, categories, values, ignored)
+    return delimited.Columns(
+        n_columns, start.delimiter, labels, text_labels, categories, values, ignored
+    )
 
 
-def _places(source: FoundFile, key: str, columns: Sequence[int], n_columns: int) -> tuple[int, ...]:
-    """Return columns counted from the first one, where negative numbers count from the end."""
-    for column in columns:
-        if not -n_columns <= column < n_columns:
-            raise DataError(f"{source.label}: {key} {column} of a file with {n_columns} columns")
-    places = tuple(column % n_columns for column in columns)
+def _check_apart(
+    source: FoundFile, labels: Sequence[int], others: Iterable[int], what: str
+) -> None:
+    for column in set(labels) & set(others):
+        raise DataError(f"{source.label}: column {column + 1} is of the label, not {what}")
+
+
+def _places(
+    source: FoundFile, key: str, columns: Sequence[int | str], n_columns: int, start: Start
+) -> tuple[int, ...]:
+    """Return columns counted from the first one."""
+    try:
+        places = tuple(start.place(key, column, n_columns) for column in columns)
+    except LineError as error:
+        raise DataError(f"{source.label}: {error}") from error
     if len(set(places)) < len(places):
         raise DataError(f"{source.label}: {key} names one of the {n_columns} columns twice")
     return places
 
 
+def check_names(sources: Sequence[FoundFile], info: DatasetInfo) -> None:
+    """Raise `DataError` if columns are given by name, and the files' headers differ."""
+    columns = (*info.label_columns, *info.categorical, *info.ignored)
+    if not any(isinstance(column, str) for column in columns):
+        return
+    names = []
+    for source in sources:
+        with closing(iter(LineReader(source))) as chunks:
+            names.append(start_of(source, chunks, info)[1].names)
+        if names[-1] != names[0]:
+            raise DataError(
+                f"{source.label}: its columns are not named as those of {sources[0].path.name}"
+            )
+
+
 def _labels_apart(source: FoundFile, info: DatasetInfo) -> bool:
     return any(file.part == f"{source.file.part}_labels" for file in info.files)
-
-
-def _delimiter(info: DatasetInfo, first: bytes) -> str | None:
-    delimiter = info.delimiter or delimited.guess_delimiter(first)
-    return None if delimiter == " " else delimiter
-
-
-def _skip_header(
-    source: FoundFile, chunks: Iterator[Chunk], header: bool
-) -> tuple[Iterator[Chunk], tuple[int, bytes]]:
-    """Cut the header off; return the other lines and, beside them, the first one with its number.
-
-    Blank lines are none.
-    """
-    chunk = next(chunks, Chunk(b"", 1))
-    if header:
-        chunk = _drop_header(source, chunk)
-    while not chunk.data.strip() and (following := next(chunks, None)):
-        chunk = following
-    number, start, end = _first_line(chunk)
-    return chain([chunk], chunks), (number, chunk.data[start:end])
-
-
-def _drop_header(source: FoundFile, chunk: Chunk) -> Chunk:
-    """Return a chunk without its first line that is not blank, or without an ARFF header."""
-    number, start, end = _first_line(chunk)
-    with _located(source, number):
-        checked(chunk.data[start:end])
-    arff = _ARFF_HEADER.match(chunk.data)
-    end = arff.end() if arff else min(end + 1, len(chunk.data))
-    return Chunk(chunk.data[end:], chunk.first_line + chunk.data.count(b"\n", 0, end))
-
-
-def _first_line(chunk: Chunk) -> tuple[int, int, int]:
-    """Return the number of the first line that is not blank, and where it begins and ends."""
-    start = len(chunk.data) - len(chunk.data.lstrip())
-    end = chunk.data.find(b"\n", start)
-    number = chunk.first_line + chunk.data.count(b"\n", 0, start)
-    return number, start, len(chunk.data) if end < 0 else end

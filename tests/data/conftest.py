@@ -35,7 +35,8 @@ def make_spec(**settings):
     defaults = dict.fromkeys(
         (
             *("name", "loader", "path", "test_path", "positive", "target", "n_features"),
-            *("delimiter", "label_columns", "categorical", "components", "rows", "double"),
+            *("delimiter", "label_columns", "categorical", "ignored"),
+            *("components", "rows", "double"),
         )
     )
     if "target" in settings:

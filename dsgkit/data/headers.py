@@ -1,0 +1,239 @@
+"""The first lines of delimited text: names of columns, and checks of the header and delimiter.
+
+A file of a user's own is compared with what its config says, so that no row is lost as a header,
+and no header becomes a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+
+from dsgkit.data import delimited
+from dsgkit.data.catalogue import DatasetInfo
+from dsgkit.data.find import FoundFile
+from dsgkit.data.lines import Chunk, checked
+from dsgkit.data.numbers import LineError, NotANumberError, number
+from dsgkit.errors import DataError, shown
+from dsgkit.hints import nearest_or_all
+
+MISSING = ("", "?", "-", ".", "na", "n/a", "nan", "null", "none")
+"""What stands for a missing value in files, in small letters; neither a number nor a name."""
+
+MOST_LINES_COMPARED = 20
+"""Lines that a header and a delimiter are compared with."""
+
+_DELIMITERS = (",", ";", "\t", "|", ":", None)
+_MOST_NAMES_SHOWN = 3
+_BLANK_LINES = re.compile(rb"(?:[ \t\v\f\r]*\n)+")
+_ARFF_HEADER = re.compile(rb"(?:\s*[%@][^\n]*\n)*?\s*@data[^\n]*\n", re.IGNORECASE)
+_ARFF_NAME = re.compile(
+    r"""^\s*@attribute\s+(?:'([^'\n]*)'|"([^"\n]*)"|([^\s'"]+))""", re.IGNORECASE | re.MULTILINE
+)
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the first lines of a delimited file say.
+
+    Attributes
+    ----------
+    line : int
+        Number of the line of the first row, from 1.
+    content : bytes
+        That line.
+    delimiter : str or None
+        None for white space.
+    names : tuple of str
+        Names of the columns; empty in a file without a header.
+    """
+
+    line: int
+    content: bytes
+    delimiter: str | None
+    names: tuple[str, ...] = ()
+
+    def place(self, key: str, column: int | str, n_columns: int) -> int:
+        """Return the place of a column, from 0, given by its number or name.
+
+        Raises
+        ------
+        LineError
+            When the file has no such column.
+        """
+        if isinstance(column, int):
+            if not -n_columns <= column < n_columns:
+                raise LineError(f"{key} {column} of a file with {n_columns} columns")
+            return column % n_columns
+        said = f"{key} {shown(column)}"
+        if column not in self.names:
+            hint = nearest_or_all(column, self.names)
+            raise LineError(f"{said}: no such column{hint}")
+        if len(self.names) != n_columns:
+            raise LineError(
+                f"{said}: the header has {len(self.names)} names for {n_columns} columns"
+            )
+        if (n := self.names.count(column)) > 1:
+            raise LineError(f"{said}: {n} columns have this name; say the number of one")
+        return self.names.index(column)
+
+
+def start_of(
+    source: FoundFile, chunks: Iterator[Chunk], info: DatasetInfo
+) -> tuple[Iterator[Chunk], Start]:
+    """Cut the header off a file; return the other lines, and what the first ones say.
+
+    Blank lines are skipped.
+
+    Raises
+    ------
+    DataError
+        For a header that is a row, a row that is a header, and a delimiter that does not separate
+        columns where another one does. Only files of a user's own are checked.
+    """
+    chunk = next(chunks, Chunk(b"", 1))
+    header, names = b"", None
+    header_line, start, end = _first_line(chunk)
+    if info.header:
+        with located(source, header_line):
+            header = checked(chunk.data[start:end])
+        if arff := _ARFF_HEADER.match(chunk.data):
+            end, header = arff.end() - 1, b""
+            names = _arff_names(arff.group())
+        chunk = _behind(chunk, min(end + 1, len(chunk.data)))
+    while not chunk.data.strip() and (following := next(chunks, None)):
+        chunk = following
+    line, start, end = _first_line(chunk)
+    content = chunk.data[start:end]
+    delimiter = _delimiter(info, content)
+    if info.local and (rows := _lines(chunk.data[start:])):
+        top = header_line if header else line
+        with located(source, top):
+            _check_delimiter([header, *rows] if header else rows, delimiter)
+            _check_header(header, rows, delimiter)
+    if names is None:
+        names = tuple(_fields(header, delimiter))
+    return chain([chunk], chunks), Start(line, content, delimiter, names)
+
+
+@contextmanager
+def located(source: FoundFile, line: int) -> Iterator[None]:
+    """Put file and line before what is wrong with a line."""
+    try:
+        yield
+    except LineError as error:
+        raise DataError(f"{source.label}:{line}: {error}") from error
+
+
+def _behind(chunk: Chunk, end: int) -> Chunk:
+    """Return the lines of a chunk behind a line feed."""
+    return Chunk(chunk.data[end:], chunk.first_line + chunk.data.count(b"\n", 0, end))
+
+
+def _first_line(chunk: Chunk) -> tuple[int, int, int]:
+    """Return the number of the first line that is not blank, and where it begins and ends."""
+    blank = _BLANK_LINES.match(chunk.data)
+    start = blank.end() if blank else 0
+    end = chunk.data.find(b"\n", start)
+    number = chunk.first_line + chunk.data.count(b"\n", 0, start)
+    return number, start, len(chunk.data) if end < 0 else end
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """Return the first lines of some bytes that are not blank."""
+    lines = data.split(b"\n", MOST_LINES_COMPARED)[:MOST_LINES_COMPARED]
+    return [line for line in lines if line.strip()]
+
+
+def _fields(line: bytes, delimiter: str | None) -> list[str]:
+    """Return the fields of a line, none of one that cannot be read: that is told elsewhere."""
+    try:
+        return delimited.split(line, delimiter)
+    except LineError:
+        return []
+
+
+def _arff_names(header: bytes) -> tuple[str, ...]:
+    found = _ARFF_NAME.findall(header.decode(errors="replace"))
+    return tuple("".join(groups) for groups in found)
+
+
+def _delimiter(info: DatasetInfo, first: bytes) -> str | None:
+    delimiter = info.delimiter or delimited.guess_delimiter(first)
+    return None if delimiter == " " else delimiter
+
+
+def likely_delimiter(lines: Sequence[bytes]) -> tuple[str | None, int]:
+    """Return what separates most columns, as many in all lines, and how many; 1 if nothing does."""
+    best: tuple[str | None, int] = (None, 1)
+    for delimiter in _DELIMITERS:
+        counts = {len(_fields(line, delimiter)) for line in lines}
+        if len(counts) == 1 and (n := counts.pop()) > best[1]:
+            best = delimiter, n
+    return best
+
+
+def _check_delimiter(lines: Sequence[bytes], delimiter: str | None) -> None:
+    """Raise `LineError` if the delimiter makes no columns of lines, and another one does."""
+    counts = [len(_fields(line, delimiter)) for line in lines]
+    if len(set(counts)) == 1 and counts[0] > 1:
+        return
+    likely, n = likely_delimiter(lines)
+    if n <= max(counts):
+        return
+    found = "one column" if counts[0] == 1 else f"{counts[0]} columns, the lines below others"
+    with_it = f"with `delimiter: {_spelled(likely)}`" if likely else "without `delimiter`"
+    raise LineError(f"has {found}; {with_it} it has {n}")
+
+
+def _spelled(delimiter: str) -> str:
+    return '"\\t"' if delimiter == "\t" else f"'{delimiter}'"
+
+
+def _check_header(header: bytes, rows: Sequence[bytes], delimiter: str | None) -> None:
+    """Raise `LineError` for a header that is a row, or a first row that is a header."""
+    table = [_fields(row, delimiter) for row in rows]
+    if header:
+        if is_header(_fields(header, delimiter), table) is False:
+            raise LineError("is a row like those below it: leave `header: true` out")
+    elif table and is_header(table[0], table[1:]):
+        names = ", ".join(shown(name, 30) for name in table[0][:_MOST_NAMES_SHOWN])
+        more = ", ..." if len(table[0]) > _MOST_NAMES_SHOWN else ""
+        raise LineError(f"looks like names ({names}{more}): add `header: true`")
+
+
+def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool | None:
+    """Tell whether a line holds names of columns.
+
+    Parameters
+    ----------
+    first : sequence of str
+        Its fields.
+    rows : sequence of sequence of str
+        Those of lines below it.
+
+    Returns
+    -------
+    bool or None
+        True if it has texts above columns of numbers, and no number above one; None where no
+        column holds numbers, so that nothing can be told.
+    """
+    kinds = [{is_number(text) for text in column} - {None} for column in zip(*rows, strict=False)]
+    above = [is_number(text) for text, below in zip(first, kinds, strict=False) if below == {True}]
+    return (True not in above and False in above) if above else None
+
+
+def is_number(text: str) -> bool | None:
+    """Tell whether a field holds a number; None for a missing value."""
+    if text.lower() in MISSING:
+        return None
+    try:
+        number(text)
+    except NotANumberError:
+        return False
+    except LineError:
+        pass
+    return True

@@ -1,0 +1,177 @@
+"""Headers, columns by name, and delimiters: what a file's first lines say is checked."""
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from dsgkit.config import DatasetSpec
+from dsgkit.data import reading
+from dsgkit.data.datasets import load_dataset
+from dsgkit.errors import DataError
+from tests.data.conftest import make_spec
+
+TABLE = "id,colour,size,kind\n7,red,1.5,yes\n8,blue,2,no\n9,red,4,yes\n"
+TABLE_X = [[0, 1, 1.5], [1, 0, 2], [0, 1, 4]]
+
+
+@pytest.fixture(params=["careful", "plain"], autouse=True)
+def parser(request, monkeypatch):
+    monkeypatch.setattr(reading, "PLAIN_BYTES", {"careful": 2**40, "plain": 0}[request.param])
+
+
+def load(tmp_path, text, name="rows.csv", **options):
+    (tmp_path / name).write_bytes(text.encode())
+    return load_dataset(make_spec(path=str(tmp_path / name), loader="delimited", **options))
+
+
+def refusal(tmp_path, text, **options):
+    with pytest.raises(DataError) as caught:
+        load(tmp_path, text, **options)
+    message = str(caught.value)
+    assert message.isprintable() and "\n" not in message
+    return message.removeprefix(str(tmp_path / "rows.csv"))
+
+
+NAMED = {
+    "header": True,
+    "label_column": "kind",
+    "categorical": ["colour"],
+    "ignored": ["id"],
+    "positive": ["yes"],
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TABLE,
+        "\ufeff" + TABLE,
+        TABLE.replace("\n", "\r\n"),
+        '"id", "colour" ,size,"kind"\n' + TABLE.partition("\n")[2],
+        TABLE.replace(",", ";"),
+        TABLE.replace(",", "\t"),
+    ],
+    ids=["plain", "byte order mark", "carriage returns", "quoted", "semicolon", "tab"],
+)
+def test_columns_by_name(tmp_path, text):
+    delimiter = next(sign for sign in ";\t," if sign in text)
+    dataset = load(tmp_path, text, delimiter=delimiter, **NAMED)
+    np.testing.assert_array_equal(dataset.X, np.float32(TABLE_X))
+    assert dataset.y.tolist() == [1, -1, 1]
+
+
+def test_names_that_hold_blanks_and_the_delimiter(tmp_path):
+    text = '"fixed acidity","a ""b"", c",l\n1,2,0\n3,4,1\n'
+    dataset = load(tmp_path, text, header=True, label_column='a "b", c')
+    np.testing.assert_array_equal(dataset.X, [[1, 0], [3, 1]])
+    assert dataset.labels.tolist() == [2, 4]
+
+
+def test_the_mean_of_labels_by_name(tmp_path):
+    dataset = load(tmp_path, "a,b,c\n1,2,4\n3,4,8\n", header=True, label_columns=["a", -1])
+    np.testing.assert_array_equal(dataset.X, [[2], [4]])
+    assert dataset.labels.tolist() == [2.5, 5.5]
+
+
+def test_names_of_an_arff_file(tmp_path):
+    text = "@relation r\n@ATTRIBUTE a REAL\n@attribute 'b c' NUMERIC\n@data\n1,2\n3,4\n"
+    dataset = load(tmp_path, text, header=True, label_column="b c")
+    assert dataset.labels.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"label_column": "knd"}, ": label_column 'knd': no such column (did you mean 'kind'?)"),
+        ({"categorical": ["hue"]}, ": categorical 'hue': no such column; known: id, colour, size,"),
+        ({"ignored": ["kind"]}, ": column 4 is of the label, not ignored"),
+        ({"categorical": ["colour", 1]}, ": categorical names one of the 4 columns twice"),
+    ],
+)
+def test_names_that_cannot_be_used(tmp_path, options, text):
+    assert refusal(tmp_path, TABLE, **(NAMED | options)).startswith(text)
+
+
+def test_a_name_that_two_columns_have(tmp_path):
+    said = refusal(tmp_path, "a,a,b\n1,2,0\n3,4,1\n", header=True, label_column="a")
+    assert said == ": label_column 'a': 2 columns have this name; say the number of one"
+
+
+def test_a_header_that_lacks_names(tmp_path):
+    said = refusal(tmp_path, "a,kind\n1,2,0\n3,4,1\n", header=True, label_column="kind")
+    assert said == ": label_column 'kind': the header has 2 names for 3 columns"
+
+
+def test_test_rows_have_the_same_columns(tmp_path):
+    (tmp_path / "test.csv").write_text("kind,id,colour,size\nyes,1,red,2\n")
+    said = refusal(tmp_path, TABLE, test_path=str(tmp_path / "test.csv"), **NAMED)
+    assert said.endswith("test.csv: its columns are not named as those of rows.csv")
+
+
+HEADERLESS = ["1,2,0\n3,4,1\n", "?,2,a\n3,4,b\n", "5,red,1\n6,blue,0\n", "1;2;x\n3;4;y\n"]
+
+
+@pytest.mark.parametrize("text", HEADERLESS)
+def test_no_row_is_taken_for_a_header(tmp_path, text):
+    delimiter = ";" if ";" in text else ","
+    said = refusal(tmp_path, text, header=True, delimiter=delimiter, positive=["a"])
+    assert said == ":1: is a row like those below it: leave `header: true` out"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a,b,l\n1,2,0\n3,4,1\n", "'a', 'b', 'l'"),
+        ("\na,b,c,l\n1,2,3,0\n3,4,5,1\n", "'a', 'b', 'c', ..."),
+        (",2001 q1,kind\n1,2,yes\n3,4,no\n", "'', '2001 q1', 'kind'"),
+        ("colour,kind\n1,yes\n2,no\n", "'colour', 'kind'"),
+    ],
+)
+def test_a_header_is_noticed(tmp_path, text, names):
+    said = refusal(tmp_path, text, categorical=[0], positive=["yes"])
+    line = 2 if text.startswith("\n") else 1
+    assert said == f":{line}: looks like names ({names}): add `header: true`"
+
+
+def test_a_first_row_with_texts_of_a_category_is_no_header(tmp_path):
+    dataset = load(tmp_path, "none,1,0\n3,2,1\n4,5,1\n", categorical=[0])
+    assert dataset.X.shape == (3, 4)
+
+
+WINE = "fixed acidity;pH;quality\n7.4;3.5;5\n7.8;3.2;6\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("1;2;0\n3;4;1\n", {}, "has one column; with `delimiter: ';'` it has 3"),
+        ("1|2|0\n3|4|1\n", {}, "has one column; with `delimiter: '|'` it has 3"),
+        ("1\t2\t0\n3\t4\t1\n", {"delimiter": ";"}, 'with `delimiter: "\\t"` it has 3'),
+        ("1,2,0\n3,4,1\n", {"delimiter": ";"}, "has one column; with `delimiter: ','` it has 3"),
+        ("1  2 0\n3 4  1\n", {"delimiter": ","}, "has one column; without `delimiter` it has 3"),
+        (WINE, {"header": True}, "has 2 columns, the lines below others; with `delimiter: ';'` it"),
+        (WINE, {"header": True, "delimiter": ","}, "has one column; with `delimiter: ';'` it has"),
+    ],
+)
+def test_a_wrong_delimiter_is_named_with_the_likely_one(tmp_path, text, options, said):
+    message = refusal(tmp_path, text, **options)
+    assert message.startswith(":1: ") and said in message
+
+
+def test_a_line_that_lacks_a_column_is_told_although_times_hold_colons(tmp_path):
+    said = refusal(tmp_path, "1,2,10:30\n3,4,10:45\n5,10:50\n", positive=["10:30"])
+    assert said == ":3: 2 columns instead of 3"
+
+
+def test_configs_say_header_where_they_name_columns():
+    settings = {"path": "rows.csv", "loader": "delimited"}
+    with pytest.raises(ValidationError, match="'kind' is a name: add `header: true`"):
+        DatasetSpec(**settings, label_column="kind")
+    with pytest.raises(ValidationError, match="'id' is a name: add `header: true`"):
+        DatasetSpec(**settings, ignored=[0, "id"])
+    with pytest.raises(ValidationError, match="is a whole number or a name, got"):
+        DatasetSpec(**settings, label_column=1.5)
+    with pytest.raises(ValidationError, match="is for the delimited loader"):
+        DatasetSpec(path="rows", loader="libsvm", ignored=[0])
+    named = DatasetSpec(**settings, header=True, label_column="kind", categorical=["a", 2])
+    assert (named.label_column, named.categorical) == ("kind", ["a", 2])
