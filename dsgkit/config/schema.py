@@ -19,6 +19,7 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
+from pydantic_core import PydanticKnownError
 
 from dsgkit.config.bounds import (
     LONGEST_NAME,
@@ -98,6 +99,11 @@ def _distinct_labels(value: Any) -> Any:
 def _column(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise problem(f"a column is a whole number or a name, got {spelled(value)}")
+    # here, as a union tells what is wrong with a value by each of its types
+    if isinstance(value, int) and value > LARGEST_INTEGER:
+        raise PydanticKnownError("less_than_equal", {"le": LARGEST_INTEGER})
+    if isinstance(value, int) and value < -LARGEST_INTEGER:
+        raise PydanticKnownError("greater_than_equal", {"ge": -LARGEST_INTEGER})
     return value
 
 
@@ -111,8 +117,7 @@ def _columns(value: list[int | str]) -> list[int | str]:
 
 
 Threads = Annotated[int, Field(ge=1, le=MOST_THREADS)]
-ColumnNumber = Annotated[int, Field(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
-Column = Annotated[ColumnNumber | str, BeforeValidator(_column)]
+Column = Annotated[int | str, BeforeValidator(_column)]
 Columns = Annotated[list[Column], AfterValidator(_columns)]
 Labels = Annotated[list[Any], AfterValidator(_labels)]
 Order = Annotated[Any, BeforeValidator(_order), AfterValidator(_distinct_labels)]

@@ -109,7 +109,7 @@ def start_of(
     line, start, end = _first_line(chunk)
     content = chunk.data[start:end]
     delimiter = _delimiter(info, content)
-    if info.local and (rows := _lines(chunk.data[start:])):
+    if info.local and (rows := first_lines(chunk.data[start:])):
         top = header_line if header else line
         with located(source, top):
             _check_delimiter([header, *rows] if header else rows, delimiter)
@@ -142,7 +142,7 @@ def _first_line(chunk: Chunk) -> tuple[int, int, int]:
     return number, start, len(chunk.data) if end < 0 else end
 
 
-def _lines(data: bytes) -> list[bytes]:
+def first_lines(data: bytes) -> list[bytes]:
     """Return the first lines of some bytes that are not blank."""
     lines = data.split(b"\n", MOST_LINES_COMPARED)[:MOST_LINES_COMPARED]
     return [line for line in lines if line.strip()]
@@ -179,7 +179,7 @@ def likely_delimiter(lines: Sequence[bytes]) -> tuple[str | None, int]:
 def _check_delimiter(lines: Sequence[bytes], delimiter: str | None) -> None:
     """Raise `LineError` if the delimiter makes no columns of lines, and another one does."""
     counts = [len(_fields(line, delimiter)) for line in lines]
-    if len(set(counts)) == 1 and counts[0] > 1:
+    if 0 in counts or (len(set(counts)) == 1 and counts[0] > 1):
         return
     likely, n = likely_delimiter(lines)
     if n <= max(counts):
