@@ -140,6 +140,7 @@ def cli() -> None:
     dsg run quickstart                      a first run, on data that ships with scikit-learn
     dsg run codrna_s2auc --profile quick    a config that comes with the package, or a file
     dsg init codrna_s2auc mine.yaml         copies one to edit
+    dsg try rows.csv --label kind           methods compared on rows of your own, in minutes
     dsg list datasets                       what can be named in a config
     dsg status results/quickstart           how far a run is
     dsg plot results/quickstart             draw the figures again
@@ -151,6 +152,7 @@ def cli() -> None:
 
 for _command in (
     runs.run,
+    runs.try_,
     runs.status,
     catalogues.list_,
     catalogues.init,

@@ -1,4 +1,4 @@
-"""Commands on runs: run, status, env."""
+"""Commands on runs: run, try, status, env."""
 
 from __future__ import annotations
 
@@ -274,6 +274,57 @@ def _write_page(out: Path, reasons: Mapping[str, str], path: Path) -> bool:
 def _again() -> str:
     """Return the command line that goes on where this one was stopped."""
     return shlex.join(["dsg", *(word for word in sys.argv[1:] if word != "--fresh")])
+
+
+@click.command(name="try")
+@click.argument("file", type=FilePath(path_type=Path))
+@click.option("--label", metavar="COLUMN", help="Column of the labels: its name, or number from 0.")
+@click.option(
+    "--task",
+    type=click.Choice(["auc", "svm", "ordinal", "cluster"]),
+    help="Rank or classify two classes, rank ordered ones, or find clusters; by default what suits "
+    "the labels.",
+)
+@click.option("--positive", metavar="LABEL", help="The label that is +1; all others are -1.")
+@click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out.")
+@click.option(
+    "--out",
+    default=RESULTS,
+    show_default=True,
+    type=FilePath(path_type=Path, file_okay=False),
+    help="Folder in which the results folder is.",
+)
+@click.option("--dry-run", is_flag=True, help="Write the config and say what it is; run nothing.")
+@debug_option
+def try_(
+    file: Path,
+    label: str | None,
+    task: str | None,
+    positive: str | None,
+    ignore: tuple[str, ...],
+    out: Path,
+    dry_run: bool,
+) -> None:
+    """Compare methods on FILE, delimited text, in minutes: a first look at rows of your own.
+
+    Labels of most rows are hidden and used to judge. The config that runs is kept in the current
+    folder, as FILE_try.yaml, to be edited and run by `dsg run`.
+    """
+    from dsgkit import first_look
+    from dsgkit.config import load_experiment
+    from dsgkit.data.survey import survey
+
+    draft = first_look.draft(survey(file, label, ignore), task, positive)
+    config = first_look.write(draft.text, file)
+    for line in [
+        *draft.told,
+        f"config    {config}, to be edited; run it again by: dsg run {config}",
+    ]:
+        click.echo(line)
+    experiment = load_experiment(config)
+    options = _run_options(None, None, None, None, True)
+    if not dry_run and not _run_or_stop(experiment, out / experiment.name, options):
+        raise SystemExit(1)
 
 
 @click.command()

@@ -1,0 +1,329 @@
+"""A look at a file of delimited text: what its columns and its labels are."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dsgkit.data import delimited
+from dsgkit.data.catalogue import DataFile, DatasetInfo
+from dsgkit.data.find import FoundFile
+from dsgkit.data.headers import (
+    Start,
+    first_lines,
+    is_header,
+    is_number,
+    likely_delimiter,
+    located,
+    start_of,
+)
+from dsgkit.data.lines import Chunk, LineReader, Lines, decoded
+from dsgkit.data.numbers import LineError
+from dsgkit.errors import DataError, shown
+
+MOST_ROWS = 20_000
+"""Rows that are looked at, the first ones."""
+
+MOST_CATEGORIES = 50
+"""Texts of a column up to which each is a feature."""
+
+MOST_MISTAKES = 0.1
+"""Texts for each number of a column up to which numbers are meant, and the texts are mistakes."""
+
+_ID = re.compile(r"(?:.*[_ ])?(?:id|uuid|guid|index|row)", re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+_LIBSVM = re.compile(rb"\s*\S+(?:\s+\d+:\S+)+\s*")
+
+ColumnKey = int | str
+"""A column in a config: its name in the header, or its number from 0."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a file holds.
+
+    Attributes
+    ----------
+    path : Path
+    n_rows : int
+        Rows that were looked at.
+    whole : bool
+        Whether these are all.
+    delimiter : str or None
+        None for white space.
+    header : bool
+        Whether the first line holds names.
+    n_numbers : int
+        Columns of numbers, the label's not counted.
+    categorical : dict of column to int
+        Columns of text, with the number of their values.
+    ignored : dict of column to str
+        Columns that are left out, with the reason.
+    label : column or None
+        Column of the labels.
+    labels : counter of float or str
+        How many rows have each label; numbers where all are.
+    """
+
+    path: Path
+    n_rows: int
+    whole: bool
+    delimiter: str | None
+    header: bool
+    n_numbers: int
+    categorical: dict[ColumnKey, int]
+    ignored: dict[ColumnKey, str]
+    label: ColumnKey | None
+    labels: Counter[Any]
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether all labels are numbers."""
+        return not any(isinstance(label, str) for label in self.labels)
+
+    def without_label(self, why: str) -> Survey:
+        """Return the same without labels, their column left out."""
+        assert self.label is not None
+        ignored = self.ignored | {self.label: why}
+        return replace(self, label=None, labels=Counter(), ignored=ignored)
+
+
+@dataclass
+class _Column:
+    """What was found in a column."""
+
+    key: ColumnKey
+    n_numbers: int = 0
+    n_texts: int = 0
+    first_text: tuple[int, str] = (0, "")
+    missing: list[tuple[int, str]] = field(default_factory=list)
+    values: set[str] = field(default_factory=set)
+    last: float | None = None
+    is_sequence: bool = True
+
+    def add(self, line: int, text: str) -> None:
+        """Count a field."""
+        if len(self.values) <= MOST_CATEGORIES:
+            self.values.add(text)
+        kind = is_number(text)
+        if kind is None:
+            self.missing.append((line, text))
+        elif kind:
+            self.n_numbers += 1
+            value = float(text)
+            self.is_sequence &= value == (value if self.last is None else self.last + 1)
+            self.last = value
+        else:
+            self.n_texts += 1
+            self.first_text = self.first_text if self.first_text[0] else (line, text)
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether it is read as text: `?` and `none` are values then."""
+        return self.n_texts > MOST_MISTAKES * self.n_numbers
+
+    def why_ignored(self, n_rows: int) -> str:
+        """Return why the column says nothing of other rows; empty if it may."""
+        if self.is_categorical:
+            is_free = not self.n_numbers and len(self.values) > MOST_CATEGORIES
+            return f"text with over {MOST_CATEGORIES} values" if is_free else ""
+        if self.n_numbers < n_rows:
+            return ""
+        if self.is_sequence and n_rows > 2:
+            return "numbers the rows"
+        return "an id by its name" if _ID.fullmatch(str(self.key)) else ""
+
+    def check(self, path: Path) -> None:
+        """Raise `DataError` if it cannot be read as numbers, or as text."""
+        missing = [line for line, text in self.missing if not text or not self.is_categorical]
+        if missing:
+            self._refuse(path, missing[0], f"a missing value, {len(missing):,} in all; fill it in")
+        line, text = self.first_text
+        if not self.is_categorical and self.n_texts:
+            self._refuse(path, line, f"{shown(text)} among numbers; correct it")
+        if len(self.values) > MOST_CATEGORIES and self.n_texts:
+            self._refuse(path, line, f"{shown(text)} among {self.n_numbers:,} numbers; correct it")
+
+    def _refuse(self, path: Path, line: int, why: str) -> None:
+        leave = f"or leave the column out: --ignore {shlex.quote(str(self.key))}"
+        raise DataError(f"{path}:{line}: {self.name}: {why}, {leave}")
+
+    def check_label(self, path: Path) -> None:
+        """Raise `DataError` if a row has no label."""
+        missing = [line for line, text in self.missing if not text or not self.n_texts]
+        if missing:
+            raise DataError(
+                f"{path}:{missing[0]}: {self.name}: no label, {len(missing):,} rows in all; take "
+                "them out"
+            )
+
+    @property
+    def has_decimal_commas(self) -> bool:
+        """Whether the texts are numbers with commas."""
+        texts = {text for text in self.values if not is_number(text)}
+        return bool(texts) and all(map(_DECIMAL_COMMA.fullmatch, texts))
+
+    @property
+    def name(self) -> str:
+        """The column in a message."""
+        return f"column {self.key}" if isinstance(self.key, int) else f"column {shown(self.key)}"
+
+
+def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey:
+    """Look at a file.
+
+    Parameters
+    ----------
+    path : Path
+        Delimited text, plain or compressed.
+    label : str or None
+        Name or number of the column of the labels.
+    ignored : sequence of str
+        Names or numbers of columns to leave out.
+
+    Returns
+    -------
+    Survey
+
+    Raises
+    ------
+    DataError
+        One line on what cannot be used: where, and what to do.
+    """
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    source = FoundFile(DataFile(str(path)), path)
+    info = _layout(source, label)
+    with closing(iter(LineReader(source))) as chunks:
+        rest, start = start_of(source, chunks, info)
+        n_columns = len(delimited.split(start.content, start.delimiter))
+        if not n_columns:
+            raise DataError(f"{path}: the file holds no rows")
+        try:
+            _check_names(start, n_columns)
+            left_out = {_place(start, "--ignore", column, n_columns) for column in ignored}
+            target = None if label is None else _place(start, "--label", label, n_columns)
+        except LineError as error:
+            raise DataError(f"{path}: {error}") from error
+        columns = [_Column(_key(start, i)) for i in range(n_columns)]
+        labels: Counter[str] = Counter()
+        n_rows, whole = 0, True
+        for line, fields in _rows(source, rest, start.delimiter, n_columns):
+            if n_rows == MOST_ROWS:
+                whole = False
+                break
+            n_rows += 1
+            for column, text in zip(columns, fields, strict=True):
+                column.add(line, text)
+            if target is not None:
+                labels[fields[target]] += 1
+    for one in columns:
+        if one.has_decimal_commas:
+            line, text = one.first_text
+            raise DataError(f"{path}:{line}: {one.name}: {shown(text)}; write decimals by points")
+    described = [column for i, column in enumerate(columns) if i not in {*left_out, target}]
+    reasons = {one.key: why for one in described if (why := one.why_ignored(n_rows))}
+    reasons |= {columns[i].key: "as asked" for i in sorted(left_out)}
+    features = [one for one in described if one.key not in reasons]
+    for one in features:
+        one.check(path)
+    if target is not None:
+        columns[target].check_label(path)
+    if not features:
+        raise DataError(f"{path}: no column is left to learn from")
+    return Survey(
+        path=path,
+        n_rows=n_rows,
+        whole=whole,
+        delimiter=start.delimiter,
+        header=info.header,
+        n_numbers=sum(not one.is_categorical for one in features),
+        categorical={one.key: len(one.values) for one in features if one.is_categorical},
+        ignored=reasons,
+        label=None if target is None else columns[target].key,
+        labels=_labels(labels),
+    )
+
+
+def _layout(source: FoundFile, label: str | None) -> DatasetInfo:
+    """Find out the delimiter and whether there is a header, by the first lines."""
+    with closing(iter(LineReader(source))) as chunks:
+        lines = first_lines(next(chunks).data) if source.path.stat().st_size else []
+    if not lines:
+        raise DataError(f"{source.label}: the file is empty")
+    with located(source, 1):
+        decoded(lines[0])
+    if all(map(_LIBSVM.fullmatch, lines)):
+        raise DataError(
+            f"{source.label}: looks like LIBSVM text; write a config with `loader: libsvm`"
+        )
+    delimiter, n_columns = likely_delimiter(lines)
+    if n_columns == 1:
+        raise DataError(
+            f"{source.label}: no delimiter makes as many columns, two or more, of the first "
+            f"{len(lines)} lines"
+        )
+    names, *rows = [delimited.split(line, delimiter) for line in lines]
+    found = is_header(names, rows)
+    header = label in names if found is None else found
+    return DatasetInfo(
+        str(source.path),
+        "",
+        "delimited",
+        delimiter=delimiter or " ",
+        header=header,
+    )
+
+
+def _check_names(start: Start, n_columns: int) -> None:
+    if start.names and len(start.names) != n_columns:
+        raise LineError(f"the header has {len(start.names)} names for {n_columns} columns")
+
+
+def _place(start: Start, option: str, column: str, n_columns: int) -> int:
+    """Return the place of a column that is given by its name, or its number."""
+    if column not in start.names and re.fullmatch(r"[+-]?\d{1,9}", column):
+        return start.place(option, int(column), n_columns)
+    if not start.names:
+        raise LineError(
+            f"{option} {shown(column)}: the file has no line of names; say the column's number, 0 "
+            f"to {n_columns - 1}, or -1 for the last"
+        )
+    return start.place(option, column, n_columns)
+
+
+def _key(start: Start, i: int) -> ColumnKey:
+    """Return the name of a column, or its number where that says more."""
+    name = start.names[i] if start.names else ""
+    return name if name and start.names.count(name) == 1 else i
+
+
+def _rows(
+    source: FoundFile, chunks: Iterator[Chunk], delimiter: str | None, n_columns: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of each line that has a row, and its fields."""
+    for chunk in chunks:
+        lines = Lines.of(chunk)
+        for i in range(len(lines)):
+            with located(source, lines.first_line + i):
+                fields = delimited.split(lines[i], delimiter)
+                if fields and len(fields) != n_columns:
+                    raise LineError(f"{len(fields)} columns instead of {n_columns}")
+            if fields:
+                yield lines.first_line + i, fields
+
+
+def _labels(counts: Counter[str]) -> Counter[Any]:
+    """Return labels as numbers, if all are."""
+    if not all(map(is_number, counts)):
+        return counts
+    numbers: Counter[float] = Counter()
+    for text, n in counts.items():
+        numbers[float(text)] += n
+    return numbers

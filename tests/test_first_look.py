@@ -1,0 +1,290 @@
+"""`dsg try`: what it takes of a file, the config that it writes, and what it refuses."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from dsgkit.cli import cli
+from dsgkit.config import load_experiment
+from dsgkit.config.yaml_loader import read_document
+from dsgkit.data.datasets import load_dataset
+from dsgkit.data.survey import survey
+from dsgkit.errors import DsgError
+
+N = 90
+RNG = np.random.default_rng(0)
+NUMBERS = RNG.normal(size=(N, 3)).round(3)
+COLOURS = RNG.choice(["red", "blue"], N)
+KINDS = np.where(NUMBERS[:, 0] + (COLOURS == "red") > 0.5, "yes", "no")
+GRADES = np.digitize(NUMBERS[:, 1], [-0.5, 0.5]) + 3
+
+
+@pytest.fixture(autouse=True)
+def isolated(monkeypatch, tmp_path):
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DSGKIT_OFFLINE", "1")
+    monkeypatch.chdir(tmp_path)
+
+
+def table(*columns, names=None, sign=","):
+    """Return delimited text."""
+    lines = [sign.join(names)] if names else []
+    lines += [sign.join(map(str, row)) for row in zip(*columns, strict=True)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+COLUMNS = (NUMBERS[:, 0], NUMBERS[:, 1], COLOURS, KINDS)
+NAMES = ("size", "mass", "colour", "kind")
+PLAIN = table(*COLUMNS, names=NAMES)
+
+
+def dsg_try(text, *options, name="rows.csv"):
+    Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return CliRunner().invoke(cli, ["try", name, *options], standalone_mode=True)
+
+
+def drafted(text, *options):
+    """Return the config that is written, and the lines that are printed."""
+    done = dsg_try(text, *options, "--dry-run")
+    assert done.exit_code == 0, (done.output, done.exception)
+    *lines, last = done.output.splitlines()
+    config = re.match(r"config    (\S+),", last)[1]
+    return read_document(Path(config)).data, lines, config
+
+
+def refusal(text, *options):
+    done = dsg_try(text, *options, "--dry-run")
+    assert isinstance(done.exception, DsgError), (done.output, done.exception)
+    message = str(done.exception)
+    assert message.startswith("rows.csv") and message.isprintable() and len(message) < 300
+    return message.removeprefix("rows.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "dataset"),
+    [
+        (PLAIN, {"delimiter": ",", "header": True}),
+        ("\ufeff" + PLAIN, {"delimiter": ",", "header": True}),
+        (PLAIN.replace("\n", "\r\n"), {"delimiter": ",", "header": True}),
+        (table(*COLUMNS, names=NAMES, sign=";"), {"delimiter": ";", "header": True}),
+        (table(*COLUMNS, names=NAMES, sign="\t"), {"delimiter": "\t", "header": True}),
+        (table(*COLUMNS, names=[f'"{name}"' for name in NAMES]), {"header": True}),
+        (table(*COLUMNS), {"delimiter": ","}),
+        (table(*COLUMNS, sign=" "), {}),
+    ],
+    ids=["plain", "mark", "returns", "semicolon", "tab", "quotes", "headerless", "blanks"],
+)
+def test_the_layout_is_found(text, dataset):
+    named = "header" in dataset
+    config, lines, path = drafted(text, "--label", "kind" if named else "3")
+    assert config["extends"] == "base/try_auc.yaml"
+    found = config["dataset"]
+    assert {key: found.get(key) for key in dataset} == dataset
+    assert found["label_column"] == ("kind" if named else 3)
+    assert found["categorical"] == (["colour"] if named else [2])
+    assert found["positive"] == ["yes"] and ("header" in found) is named
+    assert len(lines) <= 10 and all(line.isprintable() for line in lines)
+    rows = load_dataset(load_experiment(path).dataset)
+    is_blue = COLOURS == "blue"
+    expected = np.column_stack([NUMBERS[:, :2], is_blue, ~is_blue])
+    np.testing.assert_array_equal(rows.X, expected.astype(np.float32))
+    np.testing.assert_array_equal(rows.y, np.where(KINDS == "yes", 1, -1))
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "task", "target"),
+    [
+        (KINDS, [], "auc", {"positive": ["yes"]}),
+        (KINDS, ["--task", "svm", "--positive", "no"], "svm", {"positive": ["no"]}),
+        (np.arange(N) % 3 == 0, [], "auc", {"positive": ["True"]}),
+        ((np.arange(N) % 3 == 0) + 4, [], "auc", {"positive": [5]}),
+        (GRADES, [], "ordinal", {"target": {"ordered": True}}),
+        (GRADES, ["--positive", "4"], "auc", {"positive": [4]}),
+        (NUMBERS[:, 2], ["--task", "ordinal"], "ordinal", {"target": {"bins": 5}}),
+        (COLOURS, ["--task", "cluster"], "cluster", {"target": {"classes": ["blue", "red"]}}),
+        (GRADES, ["--task", "cluster"], "cluster", {"target": {"classes": True}}),
+    ],
+)
+def test_the_task_follows_from_the_labels(labels, options, task, target):
+    text = table(*NUMBERS.T, labels, names=("a", "b", "c", "l"))
+    config, _, path = drafted(text, "--label", "l", *options)
+    assert config["extends"] == f"base/try_{task}.yaml"
+    assert {key: config["dataset"].get(key) for key in target} == target
+    assert load_dataset(load_experiment(path).dataset).y.shape == (N,)
+
+
+def test_without_labels_clusters_are_looked_for():
+    config, _, path = drafted(table(*NUMBERS.T))
+    assert config["extends"] == "base/try_cluster.yaml"
+    assert config["dataset"]["label_column"] is None
+    assert load_dataset(load_experiment(path).dataset).X.shape == (N, 3)
+
+
+def test_columns_that_say_nothing_are_named_and_left_out():
+    words = [f"note {i}" for i in range(N)]
+    shuffled = RNG.permutation(N)
+    columns = (range(5, N + 5), shuffled, words, *NUMBERS.T, KINDS)
+    names = ("nr", "patient_id", "note", "a", "b", "c", "kind")
+    config, lines, _ = drafted(
+        table(*columns, names=names), "--label", "kind", "--ignore", "b", "--ignore", "-2"
+    )
+    assert set(config["dataset"]["ignored"]) == {"nr", "patient_id", "note", "b", "c"}
+    told = "\n".join(line for line in lines if line.startswith("left out"))
+    for said in ("nr: numbers the rows", "patient_id: an id", "note: text with over 50 values"):
+        assert said in told
+    assert len(lines) < 10
+
+
+def test_labels_that_are_many_judge_no_clusters():
+    text = table(*NUMBERS.T, names=("a", "b", "c"))
+    config, _, _ = drafted(text, "--label", "c", "--task", "cluster")
+    assert config["dataset"]["label_column"] is None
+    assert config["dataset"]["ignored"] == ["c"]
+
+
+def test_of_a_rare_class_more_rows_are_labelled():
+    labels = np.arange(2000) % 100 == 0
+    text = table(RNG.normal(size=2000), RNG.normal(size=2000), labels, names=("a", "b", "l"))
+    config, _, _ = drafted(text, "--label", "l")
+    assert config["protocol"] == {"labeled": 500}
+    assert config["sweep"] == {"unlabeled": [200, 1000, "all"]}
+
+
+def test_a_config_is_never_written_over():
+    _, _, first = drafted(PLAIN, "--label", "kind")
+    _, _, again = drafted(PLAIN, "--label", "kind")
+    Path(first).write_text("# mine\n")
+    _, _, other = drafted(PLAIN, "--label", "kind")
+    assert (first, again, other) == ("rows_try.yaml", "rows_try.yaml", "rows_try2.yaml")
+    assert Path(first).read_text() == "# mine\n"
+
+
+def with_field(line, field, text=PLAIN, column=0):
+    lines = text.splitlines()
+    fields = lines[line - 1].split(",")
+    fields[column] = field
+    lines[line - 1] = ",".join(fields)
+    return "\n".join(lines) + "\n"
+
+
+def with_labels(labels):
+    return table(*NUMBERS.T, labels, names=("a", "b", "c", "kind"))
+
+
+LETTERS = np.resize(list("abcd"), N)
+REFUSED = {
+    "an empty file": ("", [], ": the file is empty"),
+    "blank lines": ("\n\n", [], ": the file is empty"),
+    "a header alone": ("size,kind\n", ["--label", "kind"], ": the file holds no rows"),
+    "a wrong name": (PLAIN, ["--label", "knd"], ": --label 'knd': no such column (did you mean"),
+    "a wrong number": (PLAIN, ["--label", "4"], ": --label 4 of a file with 4 columns"),
+    "a name without a header": (
+        table(*COLUMNS),
+        ["--label", "kind"],
+        ": --label 'kind': the file has no line of names; say the column's number, 0 to 3",
+    ),
+    "an unknown column left out": (
+        PLAIN,
+        ["--label", "kind", "--ignore", "colr"],
+        ": --ignore 'colr': no such column (did you mean 'colour'?)",
+    ),
+    "one class": (with_labels(["x"] * N), ["--label", "kind"], ": all rows have the same label (x"),
+    "a class of few rows": (
+        with_labels(["x"] * 4 + ["y"] * (N - 4)),
+        ["--label", "kind"],
+        ": 4 rows have the label x, 86 another; each class needs 10",
+    ),
+    "few rows": (table(*(c[:40] for c in COLUMNS)), ["--label", "3"], ": 40 rows are too few"),
+    "text labels of four classes": (
+        with_labels(LETTERS),
+        ["--label", "kind"],
+        ": column 'kind' has 4 different labels (a: 23, b: 23, c: 22, d: 22): say --positive LABEL",
+    ),
+    "labels that are measurements": (
+        table(*NUMBERS.T, names=("a", "b", "kind")),
+        ["--label", "kind"],
+        ": column 'kind' has ",
+    ),
+    "text in an order that nobody knows": (
+        with_labels(LETTERS),
+        ["--label", "kind", "--task", "ordinal"],
+        ": the labels a: 23, b: 23, c: 22, d: 22 are text, whose order is not known",
+    ),
+    "no such positive": (
+        PLAIN,
+        ["--label", "kind", "--positive", "yess"],
+        ": --positive 'yess': no row has this label (did you mean 'yes'?)",
+    ),
+    "no labels for a task": (PLAIN, ["--task", "auc"], ": --task auc needs labels: say --label"),
+    "a missing value": (
+        with_field(7, "NA"),
+        ["--label", "kind"],
+        ":7: column 'size': a missing value, 1 in all; fill it in, or leave the column out: "
+        "--ignore size",
+    ),
+    "an empty text": (
+        with_field(8, "", column=2),
+        ["--label", "kind"],
+        ":8: column 'colour': a missing value, 1 in all",
+    ),
+    "a missing label": (
+        with_field(9, "", column=3),
+        ["--label", "kind"],
+        ":9: column 'kind': no label, 1 rows in all; take them out",
+    ),
+    "text among numbers": (
+        with_field(9, "1.2.3"),
+        ["--label", "kind"],
+        ":9: column 'size': '1.2.3' among numbers; correct it, or leave the column out",
+    ),
+    "decimal commas": (
+        table(*COLUMNS, names=NAMES, sign=";").replace(".", ","),
+        ["--label", "kind"],
+        ":2: column 'size': '",
+    ),
+    "a short line": (PLAIN + "1,2\n", ["--label", "kind"], ":92: 2 columns instead of 4"),
+    "no delimiter": ("word\n" * N, [], ": no delimiter makes as many columns"),
+    "LIBSVM": ("1 1:2 3:4\n" * N, [], ": looks like LIBSVM text; write a config"),
+    "UTF-16": (PLAIN.encode("utf-16"), [], ":1: UTF-16 text; convert the file"),
+    "carriage returns": (PLAIN.replace("\n", "\r"), [], ":1: a carriage return within the line"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_tried_is_one_line(case):
+    text, options, said = REFUSED[case]
+    assert refusal(text, *options).startswith(said)
+
+
+def test_the_column_of_a_refusal_can_be_left_out_as_it_says():
+    text = with_field(7, "", text=table(*COLUMNS, names=("my size", *NAMES[1:])))
+    said = refusal(text, "--label", "kind")
+    config, _, _ = drafted(text, "--label", "kind", *shlex.split(said.rpartition(": ")[2]))
+    assert config["dataset"]["ignored"] == ["my size"]
+
+
+def test_a_missing_file():
+    with pytest.raises(DsgError, match=r"none\.csv: no such file"):
+        survey(Path("none.csv"), None)
+
+
+def test_of_a_long_file_the_first_rows_are_taken(monkeypatch):
+    monkeypatch.setattr("dsgkit.data.survey.MOST_ROWS", 70)
+    config, lines, path = drafted(PLAIN, "--label", "kind")
+    assert config["dataset"]["rows"] == 70 and "the first 70 rows" in lines[0]
+    assert len(load_dataset(load_experiment(path).dataset).X) == 70
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [["--label", "kind"], ["--label", "kind", "--task", "svm"], []])
+def test_end_to_end(options):
+    """The run ends with a table of all methods of the base."""
+    text = table(*NUMBERS.T, KINDS, names=("a", "b", "c", "kind"))
+    done = dsg_try(text, *options)
+    assert done.exit_code == 0, (done.output, done.exception)
+    for solver in load_experiment("rows_try.yaml").solvers.values():
+        assert solver.label in done.output
