@@ -14,6 +14,7 @@ from dsgkit.config.yaml_loader import read_document
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.survey import survey
 from dsgkit.errors import DsgError
+from dsgkit.experiment.results import load_results
 
 N = 90
 RNG = np.random.default_rng(0)
@@ -279,12 +280,23 @@ def test_of_a_long_file_the_first_rows_are_taken(monkeypatch):
     assert len(load_dataset(load_experiment(path).dataset).X) == 70
 
 
+GROUPS = NUMBERS + 10 * (np.arange(N) % 2)[:, None]
+RUNS = {
+    "auc": (table(*COLUMNS, names=NAMES, sign=";"), ["--label", "kind"], ["protocol.folds=2"]),
+    "cluster": (table(*GROUPS.T, sign="\t"), [], []),
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [["--label", "kind"], ["--label", "kind", "--task", "svm"], []])
-def test_end_to_end(options):
-    """The run ends with a table of all methods of the base."""
-    text = table(*NUMBERS.T, KINDS, names=("a", "b", "c", "kind"))
+@pytest.mark.parametrize("task", RUNS)
+def test_a_run_ends_with_all_methods(task, monkeypatch):
+    text, options, fewer = RUNS[task]
+    monkeypatch.setattr(
+        "dsgkit.config.load_experiment",
+        lambda path: load_experiment(path, overrides=["protocol.trials=1", *fewer]),
+    )
     done = dsg_try(text, *options)
     assert done.exit_code == 0, (done.output, done.exception)
-    for solver in load_experiment("rows_try.yaml").solvers.values():
-        assert solver.label in done.output
+    cells = load_results(Path("results/rows_try")).cells
+    assert set(cells["solver"]) == set(load_experiment("rows_try.yaml").solvers)
+    assert set(cells["status"]) == {"ok"}

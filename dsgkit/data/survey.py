@@ -172,7 +172,11 @@ class _Column:
     @property
     def name(self) -> str:
         """The column in a message."""
-        return f"column {self.key}" if isinstance(self.key, int) else f"column {shown(self.key)}"
+        return (
+            f"column {self.key} (from 0)"
+            if isinstance(self.key, int)
+            else f"column {shown(self.key)}"
+        )
 
 
 def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey:
