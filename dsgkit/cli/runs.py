@@ -216,7 +216,7 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     from dsgkit.report.findings import findings_text, trial_text
 
     def trial_ended(trial: int, fits: Any) -> None:
-        say(trial_text(experiment, trial, fits))
+        click.echo(trial_text(experiment, trial, fits))
 
     outcome = run_experiment(experiment, folder, replace(options, trial_ended=trial_ended))
     if outcome.set_aside:
