@@ -227,6 +227,31 @@ def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey
                 column.add(line, text)
             if target is not None:
                 labels[fields[target]] += 1
+    features, reasons = _features(path, columns, n_rows, left_out, target)
+    return Survey(
+        path=path,
+        n_rows=n_rows,
+        whole=whole,
+        delimiter=start.delimiter,
+        header=info.header,
+        n_numbers=sum(not one.is_categorical for one in features),
+        categorical={one.key: len(one.values) for one in features if one.is_categorical},
+        ignored=reasons,
+        label=None if target is None else columns[target].key,
+        labels=_labels(labels),
+    )
+
+
+def _features(
+    path: Path, columns: Sequence[_Column], n_rows: int, left_out: set[int], target: int | None
+) -> tuple[list[_Column], dict[ColumnKey, str]]:
+    """Return the columns to learn from, and why others are left out.
+
+    Raises
+    ------
+    DataError
+        If one of them cannot be read, a row has no label, or no column is left.
+    """
     for one in columns:
         if one.has_decimal_commas:
             line, text = one.first_text
@@ -241,18 +266,7 @@ def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey
         columns[target].check_label(path)
     if not features:
         raise DataError(f"{path}: no column is left to learn from")
-    return Survey(
-        path=path,
-        n_rows=n_rows,
-        whole=whole,
-        delimiter=start.delimiter,
-        header=info.header,
-        n_numbers=sum(not one.is_categorical for one in features),
-        categorical={one.key: len(one.values) for one in features if one.is_categorical},
-        ignored=reasons,
-        label=None if target is None else columns[target].key,
-        labels=_labels(labels),
-    )
+    return features, reasons
 
 
 def _layout(source: FoundFile, label: str | None) -> DatasetInfo:
