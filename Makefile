@@ -10,7 +10,7 @@ TEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadsco
 .PHONY: help install quickstart reproduce-all check-reference test test-fast lint format bench clean
 
 help:
-	@echo "make quickstart       set up, compare five methods on the digits in a minute, say what was found"
+	@echo "make quickstart       set up, compare four methods in a minute, say what was found"
 	@echo "make reproduce-all    run every config whose data are here, or go on with it;"
 	@echo "                      with PROFILE=quick in minutes each"
 	@echo "make check-reference  compute some cells of results/reference again, and compare"

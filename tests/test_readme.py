@@ -4,12 +4,17 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
+from sklearn.linear_model import Ridge
+from sklearn.metrics import root_mean_squared_error
+from sklearn.preprocessing import minmax_scale
 
 from dsgkit.config import load_experiment
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
+from dsgkit.random.seeds import derive_seed, permutation
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -89,17 +94,119 @@ def test_code_with_clusters_runs():
     assert names["model"].n_clusters_ == 2
 
 
-def test_a_solver_runs(toy, monkeypatch, own_modules, in_process):
-    monkeypatch.chdir(toy.parent)
-    mine = "## A solver of your own"
-    own_modules("my_solvers", block("python", PACKAGE, mine))
-    config = yaml.safe_load(toy.read_text()) | yaml.safe_load(block("yaml", PACKAGE, mine))
-    toy.write_text(yaml.safe_dump(config))
-    outcome = run_experiment(load_experiment(toy), toy.parent / "results", Options(once=True))
-    assert outcome.failures == []
-    cells = load_results(toy.parent / "results").cells
-    assert set(cells["label"]) == {"LDA"}
+def test_code_with_results_runs(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    names = {}
+    exec(block("python", PAGES["results/README.md"]), names)
+    assert names["means"]["auc"].between(0.5, 1).all()
+    assert names["lam"]["qs3orao"] > 0
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, own_modules, in_process):
+    """A function that runs a config with modules of one's own: what it ends with, and its cells."""
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+
+    def run(config, **modules):
+        for name, text in modules.items():
+            own_modules(name, text)
+        (tmp_path / "mine.yaml").write_text(yaml.safe_dump(config))
+        experiment = load_experiment(tmp_path / "mine.yaml")
+        outcome = run_experiment(experiment, tmp_path / "results", Options(once=True))
+        assert outcome.failures == []
+        return experiment, load_results(tmp_path / "results").cells
+
+    return run
+
+
+MINE = "## A solver of your own"
+
+
+def test_a_solver_runs(toy, run):
+    config = yaml.safe_load(toy.read_text()) | yaml.safe_load(block("yaml", PACKAGE, MINE))
+    experiment, cells = run(config, my_solvers=block("python", PACKAGE, MINE))
+    assert set(cells["label"]) == {"LDA", "SVM, labelled rows"}
+    assert cells.query("solver == 'lda'")["auc"].min() > 0.8
+    assert experiment.solvers["lda"].against == "svc"
+    assert experiment.solvers["svc"].against is None
+
+
+def ordinal_config(toy, **solvers):
+    """Return a config of four ordered classes, with the rows of the toy dataset."""
+    rows = np.loadtxt(toy.parent / "toy.csv", delimiter=",")
+    classes = np.digitize(rows[:, 0] + 0.1 * rows[:, 1], [0.25, 0.5, 0.75])
+    table = np.column_stack([rows[:, :-1], classes])
+    np.savetxt(toy.parent / "classes.csv", table, delimiter=",", fmt="%.5f")
+    return {
+        "dataset": {"path": "classes.csv", "loader": "delimited", "target": {"ordered": True}},
+        "protocol": {"kind": "ordinal", "labeled": 40, "trials": 2, "folds": 3},
+        "solvers": solvers,
+    }
+
+
+def test_an_ordinal_solver_runs(toy, run):
+    solver = {"kind": "my_ordinal:SemiLeastSquares", "grid": {"lam": [0.1, 1.0]}}
+    config = ordinal_config(toy, mine=solver)
+    _, cells = run(config, my_ordinal=block("python", PACKAGE, "The same for ordered classes"))
+    assert cells["auc"].min() > 0.9
+    assert cells["accuracy"].min() > 0.6
+
+
+PIPELINES = block("python", PACKAGE, "pipeline is made by a function")
+
+
+def test_a_pipeline_runs(toy, run):
+    solvers = yaml.safe_load(block("yaml", PACKAGE, "pipeline is made by a function"))["solvers"]
+    config = yaml.safe_load(toy.read_text()) | {"solvers": solvers}
+    _, cells = run(config, my_models=PIPELINES)
     assert cells["auc"].min() > 0.8
+
+
+def test_a_function_that_makes_a_regressor_runs(toy, run):
+    config = ordinal_config(toy, mine={"kind": "my_models:boosting"})
+    _, cells = run(config, my_models=PIPELINES)
+    assert cells["accuracy"].min() > 0.6
+
+
+TASK = "## A learning setting of your own"
+
+
+@pytest.fixture
+def houses(tmp_path):
+    """Prices in a table, as the package's page names it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5)) @ np.diag([3, 2, 1, 0.1, 0.1])
+    price = 300 + 50 * X[:, 0] - 20 * X[:, 1] + 5 * rng.normal(size=200)
+    table = pd.DataFrame(X, columns=list("abcde")).assign(price=price)
+    table.to_csv(tmp_path / "houses.csv", index=False)
+    return table
+
+
+def test_a_task_runs(houses, run):
+    """And its RMSE is that of scikit-learn's metric on the numbers in the file."""
+    config = yaml.safe_load(block("yaml", PACKAGE, TASK))
+    module = block("python", PACKAGE, TASK)
+    task = module[: module.index("class ComponentRidge")]
+    assert len(task.splitlines()) <= 60
+    experiment, cells = run(config, my_regression=module)
+    assert experiment.solvers["components"].against == "ridge"
+    assert set(cells["solver"]) == {"components", "ridge"}
+    X, price = houses.to_numpy()[:, :-1], houses["price"].to_numpy()
+    X = minmax_scale(X.astype(np.float32))
+    for trial in range(5):
+        seed = derive_seed(experiment.seed, "split", trial)
+        order = permutation(200, derive_seed(seed, "labeled"))
+        labeled, others = order[:50], order[50:]
+        expected = [
+            root_mean_squared_error(
+                price[others],
+                Ridge(alpha).fit(X[labeled], price[labeled]).predict(X[others]),
+            )
+            for alpha in (0.01, 1)
+        ]
+        (found,) = cells.query("solver == 'ridge' and trial == @trial")["rmse"].unique()
+        assert min(abs(found - value) for value in expected) < 1e-3
+        assert found < 30 < price.std()
 
 
 def test_the_front_page_is_short():
