@@ -28,7 +28,7 @@ from dsgkit.experiment.status import duration
 DSG = (sys.executable, "-m", "dsgkit.cli")
 CONFIGS = Path(__file__).parents[1] / "configs"
 
-TIMEOUT = 60
+TIMEOUT = 90
 """Seconds after which a cell is stopped: exact methods go on with more rows until then."""
 
 BESIDE: Mapping[str, Mapping[str, Sequence[str]]] = {

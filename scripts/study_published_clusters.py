@@ -19,6 +19,7 @@ from typing import Any
 
 import click
 import pandas as pd
+from kept import json_option, write_json
 
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
@@ -187,22 +188,27 @@ def collect(
 @click.option("--scale", "scales", type=click.Choice(SCALES), multiple=True, default=SCALES)
 @click.option("--unit", "units", type=click.Choice(UNITS), multiple=True, default=UNITS)
 @click.option("--seeds", default=5, show_default=True)
+@json_option
 def main(
     path: Path,
     datasets: tuple[str, ...],
     scales: tuple[str, ...],
     units: tuple[str, ...],
     seeds: int,
+    json_file: Path | None,
 ) -> None:
     """Fit what the file lacks of some datasets, and print what it says of all that it holds."""
     found = collect(path, datasets, scales, units, seeds)
     if not len(found):
         raise click.ClickException(f"{path} holds nothing yet: name datasets to fit")
     points = means(found)
+    agreeing, at_best = counts(points), nearest(points)
     click.echo(f"Published figures within {TOLERANCE:g} of means over seeds\n")
-    click.echo(markdown(counts(points)))
+    click.echo(markdown(agreeing))
     click.echo("\nPurity / Rand index / NMI\n")
-    click.echo(markdown(nearest(points)))
+    click.echo(markdown(at_best))
+    numbers = {"counts": agreeing.to_dict("records"), "nearest": at_best.to_dict("records")}
+    write_json(json_file, "study_published_clusters", numbers)
 
 
 if __name__ == "__main__":

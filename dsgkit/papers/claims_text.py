@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +18,7 @@ from dsgkit.hints import did_you_mean, listed, spelled
 from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
 from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict
 from dsgkit.report.numbers import NONE, counted, memory_text, p_text, seconds_text
+from dsgkit.terminal import Column, paragraph, table
 
 EVIDENCE = ("Where", "Size", "a", "b", "a's", "b's", "Compared", "Agrees", "Remark")
 """Heads of the columns of `evidence_row`."""
@@ -26,6 +26,9 @@ EVIDENCE = ("Where", "Size", "a", "b", "a's", "b's", "Compared", "Agrees", "Rema
 _SHARED = ("test", "by", "datasets", "configs")
 _COMPARED = ("a", "b")
 """Settings that stand first in a criterion, and heads of columns."""
+
+_NUMBERS = ("Size", "a's", "b's")
+"""Heads of columns of numbers, which are not broken."""
 
 _BARS = ("holds", "in_part")
 
@@ -37,7 +40,7 @@ def overview(papers: Sequence[JudgedPaper], width: int) -> str:
 
 def _paper_table(paper: JudgedPaper, width: int) -> str:
     rows = [(one.claim.id, _verdicts(one), one.claim.claim) for one in paper.claims]
-    head = f"{paper.paper.key}: {paper.paper.title}"
+    head = paragraph(f"{paper.paper.key}: {paper.paper.title}", width, "  ")
     return f"{head}\n{_table(('Claim', 'Verdict', ''), rows, width)}\n{summary_line(paper)}"
 
 
@@ -67,7 +70,7 @@ def full_text(claim: JudgedClaim, width: int) -> str:
         f"({claim.claim.kind}; {claim.claim.place})",
         *(f"{by}: {verdict}" for by, verdict in claim.verdicts.items()),
     ]
-    about = [textwrap.fill(line, width, subsequent_indent="  ") for line in about]
+    about = [paragraph(line, width, "  ") for line in about]
     parts = [_part_text(part, width) for part in claim.parts]
     return "\n\n".join(["\n".join(about), *parts, *_explanation(claim, width)])
 
@@ -76,16 +79,16 @@ def _explanation(claim: JudgedClaim, width: int) -> Iterator[str]:
     why = claim.claim.why_not
     if why is not None and claim.verdict.outcome in (Outcome.FAILS, Outcome.IN_PART):
         kept = f"shown by {why.shown_by}" + ("" if claim.explained else ", not among these results")
-        yield textwrap.fill(f"Why: {why.words} ({kept})", width)
+        yield paragraph(f"Why: {why.words} ({kept})", width)
 
 
 def _part_text(part: Judged, width: int) -> str:
     # why there is no study or folder, the verdict says
     shown = [point for point in part.points if point.where and point.note != NO_RESULTS]
     about = [criterion_text(part), f"{part.verdict}{counts_text(part.verdict)}"]
-    lines = [textwrap.fill(line, width, subsequent_indent="  ") for line in about]
+    lines = [paragraph(line, width, "  ") for line in about]
     return "\n".join(
-        [*lines, *([_table(EVIDENCE, map(evidence_row, shown), width)] if shown else [])]
+        [*lines, *([_evidence_table(list(map(evidence_row, shown)), width)] if shown else [])]
     )
 
 
@@ -164,25 +167,28 @@ def _estimate(point: Point) -> str:
     return " ".join(filter(None, [point.of, first, interval, p]))
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> str:
-    """Return rows in columns that fit a terminal.
+def _evidence_table(rows: Sequence[Sequence[str]], width: int) -> str:
+    """Return points in columns that fit a terminal.
 
     A column without an entry is left out, and one of `_COMPARED` with a single one, too.
     """
-    rows = list(rows)
-    entries = [{row[i] for row in rows} for i in range(len(heads))]
-    shown = [
-        i
-        for i, head in enumerate(heads)
-        if any(entries[i]) and not (head in _COMPARED and len(entries[i]) == 1)
+    columns = [
+        Column(head, entries, [head in _NUMBERS] * len(rows))
+        for head, entries in zip(EVIDENCE, zip(*rows, strict=True), strict=True)
+        if any(entries) and not (head in _COMPARED and len(set(entries)) == 1)
     ]
-    table = Table(box=None, pad_edge=False, header_style="", padding=(0, 2, 0, 0))
-    for i in shown:
-        table.add_column(heads[i], no_wrap=i == 0, overflow="fold")
+    return table(columns, width)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> str:
+    """Return rows in columns that fit a terminal; the first one is not broken."""
+    grid = Table(box=None, pad_edge=False, header_style="", padding=(0, 2, 0, 0))
+    for number, head in enumerate(heads):
+        grid.add_column(head, no_wrap=number == 0, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(row[i]) for i in shown))
+        grid.add_row(*map(Text, row))
     text = io.StringIO()
-    Console(file=text, width=width, color_system=None, highlight=False).print(table)
+    Console(file=text, width=width, color_system=None, highlight=False).print(grid)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 

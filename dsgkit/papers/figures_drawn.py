@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from dsgkit.data.commands import state
 from dsgkit.experiment.results import Results
@@ -25,6 +25,7 @@ from dsgkit.papers.figures import (
 from dsgkit.report.clusterings import has_artefacts
 from dsgkit.report.numbers import from_to, letter_of
 from dsgkit.report.output import FigureOutput
+from dsgkit.report.style import COLUMNS_OF_A_COLUMN, INCHES, Width
 from dsgkit.report.summary import Size, Summary, different
 from dsgkit.report.traces import Race, races
 from dsgkit.tasks.measures import Measure
@@ -35,13 +36,8 @@ if TYPE_CHECKING:
     from dsgkit.report.boxplots import Flag
     from dsgkit.report.panels import Arrangement
 
-Width = Literal["column", "page"]
-
 ABSENT = ("to download", "missing")
 """States of datasets whose files are not here."""
-
-COLUMNS_OF_A_COLUMN = 2
-"""Panels side by side in a figure as wide as a column."""
 
 
 @dataclass(frozen=True)
@@ -310,22 +306,15 @@ def arrangement(parts: Filled, columns: int, look: Look) -> Arrangement:
     if wide == "column":
         columns = min(columns, COLUMNS_OF_A_COLUMN)
     return Arrangement(
-        columns=columns, width=inches(wide), alone=True, empty=parts.empty, letters=parts.letters
+        columns=columns, width=INCHES[wide], alone=True, empty=parts.empty, letters=parts.letters
     )
-
-
-def inches(width: Width) -> float:
-    """Return a width for print."""
-    from dsgkit.report.style import COLUMN_WIDTH, PAGE_WIDTH
-
-    return COLUMN_WIDTH if width == "column" else PAGE_WIDTH
 
 
 def _by_size(shown: TimeBySize, parts: Filled, measure: Measure, look: Look) -> Parts:
     def draw() -> Figure:
-        from dsgkit.report.curves import curve
+        from dsgkit.report.curves import curve_in
 
-        return curve(parts.shown, measure, arrangement(parts, shown.columns, look))
+        return curve_in(parts.shown, measure, arrangement(parts, shown.columns, look))
 
     def says() -> str:
         from dsgkit.report.curves import caption
@@ -442,7 +431,7 @@ def _clusters(paper: Figures, shown: Clusters, evidence: Evidence, look: Look) -
             (one, solver, letters.title(place, title))
             for place, (one, solver, title) in enumerate(panels)
         ]
-        return pictures_in_rows(lettered, columns, inches(look.width or "page"))
+        return pictures_in_rows(lettered, columns, INCHES[look.width or "page"])
 
     def says() -> str:
         from dsgkit.report.pictures import caption

@@ -10,8 +10,10 @@ from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.figures import Figures, Shown
 from dsgkit.papers.figures_drawn import Look, figure_output, needed_evidence
 from dsgkit.papers.figures_tables import table_output
-from dsgkit.report.formats import plain, write_table
+from dsgkit.report.formats import write_table
 from dsgkit.report.output import FigureOutput, TableOutput
+from dsgkit.report.terminal import plain
+from dsgkit.terminal import paragraph, terminal_width
 
 __all__ = ["Look", "output_of", "written"]
 
@@ -66,11 +68,11 @@ def _write(
     if isinstance(output, TableOutput):
         table = output.make()
         assert table is not None
-        yield "\n".join(map(plain, table.layouts))
+        yield "\n".join(plain(layout, terminal_width()) for layout in table.layouts)
         paths = write_table(table, folder)
     else:
         from dsgkit.report.panels import save
 
-        yield output.caption
+        yield paragraph(output.caption, terminal_width())
         paths = save(output.draw(), folder / output.name, formats)
     yield from map(str, paths)

@@ -15,6 +15,7 @@ from dsgkit.experiment.store import CELLS
 from dsgkit.report.formats import write_text
 from dsgkit.report.output import FigureOutput, late
 from dsgkit.report.outputs import wanted_figures
+from dsgkit.report.style import DRAWN, Width
 from dsgkit.report.summary import check_recorded, summarise
 from dsgkit.report.tables import text_table, write_summaries, write_tables
 
@@ -26,8 +27,14 @@ STAMP = ".report.json"
 _PIECE = 2**20
 
 
-def draw_figures(results: Sequence[Results], folder: Path, only: Sequence[str] = ()) -> list[Path]:
-    """Draw figures of one or several results folders as PDF and PNG and return their paths.
+def draw_figures(
+    results: Sequence[Results],
+    folder: Path,
+    only: Sequence[str] = (),
+    formats: Sequence[str] = DRAWN,
+    width: Width | None = None,
+) -> list[Path]:
+    """Draw figures of one or several results folders and return the paths of their files.
 
     Parameters
     ----------
@@ -38,6 +45,9 @@ def draw_figures(results: Sequence[Results], folder: Path, only: Sequence[str] =
     only : sequence of str
         Names of the figures to draw, or of an output such as ``ranks`` that several belong to; all
         that the experiments' ``outputs`` ask for if empty.
+    formats : sequence of {"pdf", "png", "svg"}
+    width : {"column", "page"} or None
+        Of a two-column paper; None for a column with a single panel, else a page.
 
     Raises
     ------
@@ -49,12 +59,14 @@ def draw_figures(results: Sequence[Results], folder: Path, only: Sequence[str] =
     if not any(one.finished for one in shown):
         folders = ", ".join(str(one.folder) for one in results)
         raise ResultsError(f"{folders}: no fit has finished, so there is nothing to draw")
-    return _draw(wanted_figures(shown, only), folder)
+    return _draw(wanted_figures(shown, only, width), folder, formats)
 
 
-def _draw(figures: Sequence[FigureOutput], folder: Path) -> list[Path]:
+def _draw(
+    figures: Sequence[FigureOutput], folder: Path, formats: Sequence[str] = DRAWN
+) -> list[Path]:
     save, to = late("panels", "save"), Path(folder) / "figures"
-    return [path for figure in figures for path in save(figure.draw(), to / figure.name)]
+    return [path for figure in figures for path in save(figure.draw(), to / figure.name, formats)]
 
 
 def write_report(results: Sequence[Results], folder: Path) -> list[Path]:

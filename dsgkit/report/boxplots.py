@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose
@@ -18,15 +19,26 @@ from matplotlib.patches import Patch
 
 from dsgkit.report import panels
 from dsgkit.report.numbers import memory_text, percents, short_count
-from dsgkit.report.style import RC, SolverStyle, solver_styles
+from dsgkit.report.style import RC, SMALL_FONT, SolverStyle, Width, styles_of
 from dsgkit.report.summary import Entry, Size, Summary, all_axes, all_solvers, lowered
 from dsgkit.tasks.measures import Measure
 
 BOX_WIDTH = 0.6
 FEWEST_SLOTS = 3
-STATUS_FONT = 6.5
+STATUS_FONT = SMALL_FONT
+FEWEST_BOXED = 5
+"""Trials: the quartiles of fewer say less than dots do."""
+
+SLANT = 35
+"""Degrees, of names below narrow boxes."""
+
+SLANTED_LETTER = 0.026
+"""Inches of height."""
+
+MOST_SLANTED = 34
+"""Letters of a slanted name."""
 STATUS_WIDTH = 0.25
-LETTER_WIDTH = 0.072
+LETTER_WIDTH = 0.062
 Y_AXIS_WIDTH = 0.5
 BETWEEN_GROUPS = 0.6
 DOT: dict[str, Any] = {"marker": "o", "markersize": 2.2, "markeredgewidth": 0.3, "zorder": 3}
@@ -61,26 +73,33 @@ class Flag:
         return Line2D([], [], label=self.label, linestyle="none", **look)
 
 
-def boxplot(shown: Sequence[Summary], measure: Measure) -> Figure:
+def boxplot(shown: Sequence[Summary], measure: Measure, width: Width | None = None) -> Figure:
     """Draw a score of each solver at its largest finished size, one panel per dataset.
 
-    Every trial is also a dot. Below each box stands its size, where one is swept, or below all of
-    them the one that all have.
+    Every trial is also a dot, without a box if there are few. Below each box stands its size, where
+    one is swept, or below all of them the one that all have. In a single panel names stand below
+    the boxes, slanted where these are narrow, else in a legend.
     """
     solvers = all_solvers(shown)
-    styles = solver_styles(solvers)
-    slot = (panels.COLUMN_WIDTH - Y_AXIS_WIDTH) / len(solvers)
-    named = len(shown) == 1 and max(map(len, solvers)) * LETTER_WIDTH <= slot
-    axis = all_axes(shown)
+    styles = styles_of(shown)
+    named = len(shown) == 1 and max(map(len, solvers)) <= MOST_SLANTED
+    axis, label = all_axes(shown), panels.measure_label(measure)
     with mpl.rc_context(RC):
-        handles = [] if named else _handles(styles, solvers)
-        figure, axes = panels.new_figure([one.title for one in shown], handles)
-        for panel, one in zip(axes, shown, strict=True):
-            entries = list(one.largest(measure).values())
-            _draw_panel(panel, [entries], measure, styles)
-            _say_sizes(panel, entries, named, swept=one.axis is not None)
-        x_label = f"$n$: {lowered(axis)}" if named and axis else axis
-        panels.label_axes(axes, x_label, panels.measure_label(measure))
+        entries = [list(one.largest(measure).values()) for one in shown]
+        handles = [] if named else _handles(styles, entries)
+        names = _names_below(entries[0], swept=bool(axis)) if named else []
+        arrangement = panels.arranged(width)
+        extra = SLANTED_LETTER * max((len(text) for text in names if _is_slanted(names)), default=0)
+        figure, axes = panels.new_figure(
+            [one.heading for one in shown], handles, arrangement=arrangement, extra_height=extra
+        )
+        for panel, one, of in zip(axes, shown, entries, strict=True):
+            _draw_panel(panel, [of], measure, styles)
+            if named:
+                _name_boxes(panel, names)
+            else:
+                _say_sizes(panel, of, swept=one.axis is not None)
+        panels.label_axes(axes, _size_words(entries[0], axis) if named else axis, label)
     return figure
 
 
@@ -103,18 +122,17 @@ def boxplot_at(
         The dots of trials that it counts are hollow.
     arrangement : Arrangement, optional
     """
-    solvers = all_solvers(shown)
-    styles = solver_styles(solvers)
+    styles = styles_of(shown)
     with mpl.rc_context(RC):
         groups = [
             [[one.entries(measure)[solver, size] for solver in one.solvers] for size in at]
             for one, at in zip(shown, sizes, strict=True)
         ]
         flags = [flagged(one, flag) for one in shown]
-        handles = _handles(styles, solvers)
+        handles = _handles(styles, [group for at in groups for group in at])
         if flag and any(any(map(any, one.values())) for one in flags):
             handles.append(flag.handle)
-        titles = [one.title for one in shown]
+        titles = [one.heading for one in shown]
         figure, axes = panels.new_figure(titles, handles, arrangement=arrangement)
         for panel, of, marked, at in zip(axes, groups, flags, sizes, strict=True):
             _draw_panel(panel, of, measure, styles, marked)
@@ -134,8 +152,17 @@ def flagged(summary: Summary, flag: Flag | None) -> dict[tuple[str, Size], tuple
     return {at: tuple(value > 0 for value in entry.values) for at, entry in entries.items()}
 
 
-def _handles(styles: Mapping[str, SolverStyle], solvers: Iterable[str]) -> list[Artist]:
-    return [Patch(**_face(styles[name]), label=name) for name in solvers]
+def _handles(styles: Mapping[str, SolverStyle], groups: Iterable[Sequence[Entry]]) -> list[Artist]:
+    """Return the entries of a legend: boxes, or markers of solvers that have dots alone."""
+    trials: dict[str, int] = {}
+    for entry in (entry for group in groups for entry in group):
+        trials[entry.solver] = max(trials.get(entry.solver, 0), len(entry.values))
+    return [
+        Patch(**_face(styles[name]), label=name)
+        if most >= FEWEST_BOXED
+        else Line2D([], [], label=name, **_marker(styles[name]))
+        for name, most in trials.items()
+    ]
 
 
 def _first(groups: Sequence[Sequence[Entry]], number: int) -> float:
@@ -150,9 +177,11 @@ def caption(shown: Sequence[Summary], measure: Measure) -> str:
     largest = [list(one.largest(measure).values()) for one in shown]
     arrows = any(far_off(measure, entries) for entries in largest)
     beyond = " An arrow with its median stands for a box far below or above." if arrows else ""
-    level = any(entry.level and entry.values for entries in largest for entry in entries)
-    once = f" A box without a number is of one fit per trial, which does not use {axes}."
-    return f"{measure.caption}{at}; a dot is a trial.{beyond}{once if level else ''}"
+    level = dict.fromkeys(e.solver for entries in largest for e in entries if e.level and e.values)
+    once = f" One fit per trial, which does not use {axes}: {'; '.join(level)}."
+    few = any(0 < len(e.values) < FEWEST_BOXED for entries in largest for e in entries)
+    bars = f" A bar is the median of fewer than {FEWEST_BOXED} trials." if few else ""
+    return f"{measure.caption}{at}; a dot is a trial.{bars}{beyond}{once if level else ''}"
 
 
 def _draw_panel(
@@ -196,16 +225,66 @@ def _draw_panel(
         axes.set_yticks([])
 
 
-def _say_sizes(axes: Axes, entries: Sequence[Entry], named: bool, *, swept: bool) -> None:
+def _common_size(entries: Sequence[Entry], *, swept: bool) -> Size | None:
+    """Return the size that most of the boxes have."""
+    sizes = Counter(entry.size for entry in entries if _is_sized(entry, swept))
+    return sizes.most_common(1)[0][0] if sizes else None
+
+
+def _names_below(entries: Sequence[Entry], *, swept: bool) -> list[str]:
+    """Return what stands below the boxes: names, sizes unless common, trials if not all."""
+    common = _common_size(entries, swept=swept)
+    return [
+        "\n".join(
+            filter(
+                None,
+                [
+                    entry.solver,
+                    f"$n$ = {entry.size.n:,}"
+                    if _is_sized(entry, swept) and entry.size != common
+                    else "",
+                    f"{entry.partial} trials" if entry.partial else "",
+                ],
+            )
+        )
+        for entry in entries
+    ]
+
+
+def _size_words(entries: Sequence[Entry], axis: str) -> str:
+    """Return what the axis below named boxes says of the size."""
+    common = _common_size(entries, swept=bool(axis))
+    if common is None:
+        return axis
+    others = any(_is_sized(e, swept=True) and e.size != common for e in entries)
+    return f"{common.n:,} {lowered(axis)}{' (or $n$)' if others else ''}"
+
+
+def _name_boxes(axes: Axes, texts: Sequence[str]) -> None:
+    if _is_slanted(texts):
+        look: dict[str, Any] = {"rotation": SLANT, "ha": "right", "rotation_mode": "anchor"}
+        axes.set_xticks(range(len(texts)), [text.replace("\n", ", ") for text in texts], **look)
+    else:
+        axes.set_xticks(range(len(texts)), texts)
+
+
+def _is_slanted(texts: Sequence[str]) -> bool:
+    """Tell whether names do not fit below boxes side by side."""
+    longest = max(len(line) for text in texts for line in text.split("\n"))
+    slot = (panels.COLUMN_WIDTH - Y_AXIS_WIDTH) / max(len(texts), FEWEST_SLOTS)
+    return longest * LETTER_WIDTH > slot
+
+
+def _say_sizes(axes: Axes, entries: Sequence[Entry], *, swept: bool) -> None:
     """Write below the boxes at which size each is, or all are."""
-    texts = [_below(entry, named, swept=swept) for entry in entries]
-    if not named and len(set(filter(None, texts))) == 1:
+    texts = [short_count(e.size.n) if _is_sized(e, swept) else "" for e in entries]
+    if len(set(filter(None, texts))) == 1:
         axes.set_xticks([(len(entries) - 1) / 2], [max(texts)])
         return
     axes.set_xticks(range(len(entries)), texts)
     low, high = axes.get_xlim()
     slot = axes.get_window_extent().width / axes.figure.dpi / (high - low)
-    if not named and max(map(len, texts)) * LETTER_WIDTH > slot:
+    if max(map(len, texts)) * LETTER_WIDTH > slot:
         axes.tick_params(axis="x", labelrotation=90)
 
 
@@ -258,7 +337,16 @@ def _draw_box(
     style: SolverStyle,
     flags: Sequence[bool] = (),
 ) -> None:
-    """Draw one box with a dot for each trial, a hollow one for each that is flagged."""
+    """Draw one box with a dot for each trial, a hollow one for each that is flagged.
+
+    Few trials have a bar at their median instead of a box.
+    """
+    hollow = flags if len(flags) == len(values) else [False] * len(values)
+    if len(values) < FEWEST_BOXED:
+        ends = [place - BOX_WIDTH / 3, place + BOX_WIDTH / 3]
+        axes.plot(ends, [median(values)] * 2, color=style.color, linewidth=1.3, zorder=2)
+        _draw_dots(axes, place, values, hollow, _marker(style))
+        return
     line = {"color": style.color, "linewidth": 0.9}
     # A box without a height has no face: its one value has the colour then.
     color = style.color if isclose(min(values), max(values), rel_tol=1e-6) else "black"
@@ -274,12 +362,23 @@ def _draw_box(
         whiskerprops=line,
         capprops=line,
     )
-    full: dict[str, Any] = {"markerfacecolor": color, "markeredgecolor": "white"}
-    hollow = flags if len(flags) == len(values) else [False] * len(values)
-    for look, wanted in ((full, False), (HOLLOW, True)):
+    full = {**DOT, "markerfacecolor": color, "markeredgecolor": "white"}
+    _draw_dots(axes, place, values, hollow, full)
+
+
+def _draw_dots(
+    axes: Axes, place: float, values: Sequence[float], hollow: Sequence[bool], full: dict[str, Any]
+) -> None:
+    for look, wanted in ((full, False), ({**full, **HOLLOW}, True)):
         dots = [v for v, flag in zip(values, hollow, strict=True) if flag is wanted]
         if dots:
-            axes.plot([place] * len(dots), dots, linestyle="none", **{**DOT, **look})
+            axes.plot([place] * len(dots), dots, **{"linestyle": "none", **look})
+
+
+def _marker(style: SolverStyle) -> dict[str, Any]:
+    """Return the look of a dot that stands without a box."""
+    look = {"color": style.color, "marker": style.marker, "markersize": 4, "linestyle": "none"}
+    return {**look, "markeredgecolor": "white", "markeredgewidth": 0.4, "zorder": 3}
 
 
 def _face(style: SolverStyle) -> dict[str, Any]:
@@ -297,11 +396,5 @@ def _draw_status(axes: Axes, place: float, entry: Entry, *, narrow: bool) -> Non
     axes.text(place, 0.5, words, transform=axes.get_xaxis_transform(), **look)
 
 
-def _below(entry: Entry, named: bool, *, swept: bool) -> str:
-    """Return what stands below a box: its size, after its name all that is to be said."""
-    n, sized = entry.size.n, swept and bool(entry.values) and not entry.level
-    if not named:
-        return short_count(n) if sized else ""
-    size = f"$n$ = {n:,}" if sized else ""
-    trials = f"{entry.partial} trials" if entry.partial else ""
-    return "\n".join([entry.solver, *filter(None, [size, trials])])
+def _is_sized(entry: Entry, swept: bool) -> bool:
+    return swept and bool(entry.values) and not entry.level

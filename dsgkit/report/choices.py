@@ -60,7 +60,7 @@ def params_table(summary: Summary) -> Table:
         else ("trials", "")
     )
     layout = Layout(
-        f"Chosen hyper-parameters and how many {who} chose each{of}; {summary.title}{by}.",
+        f"Chosen hyper-parameters and how many {who} chose each{of}; {summary.heading}{by}.",
         ["Solver", "Parameter", f"Chosen ({who})", "Grid", "At its edge"],
         rows,
     )
@@ -74,12 +74,12 @@ def _held_out_layout(summary: Summary, measure: Measure) -> Layout:
     results, rows = summary.results, []
     for key in results.experiment.solvers:
         if scores := list(_held_out(results, key)):
-            means = (percents(measure, float(mean)) for mean in np.mean(scores, axis=0))
-            texts = (f"{mean:.{measure.digits}f}" for mean in means)
-            rows.append([Cell(text) for text in (summary.names[key], *texts)])
+            means = [percents(measure, float(mean)) for mean in np.mean(scores, axis=0)]
+            cells = (Cell(f"{mean:.{measure.digits}f}", value=mean) for mean in means)
+            rows.append([Cell(summary.names[key]), *cells])
     return Layout(
         f"{measure.axis_label} of the chosen on held-out folds, and its standard error over the "
-        f"folds of a trial: means over trials; {summary.title}.",
+        f"folds of a trial: means over trials; {summary.heading}.",
         ["Solver", "Held-out score", "Standard error"],
         rows,
     )

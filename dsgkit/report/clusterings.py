@@ -22,6 +22,7 @@ from dsgkit.files import folder_name
 from dsgkit.labels import as_drawn
 from dsgkit.report.numbers import counted, value_text
 from dsgkit.report.output import FigureOutput, late
+from dsgkit.report.style import Width
 from dsgkit.report.summary import Size, Summary, all_solvers, different
 from dsgkit.tasks.measures import PICTURES
 
@@ -127,7 +128,7 @@ def why_no_picture(arrays: Mapping[str, NDArray[Any]]) -> str:
         one = arrays[name]
         if one.dtype.kind not in kinds or one.ndim != len(sides):
             return f"{name} are no {len(sides)}-dimensional array of numbers of a picture"
-        if not (np.abs(one) <= LARGEST_COORDINATE).all():
+        if not (np.abs(one.astype(np.float64)) <= LARGEST_COORDINATE).all():
             return f"{name} are not all finite, or too large to be drawn"
         for side, length in zip(sides, one.shape, strict=True):
             wanted = side if isinstance(side, int) else lengths.setdefault(side, length)
@@ -146,7 +147,7 @@ def _size(summary: Summary, record: Mapping[str, Any]) -> int:
     return int(record["at"][summary.axis.name]) if summary.axis else 0
 
 
-def picture_figures(shown: Sequence[Summary]) -> Iterator[FigureOutput]:
+def picture_figures(shown: Sequence[Summary], width: Width | None = None) -> Iterator[FigureOutput]:
     """Yield one figure, or one for each of the results if all together are higher than a page."""
     # without a look at the arrays that fits have kept
     kept = [one for one in shown if has_artefacts(one)]
@@ -162,7 +163,7 @@ def picture_figures(shown: Sequence[Summary]) -> Iterator[FigureOutput]:
                 output=PICTURES,
                 shown=places,
                 has=lambda one: bool(pictures_of(one)),
-                draw=partial(late("pictures", "pictures"), places),
+                draw=partial(late("pictures", "pictures"), places, width),
                 says=partial(late("pictures", "caption"), places),
                 apart=len(places) < min(2, len(shown)),
             )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from statistics import median
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
@@ -17,10 +19,11 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from dsgkit.report import panels
 from dsgkit.report.entries import time_words
-from dsgkit.report.numbers import SHORTEST_TIME, memory_text, percents, short_count
+from dsgkit.report.gains import gain_measures
+from dsgkit.report.numbers import SHORTEST_TIME, memory_text, percents
 from dsgkit.report.panels import END_FONT, MARGIN, NOTE_ROOM
-from dsgkit.report.placement import Label, place
-from dsgkit.report.style import RC, SolverStyle, solver_styles
+from dsgkit.report.placement import Label, name_beside, place, spread
+from dsgkit.report.style import RC, SolverStyle, Width, styles_of
 from dsgkit.report.summary import (
     LEFT,
     NOT_RUN,
@@ -42,6 +45,17 @@ END_MARKS: dict[str, dict[str, Any]] = {
 
 CROSS: dict[str, Any] = {"marker": "x", "markersize": 5.5}
 FEW_DECADES = 1.5
+MOST_NAMES = 30
+NAMES_OF_A_PANEL = 14
+"""Lines of names beside a panel: it is higher for more than these."""
+
+NAME_LINE = 0.115
+"""Inches."""
+
+NAME_LETTERS = 20
+"""Of a line of a name beside a panel."""
+
+MOST_BANDS = 3
 RING: dict[str, Any] = {
     "linestyle": "none",
     "marker": "o",
@@ -52,33 +66,92 @@ RING: dict[str, Any] = {
 }
 
 
-def curve(
-    shown: Sequence[Summary],
-    measure: Measure,
-    arrangement: panels.Arrangement = panels.AS_REPORTED,
-) -> Figure:
+def curve(shown: Sequence[Summary], measure: Measure, width: Width | None = None) -> Figure:
+    """Draw a measure of each solver against the size, see `curve_in`."""
+    return curve_in(shown, measure, panels.arranged(width))
+
+
+def curve_in(shown: Sequence[Summary], measure: Measure, arrangement: panels.Arrangement) -> Figure:
     """Draw a measure of each solver against the size, one panel per dataset; seconds on log axes.
 
-    Lines join medians over trials; the band goes from the lowest to the highest trial. A line
-    that ends before the last size ends in a mark, a cross with the reason where it could not go on.
-    A fit that stands at several sizes is a level line without markers.
+    Lines join medians over trials; the band of some goes from the lowest to the highest trial. A
+    line that ends before the last size ends in a mark, a cross with the reason where it could not
+    go on. A fit that stands at several sizes is a level line without markers. In a single panel
+    with room for them, names stand at the ends of lines, else in a legend.
     """
     solvers = all_solvers(shown)
-    styles = solver_styles(solvers)
+    styles = styles_of(shown)
+    banded = with_bands(shown, measure)
+    lines = _lines_of_names(solvers, [*shown, *arrangement.empty])
+    named = lines > 0
     with mpl.rc_context(RC):
-        handles: list[Artist] = [line_handle(styles[name], name) for name in solvers]
+        handles: list[Artist] = (
+            [] if named else [line_handle(styles[name], name) for name in solvers]
+        )
         handles += _mark_handles(shown, measure) if arrangement.alone else []
-        titles = [one.title for one in shown]
-        figure, axes = panels.new_figure(titles, handles, arrangement=arrangement)
+        titles = [one.heading for one in shown]
+        extra = NAME_LINE * max(0, lines - NAMES_OF_A_PANEL)
+        figure, axes = panels.new_figure(
+            titles, handles, arrangement=arrangement, extra_height=extra
+        )
         ends = [
-            _draw_panel(panel, one, measure, styles) for panel, one in zip(axes, shown, strict=True)
+            _draw_panel(panel, one, measure, styles, banded)
+            for panel, one in zip(axes, shown, strict=True)
         ]
         panels.label_axes(axes, all_axes(shown), panels.measure_label(measure))
+        names = [
+            name_beside(panel, _named_beside(of) if named else [], END_FONT)
+            for panel, of in zip(axes, ends, strict=True)
+        ]
         # Texts keep clear of what is drawn, so that must have its final place.
         figure.draw_without_rendering()
-        for panel, labelled in zip(axes, ends, strict=True):
-            place(panel, labelled, END_FONT)
+        for panel, texts in zip(axes, names, strict=True):
+            spread(panel, texts)
+        for panel, of in zip(axes, ends, strict=True):
+            place(panel, _named_within(of) if named else _reasons(of), END_FONT)
     return figure
+
+
+def _lines_of_names(solvers: Iterable[str], panels_of_figure: Sequence[object]) -> int:
+    """Return how many lines the names beside a panel take; 0 if there is no room for them."""
+    lines = [line for name in solvers for line in _folded(name)]
+    fit = len(lines) <= MOST_NAMES and max(map(len, lines)) <= NAME_LETTERS
+    return len(lines) if len(panels_of_figure) == 1 and fit else 0
+
+
+def _folded(name: str) -> list[str]:
+    return wrap(name, NAME_LETTERS, break_long_words=False)
+
+
+def with_bands(
+    shown: Sequence[Summary], measure: Measure, among: Iterable[str] | None = None
+) -> list[str]:
+    """Return the solvers that have a band: the config's first, and its best rivals.
+
+    They are the best by the mean of their ranks over the results, in this measure or, of a time, in
+    the first score; those that are told what no user has are no rivals. ``among`` are those that
+    have a line, all by default.
+    """
+    lines = set(all_solvers(shown) if among is None else among)
+    solvers = [name for name in all_solvers(shown) if name in lines]
+    if len(solvers) <= MOST_BANDS:
+        return solvers
+    keys = shown[0].results.experiment.solvers
+    main = next(
+        (name for key in keys if (name := shown[0].names.get(key, "")) in lines), solvers[0]
+    )
+    scores = [measure] if measure.better and not measure.unit else gain_measures(shown)
+    ranks: dict[str, list[int]] = {}
+    for one in shown if scores else []:
+        entries = one.largest(scores[0]).values() if one.shows(scores[0]) else []
+        rivals = [e for e in entries if e.values and e.competes and e.solver in lines - {main}]
+        rivals.sort(key=lambda entry: entry.mean, reverse=scores[0].better == "higher")
+        for rank, entry in enumerate(rivals):
+            ranks.setdefault(entry.solver, []).append(rank)
+    everywhere = max(map(len, ranks.values()), default=0)
+    best = [name for name in ranks if len(ranks[name]) == everywhere]
+    best.sort(key=lambda name: fmean(ranks[name]))
+    return [main, *best[: MOST_BANDS - 1]]
 
 
 def caption(shown: Sequence[Summary], measure: Measure) -> str:
@@ -88,9 +161,20 @@ def caption(shown: Sequence[Summary], measure: Measure) -> str:
     rings = " A ring: disturbed by other processes." if any(e.disturbed for e in entries) else ""
     return (
         f"{measure.caption} against the number of {lowered(all_axes(shown))}: "
-        f"{time_words(measure, shown)}medians over trials, and the range from the {ends}. "
-        f"{_explained(shown, measure)}{rings}"
+        f"{time_words(measure, shown)}medians over trials, and {band_words(shown, measure)} the "
+        f"range from the {ends}. {_explained(shown, measure)}{rings}"
     )
+
+
+def band_words(
+    shown: Sequence[Summary], measure: Measure, among: Iterable[str] | None = None
+) -> str:
+    """Return which solvers have a band, in a sentence; nothing if all have."""
+    lines = set(all_solvers(shown) if among is None else among)
+    if len(lines) <= MOST_BANDS:
+        return ""
+    main, *rivals = with_bands(shown, measure, lines)
+    return f"of {main} and its best rivals ({', '.join(rivals)})" if rivals else f"of {main}"
 
 
 def _end_statuses(shown: Sequence[Summary], measure: Measure) -> set[str]:
@@ -119,7 +203,8 @@ def _explained(shown: Sequence[Summary], measure: Measure) -> str:
     """Return what the marks at ends, and lines without markers, stand for."""
     every = [one.entries(measure) for one in shown]
     ends = _end_statuses(shown, measure)
-    parts = ["A cross ends the line of a solver that could not go on."]
+    failed = ends - {*END_MARKS}
+    parts = ["A cross ends the line of a solver that could not go on."] if failed else []
     if LEFT in ends:
         parts.append("A bar ends one of which the config leaves out the larger sizes.")
     if TO_COME in ends:
@@ -130,19 +215,52 @@ def _explained(shown: Sequence[Summary], measure: Measure) -> str:
     return " ".join(parts)
 
 
+@dataclass(frozen=True)
+class _End:
+    """The last point of a line: its solver, and why it is not at the last size, if it is not."""
+
+    solver: str
+    x: float
+    y: float
+    style: SolverStyle
+    why: str
+    is_last: bool
+
+    def label(self, lines: Sequence[str]) -> Label:
+        return Label(self.x, self.y, "\n".join(filter(None, lines)), self.style.text_color)
+
+
+def _named_beside(ends: Sequence[_End]) -> list[Label]:
+    return [end.label(_folded(end.solver)) for end in ends if end.is_last]
+
+
+def _named_within(ends: Sequence[_End]) -> list[Label]:
+    early = [end.label([*_folded(end.solver), end.why]) for end in ends if not end.is_last]
+    return [*early, *_reasons([end for end in ends if end.is_last])]
+
+
+def _reasons(ends: Sequence[_End]) -> list[Label]:
+    return [end.label([end.why]) for end in ends if end.why]
+
+
 def _draw_panel(
-    axes: Axes, summary: Summary, measure: Measure, styles: dict[str, SolverStyle]
-) -> list[Label]:
-    """Draw one dataset and return the texts that its unfinished lines end in."""
+    axes: Axes,
+    summary: Summary,
+    measure: Measure,
+    styles: Mapping[str, SolverStyle],
+    banded: Sequence[str],
+) -> list[_End]:
+    """Draw one dataset and return where its lines end."""
     summed = summary.entries(measure)
-    ends, absent, drawn = [], list(filter(None, [summary.to_come])), {}
+    absent, drawn = list(filter(None, [summary.to_come])), {}
+    whys: dict[str, str] = {}
     for solver in summary.solvers:
         entries = [summed[solver, size] for size in summary.sizes]
         line = {one.size.n: _heights(measure, one) for one in entries if one.values}
         failed = _curve_end(entries)
         if line:
             level = len(line) > 1 and any(entry.level for entry in entries)
-            _draw_line(axes, line, styles[solver], solver, level=level)
+            _draw_line(axes, line, styles[solver], solver, level=level, band=solver in banded)
             _mark_disturbed(axes, line, entries)
             drawn[solver] = line
         if line and failed:
@@ -150,13 +268,17 @@ def _draw_panel(
             look = {"color": "black", "markeredgewidth": 1.1, **END_MARKS.get(failed.status, CROSS)}
             axes.plot([x], [median(values)], zorder=4, **look)
             if failed.status not in END_MARKS:
-                label = Label(x, median(values), reason(failed, "\n"), styles[solver].color)
-                ends.append(label)
+                whys[solver] = reason(failed, "\n")
         elif failed:
             absent.append(f"{solver}: {reason(failed, ' ')}")
     _set_axes(axes, measure, list(drawn.values()), headroom=NOTE_ROOM * len(absent))
     panels.write_above(axes, absent)
-    return ends
+    last = max((n for line in drawn.values() for n in line), default=0)
+    ends = {solver: max(line) for solver, line in drawn.items()}
+    return [
+        _End(s, n, median(drawn[s][n]), styles[s], whys.get(s, ""), n == last)
+        for s, n in ends.items()
+    ]
 
 
 def _heights(measure: Measure, entry: Entry) -> list[float]:
@@ -178,10 +300,13 @@ Line = dict[int, list[float]]
 """The values at every size, ascending."""
 
 
-def _draw_line(axes: Axes, line: Line, style: SolverStyle, label: str, *, level: bool) -> None:
+def _draw_line(
+    axes: Axes, line: Line, style: SolverStyle, label: str, *, level: bool, band: bool
+) -> None:
     """Draw the medians and the range of one solver; without markers if it was not fitted there."""
-    low, high = ([pick(values) for values in line.values()] for pick in (min, max))
-    axes.fill_between(list(line), low, high, color=style.color, alpha=0.2, linewidth=0)
+    if band:
+        low, high = ([pick(values) for values in line.values()] for pick in (min, max))
+        axes.fill_between(list(line), low, high, color=style.color, alpha=0.2, linewidth=0)
     handle = line_handle(style, label)
     handle.set_data(list(line), [median(values) for values in line.values()])
     if level:
@@ -219,7 +344,7 @@ def _set_axes(axes: Axes, measure: Measure, drawn: Sequence[Line], headroom: flo
     values = [value for line in drawn for at_size in line.values() for value in at_size]
     axes.set_xscale("log")
     axes.set_xlim(*padded(min(sizes), max(sizes)))
-    set_log_ticks(axes.xaxis, max(sizes) / min(sizes), short_count)
+    panels.size_ticks(axes, sizes)
     if measure.unit == "seconds":
         axes.set_yscale("log")
         axes.set_ylim(*padded(min(values), max(values), headroom))

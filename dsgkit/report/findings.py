@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,6 +26,7 @@ from dsgkit.report.numbers import (
 )
 from dsgkit.report.summary import Entry, Size, Summary, lowered, summarise
 from dsgkit.tasks.measures import GAINS, TIME, Measure
+from dsgkit.terminal import DEFAULT_WIDTH, NO_BREAK, paragraph
 
 if TYPE_CHECKING:
     from dsgkit.config import Experiment
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 MOST_LINES = 20
 """Of a terminal, for the findings of one experiment."""
-
-WIDEST = 100
-"""Columns of text."""
 
 MOST_MEASURES = 3
 FEWEST_RIVALS = 2
@@ -98,14 +95,9 @@ def findings_text(results: Results, width: int, *, without: Sequence[Kind] = ())
     """
     (summary,) = summarise([results])
     found = [one.sentence for one in findings(summary) if one.kind not in without]
-    lines = [f"Findings on {summary.title}:"]
+    lines = [f"Findings on {summary.heading}:"]
     for number, sentence in enumerate(found):
-        wrapped = textwrap.wrap(
-            f"- {sentence}",
-            min(width, WIDEST),
-            subsequent_indent="  ",
-            break_on_hyphens=False,
-        )
+        wrapped = paragraph(sentence, width, "  ", first="- ").splitlines()
         if len(lines) + len(wrapped) >= MOST_LINES:
             lines.append(f"- and {len(found) - number} more, on the page of `dsg report`")
             break
@@ -113,8 +105,13 @@ def findings_text(results: Results, width: int, *, without: Sequence[Kind] = ())
     return "\n".join(lines) if found else ""
 
 
-def trial_text(experiment: Experiment, trial: int, fits: Iterable[tuple[Cell, Record]]) -> str:
-    """Return a line on a trial that has ended: each solver's score at its largest size.
+def trial_text(
+    experiment: Experiment,
+    trial: int,
+    fits: Iterable[tuple[Cell, Record]],
+    width: int = DEFAULT_WIDTH,
+) -> str:
+    """Return what a trial that has ended came to: each solver's score at its largest size.
 
     It names none the best: that takes all trials.
     """
@@ -126,9 +123,12 @@ def trial_text(experiment: Experiment, trial: int, fits: Iterable[tuple[Cell, Re
         size = max(cell.at[axis.name] if axis else 0, *cell.also_at, 0)
         if measure and value is not None and size >= largest.get(cell.solver, (0, ""))[0]:
             largest[cell.solver] = size, _number(measure, value)
-    scores = [f"{experiment.solvers[key].label} {text}" for key, (_, text) in largest.items()]
-    told = f": {measure.word} {', '.join(scores)}" if measure and scores else ""
-    return f"trial {trial + 1} of {experiment.protocol.trials}{told}"
+    scores = [
+        f"{experiment.solvers[key].label}{NO_BREAK}{text}" for key, (_, text) in largest.items()
+    ]
+    told = f": {measure.word} {'; '.join(scores)}" if measure and scores else ""
+    line = f"trial {trial + 1} of {experiment.protocol.trials}{told}"
+    return paragraph(line, width, "  ")
 
 
 @dataclass(frozen=True)

@@ -110,8 +110,12 @@ class Layout:
     best_means : str
         What marks entries out; formats that print them in bold say so where it is not the best.
     corner : str
-        The first name in a terminal, which shows the table with rows and columns exchanged; empty
-        for a table that it shows as it stands.
+        The first name in a terminal, which shows the table with rows and columns exchanged if it
+        has room for them; empty for a table that it always shows as it stands.
+    head, tells, about : str
+        The caption's parts in short, for a terminal: what the numbers are; how they come from
+        trials, and where they are taken; and what holds in all fits. Empty where it shows the
+        caption.
     """
 
     caption: str
@@ -120,13 +124,21 @@ class Layout:
     footnotes: Sequence[str] = field(default=())
     best_means: str = BEST
     corner: str = ""
+    head: str = ""
+    tells: str = ""
+    about: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "caption", in_one_line(self.caption))
+        for name in ("caption", "head", "tells", "about"):
+            object.__setattr__(self, name, in_one_line(getattr(self, name)))
         object.__setattr__(self, "header", [*map(in_one_line, self.header)])
-        # notes may be wrapped
-        notes = ["\n".join(map(in_one_line, note.split("\n"))) for note in self.footnotes]
-        object.__setattr__(self, "footnotes", notes)
+        object.__setattr__(self, "footnotes", [*map(in_one_line, self.footnotes)])
+
+    @property
+    def title(self) -> str:
+        """The caption without what holds in all fits."""
+        title = ": ".join(filter(None, [self.head, self.tells]))
+        return f"{title[0].upper()}{title[1:]}." if title else self.caption
 
     @property
     def has_best(self) -> bool:
@@ -194,27 +206,6 @@ def markdown(layout: Layout) -> str:
     return "\n".join([caption, "", *table, *_paragraphs(notes)]) + "\n"
 
 
-def plain(layout: Layout) -> str:
-    """Return a table for a terminal, the best entries marked by ``*``."""
-    room = " " if layout.has_best else ""
-    gap = " " * max(len(cell.mark) for row in layout.rows for cell in row) if layout.rows else ""
-    entries = [
-        [
-            _joined(cell.text, cell.note) + (cell.mark or gap) + ("*" if cell.best else room)
-            for cell in row
-        ]
-        for row in layout.rows
-    ]
-    lines = [[layout.header[0], *(name + gap + room for name in layout.header[1:])], *entries]
-    widths = _widths(lines)
-    table = ["  ".join(_aligned(line, widths)).rstrip() for line in lines]
-    table.insert(1, "  ".join("-" * width for width in widths))
-    notes = [*layout.footnotes]
-    if layout.has_best:
-        notes.insert(0, f"* {layout.best_means}")
-    return "\n".join([layout.caption, "", *table, *_paragraphs(notes)]) + "\n"
-
-
 def latex(layout: Layout) -> str:
     """Return a LaTeX ``tabular`` with booktabs rules, the best entries in bold."""
     columns = len(layout.header)
@@ -249,11 +240,16 @@ FORMATS: dict[str, Callable[[Layout], str]] = {"md": markdown, "tex": latex}
 
 def write_table(table: Table, folder: Path) -> list[Path]:
     """Write a table as CSV, Markdown and LaTeX and return the paths."""
-    words = table.frame.select_dtypes(exclude="number").map(_as_no_formula)
-    texts = {"csv": table.frame.assign(**words).to_csv(index=False)}
+    texts = {"csv": csv_text(table.frame)}
     for suffix, form in FORMATS.items():
         texts[suffix] = "\n".join(form(layout) for layout in table.layouts)
     return [write_text(folder / f"{table.name}.{suffix}", text) for suffix, text in texts.items()]
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """Return a data frame as CSV in which spreadsheets find no formula."""
+    words = frame.select_dtypes(exclude="number").map(_as_no_formula)
+    return frame.assign(**words).to_csv(index=False)
 
 
 def write_text(path: Path, text: str) -> Path:

@@ -157,29 +157,36 @@ def _layout(
     """Return a row for every gain in one measure."""
     axes, over = all_axes(shown), dict.fromkeys(gain.against for gain in found)
     size = axes.split(" ")[-1].capitalize()
+    titles = [one.title for one in shown]
+    head, tells = _head(measure, list(over)), _tells(shown, largest)
+    about = ", ".join(filter(None, [*(titles if len(titles) == 1 else []), settings(shown)]))
     return Layout(
-        _caption(shown, measure, list(over), largest),
+        f"{head}: {tells}{about and f'; {about}'}.",
         ["Dataset", "Solver", "Over", size, "Gain [95%]", "p (t)", "Holm", "Better in"],
         [_cells(measure, gain) for gain in found],
         _notes(found),
         best_means=f"better at the {LEVEL:.0%} level (t, Holm)",
+        head=head,
+        tells=tells,
+        about=about and f"{about}.",
     ).with_columns([len(shown) > 1, True, len(over) > 1, bool(axes), *[True] * 4])
 
 
-def _caption(shown: Sequence[Summary], measure: Measure, over: Sequence[str], largest: bool) -> str:
-    axes, titles = lowered(all_axes(shown)), [one.title for one in shown]
+def _head(measure: Measure, over: Sequence[str]) -> str:
     parts = [
         f"Gain in {measure.word}",
         f"on the {measure.where}" if measure.where else "",
         "in percentage points" if measure.percent else "",
         f"over {over[0]}" if len(over) == 1 else "over another solver",
     ]
-    what = " ".join(filter(None, parts))
+    return " ".join(filter(None, parts))
+
+
+def _tells(shown: Sequence[Summary], largest: bool) -> str:
+    axes = lowered(all_axes(shown))
     short = largest and not _by_size(shown)
     at = f"at the largest number of {axes} that both finished" if short else f"by {axes}"
-    by = f", {at}" if axes else ""
-    about = ", ".join(filter(None, [*(titles if len(titles) == 1 else []), settings(shown)]))
-    return f"{what}: mean over trials, above 0 where better{by}{about and f'; {about}'}."
+    return f"mean over trials, above 0 where better{f', {at}' if axes else ''}"
 
 
 def _cells(measure: Measure, gain: Gain) -> list[Cell]:

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from dsgkit.report.formats import Table
+from dsgkit.report.style import Width
 from dsgkit.report.summary import Summary, different, settings
 from dsgkit.tasks.measures import Measure, outputs_of
 
@@ -161,7 +162,7 @@ class MeasureFigure:
     way : str
         The last part of names, after the measure's.
     draw, says : callable
-        Draw a measure of some results, and return the figure's own part of the caption.
+        Draw a measure of some results at a width, and return the figure's own part of the caption.
     has : callable
         Whether one of the results has something to show of a measure.
     swept : bool
@@ -169,12 +170,14 @@ class MeasureFigure:
     """
 
     way: str
-    draw: Callable[[Sequence[Summary], Measure], Figure]
+    draw: Callable[[Sequence[Summary], Measure, Width | None], Figure]
     says: Callable[[Sequence[Summary], Measure], str]
     has: Callable[[Summary, Measure], bool] = Summary.has
     swept: bool = False
 
-    def __call__(self, shown: Sequence[Summary]) -> Iterator[FigureOutput]:
+    def __call__(
+        self, shown: Sequence[Summary], width: Width | None = None
+    ) -> Iterator[FigureOutput]:
         """Yield the figure of each measure that can be drawn so."""
         swept = any(one.axis for one in shown)
         drawn = [
@@ -184,16 +187,18 @@ class MeasureFigure:
         ]
         names = different(f"{measure.file}_{self.way}" for measure in drawn)
         for name, measure in zip(names, drawn, strict=True):
-            yield self._of(measure, name, shown)
+            yield self._of(measure, name, shown, width)
 
-    def _of(self, measure: Measure, name: str, shown: Sequence[Summary]) -> FigureOutput:
+    def _of(
+        self, measure: Measure, name: str, shown: Sequence[Summary], width: Width | None
+    ) -> FigureOutput:
         places = [one for one in shown if one.shows(measure) and (one.axis or not self.swept)]
         return FigureOutput(
             name=name,
             output=f"{measure.output}_{self.way}",
             shown=places,
             has=lambda one: self.has(one, measure),
-            draw=lambda: self.draw(places, measure),
+            draw=lambda: self.draw(places, measure, width),
             says=lambda: self.says(places, measure),
         )
 

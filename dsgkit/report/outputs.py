@@ -22,6 +22,7 @@ from dsgkit.report.output import (
 from dsgkit.report.published import published_tables
 from dsgkit.report.rankings import rank_figures
 from dsgkit.report.size_tables import size_table
+from dsgkit.report.style import Width
 from dsgkit.report.summary import Summary, all_outputs
 from dsgkit.report.trace_tables import trace_table
 from dsgkit.report.traces import is_traced
@@ -36,7 +37,7 @@ TABLES: tuple[Callable[..., Iterator[TableOutput]], ...] = (
     published_tables,
     params_tables,
 )
-FIGURES: tuple[Callable[[Sequence[Summary]], Iterator[FigureOutput]], ...] = (
+FIGURES: tuple[Callable[[Sequence[Summary], Width | None], Iterator[FigureOutput]], ...] = (
     MeasureFigure("boxplot", late("boxplots", "boxplot"), late("boxplots", "caption")),
     MeasureFigure(
         "curve",
@@ -59,9 +60,9 @@ def all_tables(shown: Sequence[Summary], *, overview: bool) -> list[TableOutput]
     return [one for kind in TABLES for one in kind(shown, overview=overview)]
 
 
-def all_figures(shown: Sequence[Summary]) -> list[FigureOutput]:
+def all_figures(shown: Sequence[Summary], width: Width | None = None) -> list[FigureOutput]:
     """Return every figure that there can be of some results."""
-    return [one for kind in FIGURES for one in kind(shown)]
+    return [one for kind in FIGURES for one in kind(shown, width)]
 
 
 def wanted_tables(
@@ -77,14 +78,16 @@ def wanted_tables(
     return _wanted(all_tables(shown, overview=overview), "table", shown, only)
 
 
-def wanted_figures(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[FigureOutput]:
+def wanted_figures(
+    shown: Sequence[Summary], only: Sequence[str] = (), width: Width | None = None
+) -> list[FigureOutput]:
     """Return the figures that are named, likewise.
 
     The name of an output that several figures belong to names all of them.
     """
     if len(shown) == 1 and any(name.partition("_")[0] == RANKS for name in only):
         raise ResultsError(f"{RANKS} need at least two results folders; name more")
-    return _wanted(all_figures(shown), "figure", shown, only)
+    return _wanted(all_figures(shown, width), "figure", shown, only)
 
 
 def asked_for(known: Sequence[Made], shown: Sequence[Summary]) -> list[Made]:

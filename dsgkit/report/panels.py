@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
+from math import log
 from pathlib import Path
 from textwrap import fill
 from typing import Any, BinaryIO
@@ -16,11 +17,21 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from dsgkit.report.formats import write_file
-from dsgkit.report.numbers import letter_of
-from dsgkit.report.style import COLUMN_WIDTH, DPI, PAGE_WIDTH, RC
+from dsgkit.report.numbers import letter_of, short_count
+from dsgkit.report.style import (
+    COLUMN_WIDTH,
+    COLUMNS_OF_A_COLUMN,
+    DPI,
+    DRAWN,
+    INCHES,
+    PAGE_WIDTH,
+    RC,
+    SMALL_FONT,
+    Width,
+)
 from dsgkit.tasks.measures import Measure
 
 COLUMNS = 4
@@ -29,12 +40,14 @@ PANEL_HEIGHT = 1.7
 LEGEND_ROW = 0.17
 LEGEND_LETTER = 0.062
 LEGEND_ENTRY = 0.62
-TITLE_LETTERS = 26
-END_FONT = 6.5
+END_FONT = SMALL_FONT
 MARGIN = 0.09
 NOTE_ROOM = 0.09
+TICK_ROOM = 0.3
+"""Inches from one size at an axis to the next."""
+
 TITLE_LETTERS_PER_INCH = 16
-SMALL_FONT, SMALL_LETTERS = 6.0, 1.25
+SMALL_LETTERS = 1.1
 """How many more letters there are in a line of a small font than in a title."""
 
 BETWEEN_PIECES = re.compile(r"(?<=[^/:]/)|(?<=[ +#])")
@@ -82,16 +95,23 @@ AS_REPORTED = Arrangement()
 """Four panels in a row of a page."""
 
 
+def arranged(width: Width | None) -> Arrangement:
+    """Return the arrangement of a report's figure at a width, by default that of its panels."""
+    columns = COLUMNS_OF_A_COLUMN if width == "column" else COLUMNS
+    return Arrangement(columns=columns, width=INCHES[width] if width else None)
+
+
 def new_figure(
     titles: Sequence[str],
     handles: Sequence[Artist],
     panel_height: float = PANEL_HEIGHT,
     arrangement: Arrangement = AS_REPORTED,
+    extra_height: float = 0.0,
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure and its panels, with one legend for all of them below, if it has entries.
 
     It is one column wide for one panel, else as wide as a page, with panels of a height in inches,
-    unless the arrangement says otherwise.
+    unless the arrangement says otherwise. ``extra_height``, in inches, is for names around a panel.
     """
     places = arrangement.places(len(titles))
     n_panels = len(titles) + len(arrangement.empty)
@@ -103,16 +123,18 @@ def new_figure(
     legend_columns = _legend_columns(labels, width)
     legend_rows = -(-len(labels) // legend_columns)
     figure = Figure(
-        figsize=(width, height + legend_rows * LEGEND_ROW), dpi=DPI, layout="constrained"
+        figsize=(width, height + extra_height + legend_rows * LEGEND_ROW),
+        dpi=DPI,
+        layout="constrained",
     )
     FigureCanvasAgg(figure)
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     for unused in axes[n_panels:]:
         figure.delaxes(unused)
-    letters = TITLE_LETTERS if single else int(width / columns * TITLE_LETTERS_PER_INCH)
+    letters = int(width / columns * TITLE_LETTERS_PER_INCH)
     for place, title in zip(places, titles, strict=True):
-        text = arrangement.title(place, title)
-        axes[place].set_title(text if single else _in_lines(text, letters), linespacing=1.0)
+        text = _in_lines(arrangement.title(place, title), letters)
+        axes[place].set_title(text, linespacing=1.0)
     for place, (title, why) in arrangement.empty.items():
         text = _in_lines(arrangement.title(place, title), letters)
         axes[place].set_title(text, linespacing=1.0)
@@ -160,10 +182,12 @@ def _broken(line: str, letters: int) -> Iterator[str]:
 
 
 def _in_lines(title: str, letters: int) -> str:
-    """Return a title in lines of so many letters; if it is longer, what is in parentheses apart."""
-    parts = [title] if len(title) <= letters else title.split(" (")
-    lines = [parts[0], *(f"({part}" for part in parts[1:])]
-    return "\n".join(fill(line, letters, break_long_words=False) for line in lines)
+    """Return a title in lines of so many letters; of a longer one, what is in parentheses apart."""
+    found = []
+    for line in title.split("\n"):
+        first, *rest = [line] if len(line) <= letters else line.split(" (")
+        found += [first, *(f"({part}" for part in rest)]
+    return "\n".join(fill(line, letters, break_long_words=False) for line in found)
 
 
 def measure_label(measure: Measure) -> str:
@@ -184,6 +208,21 @@ def show_values(axes: Axes, values: Sequence[float], headroom: float) -> None:
 def set_few_ticks(axes: Axes) -> None:
     """Have a few round numbers at the axis of values."""
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+
+
+def size_ticks(axes: Axes, sizes: Iterable[int]) -> None:
+    """Have a log axis name the last of some sizes, and of the others those that there is room for.
+
+    The limits of the axis are set.
+    """
+    low, high = map(log, axes.get_xlim())
+    width = axes.get_window_extent().width / axes.figure.dpi
+    kept: list[int] = []
+    for n in sorted(sizes, reverse=True):
+        if not kept or log(kept[-1] / n) / (high - low) * width > TICK_ROOM:
+            kept.append(n)
+    axes.set_xticks(kept, map(short_count, kept))
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def write_above(axes: Axes, lines: Sequence[str]) -> None:
@@ -215,7 +254,7 @@ NO_DATE: dict[str, dict[str, None]] = {
 """The formats of figures, with what is left out of their files: it changes every time."""
 
 
-def save(figure: Figure, stem: Path, formats: Sequence[str] = ("pdf", "png")) -> list[Path]:
+def save(figure: Figure, stem: Path, formats: Sequence[str] = DRAWN) -> list[Path]:
     """Write a figure in some formats; the same figure gives the same bytes."""
     return [_save(figure, stem.with_name(f"{stem.name}.{suffix}")) for suffix in formats]
 

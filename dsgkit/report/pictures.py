@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dsgkit.experiment.limits import ending, status_words
 from dsgkit.report.clusterings import COLUMNS, TOGETHER, Picture, pictures_of
-from dsgkit.report.style import DPI, LOOKS, PAGE_WIDTH, RC
+from dsgkit.report.style import COLUMNS_OF_A_COLUMN, DPI, INCHES, LOOKS, RC, Width
 from dsgkit.report.summary import Summary, all_axes, all_solvers, lowered
 
 COLORS = tuple(look.color for look in LOOKS[:8])
@@ -71,16 +71,16 @@ def caption(shown: Sequence[Summary]) -> str:
     return " ".join(parts)
 
 
-def pictures(shown: Sequence[Summary]) -> Figure:
+def pictures(shown: Sequence[Summary], wanted: Width | None = None) -> Figure:
     """Draw the clusters of each solver (columns) in each dataset (rows of panels).
 
     Solvers that do not fit side by side take several rows of panels for each dataset.
     """
     found = [pictures_of(one) for one in shown]
     solvers = [name for name in all_solvers(shown) if any(name in of for of in found)]
-    lines = -(-len(solvers) // COLUMNS)
+    lines = -(-len(solvers) // (COLUMNS_OF_A_COLUMN if wanted == "column" else COLUMNS))
     columns = -(-len(solvers) // lines)
-    width = min(LARGEST_PANEL, (PAGE_WIDTH - LABEL_WIDTH) / columns)
+    width = min(LARGEST_PANEL, (INCHES[wanted or "page"] - LABEL_WIDTH) / columns)
     places = [Place.of([one.arrays for one in of.values()]) for of in found]
     texts = [{name: _folded(one.text, width) for name, one in of.items()} for of in found]
     folds = [solvers[first : first + columns] for first in range(0, len(solvers), columns)]

@@ -1,4 +1,4 @@
-"""Short texts beside points of a plot, placed where they cover least."""
+"""Short texts beside points of a plot: names at the ends of lines, notes where they cover least."""
 
 from __future__ import annotations
 
@@ -11,15 +11,22 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patheffects import withStroke
-from matplotlib.text import Annotation
+from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 
 GAP = 5.0
 MARKER = 6.0
 PAD = 1.0
 OUTSIDE = 1000.0
 ON_TEXT = 100.0
+
+BESIDE = 1.04
+"""Where names at the right of axes begin, in widths of the axes."""
+
+BETWEEN = 1.5
+"""Pixels between two names."""
 
 Candidate = tuple[float, float, Any, Any]
 
@@ -47,7 +54,7 @@ class Label:
     x: float
     y: float
     text: str
-    color: str
+    color: str | tuple[float, ...]
 
 
 def place(axes: Axes, labels: Sequence[Label], fontsize: float) -> None:
@@ -69,6 +76,58 @@ def place(axes: Axes, labels: Sequence[Label], fontsize: float) -> None:
         )
         costs = [_cost(axes, _box(text, candidate), ink, taken) for candidate in CANDIDATES]
         taken.append(_box(text, CANDIDATES[int(np.argmin(costs))]))
+
+
+def name_beside(axes: Axes, labels: Sequence[Label], fontsize: float) -> list[Annotation]:
+    """Add texts at the right of axes, each with a line to its point; the layout gives them room."""
+    leader = {"arrowstyle": "-", "linewidth": 0.5, "shrinkA": 1.0, "shrinkB": MARKER / 2}
+    return [
+        axes.annotate(
+            label.text,
+            (label.x, label.y),
+            xytext=(BESIDE, 0.5),
+            textcoords="axes fraction",
+            fontsize=fontsize,
+            color=label.color,
+            va="center",
+            linespacing=0.95,
+            annotation_clip=False,
+            arrowprops={**leader, "color": label.color, "relpos": (0.0, 0.5)},
+        )
+        for label in labels
+    ]
+
+
+def spread(axes: Axes, texts: Sequence[Annotation]) -> None:
+    """Move names beside axes whose layout is final to the heights of their points, or near."""
+    if not texts:
+        return
+    frame = axes.get_window_extent()
+    wanted = np.array([axes.transData.transform(text.xy)[1] for text in texts])
+    heights = np.array([Text.get_window_extent(text).height + BETWEEN for text in texts])
+    placed = spread_out(wanted, heights, frame.y0, frame.y1)
+    for text, y in zip(texts, placed, strict=True):
+        text.set_position((BESIDE, (y - frame.y0) / frame.height))
+
+
+def spread_out(
+    wanted: NDArray[np.float64], heights: NDArray[np.float64], low: float, high: float
+) -> NDArray[np.float64]:
+    """Return the middles of intervals that do not overlap, nearest to the wanted ones.
+
+    The sum of squared shifts is the least for the order of the wanted ones; all intervals are then
+    shifted into the range if they do not fit.
+    """
+    order = np.argsort(wanted, kind="stable")
+    sorted_heights = heights[order]
+    steps = (sorted_heights[1:] + sorted_heights[:-1]) / 2
+    offsets = np.concatenate([[0.0], np.cumsum(steps)])
+    bases = isotonic_regression(wanted[order] - offsets).x
+    lowest = low + sorted_heights[0] / 2
+    highest = high - sorted_heights[-1] / 2 - offsets[-1]
+    placed = np.empty_like(wanted)
+    placed[order] = np.clip(bases, lowest, highest) + offsets
+    return placed
 
 
 def _box(text: Annotation, candidate: Candidate) -> Bbox:

@@ -13,10 +13,10 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from dsgkit.report.numbers import from_to, p_text
 from dsgkit.report.ranks import LEVEL, Ranking
-from dsgkit.report.style import COLUMN_WIDTH, DPI, PAGE_WIDTH, RC, SolverStyle, solver_styles
+from dsgkit.report.style import DPI, INCHES, RC, SMALL_FONT, SolverStyle, Width, solver_styles
 
-FONT, SMALL, TITLE = 7.5, 6.5, 8.5
-LETTER = 0.053
+FONT, SMALL, TITLE = SMALL_FONT, SMALL_FONT, 8
+LETTER = 0.05
 """Width of a letter of a name, in inches, about."""
 
 LINE = 0.14
@@ -51,7 +51,10 @@ def caption(rankings: Sequence[Ranking], solvers: Iterable[str] = ()) -> str:
 
 
 def rank_figure(
-    rankings: Sequence[Ranking], columns: int = 1, kinds: Mapping[str, str] | None = None
+    rankings: Sequence[Ranking],
+    columns: int = 1,
+    kinds: Mapping[str, str] | None = None,
+    wanted: Width | None = None,
 ) -> Figure:
     """Draw a diagram for each ranking, line by line.
 
@@ -62,6 +65,8 @@ def rank_figure(
         Diagrams side by side, such as 2 for published beside measured ones.
     kinds : mapping of str to str, optional
         Kinds of all solvers of a report by their names: so they look as in its other figures.
+    wanted : {"column", "page"} or None
+        The width; None for a column with one diagram in a line, else a page.
     """
     names = dict.fromkeys((name for one in rankings for name in one.ranks), "")
     styles = solver_styles({**names, **(kinds or {})})
@@ -69,7 +74,7 @@ def rank_figure(
     # below the axis of a diagram stand its bars, then two columns of names
     depths = [[_names_from(one) + (len(one.ranks) + 1) // 2 for one in line] for line in lines]
     heights = [LINE * (TOP + max(line)) for line in depths]
-    width = COLUMN_WIDTH * 1.25 if columns == 1 else PAGE_WIDTH
+    width = INCHES[wanted or ("column" if columns == 1 else "page")]
     with mpl.rc_context({**RC, "axes.grid": False}):
         layout = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.0)
         size = width, sum(heights) + 0.3 * len(heights)

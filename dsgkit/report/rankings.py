@@ -13,6 +13,7 @@ from dsgkit.report.numbers import percents
 from dsgkit.report.output import FigureOutput, late
 from dsgkit.report.pairs import Pair, pairs_of
 from dsgkit.report.ranks import Ranking, ranking
+from dsgkit.report.style import Width
 from dsgkit.report.summary import (
     Entry,
     Summary,
@@ -121,7 +122,7 @@ def _printed(measure: Measure, entry: Entry) -> float:
     return round(percents(measure, entry.centre), measure.digits)
 
 
-def rank_figures(shown: Sequence[Summary]) -> Iterator[FigureOutput]:
+def rank_figures(shown: Sequence[Summary], width: Width | None = None) -> Iterator[FigureOutput]:
     """Yield the figures of ranks over several results, as far as these have any."""
     pairs = [pair for one in shown for pair in pairs_of(one)]
     if beside := published_rankings(pairs):
@@ -132,23 +133,28 @@ def rank_figures(shown: Sequence[Summary]) -> Iterator[FigureOutput]:
         if any(pair.figure.flag for pair in pairs if pair.measure in beside):
             told += " Published figures count also where their table has a remark."
         rankings = [one for both in beside.values() for one in both]
-        yield _rank_figure(f"{RANKS}_published", shown, rankings, told)
+        yield _rank_figure(f"{RANKS}_published", shown, rankings, told, width)
     if measured := measured_rankings(shown):
         axes = lowered(all_axes(shown))
         at = f", each at its largest finished number of {axes}" if axes else ""
         told = f"Solvers that all results have, as measured{at}; equal as printed share a rank."
-        yield _rank_figure(f"{RANKS}_measured", shown, measured, told)
+        yield _rank_figure(f"{RANKS}_measured", shown, measured, told, width)
 
 
 def _rank_figure(
-    name: str, shown: Sequence[Summary], rankings: Sequence[Ranking], told: str
+    name: str,
+    shown: Sequence[Summary],
+    rankings: Sequence[Ranking],
+    told: str,
+    width: Width | None,
 ) -> FigureOutput:
+    columns = 1 if width == "column" else min(2, len(rankings))
     kinds = all_solvers(shown)
     return FigureOutput(
         name=name,
         output=RANKS,
         shown=shown,
         has=lambda _: True,
-        draw=partial(late("rank_figure", "rank_figure"), rankings, min(2, len(rankings)), kinds),
+        draw=partial(late("rank_figure", "rank_figure"), rankings, columns, kinds, width),
         says=lambda: f"{told} {late('rank_figure', 'caption')(rankings, kinds)}",
     )

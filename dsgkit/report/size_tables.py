@@ -48,7 +48,8 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
     ]
     caption = [f"{measure.caption}{UNITS[measure.unit]}", statistic(measure, [summary])]
     caption += [] if axis is None else [f"at each number of {lowered(axis.title)}"]
-    about = ", ".join(filter(None, [summary.title, settings([summary])]))
+    about = ", ".join(filter(None, [summary.heading, settings([summary])]))
+    tells = [statistic(measure, [summary]), _sizes_told(summary)]
     header = [measure.title] if axis is None else [size.text for size in summary.sizes]
     return Layout(
         f"{', '.join(caption)}; {about}.",
@@ -56,9 +57,25 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
         list(zip(map(Cell, solvers), *columns, strict=True)),
         footnotes([(summary, entries.values())], titled=False),
         best_means(measure),
-        # Solvers as columns: there are fewer of them than sizes, and terminals are narrow.
         corner="" if axis is None else axis.title,
+        head=_head(measure),
+        tells=", ".join(filter(None, tells)),
+        about=f"{about}.",
     )
+
+
+def _head(measure: Measure) -> str:
+    """Return what the numbers of a measure are, in short."""
+    title = measure.title if measure.unit == "bytes" else measure.axis_label
+    return f"{title}{f' on the {measure.where}' if measure.where else ''}"
+
+
+def _sizes_told(summary: Summary) -> str:
+    """Return the only size of results, or what they are shown by; empty where nothing is swept."""
+    if summary.axis is None:
+        return ""
+    axis = lowered(summary.axis.title)
+    return f"by {axis}" if len(summary.sizes) > 1 else f"at {summary.sizes[0].text} {axis}"
 
 
 def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
@@ -70,17 +87,20 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
         entries, swept = [found.get(solver) for solver in solvers], one.axis is not None
         cells = entry_cells(measure, entries, note_size=swept, contest=not one.to_come)
         rows.append([Cell(one.title), *cells])
-    caption = f"{measure.caption}{UNITS[measure.unit]}, {statistic(measure, shown)}"
-    if setting := settings(shown):
-        caption += f", {setting}"
-    if axes := lowered(all_axes(shown)):
-        caption += f", at the largest number of {axes} that the solver finished (in parentheses)"
+    setting, axes = settings(shown), lowered(all_axes(shown))
+    at = f"at the largest number of {axes} that the solver finished (in parentheses)"
+    told, where = statistic(measure, shown), at if axes else ""
+    caption = [f"{measure.caption}{UNITS[measure.unit]}", told, setting, where]
     return Layout(
-        f"{caption}.",
+        f"{', '.join(filter(None, caption))}.",
         ["Dataset", *solvers],
         rows,
         footnotes([(one, found.values()) for one, found in parts], titled=True),
         best_means(measure),
+        corner="Solver",
+        head=_head(measure),
+        tells=", ".join(filter(None, [told, where])),
+        about=setting and f"{setting}.",
     )
 
 

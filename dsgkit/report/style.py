@@ -7,12 +7,35 @@ lines and hatches do the same in greyscale.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
 
-COLUMN_WIDTH = 3.3
-PAGE_WIDTH = 6.9
+import yaml
+
+if TYPE_CHECKING:
+    from dsgkit.report.summary import Summary
+
+COLUMN_WIDTH = 3.25
+PAGE_WIDTH = 6.75
 DPI = 200
+DRAWN = ("pdf", "png")
+"""Formats of figures, unless others are asked for."""
+
+Width = Literal["column", "page"]
+"""Of a figure: a column or the text of a two-column paper (ICML, IJCAI, AAAI)."""
+
+INCHES: dict[Width, float] = {"column": COLUMN_WIDTH, "page": PAGE_WIDTH}
+
+COLUMNS_OF_A_COLUMN = 2
+"""Panels side by side at most, in the column of a page."""
+
+
+TEXT_SHADE = 0.75
+"""Of a colour in texts: thin letters in light colours are hard to read."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +46,12 @@ class SolverStyle:
     marker: str
     linestyle: str | tuple[int, tuple[float, ...]]
     hatch: str
+
+    @property
+    def text_color(self) -> tuple[float, ...]:
+        """The colour of its name."""
+        parts = bytes.fromhex(self.color[1:])
+        return tuple(TEXT_SHADE * part / 255 for part in parts)
 
 
 LOOKS = (
@@ -37,34 +66,29 @@ LOOKS = (
     SolverStyle("#999999", "*", (0, (1, 3)), "oo"),
     SolverStyle("#44AA99", "<", (0, (6, 1, 2, 1)), "//"),
     SolverStyle("#661100", ">", (0, (2, 1)), "xx"),
-    SolverStyle("#332288", "p", (0, (10, 2)), "**"),
+    SolverStyle("#332288", "p", (0, (10, 2)), "\\\\"),
+    SolverStyle("#999933", "d", (0, (3, 2, 1, 2)), "++"),
+    SolverStyle("#AA4499", "H", (0, (7, 1, 1, 1, 1, 1)), ".."),
+    SolverStyle("#225522", "8", (0, (1, 0.8)), "|"),
 )
-OWN = {
-    "qsg_s2auc": 0,
-    "samult": 1,
-    "pnu_auc": 2,
-    "rff_s2auc": 3,
-    "tsgs3vm": 4,
-    "frs3vm": 5,
-    "bgs3vm": 6,
-    "bls3vm": 7,
-    "s3vm_light": 8,
-    "qs3orao": 0,
-    "m_samult": 1,
-    "m_pnu_auc": 2,
-    "svorex": 3,
-    "tsgsu": 0,
-    "su_sl": 1,
-    "su_dh": 2,
-    "cuu": 3,
-}
-"""The places in `LOOKS` of kinds that are often drawn together; others share the places behind.
 
-Kinds of different papers may have the same: drawn together, the first by name keeps it.
-"""
+
+@cache
+def places() -> Mapping[str, int]:
+    """Return the places in `LOOKS` of solvers, by their names or else their kinds."""
+    text = Path(__file__).with_name("looks.yaml").read_text(encoding="utf-8")
+    return MappingProxyType(yaml.safe_load(text))
+
+
+N_COMMON = 7
+"""Looks that the methods of every paper have: other solvers take one of the rest, if it is free."""
+
+FONT = 8
+SMALL_FONT = 7
+"""Points; nothing in a figure is smaller."""
 
 TICKS = {
-    "labelsize": 7.5,
+    "labelsize": SMALL_FONT,
     "major.width": 0.6,
     "minor.width": 0.4,
     "major.size": 3,
@@ -74,11 +98,11 @@ RC = {
     "font.family": "serif",
     "font.serif": ["STIXGeneral"],
     "mathtext.fontset": "stix",
-    "font.size": 8,
-    "axes.titlesize": 9,
-    "axes.labelsize": 8.5,
+    "font.size": FONT,
+    "axes.titlesize": FONT,
+    "axes.labelsize": FONT,
     **{f"{axis}tick.{name}": size for axis in "xy" for name, size in TICKS.items()},
-    "legend.fontsize": 8,
+    "legend.fontsize": SMALL_FONT,
     "legend.frameon": False,
     "legend.handlelength": 2.8,
     "legend.columnspacing": 1.2,
@@ -99,29 +123,50 @@ RC = {
 }
 
 
-def solver_styles(kinds: Mapping[str, str]) -> dict[str, SolverStyle]:
-    """Return the look of each solver: that of its kind, whatever else is drawn, or by its name.
+def styles_of(shown: Iterable[Summary]) -> dict[str, SolverStyle]:
+    """Return the look of every solver of some results, those that are not drawn included.
 
-    No two share a look. Where several solvers would, the first of them by name keeps it.
+    A solver keeps its look where only some of them are drawn.
+    """
+    kinds: dict[str, str] = {}
+    for one in shown:
+        results = one.results
+        specs = {**results.experiment.solvers, **results.left_out}
+        kinds |= {specs[key].label: specs[key].kind for key in specs if key not in one.names}
+        kinds |= one.solvers
+    return solver_styles(kinds)
+
+
+def solver_styles(kinds: Mapping[str, str]) -> dict[str, SolverStyle]:
+    """Return the look of each solver: that of its name or kind, else one chosen by a hash.
+
+    No two share a look. Where several solvers would, the one that is called like its kind keeps it,
+    else the first by name.
 
     Parameters
     ----------
     kinds : mapping of str to str
         The kind of every solver by its name.
     """
-    first: dict[int, str] = {}
-    for name in sorted(kinds):
-        if kinds[name] in OWN:
-            first.setdefault(OWN[kinds[name]], name)
-    chosen = {name: LOOKS[place] for place, name in first.items()}
+    chosen: dict[str, SolverStyle] = {}
+    names = sorted(kinds, key=lambda name: (_letters(name) != _letters(kinds[name]), name))
+    for known_as in (dict(zip(kinds, kinds, strict=True)), kinds):
+        for name in (name for name in names if name not in chosen):
+            place = places().get(known_as[name])
+            if place is not None and LOOKS[place] not in chosen.values():
+                chosen[name] = LOOKS[place]
+    rare = LOOKS[N_COMMON:]
     free = [look for look in (*LOOKS, *_mixed()) if look not in chosen.values()]
-    shared = LOOKS[len({*OWN.values()}) :]
     for name in sorted(kinds.keys() - chosen.keys()):
-        place = zlib.crc32(f"{kinds[name]} {name}".encode()) % len(shared)
-        wishes = (*shared[place:], *shared[:place], *free)
+        place = zlib.crc32(f"{kinds[name]} {name}".encode()) % len(rare)
+        wishes = (*rare[place:], *rare[:place], *free)
         chosen[name] = next(look for look in wishes if look in free)
         free.remove(chosen[name])
     return chosen
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).lower()
 
 
 def _mixed() -> Iterator[SolverStyle]:

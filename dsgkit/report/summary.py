@@ -152,6 +152,12 @@ class Summary:
         return self.results.task.axis
 
     @property
+    def heading(self) -> str:
+        """The dataset's own title where it is called by the dataset's name, else the title."""
+        full = self.results.data.get("title") if self.title == self.results.dataset else ""
+        return full or self.title
+
+    @property
     def finished(self) -> bool:
         """Whether any fit finished."""
         return bool((self.results.cells["status"] == "ok").any())

@@ -8,11 +8,13 @@ from pathlib import Path
 
 from dsgkit.experiment.results import Results
 from dsgkit.files import folder_name
-from dsgkit.report.formats import plain, write_table
+from dsgkit.report.formats import write_table
 from dsgkit.report.output import TableOutput
 from dsgkit.report.outputs import all_tables, asked_for, wanted_tables
 from dsgkit.report.summary import Summary, check_recorded, summarise
+from dsgkit.report.terminal import plain_tables
 from dsgkit.tasks.measures import GAINS
+from dsgkit.terminal import DEFAULT_WIDTH
 
 
 def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] = ()) -> list[Path]:
@@ -60,7 +62,9 @@ def _named(shown: Sequence[Summary], names: Sequence[str], *, overview: bool) ->
     return [known[name] for name in names if name in known and known[name].has_values]
 
 
-def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
+def text_table(
+    results: Sequence[Results], only: Sequence[str] = (), width: int = DEFAULT_WIDTH
+) -> str:
     """Return tables that the configs' ``outputs`` ask for as text for a terminal.
 
     These are those of what fits came to, each with its measures that have a better side, or all
@@ -72,6 +76,8 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
     results : sequence of Results
     only : sequence of str
         Names of the tables to return instead.
+    width : int
+        Columns of the terminal.
 
     Raises
     ------
@@ -91,8 +97,7 @@ def text_table(results: Sequence[Results], only: Sequence[str] = ()) -> str:
         tables += [table for table in own if table.in_overview not in said]
     made = (table.make() if only else table.brief and table.brief() for table in tables)
     layouts = [layout for table in made if table for layout in table.layouts]
-    turned = (one.transposed(one.corner) if one.corner else one for one in layouts)
-    return "\n".join(map(plain, turned))
+    return plain_tables(layouts, width)
 
 
 def _printed(shown: Sequence[Summary], *, overview: bool) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -14,10 +14,19 @@ from matplotlib.patheffects import withStroke
 
 from dsgkit.report import panels
 from dsgkit.report.boxplots import Flag, far_off, flagged
-from dsgkit.report.curves import RING, line_handle, padded, reason, seconds_tick, set_log_ticks
+from dsgkit.report.curves import (
+    RING,
+    band_words,
+    line_handle,
+    padded,
+    reason,
+    seconds_tick,
+    set_log_ticks,
+    with_bands,
+)
 from dsgkit.report.numbers import SHORTEST_TIME, percents, seconds_text, short_count
 from dsgkit.report.panels import END_FONT, NOTE_ROOM
-from dsgkit.report.style import RC, SolverStyle, solver_styles
+from dsgkit.report.style import RC, SolverStyle, Width, styles_of
 from dsgkit.report.summary import NOT_RUN, Size, Summary, all_axes, all_solvers, lowered
 from dsgkit.report.traces import Checkpoint, Race, largest_races, races
 from dsgkit.tasks.measures import TIME, Measure
@@ -31,14 +40,15 @@ LEAD = 10.0
 """A point this much earlier than every line stands at this distance: it would squeeze the lines."""
 
 
-def trace(shown: Sequence[Summary], measure: Measure) -> Figure:
+def trace(shown: Sequence[Summary], measure: Measure, width: Width | None = None) -> Figure:
     """Draw a measure along the training of each solver, one panel per dataset and size.
 
     Of several results only the largest size with values along training is drawn.
     """
     found = [race for one in shown for race in races(one, measure)]
     drawn = found if len(shown) == 1 else largest_races(found)
-    return draw_races(drawn, measure, all_solvers(shown))
+    arrangement = panels.arranged(width)
+    return draw_races(drawn, measure, all_solvers(shown), arrangement=arrangement)
 
 
 def draw_races(
@@ -50,9 +60,9 @@ def draw_races(
 ) -> Figure:
     """Draw races, one panel for each.
 
-    Lines join means over trials at equal iterations, in a band of one standard deviation to each
-    side. A method without iterations is a point with bars likewise. What is far below the others
-    all the time is a mark at the edge.
+    Lines join means over trials at equal iterations, some in a band of one standard deviation to
+    each side. A method without iterations is a point with bars likewise. What is far below the
+    others all the time is a mark at the edge.
 
     Parameters
     ----------
@@ -64,9 +74,9 @@ def draw_races(
         A ring is around the end of a line where it counts a trial.
     arrangement : Arrangement, optional
     """
-    styles = solver_styles(solvers)
+    styles = styles_of([race.summary for race in drawn])
     flags = {id(race.summary): flagged(race.summary, flag) for race in drawn}
-    moving = {t.entry.solver for race in drawn for t in race.trainings if t.iterative}
+    moving = _moving(drawn)
     with mpl.rc_context(RC):
         handles = [line_handle(styles[name], name) for name in solvers]
         for handle in handles:
@@ -76,15 +86,22 @@ def draw_races(
             handles.append(flag.handle)
         titles = [_title(race, narrow=len(drawn) > 2) for race in drawn]
         figure, axes = panels.new_figure(titles, handles, PANEL_HEIGHT, arrangement)
+        banded = with_bands([race.summary for race in drawn], measure, moving)
         for panel, race in zip(axes, drawn, strict=True):
-            _draw_panel(panel, race, measure, styles, flags[id(race.summary)])
+            _draw_panel(panel, race, measure, styles, flags[id(race.summary)], banded)
         panels.label_axes(axes, TIME.axis_label, panels.measure_label(measure))
     return figure
+
+
+def _moving(drawn: Iterable[Race]) -> set[str]:
+    """Return the solvers that have a line."""
+    return {t.entry.solver for race in drawn for t in race.trainings if t.iterative}
 
 
 def caption(shown: Sequence[Summary], measure: Measure) -> str:
     """Return what the lines and points show."""
     axes = lowered(all_axes(shown))
+    moving = _moving(race for one in shown for race in races(one, measure))
     if not axes:
         at = ""
     elif len(shown) == 1:
@@ -93,7 +110,8 @@ def caption(shown: Sequence[Summary], measure: Measure) -> str:
         at = f", at the largest number of {axes} at which a method in iterations finished"
     return (
         f"{measure.caption} against training time{at}: lines join the means over trials at equal "
-        f"iterations, within a band of one standard deviation to each side. A method without "
+        f"iterations, {band_words(shown, measure, moving)} within a band of one standard deviation "
+        f"to each side. A method without "
         f"iterations is a point, with bars of one standard deviation in both directions; "
         f"an arrow to the left says how much earlier than drawn it belongs, one at the edge to "
         f"what value it came that is far {'above' if measure.better == 'lower' else 'below'} the "
@@ -105,7 +123,7 @@ def _title(race: Race, *, narrow: bool) -> str:
     """Return a dataset's name, with the size where one is swept."""
     axis, gap = race.summary.axis, "\n" if narrow else ", "
     size = f"{gap}{short_count(race.size.n)} {axis.noun}" if axis else ""
-    return race.summary.title + size
+    return race.summary.heading + size
 
 
 class Mean:
@@ -133,6 +151,7 @@ def _draw_panel(
     measure: Measure,
     styles: Mapping[str, SolverStyle],
     flags: Mapping[tuple[str, Size], tuple[bool, ...]],
+    banded: Sequence[str],
 ) -> None:
     """Draw one dataset, and name the solvers that have nothing to draw with the reason."""
     found = {
@@ -148,7 +167,8 @@ def _draw_panel(
         if means and all(_beyond(measure, mean.value, limit) for mean in means):
             far[solver] = means[-1]
         elif means and training.iterative:
-            _draw_line(axes, means, styles[solver], solver, index / len(race.trainings))
+            shift = index / len(race.trainings)
+            _draw_line(axes, means, styles[solver], solver, shift, band=solver in banded)
             drawn += means
         elif means:
             points[solver] = means[0]
@@ -250,13 +270,20 @@ def _say_earlier(axes: Axes, mean: Mean, style: SolverStyle) -> None:
 
 
 def _draw_line(
-    axes: Axes, means: Sequence[Mean], style: SolverStyle, label: str, shift: float
+    axes: Axes,
+    means: Sequence[Mean],
+    style: SolverStyle,
+    label: str,
+    shift: float,
+    *,
+    band: bool,
 ) -> None:
     """Draw the course of one solver; markers are as sparse as not to hide the lines."""
     x = [one.seconds for one in means]
-    low = [one.value - one.value_std for one in means]
-    high = [one.value + one.value_std for one in means]
-    axes.fill_between(x, low, high, color=style.color, alpha=0.15, linewidth=0)
+    if band:
+        low = [one.value - one.value_std for one in means]
+        high = [one.value + one.value_std for one in means]
+        axes.fill_between(x, low, high, color=style.color, alpha=0.15, linewidth=0)
     line = line_handle(style, label)
     line.set_data(x, [one.value for one in means])
     line.set_markevery((MARK_EVERY * shift, MARK_EVERY))

@@ -62,7 +62,7 @@ def _one_race(found: Sequence[Race], measure: Measure, times: Sequence[float]) -
     """Return the table of solvers by training time of one dataset at one size."""
     (race,) = found
     summary = race.summary
-    parts = [f"{_caption(measure, [summary])}; {summary.title}"]
+    parts = [f"{_caption(measure, [summary])}; {summary.heading}"]
     parts += [told] if (told := summary.results.task.told) else []
     parts += [f"{race.size.n:,} {summary.axis.noun}"] if summary.axis else []
     return Layout(

@@ -282,7 +282,7 @@ def results_of(folder, experiment, records, task=RANKING, *, data=None, files=No
         cells=cells_of(records, task),
         search=stored.frames(records, task)["search"],
         records=Listed(records),
-        planned=None if plan is None else len(plan),
+        planned_by_solver=None if plan is None else {"": len(plan)},
     )
 
 

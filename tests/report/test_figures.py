@@ -3,20 +3,23 @@
 import statistics
 import subprocess
 import sys
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 from matplotlib.colors import same_color, to_rgb
 from matplotlib.image import imread
 from matplotlib.patches import PathPatch
+from matplotlib.text import Text
 
 from dsgkit.errors import ResultsError
 from dsgkit.report import draw_figures, write_report
-from dsgkit.report.outputs import all_figures
-from dsgkit.report.style import LOOKS, OWN, solver_styles
-from dsgkit.report.summary import summarise
-from dsgkit.tasks.measures import STANDARD
+from dsgkit.report.curves import with_bands
+from dsgkit.report.outputs import all_figures, wanted_figures
+from dsgkit.report.placement import spread_out
+from dsgkit.report.style import COLUMN_WIDTH, LOOKS, PAGE_WIDTH, places, solver_styles, styles_of
+from dsgkit.report.summary import Summary, summarise
+from dsgkit.tasks.measures import STANDARD, TIME
 from tests.report.conftest import AUC, CLASSES, RANKING
 
 
@@ -82,7 +85,12 @@ def test_lines_that_memory_ended_are_crossed_out(results):
     lines = lines_of(axes)
     ends = [lines[name].get_xydata()[-1] for name in ("SAMULT", "PNU-AUC")]
     assert sorted(crosses_of(axes)) == sorted(map(tuple, ends))
-    assert texts_of(axes) == ["needs\n3.0 GiB"] * 2
+    assert texts_of(axes) == [
+        "QSG-S2AUC",
+        "RFF-S2AUC",
+        "SAMULT\nneeds\n3.0 GiB",
+        "PNU-AUC\nneeds\n3.0 GiB",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +110,7 @@ def test_ends_say_why(invent, make, status, needed, text):
         invent.failure(experiment, "samult", 0, 900, status, needed=needed),
     ]
     (axes,) = time_curve([make(experiment, records)]).axes
-    assert texts_of(axes) == [text]
+    assert texts_of(axes) == ["SAMULT", text]
     assert crosses_of(axes) == [(500, 1.0)]
 
 
@@ -114,7 +122,7 @@ def test_a_failure_before_the_last_finished_size_is_no_end(invent, make):
     ]
     (axes,) = time_curve([make(experiment, records)]).axes
     assert crosses_of(axes) == []
-    assert texts_of(axes) == []
+    assert texts_of(axes) == ["SAMULT"]
 
 
 def test_a_solver_that_finished_nowhere_is_named(invent, make):
@@ -125,7 +133,7 @@ def test_a_solver_that_finished_nowhere_is_named(invent, make):
     ]
     results = make(experiment, records)
     (axes,) = time_curve([results]).axes
-    assert texts_of(axes) == ["SAMULT: needs 9.5 GiB"]
+    assert texts_of(axes) == ["SAMULT: needs 9.5 GiB", "QSG-S2AUC"]
     (axes,) = auc_boxplot([results]).axes
     assert texts_of(axes) == ["refused\nneeds 9.5 GiB"]
 
@@ -133,13 +141,66 @@ def test_a_solver_that_finished_nowhere_is_named(invent, make):
 def test_texts_at_ends_overlap_neither_each_other_nor_the_frame(results):
     figure = time_curve([results])
     (axes,) = figure.axes
-    boxes = [text.get_window_extent() for text in axes.texts if text.get_text()]
+    assert not figure.legends
+    boxes = [Text.get_window_extent(text) for text in axes.texts if text.get_text()]
     frame = axes.get_window_extent()
-    assert len(boxes) == 2
+    assert len(boxes) == 4
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
-    for box in boxes:
+    for box in boxes[:2]:
+        assert frame.x1 <= box.x0 < box.x1 <= figure.bbox.x1
+    for box in boxes[2:]:
         assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+    for box in boxes:
         assert frame.y0 <= box.y0 < box.y1 <= frame.y1
+
+
+def test_many_names_beside_a_panel_stand_in_the_order_of_the_ends_of_lines(invent, make):
+    solvers = {f"s{i}": invent.solver(f"mine:S{i}", f"Solver {i}, of many") for i in range(18)}
+    experiment = invent.experiment("codrna", trials=1, solvers=solvers)
+    records = [
+        invent.record(experiment, key, 0, n, times={"fit": 1.0 + i / 100})
+        for i, key in enumerate(solvers)
+        for n in (500, 900)
+    ]
+    figure = time_curve([make(experiment, records)])
+    (axes,) = figure.axes
+    boxes = [Text.get_window_extent(text) for text in axes.texts if text.get_text()]
+    assert texts_of(axes) == [one.label for one in solvers.values()]
+    assert all(low.y1 <= high.y0 for low, high in pairwise(boxes))
+    assert boxes[-1].y1 <= axes.get_window_extent().y1
+
+
+def test_intervals_move_no_further_than_they_must():
+    wanted, heights = np.array([5.0, 1.0, 1.0, 9.0]), np.array([2.0, 2.0, 2.0, 2.0])
+    assert spread_out(wanted, heights, -10, 20).tolist() == [5.0, 0.0, 2.0, 9.0]
+    assert spread_out(wanted, heights, 0, 9).tolist() == [5.0, 1.0, 3.0, 8.0]
+
+
+def test_only_three_methods_have_bands(invent, make):
+    solvers = {key: invent.solver(f"mine:{key}", key) for key in ("mine", "a", "b", "c", "d")}
+    experiment = invent.experiment("codrna", trials=2, solvers=solvers)
+    levels = {"mine": 0.6, "a": 0.7, "b": 0.9, "c": 0.8, "d": 0.75}
+    records = [
+        invent.record(experiment, key, trial, n, auc=level + trial / 100)
+        for key, level in levels.items()
+        for trial in range(2)
+        for n in (500, 900)
+    ]
+    shown = summarise([make(experiment, records)])
+    assert with_bands(shown, AUC) == with_bands(shown, TIME) == ["mine", "b", "c"]
+    (drawing,) = (one for one in all_figures(shown) if one.name == "auc_curve")
+    assert "of mine and its best rivals (b, c)" in drawing.caption
+    (axes,) = drawing.draw().axes
+    assert len(axes.collections) == 3
+
+
+def test_the_axis_names_its_last_size(invent, make):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+    sizes = (500, 1000, 2000, 5000, 10_000, 10_784)
+    results = make(experiment, invent.typical(experiment, sizes=sizes))
+    (axes,) = time_curve([results]).axes
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["10.8k", "5k", "2k", "1k", "500"]
+    assert list(axes.get_xticks()) == [10_784, 5000, 2000, 1000, 500]
 
 
 def test_a_text_at_an_end_keeps_clear_of_the_note_on_absent_solvers(invent, make):
@@ -151,8 +212,9 @@ def test_a_text_at_an_end_keeps_clear_of_the_note_on_absent_solvers(invent, make
         invent.failure(experiment, "pnu_auc", 0, 500, "out_of_memory", needed=26.4 * 2**30),
     ]
     (axes,) = time_curve([make(experiment, records)]).axes
-    one, other = (text.get_window_extent() for text in axes.texts)
-    assert not one.overlaps(other)
+    boxes = [Text.get_window_extent(text) for text in axes.texts]
+    assert len(boxes) == 3
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
 def test_boxes_hold_the_trials_of_the_largest_finished_size(results):
@@ -170,8 +232,9 @@ def test_boxes_hold_the_trials_of_the_largest_finished_size(results):
         low, _, high = statistics.quantiles(values, n=4, method="inclusive")
         assert (heights.min(), heights.max()) == pytest.approx((low, high))
     names = [label.get_text() for label in axes.get_xticklabels()]
-    assert names[0] == "QSG-S2AUC\n$n$ = 59,335"
+    assert names[0] == "QSG-S2AUC"
     assert names[1] == "SAMULT\n$n$ = 5,000"
+    assert axes.get_xlabel() == "59,335 unlabelled rows (or $n$)"
 
 
 def test_missing_trials_are_said_below_the_box(invent, make):
@@ -180,7 +243,20 @@ def test_missing_trials_are_said_below_the_box(invent, make):
     records.append(invent.failure(experiment, "samult", 2, 500, "indefinite"))
     (axes,) = auc_boxplot([make(experiment, records)]).axes
     (name,) = axes.get_xticklabels()
-    assert name.get_text() == "SAMULT\n$n$ = 500\n2/3 trials"
+    assert name.get_text() == "SAMULT\n2/3 trials"
+    assert axes.get_xlabel() == "500 unlabelled rows"
+
+
+def test_few_trials_have_dots_and_a_bar_instead_of_a_box(invent, make):
+    experiment = invent.experiment("codrna", trials=4, solvers=("samult",))
+    aucs = [0.7, 0.8, 0.9, 0.75]
+    records = [invent.record(experiment, "samult", t, 500, auc=auc) for t, auc in enumerate(aucs)]
+    (axes,) = auc_boxplot([make(experiment, records)]).axes
+    assert not axes.patches
+    bar, dots = axes.get_lines()
+    assert list(bar.get_ydata()) == [0.775] * 2
+    assert list(dots.get_ydata()) == aucs
+    assert (dots.get_marker(), dots.get_color()) == (LOOKS[1].marker, LOOKS[1].color)
 
 
 def test_the_test_part_has_its_own_boxes(invent, make):
@@ -232,9 +308,9 @@ def test_long_names_stay_inside_the_figure(invent, make, draw):
     figure = draw([make(experiment, invent.typical(experiment))])
     figure.draw_without_rendering()
     (axes,) = figure.axes
-    for box in (axes.get_tightbbox(), figure.legends[0].get_window_extent()):
-        assert box.x0 >= 0
-        assert box.x1 <= figure.bbox.x1
+    box = axes.get_tightbbox()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.x1
 
 
 def test_a_panel_without_a_finished_fit_says_why(invent, make):
@@ -268,7 +344,7 @@ def test_files_are_written_the_same_twice_and_fit_for_print(results, tmp_path):
     assert b"/Type3" not in content
     assert b"CreationDate" not in content
     pixels = imread(png)
-    assert pixels.shape[1] == 660
+    assert pixels.shape[1] == 650
     assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 50
 
 
@@ -327,12 +403,41 @@ def test_the_look_of_a_solver_is_its_own_whatever_else_is_drawn():
         assert solver_styles({name: kind}) == {name: together[name]}
     assert solver_styles(dict(reversed(kinds.items()))) == together
     assert together["SAMULT"] == LOOKS[1]
-    assert OWN["qsg_s2auc"] == 0
+    assert places()["qsg_s2auc"] == 0
+
+
+def test_a_solver_keeps_its_look_beside_others_of_its_kind():
+    kinds = {"SAMULT": "samult", "Labelled rows alone, exact": "samult", "A variant": "samult"}
+    together = solver_styles(kinds)
+    assert together["SAMULT"] == LOOKS[places()["samult"]]
+    for name in list(kinds)[:2]:
+        assert solver_styles({name: "samult"})[name] == together[name]
+
+
+def test_a_solver_keeps_its_look_where_only_some_are_drawn(invent, make):
+    solvers = {f"s{i}": invent.solver("samult", f"Variant {i}") for i in range(20)}
+    experiment = invent.experiment("codrna", trials=1, solvers=solvers)
+    results = make(experiment, invent.typical(experiment, sizes=(500,)))
+    (whole,) = summarise([results])
+    for key, name in whole.names.items():
+        alone = Summary(results, whole.title, {key: name})
+        assert styles_of([alone])[name] == styles_of([whole])[name]
+        assert styles_of(summarise([results.of([key])]))[name] == styles_of([whole])[name]
+
+
+@pytest.mark.parametrize(("width", "inches"), [("column", COLUMN_WIDTH), ("page", PAGE_WIDTH)])
+def test_figures_have_the_width_that_is_asked_for(invent, make, tmp_path, width, inches):
+    experiment = invent.experiment("codrna", trials=1, outputs=("auc_boxplot", "time_curve"))
+    results = make(experiment, invent.typical(experiment))
+    figures = [one.draw() for one in wanted_figures(summarise([results]), width=width)]
+    assert [figure.get_size_inches()[0] for figure in figures] == [inches] * 2
+    paths = draw_figures([results], tmp_path, ["auc_boxplot"], ["svg"], width)
+    assert [path.name for path in paths] == ["auc_boxplot.svg"]
 
 
 def test_no_two_solvers_share_a_look():
     kinds = {f"QSG {i}": "qsg_s2auc" for i in range(9)} | {f"Mine {i}": "my:Mine" for i in range(9)}
-    owners = {place: kind for kind, place in reversed(OWN.items())}
+    owners = {place: kind for kind, place in reversed(places().items())}
     kinds |= {kind.upper(): kind for place, kind in owners.items() if place}
     styles = solver_styles(kinds)
     assert len(set(styles.values())) == len(kinds)
@@ -341,10 +446,10 @@ def test_no_two_solvers_share_a_look():
 
 
 def test_kinds_of_two_papers_share_a_look_unless_they_are_drawn_together():
-    assert OWN["tsgsu"] == OWN["qsg_s2auc"]
+    assert places()["tsgsu"] == places()["qsg_s2auc"]
     assert solver_styles({"TSGSU": "tsgsu"})["TSGSU"] == LOOKS[0]
     together = solver_styles({"TSGSU": "tsgsu", "QSG": "qsg_s2auc"})
-    assert together["QSG"] == LOOKS[0] != together["TSGSU"]
+    assert together["TSGSU"] == LOOKS[0] != together["QSG"]
 
 
 def test_every_look_differs_in_colour_marker_line_and_hatch():

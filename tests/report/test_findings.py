@@ -138,8 +138,8 @@ def test_what_is_told_hidden_labels_is_never_the_best(ranked):
     assert found(results, "told") == [
         "Given the hidden labels, which no user has, and compared with none: BOUND (0.912)."
     ]
-    (row,) = re.findall(r"^.*500.*$", text_table([results], ["auc_table"]), re.MULTILINE)
-    assert re.findall(r"(0\.\d+) ± \S+\*", row) == ["0.810"]
+    text = text_table([results], ["auc_table"])
+    assert re.findall(r"(0\.\d+) ± \S+\*$", text, re.MULTILINE) == ["0.810"]
 
 
 def test_gains_and_losses_over_another_solver_are_corrected_together(ranked):
@@ -279,6 +279,24 @@ def test_a_trial_that_has_ended_has_a_line(invent):
             ("b", 2000, (500,), 0.9),
         )
     ]
-    assert trial_text(experiment, 0, fits) == "trial 1 of 3: AUC A 0.800, B 0.900"
+    assert trial_text(experiment, 0, fits) == "trial 1 of 3: AUC A 0.800; B 0.900"
     lost = [(cell, {"status": "failed"}) for cell, _ in fits]
     assert trial_text(experiment, 2, lost) == "trial 3 of 3"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_line_on_a_trial_is_wrapped_between_solvers(invent, width):
+    names = {f"s{n}": f"Labelled rows alone, exact {n}" for n in range(9)}
+    experiment = SimpleNamespace(
+        task=RANKING,
+        axis=None,
+        solvers={key: invent.solver(key, name) for key, name in names.items()},
+        protocol=SimpleNamespace(trials=3),
+    )
+    fits = [
+        (SimpleNamespace(solver=key, at={}, also_at=()), {"scores": {"auc": 0.5}}) for key in names
+    ]
+    text = trial_text(experiment, 0, fits, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert all(f"{name} 0.500" in " ".join(text.split()) for name in names.values())
+    assert not any(line.split()[0] == "0.500" for line in text.splitlines())

@@ -103,7 +103,9 @@ def results(tmp_path_factory):
 @pytest.fixture(scope="module")
 def text(results):
     """The page on them, while 12 of their cells have not run yet."""
-    return page_text([replace(results, planned=len(results.records) + 12)], "out")
+    return page_text(
+        [replace(results, planned_by_solver={"samult": len(results.records) + 12})], "out"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -130,10 +132,11 @@ def read(results, folder="out"):
 
 
 def test_it_says_what_was_run(page, results):
-    assert page.texts["title"] == ["codrna_s2auc – dsgkit report"]
-    assert page.texts["h1"] == ["codrna_s2auc"]
+    assert page.texts["title"] == ["cod-rna – dsgkit report"]
+    assert page.texts["h1"] == ["cod-rna"]
+    assert page.texts["p"][0] == "codrna_s2auc"
     facts = dict(zip(page.texts["dt"], page.texts["dd"], strict=True))
-    assert facts["Dataset"] == "codrna: cod-rna, 59,535 rows, 8 features"
+    assert facts["Dataset"] == "cod-rna, 59,535 rows, 8 features codrna"
     assert "200 labelled rows, features scaled to [0, 1]" in facts["Protocol"]
     assert facts["Trials"] == "3, seed 0"
     assert facts["Hyper-parameters"] == "5-fold cross-validation by AUC"
@@ -152,7 +155,7 @@ def test_a_file_of_ones_own_is_named_with_its_rows(invent, make):
     experiment.dataset.path = "/data/rows.csv"
     records = [invent.record(experiment, "samult", 0, 900, full=True)]
     page = read([make(experiment, records, data={"n_rows": 1100})])
-    assert "mine: /data/rows.csv, 1,100 rows" in page.texts["dd"]
+    assert "/data/rows.csv, 1,100 rows mine" in page.texts["dd"]
 
 
 def test_times_of_day_are_those_of_the_records(invent, make):
@@ -309,7 +312,7 @@ def test_failures_and_limits_are_grouped_by_cause(invent, make):
     ]
     records.append(invent.failure(experiment, "qsg_s2auc", 1, 500, "timeout", message="60 s"))
     results = make(experiment, records)
-    page = read([replace(results, planned=len(records) + 2)])
+    page = read([replace(results, planned_by_solver={"samult": len(records) + 2})])
     sentence = "0 of 10 cells finished, 1 crashed, 4 failed, 2 out of memory, 1 timeout, 2 not run"
     assert f"{sentence} yet." in page.texts["p"]
     causes = [
@@ -416,7 +419,7 @@ def test_without_a_finished_fit_it_says_so(invent, make, recorded):
     experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
     failed = invent.failure(experiment, "samult", 0, 500, "failed", message="no luck")
     results = make(experiment, [failed] if recorded else [])
-    page = read([replace(results, planned=len(results.records) + 3)])
+    page = read([replace(results, planned_by_solver={"samult": len(results.records) + 3})])
     assert (
         "No fit has finished yet: there are no figures, and no numbers in the tables."
         in (page.texts["p"])
@@ -444,7 +447,7 @@ def test_several_folders_have_an_overview_and_a_section_each(two, text_of_two):
     assert page.texts["h1"] == ["2 experiments"]
     header, *rows = page.table("What was run")
     first, second = (dict(zip(header, row, strict=True)) for row in rows)
-    assert first["Dataset"] == "codrna"
+    assert first["Dataset"] == "cod-rna"
     assert (first["Planned"], first["Finished"], first["Limits met"]) == ("36", "30", "6")
     assert second["Experiment"] == "skin_s2auc"
     assert [a["href"] for a in page.all("a")][:2] == ["#1-codrna", "#2-skin"]
@@ -519,7 +522,7 @@ def test_choosing_is_described_by_the_task(invent, make):
     assert facts["Hyper-parameters"] == "trained on one of 5 parts, tested on the others, by error"
     assert "ross-validation" not in page.text
     (row,) = page.table("Solvers")[1:]
-    assert row[3:] == ["C 1..2 (2); then step 1..2 (2)", "2, then 2", "all"]
+    assert row[2:] == ["C 1..2 (2); then step 1..2 (2)", "2, then 2", "all"]
 
 
 def test_points_of_a_number_after_the_other_are_those_of_each(invent, make):
@@ -529,7 +532,7 @@ def test_points_of_a_number_after_the_other_are_those_of_each(invent, make):
     experiment = invent.experiment("w8a", trials=1, solvers=solvers, task=CLASSES, outputs=())
     page = read([make(experiment, [invent.record(experiment, "tsgs3vm", 0, 500)], CLASSES)])
     (row,) = page.table("Solvers")[1:]
-    assert row[4] == "2, then 3 per number"
+    assert row[3] == "2, then 3 per number"
 
 
 def test_a_task_that_sweeps_nothing_has_a_page_without_sizes(regression):
@@ -539,14 +542,14 @@ def test_a_task_that_sweeps_nothing_has_a_page_without_sizes(regression):
     ]
     alone, both = read(results[:1]), read(results)
     facts = dict(zip(alone.texts["dt"], alone.texts["dd"], strict=True))
-    assert facts["Protocol"] == "rows in two halves"
+    assert facts["Protocol"] == "rows in two halves tests:RIDGE"
     assert "Hyper-parameters" not in facts
     assert alone.table("RMSE on the held-out rows, mean") == [
         ["Solver", "RMSE"],
         ["Ridge", "2.000 ± 0.707"],
         ["Lasso", "3.000 (1/2)"],
     ]
-    assert alone.table("Solvers")[0] == ["Solver", "Kind", "Fixed", "Grid", "Points"]
+    assert alone.table("Solvers")[0] == ["Solver", "Fixed", "Grid", "Points"]
     assert len(alone.all("img")) == 1
     (cells,) = [t["rows"] for t in alone.tables if t["rows"][0][:2] == ["Solver", "Cell"]]
     assert cells == [["Solver", "Cell", "Trials", "Cells"], ["Lasso", "fit", "2", "1"]]
@@ -659,3 +662,49 @@ def test_a_browser_sorts_by_means_with_statuses_last(invent, make, tmp_path, bro
     }
     assert len(console) == 1
     assert "the driver is done" in console[0]
+
+
+def test_findings_and_the_main_figure_stand_first(invent, make):
+    outputs = ("auc_table", "time_table", "auc_curve", "time_curve")
+    experiment = invent.experiment("codrna", trials=3, outputs=outputs)
+    text = page_text([make(experiment, invent.typical(experiment))], "out")
+    page = Page(text)
+    first, second, *_ = page.texts["h2"]
+    assert (first, second) == ("Findings", "Figures")
+    assert page.all("img")[0]["alt"].startswith("AUC on the unlabelled rows against the number")
+    assert text.index("<img") < text.index(">Figures</h2>")
+
+
+def test_gains_at_smaller_sizes_are_folded(invent, make):
+    solvers = {
+        "base": invent.solver("samult", "BASE"),
+        "one": invent.solver("pnu_auc", "ONE", against="base"),
+    }
+    outputs = ("auc_table", "gain_table")
+    experiment = invent.experiment("codrna", trials=3, solvers=solvers, outputs=outputs)
+    records = [
+        invent.record(experiment, key, trial, n, auc=0.8 + 0.01 * trial + bonus)
+        for key, bonus in (("base", 0.0), ("one", 0.05))
+        for trial in range(3)
+        for n in (500, 900)
+    ]
+    text = page_text([make(experiment, records)], "out")
+    gains = [t for t in Page(text).tables if t["caption"].startswith("Gain in AUC")]
+    assert [len(table["rows"]) - 1 for table in gains] == [1, 2]
+    shown, folded = text.split("<details>", 1)
+    assert "Gain in AUC" in shown
+    assert "Gain in AUC" in folded
+
+
+def test_results_of_two_tasks_have_a_table_for_each(invent, make, regression):
+    experiments = [invent.experiment(name, trials=2) for name in ("codrna", "skin")]
+    rankings = [make(one, invent.typical(one, sizes=(500,))) for one in experiments]
+    regressions = [regression({"ridge": [1.5]}, name=name, dataset=name) for name in ("a", "b")]
+    page = read([*rankings, *regressions])
+    assert "All datasets: semi supervised auc" in page.texts["h2"]
+    assert "All datasets: tests:RIDGE" in page.texts["h2"]
+    times = [t for t in page.tables if t["caption"].startswith("Training time")]
+    assert [table["rows"][0][0] for table in times[:2]] == ["Dataset", "Dataset"]
+    assert [len(table["rows"]) for table in times[:2]] == [3, 3]
+    alone = read([*rankings, regressions[0]])
+    assert "All datasets: tests:RIDGE" not in alone.texts["h2"]

@@ -20,7 +20,7 @@ def counts(shown, *, overview):
     )
 
 
-def empty(shown, measure):
+def empty(shown, measure, width):
     figure = Figure()
     figure.subplots(len(shown)).set_title(measure.title)
     return figure

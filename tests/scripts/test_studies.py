@@ -305,7 +305,8 @@ def test_a_short_study_of_the_mass_runs(monkeypatch, tmp_path):
 
 @pytest.mark.slow
 def test_a_short_study_of_the_defaults_runs():
-    main, _ = study("study_defaults")
+    main, scope = study("study_defaults")
+    scope["SCALES"] = {"[0, 1]": scope["SCALES"]["[0, 1]"]}
     options = ["--seeds", "1", "--only", "ordered classes, mean AUC over the cuts"]
     result = CliRunner().invoke(main, options)
     assert result.exit_code == 0, result.output

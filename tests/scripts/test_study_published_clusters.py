@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
+import json
 
 import pandas as pd
 import pytest
@@ -11,13 +10,11 @@ from click.testing import CliRunner
 
 from dsgkit.published import bsgd_svc
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "study_published_clusters.py"
-
 
 @pytest.fixture
-def study(monkeypatch):
+def study(script):
     """The script's command and, of what it calls, a stand-in that fits two points of a method."""
-    main = runpy.run_path(str(SCRIPT))["main"]
+    main = script("study_published_clusters")["main"]
     scope, calls = main.callback.__globals__, []
 
     def fits(dataset, scale, unit, seeds):
@@ -44,8 +41,9 @@ def study(monkeypatch):
 
 def test_counts_by_rule_and_the_nearest_point(study, tmp_path):
     main, _ = study
-    path = tmp_path / "found.csv"
-    result = CliRunner().invoke(main, [str(path), "jain", "--seeds", "2"])
+    path, file = tmp_path / "found.csv", tmp_path / "found.json"
+    asked = [str(path), "jain", "--seeds", "2", "--json", str(file)]
+    result = CliRunner().invoke(main, asked)
     assert result.exit_code == 0, result.output
     assert (
         "| nearest to the published triple | raw | mean | 1 of 1 | 1 of 1 | 1 of 1 | 1 of 1 |"
@@ -56,6 +54,9 @@ def test_counts_by_rule_and_the_nearest_point(study, tmp_path):
         result.output
     )
     assert len(pd.read_csv(path)) == 2 * 2 * 2 * 2
+    numbers = json.loads(file.read_text())["numbers"]
+    assert [row["off by"] for row in numbers["nearest"]] == ["0.04"]
+    assert {row["all three"] for row in numbers["counts"]} == {"0 of 1", "1 of 1"}
 
 
 def test_what_the_file_holds_is_not_fitted_again(study, tmp_path):

@@ -82,14 +82,15 @@ def _effect_cells(comparison: Comparison, measure: Measure, effect: Effect) -> l
         if comparison.paired
         else map(len, (effect.values_a, effect.values_b))
     )
-    texts = [
-        effect.solver,
-        *([] if comparison.axis is None else [f"{effect.size.n:,}"]),
-        "+".join(map(str, trials)),
-        *(_average_text(measure, value) for value in (effect.a, effect.b)),
-        effect.change_text(measure),
+    n = effect.size.n
+    return [
+        Cell(effect.solver),
+        *([] if comparison.axis is None else [Cell(f"{n:,}", value=n)]),
+        Cell("+".join(map(str, trials)), value=len(effect.values_a)),
+        *(Cell(_average_text(measure, value), value=value) for value in (effect.a, effect.b)),
+        Cell(effect.change_text(measure), value=effect.contrast.difference),
+        *effect.p_cells,
     ]
-    return [*map(Cell, texts), *effect.p_cells]
 
 
 def _average_text(measure: Measure, value: float) -> str:

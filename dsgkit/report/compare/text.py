@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import median
 
 from dsgkit.experiment.results import Results
@@ -14,13 +12,14 @@ from dsgkit.report.compare.differences import Difference
 from dsgkit.report.compare.tables import choices_table, effects_layout, status_table
 from dsgkit.report.contrasts import LEVEL
 from dsgkit.report.effects import Effect, is_ratio
-from dsgkit.report.formats import Layout, plain
+from dsgkit.report.formats import Table
 from dsgkit.report.numbers import counted, difference_text, percents, ratio_text
 from dsgkit.report.summary import LEFT, NOT_RUN
+from dsgkit.report.terminal import fits_whole, plain
 from dsgkit.tasks.measures import Measure
+from dsgkit.terminal import paragraph
 
 AT_LEVEL = f"at the {LEVEL:.0%} level after Holm's correction"
-WIDEST_PROSE = 100
 INDENT = "  "
 NAMED = 3
 """Differences that the answer names at most, the largest first."""
@@ -32,29 +31,30 @@ DIFFERENTLY = "ended differently"
 def comparison_text(comparison: Comparison, width: int) -> str:
     """Return a comparison for people: the answer in a sentence, then what it rests on.
 
-    Prose keeps to the width of the terminal, in columns; tables leave out the tests by ranks where
-    they would not fit.
+    Lines have at most ``width`` columns; tables leave out the tests by ranks where they would not
+    fit.
     """
-    prose = min(width, WIDEST_PROSE)
     parts = [
-        _wrapped(answer(comparison), prose),
-        _wrapped(verdict(comparison), prose),
-        "\n".join(_side(name, one) for name, one in (("A", comparison.a), ("B", comparison.b))),
-        "\n".join(_wrapped(remark, prose) for remark in _remarks(comparison)),
-        *_effect_tables(comparison, width, prose),
-        _choices(comparison, prose),
-        *([_table(status_table(comparison).layouts[0], prose)] if comparison.mismatches else []),
-        _differences("config", comparison.config, prose),
-        _differences("environment", comparison.environment, prose),
+        paragraph(answer(comparison), width),
+        paragraph(verdict(comparison), width),
+        "\n".join(
+            _side(name, one, width) for name, one in (("A", comparison.a), ("B", comparison.b))
+        ),
+        "\n".join(paragraph(remark, width) for remark in _remarks(comparison)),
+        *_effect_tables(comparison, width),
+        _choices(comparison, width),
+        *([_table(status_table(comparison), width)] if comparison.mismatches else []),
+        _differences("config", comparison.config, width),
+        _differences("environment", comparison.environment, width),
     ]
     return "\n\n".join(parts)
 
 
 def answer(comparison: Comparison) -> str:
     """Return in one sentence whether B reproduces A, or agrees with it but for chance."""
-    common, a, b = counted(comparison.common, "fit"), comparison.a.dataset, comparison.b.dataset
-    if a != b:
-        return f"B does not repeat A: the data of B are {b}, those of A {a}."
+    common, a, b = counted(comparison.common, "fit"), comparison.a, comparison.b
+    if a.dataset != b.dataset and not _same_rows(a, b):
+        return f"B does not repeat A: the data of B are {b.dataset}, those of A {a.dataset}."
     if comparison.identical == comparison.common:
         parts = [f"B reproduces A: all {common} that both have are identical but for times"]
     else:
@@ -65,6 +65,12 @@ def answer(comparison: Comparison) -> str:
         apart[where] += len(one.sizes) * len(one.trials)
     parts += [f"{counted(n, 'fit')} {where}" for where, n in sorted(apart.items())]
     return f"{'; '.join(parts)}."
+
+
+def _same_rows(a: Results, b: Results) -> bool:
+    """Tell whether both are known to have the same data; only their configs' names may differ."""
+    content = a.data.get("content_hash")
+    return content is not None and content == b.data.get("content_hash")
 
 
 def _agreement(comparison: Comparison) -> list[str]:
@@ -104,9 +110,10 @@ def _difference(comparison: Comparison, measure: Measure, effect: Effect) -> str
     return f"{measure.word} {text} ({effect.solver}{at})"
 
 
-def _side(name: str, results: Results) -> str:
+def _side(name: str, results: Results, width: int) -> str:
     trials = counted(results.trials, "trial")
-    return f"{name}: {results.folder} ({results.dataset}, {trials}, {len(results.cells):,} fits)"
+    text = f"{name}: {results.folder} ({results.dataset}, {trials}, {len(results.cells):,} fits)"
+    return paragraph(text, width, INDENT)
 
 
 def _remarks(comparison: Comparison) -> list[str]:
@@ -125,51 +132,35 @@ def _remarks(comparison: Comparison) -> list[str]:
     return remarks
 
 
-def _effect_tables(comparison: Comparison, width: int, prose: int) -> list[str]:
+def _effect_tables(comparison: Comparison, width: int) -> list[str]:
     """Return the tables of effects, without the tests by ranks where they would be too wide."""
     texts = []
     for measure, effects in comparison.effects:
         layout = effects_layout(comparison, measure, effects)
-        bare = replace(layout, caption="", footnotes=())
-        if max(map(len, plain(bare).splitlines())) > width:
+        if not fits_whole(layout, width):
             layout = effects_layout(comparison, measure, effects, ranks=False)
-        texts.append(_table(layout, prose))
+        texts.append(plain(layout, width).rstrip())
     return texts
 
 
-def _table(layout: Layout, prose: int) -> str:
-    """Return a table whose caption and footnotes keep to the width."""
-    notes = [_wrapped(note, prose) for note in layout.footnotes]
-    return plain(replace(layout, caption=_wrapped(layout.caption, prose), footnotes=notes)).rstrip()
+def _table(table: Table, width: int) -> str:
+    return plain(table.layouts[0], width).rstrip()
 
 
-def _choices(comparison: Comparison, prose: int) -> str:
+def _choices(comparison: Comparison, width: int) -> str:
     """Return the hyper-parameters that differ, or that none does."""
     if comparison.paired and not any(choice.differing for choice in comparison.choices):
         return "Chosen hyper-parameters: the same in every trial."
-    return _table(choices_table(comparison).layouts[0], prose)
+    return _table(choices_table(comparison), width)
 
 
-def _differences(name: str, members: Sequence[Difference], prose: int) -> str:
+def _differences(name: str, members: Sequence[Difference], width: int) -> str:
     """Return settings that differ, a line each: they are too long for a table."""
     if not members:
         return f"What differs in the {name}: nothing."
-    lines = [f"{INDENT}{one.key}: {one.a} → {one.b}" for one in members]
-    return "\n".join(
-        [f"What differs in the {name} (A → B):", *(_wrapped(line, prose) for line in lines)]
-    )
-
-
-def _wrapped(text: str, width: int) -> str:
-    """Return a paragraph in lines of a width; words that are longer stay whole."""
-    indent = 2 * INDENT if text.startswith(INDENT) else ""
-    return textwrap.fill(
-        text,
-        width,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    lines = [f"{one.key}: {one.a} → {one.b}" for one in members]
+    told = (paragraph(line, width, 2 * INDENT, first=INDENT) for line in lines)
+    return "\n".join([f"What differs in the {name} (A → B):", *told])
 
 
 def verdict(comparison: Comparison) -> str:

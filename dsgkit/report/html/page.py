@@ -60,7 +60,8 @@ def page_text(results: Sequence[Results], folder: Path, missing: Missing = ()) -
     script = _asset(environment, "page.js")
     names = [*(section["name"] for section in sections), *(name for name, _ in missing)]
     return environment.get_template("page.html.jinja").render(
-        title=names[0] if len(names) == 1 else f"{len(names)} experiments",
+        title=sections[0]["heading"] if len(names) == len(sections) == 1 else _title(names),
+        name=names[0] if len(names) == 1 else "",
         counts=total_counts((section["counts"] for section in sections), len(missing)),
         sections=sections,
         overview=_overview(shown, sections, folder, missing) if len(names) > 1 or missing else None,
@@ -90,13 +91,34 @@ def _overview(
     shown: Sequence[Summary], sections: Sequence[Context], folder: Path, missing: Missing
 ) -> Context:
     """Return what compares several results folders; those without a fit are in its contents."""
-    fitted = [one for one in shown if len(one.results.cells)]
-    tables = (table.make() for table in wanted_tables(fitted, overview=True))
+    kinds: dict[str, list[Summary]] = {}
+    for one in shown:
+        if len(one.results.cells):
+            kinds.setdefault(one.results.task.kind, []).append(one)
     return {
         "contents": _contents(sections, missing),
-        "tables": [layout for table in tables if table for layout in table.layouts],
-        "pictures": pictures(fitted, folder),
+        "fitted": bool(kinds),
+        # the only one of its kind has all of it in its own section
+        "kinds": [
+            _of_a_kind(kind, of, folder)
+            for kind, of in kinds.items()
+            if len(of) > 1 or len(kinds) == 1
+        ],
     }
+
+
+def _of_a_kind(kind: str, shown: Sequence[Summary], folder: Path) -> Context:
+    """Return the tables and figures of the results of one task."""
+    tables = (table.make() for table in wanted_tables(shown, overview=True))
+    return {
+        "kind": kind,
+        "tables": [layout for table in tables if table for layout in table.layouts],
+        "pictures": pictures(shown, folder),
+    }
+
+
+def _title(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{len(names)} experiments"
 
 
 def _contents(sections: Sequence[Context], missing: Missing) -> Layout:
@@ -105,7 +127,8 @@ def _contents(sections: Sequence[Context], missing: Missing) -> Layout:
     rows = []
     for one in sections:
         counts = [Cell(f"{n:,}", value=n) for n in one["counts"].numbers.values()]
-        rows.append([Cell(one["title"], link=f"#{one['anchor']}"), Cell(one["name"]), *counts])
+        dataset = Cell(one["heading"], link=f"#{one['anchor']}")
+        rows.append([dataset, Cell(one["name"]), *counts])
     for name, reason in missing:
         rows.append([Cell(NONE), Cell(name, f"not run: {reason}"), *[Cell(NONE)] * len(names)])
     return Layout(

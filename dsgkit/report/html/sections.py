@@ -6,23 +6,25 @@ import base64
 import math
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.results import Results
 from dsgkit.report.findings import findings
-from dsgkit.report.formats import Cell, Layout
+from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.html.machine import clocks
 from dsgkit.report.html.outcomes import count_cells, failures, limits
 from dsgkit.report.numbers import NONE, grid_text, value_text
 from dsgkit.report.output import FigureOutput
 from dsgkit.report.outputs import wanted_figures, wanted_tables
 from dsgkit.report.panels import svg
+from dsgkit.report.style import COLUMN_WIDTH
 from dsgkit.report.summary import Summary, all_solvers
+from dsgkit.tasks.base import Description
 
 CSS_INCH = 96
 
@@ -37,13 +39,14 @@ def make_section(summary: Summary, number: int) -> Context:
     return {
         "anchor": f"{number}-{re.sub(r'[^A-Za-z0-9_]+', '-', summary.title)}",
         "title": summary.title,
+        "heading": summary.heading,
         "name": results.experiment.name,
-        "facts": _facts(results),
+        "facts": _facts(summary),
         "counts": count_cells(results),
         "findings": findings(summary) if len(results.cells) else [],
         "solvers": _solvers(summary),
         "tables": _tables(summary),
-        "pictures": pictures([summary]),
+        "pictures": sorted(pictures([summary]), key=lambda one: one["is_wide"]),
         "has_fit": summary.finished,
         "failures": failures(summary),
         "limits": limits(summary),
@@ -81,44 +84,69 @@ def picture_of(drawing: FigureOutput, command: Sequence[str]) -> Context:
         "source": f"data:image/svg+xml;base64,{source}",
         "width": width,
         "height": height,
+        "is_wide": figure.get_figwidth() > COLUMN_WIDTH,
         "command": shlex.join(command),
     }
 
 
-def _tables(summary: Summary) -> list[Layout]:
-    """Return the tables that `write_tables` writes; none before the first fit."""
-    fitted = len(summary.results.cells) > 0
-    tables = (one.make() for one in wanted_tables([summary], overview=False) if fitted)
-    return [layout for table in tables if table for layout in table.layouts if layout.rows]
+class Tables(NamedTuple):
+    """The tables of a section: those that are shown, and those to be opened."""
+
+    shown: list[Layout]
+    folded: list[Layout]
 
 
-def _facts(results: Results) -> list[tuple[str, str]]:
+def _tables(summary: Summary) -> Tables:
+    """Return the tables that `write_tables` writes; none before the first fit.
+
+    Shown is what a terminal shows unasked, such as gains at the largest size.
+    """
+    found = Tables([], [])
+    for output in wanted_tables([summary], overview=False) if len(summary.results.cells) else []:
+        brief = _layouts(output.brief) if output.brief else []
+        found.shown.extend(brief)
+        found.folded.extend(layout for layout in _layouts(output.make) if layout not in brief)
+    return found
+
+
+def _layouts(make: Callable[[], Table | None]) -> list[Layout]:
+    table = make()
+    return [layout for layout in table.layouts if layout.rows] if table else []
+
+
+def _facts(summary: Summary) -> list[tuple[str, str, str]]:
+    """Return what was run: headings, texts, and the names in a config."""
+    results = summary.results
     experiment, task = results.experiment, results.task
     setting = [text for text in (task.setting, task.oracle) if text not in task.protocol]
     sizes = [n if isinstance(n, str) else f"{n:,}" for n in experiment.sweep.sizes]
     facts = [
-        ("Experiment", experiment.name),
-        ("Dataset", _dataset(results)),
-        ("Target", results.data.get("target", "")),
-        ("Protocol", ", ".join([task.protocol, *setting])),
-        (task.axis.title if task.axis else "", ", ".join(sizes)),
-        ("Trials", f"{results.trials:,}, seed {experiment.seed}"),
-        ("Hyper-parameters", task.selection),
-        ("Cells started", _started(results)),
-        ("Folder", str(results.folder)),
+        ("Dataset", _dataset(summary), results.dataset),
+        ("Labels", results.data.get("target", ""), ""),
+        ("Protocol", ", ".join([_without_kind(task), *setting]), task.kind),
+        (task.axis.title if task.axis else "", ", ".join(sizes), ""),
+        ("Trials", f"{results.trials:,}, seed {experiment.seed}", ""),
+        ("Hyper-parameters", task.selection, ""),
+        ("Cells started", _started(results), ""),
+        ("Folder", str(results.folder), ""),
     ]
-    return [(heading, text) for heading, text in facts if heading and text]
+    return [(heading, text, name) for heading, text, name in facts if heading and text]
 
 
-def _dataset(results: Results) -> str:
+def _without_kind(task: Description) -> str:
+    """Return the words of a protocol; the name of the task has a place of its own."""
+    return task.protocol.removeprefix(task.kind).removeprefix(" with ").strip(", ")
+
+
+def _dataset(summary: Summary) -> str:
     """Return what is known of the dataset: its title or its file, and its shape."""
+    results = summary.results
     data = results.data
-    known = [data.get("title") or results.experiment.dataset.path]
+    known = [data.get("title") or results.experiment.dataset.path or results.dataset]
     for count in ("rows", "features"):
         if n := data.get(f"n_{count}"):
             known.append(f"{n:,} {count}")
-    parts = ", ".join(filter(None, known))
-    return f"{results.dataset}: {parts}" if parts else results.dataset
+    return ", ".join(filter(None, known))
 
 
 def _started(results: Results) -> str:
@@ -137,7 +165,7 @@ def _solvers(summary: Summary) -> Layout:
     solvers = summary.results.experiment.solvers
     return Layout(
         "Solvers: fixed parameters, and the grid of those chosen once per trial.",
-        ["Solver", "Kind", "Fixed", "Grid", "Points", *["Search size, at most"] * swept],
+        ["Solver", "Fixed", "Grid", "Points", *["Search size, at most"] * swept],
         [_solver(summary.names[key], spec, swept) for key, spec in solvers.items()],
     )
 
@@ -155,8 +183,7 @@ def _solver(name: str, spec: Any, swept: bool) -> list[Cell]:
         for stage in spec.search
     ]
     cells = [
-        Cell(name),
-        Cell(spec.kind),
+        Cell(name, spec.kind),
         Cell(_listed({name: value_text(value) for name, value in fixed.items()})),
         Cell("; then ".join(texts) or NONE),
         Cell(

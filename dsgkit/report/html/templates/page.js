@@ -55,17 +55,27 @@
     command.append(button);
   };
 
-  // On paper nothing can be opened.
+  // On paper nothing can be opened. A config stays folded: it is long, and in a file of its own.
   const openForPrint = () => {
     let closed = [];
     addEventListener("beforeprint", () => {
-      closed = [...document.querySelectorAll("details:not([open])")];
+      closed = [...document.querySelectorAll("details:not([open]):not(.source)")];
       closed.forEach((details) => { details.open = true; });
     });
     addEventListener("afterprint", () => closed.forEach((details) => { details.open = false; }));
   };
 
+  // Where a table is wider than the window, its frame says so.
+  const tellOverflow = () => {
+    document.querySelectorAll(".scroll").forEach((frame) => {
+      frame.classList.toggle("overflows", frame.scrollWidth > frame.clientWidth + 1);
+    });
+  };
+
+  document.querySelectorAll("details").forEach((one) => one.addEventListener("toggle", tellOverflow));
+  addEventListener("resize", tellOverflow);
   document.querySelectorAll("table[data-sortable]").forEach(makeSortable);
   document.querySelectorAll(".command").forEach(addCopyButton);
   openForPrint();
+  tellOverflow();
 })();

@@ -1,0 +1,99 @@
+"""Every fit as a row: against the records themselves, read without the package."""
+
+import io
+import json
+import lzma
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from dsgkit import cli, load_results
+from dsgkit.report.export import FIRST_COLUMNS, LAST_COLUMNS
+
+REFERENCE = Path(__file__).parents[2] / "results" / "reference"
+KEPT = {
+    "lev_ordinal": ["auc", "fit_seconds"],
+    "poker_su": ["accuracy", "peak_memory"],
+    "iris_clustering": ["purity"],
+    "skin_s3vm_labels": ["error"],
+}
+
+
+def fits_of(folder):
+    """The fits of a kept folder's plan, with the records of their keys."""
+    with lzma.open(folder / "plan.json.xz", "rt") as file:
+        plan = [entry for entry in json.load(file) if entry["kind"] == "fit"]
+    with lzma.open(folder / "cells.jsonl.xz", "rt") as file:
+        records = {record["key"]: record for record in map(json.loads, file)}
+    return [(entry, records[entry["key"]]) for entry in plan if entry["key"] in records]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_row_for_each_fit(name):
+    folder = REFERENCE / name
+    found, expected = load_results(folder), fits_of(folder)
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    assert len(found) == len(expected) > 0
+    assert set(found["config"]) == {config["name"]}
+    assert set(found["task"]) == {config["protocol"]["kind"]}
+    for row, (entry, record) in zip(found.to_dict("records"), expected, strict=True):
+        assert (row["key"], row["solver"], row["trial"]) == (
+            entry["key"],
+            entry["solver"],
+            entry["trial"],
+        )
+        assert row["size"] == (entry["at"][row["axis"]] if row["axis"] else 0)
+        assert row["message"] == record["message"]
+        assert (row["status"] == "ok") == (record["status"] == "ok")
+        assert row["cell_seconds"] == pytest.approx(sum(record.get("times", {}).values()))
+        fixed = config["solvers"][entry["solver"]]["params"]
+        for parameter, value in {**fixed, **(record["params"] or {})}.items():
+            assert row[f"param_{parameter}"] == value or value is None
+        for measure in KEPT[name]:
+            value = {
+                "fit_seconds": record.get("times", {}).get("fit"),
+                "peak_memory": record.get("peak_memory"),
+            }.get(measure, record.get("scores", {}).get(measure))
+            assert row[measure] == value or (math.isnan(row[measure]) and value is None)
+
+
+def test_columns_have_one_order():
+    found = load_results(*(REFERENCE / name for name in KEPT))
+    names = list(found.columns)
+    assert tuple(names[: len(FIRST_COLUMNS)]) == FIRST_COLUMNS
+    assert tuple(names[-len(LAST_COLUMNS) :]) == LAST_COLUMNS
+    parameters = [name for name in names if name.startswith("param_")]
+    start = len(FIRST_COLUMNS)
+    assert names[start : start + len(parameters)] == sorted(parameters)
+    assert list(found["config"].unique()) == [
+        load_results(REFERENCE / n)["config"][0] for n in KEPT
+    ]
+    assert found["auc"].isna().any()  # not a measure of every task
+
+
+def test_the_command_writes_the_same(tmp_path, capsys):
+    def export(*arguments):
+        cli.cli.main(["export", str(REFERENCE / "lev_ordinal"), *arguments], standalone_mode=False)
+        return capsys.readouterr().out
+
+    text = export()
+    expected = load_results(REFERENCE / "lev_ordinal")
+    read = pd.read_csv(io.StringIO(text), keep_default_na=False, na_values={"auc": [""]})
+    assert list(read.columns) == list(expected.columns)
+    pd.testing.assert_series_equal(read["auc"], expected["auc"])
+    path = tmp_path / "fits.csv"
+    assert export("-o", str(path)).strip() == str(path)
+    assert path.read_text() == text
+    first = expected["solver"][0]
+    chosen = pd.read_csv(io.StringIO(export("--solvers", first)))
+    assert set(chosen["solver"]) == {first}
+
+
+def test_importing_the_package_imports_no_pandas():
+    script = "import sys, dsgkit; sys.exit('pandas' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0

@@ -1,0 +1,160 @@
+"""Tables in a terminal: within its width, with all that the written tables have."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dsgkit.experiment.results import load_results
+from dsgkit.report.compare import compare, comparison_text
+from dsgkit.report.formats import Cell, Layout
+from dsgkit.report.tables import text_table, write_tables
+from dsgkit.report.terminal import plain, plain_tables
+from dsgkit.terminal import wrapped
+
+KEPT = Path(__file__).parents[2] / "results" / "reference"
+MANY = (
+    "ijcnn1_s2auc",
+    "codrna_s3vm_labels-useful",
+    "lev_ordinal",
+    "codrna_su",
+    "flame_clustering",
+)
+"""One of each task: solvers few and many, one size and several."""
+
+WIDTHS = (80, 100, 120)
+
+TABLE = Layout(
+    "A caption.",
+    ["Solver", "1,000", "all (2,000)"],
+    [
+        [
+            Cell("A_1|x"),
+            Cell("0.9 ± 0.1", best=True, value=0.9),
+            Cell("out of memory", "(needs 2.0 GiB)"),
+        ],
+        [Cell("B"), Cell("0.8 ± 0.1", value=0.8), Cell("0.7 ± 0.1", "(7/10)", True, 0.7)],
+    ],
+    ["A footnote: 100 %."],
+)
+
+
+def test_plain_is_aligned_and_marks_the_best():
+    assert plain(TABLE, 80).splitlines() == [
+        "A caption.",
+        "",
+        "Solver       1,000                    all (2,000)",
+        "------  ----------  -----------------------------",
+        "A_1|x   0.9 ± 0.1*  out of memory (needs 2.0 GiB)",
+        "B       0.8 ± 0.1               0.7 ± 0.1 (7/10)*",
+        "",
+        "* best",
+        "A footnote: 100 %.",
+    ]
+
+
+def test_a_number_is_aligned_whatever_marks_others_have():
+    cells = [
+        Cell("0.5", value=0.5),
+        Cell("10.5", "(3/5)", value=10.5),
+        Cell("1.5", best=True, value=1.5, mark="†"),
+    ]
+    text = plain(Layout("", ["Name", "Value"], [[Cell("a"), cell] for cell in cells]), 80)
+    points = {line.index(".") for line in text.splitlines()[2:5]}
+    assert len(points) == 1
+
+
+def test_a_text_is_wrapped_at_its_note_first_and_a_number_never():
+    assert plain(TABLE, 42).splitlines()[2:8] == [
+        "Solver       1,000             all (2,000)",
+        "------  ----------  ----------------------",
+        "A_1|x   0.9 ± 0.1*           out of memory",
+        "                           (needs 2.0 GiB)",
+        "B       0.8 ± 0.1        0.7 ± 0.1 (7/10)*",
+        "",
+    ]
+
+
+def test_a_table_that_is_too_wide_is_cut_into_parts_with_the_names():
+    rows = [[Cell(name), *(Cell(f"0.{n}", value=n) for n in range(100, 130))] for name in "ab"]
+    text = plain(Layout("Many.", ["Solver", *map(str, range(100, 130))], rows), 80)
+    heads = [line.split() for line in text.splitlines() if line.startswith("Solver")]
+    assert len(heads) == 3
+    assert [int(n) for _, *sizes in heads for n in sizes] == list(range(100, 130))
+
+
+def test_what_tables_in_a_row_say_is_said_once():
+    tables = [
+        Layout("", ["S", "1", "2"], [], notes, head=head, tells="mean", about="Data.")
+        for head, notes in (("AUC", ["Of all.", "Of AUC."]), ("Error", ["Of all."]))
+    ]
+    text = plain_tables(tables, 80)
+    assert text.count("Data.") == text.count("Of all.") == 1
+    assert text.index("Of AUC.") < text.index("Error: mean.") < text.index("Of all.")
+
+
+def test_at_one_size_measures_are_columns_of_one_table():
+    tables = [
+        Layout(
+            "", ["S", "all (9)"], [[Cell("a"), Cell(x, value=1)]], head=head, tells="mean", about=""
+        )
+        for head, x in (("AUC", "0.5"), ("Error", "0.25"))
+    ]
+    assert plain_tables(tables, 80).splitlines() == [
+        "Mean.",
+        "",
+        "S  AUC  Error",
+        "-  ---  -----",
+        "a  0.5   0.25",
+    ]
+
+
+def test_lines_are_wrapped_below_their_indent_and_tracebacks_are_not():
+    long = "a " * 60
+    first, second, *_ = wrapped(f"  {long}\n    {long}", 80).splitlines()
+    assert first.startswith("  a") and second.startswith("    a") and len(first) <= 80
+    assert wrapped(f"    {long}", 80) == f"    {long}"
+
+
+@pytest.mark.parametrize(
+    "name", ["s2auc_cost", *(pytest.param(name, marks=pytest.mark.slow) for name in MANY)]
+)
+def test_kept_results_fit_the_terminal_and_nothing_is_lost(tmp_path, name, monkeypatch):
+    results = load_results(KEPT / name)
+    written = [path for path in write_tables([results], tmp_path) if path.suffix == ".md"]
+    # what is in the tables takes long, and is the same for every width
+    monkeypatch.setattr("dsgkit.report.tables.plain_tables", lambda layouts, _: layouts)
+    made = [text_table([results], only) for only in ((), [path.stem for path in written])]
+    for width in WIDTHS:
+        brief, whole = (plain_tables(layouts, width) for layouts in made)
+        assert max(map(len, [*brief.splitlines(), *whole.splitlines()])) <= width
+        assert "nan" not in whole.split()
+        for solver in map(results.label, results.solvers):
+            assert set(solver.split()) <= set(brief.split())
+        missing = [entry for path in written for entry in entries(path) if not has(whole, entry)]
+        assert missing == []
+
+
+@pytest.mark.slow
+def test_a_comparison_fits_the_terminal():
+    a, b = (load_results(KEPT / name) for name in ("lev_ordinal_labels", "lev_ordinal_labels-wide"))
+    compared = compare(a, b)
+    for width in WIDTHS:
+        text = comparison_text(compared, width)
+        assert max(map(len, text.splitlines())) <= width
+        assert all(set(a.label(key).split()) <= set(text.split()) for key in a.solvers)
+
+
+def entries(path: Path) -> Iterator[str]:
+    """Yield the entries of Markdown tables."""
+    for line in path.read_text().splitlines():
+        if line.startswith("| ") and not line.startswith("| --"):
+            for entry in re.split(r"(?<!\\)\|", line)[1:-1]:
+                yield re.sub(r"\*\*|\\", "", entry).strip()
+
+
+def has(text: str, entry: str) -> bool:
+    """Whether a text has an entry: its number in one piece, its words anywhere."""
+    number = re.match(r"[-+]?[\d,.]+( ± [\d,.]+| \[[^]]+\])?", entry)
+    return (number is None or number[0] in text) and all(word in text for word in entry.split())
