@@ -52,6 +52,7 @@ _EXPORTS = {
     "SelfTraining": "dsgkit.solvers.s3vm.self_training",
     "DSGModel": "dsgkit.engine",
     "load_model": "dsgkit.engine",
+    "load_results": "dsgkit.report.export",
 }
 
 __all__ = [
@@ -95,6 +96,7 @@ __all__ = [
     "SupervisedSL",
     "SupervisedSVM",
     "load_model",
+    "load_results",
 ]
 
 

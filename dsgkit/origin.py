@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sysconfig
 import traceback
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from dsgkit.signals import is_request
 
@@ -29,8 +31,7 @@ def one_line(error: BaseException) -> str:
     name = type.__dict__["__name__"].__get__(type(error))  # a metaclass may have one of its own
     words = " ".join((text_of(error) or "")[:_MOST_TEXT].split())
     told = f"{name}: {words}" if words else name
-    place = users_place(error)
-    return f"{told} ({place})" if place else told
+    return told + at(users_place(error))
 
 
 def is_installed(module: str) -> bool:
@@ -80,6 +81,28 @@ def _unless_it_fails(ask: Callable[[], str]) -> str | None:
         return None
 
 
+def place_of(defined: Any) -> str:
+    """Return ``file:line`` of a user's class or function; empty for those of libraries and ours."""
+    return _unless_it_fails(lambda: _defined_at(defined)) or ""
+
+
+def at(place: str) -> str:
+    """Return a place as it stands at the end of a message."""
+    return f" ({place})" if place else ""
+
+
+def _defined_at(defined: Any) -> str:
+    source = inspect.unwrap(defined)
+    file = inspect.getsourcefile(source) or ""
+    _, line = inspect.getsourcelines(source)
+    return f"{shown_path(file)}:{line}" if _is_users(file) else ""
+
+
+def _is_users(file: str) -> bool:
+    """Tell whether a file is neither of this package nor of a library."""
+    return not (file.startswith(_NOT_THE_USERS) or is_of_library(file))
+
+
 def shown_path(path: str) -> str:
     """Return a path as seen from the current folder, if it is inside of it."""
     relative = os.path.relpath(path)
@@ -90,9 +113,5 @@ def _place(error: BaseException) -> str:
     places = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
         places.append((error.filename, error.lineno or 1))
-    users = [
-        place
-        for place in places
-        if not (place[0].startswith(_NOT_THE_USERS) or is_of_library(place[0]))
-    ]
+    users = [place for place in places if _is_users(place[0])]
     return f"{shown_path(users[-1][0])}:{users[-1][1]}" if users else ""

@@ -30,6 +30,14 @@ def is_import_path(kind: str) -> bool:
     return ":" in kind
 
 
+def import_path_of(kind: Any) -> Any:
+    """Return ``module:attribute`` for ``module.py:attribute``, and anything else as it is."""
+    if not isinstance(kind, str):
+        return kind
+    module, colon, attribute = kind.partition(":")
+    return f"{module.removesuffix('.py')}:{attribute}" if colon else kind
+
+
 def is_own(kind: str) -> bool:
     """Tell whether an import path leads to code of the user's own: libraries need no rehearsal."""
     return is_import_path(kind) and not is_installed(kind.partition(":")[0])
@@ -143,7 +151,8 @@ def modules_of(cls: Any, import_path: str) -> tuple[str, ...]:
     import_path : str
         ``module:attribute``, as in the config.
     """
-    names = [import_path.partition(":")[0], *(base.__module__ for base in cls.__mro__)]
+    classes = getattr(cls, "__mro__", (cls,))  # a function has none
+    names = [import_path.partition(":")[0], *(base.__module__ for base in classes)]
     return tuple(
         name
         for name in dict.fromkeys(names)
@@ -195,7 +204,8 @@ def version_of(cls: Any, import_path: str) -> int | str:
 
 def _is_of_ours(cls: Any) -> bool:
     """Tell whether the version of a class is that of a class of dsgkit."""
-    return is_ours(next((base for base in cls.__mro__ if "version" in vars(base)), cls).__module__)
+    classes = getattr(cls, "__mro__", ())
+    return is_ours(next((base for base in classes if "version" in vars(base)), cls).__module__)
 
 
 def _file_of(module: str) -> str | None:

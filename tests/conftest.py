@@ -1,4 +1,5 @@
 import importlib
+import math
 import os
 import signal
 import sys
@@ -109,7 +110,7 @@ def toy(tmp_path, monkeypatch):
 @contextmanager
 def cells_in_this_process():
     """Run cells in this process: quicker, and what a test patches is seen."""
-    from dsgkit.experiment import cells
+    from dsgkit.experiment import cells, progress
     from dsgkit.experiment.runner import Options
     from dsgkit.memory import constrain_memory
     from dsgkit.threads import set_threads, thread_counts
@@ -119,6 +120,8 @@ def cells_in_this_process():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Options, "executor", lambda *_: InProcess())
         patch.setattr(cells, "_bench", None)
+        # nor does a run on a busy machine say that it goes on
+        patch.setattr(progress, "SECONDS_BETWEEN_LINES", math.inf)
         yield
     set_threads(*before)
     constrain_memory(1, None)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -10,6 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
 
 from dsgkit import cli
 from dsgkit.config import load_experiment
@@ -103,6 +106,52 @@ def test_help_needs_no_heavy_import():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize("group", [(), ("list",), ("data",)])
+def test_a_group_of_commands_alone_prints_its_help(group, monkeypatch, capsys):
+    def printed(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dsg", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert stop.value.code == 0
+        return capsys.readouterr().out
+
+    text = printed(*group)
+    assert text == printed(*group, "--help")
+    assert max(map(len, text.splitlines())) <= 80
+    assert ".." not in text.replace("[ARGS]...", "")
+
+
+def test_the_help_names_every_command_in_the_order_in_which_users_meet_them():
+    text = CliRunner().invoke(cli.cli, []).output
+    listed = re.findall(r"^  ([a-z]+)  +[A-Z]", text, re.M)
+    assert sorted(listed) == sorted(cli.cli.commands)
+    assert listed[:2] == ["run", "try"]
+    assert listed[-3:] == ["claims", "figure", "pages"]
+
+
+def completed(*arguments):
+    """What a shell offers for the last argument."""
+    *before, last = arguments
+    shell = ShellComplete(cli.cli, {}, "dsg", "_DSG_COMPLETE")
+    return [item.value for item in shell.get_completions(list(before), last)]
+
+
+def test_a_shell_completes_solvers_and_outputs(toy, tmp_path):
+    assert completed("run", str(toy), "--solvers", "samult,") == [
+        f"samult,{name}" for name in ("pnu_auc", "qsg_s2auc", "rff_s2auc", "samult")
+    ]
+    folder = tmp_path / "results" / "toy"
+    (folder / "tables").mkdir(parents=True)
+    (folder / "tables" / "params_table.csv").touch()
+    (folder / "config.yaml").write_text(load_experiment(toy).to_yaml())
+    assert completed("table", str(folder), "--only", "p") == ["params_table"]
+    assert completed("plot", str(folder), "--only", "time_c") == ["time_curve"]
+    assert completed("report", str(folder), "--solvers", "s") == ["samult"]
+    assert completed("table", "nowhere", "--solvers", "s") == []
+    assert completed("explain", "qs3orao_") == ["qs3orao_p"]
+    assert completed("run", "codrna_s2auc", "--profile", "qui") == ["quick"]
+
+
 @pytest.mark.slow
 def test_run_writes_all_that_is_drawn_again_without_computing(dsg, toy, monkeypatch):
     code, out, err = dsg("run", "toy.yaml")
@@ -114,7 +163,7 @@ def test_run_writes_all_that_is_drawn_again_without_computing(dsg, toy, monkeypa
     assert names >= tables | figures | {"config.yaml", "environment.json", "cells.jsonl"}
     assert "QSG-S2AUC" in out
     assert "24 cells computed, 0 reused" in out
-    assert "Findings on toy:\n- AUC on the unlabelled rows: " in out
+    assert "Findings on toy.csv:\n- AUC on the unlabelled rows: " in out
     assert [line[:12] for line in out.splitlines()[:2]] == ["trial 1 of 2", "trial 2 of 2"]
     assert err == ""
     before = {
@@ -133,7 +182,8 @@ def test_several_results_side_by_side(dsg, toy, finished):
     both = ("results/toy", "other/toy")
     code, out, _ = dsg("table", *both, "--out", "together")
     assert code == 0
-    assert "together/tables/auc_table.md" in out
+    assert "together/tables: auc_table, time_table" in out
+    assert (toy.parent / "together/tables/auc_table.md").exists()
     assert dsg("plot", *both, "--out", "together")[0] == 0
     assert (toy.parent / "together/figures/time_curve.pdf").stat().st_size > 1000
     code, _, err = dsg("plot", *both)
@@ -153,7 +203,7 @@ def test_two_results_compared(dsg, toy, finished):
     assert code == 0
     assert out.startswith("B reproduces A: all 16 fits that both have are identical but for times.")
     one_error_line(dsg("compare", "results/toy", "nowhere"), "nowhere", "config.yaml")
-    dsg(*BARE, "--set", "sweep.unlabeled=[50]", "--out", "sizes")
+    dsg(*BARE, "--set", "sweep.unlabeled=[50]", "--out", "sizes", "--name", "toy")
     one_error_line(dsg("compare", "results/toy", "sizes/toy"), "no fit is in both")
     one_error_line(dsg("compare", "results/toy", "other/toy", "--out", "toy.csv/diff"), "toy.csv")
 
@@ -165,14 +215,19 @@ def test_only_what_is_named_is_made(dsg, toy):
     code, out, _ = dsg("plot", folder, "--only", "time_curve")
     assert code == 0
     assert [Path(line).name for line in out.splitlines()] == ["time_curve.pdf", "time_curve.png"]
+    look = ("--format", "svg", "--width", "page")
+    code, out, _ = dsg("plot", folder, "--only", "time_curve", *look)
+    assert code == 0
+    assert [Path(line).name for line in out.splitlines()] == ["time_curve.svg"]
+    code, _, err = dsg("plot", folder, "--format", "jpg")
+    assert code == 2
+    assert "known: pdf, png, svg" in err
     code, out, _ = dsg("table", folder, "--only", "time_table", "--only", "params_table")
     assert code == 0
     assert "AUC on" not in out
     assert "Peak memory" in out
     assert "Chosen hyper-parameters" in out
-    written = {line.split("/")[-1] for line in out.splitlines() if "/tables/" in line}
-    names = ("time_table", "params_table")
-    assert written == {f"{name}.{suffix}" for name in names for suffix in ("csv", "md", "tex")}
+    assert " ".join(out.split()).endswith("/tables: time_table, params_table (csv, md, tex)")
 
 
 def test_names_that_cannot_be_made(dsg, toy, finished):
@@ -222,7 +277,7 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(dsg, toy):
     code, out, _ = dsg("run", "toy.yaml", "--dry-run")
     assert code == 0
     assert "toy: 24 cells" in out
-    assert "4 searches x 4 points" in out
+    assert re.search(r" 4 searches +4 ", out)
     assert "GiB" in out
     assert not (toy.parent / "results").exists()
 
@@ -235,11 +290,8 @@ def test_failures_are_told_at_the_end_and_in_the_exit_code(dsg, monkeypatch):
     monkeypatch.setattr(SAMULT, "fit", explode)
     code, out, err = dsg(*BARE, "--set", "outputs=[auc_table]")
     assert code == 1
-    *trials, first, second = err.splitlines()
-    assert all(line.startswith("trial ") for line in trials)
-    assert first == "4 cells failed:"
-    cause = "  SAMULT fit, trials 1..2, 40..120 unlabelled (4 cells): RuntimeError: boom"
-    assert second.startswith(cause)
+    cause = "SAMULT fit, trials 1..2, 40..120 unlabelled (4 cells): RuntimeError: boom"
+    assert " ".join(err.split()).startswith(f"4 cells failed: {cause}")
     assert "Findings on " in out
     code, _, err = dsg(*BARE, "--keep-failed")
     assert code == 1
@@ -414,6 +466,55 @@ def test_wrong_options(toy, options, text, monkeypatch, capsys):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
+def test_some_solvers_now_and_the_others_later(dsg, toy):
+    code, out, _ = dsg(*BARE, "--solvers", "samult,rff_s2auc")
+    assert code == 0
+    path = toy.parent / "results" / "toy" / "cells.jsonl"
+    first = path.read_text()
+    solvers = [json.loads(line)["solver"] for line in first.splitlines()]
+    assert set(solvers) == {"samult", "rff_s2auc"}
+    assert "So far" in out
+    assert f"{24 - len(solvers)} cells of other solvers left, for a run without --solvers" in out
+    assert f"{len(solvers)} of 24 cells have a result" in dsg("status", "results/toy")[1]
+    assert "samult" not in dsg(*BARE, "--solvers", "pnu_auc", "--dry-run")[1].lower()
+    code, out, _ = dsg(*BARE)
+    assert f"{24 - len(solvers)} cells computed, {len(solvers)} reused" in out
+    assert path.read_text().startswith(first)
+    outcome = dsg(*BARE, "--solvers", "samul")
+    assert outcome[0] == 2
+    assert "no solver is called 'samul' (did you mean 'samult'?)" in outcome[2]
+
+
+@pytest.mark.slow
+def test_settings_that_change_results_have_a_folder_of_their_own(dsg, toy):
+    few = ("--solvers", "samult")
+    assert dsg(*BARE, *few)[0] == 0
+    results = toy.parent / "results"
+    kept = {path: path.read_bytes() for path in (results / "toy").rglob("*") if path.is_file()}
+    code, out, _ = dsg(*BARE, *few, "--set", "protocol.trials=1")
+    assert code == 0
+    (other,) = set(results.iterdir()) - {results / "toy"}
+    assert out.startswith(f"--set changes results: these go to results/{other.name} (--name ")
+    assert "\n0 cells computed, " in out  # the first trial is the same
+    assert dsg(*BARE, *few, "--set", "protocol.trials=1", "--timeout", "60")[0] == 0
+    assert {path.name for path in results.iterdir()} == {"toy", other.name}
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+@pytest.mark.slow
+def test_a_folder_of_a_chosen_name_is_of_the_same_settings(dsg, toy):
+    one = (*BARE, "--solvers", "samult", "--name", "mine")
+    assert dsg(*one, "--set", "seed=1")[0] == 0
+    code, out, err = dsg(*one, "--set", "seed=1", "--set", "threads=1")
+    assert (code, err) == (0, "")
+    assert not out.startswith("--set")
+    assert [path.name for path in (toy.parent / "results").iterdir()] == ["mine"]
+    one_error_line(dsg(*one, "--set", "seed=2"), "results/mine", "(seed differs)", "--name")
+    assert dsg(*one, "--set", "seed=2", "--fresh")[0] == 0
+    assert dsg(*BARE, "toy.yaml", "--name", "mine")[0] == 2
+
+
 def test_folders_that_hold_no_results(dsg, toy):
     one_error_line(dsg("table", "nowhere"), "nowhere")
     one_error_line(dsg("plot", toy.parent), "config.yaml")
@@ -428,14 +529,37 @@ def test_debug_shows_the_traceback(monkeypatch, toy):
 
 def test_lists(dsg, toy):
     assert "ijcnn1" in dsg("list", "datasets")[1]
-    *registered, own = dsg("list", "solvers")[1].splitlines()
-    assert [line.split()[0] for line in registered] == list(SOLVERS)
+    *registered, _, own = dsg("list", "solvers")[1].splitlines()
+    assert [line.split()[0] for line in registered if line[0] != " "] == list(SOLVERS)
     assert "QSG-S2AUC" in registered[0]
     assert 'kind: "my_module:MySolver"' in own
-    assert "semi_supervised_svm  error, test error, " in dsg("list", "tasks")[1]
+    assert "semi_supervised_svm  Learning a classifier from labelled and" in dsg("list", "tasks")[1]
     assert "exp(-sigma ||x - x'||^2)" in dsg("list", "kernels")[1]
     assert "quickstart" in dsg("list", "configs", CONFIGS)[1]
     assert "quickstart" in dsg("list", "configs")[1]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+@pytest.mark.parametrize(
+    "listed",
+    [
+        ["list", "datasets"],
+        ["list", "tasks"],
+        ["list", "solvers"],
+        ["list", "configs"],
+        ["list", "kernels"],
+        ["data", "info", "codrna"],
+        ["figure"],
+    ],
+)
+def test_lists_fit_the_terminal(dsg, monkeypatch, listed, width):
+    texts = []
+    for columns in (width, 1000):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        texts.append(dsg(*listed)[1])
+    words = {line: line.removeprefix("homepage:").split() for line in texts[0].splitlines()}
+    assert all(len(line) <= width or len(of) == 1 for line, of in words.items())
+    assert sorted(texts[0].split()) == sorted(texts[1].split())
 
 
 def test_data_commands(dsg, toy):

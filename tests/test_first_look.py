@@ -137,7 +137,7 @@ def test_columns_that_say_nothing_are_named_and_left_out():
     told = "\n".join(line for line in lines if line.startswith("left out"))
     for said in ("nr: numbers the rows", "patient_id: an id", "note: text with over 50 values"):
         assert said in told
-    assert len(lines) < 10
+    assert sum(not line.startswith(" ") for line in lines) < 10
 
 
 def test_labels_that_are_many_judge_no_clusters():
@@ -297,6 +297,7 @@ def test_a_run_ends_with_all_methods(task, monkeypatch):
     )
     done = dsg_try(text, *options)
     assert done.exit_code == 0, (done.output, done.exception)
-    cells = load_results(Path("results/rows_try")).cells
+    (folder,) = Path("results").iterdir()
+    cells = load_results(folder).cells
     assert set(cells["solver"]) == set(load_experiment("rows_try.yaml").solvers)
     assert set(cells["status"]) == {"ok"}

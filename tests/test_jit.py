@@ -95,6 +95,17 @@ def test_an_edit_in_another_file_is_noticed_and_otherwise_nothing_compiled_twice
     assert run(package) == ("21", False)
 
 
+@pytest.mark.slow
+def test_a_copy_of_the_package_compiles_nothing_again(package):
+    assert run(package) == ("21", True)
+    copy = package.parent / "elsewhere" / "pkg"
+    shutil.copytree(package, copy)
+    (copy.parent / "cache").symlink_to(package.parent / "cache")
+    shutil.rmtree(package)
+    (copy / "kernel.py").touch()
+    assert run(copy) == ("21", False)
+
+
 SLOW_WRITES = """
 import random, time
 from numba.core.caching import IndexDataCacheFile
@@ -128,6 +139,18 @@ def test_processes_that_compile_at_once_leave_a_sound_cache(package):
     check = "import numpy as np; from pkg.kernel import kernel\n"
     check += f"print('result', [bool(kernel(x) == 21) for x in ({', '.join(values)})])"
     assert run(package, check) == (str([True] * len(values)), False)
+
+
+@pytest.mark.slow
+def test_of_processes_that_begin_at_once_one_compiles(package):
+    code = "import sys; from pkg.kernel import kernel; sys.stdin.readline(); kernel(10)"
+    processes = [start(package, code, stdin=subprocess.PIPE) for _ in range(3)]
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    output = "".join(process.communicate(timeout=120)[0] for process in processes)
+    assert output.count("data saved") == 2, output  # kernel and helper
+    assert output.count("data loaded") == 2, output  # by the two others, with the helper in it
 
 
 def test_a_folder_that_cannot_be_written_costs_time_only(package):

@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 import click
 
 from dsgkit import __version__
-from dsgkit.cli import catalogues, outputs, papers, runs
+from dsgkit.cli import catalogues, explain, outputs, papers, runs
 from dsgkit.cli.messages import say, tell
-from dsgkit.cli.parameters import debug_option
+from dsgkit.cli.parameters import HelpfulGroup, debug_option
 from dsgkit.errors import DsgError
 from dsgkit.origin import one_line, users_place
 from dsgkit.signals import Interrupted, stopped_by_signals
@@ -111,7 +111,7 @@ def _forget_unwritten() -> bool:
     return True
 
 
-class _Commands(click.Group):
+class _Commands(HelpfulGroup):
     """Commands whose every end is told, also where code of a user's own has a hand in it."""
 
     def invoke(self, context: click.Context) -> Any:
@@ -137,33 +137,24 @@ def cli() -> None:
     """Reproduce experiments on scalable kernel methods for weakly supervised learning.
 
     \b
-    dsg run quickstart                      a first run, on data that ships with scikit-learn
-    dsg run codrna_s2auc --profile quick    a config that comes with the package, or a file
-    dsg init codrna_s2auc mine.yaml         copies one to edit
-    dsg try rows.csv --label kind           methods compared on rows of your own, in minutes
-    dsg list datasets                       what can be named in a config
-    dsg status results/quickstart           how far a run is
-    dsg plot results/quickstart             draw the figures again
-    dsg report results/quickstart           one HTML page with all of it
+    dsg run quickstart                    a first run, of about a minute
+    dsg try rows.csv --label kind         methods compared on rows of your own
+    dsg run codrna_s2auc --profile quick  a shipped config, or a file
+    dsg init codrna_s2auc mine.yaml       copies one to edit
+    dsg report results/quickstart         one HTML page with all of a run
+    dsg explain qsg_s2auc                 what a name in a config means
 
     Shell completion: eval "$(_DSG_COMPLETE=bash_source dsg)" (or zsh_source, fish_source).
     """  # noqa: D301  click wants the \b character itself
 
 
-for _command in (
-    runs.run,
-    runs.try_,
-    runs.status,
-    catalogues.list_,
-    catalogues.init,
-    catalogues.data,
-    outputs.table,
-    outputs.plot,
-    outputs.compare,
-    outputs.report,
-    papers.claims,
-    papers.pages,
-    papers.figure,
-    runs.env,
-):
-    cli.add_command(_command)
+_SECTIONS = {
+    "Experiments": (runs.run, runs.try_, catalogues.init, runs.status),
+    "Results": (outputs.table, outputs.plot, outputs.report, outputs.compare, outputs.export),
+    "What there is": (catalogues.list_, explain.explain, catalogues.data, runs.env),
+    "The five papers": (papers.claims, papers.figure, papers.pages),
+}
+cli.sections = _SECTIONS
+for _group in _SECTIONS.values():
+    for _command in _group:
+        cli.add_command(_command)

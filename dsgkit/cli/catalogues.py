@@ -8,10 +8,12 @@ from typing import Any
 import click
 
 from dsgkit.cli.messages import print_columns
-from dsgkit.cli.parameters import FilePath, config_names, dataset_names, debug_option
+from dsgkit.cli.parameters import FilePath, HelpfulGroup, config_names, dataset_names, debug_option
+
+EXPLAINED = "`dsg explain NAME` says more"
 
 
-@click.group(name="list")
+@click.group(name="list", cls=HelpfulGroup)
 def list_() -> None:
     """List what a config can name."""
 
@@ -27,18 +29,19 @@ def datasets() -> None:
 @list_.command()
 def tasks() -> None:
     """List the learning settings."""
-    from dsgkit.tasks.catalogue import TASKS, get
+    from dsgkit.tasks.catalogue import TASKS, about
 
-    print_columns([(kind, ", ".join(m.word for m in get(kind).measures)) for kind in TASKS])
+    print_columns([(kind, about(kind)) for kind in TASKS])
+    click.echo(f"{EXPLAINED}, of a task also its measures")
 
 
 @list_.command()
 def solvers() -> None:
-    """List the solvers and their parameters."""
+    """List the solvers, and where they are from."""
     from dsgkit.solvers.catalogue import SOLVERS
 
-    rows = [(s.name, s.label, ", ".join(s.params), s.reference) for s in SOLVERS.values()]
-    print_columns(rows)
+    print_columns([(s.name, s.label, s.reference) for s in SOLVERS.values()])
+    click.echo(f"{EXPLAINED}, of a solver also its parameters")
     click.echo('A class of your own: kind: "my_module:MySolver" (see dsgkit/README.md)')
 
 
@@ -52,7 +55,11 @@ def configs(folder: Path | None) -> None:
     from dsgkit.config import list_configs, shipped
 
     found = list_configs(folder or shipped.folder())
-    print_columns([(c.name, c.dataset, ", ".join(c.profiles), c.description) for c in found])
+    for number, profiles in enumerate(dict.fromkeys(c.profiles for c in found)):
+        heading = f"Profiles {', '.join(profiles)}:" if profiles else "Without profiles:"
+        click.echo(f"\n{heading}" if number else heading)
+        alike = [c for c in found if c.profiles == profiles]
+        print_columns([(f"  {c.name}", c.description or c.dataset) for c in alike])
 
 
 @list_.command()
@@ -75,7 +82,7 @@ def init(name: str, file: Path | None) -> None:
     click.echo(f"{file}: edit it, then: dsg run {file}")
 
 
-@click.group()
+@click.group(cls=HelpfulGroup)
 def data() -> None:
     """Fetch, prepare and check datasets."""
 

@@ -37,8 +37,7 @@ def say(line: str) -> None:
 
 
 def print_columns(rows: Sequence[tuple[str, ...]]) -> None:
-    """Print rows with aligned columns; the last one is left ragged."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [text.ljust(width) for text, width in zip(row[:-1], widths, strict=False)]
-        click.echo("  ".join([*cells, row[-1]]).rstrip())
+    """Print rows with aligned columns, within the width of the terminal."""
+    from dsgkit.terminal import listing, terminal_width
+
+    click.echo(listing(rows, terminal_width()))

@@ -1,17 +1,35 @@
-"""Commands on stored results: table, plot, compare, report."""
+"""Commands on stored results: table, plot, compare, export, report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dsgkit.cli.parameters import FilePath, Whole, debug_option, results_argument
+from dsgkit.cli.parameters import (
+    FIGURE_FORMATS,
+    FilePath,
+    Whole,
+    check_solvers,
+    debug_option,
+    formats_option,
+    outputs_of_results,
+    results_argument,
+    solvers_of_results,
+    solvers_option,
+    width_option,
+)
 
 if TYPE_CHECKING:
     from dsgkit.experiment.results import Results
+    from dsgkit.report.style import Width
+
+
+_solvers_option = solvers_option(
+    solvers_of_results, "Show these solvers only, by their keys in the config."
+)
 
 
 def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
@@ -29,14 +47,16 @@ def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
                 "--only",
                 multiple=True,
                 metavar="NAME",
+                shell_complete=outputs_of_results(f"{what}s/*"),
                 help=f"Make this {what} only, such as {example}; may be repeated.",
             ),
             click.option(
                 "--at",
                 type=Whole(min=1, max=2**63 - 1),
                 metavar="SIZE",
-                help="Show only the fits at the largest size up to this one; needs --out.",
+                help="Show only the fits at the largest size up to this one.",
             ),
+            _solvers_option,
             debug_option,
         ]
         for option in reversed(options):
@@ -49,30 +69,55 @@ def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
 @click.command()
 @_drawing_options("table", "auc_table")
 def table(
-    results: tuple[Path, ...], out: Path | None, only: tuple[str, ...], at: int | None
+    results: tuple[Path, ...],
+    out: Path | None,
+    only: tuple[str, ...],
+    at: int | None,
+    solvers: tuple[str, ...] | None,
 ) -> None:
-    """Print and write the tables of stored RESULTS; several folders are put side by side."""
-    from dsgkit.report import text_table, write_tables
+    """Print and write the tables of stored RESULTS; several folders are put side by side.
 
-    _check_apart(at, out)
-    target = _target(results, out, "folder")
-    loaded = _loaded(results, at)
-    click.echo(text_table(loaded, only))
-    for path in write_tables(loaded, target, only):
-        click.echo(path)
+    With --at or --solvers, and without --out, nothing is written.
+    """
+    from dsgkit.report import text_table, write_tables
+    from dsgkit.terminal import terminal_width, wrapped
+
+    printed_only = out is None and _is_part(at, solvers)
+    target = None if printed_only else _target(results, out, "folder")
+    loaded = _loaded(results, at, solvers)
+    click.echo(text_table(loaded, only, terminal_width()))
+    for line in [] if target is None else _written(write_tables(loaded, target, only)):
+        click.echo(wrapped(line, terminal_width()))
+
+
+def _written(paths: Sequence[Path]) -> Iterator[str]:
+    """Yield a line for each folder, with the names of its files and their formats."""
+    for folder in dict.fromkeys(path.parent for path in paths):
+        inside = [path for path in paths if path.parent == folder]
+        names = ", ".join(dict.fromkeys(path.stem for path in inside))
+        formats = ", ".join(dict.fromkeys(path.suffix[1:] for path in inside))
+        yield f"{folder}: {names} ({formats})"
 
 
 @click.command()
 @_drawing_options("figure", "time_curve")
+@formats_option(FIGURE_FORMATS[:2])
+@width_option
 def plot(
-    results: tuple[Path, ...], out: Path | None, only: tuple[str, ...], at: int | None
+    results: tuple[Path, ...],
+    out: Path | None,
+    only: tuple[str, ...],
+    at: int | None,
+    solvers: tuple[str, ...] | None,
+    formats: list[str],
+    width: Width | None,
 ) -> None:
     """Draw the figures of stored RESULTS; several folders become panels of one figure."""
     from dsgkit.report import draw_figures
 
-    _check_apart(at, out)
+    _check_apart(at, solvers, out)
     target = _target(results, out, "folder")
-    for path in draw_figures(_loaded(results, at), target, only):
+    for path in draw_figures(_loaded(results, at, solvers), target, only, formats, width):
         click.echo(path)
 
 
@@ -91,14 +136,13 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
     Scores and training time of every solver and size are tested over trials, trial against trial
     where both folders have the same splits. The exit code says nothing of differences.
     """
-    import shutil
-
     from dsgkit.experiment.results import load_results
     from dsgkit.report.compare import compare as compare_results
     from dsgkit.report.compare import comparison_text, write_comparison
+    from dsgkit.terminal import terminal_width
 
     comparison = compare_results(load_results(a), load_results(b))
-    click.echo(comparison_text(comparison, shutil.get_terminal_size((120, 24)).columns))
+    click.echo(comparison_text(comparison, terminal_width()))
     if out is not None:
         click.echo()
         for path in write_comparison(comparison, out):
@@ -108,37 +152,76 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
 @click.command()
 @results_argument
 @click.option(
+    "-o",
+    "--out",
+    type=FilePath(path_type=Path, dir_okay=False),
+    help="File to write; default: standard output.",
+)
+@_solvers_option
+@debug_option
+def export(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...] | None) -> None:
+    """Write every fit of stored RESULTS as a row of one CSV table, also of runs that go on.
+
+    In Python, `dsgkit.load_results(FOLDER)` returns the same as a pandas data frame.
+    """
+    from dsgkit.report.export import fits
+    from dsgkit.report.formats import csv_text, write_text
+
+    text = csv_text(fits(_loaded(results, None, solvers)))
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        click.echo(write_text(out, text))
+
+
+@click.command()
+@results_argument
+@click.option(
     "--out",
     type=FilePath(path_type=Path, dir_okay=False),
     help="File to write; default: report.html in the results folder.",
 )
+@_solvers_option
 @debug_option
-def report(results: tuple[Path, ...], out: Path | None) -> None:
+def report(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...] | None) -> None:
     """Write one HTML page on stored RESULTS that needs no other file and no network.
 
     Several folders get an overview and a section each.
     """
-    from dsgkit.experiment.results import load_results
     from dsgkit.report.html import write_page
 
+    _check_apart(None, solvers, out)
     target = _target(results, out, "file")
     path = target if out else target / "report.html"
-    click.echo(write_page([load_results(folder) for folder in results], path))
+    click.echo(write_page(_loaded(results, None, solvers), path))
 
 
-def _check_apart(at: int | None, out: Path | None) -> None:
-    """Refuse to replace the report of all sizes by that of one."""
-    if at is not None and out is None:
-        raise click.UsageError("--at needs --out: the results folder's own report has all sizes")
+def _is_part(at: int | None, solvers: tuple[str, ...] | None) -> bool:
+    """Tell whether not all results are to be shown."""
+    return at is not None or solvers is not None
 
 
-def _loaded(folders: tuple[Path, ...], at: int | None) -> list[Results]:
-    """Return stored results, at one size if that is asked for."""
+def _check_apart(at: int | None, solvers: tuple[str, ...] | None, out: Path | None) -> None:
+    """Refuse to replace the report of all results by that of a part of them."""
+    if out is None and _is_part(at, solvers):
+        option, what = ("--at", "sizes") if solvers is None else ("--solvers", "solvers")
+        raise click.UsageError(
+            f"{option} needs --out: the results folder's own report has all {what}"
+        )
+
+
+def _loaded(
+    folders: tuple[Path, ...], at: int | None, solvers: tuple[str, ...] | None
+) -> list[Results]:
+    """Return stored results, at one size or of some solvers if that is asked for."""
     from dsgkit.experiment.results import load_results
 
     loaded = [load_results(folder) for folder in folders]
     for bad in filter(None, (one.bad for one in loaded)):
         click.echo(f"unreadable lines of records, left out: {bad.number} ({bad.first})", err=True)
+    if solvers is not None:
+        check_solvers(solvers, {str(one.folder): one.solvers for one in loaded})
+        loaded = [one.of(solvers) for one in loaded]
     return loaded if at is None else [one.at(at) for one in loaded]
 
 

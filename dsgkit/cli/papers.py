@@ -8,10 +8,16 @@ from typing import Any
 import click
 
 from dsgkit.cli.messages import print_columns
-from dsgkit.cli.parameters import KEPT, RESULTS, FilePath, debug_option, kept_argument
-from dsgkit.errors import shown
-
-FIGURE_FORMATS = ("pdf", "png", "svg")
+from dsgkit.cli.parameters import (
+    FIGURE_FORMATS,
+    KEPT,
+    RESULTS,
+    FilePath,
+    debug_option,
+    formats_option,
+    kept_argument,
+    width_option,
+)
 
 
 @click.command()
@@ -47,16 +53,16 @@ def claims(
     folder `studies` beside the results.
     """
     import json
-    import shutil
 
     from dsgkit.papers import claims_text
     from dsgkit.papers.claims import papers
     from dsgkit.papers.evidence import read_evidence
     from dsgkit.papers.judging import judge, selected
+    from dsgkit.terminal import terminal_width
 
     chosen = selected(papers(), ids, keys)
     judged = judge(chosen, read_evidence(results))
-    width = shutil.get_terminal_size((120, 24)).columns
+    width = terminal_width()
     if ids:
         found = [claim for paper in judged for claim in paper.claims]
         click.echo("\n\n".join(claims_text.full_text(claim, width) for claim in found))
@@ -96,17 +102,6 @@ def pages(results: tuple[Path, ...], out: Path) -> None:
         click.echo(path)
 
 
-def _formats(_context: object, _parameter: object, value: str) -> list[str]:
-    """Return the formats of a list such as pdf,svg."""
-    formats = [name.strip() for name in value.split(",")]
-    for name in formats:
-        if name not in FIGURE_FORMATS:
-            raise click.BadParameter(
-                f"{shown(name)} is no format of figures; known: {', '.join(FIGURE_FORMATS)}"
-            )
-    return formats
-
-
 @click.command()
 @click.argument("name", metavar="PAPER/NUMBER", required=False)
 @kept_argument
@@ -118,19 +113,8 @@ def _formats(_context: object, _parameter: object, value: str) -> list[str]:
     show_default=True,
     help="Folder in which each paper gets one.",
 )
-@click.option(
-    "--format",
-    "formats",
-    default=",".join(FIGURE_FORMATS),
-    show_default=True,
-    callback=_formats,
-    help="Formats of figures.",
-)
-@click.option(
-    "--width",
-    type=click.Choice(["column", "page"]),
-    help="Width of figures; default: a page, or a column for a single panel.",
-)
+@formats_option(FIGURE_FORMATS)
+@width_option
 @click.option(
     "--profile",
     "profiles",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,48 @@ from click.shell_completion import CompletionItem
 
 from dsgkit.errors import DsgError, shown
 from dsgkit.files import why_no_path
+from dsgkit.hints import nearest_or_all, spelled
 
 RESULTS = Path("results")
 KEPT = RESULTS / "reference"
 
+FIGURE_FORMATS = ("pdf", "png", "svg")
+
+_LONGEST_COMMAND = 8
+"""Characters of a command's name."""
+
+_LONGEST_HELP = 200
+"""Characters of the first sentence on a command."""
+
 _LONGEST_NUMBER = 80
 """Characters of a whole number."""
+
+
+class HelpfulGroup(click.Group):
+    """Commands that print their help if none is named.
+
+    Attributes
+    ----------
+    sections : dict
+        Commands by the title under which the help lists them.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.sections: Mapping[str, Iterable[click.Command]] = {}
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Take no arguments for ``--help``."""
+        return super().parse_args(context, args or ["--help"])
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first sentence on each command, all of it."""
+        for title, commands in (self.sections or {"Commands": self.commands.values()}).items():
+            with formatter.section(title):
+                texts = [
+                    (one.name or "", one.get_short_help_str(_LONGEST_HELP)) for one in commands
+                ]
+                formatter.write_dl([(name.ljust(_LONGEST_COMMAND), text) for name, text in texts])
 
 
 class FilePath(click.Path):
@@ -75,11 +112,25 @@ def dataset_names(_context: object, _parameter: object, incomplete: str) -> list
     return [name for name in DATASETS if name.startswith(incomplete)]
 
 
+def catalogued_names(context: object, parameter: object, incomplete: str) -> list[str]:
+    """Complete the name of a solver, task or dataset."""
+    from dsgkit.solvers.catalogue import SOLVERS
+    from dsgkit.tasks.catalogue import TASKS
+
+    names = [name for name in (*SOLVERS, *TASKS) if name.startswith(incomplete)]
+    return [*names, *dataset_names(context, parameter, incomplete)]
+
+
 def config_names(_context: object, _parameter: object, incomplete: str) -> list[str]:
     """Complete the name of a shipped config."""
     from dsgkit.config import shipped
 
     return [name for name in shipped.names() if name.startswith(incomplete)]
+
+
+def _paths(context: click.Context, argument: str) -> list[Path]:
+    """Return the paths of a command line that ends in an option: click leaves them unread."""
+    return [Path(path) for path in context.params.get(argument) or context.args]
 
 
 def profile_names(context: click.Context, _parameter: object, incomplete: str) -> list[str]:
@@ -88,11 +139,108 @@ def profile_names(context: click.Context, _parameter: object, incomplete: str) -
     from dsgkit.config.shipped import located
 
     try:
-        known = [resolve(located(path)).data["profiles"] for path in context.params["configs"]]
+        known = [resolve(located(path)).data["profiles"] for path in _paths(context, "configs")]
     except (DsgError, KeyError, TypeError):
         return []
     shared = [name for name in (known or [{}])[0] if all(name in one for one in known)]
     return [name for name in shared if name.startswith(incomplete)]
+
+
+class Names(click.ParamType):
+    """Names between commas.
+
+    Parameters
+    ----------
+    known : callable
+        Takes the context, and returns the names that a shell completes.
+    """
+
+    name = "names"
+
+    def __init__(self, known: Callable[[click.Context], Iterable[str]]) -> None:
+        self._known = known
+
+    def convert(self, value: Any, _parameter: Any, _context: Any) -> tuple[str, ...]:
+        """Return the names, each once."""
+        if isinstance(value, tuple):
+            return value
+        return tuple(dict.fromkeys(name.strip() for name in value.split(",")))
+
+    def shell_complete(self, context: Any, _parameter: Any, incomplete: str) -> list[Any]:
+        """Complete the last name."""
+        before, comma, last = incomplete.rpartition(",")
+        names = [name for name in self._known(context) if name.startswith(last)]
+        return [CompletionItem(f"{before}{comma}{name}") for name in names]
+
+
+def solvers_option(known: Callable[[click.Context], Iterable[str]], text: str) -> Any:
+    """Return the option --solvers; ``known`` as of `Names`."""
+    return click.option("--solvers", metavar="NAME,NAME,..", type=Names(known), help=text)
+
+
+def solvers_of_configs(context: click.Context) -> Iterable[str]:
+    """Return the keys of all solvers in the configs of a command line."""
+    from dsgkit.config.load import resolve
+    from dsgkit.config.shipped import located
+
+    try:
+        found = [resolve(located(p)).data.get("solvers") for p in _paths(context, "configs")]
+    except DsgError:
+        return []
+    sections = (part for part in found if isinstance(part, dict))
+    return dict.fromkeys(
+        key for part in sections for key, solver in part.items() if solver is not None
+    )
+
+
+def solvers_of_results(context: click.Context) -> Iterable[str]:
+    """Return the keys of all solvers in the results folders of a command line."""
+    return dict.fromkeys(key for one in _stored(context) for key in one.solvers)
+
+
+def _stored(context: click.Context) -> list[Any]:
+    """Return the experiments in the results folders of a command line, as far as there are any."""
+    from dsgkit.config import load_experiment
+
+    try:
+        folders = _paths(context, "results")
+        return [load_experiment(folder / "config.yaml", stored=True) for folder in folders]
+    except DsgError:
+        return []
+
+
+def outputs_of_results(folder: str) -> Callable[[click.Context, Any, str], list[str]]:
+    """Return what completes the tables or figures that results folders have in a folder."""
+
+    def complete(context: click.Context, _parameter: object, incomplete: str) -> list[str]:
+        files = (path for root in _paths(context, "results") for path in root.glob(folder))
+        names = [
+            *(path.stem for path in files),
+            *(n for one in _stored(context) for n in one.outputs),
+        ]
+        return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
+
+    return complete
+
+
+def check_solvers(wanted: Sequence[str], known: Mapping[str, Collection[str]]) -> None:
+    """Refuse names of solvers that nothing has, and what has none of them.
+
+    Parameters
+    ----------
+    wanted : sequence of str
+    known : mapping
+        The keys of all solvers in each config, or results folder.
+    """
+    every = dict.fromkeys(key for keys in known.values() for key in keys)
+    for name in wanted:
+        if name not in every:
+            text = f"no solver is called {spelled(name)}{nearest_or_all(name, every)}"
+            raise click.BadParameter(text, param_hint="--solvers")
+    for where, keys in known.items():
+        if not set(wanted).intersection(keys):
+            text = f"{where} has none of these solvers{nearest_or_all(wanted[0], keys)}"
+            raise click.BadParameter(text, param_hint="--solvers")
 
 
 def size_in_bytes(_context: object, _parameter: object, value: str | None) -> int | None:
@@ -116,4 +264,35 @@ kept_argument = click.argument(
     nargs=-1,
     type=FilePath(path_type=Path),
     callback=lambda _context, _parameter, results: results or (KEPT,),
+)
+
+
+def _formats(_context: object, _parameter: object, value: str) -> list[str]:
+    """Return the formats of a list such as pdf,svg."""
+    formats = [name.strip() for name in value.split(",")]
+    for name in formats:
+        if name not in FIGURE_FORMATS:
+            raise click.BadParameter(
+                f"{shown(name)} is no format of figures; known: {', '.join(FIGURE_FORMATS)}"
+            )
+    return formats
+
+
+def formats_option(default: Sequence[str]) -> Callable[[Any], Any]:
+    """Return what adds the option --format to a command that draws figures."""
+    return click.option(
+        "--format",
+        "formats",
+        default=",".join(default),
+        show_default=True,
+        callback=_formats,
+        help="Formats of figures: pdf, png, svg, or several with commas.",
+    )
+
+
+width_option = click.option(
+    "--width",
+    type=click.Choice(["column", "page"]),
+    help="Width in a two-column paper, 3.25 or 6.75 in; default: a page, or a column for a single"
+    " panel.",
 )

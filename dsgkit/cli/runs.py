@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,15 +18,21 @@ from dsgkit.cli.parameters import (
     FilePath,
     Seconds,
     Whole,
+    check_solvers,
     debug_option,
     profile_names,
     size_in_bytes,
+    solvers_of_configs,
+    solvers_option,
 )
 from dsgkit.errors import DsgError
 from dsgkit.signals import Interrupted
 
 MOST_JOBS = 1024
 """Of processes and of threads."""
+
+TOLD_INDENT = 10 * " "
+"""Of the second line of what is said of a file: the first begins with a word and blanks."""
 
 LONGEST_TIMEOUT = 10**8
 """Seconds, three years."""
@@ -40,6 +45,15 @@ LONGEST_TIMEOUT = 10**8
     "--profile",
     shell_complete=profile_names,
     help="Use a profile of the config, such as quick.",
+)
+@solvers_option(
+    solvers_of_configs,
+    "Run these solvers only, by their keys in the config; others stay as they are.",
+)
+@click.option(
+    "--name",
+    help="Name of the results folder. By default that of the config; where --set changes results, "
+    "with a short hash of the change.",
 )
 @click.option(
     "--jobs",
@@ -115,6 +129,7 @@ def run(
     configs: tuple[Path, ...],
     overrides: tuple[str, ...],
     profile: str | None,
+    name: str | None,
     out: Path,
     page: Path | None,
     dry_run: bool,
@@ -127,21 +142,35 @@ def run(
     the same command goes on where it stopped.
     """
     from dsgkit.config import load_experiment
+    from dsgkit.experiment.folder import check_settings
     from dsgkit.rehearsal import rehearsing
 
     click.get_current_context().with_resource(rehearsing(settings["timeout"]))
-    experiments = [load_experiment(path, profile=profile, overrides=overrides) for path in configs]
+    if name is not None and len(configs) > 1:
+        raise click.UsageError("--name is for one config; run them one by one")
+    experiments = [
+        load_experiment(path, profile=profile, overrides=overrides, name=name) for path in configs
+    ]
     names = [experiment.name for experiment in experiments]
     if len(set(names)) < len(names):
         raise click.UsageError("two of the configs have the same name, and would share results")
     options = _run_options(**settings)
+    if options.solvers is not None:
+        check_solvers(options.solvers, {one.name: one.solvers for one in experiments})
+    if name is None and overrides:
+        _print_own_folders(experiments, configs, profile, out)
+    elif name is not None and not options.fresh:
+        check_settings(out / name, experiments[0])
     if dry_run:
         good = _print_forecasts(experiments, out, options)
     else:
         good = []
         reasons = dict.fromkeys(names, "an earlier failure stopped the run")
-        for one in experiments:
-            went_well, reasons[one.name] = _attempt(_run_or_stop, one, out / one.name, options)
+        for number, one in enumerate(experiments, start=1):
+            where = f"config {number} of {len(names)}, {one.name}" if len(names) > 1 else ""
+            went_well, reasons[one.name] = _attempt(
+                _run_or_stop, one, out / one.name, replace(options, where=where)
+            )
             good.append(went_well)
             if options.fail_fast and not went_well:
                 break
@@ -151,6 +180,19 @@ def run(
             good.append(_attempt(_write_page, out, reasons, page)[0])
     if not all(good):
         raise SystemExit(1)
+
+
+def _print_own_folders(
+    experiments: Sequence[Any], configs: Sequence[Path], profile: str | None, out: Path
+) -> None:
+    """Say where results go that --set keeps apart from those of the config."""
+    from dsgkit.config.load import plain_name
+
+    for experiment, path in zip(experiments, configs, strict=True):
+        if experiment.name != plain_name(path, profile):
+            click.echo(
+                f"--set changes results: these go to {out / experiment.name} (--name takes another)"
+            )
 
 
 def _run_options(
@@ -183,17 +225,19 @@ def _attempt(action: Callable[..., bool], *arguments: Any) -> tuple[bool, str]:
 def _print_forecasts(experiments: Sequence[Any], out: Path, options: Any) -> list[bool]:
     """Print what runs are about to take; return which of them can be planned."""
     from dsgkit.experiment.estimate import describe_all, forecast_run
+    from dsgkit.terminal import terminal_width, wrapped
 
+    width = terminal_width()
     forecasts: list[Any] = []
 
     def forecast(experiment: Any) -> bool:
         forecasts.append(forecast_run(experiment, out / experiment.name, options))
-        click.echo(forecasts[-1])
+        click.echo(forecasts[-1].text(width))
         return True
 
     good = [_attempt(forecast, experiment)[0] for experiment in experiments]
     if len(forecasts) > 1:
-        click.echo(describe_all(forecasts))
+        click.echo(wrapped(describe_all(forecasts), width))
     return good
 
 
@@ -214,9 +258,12 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     from dsgkit.experiment.runner import run_experiment
     from dsgkit.report import refresh_report
     from dsgkit.report.findings import findings_text, trial_text
+    from dsgkit.terminal import terminal_width, wrapped
+
+    width = terminal_width()
 
     def trial_ended(trial: int, fits: Any) -> None:
-        click.echo(trial_text(experiment, trial, fits))
+        click.echo(trial_text(experiment, trial, fits, width))
 
     outcome = run_experiment(experiment, folder, replace(options, trial_ended=trial_ended))
     if outcome.set_aside:
@@ -228,18 +275,25 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     if len(results.cells):  # none where a search ends a run at its first failure
         refresh_report(results, folder)
         # how cells ended is said at greater length below
-        click.echo(findings_text(results, _width(), without=["ending"]))
+        click.echo(findings_text(results, width, without=["ending"]))
     if outcome.ended:
-        click.echo(describe_endings(outcome.ended, results.task.axis), err=True)
+        click.echo(wrapped(describe_endings(outcome.ended, results.task.axis), width), err=True)
     if warned := describe_warnings(results.records.having("warnings"), results.task.axis):
-        click.echo(warned, err=True)
+        click.echo(wrapped(warned, width), err=True)
     if old := outcome.other_code.described(results.label, "--renew computes them again"):
-        click.echo(f"reused: {old}", err=True)
+        click.echo(wrapped(f"reused: {old}", width), err=True)
     if outcome.left:
         click.echo(f"stopped at a failure, with {cells(outcome.left)} left", err=True)
+    if outcome.not_chosen:
+        click.echo(
+            f"{cells(outcome.not_chosen)} of other solvers left, for a run without --solvers"
+        )
     click.echo(
-        f"{cells(outcome.computed)} computed, {outcome.reused} reused; "
-        f"tables and figures are in {folder}"
+        wrapped(
+            f"{cells(outcome.computed)} computed, {outcome.reused} reused; "
+            f"tables and figures are in {folder}",
+            width,
+        )
     )
     return not outcome.failures
 
@@ -252,11 +306,6 @@ def _print_next(folder: Path) -> None:
         ("report", "one HTML page"),
     ):
         click.echo(f"  dsg {command:<6} {shlex.quote(str(folder))}  {what}")
-
-
-def _width() -> int:
-    """Return the columns of the terminal."""
-    return shutil.get_terminal_size((80, 24)).columns
 
 
 def _write_page(out: Path, reasons: Mapping[str, str], path: Path) -> bool:
@@ -313,6 +362,7 @@ def try_(
     from dsgkit import first_look
     from dsgkit.config import load_experiment
     from dsgkit.data.survey import survey
+    from dsgkit.terminal import paragraph, terminal_width
 
     draft = first_look.draft(survey(file, label, ignore), task, positive)
     config = first_look.write(draft.text, file)
@@ -320,7 +370,7 @@ def try_(
         *draft.told,
         f"config    {config}, to be edited; run it again by: dsg run {config}",
     ]:
-        click.echo(line)
+        click.echo(paragraph(line, terminal_width(), TOLD_INDENT))
     experiment = load_experiment(config)
     options = _run_options(None, None, None, None, True)
     if not dry_run and not _run_or_stop(experiment, out / experiment.name, options):
@@ -334,9 +384,11 @@ def try_(
 def status(results: tuple[Path, ...], verbose: bool) -> None:
     """Show how far the runs of RESULTS folders are, also while they go on."""
     from dsgkit.experiment.status import describe_status, read_status
+    from dsgkit.terminal import terminal_width, wrapped
 
     for folder in results:
-        click.echo(describe_status(read_status(folder), tracebacks=verbose))
+        text = describe_status(read_status(folder), tracebacks=verbose)
+        click.echo(wrapped(text, terminal_width()))
 
 
 @click.command()

@@ -9,7 +9,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dsgkit.config import shipped
-from dsgkit.config.bounds import MOST_BASES, MOST_LEVELS
+from dsgkit.config.bounds import LONGEST_NAME, MOST_BASES, MOST_LEVELS
+from dsgkit.config.changes import first_difference, short_hash
 from dsgkit.config.merge import merge, subdocument, without
 from dsgkit.config.problems import config_error
 from dsgkit.config.schema import DatasetSpec, Experiment, known_keys
@@ -25,6 +26,7 @@ def load_experiment(
     *,
     profile: str | None = None,
     overrides: Iterable[str] = (),
+    name: str | None = None,
     stored: bool = False,
 ) -> Experiment:
     """Read a config file with its bases, one of its profiles and overrides.
@@ -36,7 +38,10 @@ def load_experiment(
     profile : str, optional
         A name under ``profiles`` of the file or its bases, laid over the rest.
     overrides : iterable of str
-        ``a.b=value`` texts, laid over everything; the value is YAML.
+        ``a.b=value`` texts, laid over everything; the value is YAML. Where they change results,
+        the experiment's name ends in a hash of them, so that it has a results folder of its own.
+    name : str, optional
+        The experiment's name, in place of the one that follows from the config.
     stored : bool
         Whether the config was written by a run, for its results to be read: then no parameter is
         checked, and neither solvers nor a task of a user's own are imported, which may be gone.
@@ -53,16 +58,37 @@ def load_experiment(
     path = shipped.located(Path(path))
     document = resolve(path)
     profiles = subdocument(document, ("profiles",)) if "profiles" in document.data else None
-    name = document.data.get("name", path.stem)
+    document.data["name"] = _plain_name(document, path, profile)
     document = without(document, "profiles")
     if profile is not None:
         chosen = _profile(profiles, profile, path)
         document = _overlay(document, _without_solvers_removed_in(document, chosen))
-        name = f"{name}-{profile}"
-    document.data["name"] = name
-    for text in overrides:
-        document = _overlay(document, _override(text))
-    return _validated(_absolute_paths(_without_removed(document)), stored)
+    before, change = document, Document({}, {})
+    for override in map(_override, overrides):
+        document, change = _overlay(document, override), merge(change, override)
+    if name is not None:
+        document = merge(document, Document({"name": name}, {("name",): Mark(f"--name {name}")}))
+    experiment = _validated(_absolute_paths(_without_removed(document)), stored)
+    named = name is not None or "name" in change.data
+    if named or not first_difference(document.data, before.data):
+        return experiment
+    return experiment.model_copy(update={"name": _changed_name(experiment.name, change)})
+
+
+def plain_name(path: Path, profile: str | None) -> str:
+    """Return the name of a config's experiment without overrides."""
+    path = shipped.located(path)
+    return _plain_name(resolve(path), path, profile)
+
+
+def _plain_name(document: Document, path: Path, profile: str | None) -> str:
+    name: str = document.data.get("name", path.stem)
+    return name if profile is None else f"{name}-{profile}"
+
+
+def _changed_name(name: str, change: Document) -> str:
+    ending = f"-{short_hash(change.data)}"
+    return name[: LONGEST_NAME - len(ending)] + ending
 
 
 def resolve(path: Path) -> Document:

@@ -34,7 +34,7 @@ from dsgkit.errors import ConfigError, DsgError
 from dsgkit.files import folder_name
 from dsgkit.hints import listed, nearest_or_all, spelled
 from dsgkit.labels import why_no_label
-from dsgkit.own import is_import_path
+from dsgkit.own import import_path_of, is_import_path
 from dsgkit.rehearsal import asked
 from dsgkit.solvers import catalogue as solver_catalogue
 from dsgkit.specs import LARGEST_INTEGER, Count, Spec, is_finite, problem
@@ -140,18 +140,22 @@ class TargetSpec(Spec):
         The labels are the classes in their order: ascending numbers, or as listed.
     classes : True or list, optional
         The labels are classes that judge and train nothing: all that there are, or those listed.
+    numeric : True, optional
+        The labels are numbers to predict.
     """
 
     positive: Labels | None = None
     bins: Annotated[int, Field(ge=2, le=MOST_CLASSES)] | None = None
     ordered: Order | None = None
     classes: AllLabels | None = None
+    numeric: Literal[True] | None = None
 
     @model_validator(mode="after")
     def _one(self) -> TargetSpec:
         if len(self.settings) != 1:
             raise problem(
-                "needs one of positive: [labels], bins: count, ordered: true and classes: true"
+                "needs one of positive: [labels], bins: count, ordered: true, classes: true and "
+                "numeric: true"
             )
         return self
 
@@ -289,6 +293,23 @@ class SweepSpec(Spec):
         return {} if self.axis is None else {self.axis: list(self.sizes)}
 
 
+class FileKeys(Spec):
+    """Keys of a config file that are resolved before the experiment is read.
+
+    Attributes
+    ----------
+    extends : str, optional
+        A config to start from: a path relative to this file, or a shipped one. Mappings are
+        merged, other values replaced; null removes a solver.
+    profiles : dict
+        Named variants of the config: what ``--profile`` lays over it, together with what its bases
+        have under the same name.
+    """
+
+    extends: str | None = None
+    profiles: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+
 class Experiment(Spec):
     """A validated config.
 
@@ -299,11 +320,14 @@ class Experiment(Spec):
     seed : int
         Where every random choice starts.
     dataset : DatasetSpec
+        The rows and their labels.
     protocol : ProtocolSpec
-        As the task's own ``Spec`` has it.
+        The learning setting, its ``kind``, and how rows are drawn, scaled and chosen by: as the
+        task's own ``Spec`` has it.
     sweep : SweepSpec
-        By default all of the task's first axis.
+        What is varied, ``{axis: sizes}``; by default all of the task's first axis.
     solvers : dict of str to SolverSpec
+        The solvers to compare, by key.
     threads : int, optional
         Threads of a timed fit; as many as there are cores by default. No part of a result's
         identity. Of fits on one thread the time is the processor time.
@@ -387,7 +411,7 @@ class Experiment(Spec):
             return StoredProtocol.model_validate(value)
         if "kind" not in value:
             raise problem(f"missing key 'kind'; known: {', '.join(catalogue.TASKS)}")
-        kind = value["kind"]
+        kind = import_path_of(value["kind"])
         if not isinstance(kind, str):
             raise problem(f"must be text (put it in quotes), got {spelled(kind)}", "kind")
         if len(kind) > LONGEST_NAME:
@@ -398,7 +422,7 @@ class Experiment(Spec):
             spec = catalogue.get(kind).Spec
         except ConfigError as error:
             raise problem(str(error), "kind", cause=error.__cause__) from None
-        return _read_protocol(spec, value)
+        return _read_protocol(spec, {**value, "kind": kind})
 
     @field_validator("sweep", mode="before")
     @classmethod
@@ -442,6 +466,16 @@ class Experiment(Spec):
                 raise problem(text, key, "label")
             keys[solver.label] = key
         return value
+
+    @model_validator(mode="after")
+    def _with_target(self, info: ValidationInfo) -> Experiment:
+        """Give a task that predicts numbers those of the dataset, if the config says no target."""
+        dataset = self.dataset
+        unsaid = dataset.target is None and dataset.positive is None
+        if _stored(info) or not unsaid or self.task.target != "numeric":
+            return self
+        numbers = dataset.model_copy(update={"target": TargetSpec(numeric=True)})
+        return self.model_copy(update={"dataset": numbers})
 
     @model_validator(mode="after")
     def _within_bounds(self, info: ValidationInfo) -> Experiment:

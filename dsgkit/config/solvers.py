@@ -21,11 +21,12 @@ from dsgkit.config.ranges import parse_number, parse_values
 from dsgkit.errors import ConfigError
 from dsgkit.hints import did_you_mean, nearest_or_all, spelled
 from dsgkit.labels import why_no_label
-from dsgkit.own import is_import_path
+from dsgkit.own import import_path_of, is_import_path
 from dsgkit.solvers import catalogue
 from dsgkit.specs import LARGEST_INTEGER, Spec, problem
 from dsgkit.tasks import catalogue as tasks
-from dsgkit.tasks.base import Axis, ProtocolSpec
+from dsgkit.tasks.base import Axis, ProtocolSpec, Task
+from dsgkit.tasks.given import HIDDEN
 
 if TYPE_CHECKING:
     from dsgkit.solvers.parameters import Parameter
@@ -77,14 +78,16 @@ class SolverSpec(Spec):
     params : dict
         Fixed parameters, and values that parameters of later stages have until then.
     search : tuple of Stage
-        In a config ``grid: {...}`` is short for a search of one stage.
+        The searches that choose hyper-parameters, one after the other. In a config
+        ``grid: {...}`` is short for a search of one stage.
     search_at : dict
         Sizes used while choosing, by axis; all where it does not say.
     at_most : dict
         Fits at more are left out, by axis.
     against : str or None
         The key of another solver, whose results this one's are put in relation to, trial by trial:
-        the output ``gain_table``. No result depends on it.
+        the output ``gain_table``. No result depends on it. Where no solver of a config says it,
+        those that learn from more than labelled rows are compared with the first that does not.
     """
 
     kind: str
@@ -138,7 +141,31 @@ def read_solvers(written: dict[str, Any], protocol: ProtocolSpec | None) -> dict
             if isinstance(solver, dict):
                 _check_against(key, solver.get("against"), written)
     _check_extent(read)
-    return read
+    return read if protocol is None else _with_baseline(read, tasks.get(protocol.kind))
+
+
+def _with_baseline(solvers: dict[str, Any], task: Task) -> dict[str, Any]:
+    """Return solvers compared with the first that learns from labelled rows alone.
+
+    Only if no solver says what it is compared with, were it with nothing. What is given hidden
+    labels is neither compared nor the baseline.
+    """
+    valid = all(isinstance(s, dict) and isinstance(s["kind"], str) for s in solvers.values())
+    if not valid or any("against" in solver for solver in solvers.values()):
+        return solvers
+
+    def takes(solver: dict[str, Any], *names: str) -> bool:
+        return catalogue.get(solver["kind"]).learns_from(names, solver["params"])
+
+    rivals = {key: solver for key, solver in solvers.items() if not takes(solver, HIDDEN)}
+    more = [key for key, solver in rivals.items() if takes(solver, *task.extra)]
+    baseline = next((key for key in rivals if key not in more), None)
+    if baseline is None:
+        return solvers
+    return {
+        key: {**solver, "against": baseline} if key in more else solver
+        for key, solver in solvers.items()
+    }
 
 
 def _check_extent(solvers: Mapping[str, Any]) -> None:
@@ -174,9 +201,10 @@ def _with_defaults(written: dict[str, Any]) -> dict[str, Any]:
     filled = {}
     for key, solver in written.items():
         if isinstance(solver, dict) and isinstance(key, str):
-            kind, label = solver.get("kind", key), _plain_label(key, solver)
+            kind, label = import_path_of(solver.get("kind", key)), _plain_label(key, solver)
             plain = labels[label] == 1 if is_import_path(str(kind)) else kind == key
-            solver = {"kind": kind, "label": label if plain else f"{label} ({key})", **solver}
+            shown = label if plain else f"{label} ({key})"
+            solver = {"label": shown, **solver, "kind": kind}
         filled[key] = solver
     return filled
 
@@ -194,9 +222,9 @@ def _read(solver: dict[str, Any], protocol: ProtocolSpec | None) -> dict[str, An
     if not isinstance(kind, str):
         return solver
     info = _info(kind)
-    if protocol and protocol.kind not in info.tasks:
-        raise problem(f"{kind} is for {' or '.join(info.tasks)}, not {protocol.kind}")
     task = tasks.get(protocol.kind) if protocol else None
+    if task is not None:
+        _check_suits(kind, info, task)
     values = _Values(kind, info.parameters, task.words if task else None)
     read = {name: value for name, value in solver.items() if name != "grid"}
     with _at("params"):
@@ -211,6 +239,16 @@ def _read(solver: dict[str, Any], protocol: ProtocolSpec | None) -> dict[str, An
     with _at("at_most"):
         read["at_most"] = _sizes(_mapping(solver.get("at_most", {})), axes, ())
     return read
+
+
+def _check_suits(kind: str, info: catalogue.SolverInfo, task: Task) -> None:
+    """Raise an error unless a solver is for a task, and has what the task calls."""
+    if not info.suits(task):
+        raise problem(f"{kind} is for {' or '.join(info.tasks)}, not {task.kind}")
+    try:
+        info.check_for(task)
+    except ConfigError as error:
+        raise problem(str(error), "kind") from None
 
 
 def _info(kind: str) -> catalogue.SolverInfo:

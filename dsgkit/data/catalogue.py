@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from dsgkit.data.targets import Binary, Bins, Nominal, Ordered, target_of
+from dsgkit.data.targets import Binary, Bins, Nominal, Numeric, Ordered, target_of
 from dsgkit.errors import DataError
 from dsgkit.hints import nearest_or_all, spelled
 
@@ -23,7 +23,7 @@ COMPONENTS = 1000
 """Components of review texts, as the paper has them."""
 
 _TargetField = Annotated[
-    Binary | Bins | Ordered | Nominal,
+    Binary | Bins | Ordered | Nominal | Numeric,
     BeforeValidator(lambda value: target_of(value) if isinstance(value, dict) else value),
 ]
 

@@ -24,7 +24,16 @@ from dsgkit.data.prepare import (
     read_meta,
     refresh_meta,
 )
-from dsgkit.data.targets import Binary, Bins, Nominal, Ordered, Target, are_numbers, target_of
+from dsgkit.data.targets import (
+    Binary,
+    Bins,
+    Nominal,
+    Numeric,
+    Ordered,
+    Target,
+    are_numbers,
+    target_of,
+)
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.mapped import read_rows
 
@@ -142,7 +151,7 @@ class Dataset:
 
     @functools.cached_property
     def y(self) -> NDArray[Any]:
-        """Labels of the training rows as the target makes them: -1 and +1, or classes 1..k.
+        """Labels of the training rows as the target makes them: -1 and +1, classes, or numbers.
 
         Raises
         ------
@@ -383,7 +392,7 @@ def _registered(spec: DatasetSpec) -> DatasetInfo:
     return replace(info, **known) if known else info
 
 
-def _target(spec: DatasetSpec) -> Binary | Bins | Ordered | Nominal | None:
+def _target(spec: DatasetSpec) -> Binary | Bins | Ordered | Nominal | Numeric | None:
     """Return the target that a spec says, None if it says none."""
     if spec.positive is not None:
         return target_of({"positive": spec.positive})

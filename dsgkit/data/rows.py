@@ -11,6 +11,7 @@ from dsgkit.data.doubling import Doubled
 from dsgkit.mapped import fixed, read_rows
 
 Index = slice | NDArray[np.integer]
+Key = Index | tuple[slice, Any]
 
 
 class Rows:
@@ -27,8 +28,9 @@ class Rows:
 
     Notes
     -----
-    Reading is by slice or by an array of positions, and gives a new C-contiguous array. The
-    index and the scaling are read-only: other views share them.
+    Reading is by slice or by an array of positions, and gives a new C-contiguous array; of a slice
+    of rows, columns can be taken as from any array. The index and the scaling are read-only: other
+    views share them.
     """
 
     ndim = 2
@@ -54,9 +56,11 @@ class Rows:
         """Number of rows and of columns."""
         return len(self), self.base.shape[1]
 
-    def __getitem__(self, key: Index) -> NDArray[np.float32]:
-        rows = key if self.index is None else self.index[key]
-        values = read_rows(self.base, rows)
+    def __getitem__(self, key: Key) -> NDArray[np.float32]:
+        if isinstance(key, tuple):
+            rows, columns = key
+            return self[rows][:, columns]
+        values = read_rows(self.base, key if self.index is None else self.index[key])
         if self.offset is not None:
             values -= self.offset
         if self.factor is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from dsgkit.experiment.endings import cells
@@ -17,6 +17,11 @@ class OtherCode(NamedTuple):
 
     changed: dict[str, Cell | PlanEntry]
     unknown: dict[str, Cell | PlanEntry]
+
+    def of(self, solvers: Collection[str]) -> OtherCode:
+        """Return those of some solvers only."""
+        parts = ({k: cell for k, cell in part.items() if cell.solver in solvers} for part in self)
+        return OtherCode(*parts)
 
     def described(self, name_of: Callable[[str], str], remedy: str = "") -> str:
         """Return how many cells of which solvers these are, in one line; nothing for none.

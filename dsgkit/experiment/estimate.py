@@ -23,6 +23,7 @@ from dsgkit.experiment.store import CELLS, find_records
 from dsgkit.experiment.timing import repeated
 from dsgkit.memory import memory_limit
 from dsgkit.tasks.base import Axis
+from dsgkit.terminal import NO_BREAK, Column, table, wrapped
 from dsgkit.threads import available_threads
 
 RUN_SECONDS = 5.0
@@ -39,7 +40,11 @@ family of solvers and is not counted."""
 CELL_SECONDS = 0.005
 """Of every cell, beside its solver: rows are drawn, memory is measured, a record is written."""
 
+_SMALLEST_SHOWN = 0.01
+"""GiB."""
+
 _GROUPS = ("search", "fit")
+_KINDS = {"search": "searches", "fit": "fits"}
 
 Group = tuple[str, str]
 """The name of a solver in the config, and the kind of its cells."""
@@ -120,22 +125,52 @@ class RunForecast:
         fits = self.seconds("fit") / (self.jobs if self.threads == 1 else 1)
         return before + fits / self.threads, before + fits
 
-    def __str__(self) -> str:
-        """Return the forecast as text: a line per solver and kind of cell, and the total."""
+    def text(self, width: int) -> str:
+        """Return the forecast for a terminal: a row per solver and kind of cell, and the total.
+
+        Times are those of one process; memory is the most that a cell takes.
+        """
         n_cells = sum(
             len(part.cells) + part.n_refused + part.n_not_begun for part in self.groups.values()
         )
         n_done = sum(part.n_done for part in self.groups.values())
         done = f", {n_done:,} more finished already" if n_done else ""
-        lines = [f"{self.experiment.name}: {cells(n_cells)}{done}"]
+        told = {
+            f"{spec.label} {_KINDS[kind]}": _aside(part)
+            for solver, spec in self.experiment.solvers.items()
+            for kind in _GROUPS
+            if (part := self.groups.get((solver, kind)))
+        }
+        lines = [
+            f"{self.experiment.name}: {cells(n_cells)}{done}",
+            *([f"\n{self._table(width)}\n"] if any(p.cells for p in self.groups.values()) else []),
+            *(wrapped(f"  {what}: {aside}", width) for what, aside in told.items() if aside),
+            f"  start, load, compile: about {duration(self.starting)}",
+            wrapped(f"  in all: {_totals([self])}", width),
+        ]
+        return "\n".join(lines)
+
+    def _table(self, width: int) -> str:
+        axis = self.experiment.axis
+        rows, last = [], ""
         for solver, spec in self.experiment.solvers.items():
             for kind in _GROUPS:
-                if part := self.groups.get((solver, kind)):
-                    what = _describe(part, kind, self.experiment.axis)
-                    lines.append(f"  {spec.label:<12} {what}")
-        lines.append(f"  start, load, compile: about {duration(self.starting)}")
-        lines.append(f"  in all: {_totals([self])}")
-        return "\n".join(lines)
+                part = self.groups.get((solver, kind))
+                if part and part.cells:
+                    rows.append(
+                        ["" if spec.label == last else spec.label, *_extent(part, kind, axis)]
+                    )
+                    last = spec.label
+        size = axis.noun.capitalize() if axis else ""
+        heads = ("Solver", "Cells   ", "Points", size, "Time", "Judging", "GiB")
+        columns = [
+            Column(head, entries, [place > 0] * len(rows))
+            for place, (head, entries) in enumerate(
+                zip(heads, zip(*rows, strict=True), strict=True)
+            )
+            if any(entries)
+        ]
+        return table(columns, width)
 
 
 def forecast_run(experiment: Experiment, folder: Path, options: Options) -> RunForecast:
@@ -157,7 +192,7 @@ def forecast_run(experiment: Experiment, folder: Path, options: Options) -> RunF
         Where data would have to be downloaded.
     """
     check_present(experiment.dataset)
-    plan = make_plan(experiment, load_dataset(experiment.dataset))
+    plan = options.chosen(make_plan(experiment, load_dataset(experiment.dataset)))
     cells_by_key = {cell.key: cell for cell in plan}
     records = Records() if options.fresh else _finished(folder, set(cells_by_key), experiment.axis)
     again = to_renew(plan, records) if options.renew else set()
@@ -182,10 +217,8 @@ def _totals(forecasts: Sequence[RunForecast]) -> str:
     )
     wall = shortest if shortest == longest else f"{shortest} to {longest}"
     first = forecasts[0]
-    return (
-        f"about {processor} of processor time, {wall} on the clock with --jobs {first.jobs} "
-        f"--threads {first.threads}"
-    )
+    options = f"--jobs{NO_BREAK}{first.jobs} --threads{NO_BREAK}{first.threads}"
+    return f"about {processor} of processor time, {wall} on the clock with {options}"
 
 
 def _finished(folder: Path, keys: set[str], axis: Axis | None) -> Records:
@@ -278,30 +311,31 @@ def trained(record: Record) -> float:
     return sum(seconds for phase, seconds in times.items() if phase not in apart)
 
 
-def _describe(part: Forecast, kind: str, axis: Axis | None) -> str:
-    """Return what cells of one solver and kind take."""
-    words = [_extent(part, kind, axis)] if part.cells else []
-    if part.n_done:
-        words.append(f"{part.n_done:,} finished already")
-    if part.n_refused:
-        words.append(f"{part.n_refused:,} refused (memory)")
-    if part.n_not_begun:
-        words.append(f"{part.n_not_begun:,} not begun (a smaller one ends at the time limit)")
-    return "; ".join(words)
+def _aside(part: Forecast) -> str:
+    """Return which cells of one solver and kind do not run, or not to their end."""
+    counts = {
+        "finished already": part.n_done,
+        "refused (memory)": part.n_refused,
+        "not begun (a smaller one ends at the time limit)": part.n_not_begun,
+        "stopped at the time limit": part.n_stopped,
+    }
+    return "; ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 
 
-def _extent(part: Forecast, kind: str, axis: Axis | None) -> str:
+def _extent(part: Forecast, kind: str, axis: Axis | None) -> list[str]:
     """Return how many cells are to run, at which sizes, and what they take."""
-    search = kind == "search"
-    what = f"{len(part.cells):,} {'searches' if search else 'fits'}"
-    what += f" x {_range({len(cell.points) for cell in part.cells})} points" if search else ""
-    what += f", {_range({cell.at[axis.name] for cell in part.cells})} {axis.noun}" if axis else ""
-    memory = max(cell.work.memory for cell in part.cells) / 2**30
-    judged = f", {duration(part.judging)} of it to judge" if part.judging >= 1 else ""
-    what += f": about {duration(part.seconds)}{judged}, up to {memory:.2g} GiB"
-    if part.n_stopped:
-        what += f" ({part.n_stopped:,} up to the time limit)"
-    return what
+    return [
+        f"{len(part.cells):,} {_KINDS[kind]:<8}",
+        _range({len(cell.points) for cell in part.cells}) if kind == "search" else "",
+        _range({cell.at[axis.name] for cell in part.cells}) if axis else "",
+        duration(part.seconds),
+        duration(part.judging) if part.judging >= 1 else "",
+        _gib(max(cell.work.memory for cell in part.cells)),
+    ]
+
+
+def _gib(size: float) -> str:
+    return f"{size / 2**30:.2g}" if size >= _SMALLEST_SHOWN * 2**30 else f"<{_SMALLEST_SHOWN:g}"
 
 
 def _range(numbers: set[int]) -> str:

@@ -10,6 +10,8 @@ from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, Required
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
+from dsgkit.config import Experiment, load_experiment
+from dsgkit.config.changes import first_difference
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.records import (
     Amount,
@@ -126,6 +128,18 @@ def _read(path: Path, kind: Any) -> Any:
         if error.errors(include_url=False)[0]["type"] == "json_invalid":
             raise ResultsError(f"{path}: cannot be read ({why(error)}); {_AGAIN}") from None
         raise ResultsError(f"{path}: of another form ({why(error)}); {_OTHER_RELEASE}") from None
+
+
+def check_settings(folder: Path, experiment: Experiment) -> None:
+    """Raise `ResultsError` if a results folder has results of other settings."""
+    if not (folder / CONFIG).is_file():
+        return
+    theirs = load_experiment(folder / CONFIG, stored=True).model_dump(mode="json")
+    if key := first_difference(experiment.model_dump(mode="json"), theirs):
+        raise ResultsError(
+            f"{folder}: has results of other settings ({key} differs); take another --name, or "
+            "set them aside by --fresh"
+        )
 
 
 def read_dataset(folder: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 from dsgkit.config import Experiment, SolverSpec
 from dsgkit.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.data.datasets import Dataset
+from dsgkit.data.targets import check_kind
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.hints import spelled
 from dsgkit.own import code_of, is_import_path, is_own
@@ -132,6 +133,8 @@ def solver_code(experiment: Experiment, solver: str) -> str:
 
 def make_trial(experiment: Experiment, dataset: Dataset, trial: int) -> Trial:
     """Return a trial of an experiment by its number."""
+    if (target := experiment.task.target) is not None:
+        check_kind(dataset, target)
     seed = derive_seed(experiment.seed, "split", trial)
     return experiment.task.trial(dataset, experiment.drawn, seed)
 

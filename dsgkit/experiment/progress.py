@@ -1,57 +1,101 @@
-"""Progress of a run on a terminal, with the time that is left; silent anywhere else."""
+"""Progress of a run with the time that is left: a line on a terminal, or one a minute elsewhere."""
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.live import Live
+from rich.text import Text
 
+from dsgkit.experiment.endings import cells
 from dsgkit.experiment.jobs import Job
+from dsgkit.experiment.paces import Paces, place
+from dsgkit.experiment.plan import Cell
+from dsgkit.experiment.records import Record
+from dsgkit.experiment.status import duration
+from dsgkit.terminal import terminal_width
+
+SECONDS_BETWEEN_LINES = 60.0
+"""Where the output is no terminal."""
+
+_TICK_SECONDS = 1.0
+_REFRESHES = 2
+"""Of the line on a terminal, in a second."""
+
+Clock = Callable[[], float]
 
 
 class RunProgress:
-    """A bar over the estimated work of the cells that are left.
+    """How far a run is, and about how much time is left.
 
     Parameters
     ----------
-    work : float
-        Total work, in the unit of ``Cell.flops``.
-    cells : int
-        Number of cells.
+    left : sequence of Cell
+        Cells that are to run.
+    ended : iterable of (Cell, Record)
+        Cells that have ended before; they tell how long the others take.
+    fits, searches : int
+        How many run at the same time.
+    where : str
+        Which of several experiments it is.
+    timeout : float or None
+        Time limit of a cell, in seconds.
     shown : bool
-        Whether to show anything at all; even then only on a terminal.
+        Whether to show anything at all.
+    clock : callable
+        Returns seconds.
     """
 
-    def __init__(self, work: float, cells: int, *, shown: bool) -> None:
-        console = Console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.fields[finished]}/{task.fields[cells]} {task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left:"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not (shown and console.is_terminal),
-        )
-        self._id = self._bar.add_task("starting", total=work, finished=0, cells=cells)
-        self._finished = 0
-        self._done = 0.0
+    def __init__(
+        self,
+        left: Sequence[Cell],
+        ended: Iterable[tuple[Cell, Record]] = (),
+        *,
+        searches: int = 1,
+        fits: int = 1,
+        where: str = "",
+        timeout: float | None = None,
+        shown: bool = True,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._paces = Paces(ended, timeout)
+        # cells of one place are alike, and a plan has many
+        self._left = Counter(map(place, left))
+        self._typical = {place(cell): cell for cell in left}
+        self._side_by_side = {"search": searches, "fit": fits}
+        self._cells = len(left)
+        self._where = where
+        self._clock = clock
+        self._begin = self._told = clock()
         self._running: dict[str, tuple[Job, float]] = {}
         self._ended: set[str] = set()
+        self._again = ""
+        self._lock = threading.Lock()
+        console = Console(stderr=True)
+        self._live = Live(
+            get_renderable=lambda: Text(self.line(console.width), no_wrap=True),
+            console=console,
+            transient=True,
+            refresh_per_second=_REFRESHES,
+        )
+        self._on_terminal = shown and console.is_terminal
+        self._stop = threading.Event()
+        self._ticker = threading.Thread(target=self._tick, daemon=True)
+        self._ticks = shown and not console.is_terminal
 
     def __enter__(self) -> RunProgress:
-        self._bar.start()
+        if self._on_terminal:
+            self._live.start(refresh=True)
+        if self._ticks:
+            self._ticker.start()
         return self
 
     def __exit__(
@@ -60,29 +104,69 @@ class RunProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._stop.set()
+        if self._ticks:
+            self._ticker.join()
         with suppress(OSError):  # the terminal may be gone
-            self._bar.stop()
+            self._live.stop()
 
     def advance(self, job: Job, fraction: float) -> None:
-        """Show a running cell, and how far it is; one that is measured again counts once."""
-        if job.cell.key in self._ended:
-            self._bar.update(self._id, description=f"again: {job.description}")
-            return
-        self._running[job.cell.key] = job, fraction
-        self._show()
+        """Note how far a running cell is; one that is measured again counts once."""
+        with self._lock:
+            if job.cell.key in self._ended:
+                self._again = f"again: {job.description}"
+            else:
+                self._again = ""
+                self._running[job.cell.key] = job, fraction
 
-    def finish(self, job: Job) -> None:
-        """Count a cell that has ended."""
-        self._running.pop(job.cell.key, None)
-        self._ended.add(job.cell.key)
-        self._finished += 1
-        self._done += job.cell.flops
-        self._show()
+    def finish(self, job: Job, record: Record) -> None:
+        """Count a cell that has ended, and learn from how long it took."""
+        with self._lock:
+            self._running.pop(job.cell.key, None)
+            self._ended.add(job.cell.key)
+            self._left[place(job.cell)] -= 1
+            self._paces.note(job.cell, record)
 
-    def _show(self) -> None:
-        part = sum(fraction * job.cell.flops for job, fraction in self._running.values())
-        self._bar.update(self._id, completed=self._done + part, finished=self._finished)
-        if self._running:
+    def seconds_left(self) -> float:
+        """Return about how many seconds the run still takes."""
+        with self._lock:
+            left = [(self._typical[of], float(n)) for of, n in self._left.items() if n]
+            left += [(job.cell, -fraction) for job, fraction in self._running.values()]
+            seconds = (
+                number * self._paces.seconds(cell) / self._side_by_side[cell.kind]
+                for cell, number in left
+            )
+            return max(0.0, sum(seconds))
+
+    def line(self, width: int) -> str:
+        """Return how far the run is, in a line of a width."""
+        told = [self._where] if self._where else []
+        told += [f"{len(self._ended):,} of {cells(self._cells)}"]
+        told += [f"{duration(self._clock() - self._begin)} so far"]
+        if self._ended:
+            told += [f"about {duration(self.seconds_left())} left"]
+        line = ", ".join(told)
+        if running := self._what_runs():
+            line += f": {running}"
+        return line if len(line) <= width else f"{line[: width - 1]}…"
+
+    def _what_runs(self) -> str:
+        with self._lock:
+            if self._again or not self._running:
+                return self._again
             latest, _ = next(reversed(self._running.values()))
-            more = f" (+{len(self._running) - 1})" if len(self._running) > 1 else ""
-            self._bar.update(self._id, description=latest.description + more)
+            more = len(self._running) - 1
+            return latest.description + (f" (+{more})" if more else "")
+
+    def tell(self) -> None:
+        """Print a line with the time, unless the last one is less than a minute old."""
+        now = self._clock()
+        if now - self._told >= SECONDS_BETWEEN_LINES:
+            self._told = now
+            stamp = f"{datetime.now():%Y-%m-%d %H:%M} "
+            with suppress(OSError, ValueError):  # whoever read it may be gone
+                print(stamp + self.line(terminal_width() - len(stamp)), file=sys.stderr, flush=True)
+
+    def _tick(self) -> None:
+        while not self._stop.wait(_TICK_SECONDS):
+            self.tell()

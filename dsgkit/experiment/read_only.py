@@ -18,6 +18,7 @@ from scipy import sparse
 
 from dsgkit.errors import SolverError
 from dsgkit.mapped import fixed
+from dsgkit.origin import at, place_of
 
 _within = False
 """Whether a solver is at work: what it passes to its own methods is its own."""
@@ -70,7 +71,10 @@ def _guarded(subclass: type, name: str, method: Callable[..., Any]) -> Callable[
                 _within = False
         if name == "fit" and result is not self:
             kind = type(self).__name__
-            raise SolverError(f"{kind}.fit must return self, and returns {type(result).__name__}")
+            raise SolverError(
+                f"{kind}.fit must return self, and returns {type(result).__name__}"
+                f"{at(place_of(method))}"
+            )
         return result
 
     return call

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from dsgkit.config import Experiment, load_experiment
+from dsgkit.config import Experiment, SolverSpec, load_experiment
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.codes import OtherCode, by_other_code
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
@@ -107,15 +107,25 @@ class PlannedFits(NamedTuple):
 
     Attributes
     ----------
-    number : int
-        In all.
+    numbers : dict
+        Of every solver.
     at : dict
         Of every solver at each size, 0 where the config leaves it out. A fit that stands at several
         sizes counts at each.
     """
 
-    number: int
+    numbers: Mapping[str, int]
     at: Mapping[tuple[str, int], int]
+
+    @property
+    def number(self) -> int:
+        """How many there are in all."""
+        return sum(self.numbers.values())
+
+    def of(self, solvers: Collection[str]) -> PlannedFits:
+        """Return those of some solvers only."""
+        numbers = {key: count for key, count in self.numbers.items() if key in solvers}
+        return PlannedFits(numbers, {at: n for at, n in self.at.items() if at[0] in solvers})
 
 
 _TOGETHER = 1000
@@ -148,14 +158,16 @@ class Results:
         One row per share of a hyper-parameter search, with the columns `SEARCH_COLUMNS`.
     records : PlannedRecords
         The records themselves, of fits and of searches.
-    planned : int or None
-        How many cells the plan has; None without a stored plan.
+    planned_by_solver : dict or None
+        How many cells the plan has of every solver; None without a stored plan.
     bad : Bad or None
         Lines of the store that are no records, if there are any.
     other_code : OtherCode
         Cells that other code has computed than the last plan was made with.
     fits : PlannedFits or None
         None without a stored plan.
+    left_out : dict
+        Specs of the config's solvers that are not shown, by their keys.
     """
 
     folder: Path
@@ -167,10 +179,11 @@ class Results:
     cells: pd.DataFrame
     search: pd.DataFrame
     records: PlannedRecords
-    planned: int | None
+    planned_by_solver: Mapping[str, int] | None
     bad: Bad | None = None
     other_code: OtherCode = field(default_factory=lambda: OtherCode({}, {}))
     fits: PlannedFits | None = None
+    left_out: Mapping[str, SolverSpec] = field(default_factory=dict)
 
     @property
     def dataset(self) -> str:
@@ -181,6 +194,11 @@ class Results:
     def trials(self) -> int:
         """How many trials the experiment has."""
         return self.experiment.protocol.trials
+
+    @property
+    def planned(self) -> int | None:
+        """How many cells the plan has; None without a stored plan."""
+        return None if self.planned_by_solver is None else sum(self.planned_by_solver.values())
 
     @property
     def solvers(self) -> list[str]:
@@ -210,7 +228,7 @@ class Results:
         name, fits = self.task.axis.name, self.fits
         if fits is not None:
             there = {key: count for key, count in fits.at.items() if key[1] == largest}
-            fits = PlannedFits(sum(there.values()), there)
+            fits = PlannedFits({solver: count for (solver, _), count in there.items()}, there)
         return replace(
             self,
             cells=self.cells[self.cells["size"] == largest],
@@ -218,6 +236,30 @@ class Results:
                 lambda e: e.kind != "fit" or largest in (e.at[name], *e.also_at)
             ),
             fits=fits,
+        )
+
+    def of(self, solvers: Collection[str]) -> Results:
+        """Return the same with some solvers only; keys of others than there are do not count.
+
+        One that is compared ``against`` a solver that is left out is compared with none.
+        """
+        known = self.experiment.solvers
+        specs = {key: spec for key, spec in known.items() if key in solvers}
+        left_out = {key: spec for key, spec in known.items() if key not in solvers}
+        for key, spec in specs.items():
+            if spec.against not in specs:
+                specs[key] = spec.model_copy(update={"against": None})
+        planned, fits = self.planned_by_solver, self.fits
+        return replace(
+            self,
+            experiment=self.experiment.model_copy(update={"solvers": specs}),
+            cells=self.cells[self.cells["solver"].isin(list(solvers))],
+            search=self.search[self.search["solver"].isin(list(solvers))],
+            records=self.records.where(lambda entry: entry.solver in solvers),
+            planned_by_solver=planned and {k: n for k, n in planned.items() if k in solvers},
+            other_code=self.other_code.of(solvers),
+            fits=fits and fits.of(solvers),
+            left_out={**self.left_out, **left_out},
         )
 
     def label(self, solver: str) -> str:
@@ -273,7 +315,7 @@ def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
         environments=_read_environments(folder, records),
         **frames(records, task),
         records=records,
-        planned=None if plan is None else len(plan),
+        planned_by_solver=None if plan is None else Counter(entry.solver for entry in plan),
         bad=bad,
         other_code=by_other_code(entries, stored),
         fits=None if plan is None else _planned_fits(plan, left_out, task.axis),
@@ -290,7 +332,7 @@ def _planned_fits(
     for cell in fits:
         sizes = (cell.at[axis.name] if axis else 0, *cell.also_at)
         planned.update((cell.solver, size) for size in sizes)
-    return PlannedFits(len(fits), planned)
+    return PlannedFits(Counter(cell.solver for cell in fits), planned)
 
 
 def _entries(records: Records) -> list[PlanEntry]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -94,8 +94,12 @@ class Options:
         Stop at the first failure.
     once : bool
         Time every fit once, for runs whose times do not matter.
+    solvers : collection of str, optional
+        Run the cells of these solvers only, by key; the others stay as they are, or to be run.
     progress : bool
-        Show progress where the output is a terminal.
+        Show progress: a line on a terminal, else one a minute.
+    where : str
+        Which of several experiments this is, for the progress.
     trial_ended : callable or None
         Takes the number of a trial that has ended and its fits, each a cell with its record.
     """
@@ -109,7 +113,9 @@ class Options:
     retry_failed: bool = True
     fail_fast: bool = False
     once: bool = False
+    solvers: Collection[str] | None = None
     progress: bool = True
+    where: str = ""
     trial_ended: TrialEnded | None = None
 
     def settled(self, records: Records, key: str) -> bool:
@@ -128,6 +134,11 @@ class Options:
             return not self.retry_failed
         return self.limits.settle(records[key])
 
+    def chosen(self, plan: Sequence[Cell]) -> Sequence[Cell]:
+        """Return the cells of a plan that are to run, or have run."""
+        solvers = self.solvers
+        return plan if solvers is None else [cell for cell in plan if cell.solver in solvers]
+
     def executor(self, on_progress: Listener) -> Executor:
         """Return where the jobs run."""
         if self.scheduler is None:
@@ -144,6 +155,8 @@ class Outcome:
     Attributes
     ----------
     plan : list of Cell
+    chosen : sequence of Cell
+        Those of the plan that were to run (`Options.solvers`).
     records : Records
         What the store holds, of other plans, too.
     computed, left : int
@@ -157,6 +170,7 @@ class Outcome:
     """
 
     plan: list[Cell]
+    chosen: Sequence[Cell]
     records: Records
     computed: int
     left: int
@@ -167,12 +181,18 @@ class Outcome:
     @property
     def reused(self) -> int:
         """Cells that had a result already; one that stands twice in the plan counts once."""
-        return len({cell.key for cell in self.plan}) - self.computed - self.left
+        return len({cell.key for cell in self.chosen}) - self.computed - self.left
+
+    @property
+    def not_chosen(self) -> int:
+        """Cells without a record, of solvers that were not to run."""
+        chosen = {cell.key for cell in self.chosen}
+        return len({cell.key for cell in self.plan} - chosen - self.records.keys())
 
     @cached_property
     def ended(self) -> list[Record]:
-        """Cells of the plan without a result, whenever they ended; the last record counts."""
-        keys, records = dict.fromkeys(cell.key for cell in self.plan), self.records
+        """Chosen cells without a result, whenever they ended; the last record counts."""
+        keys, records = dict.fromkeys(cell.key for cell in self.chosen), self.records
         return [records[k] for k in keys if records.entry(k, "status") not in (None, "ok")]
 
     @property
@@ -208,7 +228,7 @@ def run_experiment(
     check_writable(folder)  # before hours of download, or of parsing
     dataset = load_dataset(experiment.dataset)
     whole, task = whole_plan(experiment, dataset), described(experiment)
-    plan = whole.cells
+    plan = options.chosen(whole.cells)
     with Store(folder, fresh=options.fresh) as store:
         write_file(folder / CONFIG, experiment.to_yaml())
         write_file(folder / DATASET, json.dumps(dataset.describe(), indent=2) + "\n")
@@ -230,6 +250,7 @@ def run_experiment(
         if schedule.cells:
             run.run()
         return Outcome(
+            whole.cells,
             plan,
             store.records,
             computed=run.computed,
@@ -303,10 +324,8 @@ class _Run:
         return self.options.threads or self.experiment.threads
 
     def run(self) -> None:
-        work = sum(cell.flops for cell in self.schedule.cells)
-        shown = self.options.progress
         with (
-            RunProgress(work, len(self.schedule.cells), shown=shown) as bar,
+            self._progress() as bar,
             self.options.executor(bar.advance) as executor,
         ):
             self.environments.start(self.threads)
@@ -321,6 +340,18 @@ class _Run:
                     self._finish(ended, record_of(ended, sent), bar)
                 if self.failed and self.options.fail_fast:
                     return
+
+    def _progress(self) -> RunProgress:
+        left = {cell.key for cell in self.schedule.cells}
+        return RunProgress(
+            self.schedule.cells,
+            ((c, self.store.records[c.key]) for c in self.plan if c.key not in left),
+            searches=self.options.jobs,
+            fits=self.options.jobs if self.threads == 1 else 1,
+            where=self.options.where,
+            timeout=self.options.limits.timeout,
+            shown=self.options.progress,
+        )
 
     def _next(self, executor: Executor, bar: RunProgress) -> Job | None:
         """Return the next job that can start; a fit that cannot be made ends here.
@@ -379,7 +410,7 @@ class _Run:
             self.schedule.finish(key)
             self.computed += 1
             self.failed = self.failed or record["status"] in FAILURES
-            bar.finish(job)
+            bar.finish(job, record)
             self._count(job.cell.trial)
         elif is_less_disturbed(record, self.store.records[key]):
             self.store.append(self._with_files(record))

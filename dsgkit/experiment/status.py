@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.experiment.codes import by_other_code
@@ -22,10 +20,8 @@ from dsgkit.experiment.folder import (
     read_task,
 )
 from dsgkit.experiment.limits import FAILURES, LEFT_OUT, ending, status_words
-from dsgkit.experiment.measure import product_speed
-from dsgkit.experiment.outlasted import NOT_BEGUN
-from dsgkit.experiment.records import Bad, Record, Records, read_records
-from dsgkit.experiment.selection import WHILE
+from dsgkit.experiment.paces import Paces, place
+from dsgkit.experiment.records import Bad, Records, read_records
 from dsgkit.experiment.store import CELLS, running
 from dsgkit.files import packed
 from dsgkit.tasks.base import Axis
@@ -73,60 +69,17 @@ class Status:
     @property
     def is_guess(self) -> bool:
         """Whether most of the time left is that of sizes at which no cell has ended."""
-        seen = {_place(self.plan[key]) for key in self.records}
+        seen = {place(self.plan[key]) for key in self.records}
         unseen = {
-            k: s for k, s in self._seconds_by_entry.items() if _place(self.plan[k]) not in seen
+            k: s for k, s in self._seconds_by_entry.items() if place(self.plan[k]) not in seen
         }
         return sum(unseen.values()) > self.seconds_left / 2
 
     @cached_property
     def _seconds_by_entry(self) -> dict[str, float]:
-        """About how long each cell that is left takes, by its key.
-
-        For its estimated operations, a cell takes as long as the cells of its solver that ended at
-        the same size, in whatever way: memory and time limits depend on the size. Where none has
-        ended, it takes as long as those of other sizes with a result, or, without any, as a matrix
-        product on this machine; but no longer than the time limit, once a cell has met that.
-        """
-        ended = [(self.plan[key], record) for key, record in self.records.items()]
-        at_size = _paces((_place(entry), entry, record) for entry, record in ended)
-        of_solver = _paces(
-            (_group(entry), entry, record) for entry, record in ended if record["status"] == "ok"
-        )
-        longest = max((record.get("timeout", 0.0) for _, record in ended), default=0.0) or math.inf
-        found = {}
-        for entry in self.left:
-            pace = at_size.get(_place(entry))
-            if pace is None:
-                pace = of_solver.get(_group(entry)) or 1 / product_speed()
-            found[entry.key] = min(entry.flops * pace, longest)
-        return found
-
-
-def _group(entry: PlanEntry) -> tuple[str, str]:
-    return entry.solver, entry.kind
-
-
-def _place(entry: PlanEntry) -> tuple[Any, ...]:
-    return *_group(entry), *entry.at.items()
-
-
-def _paces(ended: Iterable[tuple[tuple[Any, ...], PlanEntry, Record]]) -> dict[Any, float]:
-    """Return the seconds per estimated operation of some groups of cells."""
-    seconds: dict[Any, float] = defaultdict(float)
-    flops: dict[Any, float] = defaultdict(float)
-    for group, entry, record in ended:
-        seconds[group] += _seconds_taken(record)
-        flops[group] += entry.flops
-    return {group: seconds[group] / work for group, work in flops.items() if work}
-
-
-def _seconds_taken(record: Record) -> float:
-    """Return how long a cell ran: up to the time limit, if it was stopped."""
-    if times := record.get("times"):
-        return float(sum(times.values()))
-    was_run = not (record.get("message") or "").startswith((NOT_BEGUN, WHILE))
-    return float(record.get("timeout", 0.0)) if was_run else 0.0
+        """About how long each cell that is left takes, by its key."""
+        paces = Paces((self.plan[key], record) for key, record in self.records.items())
+        return {entry.key: paces.seconds(entry) for entry in self.left}
 
 
 def read_status(folder: Path) -> Status:
@@ -174,14 +127,20 @@ def describe_status(status: Status, *, tracebacks: bool = False) -> str:
 
 def _state(status: Status) -> str:
     if status.writer:
-        guess = ", most of it a guess: no cell of these sizes has ended" if status.is_guess else ""
-        left = f"about {duration(status.seconds_left)} of work left{guess}"
-        return f"; running ({status.writer}), {left}"
+        return f"; running ({status.writer}), {_left(status)}"
     records = status.records
     failed = any(records.entry(key, "status") in FAILURES for key in records)
     if status.left or failed:
-        return "; not running: the same `dsg run` goes on where it stopped"
+        left = f", {_left(status)}" if status.left else ""
+        return f"; not running{left}; the same `dsg run` goes on where it stopped"
     return "; finished"
+
+
+def _left(status: Status) -> str:
+    """Return what is left, in cells and in time."""
+    guess = " (most of it a guess: no cell of these sizes has ended)" if status.is_guess else ""
+    left = f"{cells(len(status.left))} left"
+    return f"{left}, about {duration(status.seconds_left)} of work{guess}"
 
 
 def _by_solver(status: Status) -> list[str]:

@@ -13,8 +13,9 @@ from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost, Pace
-from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.errors import DataError, FitError, MemoryLimitError, SolverError
 from dsgkit.memory import memory_limit
+from dsgkit.origin import at, place_of
 from dsgkit.shapes import of_shape
 from dsgkit.solvers.inputs import SparseRows, as_labels, as_rows, check_finite, take, two_classes
 from dsgkit.solvers.parameters import POSITIVE, check_parameters
@@ -59,11 +60,37 @@ class PointModels:
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the values of each at the rows of ``X``, shape (n, n_points); NaN without one."""
-        missing = np.full(X.shape[0] if hasattr(X, "shape") else len(X), np.nan)
-        columns = [
-            missing if model is None else model.decision_function(X) for model in self._models
-        ]
-        return np.column_stack(columns)
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        return np.column_stack(
+            [
+                np.full(n, np.nan) if model is None else _values_of(model, X, n)
+                for model in self._models
+            ]
+        )
+
+
+def _values_of(model: Any, X: Any, n_rows: int) -> NDArray[Any]:
+    """Return a model's values, a number for every row, or for every row and cut."""
+    values = np.asarray(model.decision_function(X))
+    if len(values.shape) == 0 or len(values) != n_rows:
+        raise FitError(
+            f"decision_function returned shape {values.shape} for {n_rows:,} rows"
+            f"{at(place_of(model.decision_function))}"
+        )
+    return values
+
+
+ToWrite = tuple[tuple[str, ...], ...]
+
+
+def check_solution(estimator: Any) -> None:
+    """Raise `SolverError` unless a fit has set the attribute that only a fitted model has."""
+    if not hasattr(estimator, estimator._solution):
+        kind = type(estimator).__name__
+        raise SolverError(
+            f"{kind}._fit must set {estimator._solution}, or {kind}._solution name what it sets"
+            f"{at(place_of(estimator._fit))}"
+        )
 
 
 class Estimator(BaseEstimator):
@@ -95,6 +122,9 @@ class Estimator(BaseEstimator):
 
     tasks: ClassVar[tuple[str, ...]] = ()
     pace: ClassVar[Pace] = Pace()
+    _to_write: ClassVar[ToWrite] = (("fit",), ("decision_function",))
+    """Methods that a subclass writes: of each tuple one."""
+
     max_memory: Annotated[float | None, POSITIVE] = None
     _warns: bool = True
     """Whether a fit warns of the rows: not for every point of a search."""
@@ -229,6 +259,8 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         Columns of the training rows.
     """
 
+    _to_write: ClassVar[ToWrite] = (("fit", "_fit"), ("decision_function", "_values"))
+
     unlabeled_label: int | float | str = -1
     _solution: ClassVar[str] = "coef_"
     """The attribute that only a fitted model has."""
@@ -269,6 +301,7 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         X, positive, X_unlabeled = self._inputs(X, y, X_unlabeled)
         with self._settled(X, X_unlabeled):
             self._fit(X, positive, X_unlabeled)
+        check_solution(self)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

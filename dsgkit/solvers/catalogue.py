@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all, spelled
 from dsgkit.own import is_import_path, modules_of, version_of
+
+if TYPE_CHECKING:
+    from dsgkit.tasks.base import Task
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,19 @@ class SolverInfo:
         from dsgkit.solvers.user import tasks_of
 
         return tasks_of(self.load())
+
+    def suits(self, task: Task) -> bool:
+        """Tell whether the class is for a task."""
+        return task.kind in self.tasks
+
+    def learns_from(self, names: Sequence[str], params: Mapping[str, Any]) -> bool:
+        """Tell whether it depends on any of some named arrays, with some parameters."""
+        from dsgkit.tasks.given import depends_on
+
+        return depends_on(self.load()(**params), names)
+
+    def check_for(self, task: Task) -> None:
+        """Raise `ConfigError` unless the class has what a task calls; the package's own have."""
 
     def seed(self, seed: int) -> int:
         """Return a seed of 64 bits as the class takes it: scikit-learn's take 32 bits."""

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dsgkit.solvers.base import Estimator
+from dsgkit.solvers.base import Estimator, ToWrite, check_solution
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
 
 Array = NDArray[np.float64]
@@ -29,6 +29,7 @@ class LabeledEstimator(ClassifierMixin, Estimator):
         Columns of the training rows.
     """
 
+    _to_write: ClassVar[ToWrite] = (("fit", "_fit"), ("decision_function", "_values"))
     _solution: ClassVar[str] = "coef_"
     """The attribute that only a fitted model has."""
 
@@ -63,6 +64,7 @@ class LabeledEstimator(ClassifierMixin, Estimator):
         X, t = self._inputs(X, y)
         with self._settled(X):
             self._fit(X, t)
+        check_solution(self)
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -1,35 +1,41 @@
-"""Solvers of a user's own: classes outside of the package, named by their import path."""
+"""User-defined solvers: classes and functions named by their import path."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 from dsgkit.errors import ConfigError
 from dsgkit.hints import spelled
-from dsgkit.origin import one_line
+from dsgkit.origin import at, one_line, place_of
 from dsgkit.own import ask_own, modules_of, version_of
 from dsgkit.rehearsal import asks_to_stop
 from dsgkit.solvers.catalogue import SolverInfo
+from dsgkit.solvers.methods import (
+    BASES,
+    Method,
+    base_of,
+    check_hooks,
+    check_methods,
+    listed,
+    methods_of,
+    unwritten,
+)
 from dsgkit.solvers.parameters import Parameter, parameters
 
-_EXAMPLE = "my_module:MySolver"
-_BASE = "dsgkit.solvers.base"
-_BASES = (
-    f"{_BASE}.PairwiseAUCEstimator or {_BASE}.SemiSupervisedClassifier, which have all but fit and "
-    "decision_function, or from sklearn.base.BaseEstimator and ClusterMixin for a clustering, of "
-    "which fit sets labels_, or ClassifierMixin for a classifier with a fit(X, y)"
-)
-_WRITTEN = {"fit": "_fit", "decision_function": "_values"}
-"""What a class has to write, by itself or through the hook that its base class calls."""
+if TYPE_CHECKING:
+    from dsgkit.solvers.adapted import Role
+    from dsgkit.tasks.base import Task
 
-_INHERITED = ("cost", "fit_points", "get_params")
-_OF_OTHERS = ("get_params",)
-"""What is needed of scikit-learn's clusterers and classifiers, which are taken as they are."""
+_EXAMPLE = "my_module:MySolver"
+_TAKEN = (
+    f"derive it from a class of {BASES}, or from scikit-learn's BaseEstimator and one of its "
+    "ClassifierMixin, RegressorMixin and ClusterMixin"
+)
 
 
 def describe(import_path: str) -> SolverInfo:
@@ -38,8 +44,9 @@ def describe(import_path: str) -> SolverInfo:
     Parameters
     ----------
     import_path : str
-        ``module:class``. The module is looked for on ``sys.path`` and then in the current folder,
-        which is added to ``sys.path``.
+        ``module:class``, or ``module:function`` for one that returns a scikit-learn estimator. The
+        module is looked for on ``sys.path`` and then in the current folder, which is added to
+        ``sys.path``.
 
     Returns
     -------
@@ -54,23 +61,26 @@ def describe(import_path: str) -> SolverInfo:
     """
     return ask_own(
         import_path,
-        "class",
-        _is_class,
-        lambda solver: _described(import_path, solver),
+        "class or function",
+        _is_class_or_function,
+        lambda found: _described(import_path, found),
         _EXAMPLE,
-        _BASE,
+        BASES,
     )
 
 
 @dataclass(frozen=True)
 class _OwnSolver(SolverInfo):
-    """What a class of a user's own has said of itself: it is not asked again."""
+    """What a user-defined class has said of itself: it is not asked again."""
 
     estimator: Any = None
+    role: Role | None = None
     declared: Mapping[str, Parameter] = field(default_factory=dict)
     kinds: tuple[str, ...] = ()
     identity: int | str = ""
     defined_in: tuple[str, ...] = ()
+    methods: Mapping[str, Method] = field(default_factory=dict)
+    place: str = ""
 
     def load(self) -> Any:
         """Return the class, as the runner uses it."""
@@ -96,6 +106,22 @@ class _OwnSolver(SolverInfo):
         """Names of the modules that define it."""
         return self.defined_in
 
+    def seed(self, seed: int) -> int:
+        """Return a seed as the class takes it: scikit-learn's kind takes 32 bits."""
+        return super().seed(seed) if self.role is None else seed % 2**32
+
+    def suits(self, task: Task) -> bool:
+        """Tell whether the class is for a task: both may say so."""
+        return super().suits(task) or self.role in task.takes
+
+    def learns_from(self, names: Sequence[str], params: Mapping[str, Any]) -> bool:
+        """Tell whether ``fit`` is given any of some arrays."""
+        return any(self.methods["fit"].is_given(name) for name in names)
+
+    def check_for(self, task: Task) -> None:
+        """Raise `ConfigError` unless the class has what a task calls."""
+        check_methods(self.label, self.place, self.methods, task)
+
 
 def tasks_of(solver: type) -> tuple[str, ...]:
     """Return the kinds of the tasks that a class is for; a clusterer need not say."""
@@ -106,98 +132,112 @@ def tasks_of(solver: type) -> tuple[str, ...]:
         raise ConfigError(
             f"{solver.__name__}.tasks must be a tuple of task names, got {spelled(declared)}"
         )
-    return tuple(declared) or (("clustering",) if _is_a(solver, "ClusterMixin") else ())
+    return tuple(declared) or (("clustering",) if _role_of(solver) == "clusterer" else ())
 
 
-def estimator_class(solver: type) -> type:
-    """Return a class as the runner uses it: classifiers get what estimators have."""
-    if not _is_classifier(solver):
-        return solver
-    from dsgkit.solvers.classifiers import estimator_of
-
-    return estimator_of(solver)
+def _is_class_or_function(found: Any) -> bool:
+    return isinstance(found, type) or inspect.isfunction(found)
 
 
-def _is_classifier(solver: type) -> bool:
-    """Tell whether a class is a classifier of scikit-learn's kind, and none of the package's."""
-    if not _is_a(solver, "ClassifierMixin") or hasattr(solver, "fit_points"):
-        return False
-    return "X_unlabeled" not in inspect.signature(cast(Any, solver).fit).parameters
-
-
-def _is_a(solver: type, mixin: str) -> bool:
-    """Tell whether a class has one of scikit-learn's mixins, which then has been imported."""
-    base = sys.modules.get("sklearn.base")
-    return base is not None and issubclass(solver, getattr(base, mixin))
-
-
-def _is_class(found: Any) -> bool:
-    return isinstance(found, type)
-
-
-def _described(import_path: str, solver: type) -> SolverInfo:
-    _check_methods(solver)
+def _described(import_path: str, found: Any) -> SolverInfo:
+    solver, role = _made_by(found) if inspect.isfunction(found) else _as_used(found)
     _check_defaults(solver)
-    estimator = estimator_class(solver)
+    modules = [*modules_of(found, import_path), *modules_of(solver, import_path)]
     return _OwnSolver(
         import_path,
-        solver.__name__,
+        found.__name__,
         import_path,
-        estimator=estimator,
-        declared=parameters(estimator),
-        kinds=tasks_of(estimator),
-        identity=version_of(estimator, import_path),
-        defined_in=modules_of(estimator, import_path),
+        estimator=solver,
+        role=role,
+        declared=parameters(solver),
+        kinds=tasks_of(solver),
+        identity=version_of(found, import_path),
+        defined_in=tuple(dict.fromkeys(modules)),
+        methods=methods_of(solver),
+        place=place_of(found),
     )
 
 
-def _check_methods(solver: type) -> None:
-    """Refuse a class that lacks what the runner calls."""
-    missing = [name for name in _WRITTEN if not _writes(solver, name)]
-    as_it_is = _is_a(solver, "ClusterMixin") or _is_classifier(solver)
-    needed = _OF_OTHERS if as_it_is else _INHERITED
-    missing += [name for name in needed if not callable(getattr(solver, name, None))]
-    if not tasks_of(estimator_class(solver)):
-        missing.append("tasks")
+def _made_by(function: Callable[..., Any]) -> tuple[type, Role]:
+    """Return the class of solvers that a function makes, and what they are to scikit-learn."""
+    from dsgkit.solvers.adapted import is_semi_supervised, role_of_model, wrapped
+
+    model = _called(function)
+    role = role_of_model(model)
+    if role is None:
+        raise ConfigError(
+            f"{function.__name__}() must return a classifier, regressor or clustering of "
+            f"scikit-learn's kind, and returns {type(model).__name__}{at(place_of(function))}"
+        )
+    _check_values(model, role, function)
+    return wrapped(function, role, semi_supervised=is_semi_supervised(model)), role
+
+
+def _as_used(solver: type) -> tuple[type, Role | None]:
+    """Return a class as the runner uses it, and what it is to scikit-learn."""
+    role, missing = _role_of(solver), unwritten(solver)
+    wraps = role in ("classifier", "regressor")
+    if not wraps:
+        missing += [] if callable(getattr(solver, "get_params", None)) else ["get_params"]
+        missing += [] if tasks_of(solver) else ["tasks"]
     if missing:
-        inherit = f"; derive it from {_BASES}"
-        hint = inherit if set(missing) - set(_WRITTEN) else ""
-        raise ConfigError(f"{solver.__name__} lacks {_and(missing)}{hint}")
+        hint = f"; {_TAKEN}" if {"get_params", "tasks"} & {*missing} else ""
+        if missing[0].startswith("_"):
+            hint = f", which its base class {base_of(solver).__name__} calls"
+        raise ConfigError(f"{solver.__name__} lacks {listed(missing)}{hint}{at(place_of(solver))}")
+    check_hooks(solver)
+    if role is None or not wraps:
+        return solver, role
+    from dsgkit.solvers.adapted import is_semi_supervised, wrapped
+
+    _check_values(solver, role, solver)
+    _called(solver)
+    return wrapped(solver, role, semi_supervised=is_semi_supervised(solver)), role
 
 
-def _writes(solver: type, name: str) -> bool:
-    """Tell whether a class has a method of its own, or the hook that a base's method calls."""
-    if name != "fit" and not hasattr(solver, name):
-        # not every task asks for values, but those of classifiers do
-        return not _is_classifier(solver) or hasattr(solver, "predict_proba")
-    hook = _WRITTEN[name]
-    called = any(hook in vars(cls) for cls in solver.__mro__ if cls.__module__ == _BASE)
-    return _overrides(solver, name) or (called and _overrides(solver, hook))
+def _role_of(solver: type) -> Role | None:
+    """Return what a class is to scikit-learn, which then has been imported."""
+    if "sklearn.base" not in sys.modules:
+        return None
+    from dsgkit.solvers.adapted import role_of
+
+    return role_of(solver)
 
 
-def _overrides(solver: type, name: str) -> bool:
-    """Tell whether a method is there, and not merely as the bases of all solvers have it."""
-    if not callable(getattr(solver, name, None)):
-        return False
-    return next(cls for cls in solver.__mro__ if name in vars(cls)).__module__ != _BASE
+def _called(make: Callable[..., Any]) -> Any:
+    """Return what a class or a function makes by default."""
+    return _asked(make, f"{make.__name__}()", "every parameter needs a default")
 
 
-def _and(names: Iterable[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+def _check_values(model: Any, role: Role, defined: Any) -> None:
+    """Raise `ConfigError` for what tells nothing of new rows."""
+    asked = {
+        "classifier": ("decision_function", "predict_proba"),
+        "regressor": ("predict",),
+        "clusterer": (),
+    }[role]
+    if asked and not any(callable(getattr(model, name, None)) for name in asked):
+        name = getattr(model, "__name__", type(model).__name__)
+        raise ConfigError(f"{name} lacks {' or '.join(asked)}{at(place_of(defined))}")
+
+
+def _asked(question: Callable[[], Any], called: str, advice: str) -> Any:
+    """Return an answer; what the user's code raises is an error of the config."""
+    try:
+        return question()
+    except BaseException as error:
+        if asks_to_stop(error):
+            raise
+        raise ConfigError(f"{called} raises {one_line(error)}; {advice}") from error
 
 
 def _check_defaults(solver: type) -> None:
     """Refuse a class whose parameters cannot be told apart in the records of results."""
-    try:
-        defaults = solver().get_params()
-    except BaseException as error:
-        if asks_to_stop(error):
-            raise
-        raise ConfigError(
-            f"{solver.__name__}().get_params() raises {one_line(error)}"
-            "; every parameter needs a default, and an attribute of its name"
-        ) from error
+    defaults = _asked(
+        lambda: solver().get_params(),
+        f"{solver.__name__}().get_params()",
+        "every parameter needs a default, and an attribute of its name",
+    )
     for name, value in defaults.items():
         try:
             json.dumps(value, allow_nan=False)

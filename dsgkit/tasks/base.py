@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from dsgkit.data.targets import Kind
 from dsgkit.labels import Words
 from dsgkit.specs import LARGEST_NUMBER, Count, Spec
 from dsgkit.tasks.given import HIDDEN, takes
@@ -375,6 +376,22 @@ class Task(Protocol):
         Its tables and figures by default.
     words : tuple of str
         Names of `Trial.words`.
+    target : {"binary", "ordered", "classes", "numeric"} or None
+        What it learns from, or judges by: a dataset whose target makes something else is refused.
+        A file whose config names no ``target`` gets a number for ``numeric``. A user-defined task
+        may leave out this and what follows.
+    calls : tuple of str
+        Methods that its trials call besides ``fit``. A class that lacks one is refused.
+    gives : tuple of str
+        Names of all arrays that ``fit`` can be given; empty where they are not given by name.
+    takes : tuple of str
+        What solvers of scikit-learn's kind it takes that do not name it among their ``tasks``:
+        ``classifier``, ``regressor`` and ``clusterer``. Their values are what
+        ``decision_function`` returns; a regressor's are its predictions.
+    extra : tuple of str
+        Arrays that are more than labelled rows. Where no solver of a config says what it is
+        compared ``against``, those whose ``fit`` takes any of them are compared with the first
+        one that takes none.
     """
 
     kind: ClassVar[str]
@@ -385,6 +402,11 @@ class Task(Protocol):
     chooses: ClassVar[str]
     outputs: ClassVar[tuple[str, ...]]
     words: ClassVar[tuple[str, ...]]
+    target: ClassVar[Kind | None] = None
+    calls: ClassVar[tuple[str, ...]] = ()
+    gives: ClassVar[tuple[str, ...]] = ()
+    takes: ClassVar[tuple[str, ...]] = ()
+    extra: ClassVar[tuple[str, ...]] = ()
 
     def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
         """Return a trial of a dataset.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import sys
 from typing import Any, cast
 
 from dsgkit.errors import ConfigError
@@ -35,6 +36,12 @@ def get(kind: str) -> Task:
 
         return load(kind)
     raise ConfigError(f"unknown task {spelled(kind)}{nearest_or_all(kind, TASKS)}")
+
+
+def about(kind: str) -> str:
+    """Return what a task is, in a sentence: the first line of its module's docstring."""
+    module = sys.modules[type(get(kind)).__module__]
+    return (module.__doc__ or "").strip().partition("\n")[0]
 
 
 def version(kind: str) -> int | str:

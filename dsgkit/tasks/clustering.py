@@ -34,6 +34,7 @@ from dsgkit.tasks.base import (
     ProtocolSpec,
     Published,
     Scores,
+    Task,
     Trial,
     Work,
 )
@@ -475,7 +476,7 @@ def _n_clusters(labels: NDArray[Any]) -> int:
     return len(np.unique(labels[labels >= 0]))
 
 
-class Clustering:
+class Clustering(Task):
     """The learning setting."""
 
     kind: ClassVar[str] = "clustering"

@@ -41,7 +41,7 @@ class ConvergenceSpec(SemiSupervisedSpec):
     Attributes
     ----------
     convergence : bool
-        Whether fits of up to `MOST_ROWS` unlabelled rows keep their distance to the minimiser.
+        Whether fits of up to 5,000 unlabelled rows keep their distance to the minimiser.
     """
 
     convergence: bool = False

@@ -19,12 +19,14 @@ from dsgkit.errors import DataError, FitError
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.shapes import of_shape
 from dsgkit.specs import Count
-from dsgkit.tasks.base import At, Axis, Clock, Point, ProtocolSpec, Scores, Trial, Work
+from dsgkit.tasks.base import At, Axis, Clock, Point, ProtocolSpec, Scores, Task, Trial
 from dsgkit.tasks.convergence import DISTANCE, ConvergenceSpec, ConvergenceTrial
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.tasks.scaling import Scale, scaling_of
 from dsgkit.tasks.semi_supervised import (
+    EXTRA,
+    GIVEN,
     TEST_ROWS,
     UNLABELED,
     UNLABELED_ROWS,
@@ -102,8 +104,11 @@ class OrdinalSpec(ConvergenceSpec):
     ----------
     labeled : int
         Labelled rows, at most half of all rows.
-    scale : Scale
+    scale : tuple of float or "common"
+        The interval that every feature is mapped to, or one scaling for all features, which keeps
+        the proportions of those that have one unit.
     folds : int
+        Folds of the search.
     """
 
     labeled: Count = 500
@@ -174,7 +179,7 @@ class OrdinalTrial(ConvergenceTrial):
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
         """Train the function, and place the thresholds in a phase of its own."""
-        training = self.training(at)
+        training = self.given(estimator, at)
         self.train(estimator, training, at, clock)
         if hasattr(estimator, "fit_thresholds"):
             with clock.phase("thresholds"):
@@ -186,7 +191,7 @@ class OrdinalTrial(ConvergenceTrial):
         classes, codes = np.unique(split.y, return_inverse=True)
         shape = len(points), len(split.y)
         values = of_shape(
-            estimator.fit_points(points, folds=split.folds, **self.training(at)),
+            estimator.fit_points(points, folds=split.folds, **self.given(estimator, at)),
             "fit_points",
             shape,
             (*shape, len(classes) - 1),
@@ -195,12 +200,6 @@ class OrdinalTrial(ConvergenceTrial):
             [_mean_auc(codes[fold], row[fold], len(classes)) for fold in split.folds]
             for row in values
         ]
-
-    def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        """Return the cost of training every point on every fold; scoring is nothing beside it."""
-        n_models = n_points * self._spec.folds
-        cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
-        return Work(cost.flops, 0.0, cost.memory, n_models)
 
     def predictions(self, model: Any, rows: Any) -> tuple[NDArray[np.floating], NDArray[Any]]:
         """Return the values at rows, with a column for every cut if there are several, and classes.
@@ -241,7 +240,7 @@ def _mean_auc(codes: Any, values: NDArray[np.floating], n_classes: int) -> float
     return float(np.mean(aucs)) if aucs else None
 
 
-class Ordinal:
+class Ordinal(Task):
     """The learning setting."""
 
     kind: ClassVar[str] = "ordinal"
@@ -261,10 +260,14 @@ class Ordinal:
         "accuracy_table",
         "never_table",
         "time_table",
+        "auc_curve",
         "auc_boxplot",
         "time_curve",
     )
     words: ClassVar[tuple[str, ...]] = (CLASS_PROPORTIONS,)
+    calls: ClassVar[tuple[str, ...]] = ("decision_function", "predict", "fit_points", "cost")
+    gives: ClassVar[tuple[str, ...]] = GIVEN
+    extra: ClassVar[tuple[str, ...]] = EXTRA
 
     def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
         """Return a trial of a dataset."""

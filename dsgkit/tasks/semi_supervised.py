@@ -12,7 +12,9 @@ from pydantic import model_validator
 
 from dsgkit.costs import MEASURING_FLOPS
 from dsgkit.data.datasets import Dataset
+from dsgkit.data.targets import Kind
 from dsgkit.errors import FitError
+from dsgkit.origin import at, place_of
 from dsgkit.progress import part
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
@@ -35,6 +37,12 @@ TEST_ROWS = "official test rows"
 
 ARRAYS = {LABELED.name: ("X", "y"), UNLABELED.name: ("X_unlabeled", HIDDEN)}
 """What a fit is given more of along each axis."""
+
+EXTRA = ("X_unlabeled",)
+"""What a fit is given in addition to labelled rows."""
+
+GIVEN = ("X", "y", *EXTRA, HIDDEN)
+"""What a fit can be given by name."""
 
 CLASS_PROPORTION = "class_proportion"
 """In a config, the value of a parameter that is the share of positives in the training set."""
@@ -108,6 +116,9 @@ class SemiSupervisedTrial:
         If the dataset has too few rows for it.
     """
 
+    target: ClassVar[Kind] = "binary"
+    """What the labels are to be."""
+
     def __init__(self, dataset: Dataset, spec: SemiSupervisedSpec, seed: int) -> None:
         self._dataset = dataset
         self._spec = spec
@@ -118,7 +129,7 @@ class SemiSupervisedTrial:
 
     def _n_labeled(self) -> int:
         """Return the number of labelled rows, or raise `DataError` if there are too few rows."""
-        check_split(self._dataset, self._spec.labeled, self._spec.folds)
+        check_split(self._dataset, self._spec.labeled, self._spec.folds, self.target)
         return self._spec.labeled
 
     @functools.cached_property
@@ -215,8 +226,10 @@ class SemiSupervisedTrial:
         raise NotImplementedError
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        """Return about what `search` takes."""
-        raise NotImplementedError
+        """Return the cost of training every point on every fold; scoring is nothing beside it."""
+        n_models = n_points * self._spec.folds
+        cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
+        return Work(cost.flops, 0.0, cost.memory, n_models)
 
 
 def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np.floating]:
@@ -228,8 +241,11 @@ def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np
         If they are not.
     """
     values = np.asarray(model.decision_function(rows))
+    where = at(place_of(model.decision_function))
     if values.shape not in shapes:
-        raise FitError(f"decision_function returned shape {values.shape} for {len(rows):,} rows")
+        raise FitError(
+            f"decision_function returned shape {values.shape} for {len(rows):,} rows{where}"
+        )
     if not np.isfinite(values).all():
-        raise FitError("decision_function returned values that are not finite")
+        raise FitError(f"decision_function returned values that are not finite{where}")
     return values

@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.shapes import of_shape
-from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Trial, Work
+from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Task, Trial
 from dsgkit.tasks.convergence import DISTANCE, ConvergenceSpec, ConvergenceTrial
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import auc, average_precision
 from dsgkit.tasks.semi_supervised import (
     CLASS_PROPORTION,
+    EXTRA,
+    GIVEN,
     LABELED,
     TEST_ROWS,
     UNLABELED,
@@ -67,12 +69,6 @@ class AUCTrial(ConvergenceTrial):
         shape = len(points), len(given["y"])
         return fold_scores(of_shape(values, "fit_points", shape), given["y"], folds)
 
-    def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        """Return the cost of training every point on every fold; scoring is nothing beside it."""
-        n_models = n_points * self._spec.folds
-        cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
-        return Work(cost.flops, 0.0, cost.memory, n_models)
-
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
         """Return how well rows are ranked; None where they hold one class only."""
         return ranking_scores(y, predictions)
@@ -113,7 +109,7 @@ def _fold_score(values: NDArray[np.float64], y: NDArray[np.integer]) -> float | 
     return auc(y, values)
 
 
-class SemiSupervisedAUC:
+class SemiSupervisedAUC(Task):
     """The learning setting."""
 
     kind: ClassVar[str] = "semi_supervised_auc"
@@ -128,8 +124,17 @@ class SemiSupervisedAUC:
         DISTANCE,
     )
     chooses: ClassVar[str] = AUC.name
-    outputs: ClassVar[tuple[str, ...]] = ("auc_table", "time_table", "auc_boxplot", "time_curve")
+    outputs: ClassVar[tuple[str, ...]] = (
+        "auc_table",
+        "time_table",
+        "auc_curve",
+        "auc_boxplot",
+        "time_curve",
+    )
     words: ClassVar[tuple[str, ...]] = (CLASS_PROPORTION,)
+    calls: ClassVar[tuple[str, ...]] = ("decision_function", "fit_points", "cost")
+    gives: ClassVar[tuple[str, ...]] = GIVEN
+    extra: ClassVar[tuple[str, ...]] = EXTRA
 
     def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
         """Return a trial of a dataset."""

@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from dsgkit.shapes import of_shape
 from dsgkit.specs import Repetitions
-from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Trial, Work
+from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Task, Trial, Work
 from dsgkit.tasks.given import HIDDEN
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import (
     CLASS_PROPORTION,
+    EXTRA,
+    GIVEN,
     LABELED,
     TEST_ROWS,
     UNLABELED,
@@ -341,7 +343,7 @@ def _blocks(parts: Sequence[slice]) -> Iterator[slice]:
             yield slice(start, min(start + _BLOCK_ROWS, part.stop))
 
 
-class SemiSupervisedSVM:
+class SemiSupervisedSVM(Task):
     """The learning setting."""
 
     kind: ClassVar[str] = "semi_supervised_svm"
@@ -360,10 +362,14 @@ class SemiSupervisedSVM:
         "balanced_table",
         "time_table",
         "balance_table",
+        "error_curve",
         "error_boxplot",
         "time_curve",
     )
     words: ClassVar[tuple[str, ...]] = (CLASS_PROPORTION,)
+    calls: ClassVar[tuple[str, ...]] = ("decision_function", "fit_points", "cost")
+    gives: ClassVar[tuple[str, ...]] = GIVEN
+    extra: ClassVar[tuple[str, ...]] = EXTRA
 
     def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
         """Return a trial of a dataset."""

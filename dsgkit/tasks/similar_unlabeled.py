@@ -23,7 +23,18 @@ from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
 from dsgkit.shapes import of_shape
 from dsgkit.specs import Count, Folds, is_finite, problem
-from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Trial, Work
+from dsgkit.tasks.base import (
+    At,
+    Axis,
+    Clock,
+    Judgement,
+    Point,
+    ProtocolSpec,
+    Scores,
+    Task,
+    Trial,
+    Work,
+)
 from dsgkit.tasks.given import takes
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
@@ -155,7 +166,8 @@ class SimilarUnlabeledSpec(ProtocolSpec):
         The share of positives that rows are drawn by; None is the dataset's own.
     test : int
         The most test rows; there are a third as many as unlabelled rows can be drawn.
-    scale : Scale
+    scale : tuple of float or "common"
+        The interval that every feature is mapped to, or one scaling for all features.
     folds : int
         Folds of pairs and of unlabelled rows.
     select : {"zero_one", "squared"}
@@ -388,7 +400,7 @@ def _risk(similar: Any, unlabeled: Any, prior: float, loss: Any) -> float | None
     return su_risk(similar, unlabeled, prior, loss)
 
 
-class SimilarUnlabeled:
+class SimilarUnlabeled(Task):
     """The learning setting."""
 
     kind: ClassVar[str] = "similar_unlabeled"
@@ -416,11 +428,14 @@ class SimilarUnlabeled:
         "rows_table",
         "time_table",
         "accuracy_trace_table",
+        "accuracy_curve",
         "accuracy_trace",
         "accuracy_boxplot",
         "time_curve",
     )
     words: ClassVar[tuple[str, ...]] = (CLASS_PRIOR,)
+    calls: ClassVar[tuple[str, ...]] = ("decision_function", "fit_points", "cost")
+    gives: ClassVar[tuple[str, ...]] = ("X_similar", "X_unlabeled", "X", "y")
 
     def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
         """Return a trial of a dataset."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
-from dsgkit.data.targets import check_kind
+from dsgkit.data.targets import Kind, check_kind
 from dsgkit.errors import DataError
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed, permutation
@@ -63,14 +63,14 @@ def semi_supervised_split(
     scale: tuple[float, float] = (0.0, 1.0),
     nested: bool = False,
 ) -> SemiSupervisedSplit:
-    """Draw the labelled rows of one trial on two classes; the rest is unlabelled.
+    """Draw the labelled rows of one trial on two classes, or numbers; the rest is unlabelled.
 
     Parameters
     ----------
     dataset : Dataset
         All rows.
     labeled : int
-        Number of labelled rows. Each class gets at least two of them: where the draw gives
+        Number of labelled rows. Each of two classes gets at least two of them: where the draw gives
         fewer, the next rows of that class in the random order change places with the last
         labelled ones of the other.
     folds : int
@@ -92,9 +92,11 @@ def semi_supervised_split(
     DataError
         When there are too few rows for it.
     """
-    check_split(dataset, labeled, folds)
+    numeric = dataset.target.kind == "numeric"
+    check_split(dataset, labeled, folds, "numeric" if numeric else "binary")
     order = permutation(len(dataset.y), derive_seed(seed, "labeled"))
-    _balance(order, dataset.y, FEWEST_LABELED if nested else labeled)
+    if not numeric:
+        _balance(order, dataset.y, FEWEST_LABELED if nested else labeled)
     return split_in_order(dataset, order, labeled, folds, seed, dataset.scaling(*scale))
 
 
@@ -133,12 +135,12 @@ def split_in_order(
     )
 
 
-def check_split(dataset: Dataset, labeled: int, folds: int) -> None:
+def check_split(dataset: Dataset, labeled: int, folds: int, target: Kind = "binary") -> None:
     """Raise `DataError` if a dataset does not suit `semi_supervised_split`.
 
-    That is, if it has too few rows, or a target that does not make two classes.
+    That is, if it has too few rows, or a target of another kind.
     """
-    check_kind(dataset, "binary")
+    check_kind(dataset, target)
     n = len(dataset.y)
     if labeled >= n:
         raise DataError(
@@ -146,7 +148,7 @@ def check_split(dataset: Dataset, labeled: int, folds: int) -> None:
             "and some must stay unlabelled; lower `labeled`"
         )
     check_labeled(labeled, folds)
-    for label in (-1, 1):
+    for label in (-1, 1) if target == "binary" else ():
         count = int(np.count_nonzero(dataset.y == label))
         if count < CLASS_MINIMUM:
             raise DataError(

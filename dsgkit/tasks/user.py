@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, cast, get_args
 
+from dsgkit.data.targets import Kind
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all, spelled
 from dsgkit.own import ask_own, modules_of, version_of
@@ -16,6 +17,7 @@ from dsgkit.tasks.measures import STANDARD, Measure, outputs_of
 _EXAMPLE = "my_module:MY_TASK"
 _BASE = "dsgkit.tasks.base"
 _DECLARED = ("Spec", "axes", "measures", "chooses", "outputs", "words", "trial")
+_OPTIONAL = ("target", "calls", "gives", "takes", "extra")
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,11 @@ class _OwnTask:
     outputs: tuple[str, ...]
     words: tuple[str, ...]
     trial: Callable[..., Trial]
+    target: Kind | None
+    calls: tuple[str, ...]
+    gives: tuple[str, ...]
+    takes: tuple[str, ...]
+    extra: tuple[str, ...]
 
 
 def load(import_path: str) -> Task:
@@ -62,6 +69,7 @@ def _described(path: str, found: Any) -> _OwnTask:
     if missing:
         raise ConfigError(f"{path} lacks {', '.join(missing)}; see dsgkit.tasks.base.Task")
     said = {name: getattr(found, name) for name in _DECLARED}
+    said |= {name: getattr(found, name, getattr(Task, name)) for name in _OPTIONAL}
     version, modules = version_of(type(found), path), modules_of(type(found), path)
     task = _OwnTask(kind=path, version=version, modules=modules, **said)
     _check(task, path)
@@ -83,7 +91,11 @@ def _check(task: _OwnTask, path: str) -> None:
                 raise ConfigError(f"{path}.Spec.{declared}: no setting {name!r}{hint}")
     _check_tuple(path, "axes", task.axes, Axis)
     _check_tuple(path, "measures", task.measures, Measure)
-    _check_tuple(path, "words", task.words, str)
+    for declared in ("words", "calls", "gives", "takes", "extra"):
+        _check_tuple(path, declared, getattr(task, declared), str)
+    if task.target not in (None, *get_args(Kind)):
+        hint = nearest_or_all(str(task.target), get_args(Kind))
+        raise ConfigError(f"{path}.target: no kind of target {spelled(task.target)}{hint}")
     if why_not := why_no_columns((*task.measures, *STANDARD), (axis.name for axis in task.axes)):
         raise ConfigError(f"{path}.measures: {why_not}")
     names = [measure.name for measure in task.measures if measure.better]

@@ -379,12 +379,12 @@ def with_solver(lines):
         (
             "dataset: {path: a.csv, loader: delimited, target: {bins: 5, ordered: true}}\n" + TAIL,
             "c.yaml:1: dataset.target: needs one of positive: [labels], "
-            "bins: count, ordered: true and classes: true",
+            "bins: count, ordered: true, classes: true and numeric: true",
         ),
         (
             "dataset: {path: a.csv, loader: delimited, target: {}}\n" + TAIL,
             "c.yaml:1: dataset.target: needs one of positive: [labels], "
-            "bins: count, ordered: true and classes: true",
+            "bins: count, ordered: true, classes: true and numeric: true",
         ),
         (
             "dataset: {path: a.csv, loader: delimited, target: bins}\n" + TAIL,

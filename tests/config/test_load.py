@@ -1,6 +1,7 @@
 """Bases, profiles, overrides, defaults and the way back to YAML."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,7 +30,7 @@ profiles:
 """
 
 
-AUC_OUTPUTS = ["auc_table", "time_table", "auc_boxplot", "time_curve"]
+AUC_OUTPUTS = ["auc_table", "time_table", "auc_curve", "auc_boxplot", "time_curve"]
 
 
 def test_a_minimal_config_gets_the_papers_defaults(folder):
@@ -150,7 +151,7 @@ def test_overrides_come_last_and_in_order(folder):
             "sweep.unlabeled=[5, all]",
         ],
     )
-    assert experiment.name == "c-quick"
+    assert experiment.name.startswith("c-quick-")
     assert experiment.protocol.trials == 4
     assert experiment.solvers["samult"].grids[0]["lam"] == [1.0, 2.0, 4.0]
     assert experiment.solvers["samult"].search_at == {"unlabeled": 100}
@@ -166,6 +167,45 @@ def test_an_override_may_hold_equals_signs_and_remove_a_solver(folder):
     assert experiment.solvers["samult"].label == "a = b"
     assert list(experiment.solvers) == ["samult"]
     assert experiment.name == "n"
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["seed=0"],
+        ["threads=1", "outputs=[]"],
+        ["solvers.samult.label=a", "solvers.samult.against=rff_s2auc"],
+    ],
+)
+def test_overrides_without_effect_on_results_keep_the_name(folder, overrides):
+    assert load_experiment(folder("seed: 0\n" + BASE), overrides=overrides).name == "of the base"
+
+
+def test_an_override_that_changes_results_has_a_name_of_its_own(folder):
+    folder(BASE)
+
+    def name(*overrides):
+        return load_experiment("c.yaml", overrides=overrides).name
+
+    three = name("protocol.trials=3")
+    assert re.fullmatch("of the base-[0-9a-f]{6}", three)
+    changes = ["protocol.trials=4", "solvers.samult=null", "solvers.samult_2={kind: samult}"]
+    assert len({name(one) for one in changes} | {three}) == 4
+    assert name("protocol.trials=3", "solvers.samult.label=a", "threads=1") == three
+    assert name("seed=1", "protocol.trials=3") == name("protocol.trials=3", "seed=1")
+    assert name("solvers.pnu_auc={}") != name("solvers.qsg_s2auc={}") != "of the base"
+    folder(BASE + "sweep: {unlabeled: [5]}\n")  # an edit of the file leads to no other folder
+    assert name("protocol.trials=3") == three
+    assert name("protocol.trials=3", "name=n") == "n"
+    quick = load_experiment("c.yaml", profile="quick", overrides=["protocol.trials=3"])
+    assert quick.name == three.replace("base", "base-quick")
+
+
+def test_a_chosen_name_takes_the_place_of_the_configs(folder):
+    folder(BASE)
+    assert load_experiment("c.yaml", name="mine", overrides=["seed=3"]).name == "mine"
+    with pytest.raises(ConfigError, match=r"^--name a/b: a name .* holds no slash"):
+        load_experiment("c.yaml", name="a/b")
 
 
 def test_local_files_are_looked_for_beside_the_file_that_names_them(folder, tmp_path):
@@ -254,7 +294,7 @@ def test_words_of_the_task_stand_for_numbers_in_params_and_grids(folder):
 def test_a_grid_is_short_for_a_search_of_one_stage(folder):
     stages = "solvers.samult={grid: null, search: [{grid: {lam: 2^-3..2^3, sigma: [1]}}]}"
     spelt = load_experiment(folder(MINIMAL), overrides=[stages])
-    assert spelt == load_experiment("c.yaml")
+    assert spelt.solvers == load_experiment("c.yaml").solvers
 
 
 def test_stages_come_one_after_the_other_and_may_start_from_fixed_values(folder):

@@ -34,7 +34,10 @@ def config(*solvers):
 @pytest.mark.parametrize(
     ("solver", "expected"),
     [
-        ("mine: {kind: 'my:Mini'}", "kind: my.py has no class 'Mini' (did you mean 'Mine'?)"),
+        (
+            "mine: {kind: 'my:Mini'}",
+            "kind: my.py has no class or function 'Mini' (did you mean 'Mine'?)",
+        ),
         ("mine: {kind: 'my:'}", "kind: 'my:' is not an import path, such as my_module:MySolver"),
         (
             "mine: {kind: 'my:Mine', params: {lan: 1}}",
@@ -108,3 +111,95 @@ def test_stored_configs_are_read_without_the_class(folder, own_modules, tmp_path
     assert stored.model_dump(mode="json") == experiment.model_dump(mode="json")
     with pytest.raises(ConfigError, match="module 'my' is neither"):
         load_experiment("c.yaml")
+
+
+WITHOUT_PREDICT = """
+class Mine(Estimator):
+    tasks = "ordinal"
+    def fit(self, X, y): return self
+    def decision_function(self, X): return X[:, 0]
+"""
+OTHER_ARRAYS = """
+class Mine(Estimator):
+    tasks = "semi_supervised_auc"
+    def fit(self, X, labels, X_unlabeled): return self
+    def decision_function(self, X): return X[:, 0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        (
+            WITHOUT_PREDICT,
+            "ordinal",
+            "Mine lacks predict, which the task ordinal calls; derive it from a class of "
+            "dsgkit.bases (my.py:3)",
+        ),
+        (
+            OTHER_ARRAYS,
+            "semi_supervised_auc",
+            "Mine.fit requires 'labels', but the task semi_supervised_auc gives X, y, X_unlabeled "
+            "and y_unlabeled, by name (my.py:5)",
+        ),
+        (
+            OTHER_ARRAYS.replace("labels", "y").replace("_function(self, X)", "_function(self)"),
+            "semi_supervised_auc",
+            "Mine.decision_function must take X (my.py:6)",
+        ),
+    ],
+)
+def test_a_class_is_checked_for_what_its_task_calls(own_modules, message, text, kind, expected):
+    own_modules("my", "from dsgkit.bases import Estimator\n" + text)
+    told = message(config("mine: {kind: 'my.py:Mine'}"), kind=kind)
+    assert told == f"c.yaml:3: solvers.mine.kind: {expected}"
+
+
+def test_a_file_names_its_module(folder):
+    files, modules = (
+        load_experiment(folder(config(f"mine: {{kind: '{kind}'}}")))
+        for kind in ("my.py:Mine", "my:Mine")
+    )
+    assert files == modules
+    assert files.solvers["mine"].kind == "my:Mine"
+
+
+SVC = "svc: {kind: 'sklearn.svm:SVC'}"
+
+
+@pytest.mark.parametrize(
+    ("solvers", "against"),
+    [
+        (["mine: {kind: 'my:Mine'}", SVC], {"mine": "svc", "svc": None}),
+        (["mine: {kind: 'my:Mine'}", "samult: {}"], {"mine": None, "samult": None}),
+        (
+            ["mine: {kind: 'my:Mine'}", "samult: {against: mine}", SVC],
+            {"mine": None, "samult": "mine", "svc": None},
+        ),
+        (["mine: {kind: 'my:Mine', against: null}", SVC], {"mine": None, "svc": None}),
+    ],
+)
+def test_what_takes_unlabelled_rows_is_compared_with_what_does_not(folder, solvers, against):
+    experiment = load_experiment(folder(config(*solvers)))
+    assert {key: solver.against for key, solver in experiment.solvers.items()} == against
+    assert ("gain_table" in experiment.outputs) == any(against.values())
+
+
+def test_a_solver_that_does_without_the_rows_that_it_is_given_is_the_baseline(folder):
+    """And one that is given hidden labels is neither that nor compared with it."""
+    text = (
+        "dataset: {name: codrna}\n"
+        "solvers: {all_labels_svm: {}, tsgs3vm: {}, supervised_svm: {}}\n"
+        "protocol: {kind: semi_supervised_svm}\n"
+    )
+    solvers = load_experiment(folder(text)).solvers
+    against = {key: solver.against for key, solver in solvers.items()}
+    assert against == {
+        "all_labels_svm": None,
+        "tsgs3vm": "supervised_svm",
+        "supervised_svm": None,
+    }
+    text = (
+        "dataset: {name: abalone}\nsolvers: {qs3orao: {}, svorex: {}}\nprotocol: {kind: ordinal}\n"
+    )
+    assert load_experiment(folder(text)).solvers["qs3orao"].against == "svorex"

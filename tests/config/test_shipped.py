@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dsgkit.config import list_configs, load_experiment
+from dsgkit.config.yaml_loader import read_document
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.targets import Binary, Nominal, Ordered, target_of
@@ -51,9 +52,27 @@ def load(name, profile=None):
     [(summary, profile) for summary in SUMMARIES for profile in (None, *summary.profiles)],
     ids=lambda value: getattr(value, "name", value),
 )
-def test_every_config_loads_in_every_profile_and_comes_back(summary, profile, tmp_path):
+def test_every_config_loads_in_every_profile(summary, profile):
     experiment = load(summary.name, profile)
     assert experiment.name == summary.name + (f"-{profile}" if profile else "")
+
+
+def written():
+    """Return every config, and every profile of those with profiles of their own or a new base."""
+    kept, bases = [], set()
+    for summary in SUMMARIES:
+        data = read_document(summary.path).data
+        told = "profiles" in data or data["extends"] not in bases
+        kept += [(summary, profile) for profile in (None, *(summary.profiles if told else ()))]
+        bases.add(data.get("extends"))
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("summary", "profile"), written(), ids=lambda value: getattr(value, "name", value)
+)
+def test_what_is_loaded_comes_back_as_it_was_written(summary, profile, tmp_path):
+    experiment = load(summary.name, profile)
     file = tmp_path / "config.yaml"
     file.write_text(experiment.to_yaml(), encoding="utf-8")
     assert load_experiment(file) == experiment
@@ -117,7 +136,7 @@ def test_every_profile_can_be_planned(summary):
 @pytest.mark.parametrize("summary", SUMMARIES, ids=lambda s: s.name)
 def test_every_config_is_short_described_and_compares_all_solvers(summary):
     lines = summary.path.read_text(encoding="utf-8").splitlines()
-    assert 3 <= len(lines) <= (16 if summary.name == "quickstart" else 9)
+    assert 3 <= len(lines) <= (18 if summary.name == "quickstart" else 9)
     info = DATASETS[summary.dataset]
     rows = f"{info.n_rows:,}"
     assert rows in summary.description
@@ -141,7 +160,7 @@ def test_the_default_is_the_papers_setting(name):
     protocol = experiment.protocol
     assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
     assert protocol.scale == (0.0, 1.0)
-    figures = ["auc_table", "time_table", "auc_boxplot", "time_curve"]
+    figures = ["auc_table", "time_table", "auc_curve", "auc_boxplot", "time_curve"]
     assert experiment.outputs == [*figures, "gain_table"]
     assert experiment.sweep.sizes[-1] == "all"
     for key, solver in experiment.solvers.items():

@@ -55,7 +55,7 @@ def test_information_after_preparing(made):
     commands.prepare("made")
     pairs = dict(commands.info("made"))
     assert pairs["train labels"] == "3 (0: 1, 1: 2)"
-    assert pairs["target"] == "1 is +1, 0 -1"
+    assert pairs["target"] == "positive class: 1; negative: 0"
     assert pairs["prepared"] == str(prepared_folder(made))
 
 

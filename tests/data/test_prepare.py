@@ -448,7 +448,7 @@ def test_a_registered_dataset_with_another_target():
     dataset = load_dataset(DatasetSpec(name="digits", positive=[7]))
     np.testing.assert_array_equal(dataset.labels, digit)
     np.testing.assert_array_equal(dataset.y, np.where(digit == 7, 1, -1))
-    assert dataset.describe()["target"] == "7 is +1, the rest -1"
+    assert dataset.describe()["target"] == "positive class: 7; negative: the rest"
 
 
 def test_what_a_results_folder_keeps_of_a_dataset(spec):
@@ -458,7 +458,7 @@ def test_what_a_results_folder_keeps_of_a_dataset(spec):
         "name": "data",
         "title": "data",
         "content_hash": dataset.content_hash,
-        "target": "the larger label is +1, the smaller -1",
+        "target": "positive class: the larger label",
         "n_rows": 3,
         "n_test_rows": 2,
         "n_features": 2,
@@ -515,6 +515,20 @@ def test_an_ordered_target_is_told_in_the_description(tmp_path):
     spec.target = make_spec(target={"bins": 2}).target
     assert load_dataset(spec).identity != dataset.identity
     assert len(prepared(tmp_path)) == 1  # the same rows, whatever the target
+
+
+@pytest.mark.parametrize(
+    ("loader", "text"),
+    [("libsvm", "30.5 1:1\n-1 1:2\n1e3 1:4\n"), ("delimited", "1,30.5\n2,-1\n4,1e3\n")],
+)
+def test_a_numeric_target_is_the_number_in_the_file(tmp_path, loader, text):
+    (tmp_path / "data").write_text(text)
+    spec = make_spec(path=str(tmp_path / "data"), loader=loader, target={"numeric": True})
+    dataset = load_dataset(spec)
+    assert (dataset.y.tolist(), dataset.y.dtype) == ([30.5, -1, 1000], np.float64)
+    check_kind(dataset, "numeric")
+    with pytest.raises(DataError, match="the task needs two classes, but the target is: the lab"):
+        check_kind(dataset, "binary")
 
 
 def test_two_classes_are_no_ordered_ones(spec):

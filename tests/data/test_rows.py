@@ -71,3 +71,9 @@ def test_scaling_to_another_range_and_constant_columns():
         expected = low + (high - low) * (X - X.min(axis=0)) / np.array([4, 1, 8])
         np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(values[:, 1], low)
+
+
+def test_columns_are_taken_from_a_slice_of_rows():
+    rows = Rows(np.arange(12.0).reshape(4, 3), [3, 0, 2], factor=[1, 2, 3])
+    for key in [(slice(None), 1), (slice(2), [0, 2]), (slice(1, None), slice(None, None, -1))]:
+        np.testing.assert_array_equal(rows[key], rows[:][key])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsgkit.data.targets import Binary, Bins, Nominal, Ordered, target_of
+from dsgkit.data.targets import Binary, Bins, Nominal, Numeric, Ordered, target_of
 
 NUMBERS = np.array([1.0, 2, 3, 1])
 TEXTS = np.array(["win", "draw", "1", "win"])
@@ -44,8 +44,16 @@ def test_the_larger_of_two_labels_is_positive(labels, training):
         (Binary((1,), (2,)), NUMBERS, r"row 3: unknown label 3 \(known: 1, 2\)"),
         (Binary(("win",), ("draw",)), TEXTS, r"row 3: unknown label 1 \(known: win, draw\)"),
         (Binary(), NUMBERS, "row 3: 3 is a third label after 1 and 2; say by `positive`"),
-        (Binary((5,)), NUMBERS, r"all 4 labels are of one class \(-1; 5 is \+1, the rest -1\)"),
-        (Binary((1, 2, 3)), NUMBERS, r"all 4 labels are of one class \(\+1; 1, 2 or 3 is"),
+        (
+            Binary((5,)),
+            NUMBERS,
+            r"all 4 labels are of one class \(-1; positive class: 5; negative: the",
+        ),
+        (
+            Binary((1, 2, 3)),
+            NUMBERS,
+            r"all 4 labels are of one class \(\+1; positive classes: 1, 2, 3;",
+        ),
         (Binary(), np.ones(3), "all 3 labels are of one class .*; two are needed"),
         (Binary(("win", 1)), NUMBERS, "the labels are numbers; win or 1 is none"),
     ],
@@ -61,10 +69,10 @@ def test_the_training_labels_decide_what_is_known():
 
 
 def test_words():
-    assert Binary((2,), (1,)).words == "2 is +1, 1 -1"
-    assert Binary((3, "yes")).words == "3 or yes is +1, the rest -1"
-    assert Binary((0.1,)).words == "0.1 is +1, the rest -1"
-    assert Binary().words == "the larger label is +1, the smaller -1"
+    assert Binary((2,), (1,)).words == "positive class: 2; negative: 1"
+    assert Binary((3, "yes")).words == "positive classes: 3, yes; negative: the rest"
+    assert Binary((0.1,)).words == "positive class: 0.1; negative: the rest"
+    assert Binary().words == "positive class: the larger label"
 
 
 def test_the_identity_knows_no_order_and_no_spelling():
@@ -194,3 +202,12 @@ def test_targets_as_the_catalogue_writes_them():
     for wrong in ({"bins": 1}, {"bins": 5, "positive": [1]}, {"ordered": 3}, {"bin": 5}):
         with pytest.raises(ValueError, match="validation error"):
             target_of(wrong)
+
+
+def test_a_numeric_target_has_the_numbers_of_the_file():
+    target = target_of({"numeric": True})
+    assert target == Numeric()
+    assert applied(target, np.array([2.5, -1, 1e6])) == [2.5, -1, 1e6]
+    assert target.told(np.array([1.0, 2, 6])) == "numbers from 1 to 6, mean 3"
+    with pytest.raises(ValueError, match="needs numbers, not text such as win"):
+        applied(target, TEXTS)

@@ -220,7 +220,7 @@ def test_an_index_beyond_the_features(tmp_path):
         (b"\n\n", {}, "the file holds no"),
         (b"", {"n_features": 2}, "the file holds no rows"),
         (b"1,2,1\n3,4,1\n", {}, "all 2 labels are of one class"),
-        (b"1,2,1\n3,4,1\n", {"positive": [5]}, r"all 2 labels are of one class \(-1; 5 is"),
+        (b"1,2,1\n3,4,1\n", {"positive": [5]}, r"of one class \(-1; positive class: 5;"),
         (b"1\n2\n", {}, "the file holds no features"),
         (b"1,2,1\n3,4,0\n", {"label_column": 3}, "label_column 3 of a file with 3 columns"),
         (b"a,b,c\n", {"header": True}, "the file holds no"),

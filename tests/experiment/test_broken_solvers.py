@@ -76,8 +76,8 @@ TARGETS = {"ordinal": {"ordered": True}, "clustering": {"classes": True}}
 def messages(toy, own_modules):
     """A function that runs a broken class, searched or not: the messages of its cells."""
 
-    def run(solver, kind, grid, **protocol):
-        own_modules("broken", MODULE)
+    def run(solver, kind, grid, module=MODULE, **protocol):
+        own_modules("broken", module)
         config = {
             "dataset": {
                 "path": "toy.csv",
@@ -121,6 +121,41 @@ def test_a_fit_that_does_not_return_its_solver(messages, kind, protocol, grid):
 def test_a_clustering_that_does_not_return_its_solver(messages, grid):
     told = messages("Clusters", "clustering", grid)
     assert all(f"Clusters.fit {RETURNS} NoneType" in message for message in told), told
+
+
+OWN = """
+from dsgkit.bases import Estimator, OrdinalEstimator
+
+class Columns(Estimator):
+    tasks, version = ("semi_supervised_auc",), 1
+    def __init__(self, lam=1.0): self.lam = lam
+    def fit(self, X, y, X_unlabeled): return self
+    def decision_function(self, X):
+        return X[:3, 0]
+
+class Unsolved(OrdinalEstimator):
+    version = 1
+    def __init__(self, lam=1.0): self.lam = lam
+    def _fit(self, X, codes, X_unlabeled):
+        self.weights_ = X[0]
+    def _values(self, X): return X[:] @ self.weights_
+"""
+
+
+@pytest.mark.parametrize("grid", [SEARCHED, {}])
+def test_a_wrong_shape_is_told_with_its_place(messages, grid):
+    told = messages("Columns", "semi_supervised_auc", grid, module=OWN)
+    rows = {"10"} if grid else {"120"}
+    expected = [f"decision_function returned shape (3,) for {n} rows (broken.py:8)" for n in rows]
+    assert all(message.removeprefix("while searching: ") in expected for message in told), told
+
+
+def test_a_hook_that_sets_another_attribute_is_told_what_to_do(messages):
+    (told,) = messages("Unsolved", "ordinal", {}, module=OWN)
+    assert told == (
+        "SolverError: Unsolved._fit must set coef_, or Unsolved._solution name what it sets "
+        "(broken.py:14)"
+    )
 
 
 OF_MODELS = "decision_function of fit_points must return values of shape"

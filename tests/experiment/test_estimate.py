@@ -107,7 +107,7 @@ def test_what_memory_refuses_costs_nothing_and_so_does_what_follows(forecast):
     run = forecast(*cells)
     assert [part.n_refused for part in run.groups.values()] == [1, 1, 1]
     assert run.processor == pytest.approx(run.starting + 30 + CELL_SECONDS)
-    assert str(run).count("1 refused (memory)") == 3
+    assert run.text(80).count("1 refused (memory)") == 3
     below = forecast(*cells, limits=Limits(memory=4 * GIB))
     assert below.groups["rff_s2auc", "fit"].n_refused == 2
     own = forecast(*cells, overrides=["solvers.rff_s2auc.params.max_memory=20"])
@@ -122,7 +122,7 @@ def test_a_time_limit_is_the_most_that_a_cell_takes(forecast):
     assert run.groups["samult", "search"].training == 20
     fits = run.groups["samult", "fit"]
     assert (fits.training, fits.n_stopped) == (40 + 15, 1)
-    assert "(1 up to the time limit)" in str(run)
+    assert "1 stopped at the time limit" in run.text(80)
 
 
 def test_after_a_fit_that_ends_at_the_time_limit_no_larger_one_is_begun(forecast):
@@ -133,8 +133,8 @@ def test_after_a_fit_that_ends_at_the_time_limit_no_larger_one_is_begun(forecast
     run = forecast(small, large, other, limits=Limits(timeout=20))
     fits = run.groups["samult", "fit"]
     assert (fits.training, fits.n_stopped, fits.n_not_begun) == (80, 2, 1)
-    assert "1 not begun (a smaller one ends at the time limit)" in str(run)
-    assert str(run).startswith("toy: 3 cells")
+    assert "1 not begun (a smaller one ends at the time limit)" in run.text(80)
+    assert run.text(80).startswith("toy: 3 cells")
 
 
 def test_finished_cells_are_known_and_tell_the_speed_of_the_others(forecast, tmp_path):
@@ -148,7 +148,7 @@ def test_finished_cells_are_known_and_tell_the_speed_of_the_others(forecast, tmp
     # one that failed runs again; a fit took twice as long as its operations say
     assert (fits.n_done, len(fits.cells), fits.training) == (1, 2, pytest.approx(80))
     assert run.groups["samult", "search"].n_done == 1
-    assert "toy: 2 cells, 2 more finished already" in str(run)
+    assert "toy: 2 cells, 2 more finished already" in run.text(80)
     assert forecast(*cells, fresh=True).groups["samult", "fit"].training == pytest.approx(60)
     assert forecast(*cells, retry_failed=False).groups["samult", "fit"].n_done == 2
 
@@ -158,7 +158,21 @@ def test_nothing_is_left_of_a_finished_run(forecast, tmp_path):
     keep(tmp_path / "results" / "toy", record(done, times={"fit": 1.0}))
     run = forecast(done)
     assert run.processor == estimate.RUN_SECONDS
-    assert "toy: 0 cells, 1 more finished already" in str(run)
+    assert "toy: 0 cells, 1 more finished already" in run.text(80)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_a_forecast_fits_the_terminal(forecast, width):
+    names = ("qsg_s2auc", "samult", "pnu_auc", "rff_s2auc")
+    run = forecast(
+        *(cell(kind, 3600, solver=name) for name in names for kind in ("search", "fit")),
+        cell("fit", 5, "large", memory=12 * GIB),
+        overrides=[f"solvers.{name}.label={10 * 'Long name, '}{name}" for name in names],
+    )
+    text = run.text(width)
+    assert max(map(len, text.splitlines())) <= width
+    assert all(name in text for name in names)
+    assert text.count(" 60 min ") == 8 and "1 refused (memory)" in " ".join(text.split())
 
 
 def test_several_runs_are_added_up(forecast):

@@ -125,7 +125,8 @@ def test_killed_again_and_again_a_run_loses_nothing(tmp_path, whole):
             tear(results)
     code, out, _ = dsg_here(folder, "status", results)
     assert code == 0
-    assert "not running: the same `dsg run` goes on where it stopped" in out
+    told = " ".join(out.split())
+    assert "not running, " in told and "; the same `dsg run` goes on where it stopped" in told
     finish(folder)
     assert_same(results, whole)
     leftovers = [p.name for p in results.rglob("*") if p.name.endswith(".tmp")]
@@ -321,7 +322,13 @@ def test_the_programs_of_a_solver_end_with_a_run(tmp_path, number):
     all_gone(processes)
 
 
-LIMITS = ("--timeout", "4", "--memory-limit", "700MB")
+LIMITS = ("--timeout", "10", "--memory-limit", "700MB")
+"""Memory is taken in less than a second on a quiet machine, and in several on a busy one."""
+
+
+def unwrapped(text):
+    """The lines before they were wrapped at the terminal's width, the rest indented further."""
+    return re.sub(r"\n    +", " ", text).splitlines()
 
 
 def test_three_cells_end_badly_among_twenty(tmp_path):
@@ -340,20 +347,19 @@ def test_three_cells_end_badly_among_twenty(tmp_path):
     assert len(finished(results)) == 20
     endings = {r["label"]: r["status"] for r in stored(results) if r["status"] != "ok"}
     assert endings == {"segfault": "crashed", "sleep": "timeout", "grow": "out_of_memory"}
-    head, crash, middle, *others = err.splitlines()
+    head, crash, middle, *others = unwrapped(err)
     assert (head, middle) == ("1 cell failed:", "2 cells ended at a limit or without a solution:")
     assert crash == (
         "  segfault fit, trial 1, 90 unlabelled: crashed: worker process killed by SIGSEGV"
     )
-    assert others[0] == "  sleep fit, trial 1, 90 unlabelled: timeout: stopped after 4 s"
+    assert others[0] == "  sleep fit, trial 1, 90 unlabelled: timeout: stopped after 10 s"
     assert others[1].startswith("  grow fit, trial 1, 90 unlabelled: out of memory: stopped at ")
     assert len(others) == 2
     assert "23 cells computed, 0 reused" in out
     for name in ("error_boxplot", "time_curve"):
         assert (results / "figures" / f"{name}.pdf").stat().st_size > 1000
-    told = {
-        text.get_text() for text in curve(summarise([load_results(results)]), TIME).findobj(Text)
-    }
+    texts = curve(summarise([load_results(results)]), TIME).findobj(Text)
+    told = {line for text in texts for line in text.get_text().splitlines()}
     assert {"crashed", "timeout", "memory"} <= told
     table = (results / "tables" / "error_table.md").read_text()
     assert all(word in table for word in ("crashed", "timeout", "out of memory"))
@@ -363,8 +369,8 @@ def test_three_cells_end_badly_among_twenty(tmp_path):
     again = (*RUN, "--set", "outputs=[]")
     _, out, _ = dsg_here(tmp_path, *again, *LIMITS)
     assert "1 cell computed, 22 reused" in out
-    code, out, err = dsg_here(tmp_path, *again, "--timeout", "8", "--memory-limit", "700MB")
+    code, out, err = dsg_here(tmp_path, *again, "--timeout", "20", "--memory-limit", "700MB")
     assert "1 cell computed, 22 reused" in out
     assert code == 0
-    assert err.count("\n") == 2
+    assert len(unwrapped(err)) == 2
     assert "grow fit" in err

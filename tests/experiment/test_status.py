@@ -62,10 +62,12 @@ def test_cells_of_other_code_than_the_last_run_are_told(folder):
     )
 
 
-def test_before_the_first_record(folder):
+def test_before_the_first_record(folder, monkeypatch):
+    monkeypatch.setattr("dsgkit.experiment.paces.product_speed", lambda: 2.0)
     status = read_status(folder)
     assert describe_status(status).splitlines() == [
-        f"{folder}: 0 of 6 cells have a result; not running: the same `dsg run` goes on where "
+        f"{folder}: 0 of 6 cells have a result; not running, 6 cells left, about 105 s of work "
+        "(most of it a guess: no cell of these sizes has ended); the same `dsg run` goes on where "
         "it stopped",
         "  fast      search      0 of 1 (1 left)",
         "  fast      fit         0 of 3 (3 left)",
@@ -83,12 +85,12 @@ def test_while_it_runs_the_time_left_is_told_by_solver(folder):
         first = describe_status(status).splitlines()[0]
     assert "3 of 6 cells have a result; running (process" in first
     assert first.endswith(
-        "about 13 s of work left, most of it a guess: no cell of these sizes has ended"
+        "3 cells left, about 13 s of work (most of it a guess: no cell of these sizes has ended)"
     )
 
 
 def test_of_a_solver_without_results_the_time_left_is_that_of_its_operations(folder, monkeypatch):
-    monkeypatch.setattr("dsgkit.experiment.status.product_speed", lambda: 2.0)
+    monkeypatch.setattr("dsgkit.experiment.paces.product_speed", lambda: 2.0)
     fill(folder, *map(record, PLAN[:2]))
     # by hand: 30 + 40 of the fast fits, at 10 a second, and 50 + 60 of the slow at 2
     assert read_status(folder).seconds_left == pytest.approx(7 + 55)
@@ -155,7 +157,7 @@ def test_the_end_with_what_went_wrong(folder):
     )
     lines = describe_status(read_status(folder)).splitlines()
     assert lines[0].endswith(
-        "4 of 6 cells have a result; not running: the same `dsg run` goes on where it stopped"
+        "4 of 6 cells have a result; not running; the same `dsg run` goes on where it stopped"
     )
     assert lines[3] == "  slow_one  fit         0 of 2 (1 crashed, 1 timeout)"
     assert lines[4] == "1 cell failed:"

@@ -4,10 +4,15 @@ import hashlib
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.linear_model import Ridge
 
+from dsgkit import bases
 from dsgkit.errors import ConfigError, DsgWarning
 from dsgkit.solvers.catalogue import SOLVERS, get
 from dsgkit.sources import Module, code_hash
@@ -112,7 +117,7 @@ def test_classifiers_of_scikit_learn_are_taken_as_they_are(kind, names, own):
     info = get(kind)
     assert info.tasks == ("semi_supervised_auc", "semi_supervised_svm")
     solver = info.load()
-    (classifier,) = (cls for cls in solver.__bases__ if cls.__module__.startswith("sklearn"))
+    classifier = resolve_name(kind)
     X, y, U = problem()
     training = named_by_fit(solver(), {"X": X, "y": y, "X_unlabeled": U, "y_unlabeled": y})
     assert set(training) == names
@@ -148,15 +153,87 @@ class Derived(LabelSpreading):
 
 def test_what_a_classifier_of_ones_own_has_to_have(message, own_modules):
     told = message(OWN_CLASSIFIER.format(more=", X_unlabeled", values="decision_function"))
-    assert told.startswith("Mine lacks cost, fit_points and tasks; derive it from")
-    assert (
-        message(OWN_CLASSIFIER.format(more="", values="predict")) == "Mine lacks decision_function"
-    )
+    assert told.startswith("Mine lacks tasks; derive it from")
+    expected = "Mine lacks decision_function or predict_proba (my.py:6)"
+    assert message(OWN_CLASSIFIER.format(more="", values="predict")) == expected
     own_modules("my", OWN_CLASSIFIER.format(more="", values="predict_proba"))
     assert get("my:Mine").load()().cost(3, n_labeled=16, n_unlabeled=30).flops > 0
     X, y, U = problem()
     arrays = {"X": X, "y": y, "X_unlabeled": U, "y_unlabeled": y}
     assert set(named_by_fit(get("my:Derived").load()(), arrays)) == {"X", "y", "X_unlabeled"}
+
+
+def test_a_regressor_ranks_rows_and_predicts_the_nearest_class():
+    info = get("sklearn.linear_model:Ridge")
+    assert info.tasks == ("ordinal",)
+    X, _, _ = problem()
+    y = np.array([1, 2, 4] * len(X))[: len(X)]
+    model = info.load()(alpha=0.5).fit(X, y)
+    values = Ridge(alpha=0.5).fit(X, y).predict(X)
+    np.testing.assert_array_equal(model.decision_function(X), values)
+    nearest = model.classes_[np.abs(values[:, None] - model.classes_).argmin(axis=1)]
+    np.testing.assert_array_equal(model.predict(X), nearest)
+    np.testing.assert_array_equal(model.classify(np.array([-9, 1.4, 1.6, 3.1, 9])), [1, 1, 2, 4, 4])
+
+
+MADE = """
+from typing import Annotated
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.semi_supervised import LabelSpreading
+from dsgkit.solvers.parameters import POSITIVE
+
+def scaled(C: Annotated[float, POSITIVE] = 1.0, random_state=0):
+    return make_pipeline(StandardScaler(), LogisticRegression(C=C, random_state=random_state))
+
+def spread(gamma=1.0):
+    return make_pipeline(StandardScaler(), LabelSpreading(gamma=gamma))
+
+def clusters(n_clusters=3):
+    return KMeans(n_clusters, random_state=0)
+"""
+
+
+def test_a_function_makes_solvers_of_its_parameters(own_modules):
+    own_modules("my", MADE)
+    info = get("my:scaled")
+    assert (info.label, info.params) == ("scaled", ("C", "random_state"))
+    assert info.tasks == ("semi_supervised_auc", "semi_supervised_svm")
+    assert info.seed(2**40 + 7) == 7  # what scikit-learn takes
+    with pytest.raises(ValueError, match="must be a number > 0, got 0"):
+        info.parameters["C"].parse(0)
+    X, y, U = problem()
+    solver, made = info.load()(C=0.1), sys.modules["my"].scaled(C=0.1)
+    np.testing.assert_array_equal(
+        solver.fit(X, y).decision_function(U), made.fit(X, y).decision_function(U)
+    )
+    again = clone(solver)
+    assert (again.get_params(), vars(again)) == ({"C": 0.1, "random_state": 0}, again.get_params())
+    values = solver.fit_points([{"C": 1.0}], X=X, y=y).decision_function(U)
+    np.testing.assert_array_equal(values[:, 0], info.load()().fit(X, y).decision_function(U))
+
+
+def test_an_edit_of_a_function_makes_it_another_version(own_modules):
+    own_modules("my", MADE)
+    before = get("my:scaled").version
+    own_modules("my", MADE.replace("C=C, ", "C=2 * C, "))
+    assert get("my:scaled").version != before
+
+
+def test_functions_make_semi_supervised_classifiers_and_clusterings(own_modules):
+    own_modules("my", MADE)
+    X, y, U = problem()
+    arrays = {"X": X, "y": y, "X_unlabeled": U, "y_unlabeled": y}
+    spread = get("my:spread").load()()
+    given = named_by_fit(spread, arrays)
+    assert set(given) == {"X", "y", "X_unlabeled"}
+    assert spread.fit(**given).decision_function(U).shape == (len(U),)
+    info = get("my:clusters")
+    assert info.tasks == ("clustering",)
+    labels = info.load()(n_clusters=2).fit(X).labels_
+    np.testing.assert_array_equal(labels, KMeans(2, random_state=0).fit(X).labels_)
 
 
 def test_hidden_labels_are_for_what_names_them():
@@ -334,27 +411,29 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
         ),
         ("assert False\n", "importing 'my' raises AssertionError (my.py:1)"),
         # finding the class
-        (SOLVER.replace("Mine", "Mines"), "my.py has no class 'Mine' (did you mean 'Mines'?)"),
-        (SOLVER.replace("Mine", "Zzz"), "my.py has no class 'Mine'; known: Zzz"),
-        (BASE, "my.py has no class 'Mine'"),
-        ("def Mine():\n    pass\n", "'Mine' in my.py is not a class but a function"),
-        ("Mine = 3\n", "'Mine' in my.py is not a class but an int"),
+        (
+            SOLVER.replace("Mine", "Mines"),
+            "my.py has no class or function 'Mine' (did you mean 'Mines'?)",
+        ),
+        (SOLVER.replace("Mine", "Zzz"), "my.py has no class or function 'Mine'; known: Zzz"),
+        (BASE, "my.py has no class or function 'Mine'"),
+        ("Mine = 3\n", "'Mine' in my.py is not a class or function but an int"),
         # its methods and constructor
         (
             "class Mine:\n    def fit(self): pass\n",
-            "Mine lacks cost, fit_points, get_params and tasks; derive it from "
-            "dsgkit.solvers.base.PairwiseAUCEstimator or "
-            "dsgkit.solvers.base.SemiSupervisedClassifier, which have all but fit and "
-            "decision_function, or from sklearn.base.BaseEstimator and ClusterMixin for a "
-            "clustering, of which fit sets labels_, or ClassifierMixin for a classifier with a "
-            "fit(X, y)",
+            "Mine lacks get_params and tasks; derive it from a class of dsgkit.bases, or from "
+            "scikit-learn's BaseEstimator and one of its ClassifierMixin, RegressorMixin and "
+            "ClusterMixin (my.py:1)",
         ),
-        (BASE + "class Mine(PairwiseAUCEstimator): pass\n", "Mine lacks fit and decision_function"),
-        (mine("fit = 3").replace("def fit", "def fits"), "Mine lacks fit"),
+        (
+            BASE + "class Mine(PairwiseAUCEstimator): pass\n",
+            "Mine lacks fit and decision_function (my.py:2)",
+        ),
+        (mine("fit = 3").replace("def fit", "def fits"), "Mine lacks fit (my.py:3)"),
         (
             "from dsgkit.solvers.base import Estimator\n"
             "class Mine(Estimator):\n    tasks = ('any',)\n    def _fit(self): pass\n",
-            "Mine lacks fit and decision_function",  # its base calls no hook
+            "Mine lacks fit and decision_function (my.py:2)",  # its base calls no hook
         ),
         (
             SOLVER.replace("width=2", "width"),
@@ -375,6 +454,39 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
             SOLVER.replace("lam=0.5", "lam=float('nan')"),
             "the default of Mine's 'lam' must be a finite number, text, true, false or null, "
             "got nan",
+        ),
+        # hooks that base classes call
+        (
+            "from dsgkit.bases import OrdinalEstimator\n"
+            "class Mine(OrdinalEstimator):\n"
+            "    def fit(self, X, y, X_unlabeled): return self\n"
+            "    def decision_function(self, X): return X[:, 0]\n",
+            "Mine lacks _fit(X, codes, X_unlabeled) and _values(X), which its base class "
+            "OrdinalEstimator calls (my.py:2)",
+        ),
+        (
+            "from dsgkit.bases import SimilarUnlabeledEstimator\n"
+            "class Mine(SimilarUnlabeledEstimator):\n"
+            "    def _fit(self, pairs): pass\n"
+            "    def _values(self, X): return X[:, 0]\n",
+            "Mine._fit must take S, X_unlabeled (my.py:3)",
+        ),
+        # functions
+        (
+            "def Mine():\n    pass\n",
+            "Mine() must return a classifier, regressor or clustering of scikit-learn's kind, and "
+            "returns NoneType (my.py:1)",
+        ),
+        (
+            "def Mine(C):\n    pass\n",
+            "Mine() raises TypeError: Mine() missing 1 required positional argument: 'C'; every "
+            "parameter needs a default",
+        ),
+        (
+            "from sklearn.linear_model import Perceptron\n"
+            "def Mine(C=1):\n    return Perceptron(C=C)\n",
+            "Mine() raises TypeError: Perceptron.__init__() got an unexpected keyword argument 'C' "
+            "(my.py:3); every parameter needs a default",
         ),
         # what it says of itself
         (mine("version = 1.5"), "Mine.version must be a whole number or text, got 1.5"),
@@ -419,3 +531,14 @@ def test_a_class_without_bases_needs_no_scikit_learn():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "False\n", done.stderr
+
+
+def test_every_base_class_comes_from_one_module():
+    def below(cls):
+        yield cls
+        for subclass in cls.__subclasses__():
+            yield from below(subclass)
+
+    declaring = (cls for cls in below(bases.Estimator) if "_to_write" in vars(cls))
+    ours = {cls.__name__ for cls in declaring if cls.__module__.startswith("dsgkit.")}
+    assert len(ours) > 3 and ours <= set(bases.__all__)

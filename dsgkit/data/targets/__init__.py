@@ -9,6 +9,7 @@ from dsgkit.data.targets.bins import Bins
 from dsgkit.data.targets.classes import MOST_CLASSES
 from dsgkit.data.targets.labels import Label, are_numbers, label_text
 from dsgkit.data.targets.nominal import Nominal
+from dsgkit.data.targets.numeric import Numeric
 from dsgkit.data.targets.ordered import Ordered
 from dsgkit.data.targets.settings import target_of
 
@@ -19,6 +20,7 @@ __all__ = [
     "Kind",
     "Label",
     "Nominal",
+    "Numeric",
     "Ordered",
     "Target",
     "are_numbers",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from dsgkit.data.datasets import Dataset
 
-Kind = Literal["binary", "ordered", "classes"]
+Kind = Literal["binary", "ordered", "classes", "numeric"]
 
 
 class Target(Protocol):
@@ -20,9 +20,9 @@ class Target(Protocol):
 
     Attributes
     ----------
-    kind : {"binary", "ordered", "classes"}
-        What it makes: -1 and +1, classes 1..k in their order, or classes 1..k without one, which
-        only judge.
+    kind : {"binary", "ordered", "classes", "numeric"}
+        What it makes: -1 and +1, classes 1..k in their order, classes 1..k without one, which only
+        judge, or numbers.
     """
 
     kind: ClassVar[Kind]
@@ -72,6 +72,7 @@ _NEEDS: dict[Kind, tuple[str, str]] = {
     "binary": ("two classes", "{positive: [labels]}"),
     "ordered": ("ordered classes", "{bins: 5} for numbers, {ordered: true} for classes"),
     "classes": ("classes to judge by", "{classes: true}"),
+    "numeric": ("numbers", "{numeric: true}"),
 }
 
 
@@ -81,7 +82,7 @@ def check_kind(dataset: Dataset, kind: Kind) -> None:
     Parameters
     ----------
     dataset : Dataset
-    kind : {"binary", "ordered", "classes"}
+    kind : {"binary", "ordered", "classes", "numeric"}
         What the task learns, or judges by.
 
     Raises

@@ -8,7 +8,7 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from dsgkit.data.targets.base import Kind
-from dsgkit.data.targets.labels import Label, any_of, label_text, like, listed
+from dsgkit.data.targets.labels import Label, label_text, like, listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,9 +35,10 @@ class Binary:
     def words(self) -> str:
         """What becomes of the labels, for people."""
         if self.positive is None:
-            return "the larger label is +1, the smaller -1"
-        rest = "the rest" if self.negative is None else any_of(self.negative)
-        return f"{any_of(self.positive)} is +1, {rest} -1"
+            return "positive class: the larger label"
+        rest = "the rest" if self.negative is None else listed(self.negative, ", ")
+        plural = "es" if len(self.positive) > 1 else ""
+        return f"positive class{plural}: {listed(self.positive, ', ')}; negative: {rest}"
 
     @property
     def named(self) -> tuple[Label, ...]:

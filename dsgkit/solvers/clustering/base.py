@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.errors import DataError
 from dsgkit.kernels.gaussian import row_blocks
-from dsgkit.solvers.base import Estimator
+from dsgkit.solvers.base import Estimator, ToWrite
 from dsgkit.solvers.inputs import as_rows, check_distances
 from dsgkit.solvers.parameters import POSITIVE, Smoother
 
@@ -91,13 +91,20 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     """
 
     tasks = ("clustering",)
+    _to_write: ClassVar[ToWrite] = (
+        ("_fit_domain",),
+        ("_fit_clusters",),
+        ("_values",),
+        ("_clusters_of",),
+        ("_objective",),
+    )
     _solution: ClassVar[str] = "dual_coef_"
     """The attribute that only a trained domain has."""
 
     _per_variance: ClassVar[float] = 4.0
     """Without a gamma, it is this by the rows' variance."""
 
-    gamma: Annotated[float | None, POSITIVE, Smoother("smaller")]
+    gamma: Annotated[float | None, POSITIVE, Smoother("smaller")] = None
 
     gamma_: float
     labels_: NDArray[np.int64]

@@ -377,22 +377,34 @@ class SGDLMOC(LargeMarginClustering):
     """Support vector clustering without a budget: what `BSGDLMOC` would be with memory for all.
 
     The number of support vectors grows with that of the rows, so that the time grows with its
-    square. See `BSGDLMOC` for the method, and for all parameters and attributes.
+    square. See `BSGDLMOC` for the method and the attributes.
 
     Parameters
     ----------
     gamma : float, optional
+        Kernel parameter, > 0; without it, 4 by the sum of the columns' variances.
     C : float
+        Weight of the mean loss, > 0.
     stop : {"paper", "epoch"} or None
-        None is "epoch".
+        The training ends with the first step, but the very first, that moves w by at most ``tol``;
+        or with the last of n such steps in a row, n being the number of rows. None is "epoch".
     tol : float
+        See ``stop``.
     max_iter : int
+        Most steps of the training.
     epsilon : float or None
+        As in `BSGDLMOC`; None is the 20% quantile of ``|f|`` at the rows, but at least 0.1, which
+        is the paper's.
     starts : {"boundary", "all"}
+        The rows that follow the map; others take the cluster of the nearest of them.
     n_segment : int
+        Points of a segment, its ends included, at which f is looked at.
     outliers : bool
+        Whether rows with ``f < -epsilon`` get the label -1. A cluster of such rows only is none.
     max_memory : float, optional
+        GiB that a fit may take; without it, what is available.
     random_state : int
+        Seed of the rows that are drawn, and of random neighbours, in 0..2^64-1.
 
     References
     ----------

@@ -13,7 +13,14 @@ from sklearn.utils import Tags
 from dsgkit.engine import DSGModel
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.random.folds import stratified_folds
-from dsgkit.solvers.base import Folds, PointModels, Points, SemiSupervisedEstimator, training_rows
+from dsgkit.solvers.base import (
+    Folds,
+    PointModels,
+    Points,
+    SemiSupervisedEstimator,
+    ToWrite,
+    training_rows,
+)
 from dsgkit.solvers.inputs import spaced
 from dsgkit.solvers.ordinal import thresholds as rules
 from dsgkit.tasks.metrics import cut_aucs
@@ -52,13 +59,15 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     """
 
     tasks = ("ordinal",)
+    _to_write: ClassVar[ToWrite] = (("_fit",), ("_values",))
+
     per_cut: ClassVar[bool] = False
     """Whether there is a function for every cut."""
 
     _labeled_only: ClassVar[bool] = False
     """Whether the function depends on labelled rows alone."""
 
-    thresholds: Literal["logistic", "absolute", "share", "hinge"]
+    thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic"
 
     thresholds_: Array
     own_thresholds_: Array
@@ -94,6 +103,10 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         origin of every fold.
         """
         return not (name == "X_unlabeled" and self._labeled_only and self.thresholds != "share")
+
+    def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
+        """Compute the fitted attributes from checked rows and positions in ``classes_``."""
+        raise NotImplementedError
 
     def fit_function(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the function alone, which has values but no classes yet."""

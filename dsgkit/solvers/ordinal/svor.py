@@ -264,8 +264,31 @@ class SVORIM(OrdinalSVM):
 
         1/2 ||f||^2 + C sum_j [ sum_{y_i <= j} H(b_j - f(x_i)) + sum_{y_i > j} H(f(x_i) - b_j) ]
 
-    The loss of a row bounds the number of classes that it is off by. Parameters, attributes, method
-    and reference are those of `SVOREX`.
+    The loss of a row bounds the number of classes that it is off by. Attributes, method and
+    reference are those of `SVOREX`.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the sum of the losses, > 0.
+    sigma : float or "scale"
+        Parameter of the kernel, > 0. "scale" fits it to the labelled rows
+        (`dsgkit.solvers.sigma.scale_of`).
+    kernel : {"gaussian", "linear"}
+        The linear one has no sigma.
+    ridge : float
+        Added to the diagonal of the kernel matrix of the training rows, >= 0.
+    tol : float
+        Violation of the optimality conditions, in units of f, at which the problem is solved.
+    max_iter : int
+        Steps before it is given up.
+    thresholds : {"own", "logistic", "absolute", "share", "hinge"}
+        The thresholds of the objective, or a rule that places others after training
+        (`dsgkit.solvers.ordinal.thresholds`).
+    max_memory : float or None
+        Limit in GiB; None is 80% of the memory that is available.
+    unlabeled_label : int, float or str
+        What ``y`` says of unlabelled rows where they come with the labelled ones.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.objectives.similar_unlabeled import NEAREST, similar_share
 from dsgkit.priors import checked_similar_prior
-from dsgkit.solvers.base import Estimator, Points, training_rows
+from dsgkit.solvers.base import Estimator, Points, ToWrite, training_rows
 from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.solvers.parameters import PER_MODEL, Range, parameters
 
@@ -50,12 +50,14 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
     """
 
     tasks = ("similar_unlabeled",)
+    _to_write: ClassVar[ToWrite] = (("_fit",), ("_values",))
+
     _solution: ClassVar[str] = "coef_"
     """The attribute that only a fitted model has."""
 
     prior: Annotated[
         float | Literal["estimate"], Range(0, 1, open_low=True, open_high=True), PER_MODEL
-    ]
+    ] = "estimate"
 
     classes_: NDArray[Any]
     prior_: float

@@ -111,6 +111,7 @@ class CUU(WithSigma, PenalisedSUEstimator):
     batch_size : int or None
         None takes all rows in every iteration.
     n_iterations : int
+        Iterations.
     n_centers : int or None
         Random training points as centres; None takes all.
     max_memory : float or None

@@ -1,0 +1,38 @@
+"""Base classes of user-defined solvers.
+
+Each has what the runner calls besides the methods that its subclasses write:
+
+============================ ================================= ====================================
+base                         task                              a subclass writes
+============================ ================================= ====================================
+`PairwiseAUCEstimator`       ``semi_supervised_auc``           ``fit`` and ``decision_function``
+`SemiSupervisedClassifier`   ``semi_supervised_svm``           ``fit`` and ``decision_function``
+`OrdinalEstimator`           ``ordinal``                       ``_fit`` and ``_values``
+`SimilarUnlabeledEstimator`  ``similar_unlabeled``             ``_fit`` and ``_values``
+`LabeledEstimator`           its ``tasks`` say                 ``fit`` and ``decision_function``
+`ClusteringEstimator`        ``clustering``                    the hooks that its docstring lists
+`Estimator`                  its ``tasks`` say                 ``fit`` and ``decision_function``
+============================ ================================= ====================================
+"""
+
+from dsgkit.solvers.base import (
+    Estimator,
+    PairwiseAUCEstimator,
+    SemiSupervisedClassifier,
+    SemiSupervisedEstimator,
+)
+from dsgkit.solvers.clustering.base import ClusteringEstimator
+from dsgkit.solvers.labeled import LabeledEstimator
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.solvers.similar.base import SimilarUnlabeledEstimator
+
+__all__ = [
+    "ClusteringEstimator",
+    "Estimator",
+    "LabeledEstimator",
+    "OrdinalEstimator",
+    "PairwiseAUCEstimator",
+    "SemiSupervisedClassifier",
+    "SemiSupervisedEstimator",
+    "SimilarUnlabeledEstimator",
+]

@@ -1,0 +1,54 @@
+"""The labels themselves, as numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
+
+from dsgkit.data.targets.base import Kind
+from dsgkit.data.targets.labels import Label
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Numeric:
+    """The numbers that the file has, for tasks that predict one."""
+
+    kind: ClassVar[Kind] = "numeric"
+
+    @property
+    def words(self) -> str:
+        """What becomes of the labels, for people."""
+        return "the labels are numbers"
+
+    @property
+    def named(self) -> tuple[Label, ...]:
+        """No label is named."""
+        return ()
+
+    def told(self, training: NDArray[Any]) -> str:
+        """Return the range of the labels of the training rows."""
+        values = self.apply(training, training)
+        return f"numbers from {values.min():.6g} to {values.max():.6g}, mean {values.mean():.6g}"
+
+    def identity(self) -> list[Any]:
+        """Return the kind: there is nothing to set."""
+        return ["numeric"]
+
+    def apply(self, labels: NDArray[Any], training: NDArray[Any]) -> NDArray[Any]:
+        """Return the labels as float64; see `Target.apply`.
+
+        Raises
+        ------
+        ValueError
+            For labels that are text.
+        """
+        import numpy as np
+
+        if labels.dtype.kind == "U":
+            raise ValueError(f"a numeric target needs numbers, not text such as {labels[0]}")
+        return np.asarray(labels, np.float64)

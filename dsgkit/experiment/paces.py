@@ -1,0 +1,110 @@
+"""How long cells take, learnt from those that have ended."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from dsgkit.experiment.measure import product_speed
+from dsgkit.experiment.outlasted import NOT_BEGUN
+from dsgkit.experiment.records import Record
+from dsgkit.experiment.selection import WHILE
+
+
+class Planned(Protocol):
+    """A cell, or its entry in a stored plan."""
+
+    @property
+    def kind(self) -> str:
+        """``search`` or ``fit``."""
+
+    @property
+    def solver(self) -> str:
+        """Key in the config."""
+
+    @property
+    def at(self) -> Mapping[str, int]:
+        """Sizes used, by axis."""
+
+    @property
+    def flops(self) -> float:
+        """About how many operations it takes."""
+
+
+Place = tuple[Any, ...]
+"""Cells of one take about as long: the solver, the kind, and the sizes."""
+
+
+def place(cell: Planned) -> Place:
+    """Return the place of a cell."""
+    return *_group(cell), *cell.at.items()
+
+
+class Paces:
+    """Seconds per estimated operation, by place and by solver.
+
+    For its estimated operations, a cell takes as long as the cells of its solver that ended at the
+    same size, in whatever way: memory and time limits depend on the size. Where none has ended, it
+    takes as long as those of other sizes with a result, or, without any, as a matrix product on
+    this machine; but no longer than the time limit, or the longest that a cell has met.
+
+    Parameters
+    ----------
+    ended : iterable of (Planned, Record)
+        Cells that have ended.
+    timeout : float or None
+        Time limit of a cell, in seconds, where it is known.
+    """
+
+    def __init__(
+        self, ended: Iterable[tuple[Planned, Record]] = (), timeout: float | None = None
+    ) -> None:
+        self._at_place: dict[Place, _Pace] = defaultdict(_Pace)
+        self._of_solver: dict[Place, _Pace] = defaultdict(_Pace)
+        self._longest = timeout or 0.0
+        for cell, record in ended:
+            self.note(cell, record)
+
+    def note(self, cell: Planned, record: Record) -> None:
+        """Learn from a cell that has ended."""
+        seconds = _seconds_taken(record)
+        self._at_place[place(cell)].add(seconds, cell.flops)
+        if record["status"] == "ok":
+            self._of_solver[_group(cell)].add(seconds, cell.flops)
+        self._longest = max(self._longest, record.get("timeout", 0.0))
+
+    def seconds(self, cell: Planned) -> float:
+        """Return about how long a cell takes."""
+        pace = self._at_place[place(cell)].value
+        if pace is None:
+            pace = self._of_solver[_group(cell)].value or 1 / product_speed()
+        return min(cell.flops * pace, self._longest or math.inf)
+
+
+class _Pace:
+    """Seconds per operation of some cells; None before the first."""
+
+    def __init__(self) -> None:
+        self._seconds = self._flops = 0.0
+
+    def add(self, seconds: float, flops: float) -> None:
+        self._seconds += seconds
+        self._flops += flops
+
+    @property
+    def value(self) -> float | None:
+        return self._seconds / self._flops if self._flops else None
+
+
+def _group(cell: Planned) -> tuple[str, str]:
+    return cell.solver, cell.kind
+
+
+def _seconds_taken(record: Record) -> float:
+    """Return how long a cell ran: up to the time limit, if it was stopped."""
+    if times := record.get("times"):
+        return float(sum(times.values()))
+    was_run = not (record.get("message") or "").startswith((NOT_BEGUN, WHILE))
+    return float(record.get("timeout", 0.0)) if was_run else 0.0

@@ -1,0 +1,340 @@
+"""What a name in a config or a table means, from docstrings and schemas."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from dsgkit.config import shipped
+from dsgkit.config.schema import DatasetSpec, Experiment, FileKeys, TargetSpec
+from dsgkit.config.solvers import SolverSpec, Stage
+from dsgkit.config.yaml_loader import read_document
+from dsgkit.data.catalogue import DATASETS
+from dsgkit.docstrings import Described, descriptions, docstring_of
+from dsgkit.errors import ConfigError
+from dsgkit.hints import nearest_or_all, spelled
+from dsgkit.kernels import FAMILIES
+from dsgkit.own import is_import_path
+from dsgkit.solvers import catalogue as solvers
+from dsgkit.solvers.catalogue import SOLVERS, SolverInfo
+from dsgkit.solvers.parameters import Parameter
+from dsgkit.specs import LARGEST_INTEGER
+from dsgkit.tasks import catalogue as tasks
+from dsgkit.tasks.base import Axis, Task
+from dsgkit.tasks.catalogue import TASKS
+from dsgkit.tasks.measures import STANDARD, Measure, outputs_of
+
+ANY = "NAME"
+"""Stands in a key for the user's key of a solver."""
+
+_GRIDS = ("params", "grid", "search")
+"""Where a config has a solver's parameters."""
+
+
+_Key = tuple[tuple[str, ...], "Callable[[], Explanation]"]
+"""The path of a key of a config, and what makes its explanation."""
+
+
+class Item(NamedTuple):
+    """A line of a list: a name, facts on it, and a text."""
+
+    name: str
+    facts: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a name means.
+
+    Attributes
+    ----------
+    names : tuple of str
+        In full; several where one explanation serves all.
+    what : str
+        What it is, such as ``solver``.
+    tasks : tuple of str
+        The kinds of tasks that it is for; empty for one of any task.
+    facts : tuple of str
+    paragraphs : tuple of str
+    lists : dict
+        Items by title.
+    """
+
+    names: tuple[str, ...]
+    what: str
+    tasks: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    paragraphs: tuple[str, ...] = ()
+    lists: Mapping[str, tuple[Item, ...]] = field(default_factory=dict)
+
+
+def explain(name: str) -> list[Explanation]:
+    """Return what a name means: one explanation of each thing that is called so.
+
+    Parameters
+    ----------
+    name : str
+        Of a solver, task, dataset, measure or kernel, or a key of a config, with as much of the
+        keys around it, between dots, as one likes.
+
+    Raises
+    ------
+    ConfigError
+        If nothing is called so; the text names what is nearest.
+    """
+    if is_import_path(name):
+        return [_of_solver(solvers.get(name))]
+    found = [make() for make in _catalogued(name)]
+    found += _merged(make() for path, make in _keys() if _is_meant(path, name))
+    if not found:
+        raise ConfigError(f"nothing is called {spelled(name)}{nearest_or_all(name, known_names())}")
+    return found
+
+
+def known_names() -> list[str]:
+    """Return everything that can be explained."""
+    measures = (measure.name for _, measure in _measures())
+    keys = (part for path, _ in _keys() for part in (path[-1], ".".join(path)))
+    return list(dict.fromkeys([*SOLVERS, *TASKS, *DATASETS, *measures, *FAMILIES, *keys]))
+
+
+def _catalogued(name: str) -> Iterator[Callable[[], Explanation]]:
+    """Yield what makes the explanations of a name of a catalogue."""
+    if name in SOLVERS:
+        yield lambda: _of_solver(SOLVERS[name])
+    if name in TASKS:
+        yield lambda: _of_task(name)
+    if name in DATASETS:
+        yield lambda: _of_dataset(name)
+    for measure in dict.fromkeys(measure for _, measure in _measures() if measure.name == name):
+        yield lambda measure=measure: _of_measure(measure)  # type: ignore[misc]
+    if name in FAMILIES:
+        yield lambda: _of_kernel(name)
+
+
+def _is_meant(path: tuple[str, ...], name: str) -> bool:
+    """Tell whether a name with dots is the end of a key's path."""
+    parts = name.split(".")
+    is_parameter = path[0] == "solvers" and len(path) == 3 and path[1] != ANY
+    if is_parameter and parts[0] == "solvers" and len(parts) > 3:
+        parts = [*parts[:2], *(part for part in parts[2:-1] if part not in _GRIDS), parts[-1]]
+    ends = path[-len(parts) :]
+    return len(ends) == len(parts) and all(
+        end == part or (end == ANY and len(parts) > 1)
+        for end, part in zip(ends, parts, strict=True)
+    )
+
+
+def _merged(found: Iterable[Explanation]) -> list[Explanation]:
+    """Return explanations that differ in nothing but names and tasks as one."""
+    merged: dict[str, Explanation] = {}
+    for one in found:
+        content = repr(replace(one, names=(), tasks=()))
+        same = merged.setdefault(content, one)
+        merged[content] = replace(
+            same,
+            names=tuple(dict.fromkeys([*same.names, *one.names])),
+            tasks=tuple(dict.fromkeys([*same.tasks, *one.tasks])),
+        )
+    return list(merged.values())
+
+
+@functools.cache
+def _keys() -> tuple[_Key, ...]:
+    """Return the path of every key of a config, and what makes its explanation."""
+    return tuple(_every_key())
+
+
+def _every_key() -> Iterator[_Key]:
+    parts: list[tuple[tuple[str, ...], type[BaseModel]]] = [
+        ((), FileKeys),
+        ((), Experiment),
+        (("dataset",), DatasetSpec),
+        (("dataset", "target"), TargetSpec),
+        (("solvers", ANY), SolverSpec),
+        (("solvers", ANY), Stage),
+        (("solvers", ANY, "search"), Stage),
+    ]
+    for above, spec in parts:
+        yield from _fields(above, spec)
+    for kind in TASKS:
+        task = tasks.get(kind)
+        yield from _fields(("protocol",), task.Spec, kind)
+        for axis in task.axes:
+            yield _axis_key(axis, kind)
+    for solver in SOLVERS.values():
+        for parameter in solver.parameters.values():
+            yield _parameter_key(solver, parameter)
+
+
+def _fields(above: tuple[str, ...], spec: type[BaseModel], *kinds: str) -> Iterator[_Key]:
+    for item in _items(spec):
+        path = (*above, item.name)
+        one = Explanation((".".join(path),), "config key", kinds, (item.facts,), (item.text,))
+        yield path, lambda one=one: one  # type: ignore[misc]
+
+
+def _axis_key(axis: Axis, kind: str) -> _Key:
+    path = ("sweep", axis.name)
+    sizes = "ascending sizes" + ("" if axis.drawn else ", the last of which may be all")
+    one = Explanation((".".join(path),), "config key", (kind,), (sizes,), (f"{axis.title}.",))
+    return path, lambda: one
+
+
+def _parameter_key(solver: SolverInfo, parameter: Parameter) -> _Key:
+    path = ("solvers", solver.name, parameter.name)
+
+    def make() -> Explanation:
+        item = _parameter_item(parameter, descriptions(solver.load()))
+        return Explanation((".".join(path),), "parameter", (), (item.facts,), (item.text,))
+
+    return path, make
+
+
+def _items(spec: type[BaseModel]) -> Iterator[Item]:
+    """Yield the settings of a section of a config."""
+    words = descriptions(spec)
+    schemas = spec.model_json_schema()["properties"]
+    for name, info in spec.model_fields.items():
+        described = words.get(name, Described("", ""))
+        kind = described.type.removesuffix(", optional").replace("None", "null")
+        facts = [kind, *_bounds(schemas[name])]
+        if info.is_required():
+            facts.append("needed")
+        elif info.default_factory is None and info.default is not None:
+            facts.append(f"default {_value(info.default)}")
+        yield Item(name, "; ".join(filter(None, facts)), described.text)
+
+
+def _bounds(schema: Mapping[str, Any]) -> list[str]:
+    """Return the ends of a number in words."""
+    words = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    parts = [schema, *schema.get("anyOf", [])]
+    found = [(words[key], part[key]) for part in parts for key in words if key in part]
+    return [f"{sign} {end:,}" for sign, end in found if end < LARGEST_INTEGER]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, BaseModel):
+        value = value.model_dump()
+    return spelled(list(value) if isinstance(value, tuple) else value)
+
+
+def _parameter_item(parameter: Parameter, words: Mapping[str, Described]) -> Item:
+    described = words.get(parameter.name, Described("", ""))
+    kind = str(parameter) or described.type.partition(", default")[0]
+    facts = [kind, f"default {_value(parameter.default)}"]
+    return Item(parameter.name, "; ".join(filter(None, facts)), described.text)
+
+
+def _of_solver(info: SolverInfo) -> Explanation:
+    kind = info.load()
+    doc, words = docstring_of(kind), descriptions(kind)
+    return Explanation(
+        (info.name,),
+        "solver",
+        info.tasks,
+        (info.label, info.reference, f"class {kind.__name__}"),
+        tuple(doc.paragraphs),
+        {
+            "Parameters": tuple(_parameter_item(p, words) for p in info.parameters.values()),
+            "References": tuple(Item(text) for text in doc.references),
+            "In the configs": _configs(
+                info.name, lambda data: info.name in _section(data, "solvers")
+            ),
+        },
+    )
+
+
+def _of_task(kind: str) -> Explanation:
+    task: Task = tasks.get(kind)
+    about = docstring_of(sys.modules[type(task).__module__]).paragraphs
+    mine = (info for info in SOLVERS.values() if kind in info.tasks)
+    return Explanation(
+        (kind,),
+        "task",
+        paragraphs=tuple(about),
+        lists={
+            "Keys under protocol": tuple(_items(task.Spec)),
+            "What can be swept": tuple(Item(axis.name, axis.title) for axis in task.axes),
+            "Measures": tuple(_measure_item(measure) for measure in _all_measures(task)),
+            "Solvers": tuple(Item(info.name, info.label) for info in mine),
+            "In the configs": _configs(
+                kind, lambda data: _section(data, "protocol").get("kind") == kind
+            ),
+        },
+    )
+
+
+def _of_dataset(name: str) -> Explanation:
+    info = DATASETS[name]
+    facts = [f"{info.n_rows:,} rows x {info.n_features:,} features", info.target.words]
+    facts += [info.homepage, info.licence, info.citation]
+    named = _configs(name, lambda data: _section(data, "dataset").get("name") == name)
+    paragraphs = filter(None, [info.title, info.note])
+    lists = {"In the configs": named}
+    return Explanation((name,), "dataset", (), tuple(facts), tuple(paragraphs), lists)
+
+
+def _of_measure(measure: Measure) -> Explanation:
+    known = [kind for kind, one in _measures() if one == measure]
+    item = _measure_item(measure)
+    names = outputs_of([measure], swept=True)[: -len(outputs_of([], swept=True))]
+    return Explanation(
+        (measure.name,),
+        "measure",
+        tuple(known),
+        (item.facts,),
+        (item.text,),
+        {"Outputs": tuple(map(Item, names))},
+    )
+
+
+def _measure_item(measure: Measure) -> Item:
+    better = f"{measure.better} is better" if measure.better else ""
+    return Item(measure.name, ", ".join(filter(None, [measure.unit, better])), measure.caption)
+
+
+def _of_kernel(name: str) -> Explanation:
+    family = FAMILIES[name]
+    facts = (family.example.formula,)
+    return Explanation((family.pattern,), "kernel", (), facts, (f"Such as {family.example.name}.",))
+
+
+def _all_measures(task: Task) -> tuple[Measure, ...]:
+    return (*task.measures, *STANDARD)
+
+
+def _measures() -> Iterator[tuple[str, Measure]]:
+    """Yield every measure of each task, with the task's name."""
+    for kind in TASKS:
+        for measure in _all_measures(tasks.get(kind)):
+            yield kind, measure
+
+
+def _configs(name: str, names_it: Callable[[dict[str, Any]], bool]) -> tuple[Item, ...]:
+    """Return the shipped configs that name something themselves, bases included."""
+    folder = shipped.folder()
+    paths = sorted(folder.rglob(f"*{shipped.SUFFIX}"))
+    mentioned = (path for path in paths if name in path.read_text(encoding="utf-8"))
+    named = (path for path in mentioned if names_it(_data(path)))
+    return tuple(Item(path.relative_to(folder).with_suffix("").as_posix()) for path in named)
+
+
+@functools.cache
+def _data(path: Path) -> dict[str, Any]:
+    """Return what a config says itself; strict reading takes a while."""
+    data: dict[str, Any] = read_document(path).data
+    return data
+
+
+def _section(data: dict[str, Any], name: str) -> dict[str, Any]:
+    section = data.get(name)
+    return section if isinstance(section, dict) else {}

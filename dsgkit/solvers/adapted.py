@@ -1,0 +1,246 @@
+"""Estimators of scikit-learn's kind, and what functions make of them, as solvers."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, Self, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClusterMixin,
+    RegressorMixin,
+    is_classifier,
+    is_clusterer,
+    is_regressor,
+)
+
+from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
+from dsgkit.errors import DsgError, DsgWarning
+from dsgkit.solvers.base import Estimator
+
+Role = Literal["classifier", "regressor", "clusterer"]
+
+_SEMI_SUPERVISED = "sklearn.semi_supervised"
+_BLOCK_ROWS = 2**12
+
+
+class _Wrapper(BaseEstimator):
+    """Base of the estimators that make another one for every fit.
+
+    Attributes
+    ----------
+    model_ : object
+        What was made, fitted. Its fitted attributes can be read from the wrapper.
+    """
+
+    _make: ClassVar[Callable[..., Any]]
+
+    def _made(self) -> Any:
+        """Return what the parameters make, not fitted."""
+        return self._make(**self.get_params(deep=False))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or "model_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.model_, name)
+
+
+class _Clusterer(ClusterMixin, _Wrapper):
+    """Wrapper of clusterings: a fit sets ``labels_``."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the rows."""
+        self.model_ = self._made()
+        self.model_.fit(X)
+        return self
+
+
+class _Supervised(_Wrapper, Estimator):
+    """Base of the wrappers that are given labelled rows."""
+
+    pace: ClassVar[Pace] = Pace(training=30, per_model=8)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model to the labelled rows."""
+        self.model_ = self._made()
+        self.model_.fit(np.asarray(X), y)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of the fitted function at the rows of ``X``, shape (n,)."""
+        blocks = range(0, len(X), _BLOCK_ROWS)
+        return np.concatenate(
+            [self._values(np.asarray(X[start : start + _BLOCK_ROWS])) for start in blocks]
+        )
+
+    def _values(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def cost(self, n_inputs: int, *, n_models: int = 1, **counts: int) -> Cost:
+        """Return the cost of a kernel of all rows: what a fit takes is not known."""
+        n_rows = self._n_rows(counts)
+        flops_per_row = n_rows * (3.0 * n_inputs + ENTRY_FLOPS)
+        return Cost(n_models * n_rows * flops_per_row, 8 * n_rows**2, flops_per_row)
+
+    def _n_rows(self, counts: Mapping[str, int]) -> int:
+        """Return how many rows it is trained on."""
+        return counts.get("n_labeled", max(counts.values()))
+
+    def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:
+        try:
+            model = super()._fitted(point, training)
+            if model is not None:  # of too few rows for its neighbours, one tells only now
+                model.decision_function(training["X"][:1])
+            return model
+        except DsgError:
+            raise
+        except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:
+            # such errors do not tell a point that does not suit the rows from a mistake
+            told = ", ".join(f"{name} {value}" for name, value in point.items())
+            warnings.warn(f"no solution at {told}: {error}", DsgWarning, stacklevel=2)
+            return None
+
+
+class _Classifier(_Supervised):
+    """Wrapper of classifiers of labelled rows."""
+
+    tasks: ClassVar[tuple[str, ...]] = ("semi_supervised_auc", "semi_supervised_svm")
+
+    def _values(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the classifier's values, or else the probability of the larger label less 1/2."""
+        if hasattr(self.model_, "decision_function"):
+            return np.asarray(self.model_.decision_function(X))
+        return np.asarray(self.model_.predict_proba(X)[:, 1] - 0.5)
+
+
+class _SemiSupervisedClassifier(_Classifier):
+    """Wrapper of classifiers to which rows labelled -1 are unlabelled."""
+
+    pace: ClassVar[Pace] = Pace(training=6, scoring=4, per_model=5)
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any) -> Self:  # type: ignore[override]
+        """Fit the classifier to both kinds of rows; the labels become 0 and 1."""
+        rows = np.vstack([np.asarray(X), np.asarray(X_unlabeled)])
+        codes = np.asarray(y) == np.max(y)
+        return super().fit(rows, np.concatenate([codes, np.full(len(X_unlabeled), -1)]))
+
+    def _n_rows(self, counts: Mapping[str, int]) -> int:
+        return sum(counts.values())
+
+
+class _Regressor(_Supervised):
+    """Wrapper of regressors, which take ordered classes for numbers.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels of the training rows in ascending order.
+    """
+
+    tasks: ClassVar[tuple[str, ...]] = ("ordinal",)
+
+    classes_: NDArray[Any]
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the regressor to the labels as numbers."""
+        self.classes_ = np.unique(y)
+        return super().fit(X, y)
+
+    def _values(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what the regressor predicts."""
+        return np.asarray(self.model_.predict(X), np.float64)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class that is nearest to the value of every row."""
+        return self.classify(self.decision_function(X))
+
+    def classify(self, values: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the classes that are nearest to some values; of two, the lower one."""
+        between = (self.classes_[1:] + self.classes_[:-1]) / 2
+        return self.classes_[np.searchsorted(between, values)]
+
+
+def role_of(solver: type) -> Role | None:
+    """Return what a class of scikit-learn's kind is; None for those of the package's kind."""
+    fit: Any = getattr(solver, "fit", None)
+    if hasattr(solver, "fit_points") or not callable(fit):
+        return None
+    if "X_unlabeled" in inspect.signature(fit).parameters:
+        return None
+    mixins: dict[Role, type] = {
+        "classifier": ClassifierMixin,
+        "regressor": RegressorMixin,
+        "clusterer": ClusterMixin,
+    }
+    return next((role for role, mixin in mixins.items() if issubclass(solver, mixin)), None)
+
+
+def role_of_model(model: Any) -> Role | None:
+    """Return what an estimator of scikit-learn's kind is; None for anything else."""
+    if not isinstance(model, BaseEstimator) or hasattr(model, "fit_points"):
+        return None
+    roles: dict[Role, Callable[[Any], bool]] = {
+        "classifier": is_classifier,
+        "regressor": is_regressor,
+        "clusterer": is_clusterer,
+    }
+    return next((role for role, has in roles.items() if has(model)), None)
+
+
+@functools.cache
+def wrapped(make: Callable[..., Any], role: Role, *, semi_supervised: bool) -> type:
+    """Return the class of solvers of what a class, or a function, makes of its parameters.
+
+    Parameters
+    ----------
+    make : callable
+        Its parameters, with their annotations, become those of the solver.
+    role : {"classifier", "regressor", "clusterer"}
+    semi_supervised : bool
+        Whether it is fitted to unlabelled rows, too: classifiers only. All others learn from the
+        labelled rows alone.
+    """
+    bases = {"classifier": _Classifier, "regressor": _Regressor, "clusterer": _Clusterer}
+    base = _SemiSupervisedClassifier if semi_supervised else bases[role]
+    signature = inspect.signature(make)
+    hints = get_type_hints(make, include_extras=True)
+    attributes = {
+        "__init__": _constructor(signature),
+        "__module__": make.__module__,
+        "__doc__": make.__doc__,
+        "__annotations__": {n: hints[n] for n in signature.parameters if n in hints},
+        "_make": staticmethod(make),
+    }
+    return type(make.__name__, (base,), attributes)
+
+
+def is_semi_supervised(model: Any) -> bool:
+    """Tell whether a class or an estimator is of `sklearn.semi_supervised`, or ends in one."""
+    if isinstance(steps := getattr(model, "steps", None), list):  # of a pipeline
+        model = steps[-1][1]
+    solver = model if isinstance(model, type) else type(model)
+    return any(cls.__module__.startswith(_SEMI_SUPERVISED) for cls in solver.__mro__)
+
+
+def _constructor(signature: inspect.Signature) -> Callable[..., None]:
+    """Return an ``__init__`` that stores its arguments, as scikit-learn wants it."""
+    named = [
+        p for p in signature.parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    ]
+    own = signature.replace(parameters=named, return_annotation=signature.empty)
+
+    def construct(self: Any, *args: Any, **params: Any) -> None:
+        given = own.bind(*args, **params)
+        given.apply_defaults()
+        vars(self).update(given.arguments)
+
+    this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    shown = own.replace(parameters=[this, *named])
+    setattr(construct, "__signature__", shown)  # noqa: B010  mypy takes functions to have none
+    return construct

@@ -1,0 +1,171 @@
+"""Methods of user-defined solver classes, checked before the first cell runs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dsgkit.errors import ConfigError
+from dsgkit.origin import at, place_of
+from dsgkit.tasks.given import HIDDEN
+
+if TYPE_CHECKING:
+    from dsgkit.tasks.base import Task
+
+BASES = "dsgkit.bases"
+
+_UNKNOWN = inspect.signature(lambda *args, **kwargs: None)
+
+_OF_ROWS = ("decision_function", "predict")
+"""Methods that are called with rows alone."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of a class.
+
+    Attributes
+    ----------
+    takes : Signature
+        Without ``self``.
+    place : str
+        ``file:line`` if a user wrote it, else empty.
+    """
+
+    takes: inspect.Signature
+    place: str
+
+    def is_given(self, name: str) -> bool:
+        """Tell whether it is given an array, as `dsgkit.tasks.given.named_by_fit` does."""
+        known = self.takes.parameters
+        others = any(one.kind is one.VAR_KEYWORD for one in known.values())
+        return name in known or (others and name != HIDDEN)
+
+
+def unwritten(solver: type) -> list[str]:
+    """Return the methods that a class has to define, and does not."""
+    declared = getattr(solver, "_to_write", (("fit",),))
+    return [_shown(solver, names[0]) for names in declared if not any(_written(solver, names))]
+
+
+def base_of(solver: type) -> type:
+    """Return the nearest base class that says what its subclasses define."""
+    return next(cls for cls in solver.__mro__ if "_to_write" in vars(cls))
+
+
+def check_hooks(solver: type) -> None:
+    """Raise `ConfigError` for a method that takes fewer arguments than its base class passes."""
+    for name in (name for names in getattr(solver, "_to_write", ()) for name in names):
+        hook, base = getattr(solver, name, None), _placeholder(solver, name)
+        if not name.startswith("_") or not callable(hook) or base is None:
+            continue
+        passed = _names(base)
+        if not _binds(_signature(hook), len(passed)):
+            raise ConfigError(
+                f"{solver.__name__}.{name} must take {', '.join(passed)}{at(place_of(hook))}"
+            )
+
+
+def methods_of(solver: type) -> dict[str, Method]:
+    """Return the public methods of a class by name."""
+    found = {}
+    for name in dir(solver):
+        method = getattr(solver, name, None)
+        if not name.startswith("_") and callable(method):
+            static = isinstance(inspect.getattr_static(solver, name), staticmethod)
+            try:
+                takes = inspect.signature(method) if static else _signature(method)
+            except (TypeError, ValueError):  # of compiled code
+                takes = _UNKNOWN
+            found[name] = Method(takes, place_of(method))
+    return found
+
+
+def check_methods(solver: str, place: str, methods: Mapping[str, Method], task: Task) -> None:
+    """Raise `ConfigError` unless a class has the methods that a task calls, as it calls them.
+
+    Parameters
+    ----------
+    solver, place : str
+        Name of the class, and where it is.
+    methods : mapping
+    task : Task
+    """
+    if missing := [name for name in task.calls if name not in methods]:
+        raise ConfigError(
+            f"{solver} lacks {listed(missing)}, which the task {task.kind} calls; derive it from a "
+            f"class of {BASES}{at(place)}"
+        )
+    for name in _OF_ROWS:
+        method = methods.get(name)
+        if name in task.calls and method is not None and not _binds(method.takes, 1):
+            raise ConfigError(f"{solver}.{name} must take X{at(method.place)}")
+    fit = methods["fit"]
+    strange = [name for name in _required(fit.takes) if name not in task.gives]
+    if task.gives and strange:
+        raise ConfigError(
+            f"{solver}.fit requires {listed(map(repr, strange))}, but the task {task.kind} gives "
+            f"{listed(task.gives)}, by name{at(fit.place)}"
+        )
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names in a sentence: ``a, b and c``."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _written(solver: type, names: Iterable[str]) -> Iterator[bool]:
+    """Yield of each of some methods whether it is one, and not only a base class's placeholder."""
+    for name in names:
+        defining = next((cls for cls in solver.__mro__ if name in vars(cls)), None)
+        yield (
+            defining is not None
+            and "_to_write" not in vars(defining)
+            and callable(getattr(solver, name))
+        )
+
+
+def _shown(solver: type, name: str) -> str:
+    """Return the name of a method; of a hook with what its base class passes."""
+    base = _placeholder(solver, name) if name.startswith("_") else None
+    return name if base is None else f"{name}({', '.join(_names(base))})"
+
+
+def _placeholder(solver: type, name: str) -> Callable[..., Any] | None:
+    """Return the method that a base class has in place of one that its subclasses define."""
+    bases = (cls for cls in solver.__mro__ if "_to_write" in vars(cls))
+    return next((vars(cls)[name] for cls in bases if name in vars(cls)), None)
+
+
+def _names(method: Callable[..., Any]) -> list[str]:
+    return [*_signature(method).parameters]
+
+
+def _signature(method: Any) -> inspect.Signature:
+    """Return the signature of a class's method as its instances have it."""
+    signature = inspect.signature(method)
+    if inspect.ismethod(method):  # of the class, not of its instances
+        return signature
+    return signature.replace(parameters=[*signature.parameters.values()][1:])
+
+
+def _binds(signature: inspect.Signature, n_arguments: int) -> bool:
+    """Tell whether a method can be called with so many arguments."""
+    try:
+        signature.bind(*[None] * n_arguments)
+    except TypeError:
+        return False
+    return True
+
+
+def _required(signature: inspect.Signature) -> list[str]:
+    """Return the names of the parameters that a method cannot be called without."""
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        p.name
+        for p in signature.parameters.values()
+        if p.default is p.empty and p.kind not in several
+    ]

@@ -1,0 +1,103 @@
+"""Progress of a run, by a clock that a test sets."""
+
+import io
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from dsgkit.experiment.plan import Cell
+from dsgkit.experiment.progress import RunProgress
+from dsgkit.tasks.base import Work
+
+
+class Clock:
+    """A clock that stands still."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def cell(number, kind="fit", solver="samult", n=100, work=1e9):
+    return Cell(
+        kind, solver, number, {"rows": n}, (), {"rows": n}, f"{kind}{n}{number}", Work(work, 0.0, 0)
+    )
+
+
+def job(of, text="SAMULT fit, trial 1, 5,000 unlabelled"):
+    return SimpleNamespace(cell=of, description=text)
+
+
+def took(seconds, status="ok"):
+    return {"status": status, "times": {"fit": seconds}}
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def test_the_time_left_is_by_what_cells_took(clock):
+    many = [cell(number) for number in range(10)]
+    progress = RunProgress(many, clock=clock)
+    assert "left" not in progress.line(80)  # nothing is known before the first
+    clock.now = 300.0
+    for one in many[:2]:
+        progress.advance(job(one), 0.0)
+        progress.finish(job(one), took(150.0))
+    assert progress.seconds_left() == pytest.approx(8 * 150)
+    assert progress.line(80) == "2 of 10 cells, 5 min so far, about 20 min left"
+    progress.advance(job(many[2]), 0.5)
+    assert progress.seconds_left() == pytest.approx(7.5 * 150)
+    assert progress.line(80).endswith(": SAMULT fit, trial 1, 5,000 unla…")
+
+
+def test_cells_that_ended_before_tell_the_pace(clock):
+    ended = [(cell(n, "search"), took(4.0)) for n in range(3)]
+    left = [cell(n, "search") for n in range(3, 9)]
+    assert RunProgress(left, ended, clock=clock).seconds_left() == pytest.approx(24)
+    assert RunProgress(left, ended, searches=2, clock=clock).seconds_left() == pytest.approx(12)
+
+
+def test_no_cell_takes_longer_than_the_time_limit(clock):
+    small, large = cell(0), cell(1, n=10_000, work=1e15)
+    progress = RunProgress([small, large], timeout=90.0, clock=clock)
+    progress.finish(job(small), took(1.0))
+    assert progress.seconds_left() == pytest.approx(90)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_a_line_fits_and_says_which_config_it_is_of(clock, width):
+    where = "config 3 of 21, covtype_20k_s2auc_convergence-reference"
+    progress = RunProgress([cell(n) for n in range(2000)], where=where, clock=clock)
+    clock.now = 1e6
+    progress.advance(job(cell(0), 200 * "x"), 0.3)
+    progress.finish(job(cell(0), 200 * "x"), took(1.0))
+    progress.advance(job(cell(1), 200 * "x"), 0.3)
+    line = progress.line(width)
+    assert len(line) == width
+    assert line.startswith("config 3 of 21, covtype")
+
+
+def test_a_cell_that_is_measured_again_counts_once(clock):
+    progress = RunProgress([cell(0)], clock=clock)
+    progress.finish(job(cell(0)), took(1.0))
+    progress.advance(job(cell(0), "SAMULT"), 0.1)
+    assert progress.line(80) == "1 of 1 cell, 0 s so far, about 0 s left: again: SAMULT"
+
+
+def test_without_a_terminal_there_is_a_line_a_minute_with_the_time(clock, monkeypatch):
+    err = io.StringIO()
+    monkeypatch.setattr("sys.stderr", err)
+    monkeypatch.setenv("COLUMNS", "80")
+    progress = RunProgress([cell(n) for n in range(5)], clock=clock)
+    for clock.now in range(181):
+        progress.tell()
+    lines = err.getvalue().splitlines()
+    assert len(lines) == 3
+    assert all(len(line) <= 80 for line in lines)
+    stamp = r"\d{4}-\d\d-\d\d \d\d:\d\d"
+    for line, time in zip(lines, ("60 s", "2 min", "3 min"), strict=True):
+        assert re.fullmatch(rf"{stamp} 0 of 5 cells, {time} so far", line)

@@ -1,0 +1,158 @@
+"""What names mean: every name and key there is has an explanation."""
+
+import pytest
+from click.testing import CliRunner
+from pydantic import BaseModel
+
+from dsgkit.cli import cli
+from dsgkit.config.schema import DatasetSpec, Experiment, TargetSpec
+from dsgkit.config.solvers import SOLVER_KEYS, Stage
+from dsgkit.data.catalogue import DATASETS
+from dsgkit.docstrings import descriptions, docstring_of
+from dsgkit.explain import explain, known_names
+from dsgkit.kernels import FAMILIES
+from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.tasks import catalogue as tasks
+from dsgkit.tasks.catalogue import TASKS
+from dsgkit.tasks.measures import STANDARD
+
+
+def printed(name):
+    done = CliRunner().invoke(cli, ["explain", name], env={"COLUMNS": "80"})
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def keys():
+    """The dotted keys that a config can have, from its schemas."""
+    yield from ("extends", "profiles", *Experiment.model_fields)
+    yield from (f"dataset.{name}" for name in DatasetSpec.model_fields)
+    yield from (f"dataset.target.{name}" for name in TargetSpec.model_fields)
+    yield from (f"solvers.mine.{name}" for name in SOLVER_KEYS)
+    yield from (f"solvers.mine.search.{name}" for name in Stage.model_fields)
+    for kind in TASKS:
+        yield from (f"protocol.{name}" for name in tasks.get(kind).Spec.model_fields)
+        yield from (f"sweep.{axis.name}" for axis in tasks.get(kind).axes)
+    for solver in SOLVERS.values():
+        yield from (f"solvers.{solver.name}.{name}" for name in solver.params)
+
+
+CATALOGUED = {
+    "solver": SOLVERS,
+    "task": TASKS,
+    "dataset": DATASETS,
+    "kernel": FAMILIES,
+    "measure": {m.name for kind in TASKS for m in (*tasks.get(kind).measures, *STANDARD)},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", CATALOGUED)
+def test_every_name_of_a_catalogue_is_explained(what):
+    for name in CATALOGUED[what]:
+        (*_, one) = [one for one in explain(name) if one.what == what]
+        assert all(one.paragraphs), name
+        for title in ("Parameters", "Keys under protocol"):
+            for item in one.lists.get(title, ()):
+                assert item.facts, (name, item.name)
+                assert item.text, (name, item.name)
+
+
+@pytest.mark.slow
+def test_every_key_of_a_config_is_explained():
+    for name in keys():
+        for one in explain(name):
+            assert any(one.facts), name
+            assert all(one.paragraphs), name
+
+
+@pytest.mark.parametrize(
+    "name", ["lam", "auc", "ordinal", "labeled", "clustering", "sgemm", "matern", "tsgs3vm_p"]
+)
+def test_explanations_fit_a_terminal(name):
+    text = printed(name)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "``" not in text
+    assert "]_" not in text
+
+
+def test_a_solver_is_explained_with_its_parameters():
+    text = printed("samult")
+    assert text.startswith(
+        "samult: solver, for semi_supervised_auc\n  SAMULT\n  Xie & Li, AAAI 2018"
+    )
+    assert "\n  lam: a number > 0; default 0.125\n      Weight of the regulariser." in text
+    assert "base/s2auc" in text
+    assert "base/s2auc" not in printed("svorex")
+
+
+def test_a_parameter_is_found_by_as_much_of_its_key_as_is_given():
+    (one,) = explain("solvers.qsg_s2auc.lam")
+    assert one.names == ("solvers.qsg_s2auc.lam",)
+    whole = ("params", "grid", "search.grid")
+    for same in ("qsg_s2auc.lam", *(f"solvers.qsg_s2auc.{part}.lam" for part in whole)):
+        assert explain(same) == [one]
+    names = [name for each in explain("lam") for name in each.names]
+    assert {f"solvers.{s.name}.lam" for s in SOLVERS.values() if "lam" in s.params} == set(names)
+    assert len(names) == len(set(names))
+
+
+def test_several_things_of_one_name_are_told_apart():
+    assert [one.tasks for one in explain("auc")] == [
+        ("semi_supervised_auc", "semi_supervised_svm"),
+        ("ordinal",),
+    ]
+    assert {one.names[0] for one in explain("rows")} == {"dataset.rows", "sweep.rows"}
+    assert {one.facts for one in explain("protocol.labeled")} == {
+        ("int; >= 1; default 200",),
+        ("int; >= 1; default 500",),
+    }
+
+
+def test_a_miss_names_what_is_near():
+    done = CliRunner().invoke(cli, ["explain", "qsg_s2acu"])
+    assert str(done.exception) == "nothing is called 'qsg_s2acu' (did you mean 'qsg_s2auc'?)"
+    assert {"protocol.labeled", "labeled", "iris", "purity"} <= set(known_names())
+
+
+def test_a_class_of_scikit_learn_is_explained():
+    assert "\n  C: float; default 1.0\n      Reg" in printed("sklearn.svm:SVC")
+
+
+class Base(BaseModel):
+    """A base.
+
+    Attributes
+    ----------
+    a, b : int
+        Two `dsgkit.solvers.sigma.scale_of` numbers [1]_,
+        in ``code``.
+    c : str
+        Text.
+    """
+
+
+class Derived(Base):
+    """Derived.
+
+    More.
+
+    Attributes
+    ----------
+    c : list
+
+    References
+    ----------
+    .. [1] Me, "Title",
+       2020.
+    .. [2] You.
+    """
+
+
+def test_what_docstrings_say():
+    words = descriptions(Derived)
+    assert words["a"] == words["b"] == ("int", "Two scale_of numbers [1], in code.")
+    assert words["c"] == ("str", "Text.")
+    doc = docstring_of(Derived)
+    assert doc.paragraphs == ["Derived.", "More."]
+    assert doc.references == ['[1] Me, "Title", 2020.', "[2] You."]
