@@ -213,6 +213,16 @@ class Compared(Criterion):
         """Keys of the solvers that it names."""
         return [key for side in self.sides for one in contenders(side) for key in one.keys]
 
+    def judge(self, scope: Scope) -> tuple[Verdict, list[Point]]:
+        """Return the verdict with all its evidence.
+
+        A claim about many rows says nothing of datasets that have fewer.
+        """
+        concerned = [case for case in scope.cases if chosen_sizes(self.sizes, case.sizes, case)]
+        if scope.cases and not concerned and not scope.missing:
+            return untestable("no dataset has such a size"), []
+        return super().judge(replace(scope, cases=concerned))
+
     def points(self, scope: Scope) -> list[Point]:
         """Return a point for every comparison, dataset and size."""
         tuples = itertools.product(*map(contenders, self.sides))

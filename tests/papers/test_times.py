@@ -54,6 +54,16 @@ def test_a_search_that_was_stopped_says_nothing_of_fits(judge):
         assert str(found).startswith("not testable here: other: 5 timeout while searching (codrna")
 
 
+def test_a_claim_about_many_rows_is_not_about_small_datasets(judge):
+    small, large = fits(SLOW, FAST), {"own": {9000: FAST}, "other": {9000: SLOW}}
+    many = FASTER | {"sizes": {"min": 5000}}
+    found, points = judge(many, by_dataset(large, small, small, large))
+    assert str(found) == "holds"
+    assert [point.where for point in points] == ["codrna", "dota2"]
+    found, _ = judge(many, fits(FAST, SLOW))
+    assert str(found) == "not testable here: no dataset has such a size"
+
+
 def timed(seconds, threads=1, slowdown=1.0):
     """The record of a fit that took some seconds, with what is known of its timing."""
     timing = {"threads": threads, "slowdown": slowdown, "disturbed": slowdown > 1.5}
