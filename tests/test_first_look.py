@@ -248,6 +248,11 @@ REFUSED = {
         ":2: column 'size': '",
     ),
     "a short line": (PLAIN + "1,2\n", ["--label", "kind"], ":92: 2 columns instead of 4"),
+    "a short line among the first": (
+        "a,b,kind\n1,2,x\n3,4,y\n5,6\n7,8,x\n",
+        ["--label", "kind"],
+        ":4: 2 columns instead of 3",
+    ),
     "no delimiter": ("word\n" * N, [], ": no delimiter makes as many columns"),
     "LIBSVM": ("1 1:2 3:4\n" * N, [], ": looks like LIBSVM text; write a config"),
     "UTF-16": (PLAIN.encode("utf-16"), [], ":1: UTF-16 text; convert the file"),

@@ -7,6 +7,7 @@ and no header becomes a row.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -166,12 +167,20 @@ def _delimiter(info: DatasetInfo, first: bytes) -> str | None:
     return None if delimiter == " " else delimiter
 
 
-def likely_delimiter(lines: Sequence[bytes]) -> tuple[str | None, int]:
-    """Return what separates most columns, as many in all lines, and how many; 1 if nothing does."""
+def likely_delimiter(lines: Sequence[bytes], least: float = 1.0) -> tuple[str | None, int]:
+    """Return what separates most columns, and how many; 1 if nothing does.
+
+    Parameters
+    ----------
+    lines : sequence of bytes
+    least : float
+        Share of the lines that must have as many.
+    """
     best: tuple[str | None, int] = (None, 1)
     for delimiter in _DELIMITERS:
-        counts = {len(_fields(line, delimiter)) for line in lines}
-        if len(counts) == 1 and (n := counts.pop()) > best[1]:
+        counts = Counter(len(_fields(line, delimiter)) for line in lines)
+        n, n_lines = counts.most_common(1)[0]
+        if n_lines >= least * len(lines) and n > best[1]:
             best = delimiter, n
     return best
 

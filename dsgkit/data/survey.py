@@ -36,6 +36,9 @@ MOST_CATEGORIES = 50
 MOST_MISTAKES = 0.1
 """Texts for each number of a column up to which numbers are meant, and the texts are mistakes."""
 
+MOST_LINES = 0.7
+"""Share of the first lines with as many columns from which the others are mistakes."""
+
 _ID = re.compile(r"(?:.*[_ ])?(?:id|uuid|guid|index|row)", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _LIBSVM = re.compile(rb"\s*\S+(?:\s+\d+:\S+)+\s*")
@@ -282,6 +285,8 @@ def _layout(source: FoundFile, label: str | None) -> DatasetInfo:
             f"{source.label}: looks like LIBSVM text; write a config with `loader: libsvm`"
         )
     delimiter, n_columns = likely_delimiter(lines)
+    if n_columns == 1:  # the reader then says which line has too few, or too many
+        delimiter, n_columns = likely_delimiter(lines, MOST_LINES)
     if n_columns == 1:
         raise DataError(
             f"{source.label}: no delimiter makes as many columns, two or more, of the first "
