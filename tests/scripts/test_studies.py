@@ -150,21 +150,34 @@ def test_the_gradient_of_the_study_is_that_of_the_objective(loss):
     assert direction @ K @ gradient == pytest.approx(expected, rel=1e-3)
 
 
-def test_the_gradient_of_the_study_is_that_of_the_similar_unlabelled_objective():
-    """Central differences, where both parts of the risk are positive: no correction acts."""
+@pytest.mark.parametrize(
+    "at_pairs, correction",
+    [(-1.0, "abs"), (3.0, "abs"), (3.0, "none")],
+)
+def test_the_gradient_of_the_study_is_that_of_the_similar_unlabelled_objective(
+    at_pairs, correction
+):
+    """Central differences, at functions with and without a negative part of the risk."""
     scope = study("study_gradient_norm")[1]
     scope["su_problem"].__globals__.update(N_PAIRS=30, N_UNLABELED=50)
-    p = scope["su_problem"](16, 0)
+    p = scope["su_problem"](16, 0, correction)
     X = np.vstack(p.tables).astype(np.float64)
     K = np.exp(-scope["SIGMA"] * ((X[:, None] - X) ** 2).sum(axis=2))
     rng = np.random.default_rng(0)
-    beta, direction = 0.01 * rng.normal(size=(2, len(X)))
+    corrected = abs if correction == "abs" else float
+    values = np.where(np.arange(len(X)) < 60, at_pairs, -1)
+    beta, direction = np.linalg.solve(K + 0.1 * np.eye(len(X)), values), rng.normal(size=len(X))
 
     def objective(beta):
         h = K @ beta
-        risk = su_risk(h[:60].reshape(30, 2), h[60:], scope["PRIOR"], squared)
-        return scope["LAM"] / 2 * beta @ h + risk
+        return scope["LAM"] / 2 * beta @ h + sum(map(corrected, parts(h)))
 
+    def parts(h):
+        """Return the risk of either class."""
+        of_class = [lambda z, t, y=y: squared(z, t) * (t == y) for y in (1, -1)]
+        return [su_risk(h[:60].reshape(30, 2), h[60:], scope["PRIOR"], loss) for loss in of_class]
+
+    assert (min(parts(K @ beta)) < 0) == (at_pairs == 3)
     assert scope["full_objective"](p, beta, K @ beta) == pytest.approx(objective(beta))
     gradient = scope["full_gradient"](p, beta, K @ beta)
     step = 1e-6 * direction
