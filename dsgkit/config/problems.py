@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from dsgkit.config.yaml_loader import Document, Key
 from dsgkit.errors import ConfigError
-from dsgkit.hints import did_you_mean, spelled
+from dsgkit.hints import nearest_or_all, spelled
 
 _WANTED = {
     "int_type": "a whole number",
@@ -48,7 +48,7 @@ def _wording(error: dict[str, Any], document: Document, known_keys: KnownKeys) -
     context = error.get("ctx", {})
     if kind == "extra_forbidden":
         known = known_keys(document.data, key[:-1])
-        return key, f"unknown key {spelled(key[-1])}{did_you_mean(str(key[-1]), known)}"
+        return key, f"unknown key {spelled(key[-1])}{nearest_or_all(str(key[-1]), known)}"
     if kind == "missing":
         return key[:-1] if len(key) == 1 else key, f"missing key {key[-1]!r}"
     if kind == "problem":

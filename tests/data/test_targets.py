@@ -54,7 +54,7 @@ def test_the_larger_of_two_labels_is_positive(labels, training):
             NUMBERS,
             r"all 4 labels are of one class \(\+1; positive classes: 1, 2, 3;",
         ),
-        (Binary(), np.ones(3), "all 3 labels are of one class .*; two are needed"),
+        (Binary(), np.ones(3), "all 3 labels are of one class .*; two are needed, the rows have 1"),
         (Binary(("win", 1)), NUMBERS, "the labels are numbers; win or 1 is none"),
     ],
 )

@@ -9,9 +9,13 @@ from pydantic.dataclasses import dataclass
 
 from dsgkit.data.targets.base import Kind
 from dsgkit.data.targets.labels import Label, label_text, like, listed
+from dsgkit.errors import in_a_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+_MOST_SHOWN = 20
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -76,8 +80,10 @@ class Binary:
         count = int(np.count_nonzero(is_positive))
         if count in (0, len(labels)):
             one = "+1" if count else "-1"
+            found = in_a_line(", ".join(map(label_text, np.unique(labels)[:_MOST_SHOWN])))
             raise ValueError(
-                f"all {len(labels):,} labels are of one class ({one}; {self.words}); two are needed"
+                f"all {len(labels):,} labels are of one class ({one}; {self.words}); two are "
+                f"needed, the rows have {found}"
             )
         return np.where(is_positive, 1, -1).astype(np.int8)
 
