@@ -81,7 +81,7 @@ def paragraph(paper: JudgedPaper) -> str:
         for name, sentence in paper.paper.headlines.items()
         if verdict_text(claims[name])
     ]
-    head = f"**{paper.paper.title}** ({paper.paper.citation}). Of {len(claims)} claims"
+    head = f"**{paper.paper.citation}.** Of {len(claims)} claims"
     text = f"{head} {', '.join(counts)}. {' '.join(found)}"
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
 
