@@ -97,7 +97,8 @@ def draft(found: Survey, task: str | None = None, positive: str | None = None) -
     told = [*_told(found), f"task      {task}: {words}"]
     told = [in_a_line(line, _LONGEST_LINE) for line in told]
     head = in_a_line(f"# A first look at {found.path.name}: {TASKS[task]}", _LONGEST_LINE)
-    return Draft(task, told, f"{head}\n{dump(data)}")
+    base = f"# Solvers and their grids: `dsg init base/try_{task}` copies the file with them"
+    return Draft(task, told, f"{head}\n#\n{base}\n{dump(data)}")
 
 
 def write(text: str, path: Path) -> Path:
@@ -133,10 +134,12 @@ def _task(found: Survey, positive: str | None) -> str:
         return "ordinal"
     if len(found.labels) < 2:
         return "auc"  # which is refused, saying why
+    ways = ["--positive LABEL (it against the others)", "--task cluster"]
+    if found.has_numbers:
+        ways.append(f"--task ordinal ({_BINS} classes of equal frequency)")
     raise DataError(
         f"{found.path}: column {shown(found.label)} has {len(found.labels):,} different labels "
-        f"({_counted(found)}): say --positive LABEL (it against the others), --task cluster"
-        + (f", or --task ordinal ({_BINS} classes of equal frequency)" if found.has_numbers else "")
+        f"({_counted(found)}): say {', '.join(ways[:-1])} or {ways[-1]}"
     )
 
 

@@ -121,6 +121,7 @@ def test_the_task_follows_from_the_labels(labels, options, task, target):
 def test_without_labels_clusters_are_looked_for():
     config, _, path = drafted(table(*NUMBERS.T))
     assert config["extends"] == "base/try_cluster.yaml"
+    assert "`dsg init base/try_cluster`" in Path(path).read_text()
     assert config["dataset"]["label_column"] is None
     assert load_dataset(load_experiment(path).dataset).X.shape == (N, 3)
 
@@ -203,7 +204,8 @@ REFUSED = {
     "text labels of four classes": (
         with_labels(LETTERS),
         ["--label", "kind"],
-        ": column 'kind' has 4 different labels (a: 23, b: 23, c: 22, d: 22): say --positive LABEL",
+        ": column 'kind' has 4 different labels (a: 23, b: 23, c: 22, d: 22): "
+        "say --positive LABEL (it against the others) or --task cluster",
     ),
     "labels that are measurements": (
         table(*NUMBERS.T, names=("a", "b", "kind")),

@@ -56,6 +56,11 @@ def beneath(name: str) -> Path | None:
     return path if _can_be_shipped(name) and path.is_file() else None
 
 
+def _bases() -> list[str]:
+    """Return the names of the files that shipped configs extend."""
+    return [f"base/{path.stem}" for path in sorted((folder() / "base").glob(f"*{SUFFIX}"))]
+
+
 def _can_be_shipped(name: str) -> bool:
     return bool(NAME.fullmatch(name.removesuffix(SUFFIX))) and not name.startswith("/")
 
@@ -70,7 +75,7 @@ def copy(name: str, to: Path) -> None:
     """
     shipped = beneath(name)
     if shipped is None:
-        hint = nearest_or_all(name, names(), "dsg list configs")
+        hint = nearest_or_all(name, [*names(), *_bases()], "dsg list configs")
         raise ConfigError(f"no shipped config {spelled(name)}{hint}")
     text = shipped.read_text(encoding="utf-8")
     inside = shipped.parent.relative_to(folder()).as_posix()

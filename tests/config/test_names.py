@@ -61,3 +61,8 @@ def test_a_name_that_is_none_has_a_hint(elsewhere, name):
         load_experiment(name)
     with pytest.raises(ConfigError, match="no shipped config"):
         shipped.copy(name, elsewhere / "mine.yaml")
+
+
+def test_a_base_is_found_without_its_folder(tmp_path):
+    with pytest.raises(ConfigError, match=r"did you mean 'base/try_auc'\?"):
+        shipped.copy("try_auc", tmp_path / "mine.yaml")
