@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -87,6 +87,31 @@ def _held_out_layout(summary: Summary, measure: Measure) -> Layout:
 
 def _held_out(results: Results, solver: str) -> Iterator[tuple[float, float]]:
     """Yield, trial by trial, the mean of what the choice scored on every fold and its error."""
+    for _, chosen, point, values in _scored(results, solver):
+        if point.items() <= chosen.items() and len(values) > 1:
+            yield float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
+def _tied(results: Results, solver: str, name: str) -> Iterator[Any]:
+    """Yield searches in which another value of a parameter scored what the chosen one did."""
+    best: dict[Any, tuple[float, int]] = {}
+    others = defaultdict(list)
+    for search, chosen, point, values in _scored(results, solver):
+        if name in point and name in chosen and values:
+            if point.items() <= chosen.items():
+                best[search] = float(np.mean(values)), len(values)
+            elif point[name] != chosen[name]:
+                others[search].append((float(np.mean(values)), len(values)))
+    for search, (score, folds) in best.items():
+        # the precision that choosing has
+        if any(n == folds and abs(other - score) < 1e-9 for other, n in others[search]):
+            yield search
+
+
+def _scored(
+    results: Results, solver: str
+) -> Iterator[tuple[Any, dict[str, Any], dict[str, Any], list[float]]]:
+    """Yield each search's choice and points, with the scores of the folds that have one."""
     chosen = {
         search: params
         for search, params in _by_search(results, solver, results.cells, "params")
@@ -94,11 +119,9 @@ def _held_out(results: Results, solver: str) -> Iterator[tuple[float, float]]:
     }
     shares = _by_search(results, solver, results.search, "points", "fold_scores")
     for search, points, folds in shares:
-        params = chosen.get(search, {})
         for point, scores in zip(points, folds, strict=False):
             values = [value for value in scores if value is not None]
-            if point.items() <= params.items() and len(values) > 1:
-                yield float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values))
+            yield search, chosen.get(search, {}), point, values
 
 
 def _by_search(
@@ -116,7 +139,8 @@ def _by_search(
 class EdgeChoice:
     """How many searches of a solver chose an end of the grid of a parameter.
 
-    The ``side`` is ``lower`` or ``upper``.
+    The ``side`` is ``lower`` or ``upper``. Searches in which another value of the parameter scored
+    as well are not counted: a wider grid has nothing to offer there.
     """
 
     solver: str
@@ -137,14 +161,14 @@ def edge_choices(summary: Summary) -> Iterator[EdgeChoice]:
         edges = grid_edges(grid)
         if len(grid) < SHORTEST_WITH_INSIDE or not edges:
             continue
-        counts = _counted(summary.results, key, name)
+        every = _chosen(summary.results, key, name)
+        tied = set(_tied(summary.results, key, name))
         facts = summary.results.task.solvers.get(key)
         bounds = facts.ends.get(name, (None, None)) if facts else (None, None)
         for side, edge, bound in zip(("lower", "upper"), edges, bounds, strict=True):
-            count = sum(n for value, n in counts if edge in _parts(value))
-            if count and edge != bound:
-                searches = sum(n for _, n in counts)
-                yield EdgeChoice(summary.names[key], name, edge, side, count, searches)
+            at_edge = {search for search, value in every if edge in _parts(value)}
+            if (count := len(at_edge - tied)) and edge != bound:
+                yield EdgeChoice(summary.names[key], name, edge, side, count, len(every))
 
 
 def _choices(summary: Summary) -> Iterator[list[dict[str, Any]]]:
@@ -185,13 +209,17 @@ def _parts(value: Any) -> Sequence[Any]:
 
 def _counted(results: Results, solver: str, name: str) -> list[tuple[Any, int]]:
     """Return how many searches chose each value, the most frequent first."""
-    chosen = {
+    counts = Counter(value for _, value in _chosen(results, solver, name))
+    return sorted(counts.items(), key=lambda item: (-item[1], value_text(item[0])))
+
+
+def _chosen(results: Results, solver: str, name: str) -> set[tuple[Any, Any]]:
+    """Return the searches of a parameter with the value that each chose."""
+    return {
         (search, _hashable(params[name]))
         for search, params in _by_search(results, solver, results.cells, "params")
         if name in params
     }
-    counts = Counter(value for _, value in chosen)
-    return sorted(counts.items(), key=lambda item: (-item[1], value_text(item[0])))
 
 
 def _hashable(value: Any) -> Any:

@@ -300,3 +300,28 @@ def test_a_line_on_a_trial_is_wrapped_between_solvers(invent, width):
     assert max(map(len, text.splitlines())) <= width
     assert all(f"{name} 0.500" in " ".join(text.split()) for name in names.values())
     assert not any(line.split()[0] == "0.500" for line in text.splitlines())
+
+
+def test_a_choice_at_an_edge_that_another_value_equals_is_no_reason_to_widen(ranked, make):
+    results = ranked({"a": {500: ALIKE}, "b": {500: BETTER}}, chosen={"a": [{"lam": 8.0}] * 5})
+    searches = [
+        {**record, "kind": "search", "points": [{"lam": 1.0}, {"lam": 8.0}], "fold_scores": scores}
+        for record, scores in zip(
+            (record for record in results.records if record["solver"] == "a"),
+            # the last two have other values of which none is as good as the chosen one
+            [[[1.0, 1.0], [1.0, 1.0]]] * 3 + [[[0.9, 1.0], [1.0, 1.0]], [[None, 1.0], [1.0, 1.0]]],
+            strict=True,
+        )
+    ]
+
+    def edges(searches):
+        made = make(results.experiment, [*searches, *results.records], results.task)
+        return found(made, "edge")
+
+    assert edges([]) == [
+        "lam is at 8, the upper end of its grid, for A (5 of 5 trials): widen it upwards."
+    ]
+    assert edges(searches) == []
+    assert edges(searches[2:]) == [
+        "lam is at 8, the upper end of its grid, for A (4 of 5 trials): widen it upwards."
+    ]
