@@ -23,6 +23,7 @@ from sklearn.base import (
 from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.errors import DsgError, DsgWarning
 from dsgkit.solvers.base import Estimator
+from dsgkit.solvers.declared import fitted
 
 Role = Literal["classifier", "regressor", "clusterer"]
 
@@ -135,17 +136,13 @@ class _SemiSupervisedClassifier(_Classifier):
 
 
 class _Regressor(_Supervised):
-    """Wrapper of regressors, which take ordered classes for numbers.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels of the training rows in ascending order.
-    """
+    """Wrapper of regressors, which take ordered classes for numbers."""
 
     tasks: ClassVar[tuple[str, ...]] = ("ordinal",)
 
-    classes_: NDArray[Any]
+    classes_: NDArray[Any] = fitted(
+        "The labels of the training rows in ascending order.", "(n_classes,)"
+    )
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the regressor to the labels as numbers."""

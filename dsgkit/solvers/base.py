@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,9 @@ from dsgkit.errors import DataError, FitError, MemoryLimitError, SolverError
 from dsgkit.memory import memory_limit
 from dsgkit.origin import at, place_of
 from dsgkit.shapes import of_shape
+from dsgkit.solvers.declared import compose, fitted, preset
 from dsgkit.solvers.inputs import SparseRows, as_labels, as_rows, check_finite, take, two_classes
-from dsgkit.solvers.parameters import POSITIVE, check_parameters
+from dsgkit.solvers.parameters import check_parameters
 
 Points = Sequence[Mapping[str, Any]]
 Folds = Sequence[NDArray[np.integer]]
@@ -93,10 +94,11 @@ def check_solution(estimator: Any) -> None:
         )
 
 
+@dataclass_transform(field_specifiers=(fitted, preset), eq_default=False)
 class Estimator(BaseEstimator):
     """Base of all estimators.
 
-    Subclasses annotate their parameters (`dsgkit.solvers.parameters`) and implement ``fit``, each
+    Subclasses declare their parameters (`dsgkit.solvers.declared`) and implement ``fit``, each
     family with its own named arrays, and ``decision_function``. Those that can train several
     settings at once also override `fit_points`.
 
@@ -125,9 +127,13 @@ class Estimator(BaseEstimator):
     _to_write: ClassVar[ToWrite] = (("fit",), ("decision_function",))
     """Methods that a subclass writes: of each tuple one."""
 
-    max_memory: Annotated[float | None, POSITIVE] = None
-    _warns: bool = True
+    max_memory: float | None = preset(None)
+    _warns = True
     """Whether a fit warns of the rows: not for every point of a search."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        compose(cls)
 
     def fit(self, *args: Any, **training: Any) -> Self:
         """Fit the model; see the subclasses."""
@@ -245,28 +251,24 @@ class Estimator(BaseEstimator):
             raise MemoryLimitError(cost.memory, limit)
 
 
+compose(Estimator)  # its subclasses are composed as they are made
+
+
 class SemiSupervisedEstimator(ClassifierMixin, Estimator):
     """Base of the estimators that learn from labelled and unlabelled rows of two classes.
 
     A subclass of the package implements `_fit` and `_values`; one of a user's own may override
     ``fit(X, y, X_unlabeled)`` and ``decision_function(X)`` instead.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
-    n_features_in_ : int
-        Columns of the training rows.
     """
 
     _to_write: ClassVar[ToWrite] = (("fit", "_fit"), ("decision_function", "_values"))
 
-    unlabeled_label: int | float | str = -1
+    unlabeled_label: int | float | str = preset(-1)
     _solution: ClassVar[str] = "coef_"
     """The attribute that only a fitted model has."""
 
-    classes_: NDArray[Any]
-    n_features_in_: int
+    classes_: NDArray[Any] = fitted("The labels, the larger and positive one last.", "(2,)")
+    n_features_in_: int = fitted("Columns of the training rows.")
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the model.
@@ -410,7 +412,7 @@ class PairwiseAUCEstimator(SemiSupervisedEstimator):
     """Base of the estimators that learn a ranking."""
 
     tasks = ("semi_supervised_auc",)
-    _labeled: tuple[Any, NDArray[np.bool_]]
+    _labeled: tuple[Any, NDArray[np.bool_]] = fitted()
 
     def _inputs(self, X: Any, y: Any, X_unlabeled: Any) -> tuple[Any, NDArray[np.bool_], Any]:
         X, positive, X_unlabeled = super()._inputs(X, y, X_unlabeled)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from dsgkit.features import FeatureBlocks, random_features
+from dsgkit.solvers.common import FeaturesPerBlock, KernelName, NBlocks, NSweeps, RandomState, Sigma
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
-from dsgkit.solvers.kernel import KernelName
-from dsgkit.solvers.parameters import COUNT, SEED
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.sigma import WithSigma
 
 SINGULAR = "the regulariser is so small that a block is singular to rounding; enlarge lam"
 
@@ -22,11 +19,11 @@ class BlockSweepsEstimator(WithSigma, DoublyStochasticEstimator):
 
     sigma: Sigma
     kernel: KernelName
-    batch_size: Annotated[int, COUNT]
-    n_features: Annotated[int, COUNT]
-    n_blocks: Annotated[int, COUNT]
-    n_sweeps: Annotated[int, COUNT]
-    random_state: Annotated[int, SEED]
+    batch_size: int
+    n_features: FeaturesPerBlock
+    n_blocks: NBlocks
+    n_sweeps: NSweeps
+    random_state: RandomState
 
     def _squared_norm(self) -> float:
         """Return the squared norm that is minimised: that of the mean of the blocks' kernels."""

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from dsgkit.engine import DSGModel, Problem, train
 from dsgkit.errors import DataError
 from dsgkit.solvers.base import Estimator, PointModels, Points
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.solvers.parameters import parameters
 from dsgkit.stopwatch import Stopwatch
@@ -110,14 +111,10 @@ class DoublyStochasticEstimator(Estimator):
     """Values and files of a fitted model, and the settings that one pass can train together.
 
     A subclass names this base before the one of its family.
-
-    Attributes
-    ----------
-    model_ : DSGModel
     """
 
     _solution: ClassVar[str] = "model_"
-    model_: DSGModel
+    model_: DSGModel = fitted("Seeds and coefficients.")
 
     def _values(self, X: Any) -> NDArray[np.float64]:
         return self.model_.decision_function(X)[:, 0].astype(np.float64)

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.solvers.base import Estimator, ToWrite, check_solution
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
 
 Array = NDArray[np.float64]
@@ -20,21 +21,14 @@ class LabeledEstimator(ClassifierMixin, Estimator):
     """Base of the classifiers of labelled rows of two classes.
 
     A subclass implements `_fit`, to which labels are -1 and 1, and `_values`.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
-    n_features_in_ : int
-        Columns of the training rows.
     """
 
     _to_write: ClassVar[ToWrite] = (("fit", "_fit"), ("decision_function", "_values"))
     _solution: ClassVar[str] = "coef_"
     """The attribute that only a fitted model has."""
 
-    classes_: NDArray[Any]
-    n_features_in_: int
+    classes_: NDArray[Any] = fitted("The labels, the larger and positive one last.", "(2,)")
+    n_features_in_: int = fitted("Columns of the training rows.")
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.

@@ -3,15 +3,16 @@
 ::
 
     class Ridge(Estimator):
-        lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
-        n_iterations: Annotated[int | None, COUNT]
-        loss: Literal["hinge", "ramp"]
-        gamma: Annotated[float | tuple[float, ...], SHARE, OnePer("n_cuts")]
+        lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger"), Doc("Weight of ..")] = 0.1
+        n_iterations: Annotated[int | None, COUNT, Doc("Iterations.")] = None
+        loss: Annotated[Literal["hinge", "ramp"], Doc("Loss.")] = "hinge"
+        gamma: Annotated[float | tuple[float, ...], SHARE, OnePer("n_cuts"), Doc("Weight.")] = 0.5
 
 Types say whether a parameter is a number, a whole number, a truth value or one of some words,
 whether it may be None, and whether it may be several numbers. What configs accept, what the
-constructor's values are checked by, what models of one pass may differ in and how ties between them
-end is read from there.
+constructor's values are checked by, what models of one pass may differ in, how ties between them
+end and what the docstring says is read from there; those that several estimators have are in
+`dsgkit.solvers.common`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from typing_extensions import Doc
 
 from dsgkit.errors import DataError
 from dsgkit.hints import spelled
@@ -155,6 +157,8 @@ class Parameter:
         As in `OnePer`; empty where it is one value.
     text : Text or None
     unsaid : Unsaid or None
+    doc : str
+        What it is; empty where the class's docstring says so.
     """
 
     name: str
@@ -167,6 +171,29 @@ class Parameter:
     one_per: str = ""
     text: Text | None = None
     unsaid: Unsaid | None = None
+    doc: str = ""
+
+    @property
+    def numpydoc(self) -> str:
+        """Type and default as in a section on parameters, such as ``float > 0, default 0.125``."""
+        texts = []
+        if {int, float} & set(self.types):
+            noun = " or ".join(t.__name__ for t in self.types if t in (int, float))
+            texts.append(noun if self.range == _ANY else f"{noun} {self.range}")
+        if tuple in self.types:
+            texts.append("tuple of such")
+        if bool in self.types:
+            texts.append("bool")
+        if str in self.types and not self.words:
+            texts.append("str")
+        words = ", ".join(f'"{word}"' for word in self.words)
+        if words:
+            texts.append(words if texts else f"{{{words}}}")
+        if NoneType in self.types:
+            texts.append("None")
+        default = f'"{self.default}"' if isinstance(self.default, str) else self.default
+        kinds = " or ".join(texts).replace(str(SEED.high), "2^64 - 1")
+        return f"{kinds}, default {default}"
 
     def parse(self, value: Any) -> Any:
         """Return a value as the estimator takes it: ``2.0`` is 2 where a whole number is meant.
@@ -291,6 +318,8 @@ def _declared(name: str, default: Any, hint: Any) -> Parameter:
         one_per=next((mark.count for mark in marks if isinstance(mark, OnePer)), ""),
         text=next((mark for mark in marks if isinstance(mark, Text)), None),
         unsaid=next((mark for mark in marks if isinstance(mark, Unsaid)), None),
+        # of an alias that is described anew, the last
+        doc=next((mark.documentation for mark in reversed(marks) if isinstance(mark, Doc)), ""),
     )
 
 

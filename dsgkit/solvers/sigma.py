@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,12 @@ from sklearn.base import clone
 
 from dsgkit.errors import DataError, DsgWarning
 from dsgkit.kernels import kernel_named
+from dsgkit.solvers.base import Estimator
+from dsgkit.solvers.common import Sigma
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows, check_finite
-from dsgkit.solvers.parameters import POSITIVE, Smoother
 
 Array = NDArray[np.float64]
-
-Sigma = Annotated[float | Literal["scale"], POSITIVE, Smoother("smaller")]
-"""A number, or "scale" for the one that `scale_of` finds for the rows of a fit."""
 
 SAMPLE_ROWS = 200
 """Labelled and unlabelled rows that stand for all: 19,900 pairs."""
@@ -43,21 +42,15 @@ tell rows apart by values down to the second. One within the third of 1 is lost 
 _INVERTIBLE = 1e-280, 1e280
 
 
-class WithSigma:
-    """Mixin of the estimators with a parameter ``sigma``; they compute with `_sigma`.
+class WithSigma(Estimator):
+    """Base of the estimators with a parameter ``sigma``; they compute with `_sigma`.
 
-    A class that overrides ``fit_points`` hands its points through `_with_sigma` first. The mixin is
-    named before the base of the family.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The number that ``sigma`` came to.
+    A class that overrides ``fit_points`` hands its points through `_with_sigma` first. A subclass
+    names this base before the one of its family.
     """
 
     sigma: Sigma
-    sigma_: float
-    _warns: bool
+    sigma_: float = fitted("The sigma in use.")
     _labeled_only: ClassVar[bool] = False
     """Whether the function depends on labelled rows alone; else all rows have a part in "scale"."""
 

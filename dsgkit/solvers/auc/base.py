@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from dsgkit.solvers.base import PairwiseAUCEstimator, SemiSupervisedEstimator
-from dsgkit.solvers.kernel import KernelName
-from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.common import Lam, Sigma
+from dsgkit.solvers.declared import preset
+from dsgkit.solvers.sigma import WithSigma
 
 
 class KernelEstimator(WithSigma, SemiSupervisedEstimator):
@@ -18,9 +16,9 @@ class KernelEstimator(WithSigma, SemiSupervisedEstimator):
     A subclass names this base before the one of its family.
     """
 
-    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
+    lam: Lam
     sigma: Sigma
-    kernel: KernelName = "gaussian"
+    kernel: str = preset("gaussian")
 
 
 class KernelAUCEstimator(KernelEstimator, PairwiseAUCEstimator):

@@ -16,6 +16,7 @@ from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE, PairwiseRisk
 from dsgkit.solvers.auc.base import KernelAUCEstimator, KernelEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import SINGULAR, Codes, Response, cv_values, grid_flops
 from dsgkit.solvers.base import Folds, Points, training_rows
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.diagnostics import PairwiseDiagnostics
 
 
@@ -26,20 +27,13 @@ class ClosedFormEstimator(PairwiseDiagnostics, KernelEstimator):
     parameters the features depend on, and how to compute the response of these features; points
     that share the features share one factorisation. It names this base before that of its family,
     whose labels `_codes` makes codes of.
-
-    Attributes
-    ----------
-    coef_ : ndarray
-        The solution.
-    n_features_in_ : int
-        Columns of the training rows.
     """
 
     pace: ClassVar[Pace] = Pace(training=1.2, per_model=4)
     _smallest_penalty: ClassVar[float] = 0.0
     """Below, the features' rounding hides the minimum."""
 
-    coef_: NDArray[np.float64]
+    coef_: NDArray[np.float64] = fitted("Its coefficients.", "(n_centers,) or (2 * n_features,)")
 
     def _fit(self, X: Any, labels: NDArray[Any], X_unlabeled: Any) -> None:
         self._check_memory(self.cost(X.shape[1], n_labeled=len(X), n_unlabeled=len(X_unlabeled)))

@@ -21,7 +21,8 @@ from dsgkit.solvers.auc.pairwise_quadratic import (
     dual_response,
     label_weights,
 )
-from dsgkit.solvers.kernel import GramKernelName
+from dsgkit.solvers.common import GramKernelName
+from dsgkit.solvers.declared import fitted
 
 Array = NDArray[np.float64]
 
@@ -31,16 +32,12 @@ class ExactKernelEstimator(ClosedFormEstimator):
 
     One Cholesky factorisation: O(n^3) time and 8 n^2 bytes for n labelled and unlabelled rows. The
     unlabelled rows are used if their weight in the risk, which ``gamma`` says, is not 0.
-
-    Attributes
-    ----------
-    centers_ : ndarray of shape (n, n_inputs)
-        The rows that the function is expanded on.
-    coef_ : ndarray of shape (n,)
-        Its coefficients.
     """
 
-    kernel: GramKernelName = "gaussian"
+    kernel: GramKernelName
+
+    centers_: Array = fitted("The rows that the function is expanded on.", "(n, n_inputs)")
+    coef_: NDArray[np.float64] = fitted("Its coefficients.", "(n,)")
 
     def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
         risk = self._risk(self._counts(codes))

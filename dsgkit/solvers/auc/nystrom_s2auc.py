@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Doc
 
 from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.kernels import kernel_named
@@ -24,7 +26,17 @@ from dsgkit.solvers.auc.explicit_features import (
     solve,
 )
 from dsgkit.solvers.auc.pairwise_quadratic import Codes, PrimalResponse
-from dsgkit.solvers.parameters import NOT_NEGATIVE, PER_MODEL, SEED, SHARE
+from dsgkit.solvers.common import (
+    Gamma,
+    KernelName,
+    Lam,
+    MaxMemory,
+    RandomState,
+    Sigma,
+    UnlabeledLabel,
+)
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.parameters import NOT_NEGATIVE
 
 Array = NDArray[np.float64]
 
@@ -39,40 +51,6 @@ class NystromS2AUC(ClosedFormRanker):
     the kernel. The landmarks z are all labelled and some random unlabelled rows; with every row as
     a landmark it is SAMULT. For D landmarks: O(n D^2 + D^3) time in one pass over the unlabelled
     rows, which are never held in memory together, and O(D^2) memory.
-
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser ``lam/2 ||f||^2``.
-    sigma : float or "scale"
-        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. "scale" fits it to the
-        rows (`dsgkit.solvers.sigma.scale_of`).
-    gamma : float
-        Weight of the supervised risk, in 0..1.
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
-    n_landmarks : int
-        Unlabelled rows among the landmarks; of fewer, all.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    random_state : int
-        Seed of the landmarks.
-    unlabeled_label : int, float or str
-        What ``y`` says of unlabelled rows where they come with the labelled ones.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n_centers, n_inputs)
-        The landmarks, labelled rows first.
-    coef_ : ndarray of shape (n_centers,)
-        The a of the function.
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
-    n_features_in_ : int
-        Columns of the training rows.
 
     See Also
     --------
@@ -103,30 +81,20 @@ class NystromS2AUC(ClosedFormRanker):
 
     version: ClassVar[int] = 1
 
-    gamma: Annotated[float, SHARE, PER_MODEL]
-    n_landmarks: Annotated[int, NOT_NEGATIVE]
-    random_state: Annotated[int, SEED]
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: Gamma = 0.5
+    _: KW_ONLY
+    kernel: KernelName = "gaussian"
+    n_landmarks: Annotated[
+        int, NOT_NEGATIVE, Doc("Unlabelled rows among the landmarks; of fewer, all.")
+    ] = 1000
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+    unlabeled_label: UnlabeledLabel = -1
 
-    def __init__(
-        self,
-        lam: float = 0.125,
-        sigma: float | Literal["scale"] = "scale",
-        gamma: float = 0.5,
-        *,
-        kernel: str = "gaussian",
-        n_landmarks: int = 1000,
-        max_memory: float | None = None,
-        random_state: int = 0,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.gamma = gamma
-        self.kernel = kernel
-        self.n_landmarks = n_landmarks
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.unlabeled_label = unlabeled_label
+    centers_: Array = fitted("The landmarks, labelled rows first.", "(n_centers, n_inputs)")
+    coef_: NDArray[np.float64] = fitted("The a of the function.", "(n_centers,)")
 
     def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
         features = self._features(X, X_unlabeled)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Doc
 
 from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.kernels import kernel_named
@@ -25,8 +27,9 @@ from dsgkit.solvers.auc.explicit_features import (
 )
 from dsgkit.solvers.auc.pairwise_quadratic import Codes, PrimalResponse
 from dsgkit.solvers.base import Folds, training_rows
-from dsgkit.solvers.kernel import GramKernelName
-from dsgkit.solvers.parameters import COUNT, PER_MODEL, SEED, Range
+from dsgkit.solvers.common import GramKernelName, Lam, MaxMemory, RandomState, Sigma, UnlabeledLabel
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.parameters import COUNT, PER_MODEL, Range
 
 Array = NDArray[np.float64]
 
@@ -45,38 +48,6 @@ class PNUAUC(ClosedFormRanker):
 
     R need not have a minimum: it has one for ``eta >= 0`` if the prior is at most 1/2, and for
     ``eta <= 0`` if it is at least 1/2. Elsewhere a fit may end in `IndefiniteError`.
-
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser, which is the squared norm of the coefficients.
-    sigma : float or "scale"
-        Parameter of the kernel. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    eta : float
-        In -1..1; 0 is the supervised risk.
-    kernel : str
-        The k that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p; or "linear", which has no sigma.
-    prior : float or "penl1"
-        Share of positives among the unlabelled rows; "penl1" estimates it (`PenL1Prior`).
-    n_centers : int or None
-        Random rows that serve as centres; None takes every labelled and unlabelled row, as the
-        papers do. The authors' own default is 200.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    random_state : int
-        Seed of the centres and of the folds that "penl1" draws.
-    unlabeled_label : int, float or str
-        What ``y`` says of unlabelled rows where they come with the labelled ones.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n_centers, n_inputs)
-    coef_ : ndarray of shape (n_centers,)
-    prior_ : float
-    n_features_in_ : int
 
     References
     ----------
@@ -97,34 +68,34 @@ class PNUAUC(ClosedFormRanker):
 
     version: ClassVar[int] = 1
 
-    kernel: GramKernelName
-    eta: Annotated[float, Range(-1, 1), PER_MODEL]
-    prior: Annotated[float | Literal["penl1"], Range(0, 1, open_low=True, open_high=True)]
-    n_centers: Annotated[int | None, COUNT]
-    random_state: Annotated[int, SEED]
+    lam: Annotated[
+        Lam, Doc("Weight of the regulariser, which is the squared norm of the coefficients.")
+    ] = 0.125
+    sigma: Sigma = "scale"
+    eta: Annotated[float, Range(-1, 1), PER_MODEL, Doc("In -1..1; 0 is the supervised risk.")] = 0.0
+    _: KW_ONLY
+    kernel: GramKernelName = "gaussian"
+    prior: Annotated[
+        float | Literal["penl1"],
+        Range(0, 1, open_low=True, open_high=True),
+        Doc('Share of positives among the unlabelled rows; "penl1" estimates it (`PenL1Prior`).'),
+    ] = "penl1"
+    n_centers: Annotated[
+        int | None,
+        COUNT,
+        Doc(
+            "Random rows that serve as centres; None takes every labelled and "
+            "unlabelled row, as the papers do. The authors' own default is 200."
+        ),
+    ] = None
+    max_memory: MaxMemory = None
+    random_state: Annotated[
+        RandomState, Doc('Seed of the centres and of the folds that "penl1" draws.')
+    ] = 0
+    unlabeled_label: UnlabeledLabel = -1
 
-    def __init__(
-        self,
-        lam: float = 0.125,
-        sigma: float | Literal["scale"] = "scale",
-        eta: float = 0.0,
-        *,
-        kernel: str = "gaussian",
-        prior: float | Literal["penl1"] = "penl1",
-        n_centers: int | None = None,
-        max_memory: float | None = None,
-        random_state: int = 0,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.eta = eta
-        self.kernel = kernel
-        self.prior = prior
-        self.n_centers = n_centers
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.unlabeled_label = unlabeled_label
+    centers_: Array = fitted("Centres of the basis functions.", "(n_centers, n_inputs)")
+    prior_: float = fitted("The prior, given or estimated.")
 
     def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
         centers = self._draw_centers(X, X_unlabeled)

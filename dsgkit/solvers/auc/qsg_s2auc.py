@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from typing_extensions import Doc
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine import (
@@ -28,11 +30,21 @@ from dsgkit.solvers.auc.curvature import offsets
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.auc.stochastic import StochasticAUCEstimator
 from dsgkit.solvers.base import Folds, Points, training_rows
-from dsgkit.solvers.inputs import check_projections
-from dsgkit.solvers.parameters import (
-    PER_MODEL,
-    SHARE,
+from dsgkit.solvers.common import (
+    T0,
+    FeaturesPerIteration,
+    Gamma,
+    KernelName,
+    Lam,
+    PassIterations,
+    RandomState,
+    Sigma,
+    ThetaLam,
+    UnlabeledLabel,
 )
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.inputs import check_projections
+from dsgkit.solvers.parameters import COUNT
 
 
 class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
@@ -42,49 +54,6 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
     pairwise loss over the functions of a kernel, by default ``exp(-sigma ||x - x'||^2)``. Each
     iteration draws a batch of positive, negative and unlabelled rows and one new block of random
     frequencies (Algorithms 1 and 2 of [1]_). Memory is O(T m), whatever the number of rows.
-
-    Parameters
-    ----------
-    lam : float
-        Regularisation, > 0.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    gamma : float
-        Weight of the labelled pairs, in 0..1; 1 is supervised.
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
-    batch_size : int
-        Triplets per iteration.
-    n_features : int
-        Random frequencies m per iteration (each is a cosine and a sine).
-    n_iterations : int, optional
-        Iterations T; default one pass over the unlabelled rows, at least 200 and at most 2,000.
-    theta_lam : float
-        ``theta * lam`` of the step ``theta / (t + t0)``; the theory wants it in (1, 2) or a
-        positive integer.
-    t0 : float or "stable"
-        Offset of the step; 0 is the paper's rule. "stable" is the smallest offset with which no
-        step is longer than the inverse of the risk's curvature, which is measured on the labelled
-        and some unlabelled rows: with a small ``lam`` the paper's first steps are so long that few
-        iterations do not make up for them, or that the iterates overflow.
-    random_state : int
-        Seed of the frequencies and of the draws, in 0..2^64-1.
-    unlabeled_label : int, float or str
-        What ``y`` says of unlabelled rows where they come with the labelled ones.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    model_ : DSGModel
-        Seeds and coefficients.
-    n_iter_ : int
-        Iterations made.
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
-    n_features_in_ : int
-        Columns of the training rows.
 
     References
     ----------
@@ -107,34 +76,20 @@ class QSGS2AUC(StochasticAUCEstimator, KernelAUCEstimator):
     _exact: ClassVar[type[SAMULT]] = SAMULT
     pace: ClassVar[Pace] = Pace(training=1.6, per_model=2)
 
-    gamma: Annotated[float, SHARE, PER_MODEL]
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: Gamma = 0.5
+    _: KW_ONLY
+    kernel: KernelName = "gaussian"
+    batch_size: Annotated[int, COUNT, Doc("Triplets per iteration.")] = 256
+    n_features: FeaturesPerIteration = 256
+    n_iterations: PassIterations = None
+    theta_lam: ThetaLam = 1.5
+    t0: T0 = "stable"
+    random_state: RandomState = 0
+    unlabeled_label: UnlabeledLabel = -1
 
-    def __init__(
-        self,
-        lam: float = 0.125,
-        sigma: float | Literal["scale"] = "scale",
-        gamma: float = 0.5,
-        *,
-        kernel: str = "gaussian",
-        batch_size: int = 256,
-        n_features: int = 256,
-        n_iterations: int | None = None,
-        theta_lam: float = 1.5,
-        t0: float | Literal["stable"] = "stable",
-        random_state: int = 0,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.gamma = gamma
-        self.kernel = kernel
-        self.batch_size = batch_size
-        self.n_features = n_features
-        self.n_iterations = n_iterations
-        self.theta_lam = theta_lam
-        self.t0 = t0
-        self.random_state = random_state
-        self.unlabeled_label = unlabeled_label
+    n_iter_: int = fitted("Iterations made.")
 
     def _codes(self, positive: NDArray[np.bool_]) -> NDArray[np.integer]:
         return np.where(positive, POSITIVE, NEGATIVE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,9 @@ from dsgkit.solvers.auc.explicit_features import (
     solve,
 )
 from dsgkit.solvers.auc.pairwise_quadratic import Codes, PrimalResponse
+from dsgkit.solvers.common import FixedFeatures, RandomState
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import check_projections
-from dsgkit.solvers.parameters import COUNT, SEED
 
 BLOCK_ROWS = 8192
 """Rows whose features are held at a time."""
@@ -33,20 +34,17 @@ class RandomFeaturesEstimator(ClosedFormEstimator):
     The kernel is replaced by ``2 n_features`` random features, a dot product by ``n_features``:
     O(n n_features^2) time in one pass over the unlabelled rows, which are never held in memory
     together, and O(n_features^2) memory.
-
-    Attributes
-    ----------
-    features_ : FeatureBlocks
-    coef_ : ndarray of shape (features_.width,)
     """
 
-    n_features: Annotated[int, COUNT]
-    random_state: Annotated[int, SEED]
+    n_features: FixedFeatures
+    random_state: RandomState
 
-    features_: FeatureBlocks
+    features_: FeatureBlocks = fitted("The random features.")
 
     # single precision sums moments of features to some 2^-24, which are eigenvalues below 0 too
     _smallest_penalty: ClassVar[float] = 2.0**-22
+
+    coef_: NDArray[np.float64] = fitted("Their coefficients.", "(features_.width,)")
 
     def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
         moments = self._moments(X, X_unlabeled)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,8 @@ from dsgkit.objectives.pairwise_risk import PairwiseRisk, samult_risk
 from dsgkit.solvers.auc.closed_form import ClosedFormRanker
 from dsgkit.solvers.auc.exact_kernel import ExactKernelEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import Codes
-from dsgkit.solvers.parameters import PER_MODEL, SHARE
+from dsgkit.solvers.common import Gamma, GramKernelName, Lam, MaxMemory, Sigma, UnlabeledLabel
+from dsgkit.solvers.declared import fitted
 
 
 class SAMULT(ExactKernelEstimator, ClosedFormRanker):
@@ -21,33 +23,6 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
     of a kernel, by default ``exp(-sigma ||x - x'||^2)``, where R_AB is the mean of
     ``(1 - f(a) + f(b))^2`` over all pairs. This is the problem that QSG-S2AUC approximates. One
     Cholesky factorisation: O(n^3) time and 8 n^2 bytes for n labelled and unlabelled rows.
-
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser.
-    sigma : float or "scale"
-        Parameter of the kernel. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    gamma : float
-        Weight of the supervised risk, in 0..1; with 1 the unlabelled rows are not used.
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p; or "linear", which has no sigma.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    unlabeled_label : int, float or str
-        What ``y`` says of unlabelled rows where they come with the labelled ones.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n, n_inputs)
-        The rows that the function is expanded on.
-    coef_ : ndarray of shape (n,)
-        Its coefficients.
-    remark_ : str
-        With gamma = 1, that the unlabelled rows were not used: another, cheaper computation.
 
     References
     ----------
@@ -68,26 +43,17 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
 
     version: ClassVar[int] = 1
 
-    gamma: Annotated[float, SHARE, PER_MODEL]
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: Gamma = 0.5
+    _: KW_ONLY
+    kernel: GramKernelName = "gaussian"
+    max_memory: MaxMemory = None
+    unlabeled_label: UnlabeledLabel = -1
 
-    remark_: str
-
-    def __init__(
-        self,
-        lam: float = 0.125,
-        sigma: float | Literal["scale"] = "scale",
-        gamma: float = 0.5,
-        *,
-        kernel: str = "gaussian",
-        max_memory: float | None = None,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.gamma = gamma
-        self.kernel = kernel
-        self.max_memory = max_memory
-        self.unlabeled_label = unlabeled_label
+    remark_: str = fitted(
+        "With gamma = 1, that the unlabelled rows were not used: another, cheaper computation."
+    )
 
     def uses(self, name: str) -> bool:
         """Tell so of the unlabelled rows if gamma is below 1, or ``sigma`` is that of all rows."""

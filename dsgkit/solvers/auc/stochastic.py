@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -12,13 +12,13 @@ from dsgkit.engine import DSGModel, Problem, train
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.solvers.auc.base import KernelEstimator
 from dsgkit.solvers.auc.exact_kernel import ExactKernelEstimator
+from dsgkit.solvers.common import T0, FeaturesPerIteration, PassIterations, RandomState, ThetaLam
 from dsgkit.solvers.diagnostics import PairwiseDiagnostics
 from dsgkit.solvers.doubly_stochastic import (
     DoublyStochasticEstimator,
     Observer,
     observed_training,
 )
-from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, SEED
 from dsgkit.stopwatch import Stopwatch
 
 LEAST_ITERATIONS, MOST_ITERATIONS = 200, 2000
@@ -32,12 +32,12 @@ class StochasticAUCEstimator(DoublyStochasticEstimator, PairwiseDiagnostics, Ker
     A subclass names this base before the one of its family.
     """
 
-    batch_size: Annotated[int, COUNT]
-    n_features: Annotated[int, COUNT]
-    n_iterations: Annotated[int | None, COUNT]
-    theta_lam: Annotated[float, POSITIVE, PER_MODEL]
-    t0: Annotated[float | Literal["stable"], NOT_NEGATIVE, PER_MODEL]
-    random_state: Annotated[int, SEED]
+    batch_size: int
+    n_features: FeaturesPerIteration
+    n_iterations: PassIterations
+    theta_lam: ThetaLam
+    t0: T0
+    random_state: RandomState
 
     _exact: ClassVar[type[ExactKernelEstimator]]
     """The class of the exact minimiser."""

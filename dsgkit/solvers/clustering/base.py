@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from dsgkit.errors import DataError
 from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.solvers.base import Estimator, ToWrite
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows, check_distances
-from dsgkit.solvers.parameters import POSITIVE, Smoother
 
 Array = NDArray[np.float64]
 
@@ -75,19 +75,6 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     makes clusters of them. A subclass implements ``_fit_domain(X)``, ``_fit_clusters(X)``,
     ``_values(X)``, ``_clusters_of(X)``, ``_objective(X)`` and
     ``cost(n_inputs, *, n_models, n_rows)``.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int64, shape (n,)
-        The cluster of each row, from 0 on; -1 for rows outside, if asked for.
-    n_clusters_ : int
-        Clusters that rows are in.
-    gamma_ : float
-        That of the kernel.
-    support_vectors_ : ndarray of shape (s, n_inputs)
-    dual_coef_ : ndarray of shape (s,)
-    n_features_in_ : int
-        Columns of the training rows.
     """
 
     tasks = ("clustering",)
@@ -104,14 +91,18 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     _per_variance: ClassVar[float] = 4.0
     """Without a gamma, it is this by the rows' variance."""
 
-    gamma: Annotated[float | None, POSITIVE, Smoother("smaller")] = None
+    gamma: float | None
 
-    gamma_: float
-    labels_: NDArray[np.int64]
-    n_clusters_: int
-    support_vectors_: Array
-    dual_coef_: Array
-    n_features_in_: int
+    gamma_: float = fitted("Parameter of the kernel in use.")
+    labels_: NDArray[np.int64] = fitted(
+        "The cluster of each row, from 0 on; -1 for rows outside, if asked for.", "(n,)"
+    )
+    n_clusters_: int = fitted("Clusters that rows are in.")
+    support_vectors_: Array = fitted(
+        "Rows that the function of the domain is expanded on.", "(s, n_inputs)"
+    )
+    dual_coef_: Array = fitted("Their coefficients.", "(s,)")
+    n_features_in_: int = fitted("Columns of the training rows.")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train the domain, and cluster the rows.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Doc
 
 from dsgkit._jit import fast
 from dsgkit.costs import Cost, Pace
@@ -20,7 +22,9 @@ from dsgkit.solvers.clustering.many_columns import products_memory
 from dsgkit.solvers.clustering.nearest import NearestRow
 from dsgkit.solvers.clustering.segments import BOUNDARY, connected
 from dsgkit.solvers.clustering.svc import SphereClustering
-from dsgkit.solvers.parameters import POSITIVE, SEED, Range
+from dsgkit.solvers.common import MaxMemory, RandomState
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.parameters import POSITIVE, Range, Smoother
 
 Array = NDArray[np.float64]
 
@@ -45,49 +49,6 @@ class FSVC(SphereClustering):
     The clustering papers search two numbers p and epsilon from 0.1 to 1 without saying what they
     are. Here they are `share` and `radius`, which is this project's reading.
 
-    Parameters
-    ----------
-    gamma : float, optional
-        Kernel parameter of ``exp(-gamma ||x - x'||^2)``, > 0; without it, 8 by the sum of the
-        columns' variances.
-    C : float
-        Largest coefficient of a row, at least 1 by the number of rows that the sphere is put
-        around. With 1 or more, none of these is outside.
-    share : float
-        Share of the rows that the sphere is put around, p.
-    radius : float
-        Of the balls, epsilon, in widths of the kernel, ``1/sqrt(2 gamma)``.
-    n_segment : int
-        Points of a segment, its ends included, that must be in the domain.
-    outliers : bool
-        Whether rows outside of the sphere get the label -1. A cluster of such rows only is none.
-    max_memory : float, optional
-        GiB that a fit may take; without it, what is available.
-    random_state : int
-        Seed of the rows drawn and of their order, in 0..2^64-1.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int64, shape (n,)
-        The cluster of each row, from 0 on; -1 for rows outside, if asked for.
-    n_clusters_ : int
-        Clusters that rows are in.
-    support_vectors_ : ndarray of shape (s, n_inputs)
-    dual_coef_ : ndarray of shape (s,)
-        Scaled, so that ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.
-    squared_radius_ : float
-        Of the sphere.
-    inside_ : float
-        Share of the rows inside of it.
-    n_balls_ : int
-    equilibria_ : ndarray of shape (e, n_inputs)
-    equilibrium_labels_ : ndarray of int64, shape (e,)
-        Their clusters; -1 where no row is left in one.
-    n_unconverged_ : int
-        Centres whose trajectories did not converge.
-    n_features_in_ : int
-        Columns of the training rows.
-
     References
     ----------
     .. [1] Jung, Lee & Lee, "Clustering based on Gaussian processes", Neural Computation 19, 2007;
@@ -105,35 +66,53 @@ class FSVC(SphereClustering):
     """
 
     pace: ClassVar[Pace] = Pace(training=25, per_model=5)
-    share: Annotated[float, Range(0, 1, open_low=True)]
-    radius: Annotated[float, POSITIVE]
-    random_state: Annotated[int, SEED]
 
-    equilibria_: Array
-    equilibrium_labels_: NDArray[np.int64]
-    n_balls_: int
-    n_unconverged_: int
+    gamma: Annotated[
+        float | None,
+        POSITIVE,
+        Smoother("smaller"),
+        Doc(
+            "Kernel parameter of ``exp(-gamma ||x - x'||^2)``; without it, 8 by the sum "
+            "of the columns' variances."
+        ),
+    ] = None
+    C: Annotated[
+        float,
+        POSITIVE,
+        Smoother("smaller"),
+        Doc(
+            "Largest coefficient of a row, at least 1 by the number of rows that the "
+            "sphere is put around. With 1 or more, none of these is outside."
+        ),
+    ] = 1.0
+    _: KW_ONLY
+    share: Annotated[
+        float,
+        Range(0, 1, open_low=True),
+        Doc("Share of the rows that the sphere is put around, p."),
+    ] = 1.0
+    radius: Annotated[
+        float, POSITIVE, Doc("Of the balls, epsilon, in widths of the kernel, ``1/sqrt(2 gamma)``.")
+    ] = 0.5
+    n_segment: Annotated[
+        int, Range(2), Doc("Points of a segment, its ends included, that must be in the domain.")
+    ] = 20
+    outliers: Annotated[
+        bool,
+        Doc(
+            "Whether rows outside of the sphere get the label -1. A cluster of such "
+            "rows only is none."
+        ),
+    ] = False
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
 
-    def __init__(
-        self,
-        gamma: float | None = None,
-        C: float = 1.0,
-        *,
-        share: float = 1.0,
-        radius: float = 0.5,
-        n_segment: int = 20,
-        outliers: bool = False,
-        max_memory: float | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.gamma = gamma
-        self.C = C
-        self.share = share
-        self.radius = radius
-        self.n_segment = n_segment
-        self.outliers = outliers
-        self.max_memory = max_memory
-        self.random_state = random_state
+    equilibria_: Array = fitted("Where the trajectories of the centres lead.", "(e, n_inputs)")
+    equilibrium_labels_: NDArray[np.int64] = fitted(
+        "Their clusters; -1 where no row is left in one.", "(e,)"
+    )
+    n_balls_: int = fitted("Balls that cover the rows.")
+    n_unconverged_: int = fitted("Centres whose trajectories did not converge.")
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_rows: int

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Doc
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.errors import FitError
@@ -20,9 +22,59 @@ from dsgkit.solvers.clustering.many_columns import products_memory
 from dsgkit.solvers.clustering.nearest import NearestRow
 from dsgkit.solvers.clustering.one_class import CHUNK, STEPS_TOGETHER, Descent, expected_steps
 from dsgkit.solvers.clustering.segments import connected
-from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, SEED, Range, Smoother
+from dsgkit.solvers.common import MaxMemory, RandomState
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, Range, Smoother
 
 Stop = Literal["paper", "epoch"]
+
+KernelGamma = Annotated[
+    float | None,
+    POSITIVE,
+    Smoother("smaller"),
+    Doc("Kernel parameter; without it, 4 by the sum of the columns' variances."),
+]
+
+LossWeight = Annotated[float, POSITIVE, Smoother("smaller"), Doc("Weight of the mean loss.")]
+
+StopRule = Annotated[
+    Stop | None,
+    Doc(
+        "The training ends with the first step, but the very first, that moves w by "
+        "at most ``tol``; or with the last of n such steps in a row, n being the "
+        'number of rows. None is "paper" for the strategy "removal", else "epoch".'
+    ),
+]
+
+StopMove = Annotated[float, NOT_NEGATIVE, Doc("See ``stop``.")]
+
+MostSteps = Annotated[int, COUNT, Doc("Most steps of the training.")]
+
+Epsilon = Annotated[
+    float | None,
+    NOT_NEGATIVE,
+    Doc(
+        "Rows with ``|f| <= epsilon`` are boundary rows; None is the 20% quantile of ``|f|`` at "
+        "the rows, but at least 0.1, which is the paper's."
+    ),
+]
+
+Starts = Annotated[
+    Literal["boundary", "all"],
+    Doc("The rows that follow the map; others take the cluster of the nearest of them."),
+]
+
+SegmentPoints = Annotated[
+    int, Range(2), Doc("Points of a segment, its ends included, at which f is looked at.")
+]
+
+Outliers = Annotated[
+    bool,
+    Doc(
+        "Whether rows with ``f < -epsilon`` get the label -1. A cluster of such rows only is none."
+    ),
+]
+
 
 STRATEGIES = {"removal": REMOVAL, "pnn": NEAREST, "prn": RANDOM}
 
@@ -38,54 +90,36 @@ _SUPPORT_SHARE = 0.3
 
 
 class LargeMarginClustering(ClusteringEstimator):
-    """Base of the clusterings by a large-margin one-class machine; a subclass says how to train it.
-
-    Attributes
-    ----------
-    equilibria_ : ndarray of shape (e, n_inputs)
-        Where the trajectories of the boundary rows lead.
-    equilibrium_labels_ : ndarray of int64, shape (e,)
-        Their clusters; -1 where no row is left in one, as all are too far outside.
-    n_boundary_ : int
-        Rows that trajectories start from.
-    n_unconverged_ : int
-        Trajectories that did not converge.
-    mode_seeking_only_ : bool
-        Whether f < 0 at all rows and equilibria, so that every equilibrium is a cluster.
-    inside_ : float
-        Share of the rows with f >= 0.
-    epsilon_ : float
-        Rows with ``|f| <= epsilon_`` are boundary rows.
-    n_iter_ : int
-        Steps of the training.
-    n_removals_ : int
-        How often a support vector went.
-    mass_ : float
-        Sum of ``dual_coef_``.
-    """
+    """Base of the clusterings by a large-margin one-class machine; subclasses say how to train."""
 
     version: ClassVar[int] = 1
 
-    C: Annotated[float, POSITIVE, Smoother("smaller")]
-    stop: Stop | None
-    tol: Annotated[float, NOT_NEGATIVE]
-    max_iter: Annotated[int, COUNT]
-    epsilon: Annotated[float | None, NOT_NEGATIVE]
-    starts: Literal["boundary", "all"]
-    n_segment: Annotated[int, Range(2)]
-    outliers: bool
-    random_state: Annotated[int, SEED]
+    C: LossWeight
+    stop: StopRule
+    tol: StopMove
+    max_iter: MostSteps
+    epsilon: Epsilon
+    starts: Starts
+    n_segment: SegmentPoints
+    outliers: Outliers
+    random_state: RandomState
 
-    equilibria_: Array
-    equilibrium_labels_: NDArray[np.int64]
-    n_boundary_: int
-    n_unconverged_: int
-    mode_seeking_only_: bool
-    inside_: float
-    epsilon_: float
-    n_iter_: int
-    n_removals_: int
-    mass_: float
+    equilibria_: Array = fitted(
+        "Where the trajectories of the boundary rows lead.", "(e, n_inputs)"
+    )
+    equilibrium_labels_: NDArray[np.int64] = fitted(
+        "Their clusters; -1 where no row is left in one, as all are too far outside.", "(e,)"
+    )
+    n_boundary_: int = fitted("Rows that trajectories start from.")
+    n_unconverged_: int = fitted("Trajectories that did not converge.")
+    mode_seeking_only_: bool = fitted(
+        "Whether f < 0 at all rows and equilibria, so that every equilibrium is a cluster."
+    )
+    inside_: float = fitted("Share of the rows with f >= 0.")
+    epsilon_: float = fitted("Rows with ``|f| <= epsilon_`` are boundary rows.")
+    n_iter_: int = fitted("Steps of the training.")
+    n_removals_: int = fitted("How often a support vector went.")
+    mass_: float = fitted("Sum of ``dual_coef_``.")
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_rows: int
@@ -225,67 +259,6 @@ class BSGDLMOC(LargeMarginClustering):
     O(B d) time per step and, for n rows, O(n B d) for the clusters, times the steps of the
     trajectories; O(n d) memory.
 
-    Parameters
-    ----------
-    gamma : float, optional
-        Kernel parameter, > 0; without it, 4 by the sum of the columns' variances.
-    C : float
-        Weight of the mean loss, > 0.
-    budget : int
-        Most support vectors, B.
-    strategy : {"removal", "pnn", "prn"}
-        What becomes of the support vector that goes: nothing, or it is first projected onto the
-        span of its nearest or of random other ones. With "removal" alone the coefficients, and with
-        them the domain, vanish in a long training.
-    n_neighbors : int
-        Support vectors that are projected onto.
-    stop : {"paper", "epoch"} or None
-        The training ends with the first step, but the very first, that moves w by at most ``tol``;
-        or with the last of n such steps in a row, n being the number of rows. None is "paper" for
-        "removal", else "epoch".
-    tol : float
-        See ``stop``.
-    max_iter : int
-        Most steps of the training.
-    epsilon : float or None
-        See above; None is the 20% quantile of ``|f|`` at the rows, but at least 0.1, which is the
-        paper's.
-    starts : {"boundary", "all"}
-        The rows that follow the map; others take the cluster of the nearest of them.
-    n_segment : int
-        Points of a segment, its ends included, at which f is looked at.
-    outliers : bool
-        Whether rows with ``f < -epsilon`` get the label -1. A cluster of such rows only is none.
-    max_memory : float, optional
-        GiB that a fit may take; without it, what is available.
-    random_state : int
-        Seed of the rows that are drawn, and of random neighbours, in 0..2^64-1.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int64, shape (n,)
-        The cluster of each row, from 0 on; -1 for rows far outside, if asked for.
-    n_clusters_ : int
-        Clusters that rows are in.
-    support_vectors_ : ndarray of shape (s, n_inputs)
-    dual_coef_ : ndarray of shape (s,)
-    mass_ : float
-        Their sum.
-    n_iter_, n_removals_ : int
-        Steps of the training; how often a support vector went.
-    inside_ : float
-        Share of the rows with f >= 0.
-    epsilon_ : float
-    n_boundary_, n_unconverged_ : int
-        Trajectories; those that did not converge.
-    equilibria_ : ndarray of shape (e, n_inputs)
-    equilibrium_labels_ : ndarray of int64, shape (e,)
-        Clusters of the equilibria; -1 where no row is left in one.
-    mode_seeking_only_ : bool
-        Whether f < 0 at all rows and equilibria.
-    n_features_in_ : int
-        Columns of the training rows.
-
     Notes
     -----
     The text of [1]_ contradicts its Tables 7 and 8: PNN is not "a little slower" than PRN but
@@ -314,42 +287,30 @@ class BSGDLMOC(LargeMarginClustering):
     """
 
     pace: ClassVar[Pace] = Pace(training=0.8, per_model=6)
-    budget: Annotated[int, COUNT]
-    strategy: Literal["removal", "pnn", "prn"]
-    n_neighbors: Annotated[int, COUNT]
 
-    def __init__(
-        self,
-        gamma: float | None = None,
-        C: float = 8.0,
-        *,
-        budget: int = 50,
-        strategy: Literal["removal", "pnn", "prn"] = "pnn",
-        n_neighbors: int = 5,
-        stop: Stop | None = None,
-        tol: float = 0.01,
-        max_iter: int = 10**7,
-        epsilon: float | None = None,
-        starts: Literal["boundary", "all"] = "boundary",
-        n_segment: int = 20,
-        outliers: bool = False,
-        max_memory: float | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.gamma = gamma
-        self.C = C
-        self.budget = budget
-        self.strategy = strategy
-        self.n_neighbors = n_neighbors
-        self.stop = stop
-        self.tol = tol
-        self.max_iter = max_iter
-        self.epsilon = epsilon
-        self.starts = starts
-        self.n_segment = n_segment
-        self.outliers = outliers
-        self.max_memory = max_memory
-        self.random_state = random_state
+    gamma: KernelGamma = None
+    C: LossWeight = 8.0
+    _: KW_ONLY
+    budget: Annotated[int, COUNT, Doc("Most support vectors, B.")] = 50
+    strategy: Annotated[
+        Literal["removal", "pnn", "prn"],
+        Doc(
+            "What becomes of the support vector that goes: nothing, or it is first "
+            "projected onto the span of its nearest or of random other ones. With "
+            '"removal" alone the coefficients, and with them the domain, vanish in a '
+            "long training."
+        ),
+    ] = "pnn"
+    n_neighbors: Annotated[int, COUNT, Doc("Support vectors that are projected onto.")] = 5
+    stop: StopRule = None
+    tol: StopMove = 0.01
+    max_iter: MostSteps = 10**7
+    epsilon: Epsilon = None
+    starts: Starts = "boundary"
+    n_segment: SegmentPoints = 20
+    outliers: Outliers = False
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
 
     def _descent(self, n_rows: int) -> Descent:
         return Descent(
@@ -379,33 +340,6 @@ class SGDLMOC(LargeMarginClustering):
     The number of support vectors grows with that of the rows, so that the time grows with its
     square. See `BSGDLMOC` for the method and the attributes.
 
-    Parameters
-    ----------
-    gamma : float, optional
-        Kernel parameter, > 0; without it, 4 by the sum of the columns' variances.
-    C : float
-        Weight of the mean loss, > 0.
-    stop : {"paper", "epoch"} or None
-        The training ends with the first step, but the very first, that moves w by at most ``tol``;
-        or with the last of n such steps in a row, n being the number of rows. None is "epoch".
-    tol : float
-        See ``stop``.
-    max_iter : int
-        Most steps of the training.
-    epsilon : float or None
-        As in `BSGDLMOC`; None is the 20% quantile of ``|f|`` at the rows, but at least 0.1, which
-        is the paper's.
-    starts : {"boundary", "all"}
-        The rows that follow the map; others take the cluster of the nearest of them.
-    n_segment : int
-        Points of a segment, its ends included, at which f is looked at.
-    outliers : bool
-        Whether rows with ``f < -epsilon`` get the label -1. A cluster of such rows only is none.
-    max_memory : float, optional
-        GiB that a fit may take; without it, what is available.
-    random_state : int
-        Seed of the rows that are drawn, and of random neighbours, in 0..2^64-1.
-
     References
     ----------
     .. [1] Pham, Le, Le & Dang, "Fast support vector clustering", Vietnam Journal of Computer
@@ -423,32 +357,18 @@ class SGDLMOC(LargeMarginClustering):
 
     pace: ClassVar[Pace] = Pace(training=1.5, per_model=10)
 
-    def __init__(
-        self,
-        gamma: float | None = None,
-        C: float = 8.0,
-        *,
-        stop: Stop | None = None,
-        tol: float = 0.01,
-        max_iter: int = 10**7,
-        epsilon: float | None = None,
-        starts: Literal["boundary", "all"] = "boundary",
-        n_segment: int = 20,
-        outliers: bool = False,
-        max_memory: float | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.gamma = gamma
-        self.C = C
-        self.stop = stop
-        self.tol = tol
-        self.max_iter = max_iter
-        self.epsilon = epsilon
-        self.starts = starts
-        self.n_segment = n_segment
-        self.outliers = outliers
-        self.max_memory = max_memory
-        self.random_state = random_state
+    gamma: KernelGamma = None
+    C: LossWeight = 8.0
+    _: KW_ONLY
+    stop: StopRule = None
+    tol: StopMove = 0.01
+    max_iter: MostSteps = 10**7
+    epsilon: Epsilon = None
+    starts: Starts = "boundary"
+    n_segment: SegmentPoints = 20
+    outliers: Outliers = False
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
 
     def _descent(self, n_rows: int) -> Descent:
         return Descent(**self._settings(n_rows))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Doc
 
 from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.errors import DataError, FitError
@@ -17,31 +19,28 @@ from dsgkit.solvers.clustering.equilibria import by_first
 from dsgkit.solvers.clustering.hypersphere import CACHE, enclosing_sphere
 from dsgkit.solvers.clustering.nearest import NearestRow
 from dsgkit.solvers.clustering.segments import BOUNDARY, connected
+from dsgkit.solvers.common import MaxMemory
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
 
 Array = NDArray[np.float64]
 
 
 class SphereClustering(ClusteringEstimator):
-    """Base of the clusterings whose domain is a sphere in feature space.
-
-    Attributes
-    ----------
-    squared_radius_ : float
-        Of the sphere.
-    inside_ : float
-        Share of the rows inside of it.
-    """
+    """Base of the clusterings whose domain is a sphere in feature space."""
 
     version: ClassVar[int] = 1
     _per_variance = 8.0  # C bounds the rows outside: a narrower kernel than that of a margin
 
-    C: Annotated[float, POSITIVE, Smoother("smaller")]
-    n_segment: Annotated[int, Range(2)]
+    C: float
+    n_segment: int
     outliers: bool
 
-    squared_radius_: float
-    inside_: float
+    dual_coef_: Array = fitted(
+        "Scaled, so that ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.", "(s,)"
+    )
+    squared_radius_: float = fitted("Squared radius of the sphere.")
+    inside_: float = fitted("Share of the rows inside of it.")
 
     def _fit_domain(self, X: Any) -> None:
         rows = self._training_rows(X)
@@ -100,37 +99,6 @@ class BenHurSVC(SphereClustering):
 
     O(n^2) time and memory for the sphere at least, and up to n^2/2 segments: hence ``max_rows``.
 
-    Parameters
-    ----------
-    gamma : float, optional
-        Kernel parameter of ``exp(-gamma ||x - x'||^2)``, > 0; without it, 8 by the sum of the
-        columns' variances.
-    C : float
-        Largest coefficient of a row, at least 1/n. With 1 or more, no row is outside.
-    n_segment : int
-        Points of a segment, its ends included, that must be in the domain.
-    outliers : bool
-        Whether rows outside get the label -1.
-    max_rows : int
-        More rows than that are refused.
-    max_memory : float, optional
-        GiB that a fit may take; without it, what is available.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int64, shape (n,)
-        The cluster of each row, from 0 on; -1 for rows outside, if asked for.
-    n_clusters_ : int
-    support_vectors_ : ndarray of shape (s, n_inputs)
-    dual_coef_ : ndarray of shape (s,)
-        Scaled, so that ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.
-    squared_radius_ : float
-        Of the sphere.
-    inside_ : float
-        Share of the rows inside of it.
-    n_features_in_ : int
-        Columns of the training rows.
-
     References
     ----------
     .. [1] Ben-Hur, Horn, Siegelmann & Vapnik, "Support vector clustering", JMLR 2, 2001.
@@ -147,24 +115,29 @@ class BenHurSVC(SphereClustering):
     """
 
     pace: ClassVar[Pace] = Pace(training=3, per_model=20)
-    max_rows: Annotated[int, COUNT]
 
-    def __init__(
-        self,
-        gamma: float | None = None,
-        C: float = 1.0,
-        *,
-        n_segment: int = 20,
-        outliers: bool = False,
-        max_rows: int = 5000,
-        max_memory: float | None = None,
-    ) -> None:
-        self.gamma = gamma
-        self.C = C
-        self.n_segment = n_segment
-        self.outliers = outliers
-        self.max_rows = max_rows
-        self.max_memory = max_memory
+    gamma: Annotated[
+        float | None,
+        POSITIVE,
+        Smoother("smaller"),
+        Doc(
+            "Kernel parameter of ``exp(-gamma ||x - x'||^2)``; without it, 8 by the sum "
+            "of the columns' variances."
+        ),
+    ] = None
+    C: Annotated[
+        float,
+        POSITIVE,
+        Smoother("smaller"),
+        Doc("Largest coefficient of a row, at least 1/n. With 1 or more, no row is outside."),
+    ] = 1.0
+    _: KW_ONLY
+    n_segment: Annotated[
+        int, Range(2), Doc("Points of a segment, its ends included, that must be in the domain.")
+    ] = 20
+    outliers: Annotated[bool, Doc("Whether rows outside get the label -1.")] = False
+    max_rows: Annotated[int, COUNT, Doc("More rows than that are refused.")] = 5000
+    max_memory: MaxMemory = None
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_rows: int

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
+from typing_extensions import Doc
 
 from dsgkit.costs import Pace
+from dsgkit.solvers.common import GramKernelName, Lam, MaxMemory, Sigma, UnlabeledLabel
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.ordinal.base import Codes
 from dsgkit.solvers.ordinal.labeled_kernel import KernelFeatures, LabeledKernelEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
@@ -35,38 +39,6 @@ class AllThresholdLogistic(LabeledKernelEstimator):
     the eigenvectors of its matrix, rather than in random features: exact, without a seed, and with
     500 rows a quarter of the width of 1,000 frequencies. O(n_labeled^3) time.
 
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser.
-    sigma : float or "scale"
-        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. "scale" fits it to the
-        labelled rows (`dsgkit.solvers.sigma.scale_of`).
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p; or "linear", which has no sigma.
-    thresholds : {"own", "logistic", "absolute", "share", "hinge"}
-        ``own`` are those that were fitted with the function; the other rules are those of
-        `dsgkit.solvers.ordinal.thresholds`.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    unlabeled_label : int, float or str
-        What ``y`` says of unlabelled rows where they come with the labelled ones.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n_labeled, n_inputs)
-        The labelled rows.
-    coef_ : ndarray of shape (n_labeled,)
-        Coefficients of the kernel at them.
-    own_thresholds_ : ndarray of shape (n_classes - 1,)
-        Those that minimise the objective.
-    classes_ : ndarray of shape (n_classes,)
-        The labels in ascending order.
-    thresholds_ : ndarray of shape (n_classes - 1,)
-
     References
     ----------
     .. [1] Rennie & Srebro, "Loss functions for preference levels: regression with discrete ordered
@@ -90,24 +62,21 @@ class AllThresholdLogistic(LabeledKernelEstimator):
     version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=8, per_model=2)
 
-    thresholds: Literal["own", "logistic", "absolute", "share", "hinge"]  # type: ignore[assignment]
+    lam: Lam = 0.01
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: GramKernelName = "gaussian"
+    thresholds: Annotated[
+        Literal["own", "logistic", "absolute", "share", "hinge"],
+        Doc(
+            "``own`` are those that were fitted with the function; the other rules are "
+            "those of `dsgkit.solvers.ordinal.thresholds`."
+        ),
+    ] = "own"
+    max_memory: MaxMemory = None
+    unlabeled_label: UnlabeledLabel = -1
 
-    def __init__(
-        self,
-        lam: float = 0.01,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: str = "gaussian",
-        thresholds: Literal["own", "logistic", "absolute", "share", "hinge"] = "own",
-        max_memory: float | None = None,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.kernel = kernel
-        self.thresholds = thresholds
-        self.max_memory = max_memory
-        self.unlabeled_label = unlabeled_label
+    own_thresholds_: Array = fitted("Those that minimise the objective.", "(n_classes - 1,)")
 
     def _solve(self, features: KernelFeatures, codes: Codes, lams: Sequence[float]) -> list[Any]:
         above = above_cuts(codes, len(self.classes_))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from dsgkit.solvers.base import (
     ToWrite,
     training_rows,
 )
+from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import spaced
 from dsgkit.solvers.ordinal import thresholds as rules
 from dsgkit.tasks.metrics import cut_aucs
@@ -49,13 +50,6 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     which some may not occur; and ``_values(X)``, of shape (n,), or (n, n_cuts) if it has a function
     for every cut (``per_cut``). One that places thresholds by itself also sets ``own_thresholds_``,
     and has the word "own" among those of its ``thresholds``.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels in ascending order.
-    thresholds_ : ndarray of shape (n_classes - 1,)
-        Between the classes, on the values of the function.
     """
 
     tasks = ("ordinal",)
@@ -67,10 +61,16 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     _labeled_only: ClassVar[bool] = False
     """Whether the function depends on labelled rows alone."""
 
-    thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic"
+    thresholds: str = preset("logistic")
 
-    thresholds_: Array
-    own_thresholds_: Array
+    thresholds_: Array = fitted(
+        "Between the classes, on the values of the function.", "(n_classes - 1,)"
+    )
+    own_thresholds_: Array = fitted(
+        "The thresholds that minimise the objective together with the function.", "(n_classes - 1,)"
+    )
+
+    classes_: NDArray[Any] = fitted("The labels in ascending order.", "(n_classes,)")
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the function and the thresholds.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,16 @@ from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import Codes, centered_values
 from dsgkit.solvers.base import Folds
+from dsgkit.solvers.common import GammaPerCut
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.quadratic_risk import ordinal_risk
-from dsgkit.solvers.parameters import PER_MODEL, SHARE, OnePer
 
 
 class ClosedFormOrdinal(ClosedFormEstimator, OrdinalEstimator):
     """Base of the minimisers of the semi-supervised ordinal risk with a squared norm."""
 
     pace: ClassVar[Pace] = Pace(training=1.1, per_model=2)
-    gamma: Annotated[float | tuple[float, ...], SHARE, PER_MODEL, OnePer("n_cuts")]
+    gamma: GammaPerCut
 
     def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
         return ordinal_risk(self.gamma, counts)

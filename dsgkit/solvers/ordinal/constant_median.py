@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.solvers.common import UnlabeledLabel
+from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import check_finite
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
@@ -16,18 +19,6 @@ class ConstantMedian(OrdinalEstimator):
     """The constant with the least absolute error on the labelled rows: their median class.
 
     All values are 0, an AUC of 1/2. Of two medians the lower one is taken.
-
-    Parameters
-    ----------
-    unlabeled_label : int, float or str
-        What ``y`` says of unlabelled rows where they come with the labelled ones.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels in ascending order.
-    thresholds_ : ndarray of shape (n_classes - 1,)
-        Minus infinity up to the median class, infinity from there.
 
     Examples
     --------
@@ -40,10 +31,15 @@ class ConstantMedian(OrdinalEstimator):
     _solution: ClassVar[str] = "own_thresholds_"
     _labeled_only: ClassVar[bool] = True
 
-    thresholds: ClassVar[str] = "own"  # type: ignore[assignment,misc]
+    thresholds: str = preset("own")
 
-    def __init__(self, *, unlabeled_label: int | float | str = -1) -> None:
-        self.unlabeled_label = unlabeled_label
+    _: KW_ONLY
+    unlabeled_label: UnlabeledLabel = -1
+
+    classes_: NDArray[Any] = fitted("The labels in ascending order.", "(n_classes,)")
+    thresholds_: NDArray[np.float64] = fitted(
+        "Minus infinity up to the median class, infinity from there.", "(n_classes - 1,)"
+    )
 
     def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
         share = above_cuts(codes, len(self.classes_)).mean(axis=0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,15 @@ from dsgkit.costs import Pace
 from dsgkit.solvers.auc.exact_kernel import ExactKernelEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import Codes
 from dsgkit.solvers.base import Folds
+from dsgkit.solvers.common import (
+    GammaPerCut,
+    GramKernelName,
+    Lam,
+    MaxMemory,
+    Sigma,
+    Thresholds,
+    UnlabeledLabel,
+)
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.closed_form import ClosedFormOrdinal
 
@@ -25,35 +35,6 @@ class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
     and those of all below negative.
     This is the problem that QS3ORAO approximates [1]_; with two classes it is that of `SAMULT`.
     One Cholesky factorisation: O(n^3) time and 8 n^2 bytes for n labelled and unlabelled rows.
-
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser.
-    sigma : float or "scale"
-        Parameter of the kernel. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    gamma : float or tuple of float
-        Weight of the supervised risk, in 0..1, of all cuts or of each; with 1 the unlabelled rows
-        are not used.
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p; or "linear", which has no sigma.
-    thresholds : {"logistic", "absolute", "share", "hinge"}
-        Rule that places the thresholds between the classes on the function's values.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    unlabeled_label : int, float or str
-        What ``y`` says of unlabelled rows where they come with the labelled ones.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n, n_inputs)
-        The rows that the function is expanded on.
-    coef_ : ndarray of shape (n,)
-        Its coefficients.
-    thresholds_ : ndarray of shape (n_classes - 1,)
 
     References
     ----------
@@ -75,24 +56,14 @@ class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
     version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=0.5)
 
-    def __init__(
-        self,
-        lam: float = 0.125,
-        sigma: float | Literal["scale"] = "scale",
-        gamma: float | tuple[float, ...] = 0.5,
-        *,
-        kernel: str = "gaussian",
-        thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic",
-        max_memory: float | None = None,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.gamma = gamma
-        self.kernel = kernel
-        self.thresholds = thresholds
-        self.max_memory = max_memory
-        self.unlabeled_label = unlabeled_label
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: GammaPerCut = 0.5
+    _: KW_ONLY
+    kernel: GramKernelName = "gaussian"
+    thresholds: Thresholds = "logistic"
+    max_memory: MaxMemory = None
+    unlabeled_label: UnlabeledLabel = -1
 
     def _out_of_fold(
         self, X: Any, codes: Codes, X_unlabeled: Any, folds: Folds, reference: Any

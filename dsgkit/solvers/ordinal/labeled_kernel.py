@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,10 @@ from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.solvers.base import Folds, Points, training_rows
-from dsgkit.solvers.kernel import GramKernelName
+from dsgkit.solvers.common import GramKernelName, Lam, Sigma
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
-from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.sigma import WithSigma
 from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
@@ -65,25 +65,19 @@ class LabeledKernelEstimator(WithSigma, OrdinalEstimator):
 
     A subclass implements `_solve`. Points of a grid that differ only in lam share one
     eigendecomposition for each fold.
-
-    Attributes
-    ----------
-    centers_ : ndarray of shape (n_labeled, n_inputs)
-    coef_ : ndarray of shape (n_labeled,)
-    intercept_ : float
     """
 
     pace: ClassVar[Pace] = Pace(training=2, per_model=2)
     _solution: ClassVar[str] = "coef_"
     _labeled_only: ClassVar[bool] = True
 
-    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
+    lam: Lam
     sigma: Sigma
     kernel: GramKernelName
 
-    centers_: Array
-    coef_: Array
-    intercept_: float
+    centers_: Array = fitted("", "(n_labeled, n_inputs)")
+    coef_: Array = fitted("", "(n_labeled,)")
+    intercept_: float = fitted("The mean m.")
 
     def _solve(self, features: KernelFeatures, codes: Codes, lams: Sequence[float]) -> list[Any]:
         """Return ``(weights, intercept, own_thresholds)`` for each lam; thresholds may be None."""

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Doc
 
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
+from dsgkit.solvers.common import (
+    GramKernelName,
+    Lam,
+    MaxMemory,
+    RandomState,
+    Sigma,
+    Thresholds,
+    UnlabeledLabel,
+)
 from dsgkit.solvers.ordinal.cuts import for_cuts
 from dsgkit.solvers.ordinal.one_per_cut import OnePerCutEstimator
-from dsgkit.solvers.parameters import COUNT, PER_MODEL, SEED, OnePer, Range
+from dsgkit.solvers.parameters import COUNT, PER_MODEL, OnePer, Range
 
 
 class MPNUAUC(OnePerCutEstimator):
@@ -25,44 +36,6 @@ class MPNUAUC(OnePerCutEstimator):
     prior is at most 1/2, for ``eta < 0`` where it is at least 1/2. Elsewhere a fit may end in
     `IndefiniteError`, so that one eta for all cuts leaves little choice beside 0; take one of each
     cut's own.
-
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser, which is the squared norm of the coefficients.
-    sigma : float or "scale"
-        Parameter of the kernel. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    eta : float or tuple of float
-        In -1..1, for all cuts or for each; 0 is the supervised risk.
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p; or "linear", which has no sigma.
-    prior : float, tuple of float or None
-        Share of rows above the cut among the unlabelled ones, for all cuts or for each; None takes
-        the shares of the labelled rows (in a search those of all, whatever the fold).
-    n_centers : int or None
-        Random rows that serve as centres; None takes every labelled and unlabelled row.
-    thresholds : {"logistic", "absolute", "share", "hinge"}
-        Rule of the thresholds (`dsgkit.solvers.ordinal.thresholds`), each placed on the function of
-        its cut.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    random_state : int
-        Seed of the centres.
-    unlabeled_label : int, float or str
-        What ``y`` says of unlabelled rows where they come with the labelled ones.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n_centers, n_inputs)
-        The rows that the functions are expanded on.
-    coef_ : ndarray of shape (n_centers, n_cuts)
-        Their coefficients.
-    classes_ : ndarray of shape (n_classes,)
-        The labels in ascending order.
-    thresholds_ : ndarray of shape (n_classes - 1,)
 
     References
     ----------
@@ -88,39 +61,38 @@ class MPNUAUC(OnePerCutEstimator):
 
     version: ClassVar[int] = 1
 
-    eta: Annotated[float | tuple[float, ...], Range(-1, 1), PER_MODEL, OnePer("n_cuts")]
+    lam: Annotated[
+        Lam, Doc("Weight of the regulariser, which is the squared norm of the coefficients.")
+    ] = 0.125
+    sigma: Sigma = "scale"
+    eta: Annotated[
+        float | tuple[float, ...],
+        Range(-1, 1),
+        PER_MODEL,
+        OnePer("n_cuts"),
+        Doc("In -1..1, for all cuts or for each; 0 is the supervised risk."),
+    ] = 0.0
+    _: KW_ONLY
+    kernel: GramKernelName = "gaussian"
     prior: Annotated[
         float | tuple[float, ...] | None,
         Range(0, 1, open_low=True, open_high=True),
         OnePer("n_cuts"),
-    ]
-    n_centers: Annotated[int | None, COUNT]
-    random_state: Annotated[int, SEED]
-
-    def __init__(
-        self,
-        lam: float = 0.125,
-        sigma: float | Literal["scale"] = "scale",
-        eta: float | tuple[float, ...] = 0.0,
-        *,
-        kernel: str = "gaussian",
-        prior: float | tuple[float, ...] | None = None,
-        n_centers: int | None = None,
-        thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic",
-        max_memory: float | None = None,
-        random_state: int = 0,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.eta = eta
-        self.kernel = kernel
-        self.prior = prior
-        self.n_centers = n_centers
-        self.thresholds = thresholds
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.unlabeled_label = unlabeled_label
+        Doc(
+            "Share of rows above the cut among the unlabelled ones, for all cuts or for "
+            "each; None takes the shares of the labelled rows (in a search those of "
+            "all, whatever the fold)."
+        ),
+    ] = None
+    n_centers: Annotated[
+        int | None,
+        COUNT,
+        Doc("Random rows that serve as centres; None takes every labelled and unlabelled row."),
+    ] = None
+    thresholds: Thresholds = "logistic"
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+    unlabeled_label: UnlabeledLabel = -1
 
     def _binary_models(self, shares_above: NDArray[np.float64]) -> list[PNUAUC]:
         n_cuts = len(shares_above)

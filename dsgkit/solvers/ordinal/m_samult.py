@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.solvers.common import (
+    GammaPerCut,
+    GramKernelName,
+    Lam,
+    MaxMemory,
+    Sigma,
+    Thresholds,
+    UnlabeledLabel,
+)
 from dsgkit.solvers.ordinal.cuts import for_cuts
 from dsgkit.solvers.ordinal.one_per_cut import OnePerCutEstimator
-from dsgkit.solvers.parameters import PER_MODEL, SHARE, OnePer
 
 
 class MSAMULT(OnePerCutEstimator):
@@ -19,38 +28,6 @@ class MSAMULT(OnePerCutEstimator):
     The function of cut j minimises ``gamma R_PN + (1 - gamma)(R_PU + R_NU) + lam/2 ||f||^2`` with
     the classes up to the j-th as negatives and the others as positives (`SAMULT`). A fit costs
     O(n_cuts n^3) time and 8 n^2 bytes for n labelled and unlabelled rows.
-
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser.
-    sigma : float or "scale"
-        Parameter of the kernel. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    gamma : float or tuple of float
-        Weight of the supervised risk, in 0..1, for all cuts or for each; where it is 1 the
-        unlabelled rows are not used.
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p; or "linear", which has no sigma.
-    thresholds : {"logistic", "absolute", "share", "hinge"}
-        Rule of the thresholds (`dsgkit.solvers.ordinal.thresholds`), each placed on the function of
-        its cut.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    unlabeled_label : int, float or str
-        What ``y`` says of unlabelled rows where they come with the labelled ones.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n_centers, n_inputs)
-        The rows that the functions are expanded on.
-    coef_ : ndarray of shape (n_centers, n_cuts)
-        Their coefficients.
-    classes_ : ndarray of shape (n_classes,)
-        The labels in ascending order.
-    thresholds_ : ndarray of shape (n_classes - 1,)
 
     References
     ----------
@@ -76,26 +53,14 @@ class MSAMULT(OnePerCutEstimator):
 
     version: ClassVar[int] = 1
 
-    gamma: Annotated[float | tuple[float, ...], SHARE, PER_MODEL, OnePer("n_cuts")]
-
-    def __init__(
-        self,
-        lam: float = 0.125,
-        sigma: float | Literal["scale"] = "scale",
-        gamma: float | tuple[float, ...] = 0.5,
-        *,
-        kernel: str = "gaussian",
-        thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic",
-        max_memory: float | None = None,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.gamma = gamma
-        self.kernel = kernel
-        self.thresholds = thresholds
-        self.max_memory = max_memory
-        self.unlabeled_label = unlabeled_label
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: GammaPerCut = 0.5
+    _: KW_ONLY
+    kernel: GramKernelName = "gaussian"
+    thresholds: Thresholds = "logistic"
+    max_memory: MaxMemory = None
+    unlabeled_label: UnlabeledLabel = -1
 
     def _binary_models(self, shares_above: NDArray[np.float64]) -> list[SAMULT]:
         return [

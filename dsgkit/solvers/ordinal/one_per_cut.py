@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,11 @@ from dsgkit.objectives import pairwise_risk
 from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
 from dsgkit.solvers.auc.pairwise_quadratic import centered_values
 from dsgkit.solvers.base import Folds, Points, training_rows
-from dsgkit.solvers.kernel import GramKernelName
+from dsgkit.solvers.common import GramKernelName, Lam, Sigma
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
-from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.sigma import WithSigma
 
 Array = NDArray[np.float64]
 
@@ -32,22 +32,19 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
     A subclass says which binary estimators these are: expansions of a kernel, of which
     those with fewer centres have the first ones of the others. Where training rows leave one side
     of a cut empty, the model of the nearest cut stands in for it.
-
-    Attributes
-    ----------
-    centers_ : ndarray of shape (n_centers, n_inputs)
-    coef_ : ndarray of shape (n_centers, n_cuts)
     """
 
     pace: ClassVar[Pace] = Pace(training=1.2, per_model=5)
     per_cut: ClassVar[bool] = True
 
-    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
+    lam: Lam
     sigma: Sigma
     kernel: GramKernelName
 
-    centers_: Array
-    coef_: Array
+    centers_: Array = fitted(
+        "The rows that the functions are expanded on.", "(n_centers, n_inputs)"
+    )
+    coef_: Array = fitted("Their coefficients.", "(n_centers, n_cuts)")
 
     def _binary_models(self, shares_above: Array) -> list[ClosedFormEstimator]:
         """Return the binary estimator of every cut, not fitted.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from typing_extensions import Doc
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine import (
@@ -26,16 +28,26 @@ from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.solvers.auc.curvature import offsets
 from dsgkit.solvers.auc.stochastic import StochasticAUCEstimator
 from dsgkit.solvers.base import Folds, Points, training_rows
+from dsgkit.solvers.common import (
+    T0,
+    FeaturesPerIteration,
+    GammaPerCut,
+    KernelName,
+    Lam,
+    PassIterations,
+    RandomState,
+    Sigma,
+    ThetaLam,
+    Thresholds,
+    UnlabeledLabel,
+)
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.ordinal.base import Array, Codes, OrdinalEstimator, centred_out_of_fold
 from dsgkit.solvers.ordinal.cuts import for_cuts
 from dsgkit.solvers.ordinal.exact import ExactS2OR
 from dsgkit.solvers.ordinal.quadratic_risk import ordinal_risk
-from dsgkit.solvers.parameters import (
-    PER_MODEL,
-    SHARE,
-    OnePer,
-)
+from dsgkit.solvers.parameters import COUNT
 
 
 class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
@@ -47,56 +59,6 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
     iteration draws a batch of every class, one of unlabelled rows and one new block of random
     frequencies (Algorithms 1 and 2 of [1]_). With two classes it is QSG-S2AUC. Memory is O(T m),
     whatever the number of rows.
-
-    Parameters
-    ----------
-    lam : float
-        Regularisation, > 0.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    gamma : float or sequence of float
-        Weight of the labelled pairs, in 0..1; 1 is supervised. Several numbers are those of the
-        cuts, the first above the lowest class.
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
-    batch_size : int
-        Rows of each class, and unlabelled rows, per iteration.
-    n_features : int
-        Random frequencies m per iteration (each is a cosine and a sine).
-    n_iterations : int, optional
-        Iterations T; default one pass over the unlabelled rows, at least 200 and at most 2,000.
-    theta_lam : float
-        ``theta * lam`` of the step ``theta / (t + t0)``; the theory wants it in (1, 2) or a
-        positive integer.
-    t0 : float or "stable"
-        Offset of the step; 0 is the paper's rule. "stable" is the smallest offset with which no
-        step is longer than the inverse of the risk's curvature, which is measured on the labelled
-        and some unlabelled rows (`dsgkit.solvers.auc.curvature`).
-    random_state : int
-        Seed of the frequencies and of the draws, in 0..2^64-1.
-    thresholds : {"logistic", "absolute", "share", "hinge"}
-        Rule that places the thresholds; see `dsgkit.solvers.ordinal.thresholds`. "hinge" is the
-        paper's, and alone depends on the scale of the function.
-    unlabeled_label : int, float or str
-        What ``y`` says of unlabelled rows where they come with the labelled ones.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    model_ : DSGModel
-        Seeds and coefficients.
-    n_iter_ : int
-        Iterations made.
-    n_cuts_ : int
-        Cuts that the objective is the mean over: those with training rows on both sides.
-    classes_ : ndarray of shape (n_classes,)
-        The labels in ascending order.
-    thresholds_ : ndarray of shape (n_classes - 1,)
-        Between the classes, on the values of the function.
-    n_features_in_ : int
-        Columns of the training rows.
 
     References
     ----------
@@ -120,36 +82,26 @@ class QS3ORAO(StochasticAUCEstimator, OrdinalEstimator):
     _exact: ClassVar[type[ExactS2OR]] = ExactS2OR
     pace: ClassVar[Pace] = Pace(training=3, per_model=4)
 
-    gamma: Annotated[float | tuple[float, ...], SHARE, PER_MODEL, OnePer("n_cuts")]
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: GammaPerCut = 0.5
+    _: KW_ONLY
+    kernel: KernelName = "gaussian"
+    batch_size: Annotated[
+        int, COUNT, Doc("Rows of each class, and unlabelled rows, per iteration.")
+    ] = 256
+    n_features: FeaturesPerIteration = 256
+    n_iterations: PassIterations = None
+    theta_lam: ThetaLam = 1.5
+    t0: T0 = "stable"
+    random_state: RandomState = 0
+    thresholds: Thresholds = "logistic"
+    unlabeled_label: UnlabeledLabel = -1
 
-    def __init__(
-        self,
-        lam: float = 0.125,
-        sigma: float | Literal["scale"] = "scale",
-        gamma: float | tuple[float, ...] = 0.5,
-        *,
-        kernel: str = "gaussian",
-        batch_size: int = 256,
-        n_features: int = 256,
-        n_iterations: int | None = None,
-        theta_lam: float = 1.5,
-        t0: float | Literal["stable"] = "stable",
-        random_state: int = 0,
-        thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic",
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.gamma = gamma
-        self.kernel = kernel
-        self.batch_size = batch_size
-        self.n_features = n_features
-        self.n_iterations = n_iterations
-        self.theta_lam = theta_lam
-        self.t0 = t0
-        self.random_state = random_state
-        self.thresholds = thresholds
-        self.unlabeled_label = unlabeled_label
+    n_iter_: int = fitted("Iterations made.")
+    n_cuts_: int = fitted(
+        "Cuts that the objective is the mean over: those with training rows on both sides."
+    )
 
     def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
         return ordinal_risk(self.gamma, counts)

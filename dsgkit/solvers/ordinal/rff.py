@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import ClassVar
 
 from dsgkit.solvers.auc.random_features import RandomFeaturesEstimator
+from dsgkit.solvers.common import (
+    FixedFeatures,
+    GammaPerCut,
+    KernelName,
+    Lam,
+    MaxMemory,
+    RandomState,
+    Sigma,
+    Thresholds,
+    UnlabeledLabel,
+)
 from dsgkit.solvers.ordinal.closed_form import ClosedFormOrdinal
 
 
@@ -14,37 +26,6 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
     The objective of `ExactS2OR` and QS3ORAO, with the kernel replaced by
     ``2 n_features`` random features [1]_: O(n n_features^2) time in a pass over the unlabelled
     rows, which are never held in memory together, and O(n_features^2) memory.
-
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser ``lam/2 ||w||^2``.
-    sigma : float or "scale"
-        Parameter of the kernel, by default ``exp(-sigma ||x - x'||^2)``. "scale" fits it to the
-        rows (`dsgkit.solvers.sigma.scale_of`).
-    gamma : float or tuple of float
-        Weight of the supervised risk, in 0..1, of all cuts or of each.
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
-    n_features : int
-        Random frequencies; each gives a cosine and a sine.
-    thresholds : {"logistic", "absolute", "share", "hinge"}
-        Rule that places the thresholds between the classes on the function's values.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    random_state : int
-        Seed of the frequencies.
-    unlabeled_label : int, float or str
-        What ``y`` says of unlabelled rows where they come with the labelled ones.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    features_ : FeatureBlocks
-    coef_ : ndarray of shape (features_.width,)
-    thresholds_ : ndarray of shape (n_classes - 1,)
 
     References
     ----------
@@ -64,25 +45,13 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
 
     version: ClassVar[int] = 1
 
-    def __init__(
-        self,
-        lam: float = 0.125,
-        sigma: float | Literal["scale"] = "scale",
-        gamma: float | tuple[float, ...] = 0.5,
-        *,
-        kernel: str = "gaussian",
-        n_features: int = 1000,
-        thresholds: Literal["logistic", "absolute", "share", "hinge"] = "logistic",
-        max_memory: float | None = None,
-        random_state: int = 0,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.gamma = gamma
-        self.kernel = kernel
-        self.n_features = n_features
-        self.thresholds = thresholds
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.unlabeled_label = unlabeled_label
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: GammaPerCut = 0.5
+    _: KW_ONLY
+    kernel: KernelName = "gaussian"
+    n_features: FixedFeatures = 1000
+    thresholds: Thresholds = "logistic"
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+    unlabeled_label: UnlabeledLabel = -1

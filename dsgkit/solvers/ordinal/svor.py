@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable
 from contextlib import suppress
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from typing_extensions import Doc
 
 from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.errors import FitError
@@ -24,11 +26,19 @@ from dsgkit.kernels.columns import (
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.progress import report
 from dsgkit.solvers.base import Folds, Points, training_rows
-from dsgkit.solvers.kernel import GaussianOrLinear
+from dsgkit.solvers.common import (
+    GaussianOrLinear,
+    HingeWeight,
+    MaxMemory,
+    Sigma,
+    Tolerance,
+    UnlabeledLabel,
+)
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.svor_smo import OrdinalProgram, program_memory
-from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, POSITIVE, Smoother
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE
+from dsgkit.solvers.sigma import WithSigma
 
 Array = NDArray[np.float64]
 
@@ -45,11 +55,6 @@ class OrdinalSVM(WithSigma, OrdinalEstimator):
 
     Points of a grid that differ in C alone share a kernel matrix for each fold, and each starts
     from the solution of the next smaller C.
-
-    Attributes
-    ----------
-    own_thresholds_ : ndarray of shape (n_classes - 1,)
-        The thresholds that minimise the objective together with the function.
     """
 
     version: ClassVar[int] = 1
@@ -58,40 +63,36 @@ class OrdinalSVM(WithSigma, OrdinalEstimator):
     _labeled_only: ClassVar[bool] = True
     _explicit: ClassVar[bool]
 
-    C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
-    sigma: Sigma
-    kernel: GaussianOrLinear
-    ridge: Annotated[float, NOT_NEGATIVE]
-    tol: Annotated[float, POSITIVE]
-    max_iter: Annotated[int, COUNT]
-    thresholds: Literal["own", "logistic", "absolute", "share", "hinge"]  # type: ignore[assignment]
+    C: Annotated[HingeWeight, Doc("Weight of the sum of the losses.")] = 1.0
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: GaussianOrLinear = "gaussian"
+    ridge: Annotated[
+        float,
+        NOT_NEGATIVE,
+        Doc(
+            "Added to the diagonal of the kernel matrix of the training rows; the "
+            "program of [1]_ adds 0.001."
+        ),
+    ] = 0.0
+    tol: Tolerance = 0.001
+    max_iter: Annotated[int, COUNT, Doc("Steps before it is given up.")] = 10**7
+    thresholds: Annotated[
+        Literal["own", "logistic", "absolute", "share", "hinge"],
+        Doc(
+            "The thresholds of the objective, or a rule that places others after "
+            "training (`dsgkit.solvers.ordinal.thresholds`)."
+        ),
+    ] = "own"
+    max_memory: MaxMemory = None
+    unlabeled_label: UnlabeledLabel = -1
 
-    centers_: Array
-    coef_: Array
-    n_iter_: int
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: Literal["gaussian", "linear"] = "gaussian",
-        ridge: float = 0.0,
-        tol: float = 1e-3,
-        max_iter: int = 10**7,
-        thresholds: Literal["own", "logistic", "absolute", "share", "hinge"] = "own",
-        max_memory: float | None = None,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.C = C
-        self.sigma = sigma
-        self.kernel = kernel
-        self.ridge = ridge
-        self.tol = tol
-        self.max_iter = max_iter
-        self.thresholds = thresholds
-        self.max_memory = max_memory
-        self.unlabeled_label = unlabeled_label
+    centers_: Array = fitted(
+        "The rows that the function is expanded on: those whose coefficient is not 0.",
+        "(n_support, n_inputs)",
+    )
+    coef_: Array = fitted("Their coefficients.", "(n_support,)")
+    n_iter_: int = fitted("Steps.")
 
     def _fit(  # type: ignore[override]  # codes of all classes
         self, X: Any, codes: Codes, X_unlabeled: Any
@@ -217,26 +218,6 @@ class SVOREX(OrdinalSVM):
     unlabeled_label : int, float or str
         What ``y`` says of unlabelled rows where they come with the labelled ones.
 
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n_support, n_inputs)
-        The rows that the function is expanded on: those whose coefficient is not 0.
-    coef_ : ndarray of shape (n_support,)
-        Their coefficients.
-    own_thresholds_ : ndarray of shape (n_classes - 1,)
-        The thresholds of the objective, whatever the rule. Where the solution leaves an interval
-        for one, its middle.
-    thresholds_ : ndarray of shape (n_classes - 1,)
-        Those that classes are predicted by.
-    classes_ : ndarray of shape (n_classes,)
-        The labels in ascending order.
-    n_iter_ : int
-        Steps.
-    n_features_in_ : int
-        Columns of the training rows.
-
     References
     ----------
     .. [1] Chu & Keerthi, "Support vector ordinal regression", Neural Computation 19, 2007.
@@ -255,6 +236,12 @@ class SVOREX(OrdinalSVM):
     """
 
     _explicit: ClassVar[bool] = True
+
+    own_thresholds_: Array = fitted(
+        "The thresholds of the objective, whatever the rule. Where the solution leaves "
+        "an interval for one, its middle.",
+        "(n_classes - 1,)",
+    )
 
 
 class SVORIM(OrdinalSVM):

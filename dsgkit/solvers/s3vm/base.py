@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -10,9 +10,9 @@ from sklearn.base import clone
 from dsgkit.errors import DataError
 from dsgkit.objectives.s3vm import S3VMObjective, Values
 from dsgkit.solvers.base import SemiSupervisedClassifier
+from dsgkit.solvers.common import Sigma
 from dsgkit.solvers.diagnostics import penalised
-from dsgkit.solvers.parameters import NOT_NEGATIVE, POSITIVE, Smoother, Unsaid
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.sigma import WithSigma
 
 
 class S3VM(WithSigma, SemiSupervisedClassifier):
@@ -24,10 +24,10 @@ class S3VM(WithSigma, SemiSupervisedClassifier):
 
     version: ClassVar[int] = 1
 
-    C: Annotated[float, POSITIVE, Smoother("smaller")]
+    C: float
     sigma: Sigma
-    C_star: Annotated[float | None, NOT_NEGATIVE]
-    C_star_ratio: Annotated[float | None, NOT_NEGATIVE, Unsaid(None)]
+    C_star: float | None
+    C_star_ratio: float | None
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Doc
 
 from dsgkit._jit import fast
 from dsgkit.costs import Cost, Pace
@@ -19,7 +21,17 @@ from dsgkit.kernels.gaussian import (
 )
 from dsgkit.progress import report
 from dsgkit.random.draws import draw_in_passes
-from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, SHARE, Range
+from dsgkit.solvers.common import GaussianOrLinear, RandomState, Sigma, UnlabeledLabel
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.parameters import (
+    COUNT,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    Range,
+    Smoother,
+    Unsaid,
+)
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
 
 LABELED, UNLABELED = 0, 1
@@ -56,56 +68,6 @@ class BGS3VM(KernelS3VM):
     size: it is that of `TSGS3VM`, which has the same objective. Neither have they an intercept or a
     balance of the classes.
 
-    Parameters
-    ----------
-    C : float
-        Weight of the mean hinge loss of the labelled rows, > 0. scikit-learn's `SVC` weighs the
-        sum: its C is ``C / n_l``.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    kernel : "gaussian" or "linear"
-        The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
-    C_star : float or None
-        Weight C* of the mean loss of the unlabelled rows, >= 0; None is the paper's
-        ``C n_l / n_u``.
-    C_star_ratio : float or None
-        The same weight as a multiple of C, ``C* / C``, >= 0, where ``C_star`` is None. 1 weighs the
-        two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count for
-        next to nothing where they are many.
-    step : float or "decreasing"
-        The decreasing step ``e_t = 1 / (t + C / first_move)``, or a constant one, in (0, 1].
-    first_move : float
-        How far the first decreasing step goes, in margins, > 0.
-    sign_at_zero : {0, 1}
-        What s(0) is. 1 is the paper's: unlabelled rows that nothing is known of, as at the start
-        and where no support vector is near, are taken for positive.
-    labeled_budget : int
-        Most labelled support vectors.
-    unlabeled_budget : float
-        Most unlabelled support vectors, as a share of the unlabelled rows in 0..1, rounded up.
-    random_state : int
-        Seed of the order of the rows, in 0..2^64-1.
-    unlabeled_label : int, float or str
-        What `fit` without ``X_unlabeled`` takes for "has no label".
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n_support, n_inputs)
-        The support vectors, labelled ones first.
-    coef_ : ndarray of shape (n_support,)
-    intercept_ : float
-        Always 0.
-    n_support_ : ndarray of shape (2,)
-        Labelled and unlabelled support vectors.
-    n_iter_ : int
-        Steps.
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
-    n_features_in_ : int
-        Columns of the training rows.
-
     References
     ----------
     .. [1] Le et al., "Budgeted semi-supervised support vector machine", UAI 2016.
@@ -128,41 +90,68 @@ class BGS3VM(KernelS3VM):
     version: ClassVar[int] = 2
     pace: ClassVar[Pace] = Pace(training=9, per_model=8)
 
-    step: Annotated[float | Literal["decreasing"], Range(0, 1, open_low=True)]
-    first_move: Annotated[float, POSITIVE]
-    sign_at_zero: Annotated[int, Range(0, 1)]
-    labeled_budget: Annotated[int, COUNT]
-    unlabeled_budget: Annotated[float, SHARE]
-    random_state: Annotated[int, SEED]
+    C: Annotated[
+        float,
+        POSITIVE,
+        Smoother("smaller"),
+        Doc(
+            "Weight of the mean hinge loss of the labelled rows. scikit-learn's `SVC` "
+            "weighs the sum: its C is ``C / n_l``."
+        ),
+    ] = 100.0
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: GaussianOrLinear = "gaussian"
+    C_star: Annotated[
+        float | None,
+        NOT_NEGATIVE,
+        Doc(
+            "Weight C* of the mean loss of the unlabelled rows; None is the paper's ``C "
+            "n_l / n_u``."
+        ),
+    ] = None
+    C_star_ratio: Annotated[
+        float | None,
+        NOT_NEGATIVE,
+        Unsaid(None),
+        Doc(
+            "The same weight as a multiple of C, ``C* / C``, where ``C_star`` is None. "
+            "1 weighs the two means alike; the paper's default is ``n_l / n_u``, with "
+            "which unlabelled rows count for next to nothing where they are many."
+        ),
+    ] = None
+    step: Annotated[
+        float | Literal["decreasing"],
+        Range(0, 1, open_low=True),
+        Doc("The decreasing step ``e_t = 1 / (t + C / first_move)``, or a constant one."),
+    ] = "decreasing"
+    first_move: Annotated[
+        float, POSITIVE, Doc("How far the first decreasing step goes, in margins.")
+    ] = 10.0
+    sign_at_zero: Annotated[
+        int,
+        Range(0, 1),
+        Doc(
+            "What s(0) is. 1 is the paper's: unlabelled rows that nothing is known of, "
+            "as at the start and where no support vector is near, are taken for "
+            "positive."
+        ),
+    ] = 0
+    labeled_budget: Annotated[int, COUNT, Doc("Most labelled support vectors.")] = 100
+    unlabeled_budget: Annotated[
+        float,
+        SHARE,
+        Doc(
+            "Most unlabelled support vectors, as a share of the unlabelled rows in "
+            "0..1, rounded up."
+        ),
+    ] = 0.2
+    random_state: RandomState = 0
+    unlabeled_label: UnlabeledLabel = -1
 
-    def __init__(
-        self,
-        C: float = 100.0,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: Literal["gaussian", "linear"] = "gaussian",
-        C_star: float | None = None,
-        C_star_ratio: float | None = None,
-        step: float | Literal["decreasing"] = "decreasing",
-        first_move: float = 10.0,
-        sign_at_zero: int = 0,
-        labeled_budget: int = 100,
-        unlabeled_budget: float = 0.2,
-        random_state: int = 0,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.C = C
-        self.sigma = sigma
-        self.kernel = kernel
-        self.C_star = C_star
-        self.C_star_ratio = C_star_ratio
-        self.step = step
-        self.first_move = first_move
-        self.sign_at_zero = sign_at_zero
-        self.labeled_budget = labeled_budget
-        self.unlabeled_budget = unlabeled_budget
-        self.random_state = random_state
-        self.unlabeled_label = unlabeled_label
+    centers_: Array = fitted("The support vectors, labelled ones first.", "(n_support, n_inputs)")
+    n_support_: Array = fitted("Labelled and unlabelled support vectors.", "(2,)")
+    n_iter_: int = fitted("Steps.")
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int

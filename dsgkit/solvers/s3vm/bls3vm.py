@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 from contextlib import suppress
 from copy import copy
-from typing import Annotated, Any, ClassVar, Literal, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from typing_extensions import Doc
 
 from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.errors import FitError
@@ -23,14 +25,20 @@ from dsgkit.kernels.columns import (
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.objectives.s3vm import Values
 from dsgkit.solvers.base import Folds, PointModels, Points
+from dsgkit.solvers.common import (
+    CStar,
+    CStarRatio,
+    GaussianOrLinear,
+    HingeWeight,
+    MaxMemory,
+    RampS,
+    Sigma,
+    Tolerance,
+    UnlabeledLabel,
+)
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import (
     COUNT,
-    NOT_NEGATIVE,
-    PER_MODEL,
-    POSITIVE,
-    Range,
-    Smoother,
-    Unsaid,
 )
 from dsgkit.solvers.s3vm.base import weighted_loss
 from dsgkit.solvers.s3vm.concave_convex import RampObjective, minimise
@@ -70,57 +78,6 @@ class BLS3VM(KernelS3VM):
     memory as many columns as it may, and computes others again when they are needed: the result is
     the same.
 
-    Parameters
-    ----------
-    C : float
-        Weight of the mean hinge loss of the labelled rows, > 0. UniverSVM and scikit-learn's `SVC`
-        weigh the sum: their C is ``C / n_l``.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    kernel : "gaussian" or "linear"
-        The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
-    C_star : float or None
-        Weight of the mean loss of the unlabelled rows, >= 0 (``C* / n_u`` in UniverSVM's notation);
-        None is the paper's ``C n_l / n_u``.
-    C_star_ratio : float or None
-        The same weight as a multiple of C, ``C* / C``, >= 0, where ``C_star`` is None. 1 weighs the
-        two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count for
-        next to nothing where they are many.
-    ramp_s : float
-        Where the ramp of the unlabelled loss ends, s, above -1 and up to 0: rows with ``|f| < -s``
-        are not pushed to a side. (At -1 the loss is constant.)
-    balance : bool
-        Whether there are an offset and the constraint on the mean.
-    max_iter : int
-        Convex problems after the supervised one, at most.
-    tol : float
-        Violation of the optimality conditions, in units of f, at which a convex problem is solved.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    unlabeled_label : int, float or str
-        What `fit` without ``X_unlabeled`` takes for "has no label".
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n_centers, n_inputs)
-        The rows that the function is expanded on: those whose coefficient is not 0.
-    coef_ : ndarray of shape (n_centers,)
-        Their coefficients.
-    intercept_ : float
-        The offset b.
-    n_iter_ : int
-        Convex problems after the supervised one, each of which lowered the objective.
-    converged_ : bool
-        Whether the procedure ended by itself, rather than by ``max_iter``.
-    objectives_ : ndarray of shape (n_iter_ + 1,)
-        The objective of the supervised solution and after each convex problem, falling.
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
-    n_features_in_ : int
-        Columns of the training rows.
-
     References
     ----------
     .. [1] Collobert, Sinz, Weston & Bottou, "Large scale transductive SVMs", JMLR 2006.
@@ -138,40 +95,48 @@ class BLS3VM(KernelS3VM):
 
     version: ClassVar[int] = 2
     pace: ClassVar[Pace] = Pace(training=20, per_model=15)
-    C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
-    C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
-    C_star_ratio: Annotated[float | None, NOT_NEGATIVE, PER_MODEL, Unsaid(None)]
-    ramp_s: Annotated[float, Range(-1, 0, open_low=True), PER_MODEL]
-    balance: bool
-    max_iter: Annotated[int, COUNT]
-    tol: Annotated[float, POSITIVE]
 
-    def __init__(
-        self,
-        C: float = 100.0,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: Literal["gaussian", "linear"] = "gaussian",
-        C_star: float | None = None,
-        C_star_ratio: float | None = None,
-        ramp_s: float = 0.0,
-        balance: bool = True,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-        max_memory: float | None = None,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.C = C
-        self.sigma = sigma
-        self.kernel = kernel
-        self.C_star = C_star
-        self.C_star_ratio = C_star_ratio
-        self.ramp_s = ramp_s
-        self.balance = balance
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_memory = max_memory
-        self.unlabeled_label = unlabeled_label
+    C: HingeWeight = 100.0
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: GaussianOrLinear = "gaussian"
+    C_star: Annotated[
+        CStar,
+        Doc(
+            "Weight of the mean loss of the unlabelled rows (``C* / n_u`` in UniverSVM's "
+            "notation); None is the paper's ``C n_l / n_u``."
+        ),
+    ] = None
+    C_star_ratio: CStarRatio = None
+    ramp_s: Annotated[
+        RampS,
+        Doc(
+            "Where the ramp of the unlabelled loss ends, s: rows with ``|f| < -s`` are not pushed "
+            "to a side. At -1 the loss would be constant."
+        ),
+    ] = 0.0
+    balance: Annotated[bool, Doc("Whether there are an offset and the constraint on the mean.")] = (
+        True
+    )
+    max_iter: Annotated[int, COUNT, Doc("Convex problems after the supervised one, at most.")] = 20
+    tol: Tolerance = 0.001
+    max_memory: MaxMemory = None
+    unlabeled_label: UnlabeledLabel = -1
+
+    centers_: Array = fitted(
+        "The rows that the function is expanded on: those whose coefficient is not 0.",
+        "(n_centers, n_inputs)",
+    )
+    coef_: Array = fitted("Their coefficients.", "(n_centers,)")
+    intercept_: float = fitted("The offset b.")
+    n_iter_: int = fitted(
+        "Convex problems after the supervised one, each of which lowered the objective."
+    )
+    converged_: bool = fitted("Whether the procedure ended by itself, rather than by ``max_iter``.")
+    objectives_: Array = fitted(
+        "The objective of the supervised solution and after each convex problem, falling.",
+        "(n_iter_ + 1,)",
+    )
 
     def fit_points(  # type: ignore[override]  # of its arrays by name
         self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Doc
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine import DSGModel, Problem, sizes
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives import Objective, objective_at
 from dsgkit.progress import report
-from dsgkit.solvers.kernel import FourierKernelName
-from dsgkit.solvers.s3vm.stochastic import LossName, StochasticS3VM
+from dsgkit.solvers.common import (
+    CStar,
+    CStarRatio,
+    FourierKernelName,
+    HingeWeight,
+    MaxMemory,
+    RampS,
+    RandomState,
+    Sigma,
+    UnlabeledLabel,
+)
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.parameters import COUNT
+from dsgkit.solvers.s3vm.stochastic import (
+    Anneal,
+    Balance,
+    FirstMove,
+    Step,
+    StochasticS3VM,
+    UnlabeledLoss,
+)
 from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float32]
@@ -35,60 +56,6 @@ class FRS3VM(StochasticS3VM):
     better with more rows than m features can tell apart: the error of the kernel falls like
     ``1 / sqrt(m)``.
 
-    Parameters
-    ----------
-    C : float
-        Weight of the mean hinge loss of the labelled rows, > 0. scikit-learn's `SVC` weighs the
-        sum: its C is ``C / n_l``.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian" or "matern(nu)",
-        with a number for nu (``dsg list kernels``).
-    C_star : float, optional
-        Weight C* of the mean loss of the unlabelled rows, >= 0; default the paper's
-        ``C n_l / n_u``.
-    C_star_ratio : float or None
-        The same weight as a multiple of C, ``C* / C``, >= 0, where ``C_star`` is None. 1 weighs the
-        two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count for
-        next to nothing where they are many.
-    loss : {"shg", "sshg", "ramp", "da"}
-        Loss u of the unlabelled rows, as in `TSGS3VM`.
-    ramp_s : float
-        Parameter s of the ramp, in (-1, 0].
-    step, first_move, anneal, balance
-        As in `TSGS3VM`.
-    batch_size : int
-        Rows b of each of the three batches.
-    n_features : int or None
-        Random frequencies m (each is a cosine and a sine). None is the paper's ``ceil(sqrt(n))``
-        for n labelled and unlabelled rows, too few to tell some hundred rows apart.
-    n_iterations : int, "one_pass" or None
-        Iterations T. None are those of ``n_passes``, and 500 at least; "one_pass" are those of
-        ``n_passes``, with a warning where these are less than 200.
-    n_passes : int
-        Passes over the unlabelled rows, the paper's 10; not used where ``n_iterations`` is a
-        number.
-    max_memory : float, optional
-        Limit in GiB; None is 80% of the memory that is available.
-    random_state : int
-        Seed of the frequencies and of the draws, in 0..2^64-1.
-    unlabeled_label : int, float or str
-        What `fit` without ``X_unlabeled`` takes for "has no label".
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    model_ : DSGModel
-        Seed and coefficients of its one block.
-    n_iter_ : int
-        Iterations made.
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
-    n_features_in_ : int
-        Columns of the training rows.
-
     References
     ----------
     .. [1] Geng, Gu, Li, Shi, Zheng & Huang, "Scalable semi-supervised SVM via triply stochastic
@@ -108,48 +75,51 @@ class FRS3VM(StochasticS3VM):
     """
 
     pace: ClassVar[Pace] = Pace(training=3.5, per_model=4)
-    kernel: FourierKernelName
 
-    def __init__(
-        self,
-        C: float = 100.0,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        C_star: float | None = None,
-        C_star_ratio: float | None = None,
-        kernel: str = "gaussian",
-        loss: LossName = "shg",
-        ramp_s: float = 0.0,
-        step: float | Literal["decreasing"] = "decreasing",
-        first_move: float = 10.0,
-        anneal: bool = False,
-        balance: bool = False,
-        batch_size: int = 256,
-        n_features: int | None = 500,
-        n_iterations: int | Literal["one_pass"] | None = 500,
-        n_passes: int = 10,
-        max_memory: float | None = None,
-        random_state: int = 0,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.C = C
-        self.sigma = sigma
-        self.kernel = kernel
-        self.C_star = C_star
-        self.C_star_ratio = C_star_ratio
-        self.loss = loss
-        self.ramp_s = ramp_s
-        self.step = step
-        self.first_move = first_move
-        self.anneal = anneal
-        self.balance = balance
-        self.batch_size = batch_size
-        self.n_features = n_features
-        self.n_iterations = n_iterations
-        self.n_passes = n_passes
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.unlabeled_label = unlabeled_label
+    C: HingeWeight = 100.0
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    C_star: CStar = None
+    C_star_ratio: CStarRatio = None
+    kernel: FourierKernelName = "gaussian"
+    loss: UnlabeledLoss = "shg"
+    ramp_s: RampS = 0.0
+    step: Step = "decreasing"
+    first_move: FirstMove = 10.0
+    anneal: Anneal = False
+    balance: Balance = False
+    batch_size: Annotated[int, COUNT, Doc("Rows b of each of the three batches.")] = 256
+    n_features: Annotated[
+        int | None,
+        COUNT,
+        Doc(
+            "Random frequencies m (each is a cosine and a sine). None is the paper's "
+            "``ceil(sqrt(n))`` for n labelled and unlabelled rows, too few to tell some "
+            "hundred rows apart."
+        ),
+    ] = 500
+    n_iterations: Annotated[
+        int | Literal["one_pass"] | None,
+        COUNT,
+        Doc(
+            'Iterations T. None are those of ``n_passes``, and 500 at least; "one_pass" '
+            "are those of ``n_passes``, with a warning where these are less than 200."
+        ),
+    ] = 500
+    n_passes: Annotated[
+        int,
+        COUNT,
+        Doc(
+            "Passes over the unlabelled rows, the paper's 10; not used where "
+            "``n_iterations`` is a number."
+        ),
+    ] = 10
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+    unlabeled_label: UnlabeledLabel = -1
+
+    model_: DSGModel = fitted("Seed and coefficients of its one block.")
+    n_iter_: int = fitted("Iterations made.")
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int

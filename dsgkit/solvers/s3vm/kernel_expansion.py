@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.kernels import kernel_named
-from dsgkit.solvers.kernel import GaussianOrLinear
+from dsgkit.solvers.common import GaussianOrLinear
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.s3vm.base import S3VM
 from dsgkit.threads import single_blas_thread
 
@@ -19,19 +20,13 @@ class KernelS3VM(S3VM):
     """Base of the S3VMs with a function ``sum_j coef[j] k(centers[j], x) + intercept``.
 
     A subclass implements `_solve`, and says what it costs.
-
-    Attributes
-    ----------
-    centers_ : ndarray of shape (n_support, n_inputs)
-    coef_ : ndarray of shape (n_support,)
-    intercept_ : float
     """
 
     kernel: GaussianOrLinear
 
-    centers_: Array
-    coef_: Array
-    intercept_: float
+    centers_: Array = fitted("", "(n_support, n_inputs)")
+    coef_: Array = fitted("", "(n_support,)")
+    intercept_: float = fitted("Always 0.")
 
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         n_labeled, n_inputs = X.shape

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.svm import SVC
+from typing_extensions import Doc
 
 from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.objectives.s3vm import Values
 from dsgkit.progress import report
-from dsgkit.solvers.parameters import COUNT, Range
+from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, Sigma, UnlabeledLabel
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, Range, Smoother, Unsaid
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
 
 FIRST_SHARE = 1e-5
@@ -85,55 +88,6 @@ class S3VMLight(KernelS3VM):
     Where C is so small that no value comes near the margin, the intercept is that of the more
     costly class, and so is the sign of every value; ``transduction_`` still has both labels.
 
-    Parameters
-    ----------
-    C : float
-        Weight of the mean hinge loss of the labelled rows, > 0. scikit-learn's `SVC` weighs the
-        sum: its C is ``C / n_l``.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    kernel : "gaussian" or "linear"
-        The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
-    C_star : float or None
-        Weight C* of the mean loss of the unlabelled rows, >= 0; None is the paper's
-        ``C n_l / n_u``.
-    C_star_ratio : float or None
-        The same weight as a multiple of C, ``C* / C``, >= 0, where ``C_star`` is None. 1 weighs the
-        two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count for
-        next to nothing where they are many.
-    positive_share : float or None
-        Share p of the unlabelled rows that get the positive label, between 0 and 1 (``svm_learn
-        -p``); None is the share of positives among the labelled rows.
-    pairs_per_switch : int or None
-        Pairs that switch labels before the machine is trained again: 1 is SVMlight's way; with
-        None, all that lie the wrong way, fewer machines are trained. Either ends where no pair is
-        left to switch, though not necessarily with the same labels.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    unlabeled_label : int, float or str
-        What `fit` without ``X_unlabeled`` takes for "has no label".
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n_support, n_inputs)
-        The support vectors.
-    coef_ : ndarray of shape (n_support,)
-    intercept_ : float
-    transduction_ : ndarray of shape (n_unlabeled,)
-        The labels given to the unlabelled rows: 1 for the larger one of ``y``, else -1.
-    objective_ : float
-        The minimum that was found.
-    n_iter_ : int
-        Machines trained on all rows.
-    n_switches_ : int
-        Pairs whose labels were switched.
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
-    n_features_in_ : int
-        Columns of the training rows.
-
     References
     ----------
     .. [1] Joachims, "Transductive inference for text classification using support vector machines",
@@ -154,31 +108,67 @@ class S3VMLight(KernelS3VM):
     """
 
     pace: ClassVar[Pace] = Pace(training=1.7, per_model=5)
-    positive_share: Annotated[float | None, Range(0, 1, open_low=True, open_high=True)]
-    pairs_per_switch: Annotated[int | None, COUNT]
 
-    def __init__(
-        self,
-        C: float = 100.0,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: Literal["gaussian", "linear"] = "gaussian",
-        C_star: float | None = None,
-        C_star_ratio: float | None = None,
-        positive_share: float | None = None,
-        pairs_per_switch: int | None = 1,
-        max_memory: float | None = None,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.C = C
-        self.sigma = sigma
-        self.kernel = kernel
-        self.C_star = C_star
-        self.C_star_ratio = C_star_ratio
-        self.positive_share = positive_share
-        self.pairs_per_switch = pairs_per_switch
-        self.max_memory = max_memory
-        self.unlabeled_label = unlabeled_label
+    C: Annotated[
+        float,
+        POSITIVE,
+        Smoother("smaller"),
+        Doc(
+            "Weight of the mean hinge loss of the labelled rows. scikit-learn's `SVC` "
+            "weighs the sum: its C is ``C / n_l``."
+        ),
+    ] = 100.0
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: GaussianOrLinear = "gaussian"
+    C_star: Annotated[
+        float | None,
+        NOT_NEGATIVE,
+        Doc(
+            "Weight C* of the mean loss of the unlabelled rows; None is the paper's ``C "
+            "n_l / n_u``."
+        ),
+    ] = None
+    C_star_ratio: Annotated[
+        float | None,
+        NOT_NEGATIVE,
+        Unsaid(None),
+        Doc(
+            "The same weight as a multiple of C, ``C* / C``, where ``C_star`` is None. "
+            "1 weighs the two means alike; the paper's default is ``n_l / n_u``, with "
+            "which unlabelled rows count for next to nothing where they are many."
+        ),
+    ] = None
+    positive_share: Annotated[
+        float | None,
+        Range(0, 1, open_low=True, open_high=True),
+        Doc(
+            "Share p of the unlabelled rows that get the positive label, between 0 and "
+            "1 (``svm_learn -p``); None is the share of positives among the labelled "
+            "rows."
+        ),
+    ] = None
+    pairs_per_switch: Annotated[
+        int | None,
+        COUNT,
+        Doc(
+            "Pairs that switch labels before the machine is trained again: 1 is "
+            "SVMlight's way; with None, all that lie the wrong way, fewer machines are "
+            "trained. Either ends where no pair is left to switch, though not "
+            "necessarily with the same labels."
+        ),
+    ] = 1
+    max_memory: MaxMemory = None
+    unlabeled_label: UnlabeledLabel = -1
+
+    centers_: Array = fitted("The support vectors.", "(n_support, n_inputs)")
+    transduction_: Array = fitted(
+        "The labels given to the unlabelled rows: 1 for the larger one of ``y``, else -1.",
+        "(n_unlabeled,)",
+    )
+    objective_: float = fitted("The minimum that was found.")
+    n_iter_: int = fitted("Machines trained on all rows.")
+    n_switches_: int = fitted("Pairs whose labels were switched.")
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int

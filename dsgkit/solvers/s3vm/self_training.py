@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Doc
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.errors import FitError
 from dsgkit.kernels import kernel_named
 from dsgkit.solvers.base import SemiSupervisedClassifier
+from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, Sigma, Tolerance, UnlabeledLabel
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import check_finite
-from dsgkit.solvers.kernel import GaussianOrLinear
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
 from dsgkit.solvers.s3vm.supervised import (
     CACHE,
@@ -21,7 +24,7 @@ from dsgkit.solvers.s3vm.supervised import (
     libsvm_rows,
     svm_cost,
 )
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.sigma import WithSigma
 
 FOLDS = 5
 """Parts of the labelled rows that probabilities are fitted on, if every class has as many rows."""
@@ -38,45 +41,6 @@ class SelfTraining(WithSigma, SemiSupervisedClassifier):
     it is sure of no other row. Rows that it labels weigh as much as labelled ones. This is
     scikit-learn's `SelfTrainingClassifier` around a calibrated `SVC` whose C is ``C / n_l`` and
     whose gamma is ``sigma``. The value of the function is the logarithm of the odds.
-
-    Parameters
-    ----------
-    C : float
-        Weight of the mean hinge loss of the labelled rows, > 0.
-    sigma : float or "scale"
-        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``, > 0. "scale" fits it to the rows
-        (`dsgkit.solvers.sigma.scale_of`).
-    kernel : "gaussian" or "linear"
-        The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
-    threshold : float
-        Probability from which on a prediction is taken for a label, between 1/2 and 1.
-    max_iter : int
-        Rounds, at most.
-    tol : float
-        Violation of the optimality conditions, in units of f, at which an SVM is trained.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    unlabeled_label : int, float or str
-        What `fit` without ``X_unlabeled`` takes for "has no label".
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n_support, n_inputs)
-        The support vectors.
-    coef_ : ndarray of shape (n_support,)
-        Their coefficients.
-    intercept_ : float
-        The offset.
-    n_iter_ : int
-        Rounds.
-    n_taken_ : int
-        Unlabelled rows that were given a label.
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
-    n_features_in_ : int
-        Columns of the training rows.
 
     References
     ----------
@@ -98,39 +62,30 @@ class SelfTraining(WithSigma, SemiSupervisedClassifier):
     version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=1.2, per_model=90)
 
-    C: Annotated[float, POSITIVE, Smoother("smaller")]
-    sigma: Sigma
-    kernel: GaussianOrLinear
-    threshold: Annotated[float, Range(0.5, 1, open_high=True)]
-    max_iter: Annotated[int, COUNT]
-    tol: Annotated[float, POSITIVE]
+    C: Annotated[
+        float,
+        POSITIVE,
+        Smoother("smaller"),
+        Doc("Weight of the mean hinge loss of the labelled rows."),
+    ] = 100.0
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: GaussianOrLinear = "gaussian"
+    threshold: Annotated[
+        float,
+        Range(0.5, 1, open_high=True),
+        Doc("Probability from which on a prediction is taken for a label, between 1/2 and 1."),
+    ] = 0.75
+    max_iter: Annotated[int, COUNT, Doc("Rounds, at most.")] = 10
+    tol: Tolerance = 0.001
+    max_memory: MaxMemory = None
+    unlabeled_label: UnlabeledLabel = -1
 
-    centers_: Array
-    coef_: Array
-    intercept_: float
-    n_iter_: int
-    n_taken_: int
-
-    def __init__(
-        self,
-        C: float = 100.0,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: Literal["gaussian", "linear"] = "gaussian",
-        threshold: float = 0.75,
-        max_iter: int = 10,
-        tol: float = 1e-3,
-        max_memory: float | None = None,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.C = C
-        self.sigma = sigma
-        self.kernel = kernel
-        self.threshold = threshold
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_memory = max_memory
-        self.unlabeled_label = unlabeled_label
+    centers_: Array = fitted("The support vectors.", "(n_support, n_inputs)")
+    coef_: Array = fitted("Their coefficients.", "(n_support,)")
+    intercept_: float = fitted("The offset.")
+    n_iter_: int = fitted("Rounds.")
+    n_taken_: int = fitted("Unlabelled rows that were given a label.")
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from typing_extensions import Doc
 
 from dsgkit.costs import Cost
 from dsgkit.engine import (
@@ -28,27 +29,72 @@ from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.objectives.s3vm import S3VMObjective, Values
 from dsgkit.progress import part
 from dsgkit.solvers.base import Folds, Points
+from dsgkit.solvers.common import RampS, RandomState
+from dsgkit.solvers.declared import preset
 from dsgkit.solvers.doubly_stochastic import (
     DoublyStochasticEstimator,
     TogetherModels,
     finite_models,
 )
 from dsgkit.solvers.inputs import check_projections
-from dsgkit.solvers.kernel import KernelName
 from dsgkit.solvers.parameters import (
-    COUNT,
-    NOT_NEGATIVE,
     PER_MODEL,
     POSITIVE,
-    SEED,
     Range,
-    Smoother,
-    Unsaid,
 )
 from dsgkit.solvers.s3vm.balance import n_rows_in_mean, with_intercepts
 from dsgkit.solvers.s3vm.base import S3VM, weighted_loss
 
 LossName = Literal["shg", "sshg", "ramp", "da"]
+
+UnlabeledLoss = Annotated[
+    LossName,
+    PER_MODEL,
+    Doc(
+        "Loss u of the unlabelled rows: symmetric hinge ``max(0, "
+        "1 - |r|)``, its square ``1/2 max(0, 1 - |r|)^2``, the two ramps ``sum_{z = "
+        "r, -r} max(0, 1 - z) - max(0, s - z)``, or ``exp(-5 r^2)``. At r = 0, "
+        "where all rows start, the derivative is 0, the mean of the two sides: "
+        "``sign(0) = 0``."
+    ),
+]
+
+Step = Annotated[
+    float | Literal["decreasing"],
+    Range(0, 1, open_low=True),
+    PER_MODEL,
+    Doc(
+        "The decreasing step ``1 / (t + C / first_move)``, or a constant one: "
+        "``1/eta`` of the paper, which tries 1, 0.1, 0.01 and 0.001. With 1 the "
+        "model is its last block alone. Which constant serves depends on C and on "
+        "the iterations; the decreasing step needs no such search."
+    ),
+]
+
+FirstMove = Annotated[
+    float,
+    POSITIVE,
+    PER_MODEL,
+    Doc("How far the first decreasing step goes, in margins: 3 to 30 are of use."),
+]
+
+Anneal = Annotated[
+    bool,
+    PER_MODEL,
+    Doc("Whether C* grows from 0 to full in the first half of the iterations, as ``(2 t / T)^3``."),
+]
+
+Balance = Annotated[
+    bool,
+    PER_MODEL,
+    Doc(
+        "Whether the mean of the values over the unlabelled rows is held at that of "
+        "the labels. All losses are then taken at ``f + b``, where b makes it so in "
+        "every batch, and at the end the model gets the intercept that does so over "
+        "all unlabelled rows, or 32,768 of them."
+    ),
+]
+
 """The losses of unlabelled rows, those of `dsgkit.objectives.s3vm`."""
 
 LEAST_ITERATIONS = 500
@@ -69,21 +115,18 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
 
     version: ClassVar[int] = 2
 
-    C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
-    C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
-    C_star_ratio: Annotated[float | None, NOT_NEGATIVE, PER_MODEL, Unsaid(None)]
-    kernel: KernelName
-    loss: Annotated[LossName, PER_MODEL]
-    ramp_s: Annotated[float, Range(-1, 0, open_low=True), PER_MODEL]
-    step: Annotated[float | Literal["decreasing"], Range(0, 1, open_low=True), PER_MODEL]
-    first_move: Annotated[float, POSITIVE, PER_MODEL]
-    anneal: Annotated[bool, PER_MODEL]
-    balance: Annotated[bool, PER_MODEL]
-    batch_size: Annotated[int, COUNT]
-    n_features: Annotated[int | None, COUNT]
-    n_iterations: Annotated[int | Literal["one_pass"] | None, COUNT]
-    n_passes: Annotated[int, COUNT] = 1
-    random_state: Annotated[int, SEED]
+    kernel: str
+    loss: UnlabeledLoss
+    ramp_s: RampS
+    step: Step
+    first_move: FirstMove
+    anneal: Anneal
+    balance: Balance
+    batch_size: int
+    n_features: int | None
+    n_iterations: int | Literal["one_pass"] | None
+    n_passes: int = preset(1)
+    random_state: RandomState
 
     def _train(self, problem: Problem) -> list[DSGModel]:
         """Return the models of a problem, in order."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from typing_extensions import Doc
 
 from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaps import without_gaps
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.random.draws import draw_in_passes
+from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, RandomState, Sigma, Tolerance
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
-from dsgkit.solvers.kernel import GaussianOrLinear
 from dsgkit.solvers.labeled import Array, LabeledEstimator
-from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED, Smoother, Unsaid
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.parameters import COUNT, POSITIVE, Smoother, Unsaid
+from dsgkit.solvers.sigma import WithSigma
 
 CACHE = 500
 """MiB of kernel values that LIBSVM keeps at most."""
@@ -37,37 +40,6 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
     Where classes differ in size and errors are balanced, class weights can gain more than
     unlabelled rows do.
 
-    Parameters
-    ----------
-    C : float
-        Weight of the mean hinge loss, > 0.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the labelled rows
-        (`dsgkit.solvers.sigma.scale_of`).
-    kernel : "gaussian" or "linear"
-        The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
-    class_weight : "balanced" or None
-        "balanced" weighs the losses of a class by the inverse of its share, as `SVC` does.
-    tol : float
-        Violation of the optimality conditions, in units of f, at which the problem is solved.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n_support, n_inputs)
-        The support vectors.
-    coef_ : ndarray of shape (n_support,)
-        Their coefficients.
-    intercept_ : float
-        The offset b.
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
-    n_features_in_ : int
-        Columns of the training rows.
-
     References
     ----------
     .. [1] Chang & Lin, "LIBSVM: a library for support vector machines", ACM TIST 2011.
@@ -87,32 +59,23 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
     version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=4, per_model=8)
 
-    C: Annotated[float, POSITIVE, Smoother("smaller")]
-    sigma: Sigma
-    kernel: GaussianOrLinear
-    class_weight: Annotated[Literal["balanced"] | None, Unsaid(None)]
-    tol: Annotated[float, POSITIVE]
+    C: Annotated[float, POSITIVE, Smoother("smaller"), Doc("Weight of the mean hinge loss.")] = (
+        100.0
+    )
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: GaussianOrLinear = "gaussian"
+    class_weight: Annotated[
+        Literal["balanced"] | None,
+        Unsaid(None),
+        Doc('"balanced" weighs the losses of a class by the inverse of its share, as `SVC` does.'),
+    ] = None
+    tol: Tolerance = 0.001
+    max_memory: MaxMemory = None
 
-    centers_: Array
-    coef_: Array
-    intercept_: float
-
-    def __init__(
-        self,
-        C: float = 100.0,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: Literal["gaussian", "linear"] = "gaussian",
-        class_weight: Literal["balanced"] | None = None,
-        tol: float = 1e-3,
-        max_memory: float | None = None,
-    ) -> None:
-        self.C = C
-        self.sigma = sigma
-        self.kernel = kernel
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_memory = max_memory
+    centers_: Array = fitted("The support vectors.", "(n_support, n_inputs)")
+    coef_: Array = fitted("Their coefficients.", "(n_support,)")
+    intercept_: float = fitted("The offset b.")
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
@@ -148,43 +111,6 @@ class AllLabelsSVM(SupervisedSVM):
     It is the `SupervisedSVM` of the labelled and the unlabelled rows together with all their
     labels, or of a random part of them: no method without the hidden labels can do this.
 
-    Parameters
-    ----------
-    C : float
-        Weight of the mean hinge loss, > 0.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the labelled rows
-        (`dsgkit.solvers.sigma.scale_of`).
-    most_rows : int
-        Of more rows so many are drawn: training takes between O(n^2) and O(n^3).
-    kernel : "gaussian" or "linear"
-        The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
-    class_weight : "balanced" or None
-        "balanced" weighs the losses of a class by the inverse of its share, as `SVC` does.
-    tol : float
-        Violation of the optimality conditions, in units of f, at which the problem is solved.
-    random_state : int
-        Seed of the rows that are drawn.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    centers_ : ndarray of shape (n_support, n_inputs)
-        The support vectors.
-    coef_ : ndarray of shape (n_support,)
-        Their coefficients.
-    intercept_ : float
-        The offset b.
-    n_rows_ : int
-        How many rows it was trained on.
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
-    n_features_in_ : int
-        Columns of the training rows.
-
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -196,28 +122,13 @@ class AllLabelsSVM(SupervisedSVM):
     True
     """
 
-    most_rows: Annotated[int, COUNT]
-    random_state: Annotated[int, SEED]
+    _: KW_ONLY
+    most_rows: Annotated[
+        int, COUNT, Doc("Of more rows so many are drawn: training takes between O(n^2) and O(n^3).")
+    ] = 20000
+    random_state: RandomState = 0
 
-    n_rows_: int
-
-    def __init__(
-        self,
-        C: float = 100.0,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: Literal["gaussian", "linear"] = "gaussian",
-        class_weight: Literal["balanced"] | None = None,
-        most_rows: int = 20_000,
-        tol: float = 1e-3,
-        random_state: int = 0,
-        max_memory: float | None = None,
-    ) -> None:
-        super().__init__(
-            C, sigma, kernel=kernel, class_weight=class_weight, tol=tol, max_memory=max_memory
-        )
-        self.most_rows = most_rows
-        self.random_state = random_state
+    n_rows_: int = fitted("How many rows it was trained on.")
 
     def fit(  # type: ignore[override]  # with the labels that others are not given
         self, X: Any, y: Any, X_unlabeled: Any, y_unlabeled: Any

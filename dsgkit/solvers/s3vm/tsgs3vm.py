@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import Annotated, ClassVar, Literal
+
+from typing_extensions import Doc
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine import DSGModel, Problem, TableSize, train_in_passes, training_cost
-from dsgkit.solvers.s3vm.stochastic import LossName, StochasticS3VM
+from dsgkit.solvers.common import (
+    CStar,
+    CStarRatio,
+    HingeWeight,
+    KernelName,
+    MaxMemory,
+    RampS,
+    RandomState,
+    Sigma,
+    UnlabeledLabel,
+)
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.parameters import COUNT
+from dsgkit.solvers.s3vm.stochastic import (
+    Anneal,
+    Balance,
+    FirstMove,
+    Step,
+    StochasticS3VM,
+    UnlabeledLoss,
+)
 
 
 class TSGS3VM(StochasticS3VM):
@@ -29,72 +52,6 @@ class TSGS3VM(StochasticS3VM):
 
     Time is O(b m d T^2 / 2), or O(21 b m d T / step) where that is less; memory is O(m T) or
     O(21 m / step), whatever the number of rows.
-
-    Parameters
-    ----------
-    C : float
-        Weight of the mean hinge loss of the labelled rows, > 0. scikit-learn's `SVC` weighs the
-        sum: its C is ``C / n_l``.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
-    C_star : float, optional
-        Weight C* of the mean loss of the unlabelled rows, >= 0; default the paper's
-        ``C n_l / n_u``.
-    C_star_ratio : float or None
-        The same weight as a multiple of C, ``C* / C``, >= 0, where ``C_star`` is None. 1 weighs the
-        two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count for
-        next to nothing where they are many.
-    loss : {"shg", "sshg", "ramp", "da"}
-        Loss u of the unlabelled rows (Table 2 of [1]_): symmetric hinge ``max(0, 1 - |r|)``, its
-        square ``1/2 max(0, 1 - |r|)^2``, the two ramps
-        ``sum_{z = r, -r} max(0, 1 - z) - max(0, s - z)``, or ``exp(-5 r^2)``. At r = 0, where all
-        rows start, the derivative is 0, the mean of the two sides: ``sign(0) = 0``.
-    ramp_s : float
-        Parameter s of the ramp, in (-1, 0].
-    step : float or "decreasing"
-        The decreasing step ``1 / (t + C / first_move)``, or a constant one, in (0, 1]: ``1/eta`` of
-        the paper, which tries 1, 0.1, 0.01 and 0.001. With 1 the model is its last block alone.
-        Which constant serves depends on C and on the iterations; the decreasing step needs no
-        such search.
-    first_move : float
-        How far the first decreasing step goes, in margins, > 0: 3 to 30 are of use.
-    anneal : bool
-        Whether C* grows from 0 to full in the first half of the iterations, as ``(2 t / T)^3``.
-    balance : bool
-        Whether the mean of the values over the unlabelled rows is held at that of the labels. All
-        losses are then taken at ``f + b``, where b makes it so in every batch, and at the end the
-        model gets the intercept that does so over all unlabelled rows, or 32,768 of them.
-    batch_size : int
-        Rows b of each of the three batches.
-    n_features : int, optional
-        Random frequencies m per iteration (each is a cosine and a sine); default
-        ``ceil(sqrt(n))`` for n labelled and unlabelled rows.
-    n_iterations : int, "one_pass" or None
-        Iterations T; of a constant step, enough are some times ``1 / step``: the start from 0 is
-        then forgotten. None is one pass over the unlabelled rows, and 500 at least; "one_pass" is
-        the paper's one pass, with a warning where that is less than 200.
-    max_memory : float, optional
-        Limit in GiB; None is 80% of the memory that is available.
-    random_state : int
-        Seed of the frequencies and of the draws, in 0..2^64-1.
-    unlabeled_label : int, float or str
-        What `fit` without ``X_unlabeled`` takes for "has no label".
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    model_ : DSGModel
-        Seeds and coefficients.
-    n_iter_ : int
-        Iterations made.
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
-    n_features_in_ : int
-        Columns of the training rows.
 
     See Also
     --------
@@ -125,44 +82,42 @@ class TSGS3VM(StochasticS3VM):
 
     pace: ClassVar[Pace] = Pace(training=5, scoring=0.7, per_model=3)
 
-    def __init__(
-        self,
-        C: float = 100.0,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        C_star: float | None = None,
-        C_star_ratio: float | None = None,
-        kernel: str = "gaussian",
-        loss: LossName = "shg",
-        ramp_s: float = 0.0,
-        step: float | Literal["decreasing"] = "decreasing",
-        first_move: float = 10.0,
-        anneal: bool = False,
-        balance: bool = False,
-        batch_size: int = 256,
-        n_features: int | None = None,
-        n_iterations: int | Literal["one_pass"] | None = 500,
-        max_memory: float | None = None,
-        random_state: int = 0,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.C = C
-        self.sigma = sigma
-        self.kernel = kernel
-        self.C_star = C_star
-        self.C_star_ratio = C_star_ratio
-        self.loss = loss
-        self.ramp_s = ramp_s
-        self.step = step
-        self.first_move = first_move
-        self.anneal = anneal
-        self.balance = balance
-        self.batch_size = batch_size
-        self.n_features = n_features
-        self.n_iterations = n_iterations
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.unlabeled_label = unlabeled_label
+    C: HingeWeight = 100.0
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    C_star: CStar = None
+    C_star_ratio: CStarRatio = None
+    kernel: KernelName = "gaussian"
+    loss: UnlabeledLoss = "shg"
+    ramp_s: RampS = 0.0
+    step: Step = "decreasing"
+    first_move: FirstMove = 10.0
+    anneal: Anneal = False
+    balance: Balance = False
+    batch_size: Annotated[int, COUNT, Doc("Rows b of each of the three batches.")] = 256
+    n_features: Annotated[
+        int | None,
+        COUNT,
+        Doc(
+            "Random frequencies m per iteration (each is a cosine and a sine); default "
+            "``ceil(sqrt(n))`` for n labelled and unlabelled rows."
+        ),
+    ] = None
+    n_iterations: Annotated[
+        int | Literal["one_pass"] | None,
+        COUNT,
+        Doc(
+            "Iterations T; of a constant step, enough are some times ``1 / step``: the "
+            "start from 0 is then forgotten. None is one pass over the unlabelled rows, "
+            'and 500 at least; "one_pass" is the paper\'s one pass, with a warning '
+            "where that is less than 200."
+        ),
+    ] = 500
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+    unlabeled_label: UnlabeledLabel = -1
+
+    n_iter_: int = fitted("Iterations made.")
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int

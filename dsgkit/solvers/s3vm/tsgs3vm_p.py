@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from typing_extensions import Doc
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine import (
@@ -22,9 +24,23 @@ from dsgkit.objectives.majorised_s3vm import MajorisedS3VMObjective
 from dsgkit.objectives.s3vm import Values
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.block_sweeps import BlockSweepsEstimator
+from dsgkit.solvers.common import (
+    CStar,
+    CStarRatio,
+    FeaturesPerBlock,
+    HingeWeight,
+    KernelName,
+    MaxMemory,
+    NBlocks,
+    NSweeps,
+    RandomState,
+    Sigma,
+    SweepBatch,
+    UnlabeledLabel,
+)
 from dsgkit.solvers.doubly_stochastic import TogetherModels, finite_models
 from dsgkit.solvers.inputs import check_projections
-from dsgkit.solvers.parameters import NOT_NEGATIVE, PER_MODEL, POSITIVE, Smoother, Unsaid
+from dsgkit.solvers.parameters import PER_MODEL
 from dsgkit.solvers.s3vm.base import S3VM
 
 
@@ -46,52 +62,6 @@ class TSGS3VMP(BlockSweepsEstimator, S3VM):
 
     Time is O(S T (b m^2 + m^3)) for every model; memory O(m^2 + S T b), whatever the number of
     rows.
-
-    Parameters
-    ----------
-    C : float
-        Weight of the mean hinge loss of the labelled rows, > 0. scikit-learn's `SVC` weighs the
-        sum: its C is ``C / n_l``.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    C_star : float, optional
-        Weight C* of the mean loss of the unlabelled rows, >= 0; default the paper's
-        ``C n_l / n_u``.
-    C_star_ratio : float or None
-        The same weight as a multiple of C, ``C* / C``, >= 0, where ``C_star`` is None. 1 weighs the
-        two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count for
-        next to nothing where they are many.
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
-    anneal : bool
-        Whether C* grows from 0 to full in the first half of the steps, as ``(2 t / (S T))^3``.
-    batch_size : int
-        Unlabelled rows b per step; all labelled ones are in every batch.
-    n_features : int
-        Random frequencies m of a block (each is a cosine and a sine). Time and memory of a step
-        grow with their cube and their square.
-    n_blocks : int
-        Blocks T.
-    n_sweeps : int
-        How many times S all blocks are gone through.
-    max_memory : float, optional
-        Limit in GiB; None is 80% of the memory that is available.
-    random_state : int
-        Seed of the frequencies and of the draws, in 0..2^64-1.
-    unlabeled_label : int, float or str
-        What `fit` without ``X_unlabeled`` takes for "has no label".
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    model_ : DSGModel
-        Seeds and coefficients.
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
-    n_features_in_ : int
-        Columns of the training rows.
 
     See Also
     --------
@@ -122,41 +92,27 @@ class TSGS3VMP(BlockSweepsEstimator, S3VM):
     version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=2.3, per_model=5)
 
-    C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
-    C_star: Annotated[float | None, NOT_NEGATIVE, PER_MODEL]
-    C_star_ratio: Annotated[float | None, NOT_NEGATIVE, PER_MODEL, Unsaid(None)]
-    anneal: Annotated[bool, PER_MODEL]
-
-    def __init__(
-        self,
-        C: float = 100.0,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        C_star: float | None = None,
-        C_star_ratio: float | None = None,
-        kernel: str = "gaussian",
-        anneal: bool = True,
-        batch_size: int = 1024,
-        n_features: int = 128,
-        n_blocks: int = 8,
-        n_sweeps: int = 4,
-        max_memory: float | None = None,
-        random_state: int = 0,
-        unlabeled_label: int | float | str = -1,
-    ) -> None:
-        self.C = C
-        self.sigma = sigma
-        self.C_star = C_star
-        self.C_star_ratio = C_star_ratio
-        self.kernel = kernel
-        self.anneal = anneal
-        self.batch_size = batch_size
-        self.n_features = n_features
-        self.n_blocks = n_blocks
-        self.n_sweeps = n_sweeps
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.unlabeled_label = unlabeled_label
+    C: HingeWeight = 100.0
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    C_star: CStar = None
+    C_star_ratio: CStarRatio = None
+    kernel: KernelName = "gaussian"
+    anneal: Annotated[
+        bool,
+        PER_MODEL,
+        Doc(
+            "Whether C* grows from 0 to full in the first half of the steps, as ``(2 t "
+            "/ (S T))^3``."
+        ),
+    ] = True
+    batch_size: SweepBatch = 1024
+    n_features: FeaturesPerBlock = 128
+    n_blocks: NBlocks = 8
+    n_sweeps: NSweeps = 4
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+    unlabeled_label: UnlabeledLabel = -1
 
     def fit_points(  # type: ignore[override]  # of its arrays by name
         self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,10 @@ from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.objectives.similar_unlabeled import NEAREST, similar_share
 from dsgkit.priors import checked_similar_prior
 from dsgkit.solvers.base import Estimator, Points, ToWrite, training_rows
+from dsgkit.solvers.common import Prior
+from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import as_rows, check_finite
-from dsgkit.solvers.parameters import PER_MODEL, Range, parameters
+from dsgkit.solvers.parameters import parameters
 
 Array = NDArray[np.float64]
 PairFolds = Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]]
@@ -36,17 +38,6 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
     `_fold_values`.
 
     Scikit-learn's checks of estimators, which call ``fit(X, y)``, do not fit its signature.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-        -1 and 1.
-    prior_ : float
-        The share of the class 1: the parameter ``prior``, or its estimate.
-    prior_interval_ : (float, float) or None
-        Of an estimate, its 95% confidence interval (`dsgkit.priors.similar_prior_interval`).
-    n_features_in_ : int
-        Columns of the training rows.
     """
 
     tasks = ("similar_unlabeled",)
@@ -55,14 +46,14 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
     _solution: ClassVar[str] = "coef_"
     """The attribute that only a fitted model has."""
 
-    prior: Annotated[
-        float | Literal["estimate"], Range(0, 1, open_low=True, open_high=True), PER_MODEL
-    ] = "estimate"
+    prior: Prior = preset("estimate")
 
-    classes_: NDArray[Any]
-    prior_: float
-    prior_interval_: tuple[float, float] | None
-    n_features_in_: int
+    classes_: NDArray[Any] = fitted("-1 and 1.", "(2,)")
+    prior_: float = fitted("The share of the class 1: the parameter ``prior``, or its estimate.")
+    prior_interval_: tuple[float, float] | None = fitted(
+        "Of an estimate, its 95% confidence interval (`dsgkit.priors.similar_prior_interval`)."
+    )
+    n_features_in_: int = fitted("Columns of the training rows.")
 
     def fit(self, X_similar: Any, X_unlabeled: Any) -> Self:
         """Fit the model.

@@ -6,10 +6,12 @@ import copy
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Doc
 
 from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.engine.checkpoints import Checkpoints
@@ -22,10 +24,20 @@ from dsgkit.progress import part, report
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers.base import training_rows
+from dsgkit.solvers.common import (
+    Delta,
+    Lam,
+    Leak,
+    LinearOrKernel,
+    MaxMemory,
+    Prior,
+    RandomState,
+    Sigma,
+)
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import check_finite, spaced
-from dsgkit.solvers.kernel import LinearOrKernel
-from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, Range, Smoother
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, Range, Smoother
+from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.base import PairFolds, points_of, without
 from dsgkit.solvers.similar.basis import (
     BLOCK_ENTRIES,
@@ -83,59 +95,6 @@ class CUU(WithSigma, PenalisedSUEstimator):
     O(batch_size n_centers). Else an iteration computes it, O(batch_size n_centers n_inputs), and
     only a part of a batch is held, for Gaussian and dot product kernels in single precision.
 
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser ``lam/2 ||w||^2``, of a linear function's bias too.
-    sigma : float or "scale"
-        Parameter of the kernel; not used by the linear one. "scale" fits it to the rows
-        (`dsgkit.solvers.sigma.scale_of`).
-    kernel : str
-        "linear" (with a bias), or a kernel such as "gaussian" or "dot_product(3)".
-    prior : float or "estimate"
-        The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` takes it for the
-        larger class and estimates pi (`dsgkit.priors.similar_prior`).
-    loss : {"squared", "logistic"}
-        ``(t z - 1)^2/4`` or ``log(1 + exp(-t z))``.
-    delta : {"abs", "relu", "leaky_relu", "none"}
-        Correction function; ``none`` leaves the risk as it is.
-    leak : float
-        Slope of the leaky ReLU below 0; at -1 it is the absolute value.
-    step : {"measured", "paper"}
-        ``theta/(lam + s L)``, L being the largest eigenvalue of ``Phi_U'Phi_U/n_U`` on at most 800
-        rows and s 1/2, or 1/4 with the logistic loss; or ``theta/sqrt(n_iterations)``.
-    theta : float
-        Length of the steps.
-    momentum : float
-        Of the heavy ball.
-    batch_size : int or None
-        None takes all rows in every iteration.
-    n_iterations : int
-        Iterations.
-    n_centers : int or None
-        Random training points as centres; None takes all.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    random_state : int
-        Seed of the order of rows, and of the choice of centres.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    coef_ : ndarray of shape (n_inputs + 1,) or (n_centers,)
-        Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.
-    centers_ : ndarray of shape (n_centers, n_inputs)
-        Of a kernel; if they are all training points, the unlabelled rows come first.
-    corrected_ : float
-        Share of the iterations in which r1 or r2 of the batch was below 0.
-    n_iter_ : int
-        Iterations.
-    prior_ : float
-        The prior, given or estimated.
-    classes_ : ndarray of shape (2,)
-        -1 and 1.
-
     References
     ----------
     .. [1] Lu, Zhang, Niu & Sugiyama, "Mitigating overfitting in supervised classification from two
@@ -160,58 +119,50 @@ class CUU(WithSigma, PenalisedSUEstimator):
     version: ClassVar[int] = 2
     pace: ClassVar[Pace] = Pace(training=3, per_model=15)
 
-    sigma: Sigma
-    kernel: LinearOrKernel
-    loss: Literal["squared", "logistic"]
-    delta: Annotated[Literal["abs", "relu", "leaky_relu", "none"], PER_MODEL]
-    leak: Annotated[float, Range(-1, 0), PER_MODEL]
-    step: Literal["measured", "paper"]
-    theta: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
-    momentum: Annotated[float, Range(0, 1, open_high=True)]
-    batch_size: Annotated[int | None, COUNT]
-    n_iterations: Annotated[int, COUNT]
-    n_centers: Annotated[int | None, COUNT]
-    random_state: Annotated[int, SEED]
+    lam: Annotated[
+        Lam, Doc("Weight of the regulariser ``lam/2 ||w||^2``, of a linear function's bias too.")
+    ] = 0.001
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: LinearOrKernel = "gaussian"
+    prior: Prior = "estimate"
+    loss: Annotated[
+        Literal["squared", "logistic"], Doc("``(t z - 1)^2/4`` or ``log(1 + exp(-t z))``.")
+    ] = "squared"
+    delta: Delta = "abs"
+    leak: Leak = -0.5
+    step: Annotated[
+        Literal["measured", "paper"],
+        Doc(
+            "``theta/(lam + s L)``, L being the largest eigenvalue of "
+            "``Phi_U'Phi_U/n_U`` on at most 800 rows and s 1/2, or 1/4 with the "
+            "logistic loss; or ``theta/sqrt(n_iterations)``."
+        ),
+    ] = "measured"
+    theta: Annotated[
+        float, POSITIVE, PER_MODEL, Smoother("smaller"), Doc("Length of the steps.")
+    ] = 1.0
+    momentum: Annotated[float, Range(0, 1, open_high=True), Doc("Of the heavy ball.")] = 0.0
+    batch_size: Annotated[int | None, COUNT, Doc("None takes all rows in every iteration.")] = 1000
+    n_iterations: Annotated[int, COUNT, Doc("Iterations.")] = 100
+    n_centers: Annotated[
+        int | None, COUNT, Doc("Random training points as centres; None takes all.")
+    ] = None
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
 
-    coef_: Array
-    centers_: Array
-    corrected_: float
-    n_iter_: int
-
-    def __init__(
-        self,
-        lam: float = 0.001,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: str = "gaussian",
-        prior: float | Literal["estimate"] = "estimate",
-        loss: Literal["squared", "logistic"] = "squared",
-        delta: Literal["abs", "relu", "leaky_relu", "none"] = "abs",
-        leak: float = -0.5,
-        step: Literal["measured", "paper"] = "measured",
-        theta: float = 1.0,
-        momentum: float = 0.0,
-        batch_size: int | None = 1000,
-        n_iterations: int = 100,
-        n_centers: int | None = None,
-        max_memory: float | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.kernel = kernel
-        self.prior = prior
-        self.loss = loss
-        self.delta = delta
-        self.leak = leak
-        self.step = step
-        self.theta = theta
-        self.momentum = momentum
-        self.batch_size = batch_size
-        self.n_iterations = n_iterations
-        self.n_centers = n_centers
-        self.max_memory = max_memory
-        self.random_state = random_state
+    coef_: Array = fitted(
+        "Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.",
+        "(n_inputs + 1,) or (n_centers,)",
+    )
+    centers_: Array = fitted(
+        "Of a kernel; if they are all training points, the unlabelled rows come first.",
+        "(n_centers, n_inputs)",
+    )
+    corrected_: float = fitted(
+        "Share of the iterations in which r1 or r2 of the batch was below 0."
+    )
+    n_iter_: int = fitted("Iterations.")
 
     def fit_observed(
         self, X_similar: Any, X_unlabeled: Any, *, at: Sequence[int], observe: Observer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,10 @@ from dsgkit.costs import Cost
 from dsgkit.errors import FitError
 from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
+from dsgkit.solvers.common import Lam
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.diagnostics import penalised
 from dsgkit.solvers.inputs import check_finite
-from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
 from dsgkit.solvers.similar.base import PairFolds, SimilarUnlabeledEstimator, points_of, without
 from dsgkit.solvers.similar.quadratic import (
     BLOCK_ROWS,
@@ -40,7 +41,7 @@ def with_one(rows: Any) -> Array:
 class PenalisedSUEstimator(SimilarUnlabeledEstimator):
     """Base of the estimators whose risk has the regulariser ``lam/2 ||f||^2``."""
 
-    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
+    lam: Lam
 
     def diagnostics(self, X_similar: Any, X_unlabeled: Any) -> dict[str, float]:
         """Return the objective at the fitted function, and its parts.
@@ -74,16 +75,12 @@ class ExplicitFeaturesEstimator(PenalisedSUEstimator):
 
     A subclass implements `_features`, `_width` and `_feature_flops`. Unlabelled rows are read block
     by block: O(n_features^2) memory, whatever their number.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
     """
 
     _smallest_lam: ClassVar[float] = 0.0
     """Below, the features' rounding hides the minimum."""
 
-    coef_: Array
+    coef_: Array = fitted("Coefficients of the features.", "(n_features,)")
 
     def _features(self) -> FeatureMap:
         """Return the map from rows to features."""

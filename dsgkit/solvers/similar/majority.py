@@ -7,18 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Tags
 
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.labeled import Array, LabeledEstimator
 
 
 class MajorityClass(LabeledEstimator):
     """The constant that is right on most labelled rows; of classes of one size, the positive one.
-
-    Attributes
-    ----------
-    value_ : float
-        1 or -1, the value at all rows.
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
 
     Examples
     --------
@@ -31,7 +25,7 @@ class MajorityClass(LabeledEstimator):
     version: ClassVar[int] = 1
     _solution: ClassVar[str] = "value_"
 
-    value_: float
+    value_: float = fitted("1 or -1, the value at all rows.")
 
     def _fit(self, X: Any, t: Array) -> None:
         self.value_ = 1.0 if t.sum() >= 0 else -1.0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Self
 
 from dsgkit.costs import Pace
 from dsgkit.features import FourierFeatures
+from dsgkit.solvers.common import FixedFeatures, Lam, MaxMemory, Prior, RandomState, Sigma
 from dsgkit.solvers.inputs import check_projections
-from dsgkit.solvers.parameters import COUNT, SEED
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.base import PairFolds, points_of
 from dsgkit.solvers.similar.explicit_features import Array, ExplicitFeaturesEstimator
 from dsgkit.solvers.similar.quadratic import FeatureMap
@@ -22,33 +23,6 @@ class RFFSUSL(WithSigma, ExplicitFeaturesEstimator):
     O(n n_features^2) time in one pass over the unlabelled rows, which are never held in memory
     together, and O(n_features^2) memory.
 
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser ``lam/2 ||w||^2``.
-    sigma : float or "scale"
-        Parameter of the kernel ``exp(-sigma ||x - x'||^2)``. "scale" fits it to the rows
-        (`dsgkit.solvers.sigma.scale_of`).
-    n_features : int
-        Random frequencies; each gives a cosine and a sine.
-    prior : float or "estimate"
-        The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` takes it for the
-        larger class and estimates pi (`dsgkit.priors.similar_prior`).
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    random_state : int
-        Seed of the frequencies.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    coef_ : ndarray of shape (2 * n_features,)
-    prior_ : float
-        The prior, given or estimated.
-    classes_ : ndarray of shape (2,)
-        -1 and 1.
-
     References
     ----------
     .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
@@ -57,29 +31,16 @@ class RFFSUSL(WithSigma, ExplicitFeaturesEstimator):
     version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=2, per_model=5)
 
-    sigma: Sigma
-    n_features: Annotated[int, COUNT]
-    random_state: Annotated[int, SEED]
-
     # single precision sums moments of features to some 2^-24, which are eigenvalues below 0 too
     _smallest_lam: ClassVar[float] = 2.0**-23
 
-    def __init__(
-        self,
-        lam: float = 0.1,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        n_features: int = 1000,
-        prior: float | Literal["estimate"] = "estimate",
-        max_memory: float | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.n_features = n_features
-        self.prior = prior
-        self.max_memory = max_memory
-        self.random_state = random_state
+    lam: Lam = 0.1
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    n_features: FixedFeatures = 1000
+    prior: Prior = "estimate"
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
 
     def _fourier(self) -> FourierFeatures:
         return FourierFeatures(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
+from typing_extensions import Doc
 
 from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
@@ -14,9 +16,10 @@ from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.qp import solve_qp
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
-from dsgkit.solvers.kernel import LinearOrKernel
-from dsgkit.solvers.parameters import COUNT, POSITIVE, SEED
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Prior, RandomState, Sigma
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.parameters import COUNT, POSITIVE
+from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator, with_one
 from dsgkit.solvers.similar.quadratic import FeatureMap, evaluate, mean_features
 
@@ -42,44 +45,6 @@ class SUDH(WithSigma, PenalisedSUEstimator):
     bounded, because it takes a multiple of the loss for the last term. By an interior-point method:
     about 25 iterations of O(n_unlabeled n_features^2).
 
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser.
-    sigma : float or "scale"
-        Parameter of the kernel; not used by the linear one. "scale" fits it to the rows
-        (`dsgkit.solvers.sigma.scale_of`).
-    kernel : str
-        "linear" (with a bias, which is penalised too), or a kernel such as "gaussian" or
-        "dot_product(3)": its functions at ``n_centers`` unlabelled rows, their regulariser being
-        the norm of the kernel's space.
-    n_centers : int or None
-        At most as many as rows are used; None takes every unlabelled row, as [1]_ does.
-    prior : float or "estimate"
-        The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` takes it for the
-        larger class and estimates pi (`dsgkit.priors.similar_prior`).
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    max_seconds : float or None
-        Limit of the program's time; beyond, the fit ends in `TimeLimitError`.
-    random_state : int
-        Seed of the choice of centres.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    coef_ : ndarray of shape (n_inputs + 1,) or (n_centers,)
-        Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.
-    centers_ : ndarray of shape (n_centers, n_inputs)
-        Of a kernel.
-    objective_ : float
-        The minimum.
-    prior_ : float
-        The prior, given or estimated.
-    classes_ : ndarray of shape (2,)
-        -1 and 1.
-
     References
     ----------
     .. [1] Bao, Niu & Sugiyama, "Classification from pairwise similarity and unlabeled data",
@@ -89,36 +54,37 @@ class SUDH(WithSigma, PenalisedSUEstimator):
     version: ClassVar[int] = 2
     pace: ClassVar[Pace] = Pace(training=3, per_model=80)
 
-    sigma: Sigma
-    kernel: LinearOrKernel
-    n_centers: Annotated[int | None, COUNT]
-    max_seconds: Annotated[float | None, POSITIVE]
-    random_state: Annotated[int, SEED]
+    lam: Lam = 0.1
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: Annotated[
+        LinearOrKernel,
+        Doc(
+            '"linear" (with a bias, which is penalised too), or a kernel such as '
+            '"gaussian" or "dot_product(3)": its functions at ``n_centers`` '
+            "unlabelled rows, their regulariser being the norm of the kernel's space."
+        ),
+    ] = "gaussian"
+    n_centers: Annotated[
+        int | None,
+        COUNT,
+        Doc("At most as many as rows are used; None takes every unlabelled row, as [1]_ does."),
+    ] = 200
+    prior: Prior = "estimate"
+    max_memory: MaxMemory = None
+    max_seconds: Annotated[
+        float | None,
+        POSITIVE,
+        Doc("Limit of the program's time; beyond, the fit ends in `TimeLimitError`."),
+    ] = None
+    random_state: RandomState = 0
 
-    coef_: Array
-    centers_: Array
-    objective_: float
-
-    def __init__(
-        self,
-        lam: float = 0.1,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: str = "gaussian",
-        n_centers: int | None = 200,
-        prior: float | Literal["estimate"] = "estimate",
-        max_memory: float | None = None,
-        max_seconds: float | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.kernel = kernel
-        self.n_centers = n_centers
-        self.prior = prior
-        self.max_memory = max_memory
-        self.max_seconds = max_seconds
-        self.random_state = random_state
+    coef_: Array = fitted(
+        "Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.",
+        "(n_inputs + 1,) or (n_centers,)",
+    )
+    centers_: Array = fitted("Of a kernel.", "(n_centers, n_inputs)")
+    objective_: float = fitted("The minimum.")
 
     def _fit(self, S: Array, X_unlabeled: Any) -> None:
         counts = {"n_similar": len(S) // 2, "n_unlabeled": len(X_unlabeled)}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,9 @@ from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.solvers.base import training_rows
-from dsgkit.solvers.kernel import LinearOrKernel
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Prior, Sigma
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.base import PairFolds, points_of, without
 from dsgkit.solvers.similar.explicit_features import (
     ExplicitFeaturesEstimator,
@@ -39,34 +41,6 @@ class SUSL(WithSigma, ExplicitFeaturesEstimator):
     8 n^2 bytes for n unlabelled rows, and pairs at O(n) each. Over linear functions with a
     bias, which is penalised too, one pass over the rows.
 
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser.
-    sigma : float or "scale"
-        Parameter of the kernel; not used by the linear one. "scale" fits it to the rows
-        (`dsgkit.solvers.sigma.scale_of`).
-    kernel : str
-        "linear" (with a bias), or a kernel such as "gaussian" or "dot_product(3)".
-    prior : float or "estimate"
-        The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` takes it for the
-        larger class and estimates pi (`dsgkit.priors.similar_prior`).
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    coef_ : ndarray of shape (n_inputs + 1,) or (n_unlabeled + 2 * n_similar,)
-        Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.
-    centers_ : ndarray of shape (n_unlabeled + 2 * n_similar, n_inputs)
-        Unlabelled rows and points of pairs; of a kernel.
-    prior_ : float
-        The prior, given or estimated.
-    classes_ : ndarray of shape (2,)
-        -1 and 1.
-
     References
     ----------
     .. [1] Bao, Niu & Sugiyama, "Classification from pairwise similarity and unlabeled data",
@@ -89,25 +63,22 @@ class SUSL(WithSigma, ExplicitFeaturesEstimator):
     version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=3, per_model=5)
 
-    sigma: Sigma
-    kernel: LinearOrKernel
+    lam: Lam = 0.1
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: LinearOrKernel = "gaussian"
+    prior: Prior = "estimate"
+    max_memory: MaxMemory = None
 
-    centers_: Array
+    centers_: Array = fitted(
+        "Unlabelled rows and points of pairs; of a kernel.",
+        "(n_unlabeled + 2 * n_similar, n_inputs)",
+    )
 
-    def __init__(
-        self,
-        lam: float = 0.1,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: str = "gaussian",
-        prior: float | Literal["estimate"] = "estimate",
-        max_memory: float | None = None,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.kernel = kernel
-        self.prior = prior
-        self.max_memory = max_memory
+    coef_: Array = fitted(
+        "Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.",
+        "(n_inputs + 1,) or (n_unlabeled + 2 * n_similar,)",
+    )
 
     @property
     def _linear(self) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -14,10 +15,10 @@ from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.linear_systems import EIGH_FLOPS, eigh, eigh_memory, solve_penalised
 from dsgkit.solvers.base import Folds, Points, training_rows
-from dsgkit.solvers.kernel import LinearOrKernel
+from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Sigma
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.labeled import Array, LabeledEstimator
-from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.explicit_features import with_one
 from dsgkit.solvers.similar.quadratic import SINGULAR, evaluate
 
@@ -29,29 +30,6 @@ class SupervisedSL(WithSigma, LabeledEstimator):
     functions with a bias, which is penalised too. `SUSL` minimises an unbiased estimate of the same
     from similar pairs and unlabelled rows. It is kernel ridge regression on the labels -1 and 1:
     `sklearn.kernel_ridge.KernelRidge` calls ``2 n lam`` alpha. O(n^3) time, and 8 n^2 bytes.
-
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser.
-    sigma : float or "scale"
-        Parameter of the kernel; not used by the linear one. "scale" fits it to the labelled rows
-        (`dsgkit.solvers.sigma.scale_of`).
-    kernel : str
-        "linear" (with a bias), or a kernel such as "gaussian" or "dot_product(3)".
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    coef_ : ndarray of shape (n_inputs + 1,) or (n,)
-        Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.
-    centers_ : ndarray of shape (n, n_inputs)
-        The training rows; of a kernel.
-    classes_ : ndarray of shape (2,)
-        The labels, the larger and positive one last.
 
     Examples
     --------
@@ -68,25 +46,17 @@ class SupervisedSL(WithSigma, LabeledEstimator):
     version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=3, per_model=5)
 
-    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
-    sigma: Sigma
-    kernel: LinearOrKernel
+    lam: Lam = 0.001
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: LinearOrKernel = "gaussian"
+    max_memory: MaxMemory = None
 
-    coef_: Array
-    centers_: Array
-
-    def __init__(
-        self,
-        lam: float = 0.001,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: str = "gaussian",
-        max_memory: float | None = None,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.kernel = kernel
-        self.max_memory = max_memory
+    coef_: Array = fitted(
+        "Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.",
+        "(n_inputs + 1,) or (n,)",
+    )
+    centers_: Array = fitted("The training rows; of a kernel.", "(n, n_inputs)")
 
     def fit_points(  # type: ignore[override]  # of its arrays by name
         self, points: Points, *, folds: Folds | None = None, X: Any, y: Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,15 @@ from dsgkit.costs import Cost
 from dsgkit.engine import DSGModel
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.base import Points
+from dsgkit.solvers.common import Delta, KernelName, Leak, Sigma
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.doubly_stochastic import (
     DoublyStochasticEstimator,
     TogetherModels,
     finite_models,
 )
 from dsgkit.solvers.inputs import check_projections
-from dsgkit.solvers.kernel import KernelName
-from dsgkit.solvers.parameters import PER_MODEL, Range
-from dsgkit.solvers.sigma import Sigma, WithSigma
+from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.base import PairFolds, points_of
 from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator
 from dsgkit.solvers.similar.pools import Pools, held_out_values, training_pools
@@ -37,19 +37,16 @@ class TogetherSUEstimator(WithSigma, DoublyStochasticEstimator, PenalisedSUEstim
     """Base of the estimators of a corrected risk whose models share a pass over the features.
 
     A subclass implements `_train_models`, `_train_values` and `_cost`.
-
-    Attributes
-    ----------
-    corrected_ : float
-        Share of the batches in which r1 or r2 was below 0.
     """
 
     sigma: Sigma
     kernel: KernelName
-    delta: Annotated[DeltaName, PER_MODEL]
-    leak: Annotated[float, Range(-1, 0), PER_MODEL]
+    delta: Delta
+    leak: Leak
 
-    corrected_: float
+    corrected_: float = fitted(
+        "Share of the batches in which r1 or r2 was below 0: where a correction acts."
+    )
 
     def fit_points(  # type: ignore[override]  # of its arrays by name
         self, points: Points, *, folds: PairFolds | None = None, X_similar: Any, X_unlabeled: Any

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Doc
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine import (
@@ -25,16 +27,28 @@ from dsgkit.engine import (
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
+from dsgkit.solvers.common import (
+    Delta,
+    FeaturesPerIteration,
+    KernelName,
+    Lam,
+    Leak,
+    MaxMemory,
+    Prior,
+    RandomState,
+    Sigma,
+)
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.doubly_stochastic import (
     Observer,
     finite_models,
     observed_training,
 )
 from dsgkit.solvers.inputs import check_projections, spaced
-from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, SEED, Smoother
+from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, Smoother
 from dsgkit.solvers.similar.curvature import SAMPLE_ROWS, largest_eigenvalue
 from dsgkit.solvers.similar.pools import Pools
-from dsgkit.solvers.similar.together import DeltaName, TogetherSUEstimator, Values
+from dsgkit.solvers.similar.together import TogetherSUEstimator, Values
 from dsgkit.stopwatch import Stopwatch
 
 Array = NDArray[np.float64]
@@ -58,61 +72,6 @@ class TSGSU(TogetherSUEstimator):
     Each iteration draws a batch of points of pairs, one of unlabelled rows and a new block of m
     random frequencies; delta' is that of the batch's own r1 and r2 (Algorithm 1 of [1]_). Time is
     O(b m d T^2 / 2), memory O(m T), whatever the number of rows.
-
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser, > 0.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
-    prior : float or "estimate"
-        The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` takes it for the
-        larger class and estimates pi (`dsgkit.priors.similar_prior`).
-    delta : {"abs", "relu", "leaky_relu", "none"}
-        Correction function: the absolute value (the paper's), ``max(0, r)``, a line of slope
-        ``leak`` below 0, or no correction.
-    leak : float
-        Slope of the leaky ReLU below 0, in -1..0: from that of the absolute value to that of ReLU.
-    step : {"measured", "paper"}
-        ``theta / (lam + L/2)``, L being the largest eigenvalue of the kernel matrix of (800)
-        unlabelled rows over their number, or ``theta / sqrt(T)``. A step of ``1 / lam`` or more is
-        refused.
-    theta : float
-        Factor of the step, > 0.
-    tail : {"average", "last", "decay"}
-        The mean of the functions after the last half of the iterations, the last function (the
-        paper's), or the last one with steps that fall to 0 on a line. The mean depends least on lam
-        and sigma; where T is too small for the bias, the last function is nearer to the minimum.
-    batch_size : int
-        Rows b of each of the two batches.
-    n_features : int
-        Random frequencies m per iteration (each is a cosine and a sine).
-    n_iterations : int
-        Iterations T.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    random_state : int
-        Seed of the frequencies and of the draws, in 0..2^64-1.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    model_ : DSGModel
-        Seeds and coefficients.
-    corrected_ : float
-        Share of the batches in which r1 or r2 was below 0: where a correction acts.
-    n_iter_ : int
-        Iterations made.
-    prior_ : float
-        The prior, given or estimated.
-    classes_ : ndarray of shape (2,)
-        -1 and 1.
-    n_features_in_ : int
-        Columns of the training rows.
 
     See Also
     --------
@@ -148,48 +107,40 @@ class TSGSU(TogetherSUEstimator):
     version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=2.5, per_model=5)
 
-    step: Literal["measured", "paper"]
-    theta: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]
-    tail: Literal["average", "last", "decay"]
-    batch_size: Annotated[int, COUNT]
-    n_features: Annotated[int, COUNT]
-    n_iterations: Annotated[int, COUNT]
-    random_state: Annotated[int, SEED]
+    lam: Lam = 0.001
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: KernelName = "gaussian"
+    prior: Prior = "estimate"
+    delta: Delta = "abs"
+    leak: Leak = -0.5
+    step: Annotated[
+        Literal["measured", "paper"],
+        Doc(
+            "``theta / (lam + L/2)``, L being the largest eigenvalue of the kernel "
+            "matrix of (800) unlabelled rows over their number, or ``theta / sqrt(T)``. "
+            "A step of ``1 / lam`` or more is refused."
+        ),
+    ] = "measured"
+    theta: Annotated[
+        float, POSITIVE, PER_MODEL, Smoother("smaller"), Doc("Factor of the step.")
+    ] = 1.0
+    tail: Annotated[
+        Literal["average", "last", "decay"],
+        Doc(
+            "The mean of the functions after the last half of the iterations, the last "
+            "function (the paper's), or the last one with steps that fall to 0 on a "
+            "line. The mean depends least on lam and sigma; where T is too small for "
+            "the bias, the last function is nearer to the minimum."
+        ),
+    ] = "average"
+    batch_size: Annotated[int, COUNT, Doc("Rows b of each of the two batches.")] = 1000
+    n_features: FeaturesPerIteration = 1000
+    n_iterations: Annotated[int, COUNT, Doc("Iterations T.")] = 100
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
 
-    n_iter_: int
-
-    def __init__(
-        self,
-        lam: float = 0.001,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: str = "gaussian",
-        prior: float | Literal["estimate"] = "estimate",
-        delta: DeltaName = "abs",
-        leak: float = -0.5,
-        step: Literal["measured", "paper"] = "measured",
-        theta: float = 1.0,
-        tail: Literal["average", "last", "decay"] = "average",
-        batch_size: int = 1000,
-        n_features: int = 1000,
-        n_iterations: int = 100,
-        max_memory: float | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.kernel = kernel
-        self.prior = prior
-        self.delta = delta
-        self.leak = leak
-        self.step = step
-        self.theta = theta
-        self.tail = tail
-        self.batch_size = batch_size
-        self.n_features = n_features
-        self.n_iterations = n_iterations
-        self.max_memory = max_memory
-        self.random_state = random_state
+    n_iter_: int = fitted("Iterations made.")
 
     def fit_observed(
         self, X_similar: Any, X_unlabeled: Any, *, at: Sequence[int], observe: Observer

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import Doc
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine import (
@@ -21,10 +23,24 @@ from dsgkit.engine import (
 from dsgkit.errors import FitError
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.block_sweeps import SINGULAR, BlockSweepsEstimator
+from dsgkit.solvers.common import (
+    Delta,
+    FeaturesPerBlock,
+    KernelName,
+    Lam,
+    Leak,
+    MaxMemory,
+    NBlocks,
+    NSweeps,
+    Prior,
+    RandomState,
+    Sigma,
+)
 from dsgkit.solvers.doubly_stochastic import finite_models
 from dsgkit.solvers.inputs import check_projections
+from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.similar.pools import Pools
-from dsgkit.solvers.similar.together import DeltaName, TogetherSUEstimator, Values
+from dsgkit.solvers.similar.together import TogetherSUEstimator, Values
 
 Array = NDArray[np.float64]
 
@@ -38,53 +54,6 @@ class TSGSUP(BlockSweepsEstimator, TogetherSUEstimator):
     points of all pairs and some unlabelled rows; the gradient is the corrected one. Without
     correction and with all unlabelled rows in a batch, sweeps converge to the minimiser over the
     ``n_blocks n_features`` frequencies (`RFFSUSL`).
-
-    Parameters
-    ----------
-    lam : float
-        Weight of the regulariser, > 0.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).
-    kernel : str
-        Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or
-        "dot_product(p)", with a number for nu or p (``dsg list kernels``).
-    prior : float or "estimate"
-        The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` takes it for the
-        larger class and estimates pi (`dsgkit.priors.similar_prior`).
-    delta : {"abs", "relu", "leaky_relu", "none"}
-        Correction function: the absolute value (the paper's), ``max(0, r)``, a line of slope
-        ``leak`` below 0, or no correction, the default: full steps on corrected gradients can end
-        far from the minimiser.
-    leak : float
-        Slope of the leaky ReLU below 0, in -1..0: from that of the absolute value to that of ReLU.
-    batch_size : int
-        Unlabelled rows per step; the points of all pairs are in every batch.
-    n_features : int
-        Random frequencies m of a block (each is a cosine and a sine). Time and memory of a step
-        grow with their cube and their square.
-    n_blocks : int
-        Blocks T.
-    n_sweeps : int
-        How many times all blocks are gone through.
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    random_state : int
-        Seed of the frequencies and of the draws, in 0..2^64-1.
-
-    Attributes
-    ----------
-    sigma_ : float
-        The sigma in use.
-    model_ : DSGModel
-        Seeds and coefficients.
-    corrected_ : float
-        Share of the batches in which r1 or r2 was below 0: where a correction acts.
-    prior_ : float
-        The prior, given or estimated.
-    classes_ : ndarray of shape (2,)
-        -1 and 1.
-    n_features_in_ : int
-        Columns of the training rows.
 
     See Also
     --------
@@ -108,34 +77,28 @@ class TSGSUP(BlockSweepsEstimator, TogetherSUEstimator):
     version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=2.5, per_model=5)
 
-    def __init__(
-        self,
-        lam: float = 0.1,
-        sigma: float | Literal["scale"] = "scale",
-        *,
-        kernel: str = "gaussian",
-        prior: float | Literal["estimate"] = "estimate",
-        delta: DeltaName = "none",
-        leak: float = -0.5,
-        batch_size: int = 1024,
-        n_features: int = 256,
-        n_blocks: int = 16,
-        n_sweeps: int = 2,
-        max_memory: float | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.lam = lam
-        self.sigma = sigma
-        self.kernel = kernel
-        self.prior = prior
-        self.delta = delta
-        self.leak = leak
-        self.batch_size = batch_size
-        self.n_features = n_features
-        self.n_blocks = n_blocks
-        self.n_sweeps = n_sweeps
-        self.max_memory = max_memory
-        self.random_state = random_state
+    lam: Lam = 0.1
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: KernelName = "gaussian"
+    prior: Prior = "estimate"
+    delta: Annotated[
+        Delta,
+        Doc(
+            "Correction function: the absolute value (the paper's), ``max(0, r)``, a "
+            "line of slope ``leak`` below 0, or no correction, the default: full steps "
+            "on corrected gradients can end far from the minimiser."
+        ),
+    ] = "none"
+    leak: Leak = -0.5
+    batch_size: Annotated[
+        int, COUNT, Doc("Unlabelled rows per step; the points of all pairs are in every batch.")
+    ] = 1024
+    n_features: FeaturesPerBlock = 256
+    n_blocks: NBlocks = 16
+    n_sweeps: NSweeps = 2
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
 
     def _fit(self, S: Array, X_unlabeled: Any) -> None:
         self._check_memory(self._cost(len(S), len(X_unlabeled), S.shape[1], 1, "model"))

@@ -1,0 +1,260 @@
+"""Parameters that several estimators have, each stated once: type, range and description."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from typing_extensions import Doc
+
+from dsgkit.kernels import kernel_named
+from dsgkit.solvers.parameters import (
+    COUNT,
+    NOT_NEGATIVE,
+    PER_MODEL,
+    POSITIVE,
+    SEED,
+    SHARE,
+    OnePer,
+    Range,
+    Smoother,
+    Text,
+    Unsaid,
+)
+
+# Regularisation and weights of the parts of an objective
+
+Lam = Annotated[float, POSITIVE, PER_MODEL, Smoother("larger"), Doc("Weight of the regulariser.")]
+
+Gamma = Annotated[
+    float,
+    SHARE,
+    PER_MODEL,
+    Doc("Weight of the supervised risk, of the labelled pairs; 1 uses no unlabelled row."),
+]
+
+GammaPerCut = Annotated[
+    float | tuple[float, ...],
+    SHARE,
+    PER_MODEL,
+    OnePer("n_cuts"),
+    Doc(
+        "Weight of the supervised risk, of the labelled pairs; 1 uses no unlabelled row. Several "
+        "numbers are those of the cuts, the first above the lowest class."
+    ),
+]
+
+HingeWeight = Annotated[
+    float,
+    POSITIVE,
+    PER_MODEL,
+    Smoother("smaller"),
+    Doc(
+        "Weight of the mean hinge loss of the labelled rows. Programs such as scikit-learn's `SVC` "
+        "and UniverSVM weigh the sum: their C is ``C / n_l``."
+    ),
+]
+
+CStar = Annotated[
+    float | None,
+    NOT_NEGATIVE,
+    PER_MODEL,
+    Doc("Weight C* of the mean loss of the unlabelled rows; None is the paper's ``C n_l / n_u``."),
+]
+
+CStarRatio = Annotated[
+    float | None,
+    NOT_NEGATIVE,
+    PER_MODEL,
+    Unsaid(None),
+    Doc(
+        "The same weight as a multiple of C, ``C* / C``, where ``C_star`` is None. 1 weighs the "
+        "two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count "
+        "for next to nothing where they are many."
+    ),
+]
+
+RampS = Annotated[
+    float, Range(-1, 0, open_low=True), PER_MODEL, Doc("Where the ramp ends, s: see ``loss``.")
+]
+
+# Kernels
+
+
+def _fourier_kernel(name: str) -> None:
+    if kernel_named(name).spectrum is None:
+        raise ValueError("it has no random frequencies")
+
+
+def _kernel_with_features(name: str) -> None:
+    if not kernel_named(name).has_random_features:
+        raise ValueError("it has no random features; dot_product(1) with sigma = 1 has")
+
+
+Sigma = Annotated[
+    float | Literal["scale"],
+    POSITIVE,
+    Smoother("smaller"),
+    Doc('Parameter of the kernel. "scale" fits it to the rows (`dsgkit.solvers.sigma.scale_of`).'),
+]
+
+KernelName = Annotated[
+    str,
+    Text(_kernel_with_features, "the name of a kernel"),
+    Unsaid("gaussian"),  # results from before there was a choice
+    Doc(
+        'Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or '
+        '"dot_product(p)", with a number for nu or p (``dsg list kernels``).'
+    ),
+]
+"""A kernel that has random features."""
+
+FourierKernelName = Annotated[
+    str,
+    Text(_fourier_kernel, "the name of a kernel of differences of rows"),
+    Unsaid("gaussian"),
+    Doc(
+        'Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian" or "matern(nu)", '
+        "with a number for nu (``dsg list kernels``)."
+    ),
+]
+"""A kernel that has random Fourier features."""
+
+GramKernelName = Annotated[
+    str,
+    Text(kernel_named, "the name of a kernel"),
+    Unsaid("gaussian"),
+    Doc(
+        'Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or '
+        '"dot_product(p)", with a number for nu or p; or "linear", which has no sigma.'
+    ),
+]
+"""A kernel whose exact values are computed."""
+
+GaussianOrLinear = Annotated[
+    Literal["gaussian", "linear"],
+    Unsaid("gaussian"),
+    Doc("The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma."),
+]
+
+LinearOrKernel = Annotated[
+    str,
+    Text(kernel_named, "linear or the name of a kernel"),
+    Doc('"linear" (with a bias), or a kernel such as "gaussian" or "dot_product(3)".'),
+]
+
+# Random features and iterations
+
+FeaturesPerIteration = Annotated[
+    int, COUNT, Doc("Random frequencies m per iteration (each is a cosine and a sine).")
+]
+
+FeaturesPerBlock = Annotated[
+    int,
+    COUNT,
+    Doc(
+        "Random frequencies m of a block (each is a cosine and a sine). Time and memory of a step "
+        "grow with their cube and their square."
+    ),
+]
+
+FixedFeatures = Annotated[int, COUNT, Doc("Random frequencies; each gives a cosine and a sine.")]
+
+NBlocks = Annotated[int, COUNT, Doc("Blocks T.")]
+
+NSweeps = Annotated[int, COUNT, Doc("How many times S all blocks are gone through.")]
+
+SweepBatch = Annotated[
+    int, COUNT, Doc("Unlabelled rows b per step; all labelled ones are in every batch.")
+]
+
+PassIterations = Annotated[
+    int | None,
+    COUNT,
+    Doc("Iterations T; None is one pass over the unlabelled rows, at least 200 and at most 2,000."),
+]
+
+ThetaLam = Annotated[
+    float,
+    POSITIVE,
+    PER_MODEL,
+    Doc(
+        "``theta * lam`` of the step ``theta / (t + t0)``; the theory wants it in (1, 2) or a "
+        "positive integer."
+    ),
+]
+
+T0 = Annotated[
+    float | Literal["stable"],
+    NOT_NEGATIVE,
+    PER_MODEL,
+    Doc(
+        'Offset of the step; 0 is the paper\'s rule. "stable" is the smallest offset with which no '
+        "step is longer than the inverse of the risk's curvature, which is measured on the "
+        "labelled and some unlabelled rows: with a small ``lam`` the paper's first steps are so "
+        "long that few iterations do not make up for them, or that the iterates overflow."
+    ),
+]
+
+RandomState = Annotated[int, SEED, Doc("Seed of everything that is drawn at random.")]
+
+# Similar-unlabelled learning
+
+DeltaName = Literal["abs", "relu", "leaky_relu", "none"]
+
+Delta = Annotated[
+    DeltaName,
+    PER_MODEL,
+    Doc(
+        "Correction function: the absolute value (the paper's), ``max(0, r)``, a line of slope "
+        "``leak`` below 0, or no correction."
+    ),
+]
+
+Leak = Annotated[
+    float,
+    Range(-1, 0),
+    PER_MODEL,
+    Doc("Slope of the leaky ReLU below 0: from that of the absolute value to that of ReLU."),
+]
+
+Theta = Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller"), Doc("Factor of the step.")]
+
+Prior = Annotated[
+    float | Literal["estimate"],
+    Range(0, 1, open_low=True, open_high=True),
+    PER_MODEL,
+    Doc(
+        "The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` takes it for the "
+        "larger class and estimates pi (`dsgkit.priors.similar_prior`)."
+    ),
+]
+
+# Ordinal regression
+
+ThresholdRule = Literal["logistic", "absolute", "share", "hinge"]
+
+Thresholds = Annotated[
+    ThresholdRule,
+    Doc(
+        "Rule that places the thresholds between the classes on the function's values "
+        '(`dsgkit.solvers.ordinal.thresholds`). "hinge" is that of the paper on QS3ORAO, and alone '
+        "depends on the scale of the function."
+    ),
+]
+
+# All settings
+
+MaxMemory = Annotated[
+    float | None, POSITIVE, Doc("Limit in GiB; None is 80% of the memory that is available.")
+]
+
+Tolerance = Annotated[
+    float,
+    POSITIVE,
+    Doc("Violation of the optimality conditions, in units of f, at which a problem is solved."),
+]
+
+UnlabeledLabel = Annotated[
+    int | float | str,
+    Doc("What ``y`` says of unlabelled rows where they come with the labelled ones."),
+]
