@@ -28,9 +28,9 @@ from scipy import fft
 
 from dsgkit._jit import exact_parallel, prange
 from dsgkit.kernels import kernel_named
-from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.kernels.lengths import read_within
 from dsgkit.mapped import read_rows
+from dsgkit.numerics.rows import row_blocks
 from dsgkit.random.stream import SKETCHES, words
 from dsgkit.threads import single_blas_thread
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy.spatial.distance import cdist
 from dsgkit.errors import DataError
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
 from dsgkit.kernels.rounding import BEYOND
+from dsgkit.numerics.rows import row_blocks
 
 BLOCK_ENTRIES = 2**18
 """Kernel values of a block, within 64 to 128 rows: exponents become values while in cache."""
@@ -42,12 +42,6 @@ LARGEST_PROJECTION = 5000.0
 
 PROJECTION_SPREAD = 6.0
 """Standard deviations that a random projection is taken to stay within: of 10^9 two do not."""
-
-
-def row_blocks(n_rows: int, size: int) -> Iterator[slice]:
-    """Yield slices of at most ``size`` rows that cover ``n_rows`` rows in order."""
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))
 
 
 def _block_rows(n_columns: int) -> int:

@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 from dsgkit.errors import DataError
 from dsgkit.kernels.catalogue import kernel_named
 from dsgkit.mapped import positions, read_rows
+from dsgkit.numerics.rows import row_blocks
+
+BLOCK_ROWS = 8192
+"""Rows that are checked at a time."""
 
 
 def read_within(
@@ -59,3 +63,28 @@ def too_long(table: Any, row: int, sigma: float) -> DataError:
         f"features too large for sigma={sigma:g}: scale them, e.g. to [0, 1], or lower sigma "
         f"({place})"
     )
+
+
+def check_projections(rows: Any, sigma: float, kernel: str = "gaussian") -> None:
+    """Raise `DataError` for rows whose random features would not be accurate.
+
+    These are the ones longer than `Kernel.longest`.
+
+    Parameters
+    ----------
+    rows : rows of shape (n, n_inputs)
+        Read block by block.
+    sigma : float
+    kernel : str
+
+    Raises
+    ------
+    DataError
+        If a feature is NaN or infinite, or a row too long.
+    """
+    known = kernel_named(kernel)
+    longest = known.longest(sigma)
+    for block in row_blocks(len(rows), BLOCK_ROWS):
+        place = first_longer(np.asarray(rows[block], np.float64), longest, known.norm)
+        if place is not None:
+            raise too_long(rows, block.start + place, sigma)

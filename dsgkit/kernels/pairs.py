@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import DataError
-from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.numerics.rows import row_blocks
 
 BLOCK_ENTRIES = 2**20
 """Kernel values that an expansion holds at a time."""

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from dsgkit._jit import fast, fast_parallel, prange
 from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.catalogue import kernel_named
-from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.kernels.pairs import finite_rows
+from dsgkit.numerics.rows import row_blocks
 from dsgkit.threads import single_blas_thread, threads_for
 
 Array = NDArray[np.float64]

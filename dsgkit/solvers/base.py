@@ -15,6 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from dsgkit.costs import Cost, Pace
 from dsgkit.errors import DataError, FitError, MemoryLimitError, SolverError
 from dsgkit.memory import memory_limit
+from dsgkit.numerics.rows import training_rows
+from dsgkit.objectives.pairwise_risk import NEGATIVE as NEGATIVE_CLASS
+from dsgkit.objectives.pairwise_risk import POSITIVE as POSITIVE_CLASS
 from dsgkit.origin import at, place_of
 from dsgkit.shapes import of_shape
 from dsgkit.solvers.declared import compose, fitted, preset
@@ -23,28 +26,6 @@ from dsgkit.solvers.parameters import check_parameters
 
 Points = Sequence[Mapping[str, Any]]
 Folds = Sequence[NDArray[np.integer]]
-
-
-def training_rows(held_out: NDArray[np.integer], n_rows: int) -> NDArray[np.int64]:
-    """Return the rows outside of a fold, in order.
-
-    Raises
-    ------
-    DataError
-        If the fold is no array of positions.
-    """
-    try:
-        positions = np.asarray(held_out)
-        good = positions.ndim == 1 and positions.dtype.kind in "iu"
-        good = good and (not len(positions) or 0 <= positions.min() <= positions.max() < n_rows)
-    except ValueError:  # arrays of several lengths
-        good = False
-    if not good:
-        raise DataError(
-            f"a fold must be an array of held-out positions in 0..{n_rows - 1}, such as "
-            "[test for _, test in StratifiedKFold(5).split(X, y)]"
-        )
-    return np.setdiff1d(np.arange(n_rows), positions)
 
 
 class PointModels:
@@ -396,6 +377,10 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         self.classes_ = classes
         return X, codes, X_unlabeled
 
+    def _codes(self, labels: NDArray[Any]) -> NDArray[np.integer]:
+        """Return the classes, counted from 0, from what `_fit` takes for labels."""
+        return labels
+
     def _coded(self, labels: NDArray[Any], hint: str) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the classes, and labels as `_fit` takes them; the hint ends what is refused."""
         classes = two_classes(labels, hint)
@@ -413,6 +398,9 @@ class PairwiseAUCEstimator(SemiSupervisedEstimator):
 
     tasks = ("semi_supervised_auc",)
     _labeled: tuple[Any, NDArray[np.bool_]] = fitted()
+
+    def _codes(self, positive: NDArray[np.bool_]) -> NDArray[np.integer]:
+        return np.where(positive, POSITIVE_CLASS, NEGATIVE_CLASS)
 
     def _inputs(self, X: Any, y: Any, X_unlabeled: Any) -> tuple[Any, NDArray[np.bool_], Any]:
         X, positive, X_unlabeled = super()._inputs(X, y, X_unlabeled)

@@ -12,9 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from dsgkit.errors import DataError
-from dsgkit.kernels import kernel_named
-from dsgkit.kernels.gaussian import row_blocks
-from dsgkit.kernels.lengths import first_longer, too_long
+from dsgkit.numerics.rows import row_blocks
 
 BLOCK_ROWS = 8192
 """Rows that are checked at a time."""
@@ -53,12 +51,6 @@ def take(X: Any, mask: NDArray[np.bool_]) -> Any:
     """Return the rows of a mask; of lazy rows, without reading them where they can do that."""
     lazily = getattr(X, "take", None) if not isinstance(X, np.ndarray) else None
     return lazily(np.flatnonzero(mask)) if lazily else X[mask]
-
-
-def spaced(X: Any, count: int) -> Any:
-    """Return at most so many rows, evenly spaced: rows on disk may be in some order."""
-    n = len(X)
-    return X[np.arange(n)] if n <= count else X[np.arange(count) * n // count]
 
 
 def as_rows(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> Any:
@@ -183,28 +175,3 @@ def check_distances(rows: Any) -> None:
                 f"features beyond {LARGEST_FEATURE:.1g} have no distances in double precision: "
                 "scale them, e.g. to [0, 1]"
             )
-
-
-def check_projections(rows: Any, sigma: float, kernel: str = "gaussian") -> None:
-    """Raise `DataError` for rows whose random features would not be accurate.
-
-    These are the ones longer than `Kernel.longest`.
-
-    Parameters
-    ----------
-    rows : rows of shape (n, n_inputs)
-        Read block by block.
-    sigma : float
-    kernel : str
-
-    Raises
-    ------
-    DataError
-        If a feature is NaN or infinite, or a row too long.
-    """
-    known = kernel_named(kernel)
-    longest = known.longest(sigma)
-    for block in row_blocks(len(rows), BLOCK_ROWS):
-        place = first_longer(np.asarray(rows[block], np.float64), longest, known.norm)
-        if place is not None:
-            raise too_long(rows, block.start + place, sigma)

@@ -7,10 +7,10 @@ import pytest
 
 from dsgkit.errors import DataError
 from dsgkit.features import FourierFeatures
+from dsgkit.kernels.lengths import check_projections
 from dsgkit.solvers import inputs
 from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
 from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
-from dsgkit.solvers.inputs import check_projections
 from tests.solvers.brute_force import folds_of, problem
 
 TOO_LARGE = r"features too large for sigma=2: scale them, e\.g\. to \[0, 1\]"

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dsgkit.costs import Cost, Pace
-from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE, PairwiseRisk, samult_risk
-from dsgkit.solvers.auc.base import KernelAUCEstimator
-from dsgkit.solvers.auc.preconditioned import PreconditionedRanker
+from dsgkit.costs import Pace
+from dsgkit.objectives.risks import SemiSupervisedAUC
+from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.block_functions import BlockFunctionEstimator
 from dsgkit.solvers.common import (
     FeaturesPerBlock,
     Gamma,
@@ -24,9 +21,11 @@ from dsgkit.solvers.common import (
     SweepBatch,
     UnlabeledLabel,
 )
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
+from dsgkit.trainers.blocks import Sweeps
 
 
-class QSGS2AUCP(PreconditionedRanker, KernelAUCEstimator):
+class QSGS2AUCP(BlockFunctionEstimator, QuadraticRiskEstimator, PairwiseAUCEstimator):
     """Semi-supervised AUC maximisation by block-preconditioned steps.
 
     Minimises the objective of `QSGS2AUC`, ``gamma R_PN + (1 - gamma) (R_PU + R_NU - 1/2) +
@@ -75,14 +74,13 @@ class QSGS2AUCP(PreconditionedRanker, KernelAUCEstimator):
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1
 
-    def _codes(self, positive: NDArray[np.bool_]) -> NDArray[np.integer]:
-        return np.where(positive, POSITIVE, NEGATIVE)
+    def _risk(self) -> SemiSupervisedAUC:
+        return SemiSupervisedAUC(self.gamma)
 
-    def _risk(self, counts: NDArray[np.integer]) -> PairwiseRisk:
-        return samult_risk(self.gamma)
-
-    def cost(  # type: ignore[override]  # of its counts by name
-        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
-    ) -> Cost:
-        """Return what the engine takes for a fit, or for the values of a grid; see the base."""
-        return self._cost(n_inputs, n_models, n_labeled, n_unlabeled, 2)
+    def _trainer(self) -> Sweeps:
+        return Sweeps(
+            self._features(),
+            int(self.batch_size),
+            n_blocks=int(self.n_blocks),
+            n_sweeps=int(self.n_sweeps),
+        )

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.objectives.pairwise_risk import PairwiseRisk, samult_risk
-from dsgkit.solvers.auc.closed_form import ClosedFormRanker
-from dsgkit.solvers.auc.random_features import RandomFeaturesEstimator
+from dsgkit.costs import Pace
+from dsgkit.features import FeatureBlocks
+from dsgkit.objectives.risks import SemiSupervisedAUC
+from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.common import (
     FixedFeatures,
     Gamma,
@@ -21,9 +22,13 @@ from dsgkit.solvers.common import (
     Sigma,
     UnlabeledLabel,
 )
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
+from dsgkit.trainers.blocks import RandomFeatures
+from dsgkit.trainers.explicit_features import OnRandomFeatures
 
 
-class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
+class RFFS2AUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
     """Minimiser of the semi-supervised AUC risk over a fixed set of random features.
 
     The objective of `SAMULT` and QSG-S2AUC, with the kernel replaced by
@@ -47,6 +52,7 @@ class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=1.2, per_model=4)
 
     lam: Lam = 0.125
     sigma: Sigma = "scale"
@@ -58,5 +64,14 @@ class RFFS2AUC(RandomFeaturesEstimator, ClosedFormRanker):
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1
 
-    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
-        return samult_risk(self.gamma)
+    features_: FeatureBlocks = fitted("The random features.")
+    coef_: NDArray[np.float64] = fitted("Their coefficients.", "(features_.width,)")
+
+    def _risk(self) -> SemiSupervisedAUC:
+        return SemiSupervisedAUC(self.gamma)
+
+    def _trainer(self) -> OnRandomFeatures:
+        features = RandomFeatures(
+            self.kernel, float(self._sigma), int(self.n_features), int(self.random_state)
+        )
+        return OnRandomFeatures(features)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.objectives.pairwise_risk import PairwiseRisk, samult_risk
-from dsgkit.solvers.auc.closed_form import ClosedFormRanker
-from dsgkit.solvers.auc.exact_kernel import ExactKernelEstimator
-from dsgkit.solvers.auc.pairwise_quadratic import Codes
+from dsgkit.costs import Pace
+from dsgkit.objectives.risks import SemiSupervisedAUC
+from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.common import Gamma, GramKernelName, Lam, MaxMemory, Sigma, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
+from dsgkit.trainers.kernel_matrix import KernelMatrix
+from dsgkit.trainers.training import Function, Training
 
 
-class SAMULT(ExactKernelEstimator, ClosedFormRanker):
+class SAMULT(QuadraticRiskEstimator, PairwiseAUCEstimator):
     """Exact minimiser of the semi-supervised AUC risk with a kernel.
 
     Minimises ``gamma R_PN(f) + (1 - gamma)(R_PU(f) + R_NU(f)) + lam/2 ||f||^2`` over the functions
@@ -42,6 +44,7 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=1.2, per_model=4)
 
     lam: Lam = 0.125
     sigma: Sigma = "scale"
@@ -55,14 +58,21 @@ class SAMULT(ExactKernelEstimator, ClosedFormRanker):
         "With gamma = 1, that the unlabelled rows were not used: another, cheaper computation."
     )
 
+    centers_: NDArray[np.float64] = fitted(
+        "The rows that the function is expanded on.", "(n, n_inputs)"
+    )
+    coef_: NDArray[np.float64] = fitted("Its coefficients.", "(n,)")
+
     def uses(self, name: str) -> bool:
         """Tell so of the unlabelled rows if gamma is below 1, or ``sigma`` is that of all rows."""
-        return name != "X_unlabeled" or self._semi_supervised or self.sigma == "scale"
+        return name != "X_unlabeled" or self.gamma < 1 or self.sigma == "scale"
 
-    def _solve(self, X: Any, codes: Codes, X_unlabeled: Any) -> None:
-        super()._solve(X, codes, X_unlabeled)
-        used = self._semi_supervised
-        self.remark_ = "" if used else "gamma = 1: unlabelled rows were not used"
+    def _risk(self) -> SemiSupervisedAUC:
+        return SemiSupervisedAUC(self.gamma)
 
-    def _risk(self, counts: NDArray[np.int64]) -> PairwiseRisk:
-        return samult_risk(self.gamma)
+    def _trainer(self) -> KernelMatrix:
+        return KernelMatrix(self.kernel, self._sigma, all_rows=self.gamma < 1)
+
+    def _keep(self, function: Function, training: Training) -> None:
+        super()._keep(function, training)
+        self.remark_ = "" if self.gamma < 1 else "gamma = 1: unlabelled rows were not used"

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.errors import DataError
-from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.numerics.rows import row_blocks
 from dsgkit.solvers.base import Estimator, ToWrite
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows, check_distances

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.solvers.inputs import spaced
+from dsgkit.numerics.rows import spaced
 
 Array = NDArray[np.float64]
 

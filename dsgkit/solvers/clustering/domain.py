@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from dsgkit.kernels.gaussian import gaussian_expansion, row_blocks
+from dsgkit.kernels.gaussian import gaussian_expansion
+from dsgkit.numerics.rows import row_blocks
 from dsgkit.solvers.clustering.centre import middle
 
 Array = NDArray[np.float64]

@@ -14,7 +14,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from dsgkit._jit import fast, fast_parallel, prange, reducing
-from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.numerics.rows import row_blocks
 from dsgkit.progress import report
 from dsgkit.solvers.clustering import many_columns
 from dsgkit.solvers.clustering.domain import Domain

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances_argmin
 
-from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.numerics.rows import row_blocks
 from dsgkit.progress import report
 from dsgkit.solvers.clustering.centre import middle
 from dsgkit.solvers.clustering.label_tree import LabelTree

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit._jit import fast, fast_parallel, prange
-from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.numerics.rows import row_blocks
 from dsgkit.progress import report
 from dsgkit.random.draws import draw_with_replacement
 from dsgkit.random.stream import DRAWS, words

@@ -10,19 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import Tags
 
-from dsgkit.engine import DSGModel
 from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.numerics.rows import spaced, training_rows
 from dsgkit.random.folds import stratified_folds
-from dsgkit.solvers.base import (
-    Folds,
-    PointModels,
-    Points,
-    SemiSupervisedEstimator,
-    ToWrite,
-    training_rows,
-)
+from dsgkit.solvers.base import Folds, PointModels, Points, SemiSupervisedEstimator, ToWrite
 from dsgkit.solvers.declared import fitted, preset
-from dsgkit.solvers.inputs import spaced
 from dsgkit.solvers.ordinal import thresholds as rules
 from dsgkit.tasks.metrics import cut_aucs
 
@@ -312,23 +304,3 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = True
         return tags
-
-
-def centred_out_of_fold(model: DSGModel, X: Any, folds: Folds, reference: Any) -> Array:
-    """Return out-of-fold values of functions trained without each fold, one per fold in order.
-
-    Parameters
-    ----------
-    model : DSGModel
-    X : rows
-        The labelled rows, all held out in some fold.
-    folds : sequence of int arrays
-    reference : rows
-        The mean of each function's values there is subtracted: its offset is arbitrary.
-    """
-    values = model.decision_function(X).astype(np.float64)
-    values -= model.decision_function(reference).mean(axis=0, dtype=np.float64)
-    out = np.empty(len(values))
-    for fold, held_out in enumerate(folds):
-        out[held_out] = values[held_out, fold]
-    return out

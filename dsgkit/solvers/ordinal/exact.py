@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.costs import Pace
-from dsgkit.solvers.auc.exact_kernel import ExactKernelEstimator
-from dsgkit.solvers.auc.pairwise_quadratic import Codes
-from dsgkit.solvers.base import Folds
+from dsgkit.objectives.risks import OrdinalAUC
 from dsgkit.solvers.common import (
     GammaPerCut,
     GramKernelName,
@@ -21,11 +19,14 @@ from dsgkit.solvers.common import (
     Thresholds,
     UnlabeledLabel,
 )
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
-from dsgkit.solvers.ordinal.closed_form import ClosedFormOrdinal
+from dsgkit.solvers.ordinal.closed_form import ThresholdsByFolds
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
+from dsgkit.trainers.kernel_matrix import KernelMatrix
 
 
-class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
+class ExactS2OR(ThresholdsByFolds, QuadraticRiskEstimator, OrdinalEstimator):
     """Exact minimiser of the semi-supervised ordinal risk with a kernel.
 
     Minimises the mean over the cuts between k ordered classes of
@@ -65,10 +66,13 @@ class ExactS2OR(ExactKernelEstimator, ClosedFormOrdinal):
     max_memory: MaxMemory = None
     unlabeled_label: UnlabeledLabel = -1
 
-    def _out_of_fold(
-        self, X: Any, codes: Codes, X_unlabeled: Any, folds: Folds, reference: Any
-    ) -> NDArray[np.float64]:
-        if self._semi_supervised:
-            return super()._out_of_fold(X, codes, X_unlabeled, folds, reference)
-        # without the unlabelled rows, which may be many, every fold is a small system
-        return OrdinalEstimator._out_of_fold(self, X, codes, X_unlabeled, folds, reference)
+    centers_: NDArray[np.float64] = fitted(
+        "The rows that the function is expanded on.", "(n, n_inputs)"
+    )
+    coef_: NDArray[np.float64] = fitted("Its coefficients.", "(n,)")
+
+    def _risk(self) -> OrdinalAUC:
+        return OrdinalAUC.of(self.gamma)
+
+    def _trainer(self) -> KernelMatrix:
+        return KernelMatrix(self.kernel, self._sigma, all_rows=bool(np.min(self.gamma) < 1))

@@ -14,7 +14,8 @@ from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
-from dsgkit.solvers.base import Folds, Points, training_rows
+from dsgkit.numerics.rows import training_rows
+from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.common import GramKernelName, Lam, Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
+from dsgkit.objectives.ordinal_risk import for_cuts
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
 from dsgkit.solvers.common import (
     GramKernelName,
@@ -19,7 +20,6 @@ from dsgkit.solvers.common import (
     Thresholds,
     UnlabeledLabel,
 )
-from dsgkit.solvers.ordinal.cuts import for_cuts
 from dsgkit.solvers.ordinal.one_per_cut import OnePerCutEstimator
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, OnePer, Range
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.objectives.ordinal_risk import for_cuts
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.common import (
     GammaPerCut,
@@ -18,7 +19,6 @@ from dsgkit.solvers.common import (
     Thresholds,
     UnlabeledLabel,
 )
-from dsgkit.solvers.ordinal.cuts import for_cuts
 from dsgkit.solvers.ordinal.one_per_cut import OnePerCutEstimator
 
 

@@ -13,15 +13,17 @@ from dsgkit.costs import Cost, Pace
 from dsgkit.errors import FitError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
+from dsgkit.numerics.rows import training_rows
 from dsgkit.objectives import pairwise_risk
-from dsgkit.solvers.auc.closed_form import ClosedFormEstimator
-from dsgkit.solvers.auc.pairwise_quadratic import centered_values
-from dsgkit.solvers.base import Folds, Points, training_rows
+from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.common import GramKernelName, Lam, Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.solvers.sigma import WithSigma
+from dsgkit.trainers.closed_form import ClosedForm
+from dsgkit.trainers.responses import centered_values
 
 Array = NDArray[np.float64]
 
@@ -46,7 +48,7 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
     )
     coef_: Array = fitted("Their coefficients.", "(n_centers, n_cuts)")
 
-    def _binary_models(self, shares_above: Array) -> list[ClosedFormEstimator]:
+    def _binary_models(self, shares_above: Array) -> list[QuadraticRiskEstimator]:
         """Return the binary estimator of every cut, not fitted.
 
         Parameters
@@ -113,23 +115,25 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
         """
         above = above_cuts(codes, len(self.classes_))
         models = self._binary_models(above.mean(axis=0))
-        if not all(model._semi_supervised for model in models):
+        if not all(_closed_form(model).all_folds for model in models):
             return super()._out_of_fold(X, codes, X_unlabeled, folds, reference)
         nearest = [_nearest_open(above[training_rows(fold, len(codes))]) for fold in folds]
         values = np.full(above.shape, np.nan)
         responses: dict[tuple[float, float], Array] = {}
         for cut, model in enumerate(models):
             open_folds = [f for f, near in zip(folds, nearest, strict=True) if near[cut] == cut]
+            if not open_folds:
+                continue
             sides = np.where(above[:, cut], pairwise_risk.POSITIVE, pairwise_risk.NEGATIVE)
             model.classes_ = np.arange(2)
-            risks = model._risks([model], X, sides, X_unlabeled, open_folds)[0]
-            if not risks:
-                continue
-            weight = float(risks[0].diagonal[-1]) / len(X_unlabeled)
-            key = model._penalty(), weight
-            if key not in responses:
-                responses = {key: model._response_at(X, X_unlabeled, weight)}
-            values[:, cut] = centered_values(responses[key], sides, open_folds, risks)
+            pools = [training_rows(fold, len(codes)) for fold in open_folds]
+            training = model._training([model], X, sides, X_unlabeled, pools)
+            forms, penalty = training.forms[0], training.penalties[0]
+            weight = float(forms[0].diagonal[-1]) / len(X_unlabeled)
+            if (penalty, weight) not in responses:
+                response = _closed_form(model).response_at(X, X_unlabeled, penalty, weight)
+                responses = {(penalty, weight): response}
+            values[:, cut] = centered_values(responses[penalty, weight], sides, open_folds, forms)
         for fold, near in zip(folds, nearest, strict=True):
             values[fold] = values[fold][:, near]
         if np.isnan(values).any():
@@ -147,12 +151,17 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
         counts = {"n_labeled": n_labeled, "n_unlabeled": n_unlabeled}
         models = self._binary_models(np.full(n_cuts, 0.5))
         costs = [model.cost(n_inputs, n_models=n_models, **counts) for model in models]
-        n_centers = max(model._matrix_size(**counts) for model in models)
+        n_centers = max(_closed_form(model).size(**counts) for model in models)
         return Cost(
             flops=sum(cost.flops for cost in costs),
             memory=max(cost.memory for cost in costs) + 8 * n_centers * (n_inputs + n_cuts),
             flops_per_row=expansion_flops(n_centers, n_inputs) + 4 * n_centers * (n_cuts - 1),
         )
+
+
+def _closed_form(model: Any) -> ClosedForm:
+    trainer: ClosedForm = model._trainer()
+    return trainer
 
 
 def _nearest_open(above: NDArray[np.bool_]) -> NDArray[np.intp]:
@@ -163,7 +172,7 @@ def _nearest_open(above: NDArray[np.bool_]) -> NDArray[np.intp]:
 
 
 def _grid_values(
-    models: Sequence[ClosedFormEstimator], folds: Folds, training: dict[str, Any]
+    models: Sequence[QuadraticRiskEstimator], folds: Folds, training: dict[str, Any]
 ) -> Array:
     """Return out-of-fold values of binary estimators, of which equal ones are computed once."""
     if not folds:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dsgkit.costs import Cost, Pace
-from dsgkit.objectives.pairwise_risk import PairwiseRisk
-from dsgkit.solvers.auc.preconditioned import PreconditionedRanker
-from dsgkit.solvers.base import Folds, training_rows
+from dsgkit.costs import Pace
+from dsgkit.objectives.risks import OrdinalAUC
+from dsgkit.solvers.block_functions import BlockFunctionEstimator
 from dsgkit.solvers.common import (
     FeaturesPerBlock,
     GammaPerCut,
@@ -26,11 +21,12 @@ from dsgkit.solvers.common import (
     Thresholds,
     UnlabeledLabel,
 )
-from dsgkit.solvers.ordinal.base import Array, Codes, OrdinalEstimator, centred_out_of_fold
-from dsgkit.solvers.ordinal.quadratic_risk import ordinal_risk
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
+from dsgkit.trainers.blocks import Sweeps
 
 
-class QS3ORAOP(PreconditionedRanker, OrdinalEstimator):
+class QS3ORAOP(BlockFunctionEstimator, QuadraticRiskEstimator, OrdinalEstimator):
     """Semi-supervised ordinal AUC maximisation by block-preconditioned steps.
 
     Minimises the objective of `QS3ORAO`, the mean over the cuts between the classes of the
@@ -72,22 +68,13 @@ class QS3ORAOP(PreconditionedRanker, OrdinalEstimator):
     thresholds: Thresholds = "logistic"
     unlabeled_label: UnlabeledLabel = -1
 
-    def _risk(self, counts: NDArray[np.integer]) -> PairwiseRisk:
-        return ordinal_risk(self.gamma, counts)
+    def _risk(self) -> OrdinalAUC:
+        return OrdinalAUC.of(self.gamma)
 
-    def _out_of_fold(
-        self, X: Any, codes: Codes, X_unlabeled: Any, folds: Folds, reference: Any
-    ) -> Array:
-        """Return what the base does, all folds trained in one pass over the features."""
-        pools: Sequence[NDArray[np.int64]] = [training_rows(fold, len(codes)) for fold in folds]
-        model = self._trained(X, codes, X_unlabeled, pools)
-        return centred_out_of_fold(model, X, folds, reference)
-
-    def cost(  # type: ignore[override]  # of its counts by name
-        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int, n_cuts: int = 1
-    ) -> Cost:
-        """Return what the engine takes for a function, or for the values of a grid; see the base.
-
-        The folds that thresholds are placed on are not in it.
-        """
-        return self._cost(n_inputs, n_models, n_labeled, n_unlabeled, n_cuts + 1)
+    def _trainer(self) -> Sweeps:
+        return Sweeps(
+            self._features(),
+            int(self.batch_size),
+            n_blocks=int(self.n_blocks),
+            n_sweeps=int(self.n_sweeps),
+        )

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-from dsgkit.solvers.auc.random_features import RandomFeaturesEstimator
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.costs import Pace
+from dsgkit.features import FeatureBlocks
+from dsgkit.objectives.risks import OrdinalAUC
 from dsgkit.solvers.common import (
     FixedFeatures,
     GammaPerCut,
@@ -17,10 +22,15 @@ from dsgkit.solvers.common import (
     Thresholds,
     UnlabeledLabel,
 )
-from dsgkit.solvers.ordinal.closed_form import ClosedFormOrdinal
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.solvers.ordinal.closed_form import ThresholdsByFolds
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
+from dsgkit.trainers.blocks import RandomFeatures
+from dsgkit.trainers.explicit_features import OnRandomFeatures
 
 
-class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
+class RFFS2OR(ThresholdsByFolds, QuadraticRiskEstimator, OrdinalEstimator):
     """Minimiser of the semi-supervised ordinal risk over a fixed set of random features.
 
     The objective of `ExactS2OR` and QS3ORAO, with the kernel replaced by
@@ -44,6 +54,7 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=1.1, per_model=2)
 
     lam: Lam = 0.125
     sigma: Sigma = "scale"
@@ -55,3 +66,15 @@ class RFFS2OR(RandomFeaturesEstimator, ClosedFormOrdinal):
     max_memory: MaxMemory = None
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1
+
+    features_: FeatureBlocks = fitted("The random features.")
+    coef_: NDArray[np.float64] = fitted("Their coefficients.", "(features_.width,)")
+
+    def _risk(self) -> OrdinalAUC:
+        return OrdinalAUC.of(self.gamma)
+
+    def _trainer(self) -> OnRandomFeatures:
+        features = RandomFeatures(
+            self.kernel, float(self._sigma), int(self.n_features), int(self.random_state)
+        )
+        return OnRandomFeatures(features)

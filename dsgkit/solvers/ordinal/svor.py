@@ -24,8 +24,9 @@ from dsgkit.kernels.columns import (
     kernel_columns,
 )
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.rows import training_rows
 from dsgkit.progress import report
-from dsgkit.solvers.base import Folds, Points, training_rows
+from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.common import (
     GaussianOrLinear,
     HingeWeight,

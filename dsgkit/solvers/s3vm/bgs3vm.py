@@ -14,11 +14,8 @@ from dsgkit._jit import fast
 from dsgkit.costs import Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.base import Kernel
-from dsgkit.kernels.gaussian import (
-    expansion_flops,
-    expansion_memory,
-    row_blocks,
-)
+from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.rows import row_blocks
 from dsgkit.progress import report
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.common import GaussianOrLinear, RandomState, Sigma, UnlabeledLabel

@@ -26,6 +26,7 @@ from dsgkit.engine import (
 )
 from dsgkit.errors import DivergedError, DsgWarning
 from dsgkit.features import FeatureBlocks, random_features
+from dsgkit.kernels.lengths import check_projections
 from dsgkit.objectives.s3vm import S3VMObjective, Values
 from dsgkit.progress import part
 from dsgkit.solvers.base import Folds, Points
@@ -36,7 +37,6 @@ from dsgkit.solvers.doubly_stochastic import (
     TogetherModels,
     finite_models,
 )
-from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.parameters import (
     PER_MODEL,
     POSITIVE,

@@ -20,6 +20,7 @@ from dsgkit.engine import (
     train_blocks_in_passes,
 )
 from dsgkit.errors import FitError
+from dsgkit.kernels.lengths import check_projections
 from dsgkit.objectives.majorised_s3vm import MajorisedS3VMObjective
 from dsgkit.objectives.s3vm import Values
 from dsgkit.solvers.base import Folds, Points
@@ -39,7 +40,6 @@ from dsgkit.solvers.common import (
     UnlabeledLabel,
 )
 from dsgkit.solvers.doubly_stochastic import TogetherModels, finite_models
-from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.parameters import PER_MODEL
 from dsgkit.solvers.s3vm.base import S3VM
 

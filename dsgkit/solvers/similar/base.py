@@ -15,9 +15,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
+from dsgkit.numerics.rows import training_rows
 from dsgkit.objectives.similar_unlabeled import NEAREST, similar_share
 from dsgkit.priors import checked_similar_prior
-from dsgkit.solvers.base import Estimator, Points, ToWrite, training_rows
+from dsgkit.solvers.base import Estimator, Points, ToWrite
 from dsgkit.solvers.common import Prior
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import as_rows, check_finite

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.kernels import kernel_named
-from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.kernels.panels import Correlate, Panels, in_single
+from dsgkit.numerics.rows import row_blocks
 from dsgkit.objectives.similar_unlabeled import LOSSES, corrected_slope, parts
 from dsgkit.solvers.similar.curvature import largest_of
 from dsgkit.solvers.similar.explicit_features import with_one

@@ -15,7 +15,7 @@ from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
 from dsgkit.kernels import kernel_named
-from dsgkit.solvers.inputs import spaced
+from dsgkit.numerics.rows import spaced
 from dsgkit.threads import single_blas_thread
 
 SAMPLE_ROWS = 800

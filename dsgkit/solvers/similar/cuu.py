@@ -19,11 +19,11 @@ from dsgkit.errors import DataError, DivergedError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.kernels.panels import ROWS
+from dsgkit.numerics.rows import spaced, training_rows
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective, slopes_below
 from dsgkit.progress import part, report
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
-from dsgkit.solvers.base import training_rows
 from dsgkit.solvers.common import (
     Delta,
     Lam,
@@ -35,7 +35,7 @@ from dsgkit.solvers.common import (
     Sigma,
 )
 from dsgkit.solvers.declared import fitted
-from dsgkit.solvers.inputs import check_finite, spaced
+from dsgkit.solvers.inputs import check_finite
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, Range, Smoother
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.base import PairFolds, points_of, without

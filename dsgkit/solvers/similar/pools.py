@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.solvers.base import training_rows
+from dsgkit.numerics.rows import training_rows
 from dsgkit.solvers.similar.base import PairFolds
 
 Array = NDArray[np.float64]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from dsgkit.kernels.gaussian import row_blocks
 from dsgkit.linear_systems import eigh, solve_penalised
+from dsgkit.numerics.rows import row_blocks
 from dsgkit.objectives.similar_unlabeled import similar_share
 
 Array = NDArray[np.float64]

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 
 from dsgkit.costs import Pace
 from dsgkit.features import FourierFeatures
+from dsgkit.kernels.lengths import check_projections
 from dsgkit.solvers.common import FixedFeatures, Lam, MaxMemory, Prior, RandomState, Sigma
-from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.base import PairFolds, points_of
 from dsgkit.solvers.similar.explicit_features import Array, ExplicitFeaturesEstimator

@@ -13,7 +13,7 @@ from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
-from dsgkit.solvers.base import training_rows
+from dsgkit.numerics.rows import training_rows
 from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Prior, Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.sigma import WithSigma

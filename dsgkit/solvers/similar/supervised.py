@@ -14,7 +14,8 @@ from dsgkit.errors import DataError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.linear_systems import EIGH_FLOPS, eigh, eigh_memory, solve_penalised
-from dsgkit.solvers.base import Folds, Points, training_rows
+from dsgkit.numerics.rows import training_rows
+from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.labeled import Array, LabeledEstimator

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from dsgkit.costs import Cost
 from dsgkit.engine import DSGModel
+from dsgkit.kernels.lengths import check_projections
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.base import Points
 from dsgkit.solvers.common import Delta, KernelName, Leak, Sigma
@@ -20,7 +21,6 @@ from dsgkit.solvers.doubly_stochastic import (
     TogetherModels,
     finite_models,
 )
-from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.base import PairFolds, points_of
 from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator

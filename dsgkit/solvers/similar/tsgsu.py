@@ -26,6 +26,8 @@ from dsgkit.engine import (
 )
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FeatureBlocks, random_features
+from dsgkit.kernels.lengths import check_projections
+from dsgkit.numerics.rows import spaced
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.common import (
     Delta,
@@ -44,7 +46,6 @@ from dsgkit.solvers.doubly_stochastic import (
     finite_models,
     observed_training,
 )
-from dsgkit.solvers.inputs import check_projections, spaced
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, Smoother
 from dsgkit.solvers.similar.curvature import SAMPLE_ROWS, largest_eigenvalue
 from dsgkit.solvers.similar.pools import Pools

@@ -21,6 +21,7 @@ from dsgkit.engine import (
     train_blocks_values,
 )
 from dsgkit.errors import FitError
+from dsgkit.kernels.lengths import check_projections
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.block_sweeps import SINGULAR, BlockSweepsEstimator
 from dsgkit.solvers.common import (
@@ -37,7 +38,6 @@ from dsgkit.solvers.common import (
     Sigma,
 )
 from dsgkit.solvers.doubly_stochastic import finite_models
-from dsgkit.solvers.inputs import check_projections
 from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.similar.pools import Pools
 from dsgkit.solvers.similar.together import TogetherSUEstimator, Values

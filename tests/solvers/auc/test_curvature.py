@@ -5,7 +5,7 @@ import pytest
 
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.objectives.pairwise_risk import samult_risk
-from dsgkit.solvers.auc.curvature import MARGIN, measured_curvatures
+from dsgkit.trainers.curvature import MARGIN, measured_curvatures
 
 
 @pytest.mark.parametrize("risk", [samult_risk(0.0), samult_risk(0.3), samult_risk(1.0)])
@@ -48,10 +48,10 @@ def test_of_many_labelled_rows_some_of_each_class_stand_for_all(monkeypatch):
     codes = (np.arange(600) >= 590).astype(int)
     pools, risks = [np.arange(600), np.arange(0, 600, 2)], [[samult_risk(0.5)]] * 2
     exact = measured_curvatures(X, codes, U, 1.0, pools, risks)
-    monkeypatch.setattr("dsgkit.solvers.auc.curvature.LABELED_ROWS", 100)
+    monkeypatch.setattr("dsgkit.trainers.curvature.LABELED_ROWS", 100)
     read = []
     monkeypatch.setattr(
-        "dsgkit.solvers.auc.curvature.kernel_named",
+        "dsgkit.trainers.curvature.kernel_named",
         lambda _: SimpleNamespace(
             gram=lambda A, *rest: read.append(len(A)) or gaussian_gram(A, *rest)
         ),

@@ -12,6 +12,7 @@ from dsgkit.data.rows import Rows
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.solvers.auc.nystrom_s2auc import NystromS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.trainers.explicit_features import OnLandmarks
 from tests.solvers.brute_force import folds_of, kernel, problem, samult_form
 
 SETTINGS = [(0.125, 1.0, 0.4), (8.0, 0.125, 0.0), (1e-4, 8.0, 0.9), (1e-6, 2.0, 0.5), (1, 2, 1)]
@@ -76,7 +77,7 @@ def test_the_result_does_not_depend_on_blocks_or_how_rows_are_kept(monkeypatch):
     model = NystromS2AUC(1e-3, 2.0, n_landmarks=10)
     expected = model.fit(X, y, U).decision_function(U)
     for rows in (1, 7, 30):
-        monkeypatch.setattr("dsgkit.solvers.auc.nystrom_s2auc.BLOCK_ROWS", rows)
+        monkeypatch.setattr("dsgkit.trainers.explicit_features.KERNEL_ROWS", rows)
         values = model.fit(Rows(X), y, Rows(U)).decision_function(Rows(U))
         np.testing.assert_allclose(values, expected, rtol=0, atol=1e-8 * abs(expected).max())
 
@@ -94,12 +95,13 @@ def test_the_whole_grid_equals_fits_with_the_same_landmarks(monkeypatch):
     got = model.fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U)
     for row, point in zip(got, points, strict=True):
         alone = clone(model).set_params(**point)
-        features = alone._features(X, U)
-        monkeypatch.setattr(alone, "_features", lambda *_, kept=features: kept)
+        features = OnLandmarks._features(alone._trainer(), X, U)
+        monkeypatch.setattr(OnLandmarks, "_features", lambda *_, kept=features: kept)
         for fold in folds:
             train = np.setdiff1d(np.arange(len(y)), fold)
             expected = alone.fit(X[train], y[train], U).decision_function(X[fold])
             np.testing.assert_allclose(row[fold], expected, rtol=0, atol=1e-7)
+        monkeypatch.undo()
 
 
 @pytest.mark.parametrize("n_unlabeled", [600, 1500])

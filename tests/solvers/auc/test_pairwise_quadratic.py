@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dsgkit.errors import DataError
 from dsgkit.objectives.pairwise_risk import pair_risk, pnu_risk, samult_risk
-from dsgkit.solvers.auc.pairwise_quadratic import (
+from dsgkit.trainers.responses import (
     DualResponse,
     PrimalResponse,
     cv_values,

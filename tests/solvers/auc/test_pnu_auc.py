@@ -14,6 +14,7 @@ from dsgkit.data.rows import Rows
 from dsgkit.errors import DataError, IndefiniteError, MemoryLimitError
 from dsgkit.priors import PenL1Prior
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
+from dsgkit.trainers.explicit_features import OnCenters
 from tests.solvers.brute_force import folds_of, kernel, minimise, pnu_form, problem
 
 ORACLES = Path(__file__).parents[2] / "oracles"
@@ -37,8 +38,9 @@ def oracle(name):
 
 def fit_at(centers, model, X, positive, U):
     """Fit with given centres instead of drawn ones."""
-    model._draw_centers = lambda *_: centers
-    return model.fit(X, positive, U)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(OnCenters, "_centers", lambda *_: centers)
+        return model.fit(X, positive, U)
 
 
 @pytest.mark.parametrize(
@@ -108,11 +110,11 @@ def test_centres_are_distinct_rows_that_the_seed_chooses():
 def test_a_few_centres_take_no_memory_of_all_rows():
     X = np.arange(8.0).reshape(4, 2)
     endless = Rows(np.broadcast_to(np.float32(9), (10**8, 2)))
-    model = PNUAUC(n_centers=50)
-    model._draw_centers(X, endless)
+    drawn = OnCenters("gaussian", 1.0, n_centers=50, random_state=0)
+    drawn._centers(X, endless)
     tracemalloc.start()
     try:
-        assert model._draw_centers(X, endless).shape == (50, 2)
+        assert drawn._centers(X, endless).shape == (50, 2)
         assert tracemalloc.get_traced_memory()[1] < 2**16
     finally:
         tracemalloc.stop()
@@ -147,7 +149,7 @@ def direct_values(model, X, positive, U, fold):
     """Fit without a fold, but with the centres of the whole data, as the grid does."""
     train = np.setdiff1d(np.arange(len(X)), fold)
     try:
-        fit_at(model._draw_centers(X, U), model, X[train], positive[train], U)
+        fit_at(model._trainer()._centers(X, U), model, X[train], positive[train], U)
     except IndefiniteError:
         return np.full(len(fold), np.nan)
     return model.decision_function(X[fold])
@@ -182,7 +184,7 @@ def test_result_does_not_depend_on_blocks(monkeypatch):
     X, y, U = problem()
     model = PNUAUC(prior=0.4, eta=0.5)
     expected = model.fit(X, y, U).decision_function(U)
-    monkeypatch.setattr("dsgkit.solvers.auc.pnu_auc.BLOCK_ROWS", 7)
+    monkeypatch.setattr("dsgkit.trainers.explicit_features.KERNEL_ROWS", 7)
     np.testing.assert_allclose(model.fit(X, y, U).decision_function(U), expected, atol=1e-10)
 
 

@@ -143,12 +143,13 @@ def test_a_number_of_numpy_is_a_number():
     np.testing.assert_array_equal(same.fit(X, y, U).decision_function(U), expected)
 
 
-def test_points_of_one_pass_share_the_features():
+def test_points_with_other_features_are_trained_apart():
     X, y, U = problem()
-    with pytest.raises(DataError, match=r"points of one pass must agree in .*sigma"):
-        small().fit_points(
-            [{"sigma": 1.0}, {"sigma": 2.0}], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U
-        )
+    given = {"folds": folds_of(16, 2), "X": X, "y": y, "X_unlabeled": U}
+    points = [{"sigma": 1.0, "lam": 1.0}, {"sigma": 2.0}, {"sigma": 1.0, "lam": 2.0}]
+    together = small().fit_points(points, **given)
+    for row, point in zip(together, points, strict=True):
+        np.testing.assert_allclose(row, small().fit_points([point], **given)[0], atol=1e-6)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -156,7 +157,7 @@ class TestValuesThatAreNoNumbers:
     def test_labelled_ones_are_refused_before_training(self, bad, monkeypatch):
         X, y, U = problem()
         X[2, 1] = bad
-        monkeypatch.setattr("dsgkit.solvers.auc.qsg_s2auc.train", None)
+        monkeypatch.setattr("dsgkit.trainers.blocks.train", None)
         with pytest.raises(DataError, match="NaN or infinite"):
             small().fit(X, y, U)
         with pytest.raises(DataError, match="NaN or infinite"):

@@ -9,6 +9,7 @@ from dsgkit.errors import DataError, IndefiniteError
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.m_pnu_auc import MPNUAUC
+from dsgkit.trainers.explicit_features import OnCenters
 from tests.solvers.brute_force import folds_of
 from tests.solvers.ordinal.problems import ordinal_problem
 
@@ -33,7 +34,7 @@ def test_every_cut_has_the_binary_model_of_its_sides_and_its_prior(prior, kernel
 def test_the_grid_equals_fit_by_fit(monkeypatch):
     # of all rows in either, so that the folds' centres are those of the grid
     monkeypatch.setattr(
-        PNUAUC, "_draw_centers", lambda self, X, X_unlabeled: np.asarray(X_unlabeled[:20], float)
+        OnCenters, "_centers", lambda self, X, X_unlabeled: np.asarray(X_unlabeled[:20], float)
     )
     X, codes, U, _ = ordinal_problem()
     points = [

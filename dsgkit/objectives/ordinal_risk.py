@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from dsgkit.errors import DataError
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
-from dsgkit.solvers.ordinal.cuts import for_cuts
 
 Array = NDArray[np.float64]
 
@@ -51,3 +50,21 @@ def ordinal_risk(gamma: float | tuple[float, ...], counts: NDArray[np.integer]) 
 def _shares(counts: NDArray[Any]) -> Array:
     shares: Array = counts / counts.sum(axis=1, keepdims=True)
     return shares
+
+
+def for_cuts(name: str, value: Any, n_cuts: int) -> tuple[Any, ...]:
+    """Return the value of a parameter for every cut: its own, or the one of all.
+
+    Raises
+    ------
+    DataError
+        If it is another number of values than there are cuts.
+    """
+    if not isinstance(value, list | tuple | np.ndarray):
+        return (value,) * n_cuts
+    if len(value) != n_cuts:
+        raise DataError(
+            f"{name} must be one number, or one for each of the {n_cuts} cuts between the "
+            f"{n_cuts + 1} classes, got {len(value)}"
+        )
+    return tuple(value)

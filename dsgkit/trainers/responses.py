@@ -17,8 +17,8 @@ from scipy import linalg
 
 from dsgkit.errors import DataError, FitError, IndefiniteError
 from dsgkit.linear_systems import EIGH_FLOPS, eigh, solve_penalised
+from dsgkit.numerics.rows import training_rows
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
-from dsgkit.solvers.base import training_rows
 from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
@@ -69,11 +69,11 @@ def label_weights(codes: Codes, n_classes: int) -> Array:
     Raises
     ------
     DataError
-        If there are rows of one class only, which make no pairs.
+        If there are rows of one class only, of several, which make no pairs.
     """
     member = np.eye(n_classes)[codes]
     counts = member.sum(axis=0)
-    if np.count_nonzero(counts) < 2:
+    if np.count_nonzero(counts) < min(2, n_classes):
         both = "both" if n_classes == 2 else "two"
         raise DataError(f"labels must hold {both} classes outside of every fold")
     return member / np.maximum(counts, 1)
@@ -266,7 +266,8 @@ def _fold_solution(
     rows = np.append(train, len(codes))
     P_train = P[np.ix_(rows, rows)]
     # the stored results of two classes are those of the general way
-    solve = _solve_convex if risk.convex and risk.n_classes > 2 else _solve_any
+    weighted = bool((risk.diagonal[:-1] > 0).all())
+    solve = _solve_convex if weighted and risk.convex and risk.n_classes > 2 else _solve_any
     return rows, solve(P_train, weights, risk)
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import blas
 
-from dsgkit.kernels.gaussian import row_blocks
+from dsgkit.numerics.rows import row_blocks
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
-from dsgkit.solvers.auc.pairwise_quadratic import (
+from dsgkit.trainers.responses import (
     Codes,
     PrimalResponse,
     cholesky,

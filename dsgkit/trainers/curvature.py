@@ -6,16 +6,17 @@ risk's second derivative, which on real rows is a fifth to a fortieth of what ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.kernels import kernel_named
+from dsgkit.numerics.rows import spaced
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
-from dsgkit.solvers.auc.pairwise_quadratic import label_weights
-from dsgkit.solvers.inputs import spaced
+from dsgkit.trainers.responses import label_weights
+from dsgkit.trainers.training import Training
 
 Array = NDArray[np.float64]
 
@@ -87,50 +88,34 @@ def measured_curvatures(
     return [[next(largest) for _ in of_pool] for of_pool in risks]
 
 
-def offsets(
-    models: Sequence[Any],
-    risk_of: Callable[[Any, int], PairwiseRisk],
-    X: Any,
-    codes: NDArray[np.integer],
-    X_unlabeled: Any,
-    pools: Sequence[NDArray[np.integer]],
-) -> list[float]:
-    """Return ``t0`` of decreasing steps as a number, for every model in every pool of rows.
+def offsets(training: Training, kernel: str, sigma: float) -> Array:
+    """Return ``t0`` of decreasing steps as a number, for every model, pool by pool.
 
     Where a model's is "stable", its first step is the inverse of the measured curvature.
-
-    Parameters
-    ----------
-    models : sequence of estimators
-        They share sigma and the kernel, and have theta_lam, lam, gamma and t0.
-    risk_of : callable
-        Returns the risk of a model in a pool, by its number; it depends on gamma alone.
-    X, codes, X_unlabeled, pools
-        As in `measured_curvatures`.
-
-    Returns
-    -------
-    list of float
-        Pool by pool.
     """
-    if all(model.t0 != "stable" for model in models):
-        return [float(model.t0) for model in models] * len(pools)
-    of_gamma = {_hashable(model.gamma): model for model in models}
-    risks = [[risk_of(m, pool) for m in of_gamma.values()] for pool in range(len(pools))]
-    first = models[0]
-    found = measured_curvatures(X, codes, X_unlabeled, first._sigma, pools, risks, first.kernel)
-    gammas = list(of_gamma)
-    return [
-        model.theta_lam / model.lam * curvatures[gammas.index(_hashable(model.gamma))]
-        if model.t0 == "stable"
-        else float(model.t0)
-        for curvatures in found
-        for model in models
-    ]
-
-
-def _hashable(gamma: Any) -> float | tuple[float, ...]:
-    return tuple(gamma) if isinstance(gamma, Sequence | np.ndarray) else gamma
+    t = training
+    if all(step.t0 != "stable" for step in t.steps):
+        return np.tile([float(step.t0) for step in t.steps], len(t.pools))
+    forms = {tuple(risks): of_pools for risks, of_pools in zip(t.risks, t.forms, strict=True)}
+    places = list(forms)
+    found = measured_curvatures(
+        t.X,
+        t.codes,
+        t.X_unlabeled,
+        sigma,
+        t.pools,
+        [[of_pools[pool] for of_pools in forms.values()] for pool in range(len(t.pools))],
+        kernel,
+    )
+    return np.array(
+        [
+            step.theta_lam / (2 * penalty) * curvatures[places.index(tuple(risks))]
+            if step.t0 == "stable"
+            else float(step.t0)
+            for curvatures in found
+            for step, penalty, risks in zip(t.steps, t.penalties, t.risks, strict=True)
+        ]
+    )
 
 
 def _labeled_sample(codes: NDArray[np.integer]) -> NDArray[np.int64]:

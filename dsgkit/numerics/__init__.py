@@ -1,0 +1,1 @@
+"""Numerics that know no method: rows in blocks."""

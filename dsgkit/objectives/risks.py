@@ -1,0 +1,110 @@
+"""Risks that are quadratic forms in the values of some sources of rows: what is minimised."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.objectives import Objective
+from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective
+from dsgkit.objectives.ordinal_risk import for_cuts, ordinal_risk
+from dsgkit.objectives.pairwise_risk import PairwiseRisk, pnu_risk, samult_risk
+from dsgkit.objectives.pnu_auc import PNUAUCObjective
+
+Counts = NDArray[np.integer]
+
+
+class Risk(ABC):
+    """A risk of the values at labelled rows of some sources, such as classes, and unlabelled rows.
+
+    Equal risks have equal forms. One that says no more than its form is trained on batches whose
+    rows are paired all with all.
+
+    Attributes
+    ----------
+    descending : bool
+        Whether batches are drawn from the last source to the first, and the unlabelled rows last.
+    """
+
+    descending: ClassVar[bool] = False
+
+    @abstractmethod
+    def form(self, counts: Counts) -> PairwiseRisk:
+        """Return the quadratic form, given how many labelled rows each source has."""
+
+    @classmethod
+    def on_tuples(cls, risks: Sequence[Self], counts: Counts) -> Objective | None:
+        """Return the objective of models that are trained on batches of tuples of rows.
+
+        None if the risk has no other way than that of its form.
+
+        Parameters
+        ----------
+        risks : sequence of Risk, length G
+        counts : ndarray of int, shape (G, n_sources)
+        """
+        return None
+
+
+@dataclass(frozen=True)
+class SemiSupervisedAUC(Risk):
+    """``gamma R_PN + (1 - gamma)(R_PU + R_NU - 1/2)``; sources are positive and negative rows."""
+
+    gamma: float
+
+    def form(self, counts: Counts) -> PairwiseRisk:
+        """Return the quadratic form."""
+        return samult_risk(self.gamma)
+
+    @classmethod
+    def on_tuples(cls, risks: Sequence[Self], counts: Counts) -> Objective:
+        """Return the objective of batches of triplets."""
+        return PNUAUCObjective(np.array([risk.gamma for risk in risks], np.float64))
+
+
+@dataclass(frozen=True)
+class PriorAUC(Risk):
+    """The risk of PNU-AUC, which needs the class prior; sources are positive and negative rows."""
+
+    eta: float
+    prior: float
+
+    def form(self, counts: Counts) -> PairwiseRisk:
+        """Return the quadratic form."""
+        return pnu_risk(self.eta, self.prior)
+
+
+@dataclass(frozen=True)
+class OrdinalAUC(Risk):
+    """The mean over the cuts of ``gamma R_PN + (1 - gamma)(R_PU + R_NU - 1/2)``.
+
+    Attributes
+    ----------
+    gamma : float or tuple of float
+        Of all cuts, or of every cut between the ascending classes, which are the sources.
+    """
+
+    gamma: float | tuple[float, ...]
+
+    descending: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, gamma: Any) -> Self:
+        """Return the risk of a gamma, or of a sequence of them."""
+        return cls(tuple(gamma) if isinstance(gamma, Sequence | np.ndarray) else gamma)
+
+    def form(self, counts: Counts) -> PairwiseRisk:
+        """Return the quadratic form."""
+        return ordinal_risk(self.gamma, counts)
+
+    @classmethod
+    def on_tuples(cls, risks: Sequence[Self], counts: Counts) -> Objective:
+        """Return the objective of batches of a row of each class and an unlabelled one."""
+        n_cuts = counts.shape[1] - 1
+        gamma = np.array([for_cuts("gamma", risk.gamma, n_cuts) for risk in risks])
+        return OrdinalAUCObjective(gamma, counts)

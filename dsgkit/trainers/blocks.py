@@ -1,0 +1,323 @@
+"""Functions over blocks of random features, by stochastic steps or by sweeps over the blocks."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.costs import Cost
+from dsgkit.engine import (
+    BlockProblem,
+    DSGModel,
+    Problem,
+    RowGroup,
+    Source,
+    TableSize,
+    block_training_cost,
+    train,
+    train_blocks,
+    train_blocks_values,
+    train_values,
+    training_cost,
+)
+from dsgkit.errors import DivergedError, FitError
+from dsgkit.features import FeatureBlocks, random_features
+from dsgkit.kernels.lengths import check_projections
+from dsgkit.trainers.curvature import offsets
+from dsgkit.trainers.training import Array, Folds, Training, decreasing
+
+Train = Callable[[Problem], DSGModel]
+
+LEAST_ITERATIONS, MOST_ITERATIONS = 200, 2000
+"""What one pass is extended to, and cut at: with lam >= 2^-3, 400 are within 0.1% of the minimiser,
+and one pass over millions of rows would be hours for nothing."""
+
+
+@dataclass(frozen=True)
+class RandomFeatures:
+    """Blocks of random features of a kernel, by what they are made from."""
+
+    kernel: str
+    sigma: float
+    n_features: int
+    random_state: int
+
+    def blocks(self) -> FeatureBlocks:
+        """Return the blocks."""
+        return random_features(self.kernel, self.sigma, self.n_features, self.random_state)
+
+    def check(self, *tables: Any) -> None:
+        """Raise `DataError` for rows of which no accurate features can be made."""
+        for rows in tables:
+            check_projections(rows, self.sigma, self.kernel)
+
+
+@dataclass(frozen=True)
+class BlockFunction:
+    """One of the functions of a model, which has a bound of the squared norm or the norm itself.
+
+    Attributes
+    ----------
+    model : DSGModel
+    mean_of_kernels : bool
+        Whether the penalty was that of the mean of the blocks' kernels, so that the squared norm is
+        known. Else block t is a term ``<w_t, phi_t>`` in features whose products estimate the
+        kernel: its norm is estimated by ``||w_t||``, that of the sum is at most the sum of these.
+        The terms come from different batches, whose noise the function averages and the bound does
+        not: it does not converge to ``||f*||^2``, which it exceeded 1.2 to 20 times where that was
+        known.
+    n_iter : int, optional
+        Iterations made.
+    """
+
+    model: DSGModel
+    mean_of_kernels: bool
+    n_iter: int | None = None
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Seeds and coefficients, and the iterations made."""
+        return {"model_": self.model} | ({"n_iter_": self.n_iter} if self.n_iter else {})
+
+    def values(self, X: Any) -> Array:
+        """Return its values at the rows of ``X``."""
+        return self.model.decision_function(X)[:, 0].astype(np.float64)
+
+    def squared_norm(self) -> float:
+        """Return the squared norm, or a bound of it."""
+        norms = block_norms(self.model)
+        return float(len(norms) * norms @ norms if self.mean_of_kernels else norms.sum() ** 2)
+
+
+def block_norms(model: DSGModel) -> Array:
+    """Return the norm of every block's coefficients, of normalised features."""
+    blocks = model.coefficients[:, :, 0]
+    squared = np.einsum("tk,tk->t", blocks, blocks, dtype=np.float64)
+    norms: Array = np.sqrt(squared) / model.features.scale
+    return norms
+
+
+@dataclass(frozen=True)
+class BlockTrainer:
+    """What both trainers of blocks of random features have in common."""
+
+    features: RandomFeatures
+    batch_size: int
+
+    @abstractmethod
+    def train(self, training: Training) -> DSGModel:
+        """Return the models of a training, pool by pool."""
+
+    @abstractmethod
+    def final_values(self, training: Training) -> NDArray[np.float32]:
+        """Return the values of all models at the labelled rows, shape (n_labeled, G)."""
+
+    @abstractmethod
+    def failure(self, training: Training) -> FitError:
+        """Return the error of a model without finite coefficients."""
+
+    @abstractmethod
+    def function(self, model: DSGModel, training: Training) -> BlockFunction:
+        """Return the function of a model."""
+
+    def fit(self, training: Training) -> BlockFunction:
+        """Train the one model of a training; see `Trainer`."""
+        return self.function(self.finite(training, self.train), training)
+
+    def finite(self, training: Training, run: Callable[[Training], DSGModel]) -> DSGModel:
+        """Return the models that ``run`` trains.
+
+        Raises
+        ------
+        FitError
+            If one of them has no finite coefficients.
+        """
+        self.features.check(training.X)
+        training.check_pools()
+        model = run(training)
+        if not np.isfinite(model.coefficients).all():
+            self.features.check(training.X_unlabeled)
+            raise self.failure(training)
+        return model
+
+    def fold_values(self, training: Training, folds: Folds) -> Array:
+        """Return out-of-fold values of every point, in one pass; see `Trainer`."""
+        self.features.check(training.X)
+        training.check_pools()
+        n_labeled, n_points = len(training.codes), len(training.penalties)
+        final = self.final_values(training).reshape(n_labeled, len(folds), n_points)
+        values = np.full((n_points, n_labeled), np.nan)
+        for fold, held_out in enumerate(folds):
+            values[:, held_out] = final[held_out, fold].T
+        failed = ~np.isfinite(values[:, np.concatenate(folds)]).all(axis=1)
+        if failed.all():
+            self.features.check(training.X_unlabeled)
+        values[failed] = np.nan
+        return values
+
+    def centred_values(self, training: Training, folds: Folds, reference: Any) -> Array:
+        """Return out-of-fold values of one point, all folds in one pass; see `Trainer`."""
+        model = self.finite(training, self.train)
+        values = model.decision_function(training.X).astype(np.float64)
+        values -= model.decision_function(reference).mean(axis=0, dtype=np.float64)
+        out = np.empty(len(values))
+        for fold, held_out in enumerate(folds):
+            out[held_out] = values[held_out, fold]
+        return out
+
+
+@dataclass(frozen=True)
+class Streaming(BlockTrainer):
+    """Doubly stochastic gradients: a batch and a new block of features in every iteration.
+
+    Attributes
+    ----------
+    n_iterations : int or None
+        None is one pass over the unlabelled rows, within 200 and 2,000.
+    """
+
+    n_iterations: int | None = None
+
+    def n_steps(self, n_unlabeled: int) -> int:
+        """Return the iterations with so many unlabelled rows."""
+        if self.n_iterations is not None:
+            return self.n_iterations
+        one_pass = -(-n_unlabeled // self.batch_size)
+        return min(max(one_pass, LEAST_ITERATIONS), MOST_ITERATIONS)
+
+    def iterations(self, n_unlabeled: int) -> dict[str, int]:
+        """Return the number of iterations with so many unlabelled rows."""
+        return {"n_iterations": self.n_steps(n_unlabeled)}
+
+    def problem(self, training: Training) -> Problem:
+        """Return what the engine is given."""
+        t, n_sources = training, training.n_sources
+        order = range(n_sources)[::-1] if t.risks[0][0].descending else range(n_sources)
+        # something has to be drawn of a source without rows, which has no weight
+        labeled = [
+            Source(0, [rows if len(rows := t.rows_of(k, pool)) else pool[:1] for pool in t.pools])
+            for k in order
+        ]
+        t0 = offsets(t, self.features.kernel, self.features.sigma)
+        return Problem(
+            tables=[t.X, t.X_unlabeled],
+            sources=[*labeled, Source(1, in_passes=True)],
+            objective=t.on_tuples(),
+            step=decreasing(t, t0),
+            features=self.features.blocks(),
+            n_iterations=self.n_steps(len(t.X_unlabeled)),
+            batch_size=self.batch_size,
+            group=t.group,
+        )
+
+    def train(self, training: Training) -> DSGModel:
+        """Return the models of a training, pool by pool."""
+        return train(self.problem(training))
+
+    def fit_by(self, training: Training, run: Train) -> BlockFunction:
+        """Train the one model of a training as `fit` does, by another training of the engine."""
+        model = self.finite(training, lambda given: run(self.problem(given)))
+        return self.function(model, training)
+
+    def final_values(self, training: Training) -> NDArray[np.float32]:
+        """Return the values of all models at the labelled rows."""
+        return train_values(self.problem(training))[0]
+
+    def failure(self, training: Training) -> FitError:
+        """Return the error of a model that diverged."""
+        return DivergedError(
+            f"diverged with lam={training.lam[0]:g}: the first steps are too long; set t0='stable'"
+        )
+
+    def function(self, model: DSGModel, training: Training) -> BlockFunction:
+        """Return the function of a model."""
+        n_iter = self.n_steps(len(training.X_unlabeled))
+        return BlockFunction(model, mean_of_kernels=False, n_iter=n_iter)
+
+    def cost(
+        self, n_inputs: int, n_models: int, n_labeled: int, n_unlabeled: int, n_sources: int
+    ) -> Cost:
+        """Return what the engine takes for a fit, or for the values of a grid."""
+        return training_cost(
+            self.features.blocks(),
+            n_inputs,
+            [TableSize(n_labeled, in_pools=True, n_sources=n_sources), TableSize(n_unlabeled)],
+            batch_size=self.batch_size,
+            n_iterations=self.n_steps(n_unlabeled),
+            n_models=n_models,
+            result="model" if n_models == 1 else "values",
+        )
+
+
+@dataclass(frozen=True)
+class Sweeps(BlockTrainer):
+    """Newton steps, block by block, on all labelled and some unlabelled rows.
+
+    Attributes
+    ----------
+    n_blocks, n_sweeps : int
+        Blocks, and how many times all of them are gone through.
+    """
+
+    n_blocks: int = field(kw_only=True)
+    n_sweeps: int = field(kw_only=True)
+
+    def iterations(self, n_unlabeled: int) -> dict[str, int]:
+        """Return nothing: blocks and sweeps are numbers."""
+        return {}
+
+    def problem(self, training: Training) -> BlockProblem:
+        """Return what the engine is given."""
+        t = training
+        return BlockProblem(
+            X=t.X,
+            X_unlabeled=t.X_unlabeled,
+            groups=[RowGroup([t.rows_of(k, pool) for k in range(t.n_sources)]) for pool in t.pools],
+            group=t.group,
+            objective=t.paired(),
+            lam=t.lam,
+            features=self.features.blocks(),
+            n_blocks=self.n_blocks,
+            n_sweeps=self.n_sweeps,
+            batch_size=self.batch_size,
+        )
+
+    def train(self, training: Training) -> DSGModel:
+        """Return the models of a training, pool by pool."""
+        return train_blocks(self.problem(training))
+
+    def final_values(self, training: Training) -> NDArray[np.float32]:
+        """Return the values of all models at the labelled rows."""
+        return train_blocks_values(self.problem(training))[0]
+
+    def failure(self, training: Training) -> FitError:
+        """Return the error of a model without a solution."""
+        return FitError(
+            "the regulariser is so small that a block is singular to rounding; enlarge lam"
+        )
+
+    def function(self, model: DSGModel, training: Training) -> BlockFunction:
+        """Return the function of a model."""
+        return BlockFunction(model, mean_of_kernels=True)
+
+    def cost(
+        self, n_inputs: int, n_models: int, n_labeled: int, n_unlabeled: int, n_sources: int
+    ) -> Cost:
+        """Return what the engine takes for a fit, or for the values of a grid."""
+        return block_training_cost(
+            self.features.blocks(),
+            n_inputs,
+            n_labeled,
+            n_unlabeled,
+            n_sources=n_sources,
+            batch_size=self.batch_size,
+            n_blocks=self.n_blocks,
+            n_sweeps=self.n_sweeps,
+            n_models=n_models,
+            result="model" if n_models == 1 else "values",
+        )

@@ -1,0 +1,161 @@
+"""Minimisers in closed form: one linear system, and one factorisation for a grid of models."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dsgkit.costs import Cost
+from dsgkit.errors import FitError
+from dsgkit.kernels import kernel_named
+from dsgkit.kernels.gaussian import expansion_flops
+from dsgkit.objectives.pairwise_risk import PairwiseRisk
+from dsgkit.trainers.responses import (
+    SINGULAR,
+    Response,
+    centered_values,
+    cv_values,
+    grid_flops,
+)
+from dsgkit.trainers.training import Array, Folds, Function, Training
+
+_DOUBLE = 2.0
+"""An operation of double precision: costs count in single precision."""
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """A function ``sum_i a_i k(z_i, .)``.
+
+    Attributes
+    ----------
+    kernel : str
+    sigma : float
+    centers : ndarray of shape (n_centers, n_inputs)
+    coef : ndarray of shape (n_centers,)
+    norm_of_coef : bool
+        Whether the penalty was the norm of the coefficients, rather than that of the function.
+    """
+
+    kernel: str
+    sigma: float
+    centers: Array
+    coef: Array
+    norm_of_coef: bool = False
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Centres and coefficients."""
+        return {"centers_": self.centers, "coef_": self.coef}
+
+    def values(self, X: Any) -> Array:
+        """Return its values at the rows of ``X``."""
+        return kernel_named(self.kernel).expansion(X, self.centers, self.coef, self.sigma)
+
+    def squared_norm(self) -> float:
+        """Return its squared norm, or that of the coefficients."""
+        other = self.coef if self.norm_of_coef else self.values(self.centers)
+        return float(self.coef @ other)
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """Base of the trainers by one linear system: in explicit features, or in kernel values.
+
+    Points whose trainers are equal share the features, and one factorisation.
+    """
+
+    smallest_penalty: ClassVar[float] = 0.0
+
+    @abstractmethod
+    def solve(self, training: Training, risk: PairwiseRisk, penalty: float) -> Function:
+        """Return the minimiser of one risk on all rows."""
+
+    @abstractmethod
+    def response(self, X: Any, X_unlabeled: Any) -> Response:
+        """Return the response of the features of these rows."""
+
+    @abstractmethod
+    def response_at(self, X: Any, X_unlabeled: Any, penalty: float, weight: float) -> Array:
+        """Return the response at one penalty and weight, sooner than by `response`."""
+
+    @property
+    def all_folds(self) -> bool:
+        """Whether folds are solved sooner from one response than each by itself."""
+        return True
+
+    @abstractmethod
+    def size(self, n_labeled: int, n_unlabeled: int) -> int:
+        """Return the order of the matrix that a fit factorises."""
+
+    @abstractmethod
+    def fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        """Return the bytes that a fit, or evaluating it, allocates."""
+
+    @abstractmethod
+    def grid_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        """Return the bytes that `response` allocates."""
+
+    @abstractmethod
+    def building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return about the operations of double precision that build the matrix."""
+
+    def row_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return the operations of a fitted function at one row."""
+        return expansion_flops(self.size(n_labeled, n_unlabeled), n_inputs)
+
+    def iterations(self, n_unlabeled: int) -> dict[str, int]:
+        """Return nothing: there are none."""
+        return {}
+
+    def fit(self, training: Training) -> Function:
+        """Solve the system of the one model of a training; see `Trainer`."""
+        t = training
+        if t.penalties[0] < self.smallest_penalty:
+            raise FitError(SINGULAR)
+        return self.solve(t, t.forms[0][0], t.penalties[0])
+
+    def fold_values(self, training: Training, folds: Folds) -> Array:
+        """Return out-of-fold values of every point, from one factorisation; see `Trainer`."""
+        t = training
+        values = np.full((len(t.penalties), len(t.codes)), np.nan)
+        solvable = [g for g, p in enumerate(t.penalties) if p >= self.smallest_penalty]
+        if not solvable:
+            return values
+        values[solvable] = cv_values(
+            self.response(t.X, t.X_unlabeled),
+            t.codes,
+            len(t.X_unlabeled),
+            folds,
+            [t.forms[g] for g in solvable],
+            [t.penalties[g] for g in solvable],
+        )
+        return values
+
+    def centred_values(self, training: Training, folds: Folds, reference: Any) -> Array | None:
+        """Return out-of-fold values of one point less their mean on all unlabelled rows."""
+        if not self.all_folds:
+            return None
+        t, risks = training, training.forms[0]
+        weights = [risk.diagonal[-1] for risk in risks]
+        if not np.allclose(weights, weights[0], rtol=1e-12, atol=0):
+            return None  # a fold lacks an outer class, and the cut that it drops had its own gamma
+        weight = float(weights[0]) / len(t.X_unlabeled)
+        P = self.response_at(t.X, t.X_unlabeled, t.penalties[0], weight)
+        return centered_values(P, t.codes, folds, risks)
+
+    def cost(
+        self, n_inputs: int, n_models: int, n_labeled: int, n_unlabeled: int, n_sources: int
+    ) -> Cost:
+        """Return what a fit takes, or a grid of models on folds."""
+        sizes = n_labeled, n_unlabeled, n_inputs
+        n = self.size(n_labeled, n_unlabeled)
+        solving = n**3 / 3 if n_models == 1 else grid_flops(n, n_labeled, n_models)
+        return Cost(
+            flops=_DOUBLE * (self.building_flops(*sizes) + solving),
+            memory=self.fit_memory(*sizes) if n_models == 1 else self.grid_memory(*sizes),
+            flops_per_row=self.row_flops(*sizes),
+        )

@@ -1,0 +1,276 @@
+"""Minimisers over explicit features, in closed form and one pass over the unlabelled rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dsgkit.costs import FUNCTION_FLOPS
+from dsgkit.features import FeatureBlocks
+from dsgkit.kernels import kernel_named
+from dsgkit.kernels.nystrom import NystromFeatures, nystrom_memory
+from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
+from dsgkit.numerics.rows import row_blocks
+from dsgkit.objectives.pairwise_risk import PairwiseRisk
+from dsgkit.random.draws import draw_in_passes
+from dsgkit.random.seeds import derive_seed
+from dsgkit.trainers.blocks import RandomFeatures
+from dsgkit.trainers.closed_form import ClosedForm, Expansion
+from dsgkit.trainers.moments import (
+    FeatureMoments,
+    feature_moments,
+    moments_response,
+    moments_response_at,
+    solve,
+)
+from dsgkit.trainers.responses import PrimalResponse
+from dsgkit.trainers.training import Array, Function, Training
+
+FOURIER_ROWS, KERNEL_ROWS = 8192, 512
+"""Rows whose features are held at a time: random ones, and kernel values."""
+
+
+@dataclass(frozen=True)
+class ExplicitFeatures(ClosedForm):
+    """Base of the closed forms whose features are made of each row by itself."""
+
+    @abstractmethod
+    def moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
+        """Return all that the system takes of these rows."""
+
+    def response(self, X: Any, X_unlabeled: Any) -> PrimalResponse:
+        """Return the response of the features of these rows."""
+        return moments_response(self.moments(X, X_unlabeled))
+
+    def response_at(self, X: Any, X_unlabeled: Any, penalty: float, weight: float) -> Array:
+        """Return the response at one penalty and weight."""
+        return moments_response_at(self.moments(X, X_unlabeled), penalty, weight)
+
+
+@dataclass(frozen=True)
+class FeatureFunction:
+    """A function of random features: their block 0."""
+
+    features: FeatureBlocks
+    coef: Array
+    made_from: RandomFeatures
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Features and coefficients."""
+        return {"features_": self.features, "coef_": self.coef}
+
+    def values(self, X: Any) -> Array:
+        """Return its values at the rows of ``X``."""
+        self.made_from.check(X)
+        values = np.empty(len(X))
+        for block in row_blocks(len(X), FOURIER_ROWS):
+            features = self.features.transform(X[block], 0)
+            values[block] = features.astype(np.float64) @ self.coef
+        return values
+
+    def squared_norm(self) -> float:
+        """Return the squared norm of the coefficients."""
+        return float(self.coef @ self.coef)
+
+
+@dataclass(frozen=True)
+class OnRandomFeatures(ExplicitFeatures):
+    """The minimiser over fixed random features.
+
+    ``2 n_features`` features, of a dot product ``n_features``: O(n n_features^2) time in one pass
+    over the unlabelled rows, which are never held in memory together, and O(n_features^2) memory.
+    """
+
+    features: RandomFeatures
+
+    # single precision sums moments of features to some 2^-24, which are eigenvalues below 0 too
+    smallest_penalty: ClassVar[float] = 2.0**-22
+
+    def solve(self, training: Training, risk: PairwiseRisk, penalty: float) -> Function:
+        """Return the minimiser of one risk on all rows."""
+        moments = self.moments(training.X, training.X_unlabeled)
+        coef = solve(moments, training.codes, risk, penalty)
+        return FeatureFunction(self.features.blocks(), coef, self.features)
+
+    def moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
+        """Return all that the system takes of these rows."""
+        features = self.features.blocks()
+        self.features.check(X, X_unlabeled)
+        return feature_moments(
+            lambda rows: features.transform(rows, 0), X, X_unlabeled, features.width, FOURIER_ROWS
+        )
+
+    def size(self, n_labeled: int, n_unlabeled: int) -> int:
+        """Return the number of features."""
+        return self.features.blocks().width
+
+    def fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        """Return the bytes that a fit, or evaluating it, allocates."""
+        n_columns = self.size(n_labeled, n_unlabeled)
+        block = 4 * min(n_unlabeled, FOURIER_ROWS) * (n_columns + n_inputs)
+        return (8 + 4) * n_columns**2 + max(block, 20 * n_labeled * n_columns)
+
+    def grid_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        """Return the bytes that `response` allocates."""
+        fit = self.fit_memory(n_labeled, n_unlabeled, n_inputs)
+        n_columns = self.size(n_labeled, n_unlabeled)
+        return max(fit, eigh_memory(n_columns) + 16 * n_labeled * n_columns)
+
+    def building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return about the operations that build the matrix."""
+        # the features and their products are single precision: half an operation in double
+        features = self.features.blocks()
+        per_row = features.width**2 / 2 + features.row_flops(n_inputs) / 2
+        return (n_labeled + n_unlabeled) * per_row
+
+    def row_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return the operations of a fitted function at one row."""
+        features = self.features.blocks()
+        return features.row_flops(n_inputs) + 4.0 * features.width
+
+
+@dataclass(frozen=True)
+class OnLandmarks(ExplicitFeatures):
+    """The minimiser over the functions of a kernel on some rows, with the norm of the kernel.
+
+    Attributes
+    ----------
+    kernel : str
+    sigma : float
+    n_landmarks : int
+        Unlabelled rows among the landmarks; all labelled rows are.
+    random_state : int
+    """
+
+    kernel: str
+    sigma: float
+    n_landmarks: int
+    random_state: int
+
+    def solve(self, training: Training, risk: PairwiseRisk, penalty: float) -> Expansion:
+        """Return the minimiser of one risk on all rows."""
+        t = training
+        features = self._features(t.X, t.X_unlabeled)
+        w = solve(_nystrom_moments(features, t.X, t.X_unlabeled), t.codes, risk, penalty)
+        return Expansion(self.kernel, self.sigma, features.landmarks, features.expansion(w))
+
+    def moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
+        """Return all that the system takes of these rows."""
+        return _nystrom_moments(self._features(X, X_unlabeled), X, X_unlabeled)
+
+    def size(self, n_labeled: int, n_unlabeled: int) -> int:
+        """Return the number of landmarks."""
+        return n_labeled + min(self.n_landmarks, n_unlabeled)
+
+    def fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        """Return the bytes that a fit, or evaluating it, allocates."""
+        n = self.size(n_labeled, n_unlabeled)
+        rows_held = max(n_labeled, min(n_unlabeled, KERNEL_ROWS))
+        moments = 8 * n * (3 * n + 2 * rows_held + n_labeled + 3 * n_inputs)
+        predicting = kernel_named(self.kernel).memory(n, n_inputs)
+        return max(nystrom_memory(n, n_inputs), moments, predicting)
+
+    def grid_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        """Return the bytes that `response` allocates."""
+        n = self.size(n_labeled, n_unlabeled)
+        response = eigh_memory(n) + 8 * n * (2 * n_labeled + n_inputs)
+        return max(self.fit_memory(n_labeled, n_unlabeled, n_inputs), response)
+
+    def building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return about the operations that build the matrix."""
+        # of a row: its kernel values, their products, and those with the leading directions
+        n = self.size(n_labeled, n_unlabeled)
+        per_landmark = 1.5 * n + 2 * n_inputs + FUNCTION_FLOPS
+        return (n_labeled + n_unlabeled) * n * per_landmark + EIGH_FLOPS * n**3
+
+    def _features(self, X: Any, X_unlabeled: Any) -> NystromFeatures:
+        n_drawn = min(self.n_landmarks, len(X_unlabeled))
+        seed = derive_seed(self.random_state, "landmarks")
+        drawn = np.sort(draw_in_passes(seed, 0, 0, 1, n_drawn, len(X_unlabeled))[0])
+        landmarks = np.concatenate([X[:], X_unlabeled[drawn]]).astype(np.float64, copy=False)
+        return NystromFeatures(kernel_named(self.kernel), landmarks, self.sigma)
+
+
+def _nystrom_moments(features: NystromFeatures, X: Any, X_unlabeled: Any) -> FeatureMoments:
+    n = len(X_unlabeled)
+    gram, total = features.moments(X_unlabeled[block] for block in row_blocks(n, KERNEL_ROWS))
+    return FeatureMoments(features.transform(X[:]), gram, total / n, n)
+
+
+@dataclass(frozen=True)
+class OnCenters(ExplicitFeatures):
+    """The minimiser over expansions at some rows, with the norm of their coefficients.
+
+    Attributes
+    ----------
+    kernel : str
+    sigma : float
+    n_centers : int or None
+        Random rows that serve as centres; None takes all.
+    random_state : int
+    """
+
+    kernel: str
+    sigma: float
+    n_centers: int | None
+    random_state: int
+
+    def solve(self, training: Training, risk: PairwiseRisk, penalty: float) -> Expansion:
+        """Return the minimiser of one risk on all rows."""
+        t = training
+        centers = self._centers(t.X, t.X_unlabeled)
+        coef = solve(self._moments_at(centers, t.X, t.X_unlabeled), t.codes, risk, penalty)
+        return Expansion(self.kernel, self.sigma, centers, coef, norm_of_coef=True)
+
+    def moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
+        """Return all that the system takes of these rows.
+
+        Held-out rows remain among the centres: a centre has no label, and all folds then share
+        their features.
+        """
+        return self._moments_at(self._centers(X, X_unlabeled), X, X_unlabeled)
+
+    def size(self, n_labeled: int, n_unlabeled: int) -> int:
+        """Return the number of centres."""
+        n_rows = n_labeled + n_unlabeled
+        return n_rows if self.n_centers is None else min(self.n_centers, n_rows)
+
+    def fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        """Return the bytes that a fit, or evaluating it, allocates."""
+        n_centers = self.size(n_labeled, n_unlabeled)
+        rows_held = max(2 * n_labeled, min(n_unlabeled, KERNEL_ROWS))
+        fit = 8 * n_centers * (n_centers + rows_held + 3 * n_inputs)
+        return max(fit, kernel_named(self.kernel).memory(n_centers, n_inputs))
+
+    def grid_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
+        """Return the bytes that `response` allocates."""
+        fit = self.fit_memory(n_labeled, n_unlabeled, n_inputs)
+        n_centers = self.size(n_labeled, n_unlabeled)
+        return max(fit, eigh_memory(n_centers) + 8 * n_centers * (2 * n_labeled + 3 * n_inputs))
+
+    def building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
+        """Return about the operations that build the matrix."""
+        n_centers = self.size(n_labeled, n_unlabeled)
+        per_center = n_centers + 2 * n_inputs + FUNCTION_FLOPS
+        return (n_labeled + n_unlabeled) * n_centers * per_center
+
+    def _centers(self, X: Any, X_unlabeled: Any) -> Array:
+        """Return all rows, or random ones of the labelled and unlabelled rows."""
+        if self.n_centers is None:
+            parts = [X[:], X_unlabeled[:]]
+        else:
+            n = len(X) + len(X_unlabeled)
+            seed = derive_seed(self.random_state, "centers")
+            drawn = np.sort(draw_in_passes(seed, 0, 0, 1, min(self.n_centers, n), n)[0])
+            parts = [X[drawn[drawn < len(X)]], X_unlabeled[drawn[drawn >= len(X)] - len(X)]]
+        return np.concatenate(parts).astype(np.float64, copy=False)
+
+    def _moments_at(self, centers: Array, X: Any, X_unlabeled: Any) -> FeatureMoments:
+        gram = kernel_named(self.kernel).gram
+        return feature_moments(
+            lambda rows: gram(rows, centers, self.sigma), X, X_unlabeled, len(centers), KERNEL_ROWS
+        )

@@ -1,0 +1,196 @@
+"""What is trained: rows, who is trained on which of them, risks and penalties of all models."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.costs import Cost
+from dsgkit.engine import DecreasingStep
+from dsgkit.errors import DataError
+from dsgkit.objectives import Objective
+from dsgkit.objectives.pairwise_auc import PairwiseAUCObjective
+from dsgkit.objectives.pairwise_risk import PairwiseRisk
+from dsgkit.objectives.risks import Risk
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.integer]
+Rows = NDArray[np.int64]
+Folds = Sequence[NDArray[np.integer]]
+
+
+class Function(Protocol):
+    """A trained function.
+
+    Attributes
+    ----------
+    attributes : dict
+        What it consists of, by the names that estimators have for it.
+    """
+
+    @property
+    def attributes(self) -> dict[str, Any]: ...  # noqa: D102
+
+    def values(self, X: Any) -> Array:
+        """Return its values at the rows of ``X``, shape (n,)."""
+        ...
+
+    def squared_norm(self) -> float:
+        """Return its squared norm, as the penalty counts it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Decreasing:
+    """The step ``theta / (t + t0)`` of one model, by ``theta lam``.
+
+    Attributes
+    ----------
+    theta_lam : float
+    t0 : float or "stable"
+        "stable" makes the first step as long as the measured curvature of the risk allows.
+    """
+
+    theta_lam: float
+    t0: float | str
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Models that differ in risk, penalty and steps, and the rows that they are trained on.
+
+    Attributes
+    ----------
+    X : rows of shape (n_labeled, n_inputs)
+    codes : ndarray of int, shape (n_labeled,)
+        The source of each of these rows: its class, counted from 0.
+    X_unlabeled : rows of shape (n_unlabeled, n_inputs)
+        The last source.
+    pools : sequence of int arrays
+        The rows of ``X`` that each group of models is trained on: one for each fold, or all rows.
+    n_sources : int
+        Number of sources of labelled rows.
+    risks : sequence over points of sequences over pools of Risk
+        Of the model of each point and pool.
+    penalties : sequence of float
+        Factor of the squared norm, for each point.
+    steps : sequence of Decreasing
+        For each point, where the trainer goes steps.
+    """
+
+    X: Any
+    codes: Codes
+    X_unlabeled: Any
+    pools: Sequence[Rows]
+    n_sources: int
+    risks: Sequence[Sequence[Risk]]
+    penalties: Sequence[float]
+    steps: Sequence[Decreasing] = ()
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """Rows of each source in each pool, shape (n_pools, n_sources)."""
+        return np.array(
+            [np.bincount(self.codes[pool], minlength=self.n_sources) for pool in self.pools]
+        )
+
+    @cached_property
+    def forms(self) -> list[list[PairwiseRisk]]:
+        """The quadratic form of the model of each point and pool; equal risks share theirs."""
+        form_of = functools.cache(lambda risk, pool: risk.form(self.counts[pool]))
+        return [
+            [form_of(risk, pool) for pool, risk in enumerate(of_pools)] for of_pools in self.risks
+        ]
+
+    @property
+    def group(self) -> NDArray[np.int64]:
+        """The pool of each model, pool by pool."""
+        return np.repeat(np.arange(len(self.pools)), len(self.penalties))
+
+    @property
+    def lam(self) -> Array:
+        """The lam of ``lam/2 ||f||^2`` of each model, pool by pool."""
+        return np.tile(2 * np.array(self.penalties, np.float64), len(self.pools))
+
+    def paired(self) -> PairwiseAUCObjective:
+        """Return the objective of all models, pool by pool, with all rows of a batch paired."""
+        n_pools = len(self.pools)
+        return PairwiseAUCObjective([of[pool] for pool in range(n_pools) for of in self.forms])
+
+    def on_tuples(self) -> Objective:
+        """Return the objective of all models, pool by pool, on batches of tuples if it has one."""
+        risks = [of[pool] for pool in range(len(self.pools)) for of in self.risks]
+        counts = np.repeat(self.counts, len(self.penalties), axis=0)
+        return type(risks[0]).on_tuples(risks, counts) or self.paired()
+
+    def rows_of(self, source: int, pool: Rows) -> Rows:
+        """Return the rows of a source in a pool."""
+        return pool[self.codes[pool] == source]
+
+    def check_pools(self) -> None:
+        """Raise `DataError` unless every pool has rows of as many sources as make a pair."""
+        least = min(2, self.n_sources)
+        for of_pool in self.counts:
+            if np.count_nonzero(of_pool) < least:
+                both = "both classes" if self.n_sources == 2 else "two classes or more"
+                raise DataError(f"every fold must leave labelled rows of {both} to train on")
+
+
+class Trainer(Protocol):
+    """A way to the minimiser of a penalised risk.
+
+    Trainers that are equal can train their models together.
+    """
+
+    def fit(self, training: Training) -> Function:
+        """Train the one model of a training.
+
+        Raises
+        ------
+        FitError
+            If there is no solution, or none that can be computed.
+        """
+        ...
+
+    def fold_values(self, training: Training, folds: Folds) -> Array:
+        """Return out-of-fold values of every point, shape (n_points, n_labeled).
+
+        The pools are the rows outside of the folds. A model without a solution has NaN.
+        """
+        ...
+
+    def centred_values(self, training: Training, folds: Folds, reference: Any) -> Array | None:
+        """Return out-of-fold values of one point, each fold's less their mean on unlabelled rows.
+
+        None if that is no sooner than a fit for each fold.
+
+        Parameters
+        ----------
+        training, folds
+            As in `fold_values`.
+        reference : rows
+            Some unlabelled rows that may stand for all.
+        """
+        ...
+
+    def cost(
+        self, n_inputs: int, n_models: int, n_labeled: int, n_unlabeled: int, n_sources: int
+    ) -> Cost:
+        """Return what `fit` takes, or `fold_values` of so many models."""
+        ...
+
+    def iterations(self, n_unlabeled: int) -> dict[str, int]:
+        """Return the parameters that depend on the number of rows as they are for so many."""
+        ...
+
+
+def decreasing(training: Training, t0: Array) -> DecreasingStep:
+    """Return the steps of all models, pool by pool, given their offsets."""
+    theta_lam = np.tile([float(step.theta_lam) for step in training.steps], len(training.pools))
+    return DecreasingStep(theta_lam, training.lam, t0)

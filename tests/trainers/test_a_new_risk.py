@@ -1,0 +1,136 @@
+"""A risk that the package does not know gets every trainer: positive-unlabelled learning.
+
+Of the squared loss ``(t z - 1)^2/4``, the unbiased risk of positive and unlabelled rows is
+``-pi mean_P f + mean_U (f + 1)^2/4`` (du Plessis, Niu & Sugiyama, ICML 2015).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from typing_extensions import Doc
+
+from dsgkit.kernels import kernel_named
+from dsgkit.objectives.pairwise_risk import PairwiseRisk
+from dsgkit.objectives.risks import Risk
+from dsgkit.solvers.common import Lam, Sigma
+from dsgkit.solvers.parameters import PER_MODEL, SHARE
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
+from dsgkit.trainers.blocks import RandomFeatures, Streaming, Sweeps
+from dsgkit.trainers.explicit_features import OnLandmarks, OnRandomFeatures
+from dsgkit.trainers.kernel_matrix import KernelMatrix
+from dsgkit.trainers.training import Decreasing
+from tests.solvers.brute_force import folds_of
+
+BLOCKS, WIDTH = 4, 64
+MANY, SOME = (RandomFeatures("gaussian", 2.0, n, random_state=1) for n in (256, WIDTH))
+
+TRAINERS = {
+    "streaming": Streaming(MANY, batch_size=64, n_iterations=1500),
+    "sweeps": Sweeps(SOME, 1000, n_blocks=BLOCKS, n_sweeps=60),
+    "kernel": KernelMatrix("gaussian", 2.0),
+    "features": OnRandomFeatures(SOME),
+    "landmarks": OnLandmarks("gaussian", 2.0, n_landmarks=1000, random_state=0),
+}
+
+
+@dataclass(frozen=True)
+class PositiveUnlabeled(Risk):
+    prior: float
+
+    def form(self, counts):
+        return PairwiseRisk(
+            diagonal=np.array([0, 1 / 4]),
+            cross=np.zeros((2, 2)),
+            linear=np.array([self.prior / 2, -1 / 4]),
+            constant=1 / 4,
+        )
+
+
+class PU(QuadraticRiskEstimator):
+    lam: Lam = 0.25
+    prior: Annotated[float, SHARE, PER_MODEL, Doc("Share of positive rows.")] = 0.4
+    _: KW_ONLY
+    sigma: Sigma = 2.0
+    trainer: Annotated[str, Doc("A trainer's name.")] = "kernel"
+
+    def fit(self, X_positive, X_unlabeled):
+        return super().fit(X_positive, np.ones(len(X_positive)), X_unlabeled)
+
+    def _coded(self, labels, hint):
+        return np.array([1]), np.zeros(len(labels), np.int64)
+
+    def _risk(self):
+        return PositiveUnlabeled(self.prior)
+
+    def _trainer(self):
+        return TRAINERS[self.trainer]
+
+    def _step(self):
+        return Decreasing(1.5, "stable")
+
+
+def problem():
+    rng = np.random.default_rng(0)
+    positive, negative = (rng.normal(size=(n, 2)) / 5 + at for n, at in ((60, 0.6), (36, 0.1)))
+    return positive[:20].astype(np.float32), np.vstack([positive[20:], negative]).astype(np.float32)
+
+
+def direct(Phi, P, U, prior, lam):
+    """Return values at all rows of the function ``Phi w`` that minimises the penalised risk."""
+    gram = U.T @ U / (2 * len(U)) + lam * np.eye(Phi.shape[1])
+    return Phi @ np.linalg.solve(gram, prior * P.mean(axis=0) - U.mean(axis=0) / 2)
+
+
+def features_of(trainer, rows):
+    """Return features in which the direct solution is that of a trainer."""
+    if trainer == "features":
+        return SOME.blocks().transform(rows, 0).astype(float)
+    if trainer == "sweeps":
+        parts = [SOME.blocks().transform(rows, t) for t in range(BLOCKS)]
+        return np.hstack(parts).astype(float) / np.sqrt(BLOCKS)
+    gram = kernel_named("gaussian").gram(rows, rows, 2.0)
+    spectrum, vectors = np.linalg.eigh(gram)
+    return vectors * np.sqrt(np.maximum(spectrum, 0))
+
+
+TOLERANCE = {"streaming": 0.06, "sweeps": 1e-4, "kernel": 1e-7, "features": 1e-4, "landmarks": 1e-5}
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_every_trainer_finds_the_minimiser(trainer):
+    P, U = problem()
+    Phi = features_of(trainer, np.vstack([P, U]))
+    model = PU(0.25, 0.4, trainer=trainer).fit(P, U)
+    expected = direct(Phi, Phi[: len(P)], Phi[len(P) :], 0.4, 0.25)
+    got = model.decision_function(np.vstack([P, U]))
+    assert np.max(abs(got - expected)) <= TOLERANCE[trainer] * np.max(abs(expected))
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_a_grid_with_folds_is_trained_in_one_pass(trainer):
+    P, U = problem()
+    points = [{"lam": lam, "prior": prior} for lam in (0.125, 0.5) for prior in (0.3, 0.6)]
+    folds = folds_of(len(P), 4)
+    given = {"folds": folds, "X": P, "y": np.ones(len(P)), "X_unlabeled": U}
+    values = PU(trainer=trainer).fit_points(points, **given)
+    Phi = features_of(trainer, np.vstack([P, U]))
+    for row, point in zip(values, points, strict=True):
+        for fold in folds:
+            kept = np.setdiff1d(np.arange(len(P)), fold)
+            expected = direct(Phi, Phi[kept], Phi[len(P) :], point["prior"], point["lam"])[fold]
+            assert np.max(abs(row[fold] - expected)) <= TOLERANCE[trainer]
+
+
+def test_an_estimator_of_it_has_what_others_have():
+    P, U = problem()
+    model = clone(PU(0.5)).fit(P, U)
+    assert model.cost(2, n_labeled=20, n_unlabeled=76).memory > 0
+    found = model.diagnostics(P, np.ones(len(P)), U)
+    values, others = model.decision_function(P), model.decision_function(U)
+    assert found["risk"] == pytest.approx(np.mean((others + 1) ** 2) / 4 - 0.4 * values.mean())
+    assert found["objective"] == pytest.approx(found["risk"] + found["squared_norm"] / 4)
