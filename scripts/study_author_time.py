@@ -36,7 +36,8 @@ def models_by_size(experiment: Experiment, dataset: Dataset) -> Counter[Sizes]:
         if spec.kind == "qsg_s2auc":
             count = len(cell.points) * folds if cell.kind == "search" else 1
             estimator = QSGS2AUC(**{**cell.points[0], **spec.params})
-            n, T = cell.at["unlabeled"], estimator.settled(n_unlabeled=cell.at["unlabeled"]).n_iterations
+            n = cell.at["unlabeled"]
+            T = estimator.settled(n_unlabeled=n).n_iterations
             models[n, T, estimator.batch_size, estimator.n_features] += count
     return models
 
