@@ -33,7 +33,8 @@ def load_results(*folders: Path | str) -> pd.DataFrame:
     DataFrame
         The columns are
 
-        - ``config``, ``dataset``, ``task``, ``solver`` (its key in the config), ``label``;
+        - ``config``, ``dataset`` (its name, or that of its file), ``task``, ``solver`` (its key in
+          the config), ``label``;
         - ``axis``, what is swept, and ``size`` on it (0 without a sweep); ``trial``, from 0;
         - ``param_<name>``, parameters that the config fixes or that were chosen, by name;
         - one for each measure of the tasks, such as ``fit_seconds`` and ``peak_memory``;
@@ -78,6 +79,7 @@ def _measures(results: Results) -> list[str]:
 def _fits(results: Results) -> dict[str, list[Any]]:
     """Return the columns of one of the results."""
     experiment, axis = results.experiment, results.task.axis
+    data = experiment.dataset
     # the row of a fit itself comes before those at further sizes at which it stands
     cells = results.cells.drop_duplicates(["solver", "trial", "key"])
     records = results.records.where(lambda entry: entry.kind == "fit")
@@ -89,7 +91,7 @@ def _fits(results: Results) -> dict[str, list[Any]]:
     ]
     same = {
         "config": experiment.name,
-        "dataset": results.dataset,
+        "dataset": data.name or Path(data.path or "").name,
         "task": results.task.kind,
         "axis": axis.name if axis else "",
     }
