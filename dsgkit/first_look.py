@@ -134,7 +134,7 @@ def _task(found: Survey, positive: str | None) -> str:
         return "ordinal"
     if len(found.labels) < 2:
         return "auc"  # which is refused, saying why
-    ways = ["--positive LABEL (it against the others)", "--task cluster"]
+    ways = ["--positive LABEL (that class against all others)", "--task cluster"]
     if found.has_numbers:
         ways.append(f"--task ordinal ({_BINS} classes of equal frequency)")
     raise DataError(
@@ -196,7 +196,7 @@ def _positive(found: Survey, asked: str | None) -> Any:
     if len(found.labels) > 2:
         raise DataError(
             f"{found.path}: {len(found.labels):,} different labels ({_counted(found)}): say "
-            "--positive LABEL, it against the others"
+            "--positive LABEL (that class against all others)"
         )
     says_yes = [label for text, label in by_text.items() if text.lower() in _SAYS_YES]
     rarest = min(found.labels.values())

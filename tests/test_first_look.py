@@ -205,7 +205,7 @@ REFUSED = {
         with_labels(LETTERS),
         ["--label", "kind"],
         ": column 'kind' has 4 different labels (a: 23, b: 23, c: 22, d: 22): "
-        "say --positive LABEL (it against the others) or --task cluster",
+        "say --positive LABEL (that class against all others) or --task cluster",
     ),
     "labels that are measurements": (
         table(*NUMBERS.T, names=("a", "b", "kind")),
