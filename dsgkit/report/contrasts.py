@@ -16,8 +16,8 @@ LEVEL = 0.05
 """Of the tests; intervals have the confidence 1 - LEVEL."""
 
 OVERLAP = (
-    "Trials are random splits of the same rows, so intervals and p-values speak of other splits "
-    "of these data, not of other data."
+    "Trials are random splits of the same rows: intervals and p-values say what other splits of "
+    "these rows would give, not what other data would."
 )
 """What a reader has to know of them."""
 

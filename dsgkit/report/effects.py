@@ -25,6 +25,7 @@ from dsgkit.report.contrasts import (
 from dsgkit.report.formats import Cell
 from dsgkit.report.numbers import (
     SHORTEST_TIME,
+    difference_parts,
     difference_text,
     p_text,
     percents,
@@ -89,16 +90,28 @@ class Effect:
 
     def change_text(self, measure: Measure) -> str:
         """Return the difference with its interval, or the ratio of times."""
-        contrast = self.contrast
-        if contrast.identical:
+        if self.contrast.identical:
             return "identical"
         if is_ratio(measure):
             return ratio_text(self.ratio)
-        interval = contrast.interval
+        return difference_text(*self._shown(measure))
+
+    def change_words(self, measure: Measure) -> tuple[str, str]:
+        """Return the size of the difference, and in words its interval; empty without one."""
+        difference, interval, digits = self._shown(measure)
+        if difference < 0:
+            difference, interval = -difference, interval and (-interval[1], -interval[0])
+        first, *limits = difference_parts(difference, interval, digits)
+        points = " points" if measure.percent else ""
+        told = f"{1 - LEVEL:.0%} interval {' to '.join(limits)}" if limits else ""
+        return f"{first[1:]}{points}", told
+
+    def _shown(self, measure: Measure) -> tuple[float, tuple[float, float] | None, int]:
+        """Return the difference and its interval as they are shown, and with how many digits."""
+        interval = self.contrast.interval
         limits = interval and (percents(measure, interval[0]), percents(measure, interval[1]))
         # differences are smaller than what they are of
-        digits = measure.digits + 1
-        return difference_text(percents(measure, contrast.difference), limits, digits)
+        return percents(measure, self.contrast.difference), limits, measure.digits + 1
 
     @property
     def tidy_interval(self) -> dict[str, float]:

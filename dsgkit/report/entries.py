@@ -10,6 +10,7 @@ from dsgkit.report.numbers import (
     NONE,
     counted,
     from_to,
+    in_sentence,
     memory_text,
     percents,
     ranges,
@@ -36,7 +37,10 @@ UNITS = {
 }
 """Caption suffix per unit."""
 
-_BEST_TIME = "best: the range of no other reaches its own, and no other was disturbed"
+_BEST_TIME = (
+    "the fastest: its longest time is shorter than the shortest of any other, and no other was "
+    "disturbed"
+)
 
 
 def best_means(measure: Measure) -> str:
@@ -48,7 +52,7 @@ def footnotes(parts: Sequence[tuple[Summary, Iterable[Entry]]], *, titled: bool)
     """Return the footnotes of a table of entries of some results, which a note names if titled."""
     notes = []
     for one, entries in parts:
-        title = one.title if titled else ""
+        title = one.heading if titled else ""
         notes += _partial_notes(entries, title, swept=one.axis is not None)
         notes += remark_notes(entries, title)
     shown, every = [one for one, _ in parts], [entry for _, of in parts for entry in of]
@@ -62,7 +66,7 @@ def _partial_notes(entries: Iterable[Entry], title: str, *, swept: bool) -> list
     """
     partial = [entry for entry in entries if entry.partial]
     others = [
-        f"{entry.solver}{f' at {entry.size.n:,}' if swept else ''} ("
+        f"{in_sentence(entry.solver)}{f' at {entry.size.n:,}' if swept else ''} ("
         + ", ".join(f"{count} {status}" for status, count in sorted(ended.items()))
         + ")"
         for entry in partial
@@ -81,19 +85,19 @@ def remark_notes(entries: Iterable[Entry], title: str = "") -> list[str]:
         found += [((DOUBLE_DAGGER, _DISTURBED), entry.disturbed)] if entry.disturbed else []
         for note, n in found:
             trials.setdefault(note, {}).setdefault((entry.solver, entry.planned), []).append(n)
-    about = f" {title}:" if title else ""
+    about = f"{title}: " if title else ""
     notes = []
     for (mark, remark), counts in trials.items():
         of = (
-            f"{solver} in {ranges(n, '-')} of {counted(planned, 'trial')}"
+            f"{in_sentence(solver)} in {ranges(n, '-')} of {counted(planned, 'trial')}"
             for (solver, planned), n in counts.items()
         )
-        notes.append(f"{mark}{about} {', '.join(of)}: {remark}.")
+        notes.append(f"{mark} {remark} ({about}{', '.join(of)}).")
     return notes
 
 
 _DISTURBED = (
-    f"disturbed by other processes; the wall time is more than {SLOWED} times the processor time "
+    f"Disturbed by other processes: the wall time is more than {SLOWED} times the processor time "
     "of the busiest thread"
 )
 
@@ -111,7 +115,7 @@ def _ending_notes(entries: Iterable[Entry], shown: Sequence[Summary]) -> list[st
     notes = [f"{LEFT}: by the config (at_most)."] if LEFT in statuses else []
     if left := [one for one in shown if one.to_come]:
         progress = "; ".join(
-            f"{f'{one.title}: ' if len(shown) > 1 else ''}{one.to_come}" for one in left
+            f"{f'{one.heading}: ' if len(shown) > 1 else ''}{one.to_come}" for one in left
         )
         notes.append(f"Unfinished: {progress}; where some are to come, none is called the best.")
     return notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +18,8 @@ from dsgkit.report.gains import Gain, gain_measures, gains_by_size
 from dsgkit.report.numbers import (
     SHORTEST_TIME,
     counted,
+    in_sentence,
+    listed,
     p_text,
     percents,
     ratio_text,
@@ -160,7 +162,7 @@ def _compared(summary: Summary) -> Iterator[Finding]:
         yield Finding("best", sentence, f"{lead.measure.file}_table")
     yield from _gain_findings(summary, [known[id(gain)] for gain in gains])
     if family:
-        yield Finding("test", _test_text(family))
+        yield Finding("test", _test_text(family, n_gains=len(gains)))
 
 
 def _measures(summary: Summary) -> list[Measure]:
@@ -216,20 +218,30 @@ def _effect(summary: Summary, measure: Measure, first: Entry, second: Entry) -> 
 def _lead_text(summary: Summary, lead: _Lead, effect: Effect | None) -> str:
     """Return who leads by how much, and whether that is beyond chance."""
     measure, first, second = lead.measure, lead.first, lead.second
-    at, score = _at(summary, first.size), _score(measure, first)
-    leads = "comes first" if summary.results.task.oracle else "is the best"
+    at, score, name = _at(summary, first.size), _score(measure, first), in_sentence(first.solver)
+    extreme = "highest" if measure.better == "higher" else "lowest"
+    what = "mean" if len(first.values) > 1 else "value"
+    has = f"{name} has the {extreme} {what}{at}, {score}"
     if effect is None:
-        return f"{first.solver} {leads}{at}, {score}."
+        return f"{has}."
     if effect.contrast.identical:
         ranked = _ranked(summary, measure, first.size)
-        equal = [entry.solver for entry in ranked if entry.values == first.values]
-        return f"{_listed(equal)} come first{at}, equal in every trial, {score}."
-    change = effect.change_text(measure).removeprefix("+")
-    points = " points" if measure.percent else ""
-    return (
-        f"{first.solver} {leads}{at}, {score}, {change}{points} ahead of {second.solver} "
-        f"({_score(measure, second)}), {_chance(effect)}."
-    )
+        equal = [in_sentence(entry.solver) for entry in ranked if entry.values == first.values]
+        return f"{listed(equal)} come first{at}, equal in every trial, with a mean of {score}."
+    by, interval = effect.change_words(measure)
+    lead_over = f"ahead of {in_sentence(second.solver)} ({_score(measure, second)}) by {by}"
+    told = "; ".join(filter(None, [interval, _p(effect)]))
+    told = f" ({told})" if told else ""
+    if len(effect.values_a) == 1:
+        return f"{has}, {lead_over}{told}; in one trial, so this may be chance."
+    if effect.holm_t is None:
+        return f"{has}, {lead_over} in every trial."
+    if effect.holm_t >= LEVEL:
+        nobody = f"no method is ahead beyond chance{at}"
+        which = f"the {extreme} mean is that of {name}, {score}"
+        return f"{nobody}; {which}, {lead_over}{told}."
+    leads = "comes first" if summary.results.task.oracle else "is the best"
+    return f"{name} {leads}{at} with a mean of {score}, {lead_over}, beyond chance{told}."
 
 
 def _heading(summary: Summary, measure: Measure) -> str:
@@ -258,14 +270,12 @@ def _number(measure: Measure, value: float) -> str:
     return f"{shown}%" if measure.percent else shown
 
 
-def _chance(effect: Effect) -> str:
-    """Return whether a lead is beyond chance, in words."""
+def _p(effect: Effect) -> str:
+    """Return the p-value of a lead; empty without a test."""
     if effect.holm_t is None:
-        n = len(effect.values_a)
-        return "in one trial, so that it may be chance" if n == 1 else "in every trial alike"
+        return ""
     p = p_text(effect.holm_t)
-    told = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
-    return f"beyond chance ({told})" if effect.holm_t < LEVEL else f"which may be chance ({told})"
+    return f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
 
 
 def _elsewhere(summary: Summary, lead: _Lead) -> str:
@@ -277,13 +287,12 @@ def _elsewhere(summary: Summary, lead: _Lead) -> str:
             others.setdefault(ranked[0].solver, []).append(size.n)
     if not others:
         return ""
-    texts = (f"{name} at {_listed([f'{n:,}' for n in sizes])}" for name, sizes in others.items())
-    return f" At other sizes others lead: {'; '.join(texts)}."
-
-
-def _listed(texts: Sequence[str]) -> str:
-    *most, last = texts
-    return f"{', '.join(most)} and {last}" if most else last
+    texts = (
+        f"{in_sentence(name)} at {listed([f'{n:,}' for n in sizes])}"
+        for name, sizes in others.items()
+    )
+    extreme = "highest" if lead.measure.better == "higher" else "lowest"
+    return f" At other sizes others have the {extreme} mean: {'; '.join(texts)}."
 
 
 def _gains(summary: Summary, measure: Measure) -> Iterator[Gain]:
@@ -310,24 +319,32 @@ def _gain_findings(summary: Summary, gains: Sequence[Any]) -> Iterator[Finding]:
 
 
 def _gain_text(summary: Summary, measure: Measure, against: str, gains: Sequence[Gain]) -> str:
-    """Return who gains and who loses, by how much, and how many do neither."""
+    """Return who gains and who loses, by how much, and who does neither."""
     beyond = [gain for gain in gains if gain.holm_t is not None and gain.holm_t < LEVEL]
     solvers = list(dict.fromkeys(gain.solver for gain in gains))
-    word = _word(measure)
+    word, other = _word(measure), in_sentence(against)
     if not beyond:
-        who = "no method differs" if len(solvers) > 1 else f"{solvers[0]} does not differ"
-        return f"{word}: {who} from {against} beyond chance."
+        alone = f"{in_sentence(solvers[0])} does not differ"
+        who = "no method differs" if len(solvers) > 1 else alone
+        return f"{word}: {who} from {other} beyond chance."
     sides = {
-        f"better than {against} beyond chance": [g for g in beyond if g.contrast.difference > 0],
-        f"worse than {against} beyond chance": [g for g in beyond if g.contrast.difference < 0],
+        "better": [gain for gain in beyond if gain.contrast.difference > 0],
+        "worse": [gain for gain in beyond if gain.contrast.difference < 0],
     }
-    parts = [f"{what}: {_members(summary, measure, side)}" for what, side in sides.items() if side]
-    even = len(set(solvers) - {gain.solver for gain in beyond})
-    parts += [f"no difference beyond chance: {counted(even, 'other')}"] if even else []
-    return f"{word}, {'; '.join(parts)}."
+    parts = []
+    for how, side in sides.items():
+        if members := _members(summary, measure, side):
+            are = "are" if len(members) > 1 else "is"
+            parts.append(f"{_few(members)} {are} {how} beyond chance")
+    differing = {gain.solver for gain in beyond}
+    even = [in_sentence(name) for name in solvers if name not in differing]
+    if even:
+        do = "do" if len(even) > 1 else "does"
+        parts.append(f"{_few(even)} {do} not differ beyond chance")
+    return f"{word}, compared with {other}: {'; '.join(parts)}."
 
 
-def _members(summary: Summary, measure: Measure, gains: Sequence[Gain]) -> str:
+def _members(summary: Summary, measure: Measure, gains: Sequence[Gain]) -> list[str]:
     """Return solvers with their gains, each at its largest size and where else it has one."""
     by_solver: dict[str, list[Gain]] = {}
     for gain in gains:
@@ -336,19 +353,27 @@ def _members(summary: Summary, measure: Measure, gains: Sequence[Gain]) -> str:
     texts = []
     for solver, of in by_solver.items():
         sizes = [f"{gain.size.n:,}" for gain in of]
-        at = f" at {_listed(sizes)}" if len(of) > 1 or of[-1].size.n != largest else ""
-        texts.append(f"{solver}{at} ({of[-1].change_text(measure)})")
+        at = f" at {listed(sizes)}" if len(of) > 1 or of[-1].size.n != largest else ""
+        by, interval = of[-1].change_words(measure)
+        texts.append(f"{in_sentence(solver)}{at} (by {', '.join(filter(None, [by, interval]))})")
+    return texts
+
+
+def _few(texts: Sequence[str]) -> str:
+    """Return some texts as a list, and how many more there are."""
     more = len(texts) - MOST_NAMES
-    return ", ".join(texts[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return listed([*texts[:MOST_NAMES], f"{more} more"] if more > 0 else texts)
 
 
-def _test_text(family: Sequence[Effect]) -> str:
+def _test_text(family: Sequence[Effect], n_gains: int) -> str:
+    """Return what chance means, and what p-values are adjusted for."""
     tested = family[0].family
     if not tested:
-        return "One trial: what is chance cannot be told."
+        return "One trial says nothing about chance."
+    own = "; the table of gains adjusts its own for all gains that it has" if n_gains else ""
     return (
-        f"Chance: paired t-tests over the trials at {100 * LEVEL:.0f}%, adjusted for "
-        f"{counted(tested, 'comparison')} (Holm)."
+        f"Chance: paired t-tests over the trials at the {LEVEL:.0%} level. P-values here are "
+        f"adjusted (Holm) for the {counted(tested, 'comparison')} of these findings{own}."
     )
 
 
@@ -360,9 +385,9 @@ def _told(summary: Summary) -> Iterator[Finding]:
         if (told := summary.told(key)) and measures:
             entry = summary.largest(measures[0])[name]
             score = f" ({_score(measures[0], entry)})" if entry.values else ""
-            groups.setdefault(told, []).append(f"{name}{score}")
+            groups.setdefault(told, []).append(f"{in_sentence(name)}{score}")
     for told, names in groups.items():
-        sentence = f"Given {told}, which no user has, and compared with none: {', '.join(names)}."
+        sentence = f"Given {told}, which no user has, and so not compared: {', '.join(names)}."
         yield Finding("told", sentence, f"{measures[0].file}_table")
 
 
@@ -372,43 +397,75 @@ def _times(summary: Summary) -> Iterator[Finding]:
     if len(lines) < FEWEST_RIVALS:
         return
     common = set.intersection(*(set(line) for line in lines.values()))
+    level = {solver for (solver, _), entry in summary.entries(TIME).items() if entry.level}
     if common:
-        yield Finding("time", _fastest(summary, lines, max(common)), "time_table")
-    if text := _crossed(summary, lines):
+        yield Finding("time", _fastest(summary, lines, level, max(common)), "time_table")
+    dependent = {name: line for name, line in lines.items() if name not in level}
+    if len(dependent) >= FEWEST_RIVALS and (text := _crossed(summary, dependent)):
         yield Finding("crossing", text, "time_table")
 
 
 def _lines(summary: Summary) -> dict[str, dict[int, float]]:
-    """Return the times by size of solvers that compete and depend on what is swept."""
+    """Return the times by size of solvers that compete."""
     told = {name for key, name in summary.names.items() if summary.told(key)}
     lines: dict[str, dict[int, float]] = {}
     for (name, size), entry in summary.entries(TIME).items():
-        if entry.values and not entry.level and name not in told:
+        if entry.values and name not in told:
             lines.setdefault(name, {})[size.n] = entry.centre
     return lines
 
 
-def _fastest(summary: Summary, lines: Mapping[str, Mapping[int, float]], n: int) -> str:
-    """Return which solver is the fastest at a size, also in relation to the config's first."""
+def _fastest(
+    summary: Summary, lines: Mapping[str, Mapping[int, float]], level: Container[str], n: int
+) -> str:
+    """Return which solver is the fastest at a size, also in relation to the config's first.
+
+    Where that is one which does not use what is swept (``level``), the fastest of the others comes
+    first: these are the ones that a sweep is about.
+    """
     at = {name: max(line[n], SHORTEST_TIME) for name, line in lines.items()}
+    users = {name: seconds for name, seconds in at.items() if name not in level}
+    fastest = min(at, key=at.__getitem__)
+    whole = fastest in users or len(users) < FEWEST_RIVALS
+    text = _fastest_of(at if whole else users)
+    text = f"{_group(summary, '' if whole else lowered(_axis_title(summary)))}, {text}"
+    if not whole:
+        seconds = seconds_text(at[fastest])
+        text += f"; {_group(summary, '')}, {in_sentence(fastest)} is ({seconds})"
+    entries = summary.entries(TIME).items()
+    if any(entry.disturbed for (_, size), entry in entries if size.n == n):
+        text += "; some timings were disturbed by other processes"
+    return f"Training time{_at(summary, Size(n, False))}: {text}."
+
+
+def _axis_title(summary: Summary) -> str:
+    return summary.axis.title if summary.axis else ""
+
+
+def _group(summary: Summary, use: str) -> str:
+    """Return which methods times are compared of: those that use something, or all that compete."""
+    told = dict.fromkeys(filter(None, map(summary.told, summary.names)))
+    parts = [*([f"use {use}"] if use else []), *(f"are not given {one}" for one in told)]
+    return f"of the methods that {' and '.join(parts)}" if parts else "of all methods"
+
+
+def _fastest_of(at: Mapping[str, float]) -> str:
+    """Return which of some times is the shortest, in relation to the second and the first."""
     first, second, *_ = sorted(at, key=at.__getitem__)
-    main = next(iter(lines))
+    main = next(iter(at))
     text = (
-        f"Training time{_at(summary, Size(n, False))}: {first} is the fastest "
-        f"({seconds_text(at[first])}), {ratio_text(at[second] / at[first])} times as fast as "
-        f"{second}"
+        f"{in_sentence(first)} is the fastest ({seconds_text(at[first])}), "
+        f"{ratio_text(at[second] / at[first])} times as fast as {in_sentence(second)}"
     )
     if main not in (first, second):
-        text += f" and {ratio_text(at[main] / at[first])} times as fast as {main}"
-    disturbed = any(
-        entry.disturbed for (_, size), entry in summary.entries(TIME).items() if size.n == n
-    )
-    return f"{text}{', though other processes disturbed some times' if disturbed else ''}."
+        text += f" and {ratio_text(at[main] / at[first])} times as fast as {in_sentence(main)}"
+    return text
 
 
 def _crossed(summary: Summary, lines: Mapping[str, Mapping[int, float]]) -> str:
     """Return where the first solver's time line crosses those of the others."""
     main, *rivals = lines
+    axis = lowered(_axis_title(summary))
     groups: dict[tuple[str, str], list[str]] = {}
     for rival in rivals:
         common = lines[main].keys() & lines[rival].keys()
@@ -417,11 +474,11 @@ def _crossed(summary: Summary, lines: Mapping[str, Mapping[int, float]]) -> str:
             continue
         n = max(common)
         faster = "faster" if lines[main][n] < lines[rival][n] else "slower"
-        where = f"above about {_rounded(found[0])}" if found else "at every size"
-        groups.setdefault((faster, where), []).append(rival)
-    texts = [f"{how} than {_listed(of)} {where}" for (how, where), of in groups.items()]
-    over = f", by {lowered(summary.axis.title)}" if summary.axis else ""
-    return f"{main} trains {'; '.join(texts)}{over}." if texts else ""
+        always = f"at every number of {axis}"
+        where = f"from about {_rounded(found[0])} {axis} on" if found else always
+        groups.setdefault((faster, where), []).append(in_sentence(rival))
+    texts = [f"{how} than {listed(of)} {where}" for (how, where), of in groups.items()]
+    return f"{in_sentence(main)} trains {'; '.join(texts)}." if texts else ""
 
 
 def _rounded(n: float) -> str:
@@ -436,7 +493,7 @@ def _endings(summary: Summary) -> Iterator[Finding]:
             groups.setdefault(cause(record), []).append(record)
     by_size = sorted(groups.values(), key=len, reverse=True)
     for records in by_size[:MOST_CAUSES]:
-        names = ", ".join(dict.fromkeys(summary.name_of(record) for record in records))
+        names = ", ".join(dict.fromkeys(in_sentence(summary.name_of(r)) for r in records))
         where = places(records, summary.axis)
         why = in_a_line(reason(records[0]), LONGEST_REASON)
         yield Finding("ending", f"Without a result: {names}, {where}: {why}")
@@ -456,8 +513,8 @@ def _edges(summary: Summary) -> Iterator[Finding]:
         by_count: dict[str, list[str]] = {}
         for one in choices:
             count = f"{one.count} of {one.searches} {searches}"
-            by_count.setdefault(count, []).append(one.solver)
-        who = "; ".join(f"{_listed(names)} ({count})" for count, names in by_count.items())
+            by_count.setdefault(count, []).append(in_sentence(one.solver))
+        who = "; ".join(f"{listed(names)} ({count})" for count, names in by_count.items())
         at = f"{parameter} is at {value_text(value)}, the {side} end of its grid"
         way = {"lower": "downwards", "upper": "upwards"}[side]
         yield Finding("edge", f"{at}, for {who}: widen it {way}.", "params_table")

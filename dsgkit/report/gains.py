@@ -11,7 +11,7 @@ import pandas as pd
 from dsgkit.report.contrasts import LEVEL, OVERLAP, Values
 from dsgkit.report.effects import Effect, adjusted, effects, pairs
 from dsgkit.report.formats import Cell, Layout, Table
-from dsgkit.report.numbers import NONE, counted
+from dsgkit.report.numbers import NONE, counted, in_sentence
 from dsgkit.report.output import TableOutput
 from dsgkit.report.summary import (
     Summary,
@@ -157,14 +157,14 @@ def _layout(
     """Return a row for every gain in one measure."""
     axes, over = all_axes(shown), dict.fromkeys(gain.against for gain in found)
     size = axes.split(" ")[-1].capitalize()
-    titles = [one.title for one in shown]
+    titles = [one.heading for one in shown]
     head, tells = _head(measure, list(over)), _tells(shown, largest)
     about = ", ".join(filter(None, [*(titles if len(titles) == 1 else []), settings(shown)]))
     return Layout(
         f"{head}: {tells}{about and f'; {about}'}.",
         ["Dataset", "Solver", "Over", size, "Gain [95%]", "p (t)", "Holm", "Better in"],
         [_cells(measure, gain) for gain in found],
-        _notes(found),
+        _notes(shown, measure, found),
         best_means=f"better at the {LEVEL:.0%} level (t, Holm)",
         head=head,
         tells=tells,
@@ -177,7 +177,7 @@ def _head(measure: Measure, over: Sequence[str]) -> str:
         f"Gain in {measure.word}",
         f"on the {measure.where}" if measure.where else "",
         "in percentage points" if measure.percent else "",
-        f"over {over[0]}" if len(over) == 1 else "over another solver",
+        f"over {in_sentence(over[0])}" if len(over) == 1 else "over another solver",
     ]
     return " ".join(filter(None, parts))
 
@@ -185,14 +185,14 @@ def _head(measure: Measure, over: Sequence[str]) -> str:
 def _tells(shown: Sequence[Summary], largest: bool) -> str:
     axes = lowered(all_axes(shown))
     short = largest and not _by_size(shown)
-    at = f"at the largest number of {axes} that both finished" if short else f"by {axes}"
+    at = f"at the largest number of {axes} at which both finished" if short else f"by {axes}"
     return f"mean over trials, above 0 where better{f', {at}' if axes else ''}"
 
 
 def _cells(measure: Measure, gain: Gain) -> list[Cell]:
     """Return the entries of a row, also those that may be left out."""
     return [
-        Cell(gain.summary.title),
+        Cell(gain.summary.heading),
         Cell(gain.solver),
         Cell(gain.against),
         Cell(gain.size.text if gain.summary.axis else NONE, value=gain.size.n),
@@ -202,13 +202,17 @@ def _cells(measure: Measure, gain: Gain) -> list[Cell]:
     ]
 
 
-def _notes(found: Sequence[Gain]) -> list[str]:
+def _notes(shown: Sequence[Summary], measure: Measure, found: Sequence[Gain]) -> list[str]:
     """Return what a reader has to know of the columns."""
-    better = "Better in: trials with a gain, of those that both finished."
+    better = "Better in: in how many of the trials that both finished the solver is better."
     if not any(gain.holm_t is not None for gain in found):
         return [better]
-    number = counted(found[0].family, "hypothesis", "hypotheses")
-    return [f"{better} t: paired t-test. Holm: p adjusted for {number}.", OVERLAP]
+    axes = lowered(all_axes(shown))
+    over = [f"at every number of {axes}"] if axes else []
+    over += ["in every dataset"] if len(shown) > 1 else []
+    family = f"all {counted(found[0].family, 'test')} of gains in {measure.word}"
+    adjusted_for = " ".join([family, " and ".join(over)]).rstrip()
+    return [f"{better} t: paired t-test. Holm: p adjusted for {adjusted_for}.", OVERLAP]
 
 
 def _row(measure: Measure, gain: Gain) -> dict[str, Any]:

@@ -73,6 +73,17 @@ def counted(n: int, noun: str, plural: str = "") -> str:
     return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
 
 
+def in_sentence(name: str) -> str:
+    """Return a name as it stands in a sentence: in quotes if it has a comma."""
+    return f'"{name}"' if "," in name else name
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Return texts as a sentence lists them: ``a, b and c``."""
+    *most, last = texts
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def ranges(numbers: Iterable[int], dash: str = "–") -> str:
     """Return whole numbers in short: ``1–3, 5``."""
     runs: list[list[int]] = []
@@ -105,11 +116,18 @@ def ratio_text(ratio: float) -> str:
 
 
 def difference_text(difference: float, interval: tuple[float, float] | None, digits: int) -> str:
-    """Return a difference with its interval, all small ones in powers of ten."""
+    """Return a difference with its interval: ``+0.10 [0.08, 0.12]``."""
+    first, *limits = difference_parts(difference, interval, digits)
+    return f"{first} [{', '.join(limits)}]" if limits else first
+
+
+def difference_parts(
+    difference: float, interval: tuple[float, float] | None, digits: int
+) -> list[str]:
+    """Return a difference and the ends of its interval, all small ones in powers of ten."""
     numbers = [difference, *(interval or ())]
     form = f"z.{digits}f" if max(map(abs, numbers)) >= 5 * 10.0**-digits else ".1e"
-    first, *limits = f"{difference:+{form}}", *(f"{limit:{form}}" for limit in interval or ())
-    return f"{first} [{', '.join(limits)}]" if limits else first
+    return [f"{difference:+{form}}", *(f"{limit:{form}}" for limit in interval or ())]
 
 
 def value_text(value: object) -> str:

@@ -145,10 +145,10 @@ class FigureOutput(Output):
     def caption(self) -> str:
         """What it shows and what holds in every fit, for readers of a page."""
         setting = settings(self.shown)
-        unfinished = "; ".join(f"{one.title}: {one.to_come}" for one in self.shown if one.to_come)
+        unfinished = "; ".join(f"{one.heading}: {one.to_come}" for one in self.shown if one.to_come)
         return (
             self.says()
-            + (f" Measured with: {setting}." if setting else "")
+            + (f" Setting: {setting}." if setting else "")
             + (f" Unfinished: {unfinished}." if unfinished else "")
         )
 

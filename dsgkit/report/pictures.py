@@ -93,7 +93,7 @@ def pictures(shown: Sequence[Summary], wanted: Width | None = None) -> Figure:
             for unused in panels[len(solvers) :]:
                 figure.delaxes(unused)
             if len(shown) > 1:
-                panels[0].set_ylabel(one.title, fontsize=TITLE)
+                panels[0].set_ylabel(one.heading, fontsize=TITLE)
             for panel, solver in zip(panels, solvers, strict=False):
                 _frame(panel, place)
                 if lines > 1 or number == 0:

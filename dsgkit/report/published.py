@@ -77,7 +77,7 @@ def _cells(pair: Pair) -> list[Cell]:
     value = percents(pair.measure, pair.figure.value)
     swept = pair.summary.axis is not None
     return [
-        Cell(pair.summary.title),
+        Cell(pair.summary.heading),
         Cell(pair.entry.solver),
         Cell(f"{value:.{pair.figure.decimals}f}", value=pair.figure.value),
         *entry_cells(pair.measure, [pair.entry], note_size=swept),
@@ -151,7 +151,7 @@ def _ranks(pairs: Sequence[Pair]) -> Layout:
         "on which all have both; figures with a remark count too. Friedman's test is that of all "
         "solvers being alike; solvers whose ranks differ by less than the critical difference of "
         f"Nemenyi's test at the level {LEVEL:g} are not told apart."
-        f"{f' Measured with: {setting}.' if setting else ''}",
+        f"{f' Setting: {setting}.' if setting else ''}",
         ["Solver", *counts],
         list(zip(*columns, strict=True)),
     )

@@ -86,9 +86,9 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
     for one, found in parts:
         entries, swept = [found.get(solver) for solver in solvers], one.axis is not None
         cells = entry_cells(measure, entries, note_size=swept, contest=not one.to_come)
-        rows.append([Cell(one.title), *cells])
+        rows.append([Cell(one.heading), *cells])
     setting, axes = settings(shown), lowered(all_axes(shown))
-    at = f"at the largest number of {axes} that the solver finished (in parentheses)"
+    at = f"at the largest number of {axes} at which the solver finished (in parentheses)"
     told, where = statistic(measure, shown), at if axes else ""
     caption = [f"{measure.caption}{UNITS[measure.unit]}", told, setting, where]
     return Layout(

@@ -364,7 +364,7 @@ def settings(shown: Sequence[Summary]) -> str:
     """
     datasets: dict[str, list[str]] = {}
     for one in shown:
-        datasets.setdefault(one.results.task.told, []).append(one.title)
+        datasets.setdefault(one.results.task.told, []).append(one.heading)
     if len(datasets) == 1:
         return next(iter(datasets))
     told = {setting: _PARTS.split(setting) for setting in datasets}

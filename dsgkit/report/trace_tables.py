@@ -83,7 +83,7 @@ def _several_races(found: Sequence[Race], measure: Measure, times: Sequence[floa
     for race in found:
         axis = race.summary.axis
         size = f"({race.size.n:,} {axis.noun})" if axis else ""
-        rows += [[Cell(race.summary.title, size), *row] for row in _rows(race, measure, times)]
+        rows += [[Cell(race.summary.heading, size), *row] for row in _rows(race, measure, times)]
     header = ["Dataset", "Solver", *map(_heading, times)]
     return Layout(f"{caption}.", header, rows, _notes(found, times))
 
@@ -126,7 +126,7 @@ def _notes(found: Sequence[Race], times: Sequence[float]) -> list[str]:
         note
         for race in found
         for note in remark_notes(
-            (one.entry for one in race.trainings), race.summary.title if len(found) > 1 else ""
+            (one.entry for one in race.trainings), race.summary.heading if len(found) > 1 else ""
         )
     ]
     notes += level_notes(

@@ -81,29 +81,39 @@ def test_the_best_leads_beyond_chance(ranked):
     low, high = test.confidence_interval(0.95)
     assert test.pvalue < 0.001
     assert sentence == (
-        "AUC on the unlabelled rows: B is the best at 500 unlabelled rows, 0.912, "
-        f"0.1040 [{low:.4f}, {high:.4f}] ahead of A (0.808), beyond chance (p < 0.001)."
+        "AUC on the unlabelled rows: B is the best at 500 unlabelled rows with a mean of 0.912, "
+        f"ahead of A (0.808) by 0.1040, beyond chance (95% interval {low:.4f} to {high:.4f}; "
+        "p < 0.001)."
     )
 
 
-def test_a_lead_that_may_be_chance_is_told_so(ranked):
+def test_nobody_is_the_best_where_the_lead_may_be_chance(ranked):
     (sentence,) = found(ranked({"a": {500: ALIKE}, "b": {500: LABELED_ONLY}}), "best")
-    p = stats.ttest_rel(ALIKE, LABELED_ONLY).pvalue
-    assert sentence.endswith(f"which may be chance (p = {p:.3f}).")
-    assert "B is the best" in sentence
+    test = stats.ttest_rel(LABELED_ONLY, ALIKE)
+    low, high = test.confidence_interval(0.95)
+    assert sentence == (
+        "AUC on the unlabelled rows: no method is ahead beyond chance at 500 unlabelled rows; the "
+        "highest mean is that of B, 0.810, ahead of A (0.808) by 0.0020 "
+        f"(95% interval {low:.4f} to {high:.4f}; p = {test.pvalue:.3f})."
+    )
 
 
 def test_the_best_of_errors_is_the_lowest(ranked):
     errors = {"a": {500: (0.2, 0.3)}, "b": {500: (0.1, 0.12)}}
     (sentence,) = found(ranked(errors, CLASSES), "best")
-    assert "B is the best at 500 unlabelled rows, 11.00%, 14.000 [" in sentence
-    assert "points ahead of A (25.00%)" in sentence
+    assert (
+        "no method is ahead beyond chance at 500 unlabelled rows; the lowest mean is that of B, "
+        "11.00%, ahead of A (25.00%) by 14.000 points (95% interval "
+    ) in sentence
 
 
 def test_one_trial_tells_nothing_of_chance(ranked):
     results = ranked({"a": {500: (0.8,)}, "b": {500: (0.9,)}})
-    assert found(results, "best")[0].endswith("in one trial, so that it may be chance.")
-    assert found(results, "test") == ["One trial: what is chance cannot be told."]
+    assert found(results, "best")[0].endswith(
+        "B has the highest value at 500 unlabelled rows, 0.900, ahead of A (0.800) by 0.1000; in "
+        "one trial, so this may be chance."
+    )
+    assert found(results, "test") == ["One trial says nothing about chance."]
 
 
 def test_equal_solvers_come_first_together(ranked):
@@ -119,7 +129,7 @@ def test_others_that_lead_at_other_sizes_are_named(ranked):
     b = {500: ALIKE, 1000: ALIKE, 2000: BETTER}
     (sentence,) = found(ranked({"a": a, "b": b}), "best")
     assert "B is the best at 2,000" in sentence
-    assert sentence.endswith("At other sizes others lead: A at 500 and 1,000.")
+    assert sentence.endswith("At other sizes others have the highest mean: A at 500 and 1,000.")
 
 
 def test_nobody_is_the_best_where_hidden_labels_choose(ranked):
@@ -134,10 +144,14 @@ def test_nobody_is_the_best_where_hidden_labels_choose(ranked):
 def test_what_is_told_hidden_labels_is_never_the_best(ranked):
     values = {"a": {500: ALIKE}, "b": {500: LABELED_ONLY}, "bound": {500: BETTER}}
     results = ranked(values, facts({"bound": "the hidden labels"}))
-    assert "B is the best" in found(results, "best")[0]
+    assert "the highest mean is that of B" in found(results, "best")[0]
     assert found(results, "told") == [
-        "Given the hidden labels, which no user has, and compared with none: BOUND (0.912)."
+        "Given the hidden labels, which no user has, and so not compared: BOUND (0.912)."
     ]
+    assert found(results, "time")[0].startswith(
+        "Training time at 500 unlabelled rows: of the methods that are not given the hidden "
+        "labels, A is the fastest"
+    )
     text = text_table([results], ["auc_table"])
     assert re.findall(r"(0\.\d+) ± \S+\*$", text, re.MULTILINE) == ["0.810"]
 
@@ -154,10 +168,17 @@ def test_gains_and_losses_over_another_solver_are_corrected_together(ranked):
     results = ranked(values, against=against)
     (sentence,) = found(results, "gain")
     up, down = (stats.ttest_rel(one, LABELED_ONLY) for one in (BETTER, worse))
-    assert "AUC, better than BASE beyond chance: UP (+0.1020 [" in sentence
-    assert "worse than BASE beyond chance: DOWN (-0.1020 [" in sentence
-    assert sentence.endswith("no difference beyond chance: 1 other.")
-    assert found(results, "test")[0].endswith("adjusted for 4 comparisons (Holm).")
+    (low, high), (lower, upper) = (one.confidence_interval(0.95) for one in (up, down))
+    assert sentence == (
+        f"AUC, compared with BASE: UP (by 0.1020, 95% interval {low:.4f} to {high:.4f}) is better "
+        f"beyond chance; DOWN (by 0.1020, 95% interval {-upper:.4f} to {-lower:.4f}) is worse "
+        "beyond chance; EVEN does not differ beyond chance."
+    )
+    assert found(results, "test") == [
+        "Chance: paired t-tests over the trials at the 5% level. P-values here are adjusted (Holm) "
+        "for the 4 comparisons of these findings; the table of gains adjusts its own for all gains "
+        "that it has."
+    ]
     every = [
         stats.ttest_rel(BETTER, ALIKE).pvalue,  # the lead of UP over BASE, which has 0.81
         up.pvalue,
@@ -182,7 +203,8 @@ def test_on_an_axis_of_what_is_drawn_every_size_is_compared(ranked):
         "a": {20: BETTER, 50: BETTER, 100: BETTER[::-1]},
     }
     (sentence,) = found(ranked(values, drawn, against={"a": "base"}), "gain")
-    assert "better than BASE beyond chance: A at 20 and 50 (+0.1020 [" in sentence
+    assert "compared with BASE: A at 20 and 50 (by 0.1020, 95% interval " in sentence
+    assert sentence.endswith(") is better beyond chance.")
 
 
 def test_lines_cross_where_the_logarithms_do():
@@ -203,14 +225,44 @@ def test_the_fastest_and_where_times_cross(ranked):
     }
     results = ranked(values, seconds=seconds)
     assert found(results, "time") == [
-        "Training time at 5,000 unlabelled rows: QUICK is the fastest (0.5 s), 20 times as fast "
-        "as MAIN."
+        "Training time at 5,000 unlabelled rows: of all methods, QUICK is the fastest (0.5 s), "
+        "20 times as fast as MAIN."
     ]
     # 0.1 (n / 500)^3 = n / 500 at n = 500 sqrt(10)
     assert found(results, "crossing") == [
-        "MAIN trains faster than CUBIC above about 1,600; slower than QUICK at every size; faster "
-        "than SLOW at every size, by unlabelled rows."
+        "MAIN trains faster than CUBIC from about 1,600 unlabelled rows on; slower than QUICK at "
+        "every number of unlabelled rows; faster than SLOW at every number of unlabelled rows."
     ]
+
+
+def test_times_of_methods_without_the_swept_rows_are_told_apart(ranked, make):
+    values = {key: {500: ALIKE, 5000: ALIKE} for key in ("main", "other", "quick, labelled rows")}
+    seconds = {
+        "main": {500: 1.0, 5000: 2.0},
+        "other": {500: 2.0, 5000: 6.0},
+        "quick, labelled rows": {500: 0.002, 5000: 0.002},
+    }
+    results = ranked(values, seconds=seconds)
+    level = [
+        {**record, "also_at": [500]}
+        if record["solver"].startswith("quick") and record["at"]["unlabeled"] == 5000
+        else record
+        for record in results.records
+    ]
+    assert found(results, "time") == [
+        "Training time at 5,000 unlabelled rows: of all methods, "
+        '"QUICK, LABELLED ROWS" is the fastest (2 ms), 1,000 times as fast as MAIN.'
+    ]
+    (sentence,) = found(make(results.experiment, level, results.task), "time")
+    assert sentence == (
+        "Training time at 5,000 unlabelled rows: of the methods that use unlabelled rows, MAIN is "
+        'the fastest (2 s), 3.00 times as fast as OTHER; of all methods, "QUICK, LABELLED ROWS" '
+        "is (2 ms)."
+    )
+    timing = {"range": {"fit": (1.0, 4.0)}, "threads": 2, "slowdown": 3.0, "disturbed": True}
+    disturbed = [{**record, "timing": timing} for record in level]
+    (sentence,) = found(make(results.experiment, disturbed, results.task), "time")
+    assert sentence.endswith("is (2 ms); some timings were disturbed by other processes.")
 
 
 def test_each_cause_of_lost_results_is_a_line(ranked):

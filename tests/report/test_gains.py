@@ -76,17 +76,22 @@ def test_people_read_it_in_every_format(classified, tmp_path):
     gain = f"+3.600 [{low:.3f}, {high:.3f}]"
     text = (tmp_path / "tables" / "gain_table.md").read_text()
     assert (
-        "Gain in error on the unlabelled rows in percentage points over SVM, labelled rows: mean "
-        "over trials, above 0 where better, by unlabelled rows; codrna, 200 labelled rows."
+        'Gain in error on the unlabelled rows in percentage points over "SVM, labelled rows": '
+        "mean over trials, above 0 where better, by unlabelled rows; codrna, 200 labelled rows."
     ) in text
     p_values = (f"{test.pvalue:.3f}", f"{2 * test.pvalue:.3f}")
     cells = [cell.strip() for cell in text.splitlines()[5].split("|")[1:-1]]
     assert cells == ["TSGS3VM", "all (2,000)", gain, *p_values, "4/5"]
-    assert "Holm: p adjusted for 2 hypotheses." in text
+    assert (
+        "Holm: p adjusted for all 2 tests of gains in error at every number of unlabelled rows."
+    ) in text
     printed = text_table([results])
     assert printed.count(gain) == 1  # at the largest size
     assert text_table([results], ["gain_table"]).count(gain) == 2
     assert gain in page_text([results], tmp_path)
+    titled = classified(data={"title": "Coding RNA"})
+    write_tables([titled], tmp_path)
+    assert "by unlabelled rows; Coding RNA, 200" in (tmp_path / "tables/gain_table.md").read_text()
     assert "4/5" in (tmp_path / "tables" / "gain_table.tex").read_text()
 
 
@@ -113,7 +118,9 @@ def test_several_datasets_are_compared_at_the_largest_sizes(classified, tmp_path
         ("skin", "2000"),
     ]
     assert len(read_csv_in(tmp_path, "skin")) == 2
-    assert "identical" in (tmp_path / "tables" / "gain_table.md").read_text()
+    text = (tmp_path / "tables" / "gain_table.md").read_text()
+    assert "identical" in text
+    assert ("gains in error at every number of unlabelled rows and in every dataset.") in text
     assert text_table(both).count("+3.600 [") == 1
 
 

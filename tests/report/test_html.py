@@ -199,7 +199,7 @@ def test_figures_are_inline_and_described(page):
         assert kind == "data:image/svg+xml;base64"
         root = ElementTree.fromstring(base64.b64decode(content))
         assert root.tag.endswith("svg")
-        assert "codrna" in image["alt"]
+        assert "cod-rna" in image["alt"]
         assert "PNU-AUC" in image["alt"]
         assert float(image["width"]) > 300
 
@@ -454,7 +454,7 @@ def test_several_folders_have_an_overview_and_a_section_each(two, text_of_two):
     assert [a["id"] for a in page.all("article")] == ["1-codrna", "2-skin"]
     overview = page.tables[1]
     assert "at the largest number of unlabelled rows" in overview["caption"]
-    assert [row[0] for row in overview["rows"]] == ["Dataset", "codrna", "skin"]
+    assert [row[0] for row in overview["rows"]] == ["Dataset", "cod-rna", "skin"]
     # three of both, three of codrna, which has test rows, and two of skin
     commands = [shlex.split(t) for t in page.texts["pre"] if t.startswith("dsg plot")]
     folders = [str(one.folder) for one in two]

@@ -51,7 +51,7 @@ def test_every_command_and_the_page_have_a_further_output(invent, make, tmp_path
     assert len(draw_figures([results], tmp_path / "one", ["auc_boxplot"])) == 2
     page = page_text([results], tmp_path)
     assert "How many fits there are." in page
-    assert "AUC of 1 datasets. Measured with: 200 labelled rows." in page
+    assert "AUC of 1 datasets. Setting: 200 labelled rows." in page
 
 
 def test_several_results_have_it_together_and_each(invent, make, tmp_path, monkeypatch):

@@ -124,7 +124,7 @@ def test_ranks_are_drawn_of_several_results_and_silently_not_of_one(results, tmp
     assert "as published by Somebody (2001) (left)" in page_text(made, tmp_path)
     caption = wanted_figures(summarise(made))[1].caption
     assert "cannot tell any two apart" in caption and "Left out" not in caption
-    assert caption.endswith("Measured with: 200 labelled rows.")
+    assert caption.endswith("Setting: 200 labelled rows.")
     assert wanted_figures(summarise(made[:1])) == []
     with pytest.raises(ResultsError, match="at least two results folders"):
         draw_figures(made[:1], tmp_path, ["ranks"])

@@ -8,6 +8,7 @@ import yaml
 
 from dsgkit import SAMULT
 from dsgkit.experiment.results import load_results
+from dsgkit.report.export import fits
 from dsgkit.report.html.page import page_text
 from dsgkit.report.tables import text_table, write_tables
 from tests.experiment.runs import dsg_here
@@ -35,7 +36,7 @@ def remarked(invent, make):
 def test_entries_are_marked_and_a_line_below_says_why(remarked, tmp_path):
     results = remarked()
     write_tables([results], tmp_path)
-    note = f"† SAMULT in 2 of 3 trials: {REMARK}."
+    note = f"† {REMARK} (SAMULT in 2 of 3 trials)."
     for name in ("auc_table", "time_table"):
         lines = (tmp_path / "tables" / f"{name}.md").read_text().splitlines()
         assert note in lines
@@ -66,8 +67,8 @@ def test_data_keep_clean_numbers_and_a_column_of_remarks(remarked, tmp_path):
 def test_of_several_datasets_each_has_its_own_line(remarked, tmp_path):
     write_tables([remarked(), remarked("skin", (REMARK, "", ""), name="skin")], tmp_path)
     text = (tmp_path / "tables" / "auc_table.md").read_text()
-    assert f"† codrna: SAMULT in 2 of 3 trials: {REMARK}." in text
-    assert f"† skin: SAMULT in 1 of 3 trials: {REMARK}." in text
+    assert f"† {REMARK} (codrna: SAMULT in 2 of 3 trials)." in text
+    assert f"† {REMARK} (skin: SAMULT in 1 of 3 trials)." in text
 
 
 def test_samult_tells_that_it_did_without_the_unlabelled_rows():
@@ -101,5 +102,6 @@ def test_a_remark_goes_from_the_fit_into_the_results(tmp_path):
         "samult": "",
     }
     out = text_table([results])
-    assert f"in 1 of 1 trial: {REMARK}." in out
+    assert f"† {REMARK} (" in out and "in 1 of 1 trial)." in " ".join(out.split())
+    assert set(fits([results])["dataset"]) == {"rows.csv"}
     assert "Gain in AUC" in out and (results.folder / "tables" / "gain_table.csv").is_file()

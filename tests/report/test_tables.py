@@ -180,7 +180,7 @@ def test_the_shortest_time_is_bold_where_no_other_range_reaches_its_own(invent, 
     shown, text = time_table(invent, make, tmp_path, faster)
     assert shown[1] == "**1.00 [0.90..1.10]**"
     assert sum(map(bold, shown)) == 1
-    assert "Bold: best: the range of no other reaches its own, and no other was" in text
+    assert "Bold: the fastest: its longest time is shorter than the shortest of any other" in text
 
 
 def test_a_disturbed_time_has_a_mark_and_may_hide_the_best(invent, make, tmp_path):
@@ -189,7 +189,8 @@ def test_a_disturbed_time_has_a_mark_and_may_hide_the_best(invent, make, tmp_pat
     shown, text = time_table(invent, make, tmp_path, changes)
     assert shown[3] == "2.00 [1.50..8.00]‡"
     assert not any(map(bold, shown))
-    assert "‡ RFF-S2AUC in 1 of 1 trial: disturbed by other processes" in text
+    assert "‡ Disturbed by other processes: " in text
+    assert "busiest thread (RFF-S2AUC in 1 of 1 trial)." in text
 
 
 def test_on_one_thread_the_times_are_processor_times(invent, make, tmp_path):

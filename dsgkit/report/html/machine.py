@@ -40,7 +40,7 @@ def describe_environments(shown: Sequence[Summary]) -> Environments:
             described = one.results.environments[name] if name else one.results.environment
             key = (name or UNNAMED, json.dumps(described, sort_keys=True))
             _, cells = used.setdefault(key, (_in_words(described), Counter()))
-            cells[one.title] += 1
+            cells[one.heading] += 1
     rows = []
     for name in dict.fromkeys(name for properties, _ in used.values() for name in properties):
         texts = [properties.get(name, NONE) for properties, _ in used.values()]
@@ -54,7 +54,7 @@ def describe_environments(shown: Sequence[Summary]) -> Environments:
 
 def describe_code(shown: Sequence[Summary]) -> list[str]:
     """Return a sentence on each of the results that other code has computed than its last run."""
-    found = [(one.title, one.results.other_code.described(one.results.label)) for one in shown]
+    found = [(one.heading, one.results.other_code.described(one.results.label)) for one in shown]
     return [f"{title}: {text}." for title, text in found if text]
 
 

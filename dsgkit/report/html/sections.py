@@ -75,8 +75,8 @@ def picture_of(drawing: FigureOutput, command: Sequence[str]) -> Context:
     """Return what a page shows of a figure, with the command that draws it again."""
     figure = drawing.draw()
     width, height = (round(CSS_INCH * inches) for inches in figure.get_size_inches())
-    of = f"Datasets: {', '.join(one.title for one in drawing.shown)}. "
-    of += f"Solvers: {', '.join(all_solvers(drawing.shown))}. The tables have the numbers."
+    of = f"Datasets: {'; '.join(one.heading for one in drawing.shown)}. "
+    of += f"Solvers: {'; '.join(all_solvers(drawing.shown))}. The tables have the numbers."
     source = base64.b64encode(svg(figure).encode()).decode()
     return {
         "caption": drawing.caption,
