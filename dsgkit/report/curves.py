@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 from dsgkit.report import panels
 from dsgkit.report.entries import time_words
 from dsgkit.report.gains import gain_measures
-from dsgkit.report.numbers import SHORTEST_TIME, memory_text, percents
+from dsgkit.report.numbers import SHORTEST_TIME, from_to, in_sentence, memory_text, percents
 from dsgkit.report.panels import END_FONT, MARGIN, NOTE_ROOM
 from dsgkit.report.placement import Label, name_beside, place, spread
 from dsgkit.report.style import RC, SolverStyle, Width, styles_of
@@ -92,7 +92,11 @@ def curve_in(shown: Sequence[Summary], measure: Measure, arrangement: panels.Arr
         titles = [one.heading for one in shown]
         extra = NAME_LINE * max(0, lines - NAMES_OF_A_PANEL)
         figure, axes = panels.new_figure(
-            titles, handles, arrangement=arrangement, extra_height=extra
+            titles,
+            handles,
+            arrangement=arrangement,
+            extra_height=extra,
+            note=_note(shown, measure),
         )
         ends = [
             _draw_panel(panel, one, measure, styles, banded)
@@ -124,13 +128,16 @@ def _folded(name: str) -> list[str]:
 
 
 def with_bands(
-    shown: Sequence[Summary], measure: Measure, among: Iterable[str] | None = None
+    shown: Sequence[Summary],
+    measure: Measure,
+    among: Iterable[str] | None = None,
+    centre: Callable[[Sequence[float]], float] = median,
 ) -> list[str]:
     """Return the solvers that have a band: the config's first, and its best rivals.
 
-    They are the best by the mean of their ranks over the results, in this measure or, of a time, in
-    the first score; those that are told what no user has are no rivals. ``among`` are those that
-    have a line, all by default.
+    They are the best by the mean of their ranks over the results, in `banded_by`; those that are
+    told what no user has are no rivals. ``among`` are those that have a line, all by default, and
+    ``centre`` returns what is drawn of the values of trials.
     """
     lines = set(all_solvers(shown) if among is None else among)
     solvers = [name for name in all_solvers(shown) if name in lines]
@@ -140,12 +147,13 @@ def with_bands(
     main = next(
         (name for key in keys if (name := shown[0].names.get(key, "")) in lines), solvers[0]
     )
-    scores = [measure] if measure.better and not measure.unit else gain_measures(shown)
+    score = banded_by(shown, measure)
     ranks: dict[str, list[int]] = {}
-    for one in shown if scores else []:
-        entries = one.largest(scores[0]).values() if one.shows(scores[0]) else []
+    for one in shown if score else []:
+        assert score is not None
+        entries = one.largest(score).values() if one.shows(score) else []
         rivals = [e for e in entries if e.values and e.competes and e.solver in lines - {main}]
-        rivals.sort(key=lambda entry: entry.mean, reverse=scores[0].better == "higher")
+        rivals.sort(key=lambda entry: centre(entry.values), reverse=score.better == "higher")
         for rank, entry in enumerate(rivals):
             ranks.setdefault(entry.solver, []).append(rank)
     everywhere = max(map(len, ranks.values()), default=0)
@@ -154,27 +162,54 @@ def with_bands(
     return [main, *best[: MOST_BANDS - 1]]
 
 
+def banded_by(shown: Sequence[Summary], measure: Measure) -> Measure | None:
+    """Return what the best rivals are the best in: a measure or, of a time, the first score."""
+    if measure.better and not measure.unit:
+        return measure
+    return next(iter(gain_measures(shown)), None)
+
+
+def _note(shown: Sequence[Summary], measure: Measure) -> str:
+    """Return what points and bands are, in a figure that stands without its caption."""
+    counts = {one.results.trials for one in shown}
+    ends = "fastest to slowest" if measure.unit == "seconds" else "lowest to highest"
+    if counts != {1}:
+        return f"Points: medians over {from_to(counts)} trials; bands: {ends}."
+    if measure.unit == "seconds":
+        return "Points: one trial each; bands: the range of its repeats."
+    return "Points: one trial each."
+
+
 def caption(shown: Sequence[Summary], measure: Measure) -> str:
     """Return what the curves show."""
     ends = "fastest to the slowest" if measure.unit == "seconds" else "lowest to the highest"
     entries = [entry for one in shown for entry in one.entries(measure).values()]
-    rings = " A ring: disturbed by other processes." if any(e.disturbed for e in entries) else ""
-    return (
+    parts = [
         f"{measure.caption} against the number of {lowered(all_axes(shown))}: "
-        f"{time_words(measure, shown)}medians over trials, and {band_words(shown, measure)} the "
-        f"range from the {ends}. {_explained(shown, measure)}{rings}"
-    )
+        f"{time_words(measure, shown)}medians over trials.",
+        f"Bands{band_words(shown, measure)} go from the {ends} trial.",
+        _explained(shown, measure),
+        "A ring: disturbed by other processes." if any(e.disturbed for e in entries) else "",
+    ]
+    return " ".join(filter(None, parts))
 
 
 def band_words(
-    shown: Sequence[Summary], measure: Measure, among: Iterable[str] | None = None
+    shown: Sequence[Summary],
+    measure: Measure,
+    among: Iterable[str] | None = None,
+    centre: Callable[[Sequence[float]], float] = median,
 ) -> str:
-    """Return which solvers have a band, in a sentence; nothing if all have."""
+    """Return which solvers have a band, in a sentence after a blank; nothing if all have."""
     lines = set(all_solvers(shown) if among is None else among)
     if len(lines) <= MOST_BANDS:
         return ""
-    main, *rivals = with_bands(shown, measure, lines)
-    return f"of {main} and its best rivals ({', '.join(rivals)})" if rivals else f"of {main}"
+    main, *rivals = map(in_sentence, with_bands(shown, measure, lines, centre))
+    score = banded_by(shown, measure)
+    if not (rivals and score):
+        return f" of {main}"
+    average = "median" if centre is median else "mean"
+    return f" of {main} and its best rivals by {average} {score.word} ({', '.join(rivals)})"
 
 
 def _end_statuses(shown: Sequence[Summary], measure: Measure) -> set[str]:
@@ -254,13 +289,15 @@ def _draw_panel(
     summed = summary.entries(measure)
     absent, drawn = list(filter(None, [summary.to_come])), {}
     whys: dict[str, str] = {}
+    heights: list[float] = []
     for solver in summary.solvers:
         entries = [summed[solver, size] for size in summary.sizes]
         line = {one.size.n: _heights(measure, one) for one in entries if one.values}
         failed = _curve_end(entries)
         if line:
-            level = len(line) > 1 and any(entry.level for entry in entries)
-            _draw_line(axes, line, styles[solver], solver, level=level, band=solver in banded)
+            level, band = len(line) > 1 and any(entry.level for entry in entries), solver in banded
+            _draw_line(axes, line, styles[solver], solver, level=level, band=band)
+            heights += _drawn_heights(line, band=band)
             _mark_disturbed(axes, line, entries)
             drawn[solver] = line
         if line and failed:
@@ -271,7 +308,8 @@ def _draw_panel(
                 whys[solver] = reason(failed, "\n")
         elif failed:
             absent.append(f"{solver}: {reason(failed, ' ')}")
-    _set_axes(axes, measure, list(drawn.values()), headroom=NOTE_ROOM * len(absent))
+    sizes = [n for line in drawn.values() for n in line]
+    _set_axes(axes, measure, sizes, heights, headroom=NOTE_ROOM * len(absent))
     panels.write_above(axes, absent)
     last = max((n for line in drawn.values() for n in line), default=0)
     ends = {solver: max(line) for solver, line in drawn.items()}
@@ -335,13 +373,22 @@ def line_handle(style: SolverStyle, label: str) -> Line2D:
     )
 
 
-def _set_axes(axes: Axes, measure: Measure, drawn: Sequence[Line], headroom: float) -> None:
+def _drawn_heights(line: Line, *, band: bool) -> list[float]:
+    """Return the values at which a solver's line and, if it has one, its band are drawn."""
+    return [
+        value
+        for values in line.values()
+        for value in ((min(values), max(values)) if band else (median(values),))
+    ]
+
+
+def _set_axes(
+    axes: Axes, measure: Measure, sizes: Sequence[int], values: Sequence[float], headroom: float
+) -> None:
     """Set scales, limits (with some more room above) and ticks."""
-    if not drawn:
+    if not sizes:
         axes.set_axis_off()
         return
-    sizes = [size for line in drawn for size in line]
-    values = [value for line in drawn for at_size in line.values() for value in at_size]
     axes.set_xscale("log")
     axes.set_xlim(*padded(min(sizes), max(sizes)))
     panels.size_ticks(axes, sizes)

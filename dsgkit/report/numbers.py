@@ -16,6 +16,10 @@ SHORTEST_TIME = 1e-6
 """Records round to it, so a time may be 0 there, which has no logarithm and is no divisor."""
 
 
+SHORTENED_FROM = 10_000
+"""Counts below this are short enough with all their digits."""
+
+
 def letter_of(place: int) -> str:
     """Return the letter of a place: a to z, then aa."""
     turn, letter = divmod(place, len(ascii_lowercase))
@@ -53,12 +57,12 @@ def memory_text(n_bytes: float, *, decimal_below: float = 100) -> str:
     return f"{value:.1f} {unit}" if value < decimal_below else f"{value:,.0f} {unit}"
 
 
-def short_count(n: float) -> str:
-    """Return a count in at most four characters or so: ``500``, ``59.5k``, ``5M``."""
-    for unit, size in (("M", 10**6), ("k", 10**3)):
-        if n >= size:
-            return f"{n / size:.3g}{unit}"
-    return f"{n:g}"
+def short_count(n: int) -> str:
+    """Return a count in at most five characters or so: ``500``, ``3,975``, ``59.5k``, ``5M``."""
+    if n < SHORTENED_FROM:
+        return f"{n:,}"
+    unit, size = ("M", 10**6) if n >= 10**6 else ("k", 10**3)
+    return f"{n / size:.3g}{unit}"
 
 
 def seconds_text(seconds: float) -> str:

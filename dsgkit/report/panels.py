@@ -47,6 +47,7 @@ TICK_ROOM = 0.3
 """Inches from one size at an axis to the next."""
 
 TITLE_LETTERS_PER_INCH = 16
+NOTE_LETTERS_PER_INCH = 19
 SMALL_LETTERS = 1.1
 """How many more letters there are in a line of a small font than in a title."""
 
@@ -107,8 +108,11 @@ def new_figure(
     panel_height: float = PANEL_HEIGHT,
     arrangement: Arrangement = AS_REPORTED,
     extra_height: float = 0.0,
+    note: str = "",
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure and its panels, with one legend for all of them below, if it has entries.
+
+    A ``note`` at the head of the legend says what points, bands or boxes are.
 
     It is one column wide for one panel, else as wide as a page, with panels of a height in inches,
     unless the arrangement says otherwise. ``extra_height``, in inches, is for names around a panel.
@@ -121,7 +125,8 @@ def new_figure(
     height = SINGLE_HEIGHT if single else 0.3 + rows * panel_height
     labels = [str(handle.get_label()) for handle in handles]
     legend_columns = _legend_columns(labels, width)
-    legend_rows = -(-len(labels) // legend_columns)
+    note = fill(note, int(width * NOTE_LETTERS_PER_INCH))
+    legend_rows = -(-len(labels) // legend_columns) + (note.count("\n") + 1 if note else 0)
     figure = Figure(
         figsize=(width, height + extra_height + legend_rows * LEGEND_ROW),
         dpi=DPI,
@@ -139,8 +144,15 @@ def new_figure(
         text = _in_lines(arrangement.title(place, title), letters)
         axes[place].set_title(text, linespacing=1.0)
         _say_why_empty(axes[place], why, letters)
-    if labels:
-        figure.legend(handles=list(handles), loc="outside lower center", ncols=legend_columns)
+    if labels or note:
+        figure.legend(
+            handles=list(handles),
+            loc="outside lower center",
+            ncols=legend_columns,
+            title=note or None,
+            title_fontsize=SMALL_FONT,
+            borderpad=0.4 if labels else 0.0,
+        )
     return figure, [axes[place] for place in places]
 
 

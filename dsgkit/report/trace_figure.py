@@ -24,7 +24,7 @@ from dsgkit.report.curves import (
     set_log_ticks,
     with_bands,
 )
-from dsgkit.report.numbers import SHORTEST_TIME, percents, seconds_text, short_count
+from dsgkit.report.numbers import SHORTEST_TIME, from_to, percents, seconds_text, short_count
 from dsgkit.report.panels import END_FONT, NOTE_ROOM
 from dsgkit.report.style import RC, SolverStyle, Width, styles_of
 from dsgkit.report.summary import NOT_RUN, Size, Summary, all_axes, all_solvers, lowered
@@ -85,8 +85,10 @@ def draw_races(
         if flag and any(any(map(any, one.values())) for one in flags.values()):
             handles.append(flag.handle)
         titles = [_title(race, narrow=len(drawn) > 2) for race in drawn]
-        figure, axes = panels.new_figure(titles, handles, PANEL_HEIGHT, arrangement)
-        banded = with_bands([race.summary for race in drawn], measure, moving)
+        figure, axes = panels.new_figure(
+            titles, handles, PANEL_HEIGHT, arrangement, note=_note(drawn)
+        )
+        banded = with_bands([race.summary for race in drawn], measure, moving, statistics.fmean)
         for panel, race in zip(axes, drawn, strict=True):
             _draw_panel(panel, race, measure, styles, flags[id(race.summary)], banded)
         panels.label_axes(axes, TIME.axis_label, panels.measure_label(measure))
@@ -110,12 +112,23 @@ def caption(shown: Sequence[Summary], measure: Measure) -> str:
         at = f", at the largest number of {axes} at which a method in iterations finished"
     return (
         f"{measure.caption} against training time{at}: lines join the means over trials at equal "
-        f"iterations, {band_words(shown, measure, moving)} within a band of one standard deviation "
-        f"to each side. A method without "
+        f"iterations, and bands{band_words(shown, measure, moving, statistics.fmean)} reach one "
+        f"standard deviation to each side. A method without "
         f"iterations is a point, with bars of one standard deviation in both directions; "
         f"an arrow to the left says how much earlier than drawn it belongs, one at the edge to "
         f"what value it came that is far {'above' if measure.better == 'lower' else 'below'} the "
         f"others all the time."
+    )
+
+
+def _note(drawn: Sequence[Race]) -> str:
+    """Return what lines, bands and bars are, in a figure that stands without its caption."""
+    counts = {race.summary.results.trials for race in drawn}
+    if counts == {1} or not drawn:
+        return "Lines and points: one trial each."
+    return (
+        f"Lines and points: means over {from_to(counts)} trials; bands and bars: one standard "
+        "deviation to each side."
     )
 
 

@@ -258,7 +258,7 @@ def test_a_single_size_is_no_line(paper, made, sizes):
 
 def test_boxes_are_at_the_same_sizes(paper, sizes):
     (axes,) = output(paper, "2", sizes("codrna")).draw().axes
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["2k", "all (4k)"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["2,000", "all (4,000)"]
     # of two trials there is a bar at the median
     ends = [line.get_ydata() for line in axes.get_lines() if line.get_marker() == "None"]
     heights = [low for low, high in ends if low == high]
@@ -285,7 +285,7 @@ def test_a_race_has_its_axis_and_marks_at_the_edge(paper, made):
     made_output = output(paper, "3", made(fits, name="codrna_s2auc-reference"))
     figure = made_output.draw()
     (axes,) = figure.axes
-    assert axes.get_title() == "CodRNA, 2k unlabelled".join(["(a) ", ""])
+    assert axes.get_title() == "CodRNA, 2,000 unlabelled".join(["(a) ", ""])
     low, high = axes.get_ylim()
     assert 0.85 < low < 0.89 and high > 0.91
     assert axes.get_xscale() == "log"

@@ -42,6 +42,12 @@ def lines_of(axes):
     return {line.get_label(): line for line in axes.get_lines() if line.get_marker() != "x"}
 
 
+def note_of(figure):
+    """What a figure says below its panels."""
+    (legend,) = figure.legends
+    return legend.get_title().get_text().replace("\n", " ")
+
+
 def crosses_of(axes):
     return [tuple(line.get_xydata()[0]) for line in axes.get_lines() if line.get_marker() == "x"]
 
@@ -141,7 +147,7 @@ def test_a_solver_that_finished_nowhere_is_named(invent, make):
 def test_texts_at_ends_overlap_neither_each_other_nor_the_frame(results):
     figure = time_curve([results])
     (axes,) = figure.axes
-    assert not figure.legends
+    assert not figure.legends[0].get_texts()
     boxes = [Text.get_window_extent(text) for text in axes.texts if text.get_text()]
     frame = axes.get_window_extent()
     assert len(boxes) == 4
@@ -189,9 +195,59 @@ def test_only_three_methods_have_bands(invent, make):
     shown = summarise([make(experiment, records)])
     assert with_bands(shown, AUC) == with_bands(shown, TIME) == ["mine", "b", "c"]
     (drawing,) = (one for one in all_figures(shown) if one.name == "auc_curve")
-    assert "of mine and its best rivals (b, c)" in drawing.caption
+    assert (
+        "medians over trials. Bands of mine and its best rivals by median AUC (b, c) go from the "
+        "lowest to the highest trial."
+    ) in drawing.caption
     (axes,) = drawing.draw().axes
     assert len(axes.collections) == 3
+
+
+def test_bands_are_those_of_the_best_by_what_is_drawn(invent, make):
+    solvers = {key: invent.solver(f"mine:{key}", key) for key in ("mine", "a", "b", "c", "d")}
+    experiment = invent.experiment("codrna", trials=3, solvers=solvers)
+    # b has the best median, and the worst mean
+    levels = {"mine": 0.6, "a": 0.7, "b": 0.9, "c": 0.8, "d": 0.75}
+    records = [
+        invent.record(experiment, key, trial, n, auc=0.1 if (key, trial) == ("b", 0) else level)
+        for key, level in levels.items()
+        for trial in range(3)
+        for n in (500, 900)
+    ]
+    shown = summarise([make(experiment, records)])
+    assert with_bands(shown, AUC) == ["mine", "b", "c"]
+    assert with_bands(shown, AUC, centre=statistics.fmean) == ["mine", "c", "d"]
+
+
+def test_the_axis_shows_what_is_drawn_not_trials_without_a_band(invent, make):
+    solvers = {key: invent.solver(f"mine:{key}", key) for key in ("mine", "a", "b", "c")}
+    experiment = invent.experiment("codrna", trials=3, solvers=solvers)
+    records = [
+        invent.record(experiment, key, trial, n, auc=0.1 if (key, trial) == ("a", 0) else level)
+        for key, level in {"mine": 0.9, "a": 0.7, "b": 0.9, "c": 0.8}.items()
+        for trial in range(3)
+        for n in (500, 900)
+    ]
+    results = make(experiment, records)
+    assert with_bands(summarise([results]), AUC) == ["mine", "b", "c"]
+    (axes,) = drawn([results], "auc_curve").axes
+    assert 0.6 < axes.get_ylim()[0] < 0.7
+
+
+@pytest.mark.parametrize(
+    ("name", "trials", "note"),
+    [
+        ("auc_curve", 3, "Points: medians over 3 trials; bands: lowest to highest."),
+        ("time_curve", 3, "Points: medians over 3 trials; bands: fastest to slowest."),
+        ("auc_curve", 1, "Points: one trial each."),
+        ("time_curve", 1, "Points: one trial each; bands: the range of its repeats."),
+    ],
+)
+def test_a_figure_says_what_points_and_bands_are(invent, make, name, trials, note):
+    experiment = invent.experiment("codrna", trials=trials, solvers=("samult",))
+    results = make(experiment, invent.typical(experiment, sizes=(500, 900)))
+    figure = drawn([results], name)
+    assert note_of(figure) == note
 
 
 def test_the_axis_names_its_last_size(invent, make):
@@ -199,7 +255,13 @@ def test_the_axis_names_its_last_size(invent, make):
     sizes = (500, 1000, 2000, 5000, 10_000, 10_784)
     results = make(experiment, invent.typical(experiment, sizes=sizes))
     (axes,) = time_curve([results]).axes
-    assert [t.get_text() for t in axes.get_xticklabels()] == ["10.8k", "5k", "2k", "1k", "500"]
+    assert [t.get_text() for t in axes.get_xticklabels()] == [
+        "10.8k",
+        "5,000",
+        "2,000",
+        "1,000",
+        "500",
+    ]
     assert list(axes.get_xticks()) == [10_784, 5000, 2000, 1000, 500]
 
 

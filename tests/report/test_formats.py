@@ -158,9 +158,10 @@ def test_memory(n_bytes, text):
 
 
 def test_counts():
-    assert [short_count(n) for n in (500, 1000, 59_335, 581_012, 5_000_000)] == [
+    assert [short_count(n) for n in (500, 3975, 9999, 59_335, 581_012, 5_000_000)] == [
         "500",
-        "1k",
+        "3,975",
+        "9,999",
         "59.3k",
         "581k",
         "5M",

@@ -182,9 +182,9 @@ def test_one_folder_shows_every_size_several_the_largest(race, tmp_path):
     swept = race(sizes=(500, 2000), task=SWEPT)
     other = race("ijcnn1", sizes=(900,), task=SWEPT)
     titles = [axes.get_title() for axes in panels_of([swept])]
-    assert titles == ["codrna, 500 unlabelled", "codrna, 2k unlabelled"]
+    assert titles == ["codrna, 500 unlabelled", "codrna, 2,000 unlabelled"]
     titles = [axes.get_title() for axes in panels_of([swept, other])]
-    assert titles == ["codrna, 2k unlabelled", "ijcnn1, 900 unlabelled"]
+    assert titles == ["codrna, 2,000 unlabelled", "ijcnn1, 900 unlabelled"]
     write_report([swept, other], tmp_path)
     rows = read_csv(tmp_path / "tables" / "error_trace_table.csv")
     assert {(row["dataset"], row["unlabeled"]) for row in rows} == {
