@@ -1,4 +1,4 @@
-"""Boxplots of scores over trials."""
+"""Scores of single trials: a dot for each, with a box where there are enough, else a bar."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose
 from statistics import median
+from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
@@ -18,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from dsgkit.report import panels
-from dsgkit.report.numbers import memory_text, percents, short_count
+from dsgkit.report.numbers import in_sentence, memory_text, percents, short_count
 from dsgkit.report.style import RC, SMALL_FONT, SolverStyle, Width, styles_of
 from dsgkit.report.summary import Entry, Size, Summary, all_axes, all_solvers, lowered
 from dsgkit.tasks.measures import Measure
@@ -29,14 +30,18 @@ STATUS_FONT = SMALL_FONT
 FEWEST_BOXED = 5
 """Trials: the quartiles of fewer say less than dots do."""
 
-SLANT = 35
-"""Degrees, of names below narrow boxes."""
+MOST_LETTERS = 60
+"""Of a name beside its box: with a longer one, a legend has the names."""
 
-SLANTED_LETTER = 0.026
-"""Inches of height."""
+LINE_LETTERS = 20
+"""Of a line of a name beside its box."""
 
-MOST_SLANTED = 34
-"""Letters of a slanted name."""
+TEXT_LINE, BETWEEN_NAMES = 0.115, 0.07
+"""Inches of height, of a line of a name and between two names."""
+
+FEW_TICKS = 4
+"""At an axis of values that names have taken room from."""
+
 STATUS_WIDTH = 0.25
 LETTER_WIDTH = 0.062
 Y_AXIS_WIDTH = 0.5
@@ -78,29 +83,50 @@ def boxplot(shown: Sequence[Summary], measure: Measure, width: Width | None = No
 
     Every trial is also a dot, without a box if there are few. Below each box stands its size, where
     one is swept, or below all of them the one that all have. In a single panel names stand below
-    the boxes, slanted where these are narrow, else in a legend.
+    the boxes or, where these are narrow, at the left of boxes that lie; else in a legend.
     """
     solvers = all_solvers(shown)
     styles = styles_of(shown)
-    named = len(shown) == 1 and max(map(len, solvers)) <= MOST_SLANTED
+    named = len(shown) == 1 and max(map(len, solvers)) <= MOST_LETTERS
     axis, label = all_axes(shown), panels.measure_label(measure)
     with mpl.rc_context(RC):
         entries = [list(one.largest(measure).values()) for one in shown]
         handles = [] if named else _handles(styles, entries)
         names = _names_below(entries[0], swept=bool(axis)) if named else []
-        arrangement = panels.arranged(width)
-        extra = SLANTED_LETTER * max((len(text) for text in names if _is_slanted(names)), default=0)
+        lying = named and _are_wide(names)
+        names = list(map(_folded, names)) if lying else names
+        lines = sum(TEXT_LINE * (name.count("\n") + 1) + BETWEEN_NAMES for name in names)
         figure, axes = panels.new_figure(
-            [one.heading for one in shown], handles, arrangement=arrangement, extra_height=extra
+            [one.heading for one in shown],
+            handles,
+            arrangement=panels.arranged(width),
+            extra_height=max(0.0, lines - panels.SINGLE_HEIGHT + 0.7) if lying else 0.0,
+            note=_note(entries),
         )
         for panel, one, of in zip(axes, shown, entries, strict=True):
-            _draw_panel(panel, [of], measure, styles)
+            _draw_panel(panel, [of], measure, styles, lying=lying)
             if named:
-                _name_boxes(panel, names)
+                ticks = panel.set_yticks if lying else panel.set_xticks
+                ticks(range(len(names)), names, linespacing=1.0)
             else:
                 _say_sizes(panel, of, swept=one.axis is not None)
-        panels.label_axes(axes, _size_words(entries[0], axis) if named else axis, label)
+        sizes = _size_words(entries[0], axis) if named else axis
+        if lying:
+            panels.label_axes(axes, f"{label} at {sizes}" if sizes else label, "")
+        else:
+            panels.label_axes(axes, sizes, label)
     return figure
+
+
+def _note(groups: Iterable[Sequence[Entry]]) -> str:
+    """Return what dots, bars and boxes are, in a figure that stands without its caption."""
+    counts = {len(entry.values) for group in groups for entry in group if entry.values}
+    parts = ["Dots: trials"]
+    if any(n < FEWEST_BOXED for n in counts):
+        parts.append("bars: medians")
+    if any(n >= FEWEST_BOXED for n in counts):
+        parts.append("boxes: quartiles and medians")
+    return f"{'; '.join(parts)}."
 
 
 def boxplot_at(
@@ -133,7 +159,8 @@ def boxplot_at(
         if flag and any(any(map(any, one.values())) for one in flags):
             handles.append(flag.handle)
         titles = [one.heading for one in shown]
-        figure, axes = panels.new_figure(titles, handles, arrangement=arrangement)
+        note = _note(group for at in groups for group in at)
+        figure, axes = panels.new_figure(titles, handles, arrangement=arrangement, note=note)
         for panel, of, marked, at in zip(axes, groups, flags, sizes, strict=True):
             _draw_panel(panel, of, measure, styles, marked)
             ticks = [_first(of, number) + (len(of[0]) - 1) / 2 for number in range(len(of))]
@@ -171,16 +198,19 @@ def _first(groups: Sequence[Sequence[Entry]], number: int) -> float:
 
 
 def caption(shown: Sequence[Summary], measure: Measure) -> str:
-    """Return what the boxes show."""
+    """Return what dots, boxes and bars show."""
     axes = lowered(all_axes(shown))
     at = f", at each solver's largest finished number of {axes}" if axes else ""
     largest = [list(one.largest(measure).values()) for one in shown]
     arrows = any(far_off(measure, entries) for entries in largest)
-    beyond = " An arrow with its median stands for a box far below or above." if arrows else ""
+    beyond = " An arrow, with their median, stands for trials far off the axis." if arrows else ""
     level = dict.fromkeys(e.solver for entries in largest for e in entries if e.level and e.values)
-    once = f" One fit per trial, which does not use {axes}: {'; '.join(level)}."
-    few = any(0 < len(e.values) < FEWEST_BOXED for entries in largest for e in entries)
-    bars = f" A bar is the median of fewer than {FEWEST_BOXED} trials." if few else ""
+    once = f" One fit per trial, which does not use {axes}: {', '.join(map(in_sentence, level))}."
+    counts = {len(e.values) for entries in largest for e in entries if e.values}
+    bars = " A bar marks their median." if min(counts, default=FEWEST_BOXED) < FEWEST_BOXED else ""
+    if max(counts, default=0) >= FEWEST_BOXED:
+        bars = f" A box has the quartiles and the median of {FEWEST_BOXED} trials or more"
+        bars += "; a bar marks the median of fewer." if min(counts) < FEWEST_BOXED else "."
     return f"{measure.caption}{at}; a dot is a trial.{bars}{beyond}{once if level else ''}"
 
 
@@ -190,8 +220,10 @@ def _draw_panel(
     measure: Measure,
     styles: Mapping[str, SolverStyle],
     flags: Mapping[tuple[str, Size], tuple[bool, ...]] | None = None,
+    *,
+    lying: bool = False,
 ) -> None:
-    """Draw the boxes of one dataset, group by group."""
+    """Draw the boxes of one dataset, group by group; with ``lying``, values go to the right."""
     entries = [entry for group in groups for entry in group]
     side = 0.6 + max(0, FEWEST_SLOTS - len(entries)) / 2
     last = _first(groups, len(groups) - 1) + len(groups[0]) - 1
@@ -202,27 +234,40 @@ def _draw_panel(
         for index, entry in enumerate(group):
             place = _first(groups, number) + index
             if entry.solver in beyond:
-                _draw_far_off(axes, place, measure, entry)
+                _draw_far_off(axes, place, measure, entry, lying=lying)
             elif entry.values:
                 heights = [percents(measure, value) for value in entry.values]
                 marked = (flags or {}).get((entry.solver, entry.size), ())
-                _draw_box(axes, place, heights, styles[entry.solver], marked)
+                _draw_box(axes, place, heights, styles[entry.solver], marked, lying=lying)
+            elif lying:
+                _draw_status_beside(axes, place, entry)
             else:
                 _draw_status(axes, place, entry, narrow=slot < STATUS_WIDTH)
         if number:
             line = _first(groups, number) - (BETWEEN_GROUPS + 1) / 2
             axes.axvline(line, color="0.7", linewidth=0.6, linestyle=":")
-    axes.set_xlim(-side, last + side)
-    axes.grid(visible=False, axis="x")
-    axes.tick_params(axis="x", length=0)
-    if any(entry.values for entry in entries):
-        # at least the range that the measure asks for
-        (low, high), least = axes.get_ylim(), percents(measure, measure.least_range)
-        if high - low < least:
-            axes.set_ylim((low + high - least) / 2, (low + high + least) / 2)
-        panels.set_few_ticks(axes)
+    if lying:
+        axes.set_ylim(last + side, -side)
     else:
-        axes.set_yticks([])
+        axes.set_xlim(-side, last + side)
+    axes.grid(visible=False, axis="y" if lying else "x")
+    axes.tick_params(axis="y" if lying else "x", length=0)
+    has_values = any(entry.values for entry in entries)
+    _set_value_axis(axes, measure if has_values else None, lying=lying)
+
+
+def _set_value_axis(axes: Axes, measure: Measure | None, *, lying: bool) -> None:
+    """Have the axis of values show at least what a measure asks for; no ticks without a value."""
+    axis = axes.xaxis if lying else axes.yaxis
+    if measure is None:
+        axis.set_ticks([])
+        return
+    low, high = axis.get_view_interval()
+    least = percents(measure, measure.least_range)
+    if high - low < least:
+        middle = (low + high) / 2
+        (axes.set_xlim if lying else axes.set_ylim)(middle - least / 2, middle + least / 2)
+    panels.set_few_ticks(axis, *([FEW_TICKS] if lying else []))
 
 
 def _common_size(entries: Sequence[Entry], *, swept: bool) -> Size | None:
@@ -260,19 +305,17 @@ def _size_words(entries: Sequence[Entry], axis: str) -> str:
     return f"{common.n:,} {lowered(axis)}{' (or $n$)' if others else ''}"
 
 
-def _name_boxes(axes: Axes, texts: Sequence[str]) -> None:
-    if _is_slanted(texts):
-        look: dict[str, Any] = {"rotation": SLANT, "ha": "right", "rotation_mode": "anchor"}
-        axes.set_xticks(range(len(texts)), [text.replace("\n", ", ") for text in texts], **look)
-    else:
-        axes.set_xticks(range(len(texts)), texts)
-
-
-def _is_slanted(texts: Sequence[str]) -> bool:
+def _are_wide(texts: Sequence[str]) -> bool:
     """Tell whether names do not fit below boxes side by side."""
     longest = max(len(line) for text in texts for line in text.split("\n"))
     slot = (panels.COLUMN_WIDTH - Y_AXIS_WIDTH) / max(len(texts), FEWEST_SLOTS)
     return longest * LETTER_WIDTH > slot
+
+
+def _folded(name: str) -> str:
+    """Return a name, with what stands below it, in lines that fit beside a box."""
+    lines = (wrap(line, LINE_LETTERS, break_long_words=False) for line in name.split("\n"))
+    return "\n".join(part for line in lines for part in line)
 
 
 def _say_sizes(axes: Axes, entries: Sequence[Entry], *, swept: bool) -> None:
@@ -312,13 +355,24 @@ def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
     return found
 
 
-def _draw_far_off(axes: Axes, place: float, measure: Measure, entry: Entry) -> None:
+def _draw_far_off(axes: Axes, place: float, measure: Measure, entry: Entry, *, lying: bool) -> None:
     """Draw an arrow to where a box would be, with its median."""
     low = measure.better == "higher"
     value = percents(measure, median(entry.values))
     # Turned by a right angle, an arrow to the left points down.
     arrow = r"$\leftarrow$" if low else r"$\rightarrow$"
     number = f"{value:.{measure.digits}f}"
+    if lying:
+        axes.text(
+            0.02 if low else 0.98,
+            place,
+            f"{arrow} {number}" if low else f"{number} {arrow}",
+            transform=axes.get_yaxis_transform(),
+            ha="left" if low else "right",
+            va="center",
+            fontsize=STATUS_FONT,
+        )
+        return
     look: dict[str, Any] = {"rotation": 90, "ha": "center", "fontsize": STATUS_FONT}
     axes.text(
         place,
@@ -336,6 +390,8 @@ def _draw_box(
     values: Sequence[float],
     style: SolverStyle,
     flags: Sequence[bool] = (),
+    *,
+    lying: bool = False,
 ) -> None:
     """Draw one box with a dot for each trial, a hollow one for each that is flagged.
 
@@ -344,8 +400,9 @@ def _draw_box(
     hollow = flags if len(flags) == len(values) else [False] * len(values)
     if len(values) < FEWEST_BOXED:
         ends = [place - BOX_WIDTH / 3, place + BOX_WIDTH / 3]
-        axes.plot(ends, [median(values)] * 2, color=style.color, linewidth=1.3, zorder=2)
-        _draw_dots(axes, place, values, hollow, _marker(style))
+        bar = _turned(ends, [median(values)] * 2, lying=lying)
+        axes.plot(*bar, color=style.color, linewidth=1.3, zorder=2)
+        _draw_dots(axes, place, values, hollow, _marker(style), lying=lying)
         return
     line = {"color": style.color, "linewidth": 0.9}
     # A box without a height has no face: its one value has the colour then.
@@ -353,6 +410,7 @@ def _draw_box(
     axes.boxplot(
         [list(values)],
         positions=[place],
+        orientation="horizontal" if lying else "vertical",
         widths=BOX_WIDTH,
         patch_artist=True,
         showfliers=False,
@@ -363,16 +421,30 @@ def _draw_box(
         capprops=line,
     )
     full = {**DOT, "markerfacecolor": color, "markeredgecolor": "white"}
-    _draw_dots(axes, place, values, hollow, full)
+    _draw_dots(axes, place, values, hollow, full, lying=lying)
+
+
+def _turned(
+    places: Sequence[float], values: Sequence[float], *, lying: bool
+) -> tuple[Sequence[float], Sequence[float]]:
+    """Return coordinates x and y of values at places."""
+    return (values, places) if lying else (places, values)
 
 
 def _draw_dots(
-    axes: Axes, place: float, values: Sequence[float], hollow: Sequence[bool], full: dict[str, Any]
+    axes: Axes,
+    place: float,
+    values: Sequence[float],
+    hollow: Sequence[bool],
+    full: dict[str, Any],
+    *,
+    lying: bool,
 ) -> None:
     for look, wanted in ((full, False), ({**full, **HOLLOW}, True)):
         dots = [v for v, flag in zip(values, hollow, strict=True) if flag is wanted]
         if dots:
-            axes.plot([place] * len(dots), dots, **{"linestyle": "none", **look})
+            at = _turned([place] * len(dots), dots, lying=lying)
+            axes.plot(*at, **{"linestyle": "none", **look})
 
 
 def _marker(style: SolverStyle) -> dict[str, Any]:
@@ -394,6 +466,14 @@ def _draw_status(axes: Axes, place: float, entry: Entry, *, narrow: bool) -> Non
     words = needs or entry.status if narrow else "\n".join(filter(None, [entry.status, needs]))
     look: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "center", "fontsize": STATUS_FONT}
     axes.text(place, 0.5, words, transform=axes.get_xaxis_transform(), **look)
+
+
+def _draw_status_beside(axes: Axes, place: float, entry: Entry) -> None:
+    """Say in one line, in a lying box's place, why there is none."""
+    needs = "" if entry.needed is None else f"needs {memory_text(entry.needed)}"
+    words = ", ".join(filter(None, [entry.status, needs]))
+    look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": STATUS_FONT}
+    axes.text(0.5, place, words, transform=axes.get_yaxis_transform(), **look)
 
 
 def _is_sized(entry: Entry, swept: bool) -> bool:

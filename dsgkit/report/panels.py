@@ -15,6 +15,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
@@ -214,12 +215,12 @@ def show_values(axes: Axes, values: Sequence[float], headroom: float) -> None:
     """Have a linear axis show some values, with a margin and some more room above."""
     room = max(values) - min(values) or abs(max(values)) or 1.0
     axes.set_ylim(min(values) - MARGIN * room, max(values) + (MARGIN + headroom) * room)
-    set_few_ticks(axes)
+    set_few_ticks(axes.yaxis)
 
 
-def set_few_ticks(axes: Axes) -> None:
-    """Have a few round numbers at the axis of values."""
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+def set_few_ticks(axis: Axis, most: int = 6) -> None:
+    """Have a few round numbers at an axis of values."""
+    axis.set_major_locator(MaxNLocator(nbins=most, steps=[1, 2, 2.5, 5, 10]))
 
 
 def size_ticks(axes: Axes, sizes: Iterable[int]) -> None:

@@ -333,7 +333,57 @@ def test_the_test_part_has_its_own_boxes(invent, make):
     dots = next(line for line in axes.get_lines() if line.get_marker() == "o")
     cells = results[0].cells
     expected = cells[(cells.solver == "qsg_s2auc") & (cells["size"] == 59_335)]["test_auc"]
-    assert list(dots.get_ydata()) == expected.tolist()
+    assert list(dots.get_xdata()) == expected.tolist()  # wide names stand at the left
+
+
+def test_wide_names_stand_at_the_left_in_lines_and_values_go_to_the_right(invent, make):
+    labels = {"qsg_s2auc": "QSG-S2AUC", "samult": "Labelled rows alone, exact, all centres"}
+    experiment = invent.experiment("codrna", trials=2, solvers=(*labels, "pnu_auc"), labels=labels)
+    aucs = {"qsg_s2auc": (0.7, 0.8), "samult": (0.9, 0.95)}
+    records = [
+        invent.record(experiment, key, trial, 500, auc=value)
+        for key, values in aucs.items()
+        for trial, value in enumerate(values)
+    ]
+    records += [invent.failure(experiment, "pnu_auc", t, 500, "indefinite") for t in range(2)]
+    results = make(experiment, records)
+    figure = auc_boxplot([results])
+    (axes,) = figure.axes
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["QSG-S2AUC", "Labelled rows alone,\nexact, all centres", "PNU-AUC"]
+    assert axes.get_xlabel() == "AUC at 500 unlabelled rows"
+    dots = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
+    for place, (line, values) in enumerate(zip(dots, aucs.values(), strict=True)):
+        assert (list(line.get_xdata()), list(line.get_ydata())) == (list(values), [place] * 2)
+    assert axes.yaxis_inverted()  # the first is at the top
+    assert texts_of(axes) == ["indefinite"]
+    figure.draw_without_rendering()
+    frame = axes.get_window_extent()
+    assert frame.height > 0.6 * figure.bbox.height
+    boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    (drawing,) = (one for one in all_figures(summarise([results])) if one.name == "auc_boxplot")
+    assert "a dot is a trial. A bar marks their median. " in drawing.caption
+    assert "box" not in drawing.caption + note_of(figure)
+
+
+@pytest.mark.parametrize(
+    ("trials", "note", "caption"),
+    [
+        (2, "Dots: trials; bars: medians.", "A bar marks their median."),
+        (
+            5,
+            "Dots: trials; boxes: quartiles and medians.",
+            "A box has the quartiles and the median of 5 trials or more.",
+        ),
+    ],
+)
+def test_a_figure_says_what_dots_bars_and_boxes_are(invent, make, trials, note, caption):
+    experiment = invent.experiment("codrna", trials=trials, solvers=("samult",))
+    results = make(experiment, invent.typical(experiment, sizes=(500,)))
+    (drawing,) = (one for one in all_figures(summarise([results])) if one.name == "auc_boxplot")
+    assert caption in drawing.caption
+    assert note_of(drawing.draw()) == note
 
 
 @pytest.mark.slow
