@@ -168,6 +168,8 @@ class Results:
         None without a stored plan.
     left_out : dict
         Specs of the config's solvers that are not shown, by their keys.
+    order : tuple of str
+        The keys of all of the config's solvers in its order; empty where all are shown.
     """
 
     folder: Path
@@ -184,6 +186,7 @@ class Results:
     other_code: OtherCode = field(default_factory=lambda: OtherCode({}, {}))
     fits: PlannedFits | None = None
     left_out: Mapping[str, SolverSpec] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
 
     @property
     def dataset(self) -> str:
@@ -260,6 +263,7 @@ class Results:
             other_code=self.other_code.of(solvers),
             fits=fits and fits.of(solvers),
             left_out={**self.left_out, **left_out},
+            order=self.order or tuple(known),
         )
 
     def label(self, solver: str) -> str:

@@ -69,7 +69,8 @@ def rank_figure(
         The width; None for a column with one diagram in a line, else a page.
     """
     names = dict.fromkeys((name for one in rankings for name in one.ranks), "")
-    styles = solver_styles({**names, **(kinds or {})})
+    kinds = kinds or {}
+    styles = solver_styles({**kinds, **{name: "" for name in names if name not in kinds}})
     lines = [rankings[first : first + columns] for first in range(0, len(rankings), columns)]
     # below the axis of a diagram stand its bars, then two columns of names
     depths = [[_names_from(one) + (len(one.ranks) + 1) // 2 for one in line] for line in lines]

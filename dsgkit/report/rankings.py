@@ -13,7 +13,7 @@ from dsgkit.report.numbers import percents
 from dsgkit.report.output import FigureOutput, late
 from dsgkit.report.pairs import Pair, pairs_of
 from dsgkit.report.ranks import Ranking, ranking
-from dsgkit.report.style import Width
+from dsgkit.report.style import Width, kinds_of
 from dsgkit.report.summary import (
     Entry,
     Summary,
@@ -149,12 +149,12 @@ def _rank_figure(
     width: Width | None,
 ) -> FigureOutput:
     columns = 1 if width == "column" else min(2, len(rankings))
-    kinds = all_solvers(shown)
+    kinds, solvers = kinds_of(shown), all_solvers(shown)
     return FigureOutput(
         name=name,
         output=RANKS,
         shown=shown,
         has=lambda _: True,
         draw=partial(late("rank_figure", "rank_figure"), rankings, columns, kinds, width),
-        says=lambda: f"{told} {late('rank_figure', 'caption')(rankings, kinds)}",
+        says=lambda: f"{told} {late('rank_figure', 'caption')(rankings, solvers)}",
     )

@@ -6,7 +6,7 @@ lines and hatches do the same in greyscale.
 
 from __future__ import annotations
 
-import zlib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -81,7 +81,10 @@ def places() -> Mapping[str, int]:
 
 
 N_COMMON = 7
-"""Looks that the methods of every paper have: other solvers take one of the rest, if it is free."""
+"""Looks that the methods of every paper have: variants of these take one of the rest, if free."""
+
+FAINT = LOOKS[8]
+"""Hard to see: only references of the catalogue have it, and others when all else is taken."""
 
 FONT = 8
 SMALL_FONT = 7
@@ -128,25 +131,33 @@ def styles_of(shown: Iterable[Summary]) -> dict[str, SolverStyle]:
 
     A solver keeps its look where only some of them are drawn.
     """
+    return solver_styles(kinds_of(shown))
+
+
+def kinds_of(shown: Iterable[Summary]) -> dict[str, str]:
+    """Return the kind of every solver by its name, in the configs' order, those left out too."""
     kinds: dict[str, str] = {}
     for one in shown:
         results = one.results
         specs = {**results.experiment.solvers, **results.left_out}
-        kinds |= {specs[key].label: specs[key].kind for key in specs if key not in one.names}
+        for key in results.order or specs:
+            name = one.names.get(key, specs[key].label)
+            kinds[name] = one.solvers.get(name, specs[key].kind)
         kinds |= one.solvers
-    return solver_styles(kinds)
+    return kinds
 
 
 def solver_styles(kinds: Mapping[str, str]) -> dict[str, SolverStyle]:
-    """Return the look of each solver: that of its name or kind, else one chosen by a hash.
+    """Return the look of each solver: that of its name or kind, else one that is free.
 
     No two share a look. Where several solvers would, the one that is called like its kind keeps it,
-    else the first by name.
+    else the first by name. Of the others, the first ones get the looks that are seen best; variants
+    of a known kind leave those of the papers' methods to other kinds.
 
     Parameters
     ----------
     kinds : mapping of str to str
-        The kind of every solver by its name.
+        The kind of every solver by its name, in the order of a config.
     """
     chosen: dict[str, SolverStyle] = {}
     names = sorted(kinds, key=lambda name: (_letters(name) != _letters(kinds[name]), name))
@@ -155,13 +166,13 @@ def solver_styles(kinds: Mapping[str, str]) -> dict[str, SolverStyle]:
             place = places().get(known_as[name])
             if place is not None and LOOKS[place] not in chosen.values():
                 chosen[name] = LOOKS[place]
-    rare = LOOKS[N_COMMON:]
-    free = [look for look in (*LOOKS, *_mixed()) if look not in chosen.values()]
-    for name in sorted(kinds.keys() - chosen.keys()):
-        place = zlib.crc32(f"{kinds[name]} {name}".encode()) % len(rare)
-        wishes = (*rare[place:], *rare[:place], *free)
-        chosen[name] = next(look for look in wishes if look in free)
-        free.remove(chosen[name])
+    visible = [look for look in LOOKS if look != FAINT]
+    rare = [look for look in LOOKS[N_COMMON:] if look != FAINT]
+    for name, kind in kinds.items():
+        if name not in chosen:
+            first = rare if kind in places() else visible
+            wishes = itertools.chain(first, visible, [FAINT], _mixed())
+            chosen[name] = next(look for look in wishes if look not in chosen.values())
     return chosen
 
 

@@ -17,7 +17,15 @@ from dsgkit.report import draw_figures, write_report
 from dsgkit.report.curves import with_bands
 from dsgkit.report.outputs import all_figures, wanted_figures
 from dsgkit.report.placement import spread_out
-from dsgkit.report.style import COLUMN_WIDTH, LOOKS, PAGE_WIDTH, places, solver_styles, styles_of
+from dsgkit.report.style import (
+    COLUMN_WIDTH,
+    FAINT,
+    LOOKS,
+    PAGE_WIDTH,
+    places,
+    solver_styles,
+    styles_of,
+)
 from dsgkit.report.summary import Summary, summarise
 from dsgkit.tasks.measures import STANDARD, TIME
 from tests.report.conftest import AUC, CLASSES, RANKING
@@ -511,11 +519,23 @@ def test_a_folder_that_cannot_be_written_is_named(results, tmp_path):
 def test_the_look_of_a_solver_is_its_own_whatever_else_is_drawn():
     kinds = {"SAMULT": "samult", "FRS3VM": "frs3vm", "Mine": "my:Mine", "Yours": "your:Own"}
     together = solver_styles(kinds)
-    for name, kind in kinds.items():
-        assert solver_styles({name: kind}) == {name: together[name]}
-    assert solver_styles(dict(reversed(kinds.items()))) == together
+    for name in ("SAMULT", "FRS3VM"):
+        assert solver_styles({name: kinds[name]}) == {name: together[name]}
+        assert solver_styles(dict(reversed(kinds.items())))[name] == together[name]
     assert together["SAMULT"] == LOOKS[1]
     assert places()["qsg_s2auc"] == 0
+
+
+def test_the_first_solvers_of_ones_own_are_seen_best():
+    own = {f"Mine {i}": f"my:Mine{i}" for i in range(20)}
+    styles = list(solver_styles(own).values())
+    assert styles[:8] == list(LOOKS[:8])
+    assert styles[:15].index(FAINT) == 14
+    # beside the methods of a paper, they take the first looks that these leave
+    beside = solver_styles({"Mine": "my:Mine", "QSG-S2AUC": "qsg_s2auc", "SAMULT": "samult"})
+    assert beside["Mine"] == LOOKS[2]
+    variants = solver_styles({"QSG-S2AUC": "qsg_s2auc", "QSG, a variant": "qsg_s2auc"})
+    assert variants["QSG, a variant"] == LOOKS[7]
 
 
 def test_a_solver_keeps_its_look_beside_others_of_its_kind():
