@@ -1,9 +1,9 @@
 """Pictures of clusterings in the plane, of any fit that keeps the arrays for one.
 
 A picture needs ``rows`` of shape (r, 2) and their ``labels``, -1 where a row is in no cluster. It
-also shows, where a fit has them: ``equilibria`` of shape (e, 2) with ``equilibrium_labels``, and
-``domain``, the values of a function f at the points of ``grid_x`` and ``grid_y``, one line per y,
-and ``inside``, the share of rows where f >= 0.
+also shows, where a fit has them: the true ``classes`` of the rows; ``equilibria`` of shape (e, 2)
+with ``equilibrium_labels``; and ``domain``, the values of a function f at the points of ``grid_x``
+and ``grid_y``, one line per y, and ``inside``, the share of rows where f >= 0.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ COLUMNS = 5
 MOST_LINES = 6
 """Of panels, in one figure of several datasets: about a page."""
 
+TRUTH = "True classes"
+"""The title of a panel in the place of a solver's."""
+
 TOGETHER = "\N{NO-BREAK SPACE}"
 """Between words that stay on one line."""
 
@@ -40,6 +43,7 @@ LARGEST_COORDINATE = 1e30
 _FORMS: dict[str, tuple[str, tuple[str | int, ...]]] = {
     "rows": ("fiu", ("row", 2)),
     "labels": ("iu", ("row",)),
+    "classes": ("iu", ("row",)),
     "equilibria": ("fiu", ("equilibrium", 2)),
     "equilibrium_labels": ("iu", ("equilibrium",)),
     "grid_x": ("fiu", ("x",)),
@@ -98,6 +102,24 @@ class Picture:
         return "\n".join(filter(None, [found, ", ".join(chosen)]))
 
 
+class Truth(Picture):
+    """The true classes, in place of the clusters of a solver."""
+
+    @property
+    def text(self) -> str:
+        """How many classes there are."""
+        return counted(len(self.clusters), "class", "classes")
+
+
+def truth_of(found: Mapping[str, Picture]) -> dict[str, Picture]:
+    """Return the true classes of the rows in the first picture that has them, if any has."""
+    for one in found.values():
+        if "classes" in one.arrays:
+            arrays = {"rows": one.arrays["rows"], "labels": one.arrays["classes"]}
+            return {TRUTH: Truth(TRUTH, {}, one.size, arrays)}
+    return {}
+
+
 def has_artefacts(summary: Summary) -> bool:
     """Whether any fit has kept arrays, without a look at them."""
     return any("artefact" in record for record in _finished(summary))
@@ -151,7 +173,7 @@ def picture_figures(shown: Sequence[Summary], width: Width | None = None) -> Ite
     """Yield one figure, or one for each of the results if all together are higher than a page."""
     # without a look at the arrays that fits have kept
     kept = [one for one in shown if has_artefacts(one)]
-    lines = -(-len(all_solvers(kept)) // COLUMNS)
+    lines = -(-(len(all_solvers(kept)) + 1) // COLUMNS)  # and the true classes
     together = len(kept) == 1 or len(kept) * lines <= MOST_LINES
     names = (
         [PICTURES] if together else different(f"{PICTURES}_{folder_name(o.title)}" for o in kept)

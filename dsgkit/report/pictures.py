@@ -21,7 +21,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from dsgkit.experiment.limits import ending, status_words
-from dsgkit.report.clusterings import COLUMNS, TOGETHER, Picture, pictures_of
+from dsgkit.report.clusterings import COLUMNS, TOGETHER, TRUTH, Picture, pictures_of, truth_of
 from dsgkit.report.style import COLUMNS_OF_A_COLUMN, DPI, INCHES, LOOKS, RC, Width
 from dsgkit.report.summary import Summary, all_axes, all_solvers, lowered
 
@@ -62,6 +62,8 @@ def caption(shown: Sequence[Summary]) -> str:
     )
     if any(len(picture.clusters) > len(COLORS) for picture in found):
         parts.append("A colour in another shape is another cluster.")
+    if any("classes" in picture.arrays for picture in found):
+        parts.append(f'The panel "{TRUTH}" has the rows by the classes that they belong to.')
     if any("domain" in picture.arrays for picture in found):
         parts.append("The shaded region is the domain, where f is at least 0; a line bounds it.")
     if any("equilibria" in picture.arrays for picture in found):
@@ -74,10 +76,12 @@ def caption(shown: Sequence[Summary]) -> str:
 def pictures(shown: Sequence[Summary], wanted: Width | None = None) -> Figure:
     """Draw the clusters of each solver (columns) in each dataset (rows of panels).
 
+    The first column has the true classes, where any are known.
+
     Solvers that do not fit side by side take several rows of panels for each dataset.
     """
-    found = [pictures_of(one) for one in shown]
-    solvers = [name for name in all_solvers(shown) if any(name in of for of in found)]
+    found = [{**truth_of(of), **of} for of in map(pictures_of, shown)]
+    solvers = [name for name in (TRUTH, *all_solvers(shown)) if any(name in of for of in found)]
     lines = -(-len(solvers) // (COLUMNS_OF_A_COLUMN if wanted == "column" else COLUMNS))
     columns = -(-len(solvers) // lines)
     width = min(LARGEST_PANEL, (INCHES[wanted or "page"] - LABEL_WIDTH) / columns)
@@ -334,6 +338,7 @@ def _say_why(axes: Axes, summary: Summary, solver: str) -> None:
     statuses = [ending(one) for one in ends if summary.name_of(one) == solver]
     failed = next((status for status in statuses if status != "ok"), None)
     text = status_words(failed) if failed else "not run" if not statuses else "no picture"
+    text = "not known" if solver == TRUTH else text
     look: dict[str, Any] = {"ha": "center", "va": "center", "color": "0.4", "fontsize": SMALL}
     axes.text(0.5, 0.5, text, transform=axes.transAxes, **look)
 

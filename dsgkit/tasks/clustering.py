@@ -390,7 +390,8 @@ class ClusteringTrial:
             UNASSIGNED.name: float(np.mean(labels < 0)),
             CHOICE.name: None,
         }
-        return Judgement({**scores, **counted, **found}, artefact=picture(model, X, labels))
+        artefact = picture(model, X, labels, classes if self._judged else None)
+        return Judgement({**scores, **counted, **found}, artefact=artefact)
 
 
 AGAINST_CLASSES: dict[str, Callable[..., float]] = {

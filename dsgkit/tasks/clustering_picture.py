@@ -18,7 +18,9 @@ _MARGIN = 0.08
 Array = NDArray[np.floating]
 
 
-def picture(model: Any, X: Array, labels: NDArray[np.int64]) -> dict[str, Any]:
+def picture(
+    model: Any, X: Array, labels: NDArray[np.int64], classes: NDArray[Any] | None = None
+) -> dict[str, Any]:
     """Return the arrays of a picture: more columns than two become two principal components.
 
     Parameters
@@ -29,13 +31,16 @@ def picture(model: Any, X: Array, labels: NDArray[np.int64]) -> dict[str, Any]:
     X : ndarray of shape (n, d)
         Rows in a random order, of which the first are shown.
     labels : ndarray of int64, shape (n,)
+    classes : ndarray of shape (n,), optional
+        The true classes, where they are known.
 
     Returns
     -------
     dict
-        ``rows`` (r, 2) float32 and ``labels`` (r,); where there are such, ``equilibria`` (e, 2) and
-        ``equilibrium_labels`` (e,), and ``grid_x``, ``grid_y`` and ``domain``: f on their grid;
-        and ``inside``, the share of all rows where f >= 0.
+        ``rows`` (r, 2) float32 and ``labels`` (r,); where there are such, ``classes`` (r,) int32,
+        numbered from 0, ``equilibria`` (e, 2) and ``equilibrium_labels`` (e,), and ``grid_x``,
+        ``grid_y`` and ``domain``: f on their grid; and ``inside``, the share of all rows where
+        f >= 0.
     """
     shown = X[:MOST_ROWS]
     if X.shape[1] < 2:
@@ -43,6 +48,9 @@ def picture(model: Any, X: Array, labels: NDArray[np.int64]) -> dict[str, Any]:
     center, axes = _plane(shown)
     rows = (shown - center) @ axes
     arrays = {"rows": rows.astype(np.float32), "labels": labels[: len(rows)]}
+    if classes is not None:
+        numbers = np.unique(classes, return_inverse=True)[1]
+        arrays["classes"] = numbers[: len(rows)].astype(np.int32)
     equilibria = getattr(model, "equilibria_", None)
     if equilibria is not None:
         arrays["equilibria"] = ((equilibria - center) @ axes)[:MOST_EQUILIBRIA].astype(np.float32)

@@ -105,6 +105,24 @@ def test_a_panel_shows_the_rows_the_domain_and_the_equilibria(results):
     assert "another shape" not in drawing.caption
 
 
+def test_the_first_panel_has_the_true_classes_where_they_are_known(results):
+    known = {**arrays_of(outside=2), "classes": blobs(3)[1] % 2}
+    drawing = picture_of(results({"a": {0: known}, "b": {0: known}}))
+    truth, a, b = drawing.draw().axes
+    assert [panel.get_title() for panel in (truth, a, b)] == ["True classes", "A", "B"]
+    assert truth.get_xlabel() == "2 classes"
+    assert sorted(len(c.get_offsets()) for c in points_of(truth)) == [20, 40]
+    assert 'The panel "True classes" has' in drawing.caption
+    unknown = results({"a": {0: arrays_of()}}, name="moons")
+    assert [panel.get_title() for panel in picture_of(unknown).draw().axes] == ["A"]
+    both = results({"a": {0: known}}, name="blobs")
+    *_, empty, _ = picture_of(both, unknown).draw().axes
+    assert [text.get_text() for text in empty.texts] == ["not known"]
+    shorter = results({"a": {0: {**known, "classes": known["classes"][1:]}}}, name="shorter")
+    with pytest.raises(ResultsError, match="classes have the shape"):
+        picture_of(shorter).draw()
+
+
 @pytest.mark.parametrize(("level", "regions"), [(-1.0, 0), (1.0, 1)])
 def test_a_domain_may_be_nowhere_or_everywhere(results, level, regions):
     arrays = arrays_of(domain=lambda x, y: np.full_like(x, level))

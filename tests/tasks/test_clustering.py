@@ -151,7 +151,10 @@ def test_other_rows_are_shown_by_two_principal_components():
     model, clock = KMeans(3, random_state=0), Clock()
     trial.fit(model, AT, clock)
     art = trial.judge(model, AT, clock).artefact
-    assert set(art) == {"rows", "labels"}
+    assert set(art) == {"rows", "labels", "classes"}
+    classes = trial.classes(AT)
+    numbers = np.unique(classes, return_inverse=True)[1]
+    np.testing.assert_array_equal(art["classes"], numbers[: len(art["rows"])])
     scores = trial.judge(model, AT, clock).scores
     assert scores["steps"] is None  # those of k-means are others
     assert scores["equilibria"] is None and scores["equilibria_share"] is None
