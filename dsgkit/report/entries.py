@@ -38,7 +38,7 @@ UNITS = {
 """Caption suffix per unit."""
 
 _BEST_TIME = (
-    "the fastest: its longest time is shorter than the shortest of any other, and no other was "
+    "the fastest, if its longest time is shorter than the shortest of every other and no other was "
     "disturbed"
 )
 

@@ -370,9 +370,33 @@ def test_clocks_are_summed_by_solver_and_phase(invent, make):
 def test_a_cell_that_stands_for_two_is_clocked_once(invent, make):
     experiment = invent.experiment("codrna", trials=1, solvers=("qsg_s2auc", "samult"), outputs=())
     plan = [{"key": "samult-0-500", "solver": solver} for solver in experiment.solvers]
-    records = [invent.record(experiment, "samult", 0, 500)]
+    records = [invent.record(experiment, "samult", 0, 500, times={"fit": 61.0})]
     page = read([make(experiment, records, plan=plan)])
-    assert page.table("Seconds spent")[-1] == ["Total", "1.0", "1.0"]
+    assert page.table("Seconds spent")[-1] == ["Total", "61.0", "61.0"]
+
+
+def test_less_than_a_minute_is_not_summed_up(invent, make):
+    experiment = invent.experiment("codrna", trials=1, solvers=("samult",), outputs=())
+    short, long = (
+        read([make(experiment, [invent.record(experiment, "samult", 0, 500, times={"fit": t})])])
+        for t in (59.0, 61.0)
+    )
+    assert "Where the time went" not in short.texts["h2"]
+    assert "Where the time went" in long.texts["h2"]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "beside"),
+    [(("auc_boxplot",), True), (("auc_boxplot", "time_curve"), False)],
+)
+def test_a_figure_without_another_stands_beside_the_findings(
+    invent, make, tmp_path, outputs, beside
+):
+    experiment = invent.experiment("codrna", trials=2, solvers=("samult",), outputs=outputs)
+    results = make(experiment, invent.typical(experiment, sizes=(500, 900)))
+    page = page_text([results], tmp_path)
+    assert page.count("<figure") == len(outputs)
+    assert (">Figures</h2>" not in page) is beside
 
 
 def environment_table(page):
@@ -672,7 +696,7 @@ def test_findings_and_the_main_figure_stand_first(invent, make):
     first, second, *_ = page.texts["h2"]
     assert (first, second) == ("Findings", "Figures")
     assert page.all("img")[0]["alt"].startswith("AUC on the unlabelled rows against the number")
-    assert text.index("<img") < text.index(">Figures</h2>")
+    assert text.index("<img") < text.index(">Tables</h2>")
 
 
 def test_gains_at_smaller_sizes_are_folded(invent, make):

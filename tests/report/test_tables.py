@@ -180,7 +180,7 @@ def test_the_shortest_time_is_bold_where_no_other_range_reaches_its_own(invent, 
     shown, text = time_table(invent, make, tmp_path, faster)
     assert shown[1] == "**1.00 [0.90..1.10]**"
     assert sum(map(bold, shown)) == 1
-    assert "Bold: the fastest: its longest time is shorter than the shortest of any other" in text
+    assert "Bold: the fastest, if its longest time is shorter than the shortest of every" in text
 
 
 def test_a_disturbed_time_has_a_mark_and_may_hide_the_best(invent, make, tmp_path):

@@ -244,9 +244,9 @@ def test_a_level_fit_is_a_line_without_markers(tmp_path):
 
 def test_a_box_of_a_level_fit_has_no_size(tmp_path):
     caption, axes = drawn(stored(tmp_path / "a"), "auc_boxplot")
-    names = [text.get_text() for text in axes.get_xticklabels()]
-    assert [name for name in names if "n" in name.split("$")] == ["Exact, $n$ = 100"]
-    assert axes.get_xlabel() == "400 unlabelled rows (or $n$)"
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert [name for name in names if "n" in name.split("$")] == ["Exact\n$n$ = 100"]
+    assert axes.get_xlabel() == "AUC at 400 unlabelled rows (or $n$)"
     assert "One fit per trial, which does not use unlabelled rows: " in caption
 
 

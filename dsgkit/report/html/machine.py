@@ -12,6 +12,9 @@ from dsgkit.report.numbers import NONE, leaves
 from dsgkit.report.summary import Summary
 
 UNNAMED = "not recorded"
+FEWEST_SECONDS = 60
+"""Of all cells together: nobody asks where a shorter time went."""
+
 PHASES = ("load", "compile", "search", "fit", "predict", "evaluate")
 
 
@@ -82,13 +85,13 @@ class Clocks(NamedTuple):
 
 
 def clocks(summary: Summary) -> Clocks | None:
-    """Sum up the clocks of all cells by solver and phase; None if nothing was clocked."""
+    """Sum up the clocks of all cells by solver and phase; None of less than a minute in all."""
     seconds = _sums(summary)
+    if sum(spent.total() for spent in seconds.values()) < FEWEST_SECONDS:
+        return None
     found = dict.fromkeys(phase for spent in seconds.values() for phase in spent)
     phases = [phase for phase in dict.fromkeys([*PHASES, *found]) if phase in found]
-    if not phases:
-        return None
-    longest = max(spent.total() for spent in seconds.values()) or 1.0
+    longest = max(spent.total() for spent in seconds.values())
     table = Layout(
         "Seconds spent in cells, summed over hyper-parameter searches and fits, cells without "
         "a value included. Cells that ran at the same time count in full.",

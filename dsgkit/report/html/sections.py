@@ -36,6 +36,7 @@ Context = dict[str, Any]
 def make_section(summary: Summary, number: int) -> Context:
     """Return the section of a results folder, which is the ``number``-th on the page."""
     results = summary.results
+    figures = sorted(pictures([summary]), key=lambda one: one["is_wide"])
     return {
         "anchor": f"{number}-{re.sub(r'[^A-Za-z0-9_]+', '-', summary.title)}",
         "title": summary.title,
@@ -46,7 +47,9 @@ def make_section(summary: Summary, number: int) -> Context:
         "findings": findings(summary) if len(results.cells) else [],
         "solvers": _solvers(summary),
         "tables": _tables(summary),
-        "pictures": sorted(pictures([summary]), key=lambda one: one["is_wide"]),
+        "pictures": figures,
+        # two stand side by side: one without another stands beside the findings
+        "has_odd_picture": sum(not one["is_wide"] for one in figures) % 2 == 1,
         "has_fit": summary.finished,
         "failures": failures(summary),
         "limits": limits(summary),
