@@ -183,7 +183,7 @@ REFUSED = {
     "blank lines": ("\n\n", [], ": the file is empty"),
     "a header alone": ("size,kind\n", ["--label", "kind"], ": the file holds no rows"),
     "a wrong name": (PLAIN, ["--label", "knd"], ": --label 'knd': no such column (did you mean"),
-    "a wrong number": (PLAIN, ["--label", "4"], ": --label 4 of a file with 4 columns"),
+    "a wrong number": (PLAIN, ["--label", "4"], ": --label 4: the file has 4 columns, 0 to 3"),
     "a name without a header": (
         table(*COLUMNS),
         ["--label", "kind"],
@@ -276,8 +276,9 @@ def test_the_column_of_a_refusal_can_be_left_out_as_it_says():
 
 
 def test_a_missing_file():
-    with pytest.raises(DsgError, match=r"none\.csv: no such file"):
-        survey(Path("none.csv"), None)
+    Path("rows.csv").write_text(PLAIN)
+    with pytest.raises(DsgError, match=r"no such file: row\.csv \(did you mean 'rows\.csv'\?\)"):
+        survey(Path("row.csv"), None)
 
 
 def test_of_a_long_file_the_first_rows_are_taken(monkeypatch):

@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data.lines import CAREFUL, ROW, Lines, decoded
-from dsgkit.data.numbers import MOST_FEATURES, LineError, NotANumberError, feature, number
+from dsgkit.data.names import column_name, is_missing, key_of
+from dsgkit.data.numbers import (
+    MOST_FEATURES,
+    LineError,
+    MissingValueError,
+    NotANumberError,
+    feature,
+    number,
+)
 from dsgkit.errors import shown
 
 LONGEST_WORD = 256
@@ -46,6 +54,8 @@ class Columns:
         Columns, from 0, in which texts stand for numbers.
     ignored : tuple of int
         Columns, from 0, that are left out, whatever they hold.
+    names : tuple of str
+        Names of all columns; empty in a file without a header.
     """
 
     n_columns: int
@@ -55,6 +65,7 @@ class Columns:
     categories: Mapping[int, NDArray[Any]] = field(default_factory=dict)
     values: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     ignored: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
 
     @cached_property
     def n_features(self) -> int:
@@ -216,10 +227,7 @@ class Table:
         self.X[i] = 0
         for column, text in enumerate(fields):
             if column not in columns.ignored:
-                try:
-                    self._put(column, i, self._value(column, text))
-                except LineError as error:
-                    raise LineError(f"column {column + 1}: {error}") from error
+                self._put(column, i, self._checked_value(column, text))
         return True
 
     def finish(self, rows: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[Any] | None]:
@@ -230,6 +238,17 @@ class Table:
         if self.columns.text_labels:
             return X, self.texts[rows].astype(str)
         return X, np.mean(np.ascontiguousarray(self.labels[rows].T), axis=0)
+
+    def _checked_value(self, column: int, text: str) -> float | str:
+        """Return the same as `_value`; an error names the column."""
+        columns = self.columns
+        try:
+            return self._value(column, text)
+        except LineError as error:
+            name = column_name(key_of(column, columns.names))
+            if is_missing(text):
+                raise MissingValueError(name, column, column in columns.labels) from error
+            raise LineError(f"{name}: {error}") from error
 
     def _value(self, column: int, text: str) -> float | str:
         """Return what a text in a column stands for: a number, that of a category, or itself."""

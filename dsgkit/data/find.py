@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsgkit.data.catalogue import DataFile, DatasetInfo
+from dsgkit.hints import did_you_mean
 
 SUFFIXES = ("", ".xz", ".bz2", ".gz")
 """Endings of the containers that are read: plain text and three compressions."""
@@ -115,10 +116,22 @@ def _uncompressed(name: str) -> str:
     return name.removesuffix(suffix) if suffix in SUFFIXES[1:] else name
 
 
+def no_such_file(path: Path) -> str:
+    """Return one line on a file that is not there, with the nearest name that is."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f"no such file: {path} (there is no folder {folder})"
+    try:
+        names = [one.name for one in folder.iterdir() if one.is_file()]
+    except OSError:
+        names = []
+    return f"no such file: {path}{did_you_mean(path.name, names)}"
+
+
 def missing(info: DatasetInfo, file: DataFile) -> str:
     """Return one line: which file is missing, where to get it and where to put it."""
     if info.local:
-        return f"dataset {info.name}: no such file: {file.name}"
+        return f"dataset {info.name}: {no_such_file(Path(file.name))}"
     name = file.name if file.url else file.name + ".xz (or plain)"
     get = f"get it from {file.url}" if file.url else f"see {info.homepage} ({info.note})"
     data = data_folder()

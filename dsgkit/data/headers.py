@@ -17,12 +17,10 @@ from dsgkit.data import delimited
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import Chunk, checked
+from dsgkit.data.names import is_missing
 from dsgkit.data.numbers import LineError, NotANumberError, number
 from dsgkit.errors import DataError, shown
 from dsgkit.hints import nearest_or_all
-
-MISSING = ("", "?", "-", ".", "na", "n/a", "nan", "null", "none")
-"""What stands for a missing value in files, in small letters; neither a number nor a name."""
 
 MOST_LINES_COMPARED = 20
 """Lines that a header and a delimiter are compared with."""
@@ -67,7 +65,9 @@ class Start:
         """
         if isinstance(column, int):
             if not -n_columns <= column < n_columns:
-                raise LineError(f"{key} {column} of a file with {n_columns} columns")
+                raise LineError(
+                    f"{key} {column}: the file has {n_columns} columns, 0 to {n_columns - 1}"
+                )
             return column % n_columns
         said = f"{key} {shown(column)}"
         if column not in self.names:
@@ -116,7 +116,7 @@ def start_of(
             _check_delimiter([header, *rows] if header else rows, delimiter)
             _check_header(header, rows, delimiter)
     if names is None:
-        names = tuple(_fields(header, delimiter))
+        names = tuple(fields_of(header, delimiter))
     return chain([chunk], chunks), Start(line, content, delimiter, names)
 
 
@@ -149,7 +149,7 @@ def first_lines(data: bytes) -> list[bytes]:
     return [line for line in lines if line.strip()]
 
 
-def _fields(line: bytes, delimiter: str | None) -> list[str]:
+def fields_of(line: bytes, delimiter: str | None) -> list[str]:
     """Return the fields of a line, none of one that cannot be read: that is told elsewhere."""
     try:
         return delimited.split(line, delimiter)
@@ -178,7 +178,7 @@ def likely_delimiter(lines: Sequence[bytes], least: float = 1.0) -> tuple[str | 
     """
     best: tuple[str | None, int] = (None, 1)
     for delimiter in _DELIMITERS:
-        counts = Counter(len(_fields(line, delimiter)) for line in lines)
+        counts = Counter(len(fields_of(line, delimiter)) for line in lines)
         n, n_lines = counts.most_common(1)[0]
         if n_lines >= least * len(lines) and n > best[1]:
             best = delimiter, n
@@ -187,7 +187,7 @@ def likely_delimiter(lines: Sequence[bytes], least: float = 1.0) -> tuple[str | 
 
 def _check_delimiter(lines: Sequence[bytes], delimiter: str | None) -> None:
     """Raise `LineError` if the delimiter makes no columns of lines, and another one does."""
-    counts = [len(_fields(line, delimiter)) for line in lines]
+    counts = [len(fields_of(line, delimiter)) for line in lines]
     if 0 in counts or (len(set(counts)) == 1 and counts[0] > 1):
         return
     likely, n = likely_delimiter(lines)
@@ -204,9 +204,9 @@ def _spelled(delimiter: str) -> str:
 
 def _check_header(header: bytes, rows: Sequence[bytes], delimiter: str | None) -> None:
     """Raise `LineError` for a header that is a row, or a first row that is a header."""
-    table = [_fields(row, delimiter) for row in rows]
+    table = [fields_of(row, delimiter) for row in rows]
     if header:
-        if is_header(_fields(header, delimiter), table) is False:
+        if is_header(fields_of(header, delimiter), table) is False:
             raise LineError("is a row like those below it: leave `header: true` out")
     elif table and is_header(table[0], table[1:]):
         names = ", ".join(shown(name, 30) for name in table[0][:_MOST_NAMES_SHOWN])
@@ -237,7 +237,7 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool | Non
 
 def is_number(text: str) -> bool | None:
     """Tell whether a field holds a number; None for a missing value."""
-    if text.lower() in MISSING:
+    if is_missing(text):
         return None
     try:
         number(text)

@@ -90,6 +90,9 @@ class Lines:
     def __len__(self) -> int:
         return len(self.starts)
 
+    def __iter__(self) -> Iterator[bytes]:
+        return (self[i] for i in range(len(self)))
+
     def __getitem__(self, i: int) -> bytes:
         return self.data[self.starts[i] : self.ends[i]]
 
@@ -260,6 +263,12 @@ def check_sha256(source: FoundFile, actual: str) -> None:
         )
 
 
+def holds_no(what: str, source: FoundFile) -> DataError:
+    """Return the error for a file without rows or features."""
+    why = f"holds no {what}" if source.path.stat().st_size else "is empty"
+    return DataError(f"{source.label}: the file {why}")
+
+
 def check_rows(source: FoundFile, n_rows: int) -> None:
     """Compare a number of rows with the registered one.
 
@@ -270,6 +279,6 @@ def check_rows(source: FoundFile, n_rows: int) -> None:
     """
     expected = source.file.n_rows
     if n_rows == 0:
-        raise DataError(f"{source.label}: the file holds no rows")
+        raise holds_no("rows", source)
     if expected is not None and n_rows != expected:
         raise DataError(f"{source.label}: {n_rows:,} rows, but {expected:,} are expected")

@@ -27,6 +27,25 @@ class NotANumberError(LineError):
     """A field that is a text."""
 
 
+class MissingValueError(LineError):
+    """A field without a value.
+
+    Parameters
+    ----------
+    name : str
+        The column in a message.
+    column : int
+        Its place, from 0.
+    is_label : bool
+        Whether it is the label's.
+    """
+
+    def __init__(self, name: str, column: int, is_label: bool) -> None:
+        super().__init__(f"{name}: {'no label' if is_label else 'a missing value'}")
+        self.column = column
+        self.is_label = is_label
+
+
 def number(text: str) -> float:
     """Return the finite float64 nearest to a decimal number.
 

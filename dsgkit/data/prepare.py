@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile, cache_folder
+from dsgkit.data.lines import holds_no
 from dsgkit.data.numbers import MOST_FEATURES
 from dsgkit.data.parts import open_parts
 from dsgkit.data.reading import Block
@@ -238,7 +239,7 @@ def _write(info: DatasetInfo, sources: Sequence[FoundFile], folder: Path) -> dic
     identities = [source.identity() for source in sources]  # before they are read
     opened = open_parts(info, sources)
     if not opened.n_features:
-        raise DataError(f"{sources[0].label}: the file holds no features")
+        raise holds_no("features", sources[0])
     if opened.n_features > MOST_FEATURES:
         raise DataError(
             f"{sources[0].label}: {opened.n_features:,} features; rows are kept dense, with at "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from dsgkit.data import delimited, libsvm
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile
-from dsgkit.data.headers import Start, located, start_of
+from dsgkit.data.headers import Start, fields_of, located, start_of
 from dsgkit.data.lines import BLANK, CAREFUL, ROW, Chunk, LineReader, Lines, check_rows
-from dsgkit.data.numbers import MOST_FEATURES, LineError
+from dsgkit.data.names import column_name, is_missing, key_of
+from dsgkit.data.numbers import MOST_FEATURES, LineError, MissingValueError
 from dsgkit.errors import DataError
+from dsgkit.hints import spelled
 
 Block = tuple[NDArray[np.float32], NDArray[Any] | None]
 Categories = Mapping[int, NDArray[Any]]
@@ -27,6 +29,9 @@ BLOCK_VALUES = 2**23
 
 PLAIN_BYTES = 2**17
 """Bytes of lines from which on compiled code reads the plain ones; loading it takes a second."""
+
+MOST_COUNTED = 200_000
+"""Rows in which missing values are counted."""
 
 _SMALL_BYTES, _MOST_SPREAD = 2**28, 1000
 """Bytes that rows may always take, and how many times those of their text they may."""
@@ -72,7 +77,7 @@ def read_blocks(
     """
     reader = LineReader(source)
     n_rows = 0
-    with closing(iter(reader)) as chunks:
+    with _missing_counted(source, info), closing(iter(reader)) as chunks:
         for table, rows in _tables(source, info, categories or {}, chunks):
             block = table.finish(rows)
             n_rows += len(block[0])
@@ -114,6 +119,41 @@ def _filled(
             yield filled, state == ROW
 
 
+@contextmanager
+def _missing_counted(source: FoundFile, info: DatasetInfo) -> Iterator[None]:
+    """Add to the error at a missing value how many its column has, and what can be done."""
+    try:
+        yield
+    except DataError as error:
+        found = error.__cause__
+        if not isinstance(found, MissingValueError):
+            raise
+        n, names, whole = _count_missing(source, info, found.column)
+        which = "in all" if whole else f"in the first {MOST_COUNTED:,} rows"
+        key = spelled(key_of(found.column, names))
+        leave = (
+            "take the rows out" if found.is_label else f"or leave the column out: ignored: [{key}]"
+        )
+        fill = "" if found.is_label else "fill it in, "
+        raise DataError(f"{error}, {n:,} {which}; {fill}{leave}") from error
+
+
+def _count_missing(
+    source: FoundFile, info: DatasetInfo, column: int
+) -> tuple[int, tuple[str, ...], bool]:
+    """Return how many missing values a column has, the columns' names, and if all rows count."""
+    n = n_rows = 0
+    with closing(iter(LineReader(source))) as chunks:
+        rest, start = start_of(source, chunks, info)
+        for line in (line for chunk in rest for line in Lines.of(chunk)):
+            fields = fields_of(line, start.delimiter)
+            n += column < len(fields) and is_missing(fields[column])
+            n_rows += bool(fields)
+            if n_rows == MOST_COUNTED:
+                return n, start.names, False
+    return n, start.names, True
+
+
 def read_labels(source: FoundFile, info: DatasetInfo) -> NDArray[Any]:
     """Read a file that holds one label a line."""
     alone = replace(
@@ -148,7 +188,7 @@ def find_categories(sources: Sequence[FoundFile], info: DatasetInfo) -> Categori
 
 
 def _categories_of(source: FoundFile, info: DatasetInfo) -> Iterator[tuple[int, set[str]]]:
-    with closing(iter(LineReader(source))) as all_chunks:
+    with _missing_counted(source, info), closing(iter(LineReader(source))) as all_chunks:
         chunks, start = start_of(source, all_chunks, info)
         n_columns = _n_columns(source, start)
         categorical = _places(source, "categorical", info.categorical, n_columns, start)
@@ -240,19 +280,24 @@ def _layout(
         labels = _places(source, "label_column", info.label_columns, n_columns, start)
         if info.text_labels and len(labels) > 1:
             raise DataError(f"{source.label}: labels that are text have no mean; take one column")
-        _check_apart(source, labels, categories, "categorical")
-        _check_apart(source, labels, ignored, "ignored")
+        _check_apart(source, labels, categories, "categorical", start.names)
+        _check_apart(source, labels, ignored, "ignored", start.names)
     text_labels = info.text_labels and bool(labels)
     return delimited.Columns(
-        n_columns, start.delimiter, labels, text_labels, categories, values, ignored
+        n_columns, start.delimiter, labels, text_labels, categories, values, ignored, start.names
     )
 
 
 def _check_apart(
-    source: FoundFile, labels: Sequence[int], others: Iterable[int], what: str
+    source: FoundFile,
+    labels: Sequence[int],
+    others: Iterable[int],
+    what: str,
+    names: Sequence[str],
 ) -> None:
     for column in set(labels) & set(others):
-        raise DataError(f"{source.label}: column {column + 1} is of the label, not {what}")
+        name = column_name(key_of(column, names))
+        raise DataError(f"{source.label}: {name} holds the label, it cannot be `{what}` too")
 
 
 def _places(

@@ -13,7 +13,7 @@ from typing import Any
 
 from dsgkit.data import delimited
 from dsgkit.data.catalogue import DataFile, DatasetInfo
-from dsgkit.data.find import FoundFile
+from dsgkit.data.find import FoundFile, no_such_file
 from dsgkit.data.headers import (
     Start,
     first_lines,
@@ -24,6 +24,7 @@ from dsgkit.data.headers import (
     start_of,
 )
 from dsgkit.data.lines import Chunk, LineReader, Lines, decoded
+from dsgkit.data.names import column_name, key_of
 from dsgkit.data.numbers import LineError
 from dsgkit.errors import DataError, shown
 
@@ -175,11 +176,7 @@ class _Column:
     @property
     def name(self) -> str:
         """The column in a message."""
-        return (
-            f"column {self.key} (from 0)"
-            if isinstance(self.key, int)
-            else f"column {shown(self.key)}"
-        )
+        return column_name(self.key)
 
 
 def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey:
@@ -204,7 +201,7 @@ def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey
         One line on what cannot be used: where, and what to do.
     """
     if not path.is_file():
-        raise DataError(f"{path}: no such file")
+        raise DataError(no_such_file(path))
     source = FoundFile(DataFile(str(path)), path)
     info = _layout(source, label)
     with closing(iter(LineReader(source))) as chunks:
@@ -218,7 +215,7 @@ def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey
             target = None if label is None else _place(start, "--label", label, n_columns)
         except LineError as error:
             raise DataError(f"{path}: {error}") from error
-        columns = [_Column(_key(start, i)) for i in range(n_columns)]
+        columns = [_Column(key_of(i, start.names)) for i in range(n_columns)]
         labels: Counter[str] = Counter()
         n_rows, whole = 0, True
         for line, fields in _rows(source, rest, start.delimiter, n_columns):
@@ -319,12 +316,6 @@ def _place(start: Start, option: str, column: str, n_columns: int) -> int:
             f"to {n_columns - 1}, or -1 for the last"
         )
     return start.place(option, column, n_columns)
-
-
-def _key(start: Start, i: int) -> ColumnKey:
-    """Return the name of a column, or its number where that says more."""
-    name = start.names[i] if start.names else ""
-    return name if name and start.names.count(name) == 1 else i
 
 
 def _rows(

@@ -98,6 +98,14 @@ def test_a_missing_local_file_is_named(tmp_path):
         load_dataset(make_spec(path=str(tmp_path / "none.txt"), loader="libsvm"))
 
 
+def test_a_slip_in_the_name_of_a_local_file_is_told_with_the_nearest_one(tmp_path):
+    (tmp_path / "wine.csv").write_text("1,2\n")
+    with pytest.raises(MissingDataError, match=r"whine\.csv \(did you mean 'wine\.csv'\?\)"):
+        load_dataset(make_spec(path=str(tmp_path / "whine.csv"), loader="libsvm"))
+    with pytest.raises(MissingDataError, match=f"there is no folder {tmp_path}/nowhere"):
+        load_dataset(make_spec(path=str(tmp_path / "nowhere/wine.csv"), loader="libsvm"))
+
+
 def test_the_cache_is_the_platforms_unless_set(monkeypatch, tmp_path):
     assert finding.cache_folder() == tmp_path / "cache"
     monkeypatch.delenv("DSGKIT_CACHE")

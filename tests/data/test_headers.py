@@ -84,12 +84,40 @@ def test_names_of_an_arff_file(tmp_path):
     [
         ({"label_column": "knd"}, ": label_column 'knd': no such column (did you mean 'kind'?)"),
         ({"categorical": ["hue"]}, ": categorical 'hue': no such column; known: id, colour, size,"),
-        ({"ignored": ["kind"]}, ": column 4 is of the label, not ignored"),
+        ({"ignored": ["kind"]}, ": column 'kind' holds the label, it cannot be `ignored` too"),
         ({"categorical": ["colour", 1]}, ": categorical names one of the 4 columns twice"),
     ],
 )
 def test_names_that_cannot_be_used(tmp_path, options, text):
     assert refusal(tmp_path, TABLE, **(NAMED | options)).startswith(text)
+
+
+MISSING = "size,mass,width,kind\n1,2,1,0\n,3,1,1\n4,NaN,1,0\nNA,6,1,1\n7,8,1,\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"header": True}, ":3: column 'size': a missing value, 2 in all; fill it in, or leave "
+         "the column out: ignored: ['size']"),
+        ({"header": True, "ignored": ["size"]}, ":4: column 'mass': a missing value, 1 "
+         "in all; fill it in, or leave the column out: ignored: ['mass']"),
+        ({"header": True, "ignored": [0, 1]}, ":6: column 'kind': no label, 1 in "
+         "all; take the rows out"),
+        ({"header": False}, ":2: column 0, the first: a missing value, 2 in all; fill it in, "
+         "or leave the column out: ignored: [0]"),
+    ],
+    ids=["first", "second", "label", "headerless"],
+)  # fmt: skip
+def test_missing_values_are_counted_in_the_column_by_its_name(tmp_path, options, told):
+    text = MISSING if options["header"] else MISSING.partition("\n")[2]
+    assert refusal(tmp_path, text, label_column=-1, positive=[1], **options) == told
+
+
+def test_missing_values_of_a_long_file_are_counted_in_its_first_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("dsgkit.data.reading.MOST_COUNTED", 2)
+    said = refusal(tmp_path, MISSING, header=True, label_column=-1, positive=[1])
+    assert "a missing value, 1 in the first 2 rows; fill it in" in said
 
 
 def test_a_name_that_two_columns_have(tmp_path):

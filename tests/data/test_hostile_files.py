@@ -135,7 +135,7 @@ def test_odd_files_that_are_right(tmp_path, parser, loader):
 def test_texts_that_run_on(tmp_path, parser):
     word = b"x" * 200_000
     said = refusal(tmp_path, b"1," + word + b"\n2,y\n", "delimited", positive=["y"])
-    assert said.startswith(":1: column 2: a text of 200,000 characters")
+    assert said.startswith(":1: column 1, the 2nd: a text of 200,000 characters")
     dataset = load(tmp_path, word + b",b\n1,0\n2,1\n", "delimited", "table", header=True)
     assert dataset.X.tolist() == [[1], [2]]
 

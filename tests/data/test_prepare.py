@@ -433,7 +433,7 @@ def test_the_content_hash_is_of_labels_too(spec, tmp_path):
 
 def test_a_test_file_of_one_class_is_named(spec, tmp_path):
     (tmp_path / "test").write_text("1 1:9\n1 2:1\n")
-    with pytest.raises(DataError, match=r"dataset data \(test\): all 2 labels are of one class"):
+    with pytest.raises(DataError, match=r"dataset data \(test\): every row has the label 1"):
         _ = load_dataset(spec).y_test
 
 

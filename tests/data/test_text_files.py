@@ -152,17 +152,27 @@ LINES = [
     ("delimited", b"1,2,0\n1,2\n", 2, "2 columns instead of 3"),
     ("delimited", b"1,2,0\n1,2,3,1\n", 2, "4 columns instead of 3"),
     ("delimited", b"1,2,0\r\n1,2,3,1\r\n1,2,3,1\r\n", 2, "4 columns instead of 3"),
-    ("delimited", b"1,2,0\n\n1,x,1\n", 3, "column 2: 'x' is not a number"),
-    ("delimited", b"1,2,0\n1,True,1\n", 2, "column 2: 'True' is not a number"),
-    ("delimited", b"1,2,0\n1,,1\n", 2, "column 2: empty field"),
-    ("delimited", b"1,2,0\n1,nan,1\n", 2, "column 2: 'nan' is not finite"),
-    ("delimited", b"1,2,0\n-inf,1,1\n", 2, "column 1: '-inf' is not finite"),
-    ("delimited", b"1,2,0\n1e39,1,1\n", 2, "column 1: '1e39' is too large for float32"),
+    ("delimited", b"1,2,0\n\n1,x,1\n", 3, "column 1, the 2nd: 'x' is not a number"),
+    ("delimited", b"1,2,0\n1,True,1\n", 2, "column 1, the 2nd: 'True' is not a number"),
+    (
+        "delimited",
+        b"1,2,0\n1,,1\n",
+        2,
+        "column 1, the 2nd: a missing value, 1 in all; fill it in, or leave",
+    ),
+    (
+        "delimited",
+        b"1,2,0\n1,nan,1\n",
+        2,
+        "column 1, the 2nd: a missing value, 1 in all; fill it in, or leave",
+    ),
+    ("delimited", b"1,2,0\n-inf,1,1\n", 2, "column 0, the first: '-inf' is not finite"),
+    ("delimited", b"1,2,0\n1e39,1,1\n", 2, "column 0, the first: '1e39' is too large for float32"),
     (
         "delimited",
         b"1 2 0\n1 2 label\n",
         2,
-        "column 3: 'label' is not a number; labels that are text have to be named by",
+        "column 2, the 3rd: 'label' is not a number; labels that are text have to be named by",
     ),
 ]
 
@@ -179,7 +189,7 @@ def test_a_bad_line_is_found(tmp_path, monkeypatch, loader, content, line, text,
 
 
 def test_the_line_counts_the_header(tmp_path):
-    with pytest.raises(DataError, match=r"data.txt:4: column 1: 'x' is not a number"):
+    with pytest.raises(DataError, match=r"data.txt:4: column 'a': 'x' is not a number"):
         load(tmp_path, b"\na,b\n1,0\nx,1\n", "delimited", header=True)
 
 
@@ -216,13 +226,13 @@ def test_an_index_beyond_the_features(tmp_path):
 @pytest.mark.parametrize(
     ("content", "options", "text"),
     [
-        (b"", {}, "the file holds no"),
+        (b"", {}, "the file is empty"),
         (b"\n\n", {}, "the file holds no"),
-        (b"", {"n_features": 2}, "the file holds no rows"),
-        (b"1,2,1\n3,4,1\n", {}, "all 2 labels are of one class"),
-        (b"1,2,1\n3,4,1\n", {"positive": [5]}, r"of one class \(-1; positive class: 5;"),
+        (b"", {"n_features": 2}, "the file is empty"),
+        (b"1,2,1\n3,4,1\n", {}, "every row has the label 1: two classes are needed"),
+        (b"1,2,1\n3,4,1\n", {"positive": [5]}, "the label 1; none has 5, which `positive` names"),
         (b"1\n2\n", {}, "the file holds no features"),
-        (b"1,2,1\n3,4,0\n", {"label_column": 3}, "label_column 3 of a file with 3 columns"),
+        (b"1,2,1\n3,4,0\n", {"label_column": 3}, "label_column 3: the file has 3 columns, 0 to 2"),
         (b"a,b,c\n", {"header": True}, "the file holds no"),
     ],
 )
@@ -234,7 +244,8 @@ def test_files_that_cannot_be_used(tmp_path, content, options, text):
 
 @pytest.mark.parametrize("content", [b"", b"# nothing\n", b"1\n-1\n"])
 def test_libsvm_files_without_features(tmp_path, content):
-    with pytest.raises(DataError, match="the file holds no features"):
+    why = "holds no features" if content else "is empty"
+    with pytest.raises(DataError, match=f"the file {why}"):
         load(tmp_path, content, "libsvm")
 
 
@@ -344,14 +355,22 @@ def test_a_label_may_be_the_mean_of_columns(tmp_path, columns):
 @pytest.mark.parametrize(
     ("content", "options", "text"),
     [
-        (b"a,1,0\n,2,1\n", {"categorical": [0]}, ":2: column 1: empty field"),
+        (
+            b"a,1,0\n,2,1\n",
+            {"categorical": [0]},
+            ":2: column 0, the first: a missing value, 1 in all",
+        ),
         (b"a,1,0\nb,1\n", {"categorical": [0]}, ":2: 2 columns instead of 3"),
-        (b"a,1,0\nb,x,1\n", {"categorical": [0]}, ":2: column 2: 'x' is not a number"),
-        (b"a,1,0\n", {"categorical": [3]}, "categorical 3 of a file with 3 columns"),
+        (b"a,1,0\nb,x,1\n", {"categorical": [0]}, ":2: column 1, the 2nd: 'x' is not a number"),
+        (b"a,1,0\n", {"categorical": [3]}, "categorical 3: the file has 3 columns, 0 to 2"),
         (b"a,1,0\n", {"categorical": [0, -3]}, "categorical names one of the 3 columns twice"),
-        (b"a,1,0\n", {"categorical": [2]}, "column 3 is of the label, not categorical"),
+        (
+            b"a,1,0\n",
+            {"categorical": [2]},
+            "column 2, the 3rd holds the label, it cannot be `categorical` too",
+        ),
         (b"a,1,0\n", {"label_columns": [2, -1]}, "label_column names one of the 3 columns twice"),
-        (b"1,1,0\n", {"label_columns": [-4]}, "label_column -4 of a file with 3 columns"),
+        (b"1,1,0\n", {"label_columns": [-4]}, "label_column -4: the file has 3 columns, 0 to 2"),
         (
             b"1,a,b\n",
             {"label_columns": [1, 2], "positive": ["a"]},
@@ -385,7 +404,7 @@ def test_texts_may_stand_for_numbers_and_columns_be_left_out(tmp_path):
 
 
 def test_other_texts_are_no_numbers(tmp_path):
-    with pytest.raises(DataError, match=":3: column 2: 'middle' is not a number"):
+    with pytest.raises(DataError, match=":3: column 1, the 2nd: 'middle' is not a number"):
         recoded(tmp_path, VALUES + b"x,middle,3,?,no\n")
 
 

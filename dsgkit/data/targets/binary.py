@@ -79,12 +79,7 @@ class Binary:
                 raise ValueError(self._strange(labels, int(np.argmax(strange)), training))
         count = int(np.count_nonzero(is_positive))
         if count in (0, len(labels)):
-            one = "+1" if count else "-1"
-            found = in_a_line(", ".join(map(label_text, np.unique(labels)[:_MOST_SHOWN])))
-            raise ValueError(
-                f"all {len(labels):,} labels are of one class ({one}; {self.words}); two are "
-                f"needed, the rows have {found}"
-            )
+            raise ValueError(self._one_class(np.unique(labels), bool(count)))
         return np.where(is_positive, 1, -1).astype(np.int8)
 
     def _sides(self, training: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -94,6 +89,22 @@ class Binary:
             return like([high], training), like([low], training)
         negative = None if self.negative is None else like(self.negative, training)
         return like(self.positive, training), negative
+
+    def _one_class(self, found: NDArray[Any], are_positive: bool) -> str:
+        """Say that all labels of the rows are of the same class."""
+        labels = in_a_line(", ".join(map(label_text, found[:_MOST_SHOWN])))
+        if len(found) == 1:
+            no_row = self.positive is not None and not are_positive
+            named = listed(self.positive or (), " or ")
+            why = f"; none has {named}, which `positive` names" if no_row else ""
+            return f"every row has the label {labels}{why}: two classes are needed"
+        if are_positive:
+            return (
+                f"`positive` names every label of the rows ({labels}): two classes are needed, "
+                "leave a label out"
+            )
+        named = listed(self.positive or (), " or ")
+        return f"no row has the label {named}, which `positive` names; the rows have {labels}"
 
     def _strange(self, labels: NDArray[Any], row: int, training: NDArray[Any]) -> str:
         """Say what is wrong with a label that is of neither side."""

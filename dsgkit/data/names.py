@@ -1,0 +1,44 @@
+"""How messages name a column, and which texts stand for a missing value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dsgkit.errors import shown
+
+MISSING = ("", "?", "-", ".", "na", "n/a", "nan", "null", "none")
+"""What stands for a missing value in files, in small letters; neither a number nor a name."""
+
+_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
+_TEENS = range(11, 14)
+
+
+def key_of(place: int, names: Sequence[str]) -> int | str:
+    """Return how a config names a column: by its name in the header, if that is unique.
+
+    Parameters
+    ----------
+    place : int
+        From 0.
+    names : sequence of str
+        Names of all columns; empty in a file without a header.
+    """
+    name = names[place] if place < len(names) else ""
+    return name if name and names.count(name) == 1 else place
+
+
+def column_name(key: int | str) -> str:
+    """Return a column in a message: its name, or its number from 0."""
+    if isinstance(key, str):
+        return f"column {shown(key)}"
+    return f"column {key}, the {'first' if key == 0 else _ordinal(key + 1)}"
+
+
+def is_missing(text: str) -> bool:
+    """Tell whether a field has no value."""
+    return text.lower() in MISSING
+
+
+def _ordinal(n: int) -> str:
+    ending = "th" if n % 100 in _TEENS else _ENDINGS.get(n % 10, "th")
+    return f"{n}{ending}"
