@@ -1,13 +1,15 @@
-"""The config of a first look at a file: what to learn, from how many rows, by which base config."""
+"""Config for a first experiment on a file: its task, sizes and base config."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dsgkit.config.yaml_loader import dump
+from dsgkit.data.names import column_name
 from dsgkit.data.survey import ColumnKey, Survey
 from dsgkit.data.targets import label_text
 from dsgkit.errors import ConfigError, DataError, in_a_line, shown
@@ -15,12 +17,12 @@ from dsgkit.files import folder_name
 from dsgkit.hints import nearest_or_all
 
 TASKS = {
-    "auc": "ranking of two classes",
-    "svm": "classifier of two classes",
-    "ordinal": "ordered classes",
-    "cluster": "clusters",
+    "auc": "ranking two classes",
+    "svm": "classifying two classes",
+    "ordinal": "ranking ordered classes",
+    "cluster": "clustering",
 }
-"""What can be learnt from a file, in words."""
+"""The tasks in words."""
 
 FEWEST_ROWS = 60
 FEWEST_OF_CLASS = 10
@@ -35,10 +37,18 @@ _MOST_JUDGING = 50
 _ORDERED = range(3, 11)
 """Numbers of classes that are taken for ordered, if they are whole numbers."""
 
+_SEPARATORS = {
+    None: "white space",
+    ",": "commas",
+    ";": "semicolons",
+    "\t": "tabs",
+    "|": "vertical bars",
+    ":": "colons",
+}
 _BINS = 5
 _SAYS_YES = ("1", "yes", "true", "positive")
 _MOST_SHOWN = 6
-_LONGEST_LINE = 160
+_LONGEST_LINE = 300
 _MOST_IGNORED_TOLD = 4
 _MOST_CONFIGS = 100
 
@@ -52,7 +62,7 @@ class Draft:
     task : str
         One of `TASKS`.
     told : list of str
-        What was taken of the file, line by line.
+        How the file and its labels are read, line by line.
     text : str
         The config.
     """
@@ -68,7 +78,7 @@ def draft(found: Survey, task: str | None = None, positive: str | None = None) -
     Parameters
     ----------
     found : Survey
-        What the file holds.
+        What `survey` found in the file.
     task : str, optional
         One of `TASKS`; by default the one that suits the labels.
     positive : str, optional
@@ -79,9 +89,12 @@ def draft(found: Survey, task: str | None = None, positive: str | None = None) -
     DataError
         One line on labels that suit no task, or not the one that is asked for.
     """
-    task = task or _task(found, positive)
+    chosen = task or _task(found, positive)
+    notes = _notes(found, chosen, is_default=task is None)
+    task = chosen
     if task == "cluster" and len(found.labels) > _MOST_JUDGING:
-        found = found.without_label(f"{len(found.labels):,} different labels judge no clusters")
+        why = f"{len(found.labels):,} different labels are too many to judge clusters by"
+        found = found.without_label(why)
     _check_rows(found, task)
     target = _target(found, task, positive)
     n_labeled = _n_labeled(found, target)
@@ -91,41 +104,53 @@ def draft(found: Survey, task: str | None = None, positive: str | None = None) -
     else:
         data["protocol"] = {"labeled": n_labeled}
         data["sweep"] = {"unlabeled": _sizes(found.n_rows - n_labeled)}
-    words = f"{TASKS[task]}{_target_words(target)}"
+    words = _target_words(found, target) if task != "cluster" else _judged_words(found)
     if task != "cluster":
-        words += f"; {n_labeled} labelled rows, labels of the others hidden and used to judge"
-    told = [*_told(found), f"task      {task}: {words}"]
+        words += f"; {n_labeled} labelled rows, all other labels are hidden and used to judge"
+    told = [*_told(found), *notes, f"task      {TASKS[task]} (--task {task}){words}"]
     told = [in_a_line(line, _LONGEST_LINE) for line in told]
     head = in_a_line(f"# A first look at {found.path.name}: {TASKS[task]}", _LONGEST_LINE)
-    base = f"# Solvers and their grids: `dsg init base/try_{task}` copies the file with them"
+    base = f"# `dsg init base/try_{task}` copies the base config, with the solvers and their grids"
     return Draft(task, told, f"{head}\n#\n{base}\n{dump(data)}")
 
 
-def write(text: str, path: Path) -> Path:
-    """Write a config beside others: never over one, but a file with this text is taken as it is.
+def config_path(draft: Draft, path: Path) -> Path:
+    """Return where a config goes: the file that already has its text, or else a free name.
 
     Parameters
     ----------
-    text : str
+    draft : Draft
         The config.
     path : Path
-        The surveyed file; the config is in the current folder.
+        The surveyed file; the config goes to the current folder.
+
+    Raises
+    ------
+    ConfigError
+        If too many other configs have such names.
     """
-    stem = folder_name(path.name.partition(".")[0]) or "rows"
+    stem = f"{folder_name(path.name.partition('.')[0]) or 'rows'}_{draft.task}_try"
     for k in range(1, _MOST_CONFIGS):
-        config = Path(f"{stem}_try{k if k > 1 else ''}.yaml")
-        try:
-            with config.open("x", encoding="utf-8") as file:
-                file.write(text)
+        config = Path(f"{stem}{k if k > 1 else ''}.yaml")
+        if not config.exists() or _has_text(config, draft.text):
             return config
-        except FileExistsError:
-            if config.is_file() and config.read_text(encoding="utf-8", errors="replace") == text:
-                return config
-    raise ConfigError(f"{stem}_try.yaml and {_MOST_CONFIGS - 2} more are there; remove some")
+    raise ConfigError(f"{stem}.yaml and {_MOST_CONFIGS - 2} more exist; remove some")
+
+
+def write(draft: Draft, config: Path) -> None:
+    """Write a config to its `config_path`, unless it is there."""
+    if not config.exists():
+        with config.open("x", encoding="utf-8") as file:
+            file.write(draft.text)
+
+
+def _has_text(config: Path, text: str) -> bool:
+    return config.is_file() and config.read_text(encoding="utf-8", errors="replace") == text
 
 
 def _task(found: Survey, positive: str | None) -> str:
     if found.label is None:
+        _check_no_labels(found)
         return "cluster"
     if len(found.labels) == 2 or positive is not None:
         return "auc"
@@ -143,13 +168,39 @@ def _task(found: Survey, positive: str | None) -> str:
     )
 
 
+def _check_no_labels(found: Survey) -> None:
+    """Raise `DataError` if no label is named, and a column looks like one."""
+    if found.likely_label is not None:
+        option = f"--label {shlex.quote(str(found.likely_label))}"
+        raise DataError(
+            f"{found.path}: no --label given, but {column_name(found.likely_label)} looks like "
+            f"labels: did you mean {option}? To cluster all columns: --task cluster"
+        )
+
+
+def _notes(found: Survey, task: str, *, is_default: bool) -> Iterator[str]:
+    """Yield what was assumed of the labels."""
+    if found.label is None:
+        n, all_of_them = found.n_features, found.n_columns
+        which = f"all {n}" if n == all_of_them else f"{n} of {all_of_them}"
+        yield f"note      no --label given: {which} columns are features"
+    elif is_default and task == "ordinal":
+        labels = sorted(found.labels)
+        listed = ", ".join(map(label_text, labels))
+        middle = label_text(labels[len(labels) // 2])
+        yield (
+            f"note      {_name(found.label)} has the numbers {listed}: taken as ordered classes; "
+            f"for one class against the rest: --positive {middle}; for clusters: --task cluster"
+        )
+
+
 def _check_rows(found: Survey, task: str) -> None:
     if found.n_rows < FEWEST_ROWS:
         raise DataError(f"{found.path}: {found.n_rows} rows are too few, at least {FEWEST_ROWS}")
     if task == "cluster":
         return
     if found.label is None:
-        raise DataError(f"{found.path}: --task {task} needs labels: say --label COLUMN")
+        raise DataError(f"{found.path}: --task {task} needs labels: add --label COLUMN")
     if len(found.labels) < 2:
         raise DataError(
             f"{found.path}: all rows have the same label ({_counted(found)}); --task {task} needs "
@@ -158,7 +209,7 @@ def _check_rows(found: Survey, task: str) -> None:
 
 
 def _target(found: Survey, task: str, positive: str | None) -> dict[str, Any]:
-    """Return what a config says of the labels."""
+    """Return the keys of a config that describe the labels."""
     if found.label is None:
         return {}
     if task == "cluster":
@@ -222,7 +273,7 @@ def _sizes(n_unlabeled: int) -> list[Any]:
 
 
 def _dataset(found: Survey) -> dict[str, Any]:
-    """Return what a config says of the file and its columns."""
+    """Return the keys of a config that describe the file and its columns."""
     data: dict[str, Any] = {"path": str(found.path), "loader": "delimited"}
     data |= {"delimiter": found.delimiter} if found.delimiter else {}
     data |= {"header": True} if found.header else {}
@@ -233,15 +284,16 @@ def _dataset(found: Survey) -> dict[str, Any]:
 
 
 def _told(found: Survey) -> Iterator[str]:
-    """Yield what was taken of the file."""
-    sign = {None: "white space", "\t": "tabs"}.get(found.delimiter, f"'{found.delimiter}'")
-    names = "line 1 holds names" if found.header else "no line of names"
+    """Yield how the file is read."""
+    sign = _SEPARATORS.get(found.delimiter, f"'{found.delimiter}'")
+    header = "header" if found.header else "no header"
     rows = f"{found.n_rows:,} rows" if found.whole else f"the first {found.n_rows:,} rows"
-    yield f"file      {found.path}: {rows}, columns between {sign}, {names}"
-    yield f"numbers   {found.n_numbers} columns"
+    columns = f"{found.n_columns} columns, separated by {sign}"
+    yield f"file      {found.path}: {header}, {rows}, {columns}"
+    yield f"features  {found.n_numbers} columns of numbers"
     if found.categorical:
         listed = ", ".join(f"{_name(key)} ({n})" for key, n in found.categorical.items())
-        yield f"text      a feature for each value: {listed}"
+        yield f"features  one for each value of a text column: {listed}"
     for key, why in list(found.ignored.items())[:_MOST_IGNORED_TOLD]:
         yield f"left out  {_name(key)}: {why}"
     if (more := len(found.ignored) - _MOST_IGNORED_TOLD) > 0:
@@ -262,9 +314,23 @@ def _counted(found: Survey) -> str:
     return listed + (f" and {more:,} more" if more else "")
 
 
-def _target_words(target: dict[str, Any]) -> str:
+def _judged_words(found: Survey) -> str:
+    """Return how clusters are chosen and judged."""
+    chosen = ": parameters are chosen without labels, by the Davies-Bouldin index"
+    if found.label is None:
+        return f"{chosen}, a weak criterion that nothing verifies here"
+    return f"{chosen}; NMI, purity and Rand index then judge the clusters by the labels"
+
+
+def _target_words(found: Survey, target: dict[str, Any]) -> str:
     if "positive" in target:
-        return f", {label_text(target['positive'][0])} is +1"
+        positive = label_text(target["positive"][0])
+        others = sorted(text for text in map(label_text, found.labels) if text != positive)
+        if len(others) > _MOST_SHOWN:
+            return f", {positive} is +1; all others are -1"
+        *most, last = others
+        negative = f"{', '.join(most)} and {last} are" if most else f"{last} is"
+        return f", {positive} is +1; {negative} -1"
     if "bins" in target.get("target", {}):
         return f", {target['target']['bins']} of equal frequency"
     return ""

@@ -49,12 +49,22 @@ def dsg_try(text, *options, name="rows.csv"):
 
 
 def drafted(text, *options):
-    """Return the config that is written, and the lines that are printed."""
+    """Return the config, the lines that are printed, and a file with the config."""
+    before = set(Path.cwd().iterdir()) | {Path("rows.csv").absolute()}
     done = dsg_try(text, *options, "--dry-run")
     assert done.exit_code == 0, (done.output, done.exception)
-    *lines, last = done.output.splitlines()
-    config = re.match(r"config    (\S+),", last)[1]
-    return read_document(Path(config)).data, lines, config
+    assert set(Path.cwd().iterdir()) == before
+    told, _, printed = done.output.partition("\n\n")
+    *lines, last = told.splitlines()
+    name = re.match(r"config    (\S+): not written", last)[1]
+    config = Path(name)
+    config.write_text(printed)
+    return read_document(config).data, lines, config
+
+
+def sentences(lines):
+    """Return lines of the terminal without its line breaks."""
+    return " ".join(line.strip() for line in lines)
 
 
 def refusal(text, *options):
@@ -119,9 +129,11 @@ def test_the_task_follows_from_the_labels(labels, options, task, target):
 
 
 def test_without_labels_clusters_are_looked_for():
-    config, _, path = drafted(table(*NUMBERS.T))
+    config, lines, path = drafted(table(*NUMBERS.T))
+    assert "no --label given: all 3 columns are features" in sentences(lines)
+    assert "the Davies-Bouldin index, a weak criterion" in sentences(lines)
     assert config["extends"] == "base/try_cluster.yaml"
-    assert "`dsg init base/try_cluster`" in Path(path).read_text()
+    assert "`dsg init base/try_cluster`" in path.read_text()
     assert config["dataset"]["label_column"] is None
     assert load_dataset(load_experiment(path).dataset).X.shape == (N, 3)
 
@@ -136,7 +148,7 @@ def test_columns_that_say_nothing_are_named_and_left_out():
     )
     assert set(config["dataset"]["ignored"]) == {"nr", "patient_id", "note", "b", "c"}
     told = "\n".join(line for line in lines if line.startswith("left out"))
-    for said in ("nr: numbers the rows", "patient_id: an id", "note: text with over 50 values"):
+    for said in ("nr: row numbers", "patient_id: an id", "note: text with over 50 values"):
         assert said in told
     assert sum(not line.startswith(" ") for line in lines) < 10
 
@@ -156,13 +168,91 @@ def test_of_a_rare_class_more_rows_are_labelled():
     assert config["sweep"] == {"unlabeled": [200, 1000, "all"]}
 
 
-def test_a_config_is_never_written_over():
-    _, _, first = drafted(PLAIN, "--label", "kind")
-    _, _, again = drafted(PLAIN, "--label", "kind")
-    Path(first).write_text("# mine\n")
-    _, _, other = drafted(PLAIN, "--label", "kind")
-    assert (first, again, other) == ("rows_try.yaml", "rows_try.yaml", "rows_try2.yaml")
-    assert Path(first).read_text() == "# mine\n"
+def test_a_config_is_never_written_over(monkeypatch):
+    ran = []
+
+    def run(experiment, folder, options):
+        ran.append(str(folder))
+        return True
+
+    monkeypatch.setattr("dsgkit.cli.runs._run_or_stop", run)
+    for options in ([], [], ["--task", "svm"]):
+        done = dsg_try(PLAIN, "--label", "kind", *options)
+        assert done.exit_code == 0, (done.output, done.exception)
+        assert f"  dsg report {ran[-1]}  one HTML page" in done.output
+    first = Path("rows_auc_try.yaml")
+    first.write_text("# mine\n")
+    assert dsg_try(PLAIN, "--label", "kind").exit_code == 0
+    names = ["rows_auc_try", "rows_auc_try", "rows_svm_try", "rows_auc_try2"]
+    assert ran == [f"results/{name}" for name in names]
+    assert first.read_text() == "# mine\n"
+
+
+@pytest.mark.parametrize(
+    ("columns", "names", "likely"),
+    [
+        (COLUMNS, NAMES, "kind"),
+        ((KINDS, *NUMBERS.T), ("a", "b", "c", "d"), "a"),
+        ((COLOURS, *NUMBERS.T), None, "0"),
+        ((GRADES, *NUMBERS.T), None, "0"),
+        ((*NUMBERS.T, GRADES), ("a", "b", "c", "d"), "d"),
+        ((NUMBERS[:, 0], NUMBERS[:, 2], NUMBERS[:, 1]), ("a", "Target", "c"), "Target"),
+    ],
+)
+def test_a_column_that_looks_like_labels_is_asked_about(columns, names, likely):
+    text = table(*columns, names=names)
+    said = refusal(text)
+    assert said.endswith(
+        f"looks like labels: did you mean --label {likely}? To cluster all columns: --task cluster"
+    )
+    config, lines, _ = drafted(text, "--task", "cluster")
+    assert config["dataset"]["label_column"] is None
+    assert f"no --label given: all {len(columns)} columns are features" in sentences(lines)
+
+
+def test_whole_numbers_between_other_columns_are_features():
+    config, _, _ = drafted(table(NUMBERS[:, 0], GRADES, NUMBERS[:, 1]))
+    assert config["dataset"]["label_column"] is None
+
+
+GRADED = table(*NUMBERS.T, GRADES, names=("a", "b", "c", "grade"))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            [],
+            "grade has the numbers 3, 4, 5: taken as ordered classes; for one class against the "
+            "rest: --positive 4; for clusters: --task cluster",
+        ),
+        (["--task", "svm", "--positive", "4"], "4 is +1; 3 and 5 are -1;"),
+        (
+            ["--task", "cluster"],
+            "parameters are chosen without labels, by the Davies-Bouldin index; NMI, purity and "
+            "Rand index then judge the clusters by the labels",
+        ),
+    ],
+)
+def test_what_becomes_of_the_labels_is_said(options, said):
+    _, lines, _ = drafted(GRADED, "--label", "grade", *options)
+    assert said in sentences(lines)
+
+
+def test_clusters_are_judged_by_labels_first():
+    _, _, path = drafted(GRADED, "--label", "grade", "--task", "cluster")
+    experiment = load_experiment(path)
+    assert experiment.outputs[:3] == ["nmi_table", "purity_table", "rand_table"]
+    assert experiment.protocol.select == "davies_bouldin"
+    grids = [
+        grid
+        for solver in experiment.solvers.values()
+        for stage in solver.search
+        for grid in stage.choices.values()
+        if len(grid) > 1
+    ]
+    # the findings say nothing of the edges of a grid of two values
+    assert grids and all(len(grid) > 2 for grid in grids)
 
 
 def with_field(line, field, text=PLAIN, column=0):
@@ -187,7 +277,7 @@ REFUSED = {
     "a name without a header": (
         table(*COLUMNS),
         ["--label", "kind"],
-        ": --label 'kind': the file has no line of names; say the column's number, 0 to 3",
+        ": --label 'kind': the file has no header; name the column by its number, 0 to 3",
     ),
     "an unknown column left out": (
         PLAIN,
@@ -222,7 +312,7 @@ REFUSED = {
         ["--label", "kind", "--positive", "yess"],
         ": --positive 'yess': no row has this label (did you mean 'yes'?)",
     ),
-    "no labels for a task": (PLAIN, ["--task", "auc"], ": --task auc needs labels: say --label"),
+    "no labels for a task": (PLAIN, ["--task", "auc"], ": --task auc needs labels: add --label"),
     "a missing value": (
         with_field(7, "NA"),
         ["--label", "kind"],
@@ -237,7 +327,7 @@ REFUSED = {
     "a missing label": (
         with_field(9, "", column=3),
         ["--label", "kind"],
-        ":9: column 'kind': no label, 1 rows in all; take them out",
+        ":9: column 'kind': no label, 1 in all; take the rows out",
     ),
     "text among numbers": (
         with_field(9, "1.2.3"),
@@ -247,7 +337,7 @@ REFUSED = {
     "decimal commas": (
         table(*COLUMNS, names=NAMES, sign=";").replace(".", ","),
         ["--label", "kind"],
-        ":2: column 'size': '",
+        f":2: column 'size': '{str(NUMBERS[0, 0]).replace('.', ',')}': write decimal points, not",
     ),
     "a short line": (PLAIN + "1,2\n", ["--label", "kind"], ":92: 2 columns instead of 4"),
     "a short line among the first": (
@@ -291,7 +381,7 @@ def test_of_a_long_file_the_first_rows_are_taken(monkeypatch):
 GROUPS = NUMBERS + 10 * (np.arange(N) % 2)[:, None]
 RUNS = {
     "auc": (table(*COLUMNS, names=NAMES, sign=";"), ["--label", "kind"], ["protocol.folds=2"]),
-    "cluster": (table(*GROUPS.T, sign="\t"), [], []),
+    "cluster": (table(*GROUPS.T, np.arange(N) % 2, sign="\t"), ["--label", "3"], []),
 }
 
 
@@ -303,9 +393,10 @@ def test_a_run_ends_with_all_methods(task, monkeypatch):
         "dsgkit.config.load_experiment",
         lambda path: load_experiment(path, overrides=["protocol.trials=1", *fewer]),
     )
-    done = dsg_try(text, *options)
+    done = dsg_try(text, *options, "--task", task)
     assert done.exit_code == 0, (done.output, done.exception)
+    assert ("- NMI: " in done.output) is (task == "cluster")
     (folder,) = Path("results").iterdir()
     cells = load_results(folder).cells
-    assert set(cells["solver"]) == set(load_experiment("rows_try.yaml").solvers)
+    assert set(cells["solver"]) == set(load_experiment(f"rows_{task}_try.yaml").solvers)
     assert set(cells["status"]) == {"ok"}

@@ -343,7 +343,7 @@ def _again() -> str:
     type=FilePath(path_type=Path, file_okay=False),
     help="Folder in which the results folder is.",
 )
-@click.option("--dry-run", is_flag=True, help="Write the config and say what it is; run nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the config; write nothing and run nothing.")
 @debug_option
 def try_(
     file: Path,
@@ -354,10 +354,11 @@ def try_(
     out: Path,
     dry_run: bool,
 ) -> None:
-    """Compare methods on FILE, delimited text, in minutes: a first look at rows of your own.
+    """Compare methods on FILE, a table in delimited text, in minutes.
 
-    Labels of most rows are hidden and used to judge. The config that runs is kept in the current
-    folder, as FILE_try.yaml, to be edited and run by `dsg run`.
+    The labels of most rows are hidden and used to judge. The config is written to the current
+    folder as FILE_TASK_try.yaml; edit it and run it with `dsg run`. The same `dsg try` command
+    resumes its run.
     """
     from dsgkit import first_look
     from dsgkit.config import load_experiment
@@ -365,16 +366,20 @@ def try_(
     from dsgkit.terminal import paragraph, terminal_width
 
     draft = first_look.draft(survey(file, label, ignore), task, positive)
-    config = first_look.write(draft.text, file)
-    for line in [
-        *draft.told,
-        f"config    {config}, to be edited; run it again by: dsg run {config}",
-    ]:
+    config = first_look.config_path(draft, file)
+    what = "not written (--dry-run)" if dry_run else f"edit it and run it with: dsg run {config}"
+    for line in [*draft.told, f"config    {config}: {what}"]:
         click.echo(paragraph(line, terminal_width(), TOLD_INDENT))
+    if dry_run:
+        click.echo(f"\n{draft.text}", nl=False)
+        return
+    first_look.write(draft, config)
     experiment = load_experiment(config)
-    options = _run_options(None, None, None, None, True)
-    if not dry_run and not _run_or_stop(experiment, out / experiment.name, options):
+    # timed once: a first look compares scores, and seconds roughly
+    options = _run_options(None, None, None, None, True, once=True)
+    if not _run_or_stop(experiment, out / experiment.name, options):
         raise SystemExit(1)
+    _print_next(out / experiment.name)
 
 
 @click.command()

@@ -40,6 +40,12 @@ MOST_MISTAKES = 0.1
 MOST_LINES = 0.7
 """Share of the first lines with as many columns from which the others are mistakes."""
 
+MIN_CLASSES, MAX_CLASSES = 2, 20
+"""Different values of a column that is taken for labels."""
+
+_LABEL_NAMES = frozenset(
+    ("label", "labels", "class", "classes", "target", "y", "diagnosis", "outcome", "species")
+)
 _ID = re.compile(r"(?:.*[_ ])?(?:id|uuid|guid|index|row)", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _LIBSVM = re.compile(rb"\s*\S+(?:\s+\d+:\S+)+\s*")
@@ -73,6 +79,8 @@ class Survey:
         Column of the labels.
     labels : counter of float or str
         How many rows have each label; numbers where all are.
+    likely_label : column or None
+        Column that looks like the labels, if none was named.
     """
 
     path: Path
@@ -85,6 +93,17 @@ class Survey:
     ignored: dict[ColumnKey, str]
     label: ColumnKey | None
     labels: Counter[Any]
+    likely_label: ColumnKey | None = None
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, all counted."""
+        return self.n_features + len(self.ignored) + (self.label is not None)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns to learn from."""
+        return self.n_numbers + len(self.categorical)
 
     @property
     def has_numbers(self) -> bool:
@@ -140,8 +159,8 @@ class _Column:
         if self.n_numbers < n_rows:
             return ""
         if self.is_sequence and n_rows > 2:
-            return "numbers the rows"
-        return "an id by its name" if _ID.fullmatch(str(self.key)) else ""
+            return "row numbers"
+        return "an id, by its name" if _ID.fullmatch(str(self.key)) else ""
 
     def check(self, path: Path) -> None:
         """Raise `DataError` if it cannot be read as numbers, or as text."""
@@ -163,9 +182,24 @@ class _Column:
         missing = [line for line, text in self.missing if not text or not self.n_texts]
         if missing:
             raise DataError(
-                f"{path}:{missing[0]}: {self.name}: no label, {len(missing):,} rows in all; take "
-                "them out"
+                f"{path}:{missing[0]}: {self.name}: no label, {len(missing):,} in all; take "
+                "the rows out"
             )
+
+    @property
+    def has_few_classes(self) -> bool:
+        """Whether it has as few values as a column of labels."""
+        return MIN_CLASSES <= len(self.values) <= MAX_CLASSES and not self.missing
+
+    @property
+    def has_label_name(self) -> bool:
+        """Whether its name is one that labels often have."""
+        return str(self.key).lower() in _LABEL_NAMES
+
+    @property
+    def has_few_integers(self) -> bool:
+        """Whether it holds few different whole numbers and nothing else."""
+        return not self.n_texts and self.has_few_classes and all(map(_is_whole, self.values))
 
     @property
     def has_decimal_commas(self) -> bool:
@@ -239,7 +273,20 @@ def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey
         ignored=reasons,
         label=None if target is None else columns[target].key,
         labels=_labels(labels),
+        likely_label=_likely_label(columns, left_out) if target is None else None,
     )
+
+
+def _likely_label(columns: Sequence[_Column], left_out: set[int]) -> ColumnKey | None:
+    """Return the column that looks like labels, by its name, its texts or its place."""
+    kept = [column for i, column in enumerate(columns) if i not in left_out]
+    ends = [*kept[-1:], *kept[:1]]
+    likely = [
+        *(one for one in kept if one.has_label_name),
+        *(one for one in (*ends, *kept) if one.n_texts and one.has_few_classes),
+        *(one for one in ends if one.has_few_integers),
+    ]
+    return likely[0].key if likely else None
 
 
 def _features(
@@ -255,7 +302,9 @@ def _features(
     for one in columns:
         if one.has_decimal_commas:
             line, text = one.first_text
-            raise DataError(f"{path}:{line}: {one.name}: {shown(text)}; write decimals by points")
+            raise DataError(
+                f"{path}:{line}: {one.name}: {shown(text)}: write decimal points, not commas"
+            )
     described = [column for i, column in enumerate(columns) if i not in {*left_out, target}]
     reasons = {one.key: why for one in described if (why := one.why_ignored(n_rows))}
     reasons |= {columns[i].key: "as asked" for i in sorted(left_out)}
@@ -312,7 +361,7 @@ def _place(start: Start, option: str, column: str, n_columns: int) -> int:
         return start.place(option, int(column), n_columns)
     if not start.names:
         raise LineError(
-            f"{option} {shown(column)}: the file has no line of names; say the column's number, 0 "
+            f"{option} {shown(column)}: the file has no header; name the column by its number, 0 "
             f"to {n_columns - 1}, or -1 for the last"
         )
     return start.place(option, column, n_columns)
@@ -331,6 +380,10 @@ def _rows(
                     raise LineError(f"{len(fields)} columns instead of {n_columns}")
             if fields:
                 yield lines.first_line + i, fields
+
+
+def _is_whole(text: str) -> bool:
+    return float(text).is_integer()
 
 
 def _labels(counts: Counter[str]) -> Counter[Any]:

@@ -240,7 +240,7 @@ class ClusteringSpec(ProtocolSpec):
         """The scaling, and a choice without labels."""
         if self.select == "nmi":
             return self._scaled
-        return f"{self._scaled}, parameters chosen without labels, by a weak index"
+        return f"{self._scaled}, parameters chosen without labels by the Davies-Bouldin index"
 
     @property
     def oracle(self) -> str:
