@@ -240,7 +240,8 @@ class ClusteringSpec(ProtocolSpec):
         """The scaling, and a choice without labels."""
         if self.select == "nmi":
             return self._scaled
-        return f"{self._scaled}, parameters chosen without labels by the Davies-Bouldin index"
+        by = "the Davies-Bouldin index, a weak criterion"
+        return f"{self._scaled}, parameters chosen without labels by {by}"
 
     @property
     def oracle(self) -> str:
@@ -271,7 +272,7 @@ class ClusteringSpec(ProtocolSpec):
 
     @property
     def _scaled(self) -> str:
-        words = {"raw": "unscaled features", "standard": "z-scores"}
+        words = {"raw": "unscaled features", "standard": "standardised features"}
         if isinstance(self.scale, str):
             return words[self.scale]
         low, high = self.scale
