@@ -339,6 +339,11 @@ REFUSED = {
         ["--label", "kind"],
         f":2: column 'size': '{str(NUMBERS[0, 0]).replace('.', ',')}': write decimal points, not",
     ),
+    "decimal commas that seem to separate columns": (
+        table(NUMBERS[:, 0], NUMBERS[:, 1], KINDS, sign=";").replace(".", ","),
+        ["--label", "2"],
+        ":1: column 0, the first: '",
+    ),
     "a short line": (PLAIN + "1,2\n", ["--label", "kind"], ":92: 2 columns instead of 4"),
     "a short line among the first": (
         "a,b,kind\n1,2,x\n3,4,y\n5,6\n7,8,x\n",

@@ -16,6 +16,7 @@ from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.find import FoundFile, no_such_file
 from dsgkit.data.headers import (
     Start,
+    fields_of,
     first_lines,
     is_header,
     is_number,
@@ -338,6 +339,8 @@ def _layout(source: FoundFile, label: str | None) -> DatasetInfo:
             f"{source.label}: no delimiter makes as many columns, two or more, of the first "
             f"{len(lines)} lines"
         )
+    if delimiter == "," and _is_decimal_comma_table(lines):
+        delimiter = ";"
     names, *rows = [delimited.split(line, delimiter) for line in lines]
     found = is_header(names, rows)
     header = label in names if found is None else found
@@ -348,6 +351,14 @@ def _layout(source: FoundFile, label: str | None) -> DatasetInfo:
         delimiter=delimiter or " ",
         header=header,
     )
+
+
+def _is_decimal_comma_table(lines: Sequence[bytes]) -> bool:
+    """Tell whether semicolons separate the fields of lines, whose commas are all decimal ones."""
+    table = [fields_of(line, ";") for line in lines]
+    commas = [field for fields in table for field in fields if "," in field]
+    same = len({len(fields) for fields in table}) == 1
+    return same and len(table[0]) > 1 and all(map(_DECIMAL_COMMA.fullmatch, commas))
 
 
 def _check_names(start: Start, n_columns: int) -> None:
