@@ -118,17 +118,18 @@ def trial_text(
     It names none the best: that takes all trials.
     """
     measures, axis = experiment.task.measures, experiment.axis
-    measure = next((m for m in measures if m.better and not (m.unit or m.tally)), None)
+    scores = (m for m in measures if m.better and not (m.unit or m.tally))
+    measure = min(scores, key=lambda m: _place(m.output, experiment.outputs), default=None)
     largest: dict[str, tuple[int, str]] = {}
     for cell, record in fits:
         value = record.get("scores", {}).get(measure.name) if measure else None
         size = max(cell.at[axis.name] if axis else 0, *cell.also_at, 0)
         if measure and value is not None and size >= largest.get(cell.solver, (0, ""))[0]:
             largest[cell.solver] = size, _number(measure, value)
-    scores = [
+    texts = [
         f"{experiment.solvers[key].label}{NO_BREAK}{text}" for key, (_, text) in largest.items()
     ]
-    told = f": {measure.word} {'; '.join(scores)}" if measure and scores else ""
+    told = f": {measure.word} {'; '.join(texts)}" if measure and texts else ""
     line = f"trial {trial + 1} of {experiment.protocol.trials}{told}"
     return paragraph(line, width, "  ")
 
@@ -172,14 +173,15 @@ def _measures(summary: Summary) -> list[Measure]:
     for measure in gain_measures([summary]):
         if not (measure.tally or measure.for_published) and summary.has(measure):
             found.setdefault(measure.output, measure)
-    places = {
-        output: min(
-            (i for i, name in enumerate(asked) if name.startswith(f"{output}_")), default=-1
-        )
-        for output in found
-    }
-    wanted = sorted((output for output in found if places[output] >= 0), key=places.__getitem__)
+    places = {output: _place(output, asked) for output in found}
+    wanted = sorted((o for o in found if places[o] < len(asked)), key=places.__getitem__)
     return [found[output] for output in wanted or found][:MOST_MEASURES]
+
+
+def _place(output: str, asked: Sequence[str]) -> int:
+    """Return the place of a measure's first output in those of a config; behind all if in none."""
+    places = (i for i, name in enumerate(asked) if name.startswith(f"{output}_"))
+    return next(places, len(asked))
 
 
 def _ranked(summary: Summary, measure: Measure, size: Size) -> list[Entry]:

@@ -322,6 +322,7 @@ def test_a_trial_that_has_ended_has_a_line(invent):
         axis=UNLABELED,
         solvers={key: invent.solver(key, key.upper()) for key in "ab"},
         protocol=SimpleNamespace(trials=3),
+        outputs=["auc_table"],
     )
     fits = [
         (SimpleNamespace(solver=key, at={"unlabeled": n}, also_at=also), {"scores": {"auc": auc}})
@@ -344,6 +345,7 @@ def test_a_line_on_a_trial_is_wrapped_between_solvers(invent, width):
         axis=None,
         solvers={key: invent.solver(key, name) for key, name in names.items()},
         protocol=SimpleNamespace(trials=3),
+        outputs=["auc_table"],
     )
     fits = [
         (SimpleNamespace(solver=key, at={}, also_at=()), {"scores": {"auc": 0.5}}) for key in names
