@@ -11,6 +11,9 @@ For each number of inputs d, in one run and in turn, medians of the repeats:
   also the product of the features with 385 columns. Each is the fastest of several shapes. (One
   model needs one cosine with a phase, no sine: it can be below that limit.)
 
+Then structured frequencies of many columns: nanoseconds of a projection with its cosine, in blocks
+of as many frequencies as a matrix has, or 1,024, next to independent ones and to the dense limit.
+
 Then the gain of a second thread, how the cost grows with T, b and m, and what a user would pick
 instead: scikit-learn's RBFSampler with the same loop on fixed features, and the exact solution
 (SAMULT) by the number of rows. Compilation is not measured.
@@ -36,7 +39,9 @@ from timing import keep_freed_memory, medians, seconds
 from dsgkit import QSGS2AUC
 from dsgkit.errors import DsgWarning
 from dsgkit.experiment.environment import describe_environment
-from dsgkit.threads import threads_for
+from dsgkit.features import FourierFeatures, StructuredFeatures
+from dsgkit.features.structured import matrix_size
+from dsgkit.threads import single_blas_thread, threads_for
 
 LAM = [2.0**k for k in range(-3, 4)]
 GAMMA = [k / 10 for k in range(11)]
@@ -181,6 +186,28 @@ def measure_sincos() -> dict[str, float]:
     return {"ns": ours * 1e9, "numpy_ns": numpy_ns, "speedup": numpy_ns / (ours * 1e9)}
 
 
+def measure_structured(n_inputs: int, repeats: int) -> dict[str, float]:
+    """Return nanoseconds of a projection with its cosine, with all threads."""
+    rng, m = np.random.default_rng(0), max(1024, matrix_size(n_inputs, n_inputs))
+    X = rng.normal(size=(4096, n_inputs)).astype(np.float32) / np.float32(np.sqrt(n_inputs))
+    A = rng.normal(size=(1, 2 * m, 1)).astype(np.float32)
+    values = np.zeros((len(X), 1), np.float32)
+    dense = FourierFeatures("gaussian", 0.5, m, 0).in_order(n_inputs, 1)
+    structured = StructuredFeatures(0.5, m, 0)
+    limit: list[float] = []
+    runs: dict[str, Callable[[], object]] = {
+        "independent": lambda: dense.add(X, 0, A, values),
+        "structured": lambda: structured.add(X, 0, A, values),
+        "limit": lambda: limit.append(product_seconds(n_inputs, m) / m + sincos_seconds()),
+    }
+    with single_blas_thread():
+        runs["independent"](), runs["structured"]()  # compiled, and drawn
+        times = medians(runs, repeats)
+    ns = {name: 1e9 * times[name] / (len(X) * m) for name in ("independent", "structured")}
+    ns["limit"] = 1e9 * statistics.median(limit)
+    return {"m": m, **ns, "limit_over_structured": ns["limit"] / ns["structured"]}
+
+
 def show(result: dict[str, Any]) -> None:
     """Print the figures as tables."""
     click.echo(f"{result['machine']['processor']}, {result['threads']['threads']} threads")
@@ -192,7 +219,7 @@ def show(result: dict[str, Any]) -> None:
             f"  {one['speedup']:7.1f}  {one['over_limit']:7.2f}   {grid['seconds']:8.2f}"
             f"  {grid['speedup_per_model']:9.0f}  {grid['over_limit']:7.2f}"
         )
-    for key in ("threads", "scaling", "sincos", "peers"):
+    for key in ("structured", "threads", "scaling", "sincos", "peers"):
         click.echo(f"\n{key}")
         for name, value in result[key].items():
             click.echo(f"  {name}: {json.dumps(value)}")
@@ -201,9 +228,14 @@ def show(result: dict[str, Any]) -> None:
 @click.command(help=__doc__)
 @click.option("--inputs", multiple=True, type=int, default=(3, 8, 18, 54, 128), show_default=True)
 @click.option("--iterations", default=200, show_default=True, help="T; one pass over 256 T rows.")
+@click.option(
+    "--columns", multiple=True, type=int, default=(256, 784, 1000, 3072), show_default=True
+)
 @click.option("--repeats", default=3, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-def main(inputs: tuple[int, ...], iterations: int, repeats: int, as_json: bool) -> None:
+def main(
+    inputs: tuple[int, ...], iterations: int, columns: tuple[int, ...], repeats: int, as_json: bool
+) -> None:
     """Measure and print."""
     keep_freed_memory()
     # random rows in many columns have no kernel values, whose computation takes the same time
@@ -217,7 +249,8 @@ def main(inputs: tuple[int, ...], iterations: int, repeats: int, as_json: bool) 
     for d in inputs:
         click.echo(f"d = {d} ...", err=True)
         result["one_fit"][str(d)], result["grid"][str(d)] = measure_size(d, iterations, repeats)
-    click.echo("threads, scaling, peers ...", err=True)
+    click.echo("structured, threads, scaling, peers ...", err=True)
+    result["structured"] = {f"d = {d}": measure_structured(d, repeats) for d in columns}
     result["threads"] = measure_threads(iterations, repeats)
     result["scaling"] = measure_scaling(iterations, repeats)
     result["sincos"] = measure_sincos()

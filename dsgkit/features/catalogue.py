@@ -12,6 +12,7 @@ from dsgkit.errors import DataError, shown
 from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.features.fourier import FourierFeatures
 from dsgkit.features.sketch import SketchFeatures
+from dsgkit.features.structured import KERNEL, NAME, StructuredFeatures
 from dsgkit.kernels import FAMILIES, Kernel, kernel_named
 
 LARGEST_LENGTH = 2.0**100
@@ -20,6 +21,9 @@ and frequencies that belong to them."""
 
 _LONGEST_NAME = 1000
 """Bytes of a kernel's name, four of each character."""
+
+INDEPENDENT, STRUCTURED = "independent", "structured"
+"""How random frequencies of a block depend on each other."""
 
 Reader = Callable[[Mapping[str, Any], int], FeatureBlocks]
 
@@ -46,7 +50,23 @@ _READERS: dict[str, Reader] = {
 """By the name of a family of kernels."""
 
 
-def random_features(kernel: str, sigma: float, n_features: int, seed: int) -> FeatureBlocks:
+def _read_structured(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
+    if str(entries["kernel"]) != NAME:
+        raise ValueError(f"the kernel is {shown_entry(np.asarray(entries['kernel']))}")
+    _check_numbers(kernel_named(KERNEL), entries)
+    return StructuredFeatures.from_entries(entries, width)
+
+
+_READERS[NAME.partition("(")[0]] = _read_structured
+
+
+def random_features(
+    kernel: str,
+    sigma: float,
+    n_features: int,
+    seed: int,
+    frequencies: str = INDEPENDENT,
+) -> FeatureBlocks:
     """Return blocks of random features of a kernel.
 
     Parameters
@@ -58,11 +78,13 @@ def random_features(kernel: str, sigma: float, n_features: int, seed: int) -> Fe
         Random frequencies of a block, each a cosine and a sine; for a dot product the size of its
         sketch.
     seed : int
+    frequencies : {"independent", "structured"}
+        Structured ones (`dsgkit.features.structured`) are those of the Gaussian kernel.
 
     Raises
     ------
     DataError
-        If there is no such kernel, or none with random features, or if sigma is out of range.
+        If there is no such kernel, or none with such random features, or if sigma is out of range.
     """
     known = kernel_named(kernel)
     if not known.has_random_features:
@@ -72,6 +94,12 @@ def random_features(kernel: str, sigma: float, n_features: int, seed: int) -> Fe
             f"sigma={sigma:g} is too {'small' if sigma < 1 else 'large'} for random features in "
             "single precision: scale the rows, and sigma with them"
         )
+    if frequencies == STRUCTURED:
+        if known.name != KERNEL:
+            raise DataError(
+                f"structured frequencies are those of the {KERNEL} kernel, not {kernel}"
+            )
+        return StructuredFeatures(sigma, n_features, seed)
     if known.spectrum is None:
         return SketchFeatures(kernel, sigma, n_features, seed)
     return FourierFeatures(kernel, sigma, n_features, seed)

@@ -132,6 +132,10 @@ class FourierFeatures:
         W *= np.float32(1 / np.pi)
         return W
 
+    def draw(self, block: int, n_inputs: int) -> NDArray[np.float32]:
+        """Return the frequencies of a block, as `cos_sin` takes them."""
+        return self.half_turns(block, 1, n_inputs)[0]
+
     def read(self, table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.float32]:
         """Copy rows of a table; refuse those whose features would be wrong."""
         return read_within(table, index, self.kernel, self.sigma)
@@ -163,7 +167,7 @@ class FourierFeatures:
         factor: NDArray[np.float64],
     ) -> NDArray[np.float32]:
         """Return the coefficients of an expansion at rows by a block; see `BlockSums`."""
-        return self._correlate(X, self.half_turns(block, 1, X.shape[1])[0], C, factor)
+        return self._correlate(X, self.draw(block, X.shape[1]), C, factor)
 
     def transform(self, X: Any, block: int) -> NDArray[np.float32]:
         """Return the features of a block at the rows of ``X``.
@@ -179,7 +183,7 @@ class FourierFeatures:
         """
         X = read_rows(X, slice(None))
         with single_blas_thread():
-            features = self.cos_sin(X, self.half_turns(block, 1, X.shape[1])[0])
+            features = self.cos_sin(X, self.draw(block, X.shape[1]))
         features *= np.float32(self.scale)
         return features
 

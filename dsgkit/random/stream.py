@@ -26,6 +26,8 @@ SCALES = 2**31
 """Stream number of what scales frequencies; beyond those of any number of sources."""
 SKETCHES = 2**31 + 1
 """Stream number of the hashes of sketches."""
+SIGNS = 2**31 + 2
+"""Stream number of the signs of structured frequencies."""
 
 NORMALS_PER_THREAD = 2**15
 """Numbers for which a thread is worth waking: they take it some 0.1 ms."""

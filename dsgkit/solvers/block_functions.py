@@ -27,7 +27,11 @@ class BlockFunctionEstimator(Estimator):
     def _features(self: Any) -> RandomFeatures:
         """Return what the features are made from."""
         return RandomFeatures(
-            self.kernel, float(self._sigma), int(self.n_features), int(self.random_state)
+            self.kernel,
+            float(self._sigma),
+            int(self.n_features),
+            int(self.random_state),
+            self.frequencies,
         )
 
     def save(self, path: str | Path) -> None:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from dsgkit.features import FeatureBlocks, random_features
-from dsgkit.solvers.common import FeaturesPerBlock, KernelName, NBlocks, NSweeps, RandomState, Sigma
+from dsgkit.solvers.common import (
+    FeaturesPerBlock,
+    Frequencies,
+    KernelName,
+    NBlocks,
+    NSweeps,
+    RandomState,
+    Sigma,
+)
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.sigma import WithSigma
 
@@ -24,6 +32,7 @@ class BlockSweepsEstimator(WithSigma, DoublyStochasticEstimator):
     n_blocks: NBlocks
     n_sweeps: NSweeps
     random_state: RandomState
+    frequencies: Frequencies
 
     def _squared_norm(self) -> float:
         """Return the squared norm that is minimised: that of the mean of the blocks' kernels."""
@@ -32,5 +41,9 @@ class BlockSweepsEstimator(WithSigma, DoublyStochasticEstimator):
 
     def _features(self) -> FeatureBlocks:
         return random_features(
-            self.kernel, float(self._sigma), int(self.n_features), int(self.random_state)
+            self.kernel,
+            float(self._sigma),
+            int(self.n_features),
+            int(self.random_state),
+            self.frequencies,
         )

@@ -159,6 +159,16 @@ FeaturesPerBlock = Annotated[
 
 FixedFeatures = Annotated[int, COUNT, Doc("Random frequencies; each gives a cosine and a sine.")]
 
+Frequencies = Annotated[
+    Literal["independent", "structured"],
+    Unsaid("independent"),
+    Doc(
+        "How the frequencies of a block are drawn: independently of each other, or as structured "
+        "ones of the Gaussian kernel, which take less time from 256 columns on "
+        "(`dsgkit.features.structured`)."
+    ),
+]
+
 NBlocks = Annotated[int, COUNT, Doc("Blocks T.")]
 
 NSweeps = Annotated[int, COUNT, Doc("How many times S all blocks are gone through.")]

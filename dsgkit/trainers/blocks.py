@@ -46,10 +46,13 @@ class RandomFeatures:
     sigma: float
     n_features: int
     random_state: int
+    frequencies: str = "independent"
 
     def blocks(self) -> FeatureBlocks:
         """Return the blocks."""
-        return random_features(self.kernel, self.sigma, self.n_features, self.random_state)
+        return random_features(
+            self.kernel, self.sigma, self.n_features, self.random_state, self.frequencies
+        )
 
     def check(self, *tables: Any) -> None:
         """Raise `DataError` for rows of which no accurate features can be made."""

@@ -39,7 +39,17 @@ def test_the_author_style_loop_is_the_method(script, gamma):
 @pytest.mark.slow
 def test_the_benchmark_prints_one_json_object(script):
     main = script("bench_engine")["main"]
-    arguments = ["--inputs", "3", "--iterations", "4", "--repeats", "1", "--json"]
+    arguments = [
+        "--inputs",
+        "3",
+        "--columns",
+        "33",
+        "--iterations",
+        "4",
+        "--repeats",
+        "1",
+        "--json",
+    ]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
     figures = json.loads(result.stdout)
@@ -48,6 +58,7 @@ def test_the_benchmark_prints_one_json_object(script):
         for values in figures[kind].values():
             assert {speedup, "over_limit", "seconds"} <= set(values)
             assert all(value > 0 for value in values.values())
+    assert all(value > 0 for value in figures["structured"]["d = 33"].values())
     assert figures["threads"][f"speedup_{figures['threads']['threads']}"] > 0
     assert set(figures["scaling"]) == {"T", "m", "b"}
     assert figures["peers"]["best_possible_auc"] > figures["peers"]["engine"]["auc"]

@@ -21,6 +21,7 @@ OTHER_VALUES = {
     "lam": 0.5,
     "sigma": 2.0,
     "kernel": "laplacian",
+    "frequencies": "structured",
     "gamma": 0.25,
     "eta": 0.25,
     "prior": 0.4,
@@ -93,8 +94,9 @@ OTHERS_OF = {
     "FRS3VM": {"balance": True},
     "TSGS3VMP": {"anneal": False},
 }
-EXCLUDED = {"C_star": None}
-"""Parameters that cannot have another value beside those above: there is a ratio already."""
+EXCLUDED = {"C_star": None, "frequencies": "independent"}
+"""Parameters that cannot have another value beside those above: there is a ratio already, and
+frequencies of a Laplacian kernel are not structured."""
 
 
 def others(solver):

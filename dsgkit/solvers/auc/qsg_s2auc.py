@@ -15,6 +15,7 @@ from dsgkit.solvers.block_functions import StochasticEstimator
 from dsgkit.solvers.common import (
     T0,
     FeaturesPerIteration,
+    Frequencies,
     Gamma,
     KernelName,
     Lam,
@@ -66,6 +67,7 @@ class QSGS2AUC(StochasticEstimator, QuadraticRiskEstimator, PairwiseAUCEstimator
     kernel: KernelName = "gaussian"
     batch_size: Annotated[int, COUNT, Doc("Triplets per iteration.")] = 256
     n_features: FeaturesPerIteration = 256
+    frequencies: Frequencies = "independent"
     n_iterations: PassIterations = None
     theta_lam: ThetaLam = 1.5
     t0: T0 = "stable"

@@ -11,6 +11,7 @@ from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.block_functions import BlockFunctionEstimator
 from dsgkit.solvers.common import (
     FeaturesPerBlock,
+    Frequencies,
     Gamma,
     KernelName,
     Lam,
@@ -69,6 +70,7 @@ class QSGS2AUCP(BlockFunctionEstimator, QuadraticRiskEstimator, PairwiseAUCEstim
     kernel: KernelName = "gaussian"
     batch_size: SweepBatch = 1024
     n_features: FeaturesPerBlock = 256
+    frequencies: Frequencies = "independent"
     n_blocks: NBlocks = 16
     n_sweeps: NSweeps = 2
     random_state: RandomState = 0

@@ -14,6 +14,7 @@ from dsgkit.objectives.risks import SemiSupervisedAUC
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.common import (
     FixedFeatures,
+    Frequencies,
     Gamma,
     KernelName,
     Lam,
@@ -60,6 +61,7 @@ class RFFS2AUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     n_features: FixedFeatures = 1000
+    frequencies: Frequencies = "independent"
     max_memory: MaxMemory = None
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1
@@ -72,6 +74,10 @@ class RFFS2AUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
 
     def _trainer(self) -> OnRandomFeatures:
         features = RandomFeatures(
-            self.kernel, float(self._sigma), int(self.n_features), int(self.random_state)
+            self.kernel,
+            float(self._sigma),
+            int(self.n_features),
+            int(self.random_state),
+            self.frequencies,
         )
         return OnRandomFeatures(features)

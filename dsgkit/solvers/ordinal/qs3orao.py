@@ -14,6 +14,7 @@ from dsgkit.solvers.block_functions import StochasticEstimator
 from dsgkit.solvers.common import (
     T0,
     FeaturesPerIteration,
+    Frequencies,
     GammaPerCut,
     KernelName,
     Lam,
@@ -74,6 +75,7 @@ class QS3ORAO(StochasticEstimator, QuadraticRiskEstimator, OrdinalEstimator):
         int, COUNT, Doc("Rows of each class, and unlabelled rows, per iteration.")
     ] = 256
     n_features: FeaturesPerIteration = 256
+    frequencies: Frequencies = "independent"
     n_iterations: PassIterations = None
     theta_lam: ThetaLam = 1.5
     t0: T0 = "stable"

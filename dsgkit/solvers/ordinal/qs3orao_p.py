@@ -10,6 +10,7 @@ from dsgkit.objectives.risks import OrdinalAUC
 from dsgkit.solvers.block_functions import BlockFunctionEstimator
 from dsgkit.solvers.common import (
     FeaturesPerBlock,
+    Frequencies,
     GammaPerCut,
     KernelName,
     Lam,
@@ -62,6 +63,7 @@ class QS3ORAOP(BlockFunctionEstimator, QuadraticRiskEstimator, OrdinalEstimator)
     kernel: KernelName = "gaussian"
     batch_size: SweepBatch = 1024
     n_features: FeaturesPerBlock = 256
+    frequencies: Frequencies = "independent"
     n_blocks: NBlocks = 16
     n_sweeps: NSweeps = 2
     random_state: RandomState = 0

@@ -13,6 +13,7 @@ from dsgkit.features import FeatureBlocks
 from dsgkit.objectives.risks import OrdinalAUC
 from dsgkit.solvers.common import (
     FixedFeatures,
+    Frequencies,
     GammaPerCut,
     KernelName,
     Lam,
@@ -62,6 +63,7 @@ class RFFS2OR(ThresholdsByFolds, QuadraticRiskEstimator, OrdinalEstimator):
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     n_features: FixedFeatures = 1000
+    frequencies: Frequencies = "independent"
     thresholds: Thresholds = "logistic"
     max_memory: MaxMemory = None
     random_state: RandomState = 0
@@ -75,6 +77,10 @@ class RFFS2OR(ThresholdsByFolds, QuadraticRiskEstimator, OrdinalEstimator):
 
     def _trainer(self) -> OnRandomFeatures:
         features = RandomFeatures(
-            self.kernel, float(self._sigma), int(self.n_features), int(self.random_state)
+            self.kernel,
+            float(self._sigma),
+            int(self.n_features),
+            int(self.random_state),
+            self.frequencies,
         )
         return OnRandomFeatures(features)

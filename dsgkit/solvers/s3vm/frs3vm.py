@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,14 @@ from typing_extensions import Doc
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine import DSGModel, Problem, sizes
-from dsgkit.features import FourierFeatures
+from dsgkit.features import FourierFeatures, StructuredFeatures
 from dsgkit.objectives import Objective, objective_at
 from dsgkit.progress import report
 from dsgkit.solvers.common import (
     CStar,
     CStarRatio,
     FourierKernelName,
+    Frequencies,
     HingeWeight,
     MaxMemory,
     RampS,
@@ -98,6 +99,7 @@ class FRS3VM(StochasticS3VM):
             "hundred rows apart."
         ),
     ] = 500
+    frequencies: Frequencies = "independent"
     n_iterations: Annotated[
         int | Literal["one_pass"] | None,
         COUNT,
@@ -126,7 +128,7 @@ class FRS3VM(StochasticS3VM):
     ) -> Cost:
         """Return what the features of batches and labelled rows take; see the base class."""
         features = self._features(n_labeled + n_unlabeled)
-        assert isinstance(features, FourierFeatures)
+        assert isinstance(features, FourierFeatures | StructuredFeatures)
         m, b, T = features.n_frequencies, int(self.batch_size), self._iterations(n_unlabeled)
         rows = 4 * n_inputs * (n_labeled + sizes.rows_at_once(n_inputs, n_models))
         held = 8 * m * (n_labeled + b)
@@ -151,8 +153,8 @@ def _descend(problem: Problem) -> DSGModel:
     The coefficients are those of features without their factor ``sqrt(1/m)``.
     """
     p, features = problem, problem.features
-    assert isinstance(features, FourierFeatures)
-    W = features.half_turns(0, 1, p.n_inputs)[0]
+    assert isinstance(features, FourierFeatures | StructuredFeatures)
+    W: Any = features.draw(0, p.n_inputs)
     coefficients = np.zeros((features.width, p.n_models), np.float32)
     labeled = features.cos_sin(features.read(p.tables[0], slice(None)), W)
     length = max(1, sizes.rows_at_once(p.n_inputs, p.n_models) // p.batch_size)

@@ -30,7 +30,7 @@ from dsgkit.kernels.lengths import check_projections
 from dsgkit.objectives.s3vm import S3VMObjective, Values
 from dsgkit.progress import part
 from dsgkit.solvers.base import Folds, Points
-from dsgkit.solvers.common import RampS, RandomState
+from dsgkit.solvers.common import Frequencies, RampS, RandomState
 from dsgkit.solvers.declared import preset
 from dsgkit.solvers.doubly_stochastic import (
     DoublyStochasticEstimator,
@@ -127,6 +127,7 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
     n_iterations: int | Literal["one_pass"] | None
     n_passes: int = preset(1)
     random_state: RandomState
+    frequencies: Frequencies
 
     def _train(self, problem: Problem) -> list[DSGModel]:
         """Return the models of a problem, in order."""
@@ -190,7 +191,9 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
     def _features(self, n_rows: int) -> FeatureBlocks:
         """Return the random features for so many training rows."""
         m = self._n_features(n_rows)
-        return random_features(self.kernel, float(self._sigma), m, int(self.random_state))
+        return random_features(
+            self.kernel, float(self._sigma), m, int(self.random_state), self.frequencies
+        )
 
     def _n_features(self, n_rows: int) -> int:
         """Return ``n_features``, by default the root of the number of all training rows."""

@@ -12,6 +12,7 @@ from dsgkit.engine import DSGModel, Problem, TableSize, train_in_passes, trainin
 from dsgkit.solvers.common import (
     CStar,
     CStarRatio,
+    Frequencies,
     HingeWeight,
     KernelName,
     MaxMemory,
@@ -103,6 +104,7 @@ class TSGS3VM(StochasticS3VM):
             "``ceil(sqrt(n))`` for n labelled and unlabelled rows."
         ),
     ] = None
+    frequencies: Frequencies = "independent"
     n_iterations: Annotated[
         int | Literal["one_pass"] | None,
         COUNT,

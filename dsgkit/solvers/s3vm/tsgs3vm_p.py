@@ -29,6 +29,7 @@ from dsgkit.solvers.common import (
     CStar,
     CStarRatio,
     FeaturesPerBlock,
+    Frequencies,
     HingeWeight,
     KernelName,
     MaxMemory,
@@ -108,6 +109,7 @@ class TSGS3VMP(BlockSweepsEstimator, S3VM):
     ] = True
     batch_size: SweepBatch = 1024
     n_features: FeaturesPerBlock = 128
+    frequencies: Frequencies = "independent"
     n_blocks: NBlocks = 8
     n_sweeps: NSweeps = 4
     max_memory: MaxMemory = None

@@ -7,9 +7,17 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 from dsgkit.costs import Pace
-from dsgkit.features import FourierFeatures
+from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.kernels.lengths import check_projections
-from dsgkit.solvers.common import FixedFeatures, Lam, MaxMemory, Prior, RandomState, Sigma
+from dsgkit.solvers.common import (
+    FixedFeatures,
+    Frequencies,
+    Lam,
+    MaxMemory,
+    Prior,
+    RandomState,
+    Sigma,
+)
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.base import PairFolds, points_of
 from dsgkit.solvers.similar.explicit_features import Array, ExplicitFeaturesEstimator
@@ -38,13 +46,18 @@ class RFFSUSL(WithSigma, ExplicitFeaturesEstimator):
     sigma: Sigma = "scale"
     _: KW_ONLY
     n_features: FixedFeatures = 1000
+    frequencies: Frequencies = "independent"
     prior: Prior = "estimate"
     max_memory: MaxMemory = None
     random_state: RandomState = 0
 
-    def _fourier(self) -> FourierFeatures:
-        return FourierFeatures(
-            "gaussian", float(self._sigma), int(self.n_features), int(self.random_state)
+    def _fourier(self) -> FeatureBlocks:
+        return random_features(
+            "gaussian",
+            float(self._sigma),
+            int(self.n_features),
+            int(self.random_state),
+            self.frequencies,
         )
 
     def _fit(self, S: Array, X_unlabeled: Any) -> None:
@@ -63,7 +76,7 @@ class RFFSUSL(WithSigma, ExplicitFeaturesEstimator):
 
     def _check_projections(self, *tables: Any) -> None:
         for rows in tables:
-            check_projections(rows, self._fourier().sigma)
+            check_projections(rows, self._sigma)
 
     def _features(self) -> FeatureMap:
         fourier = self._fourier()

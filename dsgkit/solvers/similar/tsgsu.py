@@ -32,6 +32,7 @@ from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.common import (
     Delta,
     FeaturesPerIteration,
+    Frequencies,
     KernelName,
     Lam,
     Leak,
@@ -137,6 +138,7 @@ class TSGSU(TogetherSUEstimator):
     ] = "average"
     batch_size: Annotated[int, COUNT, Doc("Rows b of each of the two batches.")] = 1000
     n_features: FeaturesPerIteration = 1000
+    frequencies: Frequencies = "independent"
     n_iterations: Annotated[int, COUNT, Doc("Iterations T.")] = 100
     max_memory: MaxMemory = None
     random_state: RandomState = 0
@@ -205,7 +207,11 @@ class TSGSU(TogetherSUEstimator):
 
     def _features(self) -> FeatureBlocks:
         return random_features(
-            self.kernel, float(self._sigma), int(self.n_features), int(self.random_state)
+            self.kernel,
+            float(self._sigma),
+            int(self.n_features),
+            int(self.random_state),
+            self.frequencies,
         )
 
     def _cost(

@@ -27,6 +27,7 @@ from dsgkit.solvers.block_sweeps import SINGULAR, BlockSweepsEstimator
 from dsgkit.solvers.common import (
     Delta,
     FeaturesPerBlock,
+    Frequencies,
     KernelName,
     Lam,
     Leak,
@@ -95,6 +96,7 @@ class TSGSUP(BlockSweepsEstimator, TogetherSUEstimator):
         int, COUNT, Doc("Unlabelled rows per step; the points of all pairs are in every batch.")
     ] = 1024
     n_features: FeaturesPerBlock = 256
+    frequencies: Frequencies = "independent"
     n_blocks: NBlocks = 16
     n_sweeps: NSweeps = 2
     max_memory: MaxMemory = None
