@@ -4,6 +4,10 @@
 
 A copy of each folder goes to results/reference: everything that reports need, records and plan
 compressed. `dsg table`, `plot`, `report`, `compare`, `status` and `claims` read it as it is.
+
+    python scripts/keep_results.py --again results/reference/*/
+
+writes the tables and figures of kept folders again, as a later release does.
 """
 
 from __future__ import annotations
@@ -38,9 +42,17 @@ NEW, OLD = ".new", ".old"
 @click.command(help=__doc__)
 @click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", default="results/reference", type=click.Path(path_type=Path))
-def main(results: tuple[Path, ...], out: Path) -> None:
-    """Copy each folder of results."""
+@click.option("--again", is_flag=True, help="Write tables and figures of kept folders again.")
+def main(results: tuple[Path, ...], out: Path, again: bool) -> None:
+    """Copy each folder of results, or write the report of a copy again."""
     for folder in results:
+        if again:
+            if (folder / TASK).exists():  # else it is no folder of a run
+                shutil.rmtree(folder / "tables", ignore_errors=True)
+                shutil.rmtree(folder / "figures", ignore_errors=True)
+                draw(folder)
+                click.echo(folder)
+            continue
         target = out / folder.name.removesuffix(PROFILE)
         keep(folder, target)
         click.echo(target)
@@ -89,9 +101,17 @@ def copy(folder: Path, target: Path) -> None:
     for name in drawn(kept):
         (target / name).parent.mkdir(exist_ok=True)
         pack_arrays(folder / name, target / name)
-    # what is left out here, `dsg table` and `dsg plot` write again
+    draw(target)
+
+
+def draw(target: Path) -> None:
+    """Write the tables and figures of a kept folder.
+
+    What is left out here, `dsg table` and `dsg plot` write again.
+    """
+    kept = load_results(target)
     for table in write_tables([kept], target):
-        if table.suffix == ".tex":
+        if table.suffix != ".md":
             table.unlink()
     for figure in draw_figures([kept], target):
         if figure.suffix == ".png" and figure.stem != PICTURES:

@@ -41,6 +41,20 @@ def test_kept_results_are_the_same(kept):
         assert table.read_bytes() == (folder / "tables" / table.name).read_bytes()
 
 
+@pytest.mark.slow
+def test_reports_of_kept_results_are_written_again(kept, script):
+    _, copy = kept
+    before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    (copy / "tables" / "old_table.md").write_text("of an earlier release")
+    (copy / "figures" / "auc_curve.png").write_bytes(b"")
+    no_run = copy.parent / "studies"
+    (no_run / "tables").mkdir(parents=True)
+    done = invoke(script("keep_results")["main"], "--again", copy, no_run)
+    assert done.exit_code == 0 and done.output == f"{copy}\n", done.output
+    assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
+    assert (no_run / "tables").exists()
+
+
 class Killed(BaseException):
     """Stands for a process that is killed."""
 
