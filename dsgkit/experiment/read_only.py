@@ -10,13 +10,15 @@ import copy
 import functools
 import inspect
 import types
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
 
-from dsgkit.errors import SolverError
+from dsgkit.errors import DsgWarning, SolverError
 from dsgkit.mapped import fixed
 from dsgkit.origin import at, place_of
 
@@ -28,7 +30,9 @@ _within = False
 def guarded(estimator: type) -> type:
     """Return a subclass whose public methods get read-only views of the arrays they are given.
 
-    Its ``fit`` raises `SolverError` unless it returns ``self``. Copies and pickles of an instance
+    Its ``fit`` raises `SolverError` unless it returns ``self``. A user-defined
+    ``decision_function`` warns where it returns values that are not finite: a search takes them
+    for a point without a solution, and would not say why. Copies and pickles of an instance
     are of the class itself, which can be imported.
     """
     about = {name: getattr(estimator, name) for name in ("__module__", "__qualname__", "__doc__")}
@@ -56,6 +60,7 @@ def _made(make: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 def _guarded(subclass: type, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method of the subclass that calls the inherited one with read-only arrays."""
+    users = place_of(method) if name == "decision_function" else ""
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -69,6 +74,9 @@ def _guarded(subclass: type, name: str, method: Callable[..., Any]) -> Callable[
                 result = inherited(*read_only(args), **read_only(kwargs))
             finally:
                 _within = False
+        if users and (what := _not_finite(result)):
+            told = f"{type(self).__name__}.{name} returned {what}{at(users)}"
+            warnings.warn(told, DsgWarning, stacklevel=2)
         if name == "fit" and result is not self:
             kind = type(self).__name__
             raise SolverError(
@@ -78,6 +86,17 @@ def _guarded(subclass: type, name: str, method: Callable[..., Any]) -> Callable[
         return result
 
     return call
+
+
+def _not_finite(values: Any) -> str:
+    """Return in words what of some values is not finite; empty if all are, or are no numbers."""
+    with suppress(TypeError, ValueError):
+        numbers = np.asarray(values)
+        if np.isnan(numbers).any():
+            return "NaN"
+        if not np.isfinite(numbers).all():
+            return "infinite values"
+    return ""
 
 
 def read_only(value: Any) -> Any:

@@ -57,7 +57,9 @@ def choose(
         raise FitError("its search has not a score of every point on every fold; use --fresh")
     best = best_point(points, scores, better=better, smoother=smoother)
     if best is None:
-        raise FitError("no point of the grid has a solution on every fold")
+        warned = next((text for record in searches for text in record.get("warnings", ())), "")
+        why = f"; the search warned: {warned}" if warned else ""
+        raise FitError(f"no point of the grid has a solution on every fold{why}")
     # what even earlier stages chose is set in all shares alike
     return {**(searches[0].get("params") or {}), **best[0]}
 

@@ -48,6 +48,10 @@ class Single(Broken):
             return super().fit_points(points, folds=folds, **training)
         return PointModels([self.fit(**training)])
 
+class Undefined(Broken):
+    def fit(self, X, y, X_unlabeled): return self
+    def decision_function(self, X): return np.full(len(X), np.nan)
+
 class Pairs(Estimator):
     lam: Annotated[float, POSITIVE, PER_MODEL]
     tasks, version = ("similar_unlabeled",), 1
@@ -95,6 +99,12 @@ def messages(toy, own_modules):
         return {record["message"] for record in outcome.failures}
 
     return run
+
+
+@pytest.mark.parametrize("kind", ["semi_supervised_auc", "ordinal"])
+def test_values_that_are_nan_are_named_with_their_place(messages, kind):
+    (told,) = messages("Undefined", kind, SEARCHED)
+    assert "Undefined.decision_function returned NaN (broken.py:" in told
 
 
 SEARCHED = {"lam": [1.0, 2.0]}

@@ -94,3 +94,6 @@ def test_a_failed_first_search_is_told_once_by_all_that_follows():
 def test_no_solution_anywhere_is_a_failure():
     with pytest.raises(FitError, match="no point"):
         choose(FIT, [search([{"lam": 1.0}], [[None]])])
+    warned = search([{"lam": 1.0}], [[None]]) | {"warnings": ["decision_function returned NaN"]}
+    with pytest.raises(FitError, match="; the search warned: decision_function returned NaN"):
+        choose(FIT, [warned])
