@@ -278,9 +278,28 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(dsg, toy):
     code, out, _ = dsg("run", "toy.yaml", "--dry-run")
     assert code == 0
     assert "toy: 24 cells" in out
-    assert re.search(r" 4 searches +4 ", out)
+    assert re.search(r" 2 searches +8 ", out)
     assert "GiB" in out
     assert not (toy.parent / "results").exists()
+
+
+def test_sizes_beyond_the_data_are_told_before_and_after_a_run(dsg):
+    _, out, _ = dsg(*BARE, "--set", "sweep.unlabeled=[40, 5000]", "--name", "beyond")
+    told = "unlabeled: 5,000 left out: the data leave 120 unlabelled rows; `all` takes them"
+    lines = " ".join(out.split())
+    assert lines.count(told) == 2
+    assert lines.index(told) < lines.index("trial 1 of 2")
+    assert told in " ".join(dsg("status", "results/beyond")[1].split())
+
+
+def test_a_run_without_a_result_names_no_tables(dsg, monkeypatch):
+    def explode(self, X, y, X_unlabeled):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(SAMULT, "fit", explode)
+    _, out, _ = dsg(*BARE, "--solvers", "samult")
+    assert "tables and figures" not in out
+    assert "no fit has a result; `dsg status -v results/toy`" in " ".join(out.split())
 
 
 @pytest.mark.slow

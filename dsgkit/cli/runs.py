@@ -253,7 +253,12 @@ def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:
 
 def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     """Run one experiment, write its report and print its findings; return if none failed."""
-    from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
+    from dsgkit.experiment.endings import (
+        cells,
+        describe_endings,
+        describe_too_large,
+        describe_warnings,
+    )
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.runner import run_experiment
     from dsgkit.report import refresh_report
@@ -265,7 +270,12 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     def trial_ended(trial: int, fits: Any) -> None:
         click.echo(trial_text(experiment, trial, fits, width))
 
-    outcome = run_experiment(experiment, folder, replace(options, trial_ended=trial_ended))
+    def planned(plan: Any) -> None:
+        for line in describe_too_large(plan.too_large, experiment.axis):
+            click.echo(wrapped(line, width))
+
+    told = replace(options, planned=planned, trial_ended=trial_ended)
+    outcome = run_experiment(experiment, folder, told)
     if outcome.set_aside:
         click.echo(
             f"unreadable records were moved to {outcome.set_aside}, and their cells run again",
@@ -288,12 +298,14 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
         click.echo(
             f"{cells(outcome.not_chosen)} of other solvers left, for a run without --solvers"
         )
+    for line in describe_too_large(outcome.too_large, experiment.axis):
+        click.echo(wrapped(line, width))
+    if (results.cells["status"] == "ok").any():
+        what = f"tables and figures are in {folder}"
+    else:
+        what = f"no fit has a result; `dsg status -v {folder}` shows where each error arose"
     click.echo(
-        wrapped(
-            f"{cells(outcome.computed)} computed, {outcome.reused} reused; "
-            f"tables and figures are in {folder}",
-            width,
-        )
+        wrapped(f"{cells(outcome.computed)} computed, {outcome.reused} reused; {what}", width)
     )
     return not outcome.failures
 

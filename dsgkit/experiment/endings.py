@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsgkit.errors import printable
 from dsgkit.experiment.limits import FAILURES, ending, status_words
 from dsgkit.experiment.records import Record
 from dsgkit.tasks.base import Axis
+
+if TYPE_CHECKING:
+    from dsgkit.experiment.folder import TooLargeEntry
+    from dsgkit.experiment.plan import TooLarge
 
 MOST_LINES = 20
 
@@ -48,6 +52,19 @@ def describe_warnings(records: Iterable[Record], axis: Axis | None) -> str:
         for text in record.get("warnings", ())
     ]
     return "\n".join(["warnings:", *_groups(warned, axis, tracebacks=False)]) if warned else ""
+
+
+def describe_too_large(
+    too_large: Iterable[TooLarge | TooLargeEntry], axis: Axis | None
+) -> list[str]:
+    """Return in a line each which sizes of a sweep the data do not have."""
+    if axis is None:
+        return []
+    return [
+        f"{axis.name}: {', '.join(f'{size:,}' for size in sizes)} left out: "
+        f"the data leave {most:,} {axis.title.lower()}" + ("" if taken else "; `all` takes them")
+        for sizes, most, taken in too_large
+    ]
 
 
 def cause(record: Record) -> tuple[str, str, tuple[str, ...]]:

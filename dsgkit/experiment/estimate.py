@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +11,13 @@ from pathlib import Path
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import check_present, load_dataset
 from dsgkit.experiment.codes import to_renew
-from dsgkit.experiment.endings import cells
+from dsgkit.experiment.endings import cells, describe_too_large
 from dsgkit.experiment.measure import product_speed
 from dsgkit.experiment.outlasted import Outlasted, OutlastedError
-from dsgkit.experiment.plan import Cell, make_plan
+from dsgkit.experiment.plan import Cell, TooLarge, whole_plan
 from dsgkit.experiment.records import Record, Records, read_records
 from dsgkit.experiment.reuse import sources
-from dsgkit.experiment.runner import Options
+from dsgkit.experiment.runner import MOST_REPEATS, Options
 from dsgkit.experiment.status import duration
 from dsgkit.experiment.store import CELLS, find_records
 from dsgkit.experiment.timing import repeated
@@ -91,12 +91,18 @@ class RunForecast:
         Forecasts by solver and kind of cell.
     jobs, threads : int
         Searches at a time, and threads of a fit.
+    once : bool
+        Whether every fit is timed once.
+    too_large : sequence of TooLarge
+        Sizes of the sweep that exceed the data.
     """
 
     experiment: Experiment
     groups: Mapping[Group, Forecast]
     jobs: int
     threads: int
+    once: bool = False
+    too_large: Sequence[TooLarge] = ()
 
     @property
     def starting(self) -> float:
@@ -120,10 +126,23 @@ class RunForecast:
     @property
     def wall(self) -> tuple[float, float]:
         """Seconds until the run ends, with fits that use all their threads, and only one."""
+        before, fits = self._wall_parts
+        return before + fits / self.threads, before + fits
+
+    @property
+    def disturbed_wall(self) -> float:
+        """Seconds until the run ends if other processes disturb all fits, which are timed again."""
+        before, fits = self._wall_parts
+        again = 0 if self.once or self.threads == 1 else MOST_REPEATS
+        return before + fits * (1 + again)
+
+    @property
+    def _wall_parts(self) -> tuple[float, float]:
+        """Seconds until the searches end, and of the fits with one thread."""
         side_by_side = self.jobs * max(1, self.threads // self.jobs)
         before = self.starting / self.jobs + self.seconds("search") / side_by_side
         fits = self.seconds("fit") / (self.jobs if self.threads == 1 else 1)
-        return before + fits / self.threads, before + fits
+        return before, fits
 
     def text(self, width: int) -> str:
         """Return the forecast for a terminal: a row per solver and kind of cell, and the total.
@@ -145,6 +164,11 @@ class RunForecast:
             f"{self.experiment.name}: {cells(n_cells)}{done}",
             *([f"\n{self._table(width)}\n"] if any(p.cells for p in self.groups.values()) else []),
             *(wrapped(f"  {what}: {aside}", width) for what, aside in told.items() if aside),
+            *(
+                wrapped(f"  {line}", width)
+                for line in describe_too_large(self.too_large, self.experiment.axis)
+            ),
+            *([wrapped(f"  {gains}", width)] if (gains := _gains(self.experiment)) else []),
             f"  start, load, compile: about {duration(self.starting)}",
             wrapped(f"  in all: {_totals([self])}", width),
         ]
@@ -162,7 +186,7 @@ class RunForecast:
                     )
                     last = spec.label
         size = axis.noun.capitalize() if axis else ""
-        heads = ("Solver", "Cells   ", "Points", size, "Time", "Judging", "GiB")
+        heads = ("Solver", "Cells", "For     ", "Points", size, "Time", "Judging", "GiB")
         columns = [
             Column(head, entries, [place > 0] * len(rows))
             for place, (head, entries) in enumerate(
@@ -192,7 +216,8 @@ def forecast_run(experiment: Experiment, folder: Path, options: Options) -> RunF
         Where data would have to be downloaded.
     """
     check_present(experiment.dataset)
-    plan = options.chosen(make_plan(experiment, load_dataset(experiment.dataset)))
+    whole = whole_plan(experiment, load_dataset(experiment.dataset))
+    plan = options.chosen(whole.cells)
     cells_by_key = {cell.key: cell for cell in plan}
     records = Records() if options.fresh else _finished(folder, set(cells_by_key), experiment.axis)
     again = to_renew(plan, records) if options.renew else set()
@@ -201,7 +226,12 @@ def forecast_run(experiment: Experiment, folder: Path, options: Options) -> RunF
     model = _Model(experiment, options, threads, product_speed())
     model.calibrate((cells_by_key[key] for key in done), records)
     return RunForecast(
-        experiment, model.forecasts(cells_by_key.values(), done), options.jobs, threads
+        experiment,
+        model.forecasts(cells_by_key.values(), done),
+        options.jobs,
+        threads,
+        options.once,
+        whole.too_large,
     )
 
 
@@ -216,9 +246,15 @@ def _totals(forecasts: Sequence[RunForecast]) -> str:
         duration(sum(times)) for times in zip(*(one.wall for one in forecasts), strict=True)
     )
     wall = shortest if shortest == longest else f"{shortest} to {longest}"
+    most = sum(one.disturbed_wall for one in forecasts)
+    disturbed = (
+        f"; up to {duration(most)} if other processes disturb fits, which are then timed again"
+        if duration(most) != longest
+        else ""
+    )
     first = forecasts[0]
     options = f"--jobs{NO_BREAK}{first.jobs} --threads{NO_BREAK}{first.threads}"
-    return f"about {processor} of processor time, {wall} on the clock with {options}"
+    return f"about {processor} of processor time, {wall} on the clock with {options}{disturbed}"
 
 
 def _finished(folder: Path, keys: set[str], axis: Axis | None) -> Records:
@@ -311,6 +347,21 @@ def trained(record: Record) -> float:
     return sum(seconds for phase, seconds in times.items() if phase not in apart)
 
 
+def _gains(experiment: Experiment) -> str:
+    """Return which solvers' gains are tabulated over which, and which have none; empty if none."""
+    rivals: dict[str, list[str]] = defaultdict(list)
+    for solver in experiment.solvers.values():
+        if solver.against is not None:
+            rivals[experiment.solvers[solver.against].label].append(solver.label)
+    if not rivals:
+        return ""
+    known = {*rivals, *(label for labels in rivals.values() for label in labels)}
+    others = [s.label for s in experiment.solvers.values() if s.label not in known]
+    over = "; ".join(f"{', '.join(labels)} over {label}" for label, labels in rivals.items())
+    none = f"; {', '.join(others)}: none" if others else ""
+    return f"gains: {over}{none} (a solver's `against: KEY` sets it)"
+
+
 def _aside(part: Forecast) -> str:
     """Return which cells of one solver and kind do not run, or not to their end."""
     counts = {
@@ -324,14 +375,26 @@ def _aside(part: Forecast) -> str:
 
 def _extent(part: Forecast, kind: str, axis: Axis | None) -> list[str]:
     """Return how many cells are to run, at which sizes, and what they take."""
+    is_search = kind == "search"
+    points = _points_by_search(part.cells) if is_search else Counter()
+    number = len(points) if is_search else len(part.cells)
     return [
-        f"{len(part.cells):,} {_KINDS[kind]:<8}",
-        _range({len(cell.points) for cell in part.cells}) if kind == "search" else "",
+        f"{len(part.cells):,}",
+        f"{number:,} {_KINDS[kind]:<8}",
+        _range(set(points.values())) if is_search else "",
         _range({cell.at[axis.name] for cell in part.cells}) if axis else "",
         duration(part.seconds),
         duration(part.judging) if part.judging >= 1 else "",
         _gib(max(cell.work.memory for cell in part.cells)),
     ]
+
+
+def _points_by_search(shares: Iterable[Cell]) -> Counter[tuple[int, tuple[int, ...], int]]:
+    """Return how many points each search has: by trial, size and stage; its cells are shares."""
+    points: Counter[tuple[int, tuple[int, ...], int]] = Counter()
+    for cell in shares:
+        points[cell.trial, tuple(cell.at.values()), len(cell.stages)] += len(cell.points)
+    return points
 
 
 def _gib(size: float) -> str:

@@ -60,6 +60,14 @@ class _LeftOutSchema(TypedDict):
     at: dict[Name, Count]
 
 
+@with_config(ConfigDict(strict=True, allow_inf_nan=False))
+class _TooLargeSchema(TypedDict):
+    kind: Literal["too_large"]
+    sizes: list[Count]
+    most: Count
+    taken: bool
+
+
 class PlanEntry(NamedTuple):
     """A cell that is planned: about how many operations it takes, and the code of its solver.
 
@@ -83,11 +91,20 @@ class LeftOutEntry(NamedTuple):
     at: dict[str, int]
 
 
+class TooLargeEntry(NamedTuple):
+    """Sizes of the sweep above the largest one that the data have, and whether that is swept."""
+
+    sizes: tuple[int, ...]
+    most: int
+    taken: bool
+
+
 class StoredPlan(NamedTuple):
     """The plan of a results folder: its cells, and the points of the sweep that have none."""
 
     cells: list[PlanEntry]
     left_out: list[LeftOutEntry]
+    too_large: list[TooLargeEntry]
 
 
 @with_config(ConfigDict(strict=True, allow_inf_nan=False))
@@ -187,32 +204,34 @@ def read_plan(folder: Path, axis: Axis | None) -> StoredPlan | None:
         If it cannot be read, or its cells do not have the axis that is swept.
     """
     path = folder / PLAN
-    plan = StoredPlan([], [])
+    plan = StoredPlan([], [], [])
     try:
         with open_packed(path) as file:
             for entry in _entries(path, file):
                 if isinstance(entry, PlanEntry):
                     plan.cells.append(entry)
+                elif isinstance(entry, TooLargeEntry):
+                    plan.too_large.append(entry)
                 else:
                     plan.left_out.append(entry)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_AGAIN}") from None
-    every = (entry.at for part in plan for entry in part)
+    every = (entry.at for part in (plan.cells, plan.left_out) for entry in part)
     if axis is not None and not all(axis.name in at for at in every):
         problem = f"of another form (a cell has no number of {axis.noun})"
         raise ResultsError(f"{path}: {problem}; {_OTHER_RELEASE}")
     return plan
 
 
-def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry | LeftOutEntry]:
+def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry | LeftOutEntry | TooLargeEntry]:
     """Yield the entries of a plan: a list with a line for each, between lines of its brackets.
 
     Parsed as a whole, it would take ten times the memory of its text at once.
     """
     schema, shared = _schema(_EntrySchema), dict[Any, dict[str, int]]()
-    left_out = _schema(_LeftOutSchema)
+    left_out, too_large = _schema(_LeftOutSchema), _schema(_TooLargeSchema)
     lines = enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1)
     problem = "of another form (its first line is not `[`)"
     if next(lines, (1, b""))[1] == b"[\n":
@@ -225,6 +244,10 @@ def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry | LeftOutEntry]:
                 if text.startswith(b'{"kind": "left_out"'):
                     point = left_out.validate_json(text)
                     yield LeftOutEntry(point["solver"], point["at"])
+                    continue
+                if text.startswith(b'{"kind": "too_large"'):
+                    beyond = too_large.validate_json(text)
+                    yield TooLargeEntry(tuple(beyond["sizes"]), beyond["most"], beyond["taken"])
                     continue
                 entry = schema.validate_json(text)
             except ValidationError as error:

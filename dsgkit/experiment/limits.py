@@ -18,6 +18,9 @@ REFUSED = "refused"
 LEFT_OUT = "left_out"
 """Status of a point of a sweep that has no cell: the config leaves it out (``at_most``)."""
 
+TOO_LARGE = "too_large"
+"""Kind of a plan's entry for sizes of the sweep that exceed the data."""
+
 MET = ("needed", "limit", "timeout")
 """What records tell of a limit that was met: bytes, bytes and seconds."""
 

@@ -113,11 +113,38 @@ class LeftOut(NamedTuple):
     at: At
 
 
+class TooLarge(NamedTuple):
+    """Sizes of a sweep that exceed the data.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+    most : int
+        The largest size that there is.
+    taken : bool
+        Whether the sweep has that one, too.
+    """
+
+    sizes: tuple[int, ...]
+    most: int
+    taken: bool
+
+
 class Plan(NamedTuple):
-    """The cells of an experiment, and the points of its sweep that have none by its config."""
+    """The cells of an experiment, and the points of its sweep that have none.
+
+    Attributes
+    ----------
+    cells : list of Cell
+    left_out : list of LeftOut
+        By its config.
+    too_large : list of TooLarge
+        By its data; more than one only where trials differ in their number of rows.
+    """
 
     cells: list[Cell]
     left_out: list[LeftOut]
+    too_large: list[TooLarge]
 
 
 def solver_info(experiment: Experiment, solver: str) -> SolverInfo:
@@ -162,7 +189,8 @@ def whole_plan(experiment: Experiment, dataset: Dataset) -> Plan:
     trials = enumerate(drafted)
     cells = [cell for number, drafts in trials for cell in _cells(drafts.cells, number, codes)]
     left_out = {str(point): point for drafts in drafted for point in drafts.left_out}
-    return Plan(cells, list(left_out.values()))
+    too_large = dict.fromkeys(drafts.too_large for drafts in drafted)
+    return Plan(cells, list(left_out.values()), [one for one in too_large if one is not None])
 
 
 def described(experiment: Experiment) -> Description:
@@ -227,10 +255,11 @@ class _Draft(NamedTuple):
 
 
 class _Drafts(NamedTuple):
-    """The drafts of a trial's cells, and what its config leaves out."""
+    """The drafts of a trial's cells, and the points of the sweep that have none."""
 
     cells: list[_Draft]
     left_out: list[LeftOut]
+    too_large: TooLarge | None
 
 
 def _cells(drafts: Sequence[_Draft], trial: int, codes: Mapping[str, str]) -> Iterator[Cell]:
@@ -271,6 +300,16 @@ def sweep_points(experiment: Experiment, sizes: At) -> list[At]:
     most = sizes.get(axis, math.inf)  # as many are drawn as the sweep has, where there is no most
     points = {sizes[axis] if size == "all" else size for size in experiment.sweep.sizes}
     return [{**sizes, axis: size} for size in sorted(points) if size <= most]
+
+
+def too_large(experiment: Experiment, sizes: At) -> TooLarge | None:
+    """Return the sizes of the sweep that exceed a trial's; None if there are none."""
+    axis = experiment.sweep.axis
+    if axis is None or axis not in sizes:
+        return None
+    most, swept = sizes[axis], experiment.sweep.sizes
+    beyond = sorted({size for size in swept if size != "all" and size > most})
+    return TooLarge(tuple(beyond), most, most in swept or "all" in swept) if beyond else None
 
 
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> Points:
@@ -325,7 +364,7 @@ class _TrialPlan:
                     self._sizes(solver, spec, stages, within)
                 else:
                     self._group(solver, spec, stages, within[-1:], also_at=within[:-1])
-        return _Drafts(self._drafts, left_out)
+        return _Drafts(self._drafts, left_out, too_large(self._experiment, self._trial.sizes))
 
     def _sizes(
         self, solver: str, spec: SolverSpec, stages: tuple[Points, ...], fits_at: Sequence[At]

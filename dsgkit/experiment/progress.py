@@ -21,7 +21,6 @@ from dsgkit.experiment.paces import Paces, place
 from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.records import Record
 from dsgkit.experiment.status import duration
-from dsgkit.terminal import terminal_width
 
 SECONDS_BETWEEN_LINES = 60.0
 """Where the output is no terminal."""
@@ -77,7 +76,8 @@ class RunProgress:
         self._begin = self._told = clock()
         self._running: dict[str, tuple[Job, float]] = {}
         self._ended: set[str] = set()
-        self._again = ""
+        self._disturbed: dict[str, Job] = {}
+        self._timed_again: Job | None = None
         self._lock = threading.Lock()
         console = Console(stderr=True)
         self._live = Live(
@@ -114,9 +114,8 @@ class RunProgress:
         """Note how far a running cell is; one that is measured again counts once."""
         with self._lock:
             if job.cell.key in self._ended:
-                self._again = f"again: {job.description}"
+                self._timed_again = job
             else:
-                self._again = ""
                 self._running[job.cell.key] = job, fraction
 
     def finish(self, job: Job, record: Record) -> None:
@@ -127,36 +126,52 @@ class RunProgress:
             self._left[place(job.cell)] -= 1
             self._paces.note(job.cell, record)
 
+    def disturb(self, job: Job) -> None:
+        """Note a fit that is to be timed again: other processes disturbed it."""
+        with self._lock:
+            self._disturbed[job.cell.key] = job
+
+    def settle(self, job: Job) -> None:
+        """Note that a fit has been timed again."""
+        with self._lock:
+            self._disturbed.pop(job.cell.key, None)
+            self._timed_again = None
+
     def seconds_left(self) -> float:
         """Return about how many seconds the run still takes."""
         with self._lock:
             left = [(self._typical[of], float(n)) for of, n in self._left.items() if n]
             left += [(job.cell, -fraction) for job, fraction in self._running.values()]
+            left += [(job.cell, 1.0) for job in self._disturbed.values()]
             seconds = (
                 number * self._paces.seconds(cell) / self._side_by_side[cell.kind]
                 for cell, number in left
             )
             return max(0.0, sum(seconds))
 
-    def line(self, width: int) -> str:
-        """Return how far the run is, in a line of a width."""
+    def line(self, width: int | None) -> str:
+        """Return how far the run is, in a line of a width; of any length without one."""
         told = [self._where] if self._where else []
         told += [f"{len(self._ended):,} of {cells(self._cells)}"]
         told += [f"{duration(self._clock() - self._begin)} so far"]
-        if self._ended:
-            told += [f"about {duration(self.seconds_left())} left"]
+        if self._ended and (self._disturbed or len(self._ended) < self._cells):
+            told += [f"about {duration(max(1.0, self.seconds_left()))} left"]
         line = ", ".join(told)
         if running := self._what_runs():
             line += f": {running}"
-        return line if len(line) <= width else f"{line[: width - 1]}…"
+        return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
 
     def _what_runs(self) -> str:
         with self._lock:
-            if self._again or not self._running:
-                return self._again
-            latest, _ = next(reversed(self._running.values()))
-            more = len(self._running) - 1
-            return latest.description + (f" (+{more})" if more else "")
+            if self._running:
+                latest, _ = next(reversed(self._running.values()))
+                more = len(self._running) - 1
+                return latest.description + (f" (+{more})" if more else "")
+            if self._timed_again is None:
+                return ""
+            more = len(self._disturbed.keys() - {self._timed_again.cell.key})
+            after = f", then {more:,} more" if more else ""
+            return f"timing again what was disturbed: {self._timed_again.description}{after}"
 
     def tell(self) -> None:
         """Print a line with the time, unless the last one is less than a minute old."""
@@ -165,7 +180,7 @@ class RunProgress:
             self._told = now
             stamp = f"{datetime.now():%Y-%m-%d %H:%M} "
             with suppress(OSError, ValueError):  # whoever read it may be gone
-                print(stamp + self.line(terminal_width() - len(stamp)), file=sys.stderr, flush=True)
+                print(stamp + self.line(None), file=sys.stderr, flush=True)
 
     def _tick(self) -> None:
         while not self._stop.wait(_TICK_SECONDS):

@@ -304,7 +304,7 @@ def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
     plan: Sequence[Cell | PlanEntry] | None
     left_out: Sequence[LeftOut | LeftOutEntry]
     if outcome is None:
-        plan, left_out = read_plan(folder, task.axis) or (None, [])
+        plan, left_out, _ = read_plan(folder, task.axis) or (None, [], [])
         stored, bad = read_records(folder / CELLS, task.axis)
     else:
         plan, left_out, stored, bad = outcome.plan, outcome.left_out, outcome.records, None

@@ -23,9 +23,18 @@ from dsgkit.experiment.codes import OtherCode, by_other_code, to_renew
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.jobs import Job
-from dsgkit.experiment.limits import FAILURES, LEFT_OUT, Limits
+from dsgkit.experiment.limits import FAILURES, LEFT_OUT, TOO_LARGE, Limits
 from dsgkit.experiment.outlasted import STOPPED, Outlasted
-from dsgkit.experiment.plan import Cell, LeftOut, Plan, Point, described, solver_info, whole_plan
+from dsgkit.experiment.plan import (
+    Cell,
+    LeftOut,
+    Plan,
+    Point,
+    TooLarge,
+    described,
+    solver_info,
+    whole_plan,
+)
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.records import Record, Records, UnreadableError, sealed
 from dsgkit.experiment.reuse import copy_records
@@ -39,6 +48,7 @@ from dsgkit.signals import stop_if_asked
 from dsgkit.threads import available_threads
 
 TrialEnded = Callable[[int, Sequence[tuple[Cell, Record]]], None]
+Planned = Callable[[Plan], None]
 
 _MEMORY_OF_A_SEARCH = 2 * 2**30
 
@@ -100,6 +110,8 @@ class Options:
         Show progress: a line on a terminal, else one a minute.
     where : str
         Which of several experiments this is, for the progress.
+    planned : callable or None
+        Takes the plan before any cell runs.
     trial_ended : callable or None
         Takes the number of a trial that has ended and its fits, each a cell with its record.
     """
@@ -116,6 +128,7 @@ class Options:
     solvers: Collection[str] | None = None
     progress: bool = True
     where: str = ""
+    planned: Planned | None = None
     trial_ended: TrialEnded | None = None
 
     def settled(self, records: Records, key: str) -> bool:
@@ -167,6 +180,8 @@ class Outcome:
         Cells among the reused ones that other code has computed.
     left_out : list of LeftOut
         Points of the sweep that have no cell by the config.
+    too_large : list of TooLarge
+        Sizes of the sweep that exceed the data.
     """
 
     plan: list[Cell]
@@ -177,6 +192,7 @@ class Outcome:
     set_aside: Path | None
     other_code: OtherCode
     left_out: list[LeftOut] = field(default_factory=list)
+    too_large: list[TooLarge] = field(default_factory=list)
 
     @property
     def reused(self) -> int:
@@ -229,6 +245,8 @@ def run_experiment(
     dataset = load_dataset(experiment.dataset)
     whole, task = whole_plan(experiment, dataset), described(experiment)
     plan = options.chosen(whole.cells)
+    if options.planned is not None:
+        options.planned(whole)
     with Store(folder, fresh=options.fresh) as store:
         write_file(folder / CONFIG, experiment.to_yaml())
         write_file(folder / DATASET, json.dumps(dataset.describe(), indent=2) + "\n")
@@ -258,12 +276,17 @@ def run_experiment(
             set_aside=store.set_aside,
             other_code=other_code,
             left_out=whole.left_out,
+            too_large=whole.too_large,
         )
 
 
 def _write_plan(path: Path, plan: Plan) -> None:
     """Write the plan as JSON, an entry per line: which cell stands for what."""
-    entries = itertools.chain(_cell_entries(plan.cells), _left_out_entries(plan.left_out))
+    entries = itertools.chain(
+        _cell_entries(plan.cells),
+        _left_out_entries(plan.left_out),
+        (json.dumps({"kind": TOO_LARGE, **one._asdict()}) for one in plan.too_large),
+    )
     write_whole(path, lambda file: file.writelines(_lines(entries)))
 
 
@@ -412,13 +435,16 @@ class _Run:
             self.failed = self.failed or record["status"] in FAILURES
             bar.finish(job, record)
             self._count(job.cell.trial)
-        elif is_less_disturbed(record, self.store.records[key]):
-            self.store.append(self._with_files(record))
+        else:
+            bar.settle(job)
+            if is_less_disturbed(record, self.store.records[key]):
+                self.store.append(self._with_files(record))
         self.outlasted.note(job.cell, record)
         self.measured[key] += 1
         again = not job.once and self.measured[key] <= MOST_REPEATS
         if again and is_disturbed(self.store.records[key]):
             self.disturbed.append(job)
+            bar.disturb(job)
 
     def _count(self, trial: int) -> None:
         """Count a cell of a trial that has ended, and say so of its last one."""

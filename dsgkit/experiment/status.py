@@ -10,12 +10,18 @@ from pathlib import Path
 
 from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.experiment.codes import by_other_code
-from dsgkit.experiment.endings import cells, describe_endings, describe_warnings
+from dsgkit.experiment.endings import (
+    cells,
+    describe_endings,
+    describe_too_large,
+    describe_warnings,
+)
 from dsgkit.experiment.folder import (
     PLAN,
     LeftOutEntry,
     PlanEntry,
     StoredPlan,
+    TooLargeEntry,
     read_plan,
     read_task,
 )
@@ -46,6 +52,8 @@ class Status:
         The process that is writing to the folder.
     left_out : list of LeftOutEntry
         Points of the sweep that the config leaves out.
+    too_large : list of TooLargeEntry
+        Sizes of the sweep that exceed the data.
     """
 
     folder: Path
@@ -55,6 +63,7 @@ class Status:
     bad: Bad | None
     writer: str | None
     left_out: Sequence[LeftOutEntry] = ()
+    too_large: Sequence[TooLargeEntry] = ()
 
     @property
     def left(self) -> list[PlanEntry]:
@@ -95,11 +104,12 @@ def read_status(folder: Path) -> Status:
             f"{folder}: not a results folder; name one that a run made, such as results/NAME"
         )
     axis = read_task(folder).axis
-    stored_plan = read_plan(folder, axis) or StoredPlan([], [])
+    stored_plan = read_plan(folder, axis) or StoredPlan([], [], [])
     plan = {entry.key: entry for entry in stored_plan.cells}
     writer = running(folder)
     stored, bad = read_records(folder / CELLS, axis)
-    return Status(folder, axis, plan, stored.among(plan), bad, writer, stored_plan.left_out)
+    _, left_out, too_large = stored_plan
+    return Status(folder, axis, plan, stored.among(plan), bad, writer, left_out, too_large)
 
 
 def describe_status(status: Status, *, tracebacks: bool = False) -> str:
@@ -109,6 +119,7 @@ def describe_status(status: Status, *, tracebacks: bool = False) -> str:
     lines = [f"{status.folder}: {done['ok']:,} of {cells(len(status.plan))} have a result"]
     lines[0] += _state(status)
     lines += _by_solver(status)
+    lines += [f"  {line}" for line in describe_too_large(status.too_large, status.axis)]
     if ended := [records[key] for key in records if records.entry(key, "status") != "ok"]:
         lines.append(describe_endings(ended, status.axis, tracebacks=tracebacks))
     telling = (records[key] for key in records if records.entry(key, "warnings"))

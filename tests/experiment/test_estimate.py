@@ -1,5 +1,6 @@
 """What a run is foreseen to take, with made-up costs on a machine of made-up speed."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from dsgkit.errors import MissingDataError
 from dsgkit.experiment import estimate
 from dsgkit.experiment.estimate import CELL_SECONDS, describe_all, forecast_run
 from dsgkit.experiment.limits import Limits
-from dsgkit.experiment.plan import Cell, make_plan
+from dsgkit.experiment.plan import Cell, Plan, TooLarge, make_plan
 from dsgkit.experiment.runner import Options
 from dsgkit.experiment.store import Store
 from dsgkit.experiment.timing import repeated
@@ -41,8 +42,9 @@ def forecast(toy, tmp_path, monkeypatch):
     monkeypatch.setattr(estimate, "available_threads", lambda: 2)
     experiment = load_experiment(toy)
 
-    def foresee(*cells, overrides=(), folder=tmp_path / "results" / "toy", **options):
-        monkeypatch.setattr(estimate, "make_plan", lambda *_: list(cells))
+    def foresee(*cells, overrides=(), too_large=(), folder=tmp_path / "results" / "toy", **options):
+        plan = Plan(list(cells), [], list(too_large))
+        monkeypatch.setattr(estimate, "whole_plan", lambda *_: plan)
         one = load_experiment(toy, overrides=overrides) if overrides else experiment
         return forecast_run(one, folder, Options(**{"jobs": 2, **options}))
 
@@ -173,6 +175,37 @@ def test_a_forecast_fits_the_terminal(forecast, width):
     assert max(map(len, text.splitlines())) <= width
     assert all(name in text for name in names)
     assert text.count(" 60 min ") == 8 and "1 refused (memory)" in " ".join(text.split())
+
+
+def test_a_forecast_counts_points_by_search_and_names_sizes_that_are_left_out(forecast):
+    shares = [
+        replace(cell("search", 1, f"{trial} {n}"), trial=trial)
+        for trial in range(3)
+        for n in range(4)
+    ]
+    text = forecast(*shares, too_large=[TooLarge((5000, 9000), 539, False)]).text(100)
+    assert re.search(r"^SAMULT +12 +3 searches +8 ", text, re.M)
+    told = "unlabeled: 5,000, 9,000 left out: the data leave 539 unlabelled rows; `all` takes them"
+    assert f"\n  {told}\n" in text
+    assert "`all`" not in forecast(*shares, too_large=[TooLarge((5000,), 539, True)]).text(100)
+
+
+def test_fits_that_are_disturbed_are_timed_again(forecast):
+    run, once = forecast(cell("fit", 60)), forecast(cell("fit", 60), once=True)
+    assert run.disturbed_wall - run.wall[1] == pytest.approx(2 * (60 + CELL_SECONDS))
+    assert "; up to 3 min if other processes disturb fits" in " ".join(run.text(80).split())
+    assert "disturb" not in once.text(80)
+    assert "disturb" not in forecast(cell("fit", 60), threads=1).text(80)
+
+
+def test_a_forecast_says_what_gains_are_over(forecast):
+    overrides = ["solvers.qsg_s2auc.against=samult", "solvers.rff_s2auc.against=samult"]
+    text = " ".join(forecast(cell("fit", 1), overrides=overrides).text(80).split())
+    told = (
+        "gains: QSG-S2AUC, RFF-S2AUC over SAMULT; PNU-AUC: none (a solver's `against: KEY` sets it)"
+    )
+    assert told in text
+    assert "gains" not in forecast(cell("fit", 1)).text(80)
 
 
 def test_several_runs_are_added_up(forecast):

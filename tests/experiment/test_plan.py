@@ -17,6 +17,7 @@ from dsgkit.experiment.plan import (
     Cell,
     LeftOut,
     Plan,
+    TooLarge,
     cell_key,
     make_plan,
     sweep_points,
@@ -89,7 +90,7 @@ def test_a_solver_without_a_fit_needs_no_search(toy):
 def test_what_the_config_leaves_out_has_no_cell_and_is_told(toy):
     overrides = ["solvers.samult.at_most.unlabeled=39", "solvers.rff_s2auc.at_most.unlabeled=119"]
     experiment = load_experiment(toy, overrides=overrides)
-    cells, left_out = whole_plan(experiment, load_dataset(experiment.dataset))
+    cells, left_out, _ = whole_plan(experiment, load_dataset(experiment.dataset))
     fits = {(cell.solver, cell.at["unlabeled"]) for cell in cells if cell.kind == "fit"}
     every = product(experiment.solvers, (40, 120))
     expected = {("samult", 40), ("samult", 120), ("rff_s2auc", 120)}
@@ -135,7 +136,7 @@ def test_what_does_not_use_the_swept_rows_is_fitted_once_at_the_largest_size(
 def test_a_fit_that_stands_at_several_sizes_is_of_the_largest_within_limits(with_labeled_only):
     overrides = ["solvers.logistic.at_most.unlabeled=60"]
     experiment = load_experiment(with_labeled_only, overrides=overrides)
-    cells_, left_out = whole_plan(experiment, load_dataset(experiment.dataset))
+    cells_, left_out, _ = whole_plan(experiment, load_dataset(experiment.dataset))
     assert {(c.at["unlabeled"], c.also_at) for c in cells(cells_, "logistic", "fit")} == {
         (60, (40,))
     }
@@ -143,12 +144,13 @@ def test_a_fit_that_stands_at_several_sizes_is_of_the_largest_within_limits(with
 
 
 def test_a_plan_is_read_as_it_was_written(with_labeled_only, tmp_path):
-    overrides = ["solvers.logistic.at_most.unlabeled=60"]
+    overrides = ["solvers.logistic.at_most.unlabeled=60", "sweep.unlabeled=[40, 60, 500, all]"]
     experiment = load_experiment(with_labeled_only, overrides=overrides)
     plan = whole_plan(experiment, load_dataset(experiment.dataset))
     _write_plan(tmp_path / "plan.json", plan)
     read = read_plan(tmp_path, experiment.axis)
     assert read.left_out == plan.left_out
+    assert read.too_large == plan.too_large != []
     names = ("key", "solver", "trial", "at", "also_at")
     both = [[[getattr(cell, name) for name in names] for cell in one.cells] for one in (read, plan)]
     assert both[0] == both[1]
@@ -211,6 +213,20 @@ def test_sweep_points_beyond_the_data_are_left_out(experiment):
         return [at["unlabeled"] for at in sweep_points(experiment, {"unlabeled": most})]
 
     assert {most: sizes(most) for most in (120, 30, 40)} == {120: [40, 120], 30: [30], 40: [40]}
+
+
+@pytest.mark.parametrize(
+    ("sweep", "expected"),
+    [
+        ("[40, 200, 500]", [TooLarge((200, 500), 120, False)]),
+        ("[500, all]", [TooLarge((500,), 120, True)]),
+        ("[120, 500]", [TooLarge((500,), 120, True)]),
+        ("[40, all]", []),
+    ],
+)
+def test_sizes_beyond_the_data_are_named_in_the_plan(toy, sweep, expected):
+    experiment = load_experiment(toy, overrides=[f"sweep.unlabeled={sweep}"])
+    assert whole_plan(experiment, load_dataset(experiment.dataset)).too_large == expected
 
 
 def test_labelled_rows_are_swept_with_a_search_for_each_size(toy, experiment):
@@ -586,7 +602,7 @@ def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
 
 
 def test_a_plan_is_written_as_its_entries_are_spelled(plan, tmp_path):
-    _write_plan(tmp_path / "plan.json", Plan(plan, []))
+    _write_plan(tmp_path / "plan.json", Plan(plan, [], []))
     text = (tmp_path / "plan.json").read_text()
     names = ("key", "kind", "solver", "trial", "at", "flops", "code")
     entries = [{name: getattr(cell, name) for name in names} for cell in plan]

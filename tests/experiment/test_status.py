@@ -75,6 +75,13 @@ def test_before_the_first_record(folder, monkeypatch):
     ]
 
 
+def test_sizes_beyond_the_data_are_named(folder):
+    entry = {"kind": "too_large", "sizes": [500, 9000], "most": 60, "taken": False}
+    (folder / "plan.json").write_text(plan_text([*PLAN, entry]))
+    told = "  rows: 500, 9,000 left out: the data leave 60 rows; `all` takes them"
+    assert told in describe_status(read_status(folder)).splitlines()
+
+
 def test_while_it_runs_the_time_left_is_told_by_solver(folder):
     with Store(folder) as store:
         for entry in (PLAN[0], PLAN[1], PLAN[4]):
