@@ -331,6 +331,106 @@ def test_one_trial_cannot_tell_and_what_ended_differently_is_no_agreement(invent
     )
 
 
+@pytest.fixture
+def with_labeled(invent):
+    """Return a function that makes an experiment with some number of labelled rows."""
+
+    def make(labeled, **settings):
+        one = invent.experiment("codrna", trials=3, solvers=("samult", "pnu_auc"))
+        protocol = one.protocol.model_copy(update={"labeled": labeled})
+        return one.model_copy(update={"protocol": protocol, **settings})
+
+    return make
+
+
+def test_other_settings_are_two_experiments_and_no_reproduction(invent, pair, with_labeled):
+    a, b = with_labeled(30), with_labeled(60, name="other", outputs=())
+    near, far = (invent.typical(a, sizes=(500,), seed=seed) for seed in range(2))
+    told = (
+        "A and B differ in protocol.labeled (30, 60): this compares two experiments, not a "
+        "reproduction. "
+    )
+    same = answer(compare(*pair((a, near), (b, near))))
+    assert same == f"{told}All 6 fits that both have are identical but for times."
+    other = answer(compare(*pair((a, near), (b, far))))
+    assert other.startswith(told)
+    assert "score" in other and "reproduce" not in other and "agrees" not in other
+
+
+def test_settings_that_common_fits_do_not_depend_on_leave_a_reproduction(
+    invent, pair, with_labeled
+):
+    a = with_labeled(30)
+    records = invent.typical(a, sizes=(500,))
+    sweep = a.sweep.model_copy(update={"unlabeled": (500, 700)})
+    protocol = a.protocol.model_copy(update={"trials": 9})
+    alone = {"samult": a.solvers["samult"].model_copy(update={"label": "SAMULT", "against": None})}
+    b = a.model_copy(update={"sweep": sweep, "protocol": protocol, "solvers": alone})
+    comparison = compare(*pair((a, records), (b, records[:3])))
+    assert comparison.config and not comparison.changed
+    assert answer(comparison).startswith("B reproduces A: all 3 fits ")
+
+
+# --- fits that match whatever their size --------------------------------------------------------
+
+
+def test_all_rows_match_however_many_they_are(invent, pair, with_labeled):
+    sides = []
+    for labeled, n in ((30, 539), (60, 509)):
+        experiment = with_labeled(labeled)
+        records = [
+            invent.record(experiment, "samult", trial, size, full=size > 100)
+            for trial in range(3)
+            for size in (100, n)
+        ]
+        sides.append((experiment, records))
+    comparison = compare(*pair(*sides))
+    assert comparison.mismatches == []
+    assert [effect.size for effect in effects_of(comparison, AUC)] == [(100, False), (539, True)]
+    text = comparison_text(comparison, 120)
+    assert (
+        "`all` is 539 unlabelled rows in A and 509 in B: tables call it by the number of A." in text
+    )
+
+
+def test_as_many_rows_that_are_not_all_keep_their_number(invent, pair, with_labeled):
+    experiment = with_labeled(30)
+    a = [invent.record(experiment, "samult", 0, 509, full=True)]
+    b = [invent.record(experiment, "samult", 0, n, full=n == 539) for n in (509, 539)]
+    comparison = compare(*pair((experiment, a), (experiment, b)))
+    assert [effect.size.n for effect in effects_of(comparison, AUC)] == [509]
+    assert [one.sizes for one in comparison.mismatches] == [((539, True),)]
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ((300, [100]), (400, [200])),
+        ((300, [100, 200]), (300, [100])),
+        ((300, [100]), (250, [])),
+        ((250, []), (300, [100])),
+    ],
+)
+def test_fits_that_do_not_depend_on_the_size_match_at_any(invent, pair, with_labeled, a, b):
+    experiment = with_labeled(30)
+    sides = []
+    for size, also in (a, b):
+        own = [
+            invent.record(experiment, "samult", trial, n, **({"also_at": also} if also else {}))
+            for trial in range(3)
+            for n in (size, *also)
+        ]
+        other = [invent.record(experiment, "pnu_auc", trial, 50) for trial in range(3)]
+        sides.append((experiment, own + other))
+    comparison = compare(*pair(*sides))
+    assert comparison.mismatches == []
+    assert [(one.solver, one.size.n) for one in effects_of(comparison, AUC)] == [
+        ("SAMULT", a[0]),
+        ("PNU-AUC", 50),
+    ]
+    assert comparison.common == comparison.identical == 6
+
+
 # --- the verdict ------------------------------------------------------------------------------
 
 
@@ -772,9 +872,13 @@ def test_nothing_in_common_is_an_error_in_one_line(invent, pair):
     sides = [
         (experiment, [invent.record(experiment, solver, 0, 500)]) for solver in experiment.solvers
     ]
-    with pytest.raises(ResultsError, match=r"no fit is in both; compare runs that share") as caught:
+    told = (
+        r"no fit is in both: .*/a has SAMULT at 500 unlabelled, trial 1; .*/b has PNU-AUC at 500 "
+        r"unlabelled, trial 1; to be compared, they must share a solver \(by its label\), a number "
+        r"of unlabelled rows \(or `all`\) and a trial$"
+    )
+    with pytest.raises(ResultsError, match=told):
         compare(*pair(*sides))
-    assert "\n" not in str(caught.value)
 
 
 def test_a_folder_without_fits_is_named(invent, pair):

@@ -15,12 +15,14 @@ from dsgkit.report.compare.differences import (
     ABSENT,
     Choice,
     Difference,
+    changed_settings,
     choices,
     config_differences,
     environment_differences,
     timing_problems,
 )
 from dsgkit.report.effects import Effect, adjusted, effects, match
+from dsgkit.report.numbers import ranges
 from dsgkit.report.summary import (
     LEFT,
     NOT_RUN,
@@ -73,6 +75,8 @@ class Comparison:
     mismatches : list of Mismatch
         Statuses that differ, fits that one side has not.
     config, environment : list of Difference
+    changed : list of Difference
+        Settings of the config that common fits depend on.
     timing_problems : list of str
         Why times cannot be compared; empty if they can.
     """
@@ -89,6 +93,7 @@ class Comparison:
     mismatches: list[Mismatch]
     config: list[Difference]
     environment: list[Difference]
+    changed: list[Difference]
     timing_problems: list[str]
 
     @property
@@ -127,6 +132,7 @@ def compare(a: Results, b: Results) -> Comparison:
         mismatches=_mismatches(matched),
         config=config_differences(a, b),
         environment=environment_differences(a, b),
+        changed=changed_settings(a, b),
         timing_problems=timing_problems(a, b),
     )
 
@@ -154,14 +160,15 @@ def _match(shown: list[Summary]) -> pd.DataFrame:
     sides = [
         one.results.cells.assign(name=one.results.cells["solver"].map(one.names)) for one in shown
     ]
-    found = match(sides, CELL, "outer")
+    found = match(_aligned(*sides), CELL, "outer")
     found["common"] = found["key_a"].notna() & found["key_b"].notna()
     axes = [one.results.task.axis and one.results.task.axis.name for one in shown]
     if axes[0] != axes[1] or not found["common"].any():
-        size = f", a number of {lowered(all_axes(shown))}" if any(axes) else ""
+        size = f", a number of {lowered(all_axes(shown))} (or `all`)" if any(axes) else ""
         raise ResultsError(
-            f"{a.folder} and {b.folder}: no fit is in both; compare runs that share a solver "
-            f"(by its label){size} and a trial"
+            f"no fit is in both: {a.folder} has {_extent(shown[0])}; {b.folder} has "
+            f"{_extent(shown[1])}; to be compared, they must share a solver (by its label){size} "
+            "and a trial"
         )
     for status, one in zip(("status_a", "status_b"), shown, strict=True):
         lacking = [_lacking(one, *fit) for fit in found[["name", "size"]].itertuples(index=False)]
@@ -171,6 +178,59 @@ def _match(shown: list[Summary]) -> pd.DataFrame:
     order = list(all_solvers(shown))
     found = found.sort_values(CELL, key=lambda c: c.map(order.index) if c.name == "name" else c)
     return found.reset_index(drop=True)
+
+
+def _aligned(a: pd.DataFrame, b: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the fits of A and of B with sizes by which they match.
+
+    Fits of all rows match, however many these are, unless B has other fits of as many rows. So do
+    those of a solver that does not depend on what is swept. Both get the size that they have in A.
+    """
+    of_all = _last_size(a[a["full"]])
+    if not set(of_all) & set(b.loc[~b["full"] & ~b["level"], "size"]):
+        b = b.assign(size=_renamed(b, b["full"], of_all))
+    for name in set(a["name"]) & set(b["name"]):
+        sides = [one[one["name"] == name] for one in (a, b)]
+        if any(one["level"].any() for one in sides) and all(map(_is_of_one, sides)):
+            a, b = (_one_per_trial(one, name) for one in (a, b))
+            b = b.assign(size=_renamed(b, b["name"] == name, _last_size(a[a["name"] == name])))
+    return [a, b]
+
+
+def _last_size(fits: pd.DataFrame) -> pd.Series:
+    """Return the largest size of every trial."""
+    return fits.groupby("trial")["size"].max()
+
+
+def _renamed(fits: pd.DataFrame, which: pd.Series, sizes: pd.Series) -> pd.Series:
+    """Return the sizes of fits, some replaced: by their trial's, or by that of all trials."""
+    known = fits["trial"].map(sizes)
+    if sizes.nunique() == 1:
+        known = known.fillna(sizes.iloc[0])
+    return fits["size"].mask(which, known.fillna(fits["size"])).astype(int)
+
+
+def _is_of_one(fits: pd.DataFrame) -> bool:
+    """Tell whether there is one fit of a solver for each trial, at whatever sizes it stands."""
+    return bool(fits["level"].all()) or fits["size"].nunique() == 1
+
+
+def _one_per_trial(fits: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return fits with one solver's at the largest size alone."""
+    own = fits["name"] == name
+    largest = fits["trial"].map(_last_size(fits[own]))
+    return fits[~own | (fits["size"] == largest)]
+
+
+def _extent(summary: Summary) -> str:
+    """Return the solvers, sizes and trials of the fits of a folder in words."""
+    cells, axis = summary.results.cells, summary.results.task.axis
+    solvers = ", ".join(dict.fromkeys(cells["solver"].map(summary.names)))
+    full = set(cells.loc[cells["full"], "size"])
+    sizes = ", ".join(Size(n, n in full).text for n in sorted(set(cells["size"])))
+    at = f" at {sizes} {axis.noun}" if axis else ""
+    trials = [int(trial) + 1 for trial in cells["trial"]]
+    return f"{solvers}{at}, trial{'s' if len(set(trials)) > 1 else ''} {ranges(trials, '-')}"
 
 
 def _lacking(summary: Summary, name: str, size: int) -> str:

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from dsgkit.config.changes import of_results
 from dsgkit.experiment.results import Results
 from dsgkit.report.numbers import NONE, grid_edges, leaves, value_text
-from dsgkit.report.summary import Summary
+from dsgkit.report.summary import Summary, kind_of
 
 ABSENT = NONE
 UNSET = "default"
@@ -19,6 +20,9 @@ TIMING = {
 """Entries of an environment without which times cannot be compared."""
 
 _SHOWN_VALUES = 8
+
+_OF_WHICH_FITS = ("sweep.", "protocol.trials")
+"""Keys of settings that decide which fits there are."""
 
 
 class Difference(NamedTuple):
@@ -98,6 +102,27 @@ def config_differences(a: Results, b: Results) -> list[Difference]:
     """Return the settings that differ; the order of a grid and that of solvers do not count."""
     configs = [one.experiment.model_dump(mode="json") for one in (a, b)]
     return list(_differences(configs[0], configs[1], ()))
+
+
+def changed_settings(a: Results, b: Results) -> list[Difference]:
+    """Return the settings that make common fits those of two experiments.
+
+    How many trials there are and which sizes are swept decides which fits are common, not what
+    they are; so do solvers of one side. What the data are called does not matter where their
+    content is the same.
+    """
+    configs = [of_results(one.experiment.model_dump(mode="json")) for one in (a, b)]
+    hashes = {one.data.get("content_hash") for one in (a, b)}
+    found = [
+        one
+        for one in _differences(configs[0], configs[1], ())
+        if not one.key.startswith(_OF_WHICH_FITS)
+    ]
+    if len(hashes) == 1 and None not in hashes:
+        found = [one for one in found if not one.key.startswith("dataset.")]
+    keys = {key for config in configs for key in config["solvers"]}
+    apart = [f"solvers.{key}." for key in keys if kind_of(a, key) != kind_of(b, key)]
+    return [one for one in found if not f"{one.key}.".startswith(tuple(apart))]
 
 
 def _differences(a: Any, b: Any, key: tuple[str, ...]) -> Iterator[Difference]:

@@ -14,7 +14,7 @@ from dsgkit.report.contrasts import LEVEL
 from dsgkit.report.effects import Effect, is_ratio
 from dsgkit.report.formats import Table
 from dsgkit.report.numbers import counted, difference_text, percents, ratio_text
-from dsgkit.report.summary import LEFT, NOT_RUN
+from dsgkit.report.summary import LEFT, NOT_RUN, lowered
 from dsgkit.report.terminal import fits_whole, plain
 from dsgkit.tasks.measures import Measure
 from dsgkit.terminal import paragraph
@@ -23,6 +23,9 @@ AT_LEVEL = f"at the {LEVEL:.0%} level after Holm's correction"
 INDENT = "  "
 NAMED = 3
 """Differences that the answer names at most, the largest first."""
+
+LONGEST_VALUES = 40
+"""Characters of two values of a setting that the answer shows."""
 
 NO_FIT = (NOT_RUN, LEFT)
 DIFFERENTLY = "ended differently"
@@ -51,12 +54,13 @@ def comparison_text(comparison: Comparison, width: int) -> str:
 
 
 def answer(comparison: Comparison) -> str:
-    """Return in one sentence whether B reproduces A, or agrees with it but for chance."""
+    """Return whether B reproduces A, or agrees with it but for chance, or is another experiment."""
     common, a, b = counted(comparison.common, "fit"), comparison.a, comparison.b
     if a.dataset != b.dataset and not _same_rows(a, b):
         return f"B does not repeat A: the data of B are {b.dataset}, those of A {a.dataset}."
     if comparison.identical == comparison.common:
-        parts = [f"B reproduces A: all {common} that both have are identical but for times"]
+        same = f"all {common} that both have are identical but for times"
+        parts = [_judged(comparison, "B reproduces A", same)]
     else:
         parts = _agreement(comparison)
     apart: Counter[str] = Counter()
@@ -64,7 +68,28 @@ def answer(comparison: Comparison) -> str:
         where = "in A only" if one.b in NO_FIT else "in B only" if one.a in NO_FIT else DIFFERENTLY
         apart[where] += len(one.sizes) * len(one.trials)
     parts += [f"{counted(n, 'fit')} {where}" for where, n in sorted(apart.items())]
-    return f"{'; '.join(parts)}."
+    text = f"{'; '.join(parts)}."
+    if comparison.changed:
+        return f"{_two_experiments(comparison.changed)}. {text[0].upper()}{text[1:]}"
+    return text
+
+
+def _two_experiments(changed: Sequence[Difference]) -> str:
+    """Return in which settings two experiments differ."""
+    named = ", ".join(_short(one) for one in changed[:NAMED])
+    more = f" and {len(changed) - NAMED:,} more" if len(changed) > NAMED else ""
+    return f"A and B differ in {named}{more}: this compares two experiments, not a reproduction"
+
+
+def _short(difference: Difference) -> str:
+    """Return a setting that differs, with its values unless they are long."""
+    values = f"{difference.a}, {difference.b}"
+    return f"{difference.key} ({values})" if len(values) <= LONGEST_VALUES else difference.key
+
+
+def _judged(comparison: Comparison, judgement: str, why: str) -> str:
+    """Return a judgement with its reason; of two experiments the latter alone."""
+    return why if comparison.changed else f"{judgement}: {why}"
 
 
 def _same_rows(a: Results, b: Results) -> bool:
@@ -81,19 +106,21 @@ def _agreement(comparison: Comparison) -> list[str]:
     judged = [one for one in scores if one[1].contrast.identical or one[1].holm_t is not None]
     most = f"largest difference {_difference(comparison, *scores[0])}" if scores else ""
     if not scores:
-        return ["B does not reproduce A: no fit finished in both"]
+        return [_judged(comparison, "B does not reproduce A", "no fit finished in both")]
     if not judged:
         number = counted(len(scores), "score")
         return [f"Too few trials to tell B from A: {number} without a test", most]
     if not changes:
         of = f"0 of {len(judged):,} after Holm"
-        return [f"B agrees with A: no score differs beyond chance ({of})", most]
+        same = f"no score differs beyond chance ({of})"
+        return [_judged(comparison, "B agrees with A", same), most]
     named = ", ".join(_difference(comparison, *one) for one in changes[:NAMED])
     more = f" and {len(changes) - NAMED:,} more" if len(changes) > NAMED else ""
-    return [
-        f"B does not reproduce A: {len(changes):,} of {counted(len(judged), 'score')} "
+    differ = (
+        f"{len(changes):,} of {counted(len(judged), 'score')} "
         f"{'differs' if len(changes) == 1 else 'differ'} beyond chance: {named}{more}"
-    ]
+    )
+    return [_judged(comparison, "B does not reproduce A", differ)]
 
 
 def _printed_size(score: tuple[Measure, Effect]) -> float:
@@ -122,6 +149,7 @@ def _remarks(comparison: Comparison) -> list[str]:
         remarks = ["Trials are paired: the same splits in A and in B."]
     else:
         remarks = [f"Trials are not paired: {'; '.join(comparison.unpaired)}."]
+    remarks += _rows_of_all(comparison)
     if 0 < comparison.identical < comparison.common:
         remarks.append(
             f"{comparison.identical:,} of {comparison.common:,} common results are identical."
@@ -130,6 +158,18 @@ def _remarks(comparison: Comparison) -> list[str]:
         problems = "; ".join(comparison.timing_problems)
         remarks.append(f"Warning: times are not comparable: {problems}.")
     return remarks
+
+
+def _rows_of_all(comparison: Comparison) -> list[str]:
+    """Return how many rows `all` are, where that differs."""
+    sides = (comparison.a.cells, comparison.b.cells)
+    a, b = (sorted(set(cells.loc[cells["full"], "size"])) for cells in sides)
+    if comparison.axis is None or a == b or not (len(a) == len(b) == 1):
+        return []
+    return [
+        f"`all` is {a[0]:,} {lowered(comparison.axis.title)} in A and {b[0]:,} in B: "
+        "tables call it by the number of A."
+    ]
 
 
 def _effect_tables(comparison: Comparison, width: int) -> list[str]:
