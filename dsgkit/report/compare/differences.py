@@ -21,8 +21,8 @@ TIMING = {
 
 _SHOWN_VALUES = 8
 
-_OF_WHICH_FITS = ("sweep.", "protocol.trials")
-"""Keys of settings that decide which fits there are."""
+_OF_WHICH_FITS = ("seed", "sweep.", "protocol.trials")
+"""Keys of settings that decide which fits there are, and of which random splits."""
 
 
 class Difference(NamedTuple):
@@ -108,8 +108,9 @@ def changed_settings(a: Results, b: Results) -> list[Difference]:
     """Return the settings that make common fits those of two experiments.
 
     How many trials there are and which sizes are swept decides which fits are common, not what
-    they are; so do solvers of one side. What the data are called does not matter where their
-    content is the same.
+    they are; so do solvers of one side. Another seed is a repetition on other splits, whose results
+    should agree but for chance. What the data are called does not matter where their content is the
+    same.
     """
     configs = [of_results(one.experiment.model_dump(mode="json")) for one in (a, b)]
     hashes = {one.data.get("content_hash") for one in (a, b)}
