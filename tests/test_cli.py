@@ -283,6 +283,15 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(dsg, toy):
     assert not (toy.parent / "results").exists()
 
 
+def test_a_dry_run_without_data_prints_what_is_known_and_fails(dsg, tmp_path, monkeypatch):
+    monkeypatch.setenv("DSGKIT_DATA", str(tmp_path))
+    code, out, _ = dsg("run", "skin_s3vm", "iris_clustering", "--dry-run")
+    assert code == 1
+    told = " ".join(out.split())
+    assert "is missing; get it from https:" in told and "iris_clustering: " in told
+    assert told.endswith("; data missing: skin, iris (`dsg data fetch NAME`)")
+
+
 def test_sizes_beyond_the_data_are_told_before_and_after_a_run(dsg):
     _, out, _ = dsg(*BARE, "--set", "sweep.unlabeled=[40, 5000]", "--name", "beyond")
     told = "unlabeled: 5,000 left out: the data leave 120 unlabelled rows; `all` takes them"

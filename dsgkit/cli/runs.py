@@ -233,7 +233,7 @@ def _print_forecasts(experiments: Sequence[Any], out: Path, options: Any) -> lis
     def forecast(experiment: Any) -> bool:
         forecasts.append(forecast_run(experiment, out / experiment.name, options))
         click.echo(forecasts[-1].text(width))
-        return True
+        return not forecasts[-1].missing
 
     good = [_attempt(forecast, experiment)[0] for experiment in experiments]
     if len(forecasts) > 1:

@@ -10,17 +10,19 @@ from pathlib import Path
 
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import check_present, load_dataset
+from dsgkit.errors import DataError, MissingDataError
 from dsgkit.experiment.codes import to_renew
 from dsgkit.experiment.endings import cells, describe_too_large
 from dsgkit.experiment.measure import product_speed
 from dsgkit.experiment.outlasted import Outlasted, OutlastedError
-from dsgkit.experiment.plan import Cell, TooLarge, whole_plan
+from dsgkit.experiment.plan import Cell, Plan, TooLarge, whole_plan
 from dsgkit.experiment.records import Record, Records, read_records
 from dsgkit.experiment.reuse import sources
 from dsgkit.experiment.runner import MOST_REPEATS, Options
 from dsgkit.experiment.status import duration
 from dsgkit.experiment.store import CELLS, find_records
 from dsgkit.experiment.timing import repeated
+from dsgkit.experiment.unseen import ASSUMED, stand_in
 from dsgkit.memory import memory_limit
 from dsgkit.tasks.base import Axis
 from dsgkit.terminal import NO_BREAK, Column, table, wrapped
@@ -95,6 +97,9 @@ class RunForecast:
         Whether every fit is timed once.
     too_large : sequence of TooLarge
         Sizes of the sweep that exceed the data.
+    missing : str
+        Which file of the data is not here and where to get it; then the plan is that of the
+        catalogue's numbers of rows.
     """
 
     experiment: Experiment
@@ -103,6 +108,7 @@ class RunForecast:
     threads: int
     once: bool = False
     too_large: Sequence[TooLarge] = ()
+    missing: str = ""
 
     @property
     def starting(self) -> float:
@@ -162,6 +168,7 @@ class RunForecast:
         }
         lines = [
             f"{self.experiment.name}: {cells(n_cells)}{done}",
+            *([wrapped(f"  {self.missing}; {ASSUMED}", width)] if self.missing else []),
             *([f"\n{self._table(width)}\n"] if any(p.cells for p in self.groups.values()) else []),
             *(wrapped(f"  {what}: {aside}", width) for what, aside in told.items() if aside),
             *(
@@ -213,10 +220,9 @@ def forecast_run(experiment: Experiment, folder: Path, options: Options) -> RunF
     Raises
     ------
     MissingDataError
-        Where data would have to be downloaded.
+        Where data would have to be downloaded and the catalogue does not describe them.
     """
-    check_present(experiment.dataset)
-    whole = whole_plan(experiment, load_dataset(experiment.dataset))
+    whole, missing = _plan_of(experiment)
     plan = options.chosen(whole.cells)
     cells_by_key = {cell.key: cell for cell in plan}
     records = Records() if options.fresh else _finished(folder, set(cells_by_key), experiment.axis)
@@ -232,12 +238,30 @@ def forecast_run(experiment: Experiment, folder: Path, options: Options) -> RunF
         threads,
         options.once,
         whole.too_large,
+        missing,
     )
+
+
+def _plan_of(experiment: Experiment) -> tuple[Plan, str]:
+    """Return the plan, and which data are missing, without which it is as the catalogue has it."""
+    try:
+        check_present(experiment.dataset)
+    except MissingDataError as error:
+        dataset = stand_in(experiment.dataset)
+        if dataset is None:
+            raise
+        try:
+            return whole_plan(experiment, dataset), str(error)
+        except DataError:  # of made-up labels
+            raise error from None
+    return whole_plan(experiment, load_dataset(experiment.dataset)), ""
 
 
 def describe_all(forecasts: Sequence[RunForecast]) -> str:
     """Return what several runs, one after the other, take together."""
-    return f"{len(forecasts)} experiments: {_totals(forecasts)}"
+    missing = dict.fromkeys(str(one.experiment.dataset.name) for one in forecasts if one.missing)
+    where = f"; data missing: {', '.join(missing)} (`dsg data fetch NAME`)" if missing else ""
+    return f"{len(forecasts)} experiments: {_totals(forecasts)}{where}"
 
 
 def _totals(forecasts: Sequence[RunForecast]) -> str:

@@ -219,8 +219,31 @@ def test_missing_data_are_told_with_their_address_and_not_downloaded(toy, tmp_pa
     monkeypatch.setattr("dsgkit.data.datasets._download", lambda *_: pytest.fail("downloads"))
     one = load_experiment(toy)
     dataset = type(one.dataset).model_validate({"name": "codrna"})
-    with pytest.raises(MissingDataError, match="is missing; get it from https:"):
-        forecast_run(one.model_copy(update={"dataset": dataset}), tmp_path / "none", Options())
+    there = forecast_run(one, tmp_path / "none", Options())
+    run = forecast_run(one.model_copy(update={"dataset": dataset}), tmp_path / "none", Options())
+    assert "is missing; get it from https:" in run.missing
+    text = " ".join(run.text(80).split())
+    assert run.missing in text and "numbers of rows are the catalogue's" in text
+    sizes = {cell.at["unlabeled"] for part in run.groups.values() for cell in part.cells}
+    assert max(sizes) == 59_535 - one.protocol.labeled
+    assert run.groups.keys() == there.groups.keys()
+    assert describe_all([run, there]).endswith("; data missing: codrna (`dsg data fetch NAME`)")
+
+
+def test_without_data_and_their_description_there_is_no_plan(toy, tmp_path, monkeypatch):
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    one = load_experiment(toy)
+    (toy.parent / "toy.csv").unlink()
+    with pytest.raises(MissingDataError, match="no such file"):
+        forecast_run(one, tmp_path / "none", Options())
+
+
+@pytest.mark.parametrize("config", ["year_ordinal", "covtype_su", "skin_s3vm", "pet_ordinal"])
+def test_shipped_configs_are_planned_without_data(tmp_path, monkeypatch, config):
+    monkeypatch.setenv("DSGKIT_DATA", str(tmp_path))
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    run = forecast_run(load_experiment(config), tmp_path / "none", Options())
+    assert run.missing and run.groups
 
 
 def test_a_plan_counts_at_the_pace_of_a_class(toy, monkeypatch):

@@ -1,0 +1,67 @@
+"""A stand-in for a dataset that is not on this machine: as many rows and columns, no content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.config import DatasetSpec
+from dsgkit.data.catalogue import DatasetInfo
+from dsgkit.data.datasets import Dataset, resolve
+from dsgkit.data.targets import Bins
+
+ASSUMED = "numbers of rows are the catalogue's, and shares of classes are assumed"
+
+_TWO_CLASSES = (1, 1, 1, -1, -1)
+"""Labels of every five rows. The classes differ in size: their shares must be known for pairs."""
+
+_CLASSES = 5
+"""Of a target that does not say how many it has."""
+
+
+def stand_in(spec: DatasetSpec) -> Dataset | None:
+    """Return a dataset to plan with, as the catalogue describes it; None if it does not.
+
+    Its rows are 0 and take no memory. Keys of cells that are planned with it mean nothing.
+    """
+    info = resolve(spec)
+    if info.local or info.n_rows is None or info.n_features is None:
+        return None
+    n_rows = min(info.n_rows, info.rows or info.n_rows) * (1 if info.double is None else 2)
+    n_test = sum(file.n_rows or 0 for file in info.files if file.part == "test")
+    zeros, codes = np.zeros(info.n_features), _codes(info)
+    labels, labels_test = np.resize(codes, n_rows), np.resize(codes, n_test)
+    dataset = Dataset(
+        name=info.name,
+        title=info.title,
+        X=_rows(n_rows, info.n_features),
+        X_test=_rows(n_test, info.n_features) if n_test else None,
+        labels=labels,
+        labels_test=labels_test if n_test else None,
+        target=info.target,
+        minimum=zeros,
+        maximum=zeros,
+        mean_square=0.0,
+        made="",
+        content_hash="",
+    )
+    # what the target would make of real labels
+    vars(dataset).update(y=labels, y_test=dataset.labels_test)
+    return dataset
+
+
+def _rows(n: int, d: int) -> NDArray[np.float32]:
+    return np.broadcast_to(np.float32(0), (n, d))
+
+
+def _codes(info: DatasetInfo) -> Sequence[float]:
+    """Return what a target makes of labels, a short sequence to be repeated."""
+    kind = info.target.kind
+    if kind == "binary":
+        return _TWO_CLASSES
+    if kind == "numeric":
+        return (0.0, 1.0)
+    bins = info.target.count if isinstance(info.target, Bins) else _CLASSES
+    return range(1, bins + 1)
