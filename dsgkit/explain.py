@@ -18,9 +18,9 @@ from dsgkit.config.yaml_loader import read_document
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.docstrings import Described, descriptions, docstring_of
 from dsgkit.errors import ConfigError
-from dsgkit.hints import nearest_or_all, spelled
+from dsgkit.hints import did_you_mean, spelled
 from dsgkit.kernels import FAMILIES
-from dsgkit.own import is_import_path
+from dsgkit.own import import_path_of, is_import_path
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SOLVERS, SolverInfo
 from dsgkit.solvers.parameters import Parameter
@@ -36,6 +36,15 @@ ANY = "NAME"
 _GRIDS = ("params", "grid", "search")
 """Where a config has a solver's parameters."""
 
+
+_LIKENESS = 0.75
+"""Of a name that is suggested for an unknown one: there are so many that one is always somewhat
+like it."""
+
+_WHERE_NAMES_ARE = (
+    "; `dsg list solvers` (or tasks, datasets, kernels) lists names, and `dsg explain TASK` the "
+    "measures of a task; of your own code: dsg explain FILE.py:NAME"
+)
 
 _Key = tuple[tuple[str, ...], "Callable[[], Explanation]"]
 """The path of a key of a config, and what makes its explanation."""
@@ -82,7 +91,8 @@ def explain(name: str) -> list[Explanation]:
     ----------
     name : str
         Of a solver, task, dataset, measure or kernel, or a key of a config, with as much of the
-        keys around it, between dots, as one likes.
+        keys around it, between dots, as one likes; or ``file.py:Name`` of a user-defined solver or
+        task.
 
     Raises
     ------
@@ -90,12 +100,26 @@ def explain(name: str) -> list[Explanation]:
         If nothing is called so; the text names what is nearest.
     """
     if is_import_path(name):
-        return [_of_solver(solvers.get(name))]
+        return [_of_import_path(str(import_path_of(name)))]
     found = [make() for make in _catalogued(name)]
     found += _merged(make() for path, make in _keys() if _is_meant(path, name))
     if not found:
-        raise ConfigError(f"nothing is called {spelled(name)}{nearest_or_all(name, known_names())}")
+        hint = did_you_mean(name, known_names(), _LIKENESS) or _WHERE_NAMES_ARE
+        raise ConfigError(f"nothing is called {spelled(name)}{hint}")
     return found
+
+
+def _of_import_path(path: str) -> Explanation:
+    """Explain a user-defined solver or task."""
+    try:
+        info = solvers.get(path)
+    except ConfigError as error:
+        try:
+            tasks.get(path)
+        except ConfigError:
+            raise error from None
+        return _of_task(path)
+    return _of_solver(info)
 
 
 def known_names() -> list[str]:
@@ -255,7 +279,8 @@ def _of_solver(info: SolverInfo) -> Explanation:
 
 def _of_task(kind: str) -> Explanation:
     task: Task = tasks.get(kind)
-    about = docstring_of(sys.modules[type(task).__module__]).paragraphs
+    module = kind.partition(":")[0] if is_import_path(kind) else type(task).__module__
+    about = docstring_of(sys.modules[module]).paragraphs
     mine = (info for info in SOLVERS.values() if kind in info.tasks)
     return Explanation(
         (kind,),

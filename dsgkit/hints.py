@@ -19,11 +19,14 @@ _LONGEST_HINT = 200
 _MOST_NEAREST = 5
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean 'x'?)`` for the known name nearest to ``name``, or nothing."""
+def did_you_mean(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """Return `` (did you mean 'x'?)`` for the known name nearest to ``name``, or nothing.
+
+    Names of less than a ``likeness``, between 0 and 1, are not near.
+    """
     if len(name) > _LONGEST_SLIP:
         return ""
-    close = difflib.get_close_matches(name, list(known), n=1)
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=likeness)
     return f" (did you mean {spelled(close[0])}?)" if close else ""
 
 

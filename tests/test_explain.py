@@ -119,6 +119,38 @@ def test_a_class_of_scikit_learn_is_explained():
     assert "\n  C: float; default 1.0\n      Reg" in printed("sklearn.svm:SVC")
 
 
+def test_what_is_nowhere_near_is_not_suggested():
+    done = CliRunner().invoke(cli, ["explain", "rmse"])
+    assert "did you mean" not in str(done.exception)
+    assert "dsg explain FILE.py:NAME" in str(done.exception)
+
+
+OWN = """'''Sorting of numbers.'''
+from dsgkit.bases import PairwiseAUCEstimator
+from dsgkit.tasks.semi_supervised_auc import SemiSupervisedAUC
+class Mine(PairwiseAUCEstimator):
+    '''A method of my own.'''
+    lam: float = 0.25
+    def fit(self, X, y): return self
+    def decision_function(self, X): return X[:, 0]
+class Sorting(SemiSupervisedAUC):
+    pass
+SORTING = Sorting()
+"""
+
+
+@pytest.mark.parametrize("file", ["explained", "explained.py"])
+def test_a_solver_and_a_task_of_ones_own_are_explained(own_modules, file):
+    own_modules("explained", OWN)
+    assert "\n  A method of my own.\n" in printed(f"{file}:Mine")
+    assert "\n  lam: a number; default 0.25\n" in printed(f"{file}:Mine")
+    text = printed(f"{file}:SORTING")
+    assert text.startswith("explained:SORTING: task\n\n  Sorting of numbers.\n")
+    assert "\n  auc: higher is better\n" in text
+    done = CliRunner().invoke(cli, ["explain", f"{file}:Other"])
+    assert "explained.py has no class or function 'Other'" in str(done.exception)
+
+
 class Base(BaseModel):
     """A base.
 

@@ -24,8 +24,9 @@ WIDEST = 100
 def explain(name: str) -> None:
     """Explain a solver, task, dataset, measure, kernel or config key by NAME.
 
-    Keys may have those around them before dots: protocol.labeled, solvers.qsg_s2auc.lam. Where
-    several things have one name, all are explained.
+    A solver or task of your own is FILE.py:NAME, as a config spells it. Keys may have those around
+    them before dots: protocol.labeled, solvers.qsg_s2auc.lam. Where several things have one name,
+    all are explained.
     """
     from dsgkit import explain
 
