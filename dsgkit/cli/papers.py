@@ -13,6 +13,7 @@ from dsgkit.cli.parameters import (
     KEPT,
     RESULTS,
     FilePath,
+    check_kept,
     debug_option,
     formats_option,
     kept_argument,
@@ -47,8 +48,9 @@ def claims(
     json_file: Path | None,
     expect: Path | None,
 ) -> None:
-    """Judge the papers' claims by RESULTS folders, or folders of them (default: the kept ones).
+    """Judge the papers' claims by RESULTS folders, or folders of them.
 
+    By default the kept results, results/reference, which are in the repository only.
     A verdict follows from results and the criterion of the claim. Studies count that stand in a
     folder `studies` beside the results.
     """
@@ -61,6 +63,7 @@ def claims(
     from dsgkit.terminal import terminal_width
 
     chosen = selected(papers(), ids, keys)
+    check_kept(results)
     judged = judge(chosen, read_evidence(results))
     width = terminal_width()
     if ids:
@@ -90,13 +93,15 @@ def claims(
 def pages(results: tuple[Path, ...], out: Path) -> None:
     """Write a page for each paper on RESULTS folders, or folders of them, and an index.
 
-    By default the kept results are shown. A page has the paper's claims with their verdicts first.
+    By default the kept results are shown, results/reference, which are in the repository only. A
+    page has the paper's claims with their verdicts first.
     """
     from dsgkit.papers.claims import papers
     from dsgkit.papers.evidence import read_evidence
     from dsgkit.papers.judging import judge
     from dsgkit.papers.pages import write_pages
 
+    check_kept(results)
     evidence = read_evidence(results)
     for path in write_pages(judge(papers(), evidence), evidence, out):
         click.echo(path)
@@ -131,8 +136,8 @@ def figure(
 ) -> None:
     """Draw a figure, or print a table, as in a paper: s2auc/1, svc/table-2; s2auc for all of it.
 
-    RESULTS are results folders, or folders of them (default: the kept ones). Without a name, list
-    what there is.
+    RESULTS are results folders, or folders of them; by default the kept results, results/reference,
+    which are in the repository only. Without a name, list what there is.
     """
     from dsgkit.papers.figures import all_papers, chosen, listing
 
@@ -142,6 +147,7 @@ def figure(
     from dsgkit.papers.figures_written import Look, written
 
     wanted = chosen(all_papers(), name)
+    check_kept(results)
     made = written(wanted, results, out, formats, Look(**look))
     for text in made:
         click.echo(text)

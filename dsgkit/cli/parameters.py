@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from dsgkit.errors import DsgError, shown
+from dsgkit.errors import DsgError, ResultsError, shown
 from dsgkit.files import why_no_path
 from dsgkit.hints import nearest_or_all, spelled
 
@@ -259,6 +259,19 @@ def size_in_bytes(_context: object, _parameter: object, value: str | None) -> in
 
 
 results_argument = click.argument("results", nargs=-1, required=True, type=FilePath(path_type=Path))
+
+
+def check_kept(results: Sequence[Path]) -> None:
+    """Raise `ResultsError` where a command is left to the kept results and they are not here."""
+    if tuple(results) == (KEPT,) and not KEPT.is_dir():
+        command = click.get_current_context().info_name
+        raise ResultsError(
+            f"{KEPT}: no such folder. The kept results are in the repository of dsgkit, not in the "
+            f"installed package: run this in a checkout, or name folders of your own runs at the "
+            f"end, such as: dsg {command} .. {RESULTS}"
+        )
+
+
 kept_argument = click.argument(
     "results",
     nargs=-1,

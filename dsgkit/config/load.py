@@ -149,7 +149,12 @@ def _overlay(base: Document, over: Document) -> Document:
 def _profile(profiles: Document | None, name: str, path: Path) -> Document:
     known = profiles.data if profiles else {}
     if profiles is None or name not in known:
-        hint = nearest_or_all(name, known) if known else "; it has none"
+        if not known:
+            raise ConfigError(
+                f"{Mark(str(path))}: has no profiles; leave out --profile {spelled(name)}, or add "
+                "`profiles` to the file"
+            )
+        hint = nearest_or_all(name, known)
         raise ConfigError(f"{Mark(str(path))}: unknown profile {spelled(name)}{hint}")
     return subdocument(profiles, (name,))
 

@@ -37,17 +37,30 @@ def located(path: Path) -> Path:
     Raises
     ------
     ConfigError
-        If there is neither.
+        If there is neither; where a shipped config has the name of the file, the text says so.
     """
     name = str(path)
-    if not _can_be_shipped(name) or path.is_file():
+    if os.path.isfile(path):  # noqa: PTH113  False for a name that is too long
         return path
     if (shipped := beneath(name)) is not None:
         return shipped
-    if path.suffix or os.path.lexists(path):  # reading it will tell what is wrong with it
+    if alike := _of_that_stem(path):
+        raise ConfigError(
+            f"{spelled(name)}: no such config file; the package has one: dsg run {alike}"
+        )
+    if (
+        not _can_be_shipped(name) or path.suffix or os.path.lexists(path)
+    ):  # reading it will tell what is wrong with it
         return path
     hint = nearest_or_all(name, names(), "dsg list configs")
     raise ConfigError(f"no config file or shipped config {spelled(name)}{hint}")
+
+
+def _of_that_stem(path: Path) -> str:
+    """Return the name of the shipped config that a missing file is called like; empty if none."""
+    if os.path.lexists(path) or path.suffix != SUFFIX:
+        return ""
+    return next((name for name in names() if Path(name).name == path.stem), "")
 
 
 def beneath(name: str) -> Path | None:

@@ -157,11 +157,38 @@ def _parse(text: str, mark_at: Callable[[int], Mark]) -> Document:
         raise ConfigError(f"{mark_at(error.line)}: {error}") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        what = in_a_line(str(error.problem), _LONGEST_PROBLEM)
+        what = in_a_line(_plainly(str(error.problem)), _LONGEST_PROBLEM)
         raise ConfigError(f"{mark_at(line)}: not valid YAML: {what}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise ConfigError(f"{mark_at(line)}: not valid YAML: {error.reason}") from None
+
+
+def _plainly(problem: str) -> str:
+    """Return a problem of the YAML parser with what to do about it, in terms of the text."""
+    if found := re.fullmatch(r"expected ('.') or ('.'), but got '(.+)'", problem):
+        separator, end, token = found.groups()
+        before = _TOKENS.get(token, f"'{token}'")
+        return f"a {separator} or {end} is missing before {before}"
+    for text, advice in _ADVICE.items():
+        if problem.startswith(text):
+            return advice if text.endswith("<block end>") else f"{problem}; {advice}"
+    return problem
+
+
+_TOKENS = {"<scalar>": "this", "<stream end>": "the end of the file", "<alias>": "this"}
+"""What the parser calls parts of the text, for people."""
+
+_ADVICE = {
+    "mapping values are not allowed here": "put text that has ': ' in it in quotes",
+    "found character '\\t'": "indent by spaces, not by tabs",
+    "found character": "put text that begins with it in quotes",
+    "found unexpected end of stream": "a quotation mark or bracket is not closed",
+    "expected <block end>": (
+        "this line is indented unlike those above, or something before it is not closed"
+    ),
+}
+"""What to do about problems, by how their texts begin."""
 
 
 class _Builder:

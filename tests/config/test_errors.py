@@ -562,12 +562,17 @@ def test_a_mistake_in_a_profile_names_its_line(message):
     [
         ("profiles: {quick: {}, wide: {}}\n", " (did you mean 'quick'?)"),
         ("profiles: {wide: {}, full: {}}\n", "; known: wide, full"),
-        ("", "; it has none"),
     ],
 )
 def test_an_unknown_profile(message, profiles, advice):
     found = message(MINIMAL + profiles, profile="quik")
     assert found == f"c.yaml: unknown profile 'quik'{advice}"
+
+
+def test_a_profile_of_a_file_without_profiles(message):
+    assert message(MINIMAL, profile="quick") == (
+        "c.yaml: has no profiles; leave out --profile 'quick', or add `profiles` to the file"
+    )
 
 
 def test_a_circle_of_bases_is_named(folder, message):

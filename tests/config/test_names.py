@@ -63,6 +63,16 @@ def test_a_name_that_is_none_has_a_hint(elsewhere, name):
         shipped.copy(name, elsewhere / "mine.yaml")
 
 
+@pytest.mark.parametrize("folder", ["configs", "/nowhere/configs", "here"])
+def test_a_missing_file_called_like_a_shipped_config_has_its_name(elsewhere, folder):
+    told = "no such config file; the package has one: dsg run"
+    with pytest.raises(ConfigError, match=f"{told} covtype_su$"):
+        load_experiment(f"{folder}/sub/covtype_su.yaml")
+    claim = next(name for name in shipped.names() if name.startswith("claims/"))
+    with pytest.raises(ConfigError, match=f"{told} {claim}$"):
+        load_experiment(f"{folder}/{claim}.yaml")
+
+
 def test_a_base_is_found_without_its_folder(tmp_path):
     with pytest.raises(ConfigError, match=r"did you mean 'base/try_auc'\?"):
         shipped.copy("try_auc", tmp_path / "mine.yaml")

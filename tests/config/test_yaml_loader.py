@@ -125,7 +125,28 @@ def test_an_override_is_marked_by_its_text():
         ("a: 1\n1: 2\n", "c.yaml:2: a key must be text; put '1' in quotes"),
         ("true: 2\n", "c.yaml:1: a key must be text; put 'true' in quotes"),
         ("[1]: 2\n", "c.yaml:1: a key must be text; put it in quotes"),
-        ("a: 1\nb: [1, 2\n", "c.yaml:3: not valid YAML: "),
+        (
+            "a: 1\nb: [1, 2\n",
+            "c.yaml:3: not valid YAML: a ',' or ']' is missing before the end of the file",
+        ),
+        ("a: {b: [1] c: 2}\n", "c.yaml:1: not valid YAML: a ',' or '}' is missing before this"),
+        ("a: {b: 1 c: 2}\n", "c.yaml:1: not valid YAML: a ',' or '}' is missing before ':'"),
+        (
+            "a:\n\tb: 2\n",
+            "c.yaml:2: not valid YAML: found character '\\t' that cannot start any token; indent "
+            "by spaces, not by tabs",
+        ),
+        (
+            "a: @x\n",
+            "c.yaml:1: not valid YAML: found character '@' that cannot start any token; put text "
+            "that begins with it in quotes",
+        ),
+        (
+            "a: 'x\n",
+            "c.yaml:2: not valid YAML: found unexpected end of stream; a quotation mark or bracket "
+            "is not closed",
+        ),
+        ("a:\n  b: 1\n c: 2\n", "c.yaml:3: not valid YAML: this line is indented unlike those"),
         ("a: 1\n\tb: 2\n", "c.yaml:2: not valid YAML: "),
         ("a: b: c\n", "c.yaml:1: not valid YAML: mapping values are not allowed here"),
         ("a: 1\nb: *x\n", "c.yaml:2: not valid YAML: found undefined alias 'x'"),

@@ -40,6 +40,14 @@ def test_the_kept_results_are_the_default(dsg, folders, tmp_path):
     assert dsg() == dsg(folders)
 
 
+@pytest.mark.parametrize("command", ["claims", "pages"])
+def test_without_the_kept_results_it_is_said_where_they_are(run_dsg, folders, command):
+    code, _, err = run_dsg(command)
+    assert code == 1
+    assert err.startswith("Error: results/reference: no such folder. The kept results are in the ")
+    assert f"such as: dsg {command} .. results" in err
+
+
 def test_one_claim_in_full(dsg, folders):
     code, out, _ = dsg(folders, "--id", "mine-01")
     lines = out.splitlines()

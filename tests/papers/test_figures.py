@@ -457,6 +457,7 @@ def test_the_command_lists_and_writes(dsg, tmp_path):
     [
         (["s2au/1"], "unknown paper 's2au' (did you mean 's2auc'?)"),
         (["s2auc/9"], "s2auc has no figure or table '9'; known: "),
+        (["s2auc/1"], "results/reference: no such folder. The kept results are in the repository"),
         (["s2auc/1", "nowhere"], "nowhere: no such folder"),
         (
             ["s2auc/1", ".", "--format", "gif"],
