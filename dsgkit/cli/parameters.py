@@ -264,11 +264,12 @@ results_argument = click.argument("results", nargs=-1, required=True, type=FileP
 def check_kept(results: Sequence[Path]) -> None:
     """Raise `ResultsError` where a command is left to the kept results and they are not here."""
     if tuple(results) == (KEPT,) and not KEPT.is_dir():
-        command = click.get_current_context().info_name
+        context = click.get_current_context()
+        named = " PAPER/NUMBER" if "name" in context.params else ""
         raise ResultsError(
             f"{KEPT}: no such folder. The kept results are in the repository of dsgkit, not in the "
-            f"installed package: run this in a checkout, or name folders of your own runs at the "
-            f"end, such as: dsg {command} .. {RESULTS}"
+            "installed package: run this in a checkout, or name the folder of your own runs: "
+            f"dsg {context.info_name}{named} {RESULTS}"
         )
 
 

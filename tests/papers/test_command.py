@@ -45,7 +45,7 @@ def test_without_the_kept_results_it_is_said_where_they_are(run_dsg, folders, co
     code, _, err = run_dsg(command)
     assert code == 1
     assert err.startswith("Error: results/reference: no such folder. The kept results are in the ")
-    assert f"such as: dsg {command} .. results" in err
+    assert err.endswith(f"name the folder of your own runs: dsg {command} results\n")
 
 
 def test_one_claim_in_full(dsg, folders):
