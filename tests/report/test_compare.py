@@ -160,6 +160,19 @@ def test_independent_groups_without_variance():
     assert 0 < other.p_rank < 0.05
 
 
+@pytest.mark.filterwarnings("error")
+def test_nearly_equal_values_are_tested_without_a_warning():
+    """scipy's own t-tests warn of a group that hardly varies."""
+    flat, other = np.full(5, 0.7), np.array([0.70, 0.71, 0.72, 0.73, 0.74])
+    flat[0] += 1e-16
+    found = unpaired_contrast(flat, other)
+    expected = stats.ttest_1samp(other, 0.7).pvalue  # one of Welch's two groups varies
+    assert found.p_t == pytest.approx(expected)
+    moved = paired_contrast(other, other + 0.1 + 1e-13 * np.arange(5))
+    assert moved.p_t < 1e-40
+    assert moved.interval == pytest.approx((0.1, 0.1))
+
+
 def test_holm_by_hand():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, None, 0.6]) == [1.0, None, 1.0]
