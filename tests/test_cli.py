@@ -147,10 +147,28 @@ def test_a_shell_completes_solvers_and_outputs(toy, tmp_path):
     (folder / "config.yaml").write_text(load_experiment(toy).to_yaml())
     assert completed("table", str(folder), "--only", "p") == ["params_table"]
     assert completed("plot", str(folder), "--only", "time_c") == ["time_curve"]
+    assert completed("plot", str(folder), "--only", "time_curve,a") == ["time_curve,auc_boxplot"]
+    assert completed("table", str(folder), "--only", "a") == ["auc_table"]
     assert completed("report", str(folder), "--solvers", "s") == ["samult"]
     assert completed("table", "nowhere", "--solvers", "s") == []
     assert completed("explain", "qs3orao_") == ["qs3orao_p"]
     assert completed("run", "codrna_s2auc", "--profile", "qui") == ["quick"]
+
+
+def test_a_shell_completes_what_is_explained_and_drawn_of_papers():
+    assert "protocol.labeled" in completed("explain", "protocol.")
+    assert not [name for name in completed("explain", "") if "." in name]
+    assert completed("explain", "protocol.labele") == ["protocol.labeled"]
+    assert completed("figure", "s2") == [
+        "s2auc", "s2auc/table-1", "s2auc/1", "s2auc/table-2", "s2auc/2",
+    ]  # fmt: skip
+    assert completed("claims", "--paper", "s2auc,s") == [
+        "s2auc,s2auc",
+        "s2auc,s3vm",
+        "s2auc,su",
+        "s2auc,svc",
+    ]
+    assert completed("claims", "--id", "s2auc-0")[0] == "s2auc-01"
 
 
 @pytest.mark.slow
@@ -223,7 +241,8 @@ def test_only_what_is_named_is_made(dsg, toy):
     code, _, err = dsg("plot", folder, "--format", "jpg")
     assert code == 2
     assert "known: pdf, png, svg" in err
-    code, out, _ = dsg("table", folder, "--only", "time_table", "--only", "params_table")
+    code, out, _ = dsg("table", folder, "--only", "time_table,params_table")
+    assert dsg("table", folder, "--only", "time_table", "--only", "params_table")[1] == out
     assert code == 0
     assert "AUC on" not in out
     assert "Peak memory" in out

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dsgkit.cli.parameters import catalogued_names, debug_option
+from dsgkit.cli.parameters import debug_option, explained_names
 
 if TYPE_CHECKING:
     from dsgkit.explain import Explanation, Item
@@ -19,7 +19,7 @@ WIDEST = 100
 
 
 @click.command()
-@click.argument("name", shell_complete=catalogued_names)
+@click.argument("name", shell_complete=explained_names)
 @debug_option
 def explain(name: str) -> None:
     """Explain a solver, task, dataset, measure, kernel or config key by NAME.

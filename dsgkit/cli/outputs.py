@@ -15,6 +15,7 @@ from dsgkit.cli.parameters import (
     check_solvers,
     debug_option,
     formats_option,
+    names_option,
     outputs_of_results,
     results_argument,
     solvers_of_results,
@@ -43,12 +44,10 @@ def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
                 type=FilePath(path_type=Path, file_okay=False),
                 help="Folder to write to; default: the results folder itself.",
             ),
-            click.option(
+            names_option(
                 "--only",
-                multiple=True,
-                metavar="NAME",
-                shell_complete=outputs_of_results(f"{what}s/*"),
-                help=f"Make this {what} only, such as {example}; may be repeated.",
+                known=outputs_of_results(what),
+                help=f"Make these {what}s only, such as {example}.",
             ),
             click.option(
                 "--at",

@@ -14,21 +14,21 @@ from dsgkit.cli.parameters import (
     RESULTS,
     FilePath,
     check_kept,
+    claim_ids,
     debug_option,
+    figure_names,
     formats_option,
     kept_argument,
+    names_option,
+    paper_keys,
     width_option,
 )
 
 
 @click.command()
 @kept_argument
-@click.option(
-    "--paper", "keys", multiple=True, metavar="KEY", help="Judge this paper only, such as s2auc."
-)
-@click.option(
-    "--id", "ids", multiple=True, metavar="ID", help="Print this claim in full, such as s2auc-01."
-)
+@names_option("--paper", "keys", known=paper_keys, help="Judge these papers only, such as s2auc.")
+@names_option("--id", "ids", known=claim_ids, help="Print these claims in full, such as s2auc-01.")
 @click.option(
     "--json",
     "json_file",
@@ -108,7 +108,7 @@ def pages(results: tuple[Path, ...], out: Path) -> None:
 
 
 @click.command()
-@click.argument("name", metavar="PAPER/NUMBER", required=False)
+@click.argument("name", metavar="PAPER/NUMBER", required=False, shell_complete=figure_names)
 @kept_argument
 @click.option("--all", "everything", is_flag=True, help="Show all solvers and datasets there are.")
 @click.option(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +113,34 @@ def dataset_names(_context: object, _parameter: object, incomplete: str) -> list
     return [name for name in DATASETS if name.startswith(incomplete)]
 
 
-def catalogued_names(context: object, parameter: object, incomplete: str) -> list[str]:
-    """Complete the name of a solver, task or dataset."""
-    from dsgkit.solvers.catalogue import SOLVERS
-    from dsgkit.tasks.catalogue import TASKS
+def explained_names(_context: object, _parameter: object, incomplete: str) -> list[str]:
+    """Complete what can be explained; keys of a config with those around them from a dot on."""
+    from dsgkit.explain import known_names
 
-    names = [name for name in (*SOLVERS, *TASKS) if name.startswith(incomplete)]
-    return [*names, *dataset_names(context, parameter, incomplete)]
+    dotted = "." in incomplete
+    return [n for n in known_names() if n.startswith(incomplete) and ("." in n) == dotted]
+
+
+def paper_keys(_context: object = None) -> list[str]:
+    """Return the keys of the papers."""
+    from dsgkit.papers.claims import papers
+
+    return [paper.key for paper in papers()]
+
+
+def claim_ids(_context: object = None) -> list[str]:
+    """Return the ids of all claims."""
+    from dsgkit.papers.claims import papers
+
+    return [claim.id for paper in papers() for claim in paper.claims]
+
+
+def figure_names(_context: object, _parameter: object, incomplete: str) -> list[str]:
+    """Complete a paper, or one of its figures and tables."""
+    from dsgkit.papers.figures import all_papers, listing
+
+    names = (name for name, _ in listing(all_papers()))
+    return [name for name in (*paper_keys(), *names) if name.startswith(incomplete)]
 
 
 def config_names(_context: object, _parameter: object, incomplete: str) -> list[str]:
@@ -209,18 +231,30 @@ def _stored(context: click.Context) -> list[Any]:
         return []
 
 
-def outputs_of_results(folder: str) -> Callable[[click.Context, Any, str], list[str]]:
-    """Return what completes the tables or figures that results folders have in a folder."""
+def names_option(*flags: str, known: Callable[[click.Context], Iterable[str]], help: str) -> Any:
+    """Return an option that takes names between commas, and may be repeated."""
+    return click.option(
+        *flags,
+        multiple=True,
+        metavar="NAME,NAME,..",
+        type=Names(known),
+        callback=lambda _context, _parameter, given: tuple(dict.fromkeys(chain(*given))),
+        help=help,
+    )
 
-    def complete(context: click.Context, _parameter: object, incomplete: str) -> list[str]:
-        files = (path for root in _paths(context, "results") for path in root.glob(folder))
-        names = [
-            *(path.stem for path in files),
-            *(n for one in _stored(context) for n in one.outputs),
-        ]
-        return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
 
-    return complete
+def outputs_of_results(what: str) -> Callable[[click.Context], list[str]]:
+    """Return what lists the tables, or the figures, of the results folders of a command line."""
+
+    def known(context: click.Context) -> list[str]:
+        from dsgkit.tasks.measures import is_table
+
+        files = (path for root in _paths(context, "results") for path in root.glob(f"{what}s/*"))
+        asked = (name for one in _stored(context) for name in one.outputs)
+        wanted = [name for name in asked if is_table(name) == (what == "table")]
+        return list(dict.fromkeys([*(path.stem for path in files), *wanted]))
+
+    return known
 
 
 def check_solvers(wanted: Sequence[str], known: Mapping[str, Collection[str]]) -> None:

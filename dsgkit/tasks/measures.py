@@ -152,6 +152,11 @@ GAINS = "gain_table"
 """The output of any experiment that has a solver compared ``against`` another one."""
 
 
+def is_table(output: str) -> bool:
+    """Tell whether an output of a config is a table; others are figures."""
+    return output.endswith("_table")
+
+
 def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
     """Return the tables and figures that there can be of some measures, and those of any.
 

@@ -68,7 +68,8 @@ def test_one_claim_in_full(dsg, folders):
 
 def test_an_explanation_is_shown_where_the_claim_fails_only(dsg, folders):
     (folders / "studies" / "grids.json").write_text('{"numbers": {}}')
-    _, out, _ = dsg(folders, "--id", "mine-01", "--id", "mine-02")
+    _, out, _ = dsg(folders, "--id", "mine-01,mine-02")
+    assert dsg(folders, "--id", "mine-01", "--id", "mine-02")[1] == out
     assert out.count("Why:") == 1
     assert "(shown by grids)" in out
 
