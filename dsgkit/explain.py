@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +14,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from dsgkit.config import shipped
+from dsgkit.config.load import resolve
 from dsgkit.config.schema import DatasetSpec, Experiment, FileKeys, TargetSpec
 from dsgkit.config.solvers import SolverSpec, Stage
 from dsgkit.config.yaml_loader import read_document
@@ -28,10 +31,13 @@ from dsgkit.specs import LARGEST_INTEGER
 from dsgkit.tasks import catalogue as tasks
 from dsgkit.tasks.base import Axis, Task
 from dsgkit.tasks.catalogue import TASKS
-from dsgkit.tasks.measures import STANDARD, Measure, outputs_of
+from dsgkit.tasks.measures import SHARED, STANDARD, UNASKED, WAYS, Measure, outputs_of
 
 ANY = "NAME"
 """Stands in a key for the user's key of a solver."""
+
+_LEADING = re.compile(r"\A((?:#.*\n)+)")
+"""The comment at the top of a config."""
 
 _GRIDS = ("params", "grid", "search")
 """Where a config has a solver's parameters."""
@@ -90,9 +96,9 @@ def explain(name: str) -> list[Explanation]:
     Parameters
     ----------
     name : str
-        Of a solver, task, dataset, measure or kernel, or a key of a config, with as much of the
-        keys around it, between dots, as one likes; or ``file.py:Name`` of a user-defined solver or
-        task.
+        Of a solver (also its class, or its label in tables), task, dataset, measure, kernel,
+        output, shipped config or profile of one, or a key of a config, with as much of the keys
+        around it, between dots, as one likes; or ``file.py:Name`` of a user-defined solver or task.
 
     Raises
     ------
@@ -102,6 +108,7 @@ def explain(name: str) -> list[Explanation]:
     if is_import_path(name):
         return [_of_import_path(str(import_path_of(name)))]
     found = [make() for make in _catalogued(name)]
+    found += _merged(_of_output(name))
     found += _merged(make() for path, make in _keys() if _is_meant(path, name))
     if not found:
         hint = did_you_mean(name, known_names(), _LIKENESS) or _WHERE_NAMES_ARE
@@ -124,15 +131,25 @@ def _of_import_path(path: str) -> Explanation:
 
 def known_names() -> list[str]:
     """Return everything that can be explained."""
+    solvers = (name for info in SOLVERS.values() for name in _solver_names(info))
     measures = (measure.name for _, measure in _measures())
+    outputs = (output for _, _, output in _measured_outputs())
     keys = (part for path, _ in _keys() for part in (path[-1], ".".join(path)))
-    return list(dict.fromkeys([*SOLVERS, *TASKS, *DATASETS, *measures, *FAMILIES, *keys]))
+    catalogues = (SOLVERS, TASKS, DATASETS, FAMILIES, shipped.names(), _profiles())
+    others = (solvers, measures, outputs, SHARED, UNASKED, keys)
+    return list(dict.fromkeys(itertools.chain(*catalogues, *others)))
+
+
+def _solver_names(info: SolverInfo) -> tuple[str, ...]:
+    """Return what a solver is called besides its name: in Python, in tables and in a config."""
+    return info.import_path.partition(":")[2], info.label, f"solvers.{info.name}"
 
 
 def _catalogued(name: str) -> Iterator[Callable[[], Explanation]]:
     """Yield what makes the explanations of a name of a catalogue."""
-    if name in SOLVERS:
-        yield lambda: _of_solver(SOLVERS[name])
+    for info in SOLVERS.values():
+        if name in (info.name, *_solver_names(info)):
+            yield lambda info=info: _of_solver(info)  # type: ignore[misc]
     if name in TASKS:
         yield lambda: _of_task(name)
     if name in DATASETS:
@@ -141,6 +158,12 @@ def _catalogued(name: str) -> Iterator[Callable[[], Explanation]]:
         yield lambda measure=measure: _of_measure(measure)  # type: ignore[misc]
     if name in FAMILIES:
         yield lambda: _of_kernel(name)
+    if text := (SHARED | UNASKED).get(name):
+        yield lambda: Explanation((name,), "output", paragraphs=(text,))
+    if (path := shipped.beneath(name)) is not None:
+        yield lambda: _of_config(path)
+    if name in _profiles():
+        yield lambda: _of_profile(name)
 
 
 def _is_meant(path: tuple[str, ...], name: str) -> bool:
@@ -311,7 +334,7 @@ def _of_dataset(name: str) -> Explanation:
 def _of_measure(measure: Measure) -> Explanation:
     known = [kind for kind, one in _measures() if one == measure]
     item = _measure_item(measure)
-    names = outputs_of([measure], swept=True)[: -len(outputs_of([], swept=True))]
+    names = dict.fromkeys(output for _, one, output in _measured_outputs() if one == measure)
     return Explanation(
         (measure.name,),
         "measure",
@@ -342,6 +365,87 @@ def _measures() -> Iterator[tuple[str, Measure]]:
     for kind in TASKS:
         for measure in _all_measures(tasks.get(kind)):
             yield kind, measure
+
+
+def _measured_outputs() -> Iterator[tuple[str, Measure, str]]:
+    """Yield the outputs that measures have, with a task's name and the measure."""
+    for kind, measure in _measures():
+        for output in outputs_of([measure], swept=True)[: -len(SHARED)]:
+            yield kind, measure, output
+
+
+def _of_output(name: str) -> Iterator[Explanation]:
+    """Yield what a table or figure of measures is, for each task that has it."""
+    by_task: dict[str, list[Measure]] = {}
+    for kind, measure, output in _measured_outputs():
+        if output == name:
+            by_task.setdefault(kind, []).append(measure)
+    for kind, measures in by_task.items():
+        way = WAYS[name.removeprefix(f"{measures[0].output}_")]
+        shown = {"Measures": tuple(map(_measure_item, measures))}
+        yield Explanation((name,), "output", (kind,), (), (way,), shown)
+
+
+def _of_config(path: Path) -> Explanation:
+    name = path.relative_to(shipped.folder()).with_suffix("").as_posix()
+    data = resolve(path).data
+    dataset, task = _section(data, "dataset").get("name"), _section(data, "protocol").get("kind")
+    facts = (
+        f"dataset {dataset}" if dataset else "",
+        f"task {task}",
+        f"run it by: dsg run {name}" if dataset else f"to be extended: {name}{shipped.SUFFIX}",
+    )
+    present = {key: one for key, one in _section(data, "solvers").items() if one is not None}
+    return Explanation(
+        (name,),
+        "config",
+        (),
+        facts,
+        tuple(_paragraphs(_comment(path, _LEADING))),
+        {
+            "Solvers": tuple(Item(key, _label(key, one)) for key, one in present.items()),
+            "Profiles": tuple(map(Item, _section(data, "profiles"))),
+        },
+    )
+
+
+def _label(key: str, solver: Mapping[str, Any]) -> str:
+    """Return the name in tables of a solver of a config."""
+    kind = solver.get("kind", key)
+    return str(solver.get("label") or (SOLVERS[kind].label if kind in SOLVERS else kind))
+
+
+def _of_profile(name: str) -> Explanation:
+    of_base = re.compile(rf"(?m)((?:^ +#.*\n)+)^  {re.escape(name)}:")
+    folder = shipped.folder()
+    found = _configs(name, lambda data: name in _section(data, "profiles"))
+    items = []
+    for item in found:
+        text = _paragraphs(_comment(folder / f"{item.name}{shipped.SUFFIX}", of_base))
+        items.append(item._replace(text=" ".join(text)))
+    told = (f"dsg run CONFIG --profile {name} lays its settings over those of a config",)
+    return Explanation((name,), "profile", (), told, (), {"In the configs": tuple(items)})
+
+
+@functools.cache
+def _profiles() -> tuple[str, ...]:
+    """Return the names of the profiles that shipped bases have."""
+    bases = sorted((shipped.folder() / "base").glob(f"*{shipped.SUFFIX}"))
+    return tuple(
+        dict.fromkeys(name for path in bases for name in _section(_data(path), "profiles"))
+    )
+
+
+def _comment(path: Path, pattern: re.Pattern[str]) -> str:
+    """Return the comment of a config that a pattern finds in its first group."""
+    found = pattern.search(path.read_text(encoding="utf-8"))
+    return found[1] if found else ""
+
+
+def _paragraphs(comment: str) -> list[str]:
+    """Return the paragraphs of a comment; a line with nothing in it is between two."""
+    lines = [line.strip().lstrip("#").strip() for line in comment.splitlines()]
+    return [" ".join(part.split("\n")) for part in "\n".join(lines).split("\n\n") if part]
 
 
 def _configs(name: str, names_it: Callable[[dict[str, Any]], bool]) -> tuple[Item, ...]:

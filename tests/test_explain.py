@@ -5,6 +5,7 @@ from click.testing import CliRunner
 from pydantic import BaseModel
 
 from dsgkit.cli import cli
+from dsgkit.config import load_experiment, shipped
 from dsgkit.config.schema import DatasetSpec, Experiment, TargetSpec
 from dsgkit.config.solvers import SOLVER_KEYS, Stage
 from dsgkit.data.catalogue import DATASETS
@@ -14,7 +15,7 @@ from dsgkit.kernels import FAMILIES
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.tasks import catalogue as tasks
 from dsgkit.tasks.catalogue import TASKS
-from dsgkit.tasks.measures import STANDARD
+from dsgkit.tasks.measures import STANDARD, UNASKED
 
 
 def printed(name):
@@ -67,7 +68,8 @@ def test_every_key_of_a_config_is_explained():
 
 
 @pytest.mark.parametrize(
-    "name", ["lam", "auc", "ordinal", "labeled", "clustering", "sgemm", "matern", "tsgs3vm_p"]
+    "name",
+    ["lam", "auc", "ordinal", "labeled", "clustering", "sgemm", "matern", "tsgs3vm_p", "wide"],
 )
 def test_explanations_fit_a_terminal(name):
     text = printed(name)
@@ -109,9 +111,49 @@ def test_several_things_of_one_name_are_told_apart():
     }
 
 
+@pytest.mark.parametrize("name", ["QSGS2AUC", "QSG-S2AUC", "solvers.qsg_s2auc"])
+def test_a_solver_is_known_by_its_class_and_its_label_too(name):
+    assert printed(name) == printed("qsg_s2auc")
+
+
+def test_a_shipped_config_is_explained_by_its_comment_and_what_it_names():
+    text = printed("quickstart")
+    assert text.startswith(
+        "quickstart: config\n  dataset layers_2\n  task semi_supervised_auc\n"
+        "  run it by: dsg run quickstart\n\n  A first run, of about a minute: "
+    )
+    solvers = load_experiment("quickstart").solvers
+    for key, solver in solvers.items():
+        assert f"\n  {key}: {solver.label}\n" in text
+    assert text.endswith("\nProfiles:\n  quick, reference, wide\n")
+    assert printed("quickstart.yaml") == text
+    assert "to be extended: base/s2auc.yaml" in printed("base/s2auc")
+
+
+def test_profiles_are_explained_by_the_comments_of_the_configs():
+    text = printed("reference")
+    assert text.startswith("reference: profile\n  dsg run CONFIG --profile reference ")
+    assert "\n  base/s2auc\n      The paper's methods, most of its sizes, and its grids" in text
+
+
+def test_outputs_are_explained():
+    assert [one.tasks for one in explain("auc_table")] == [
+        ("semi_supervised_auc", "semi_supervised_svm"),
+        ("ordinal",),
+    ]
+    asked = {name for config in shipped.names() for name in load_experiment(config).outputs}
+    for name in {*asked, *UNASKED}:
+        for one in explain(name):
+            assert (one.what, len(one.paragraphs)) == ("output", 1), name
+
+
 def test_a_miss_names_what_is_near():
-    done = CliRunner().invoke(cli, ["explain", "qsg_s2acu"])
-    assert str(done.exception) == "nothing is called 'qsg_s2acu' (did you mean 'qsg_s2auc'?)"
+    def told(name):
+        return str(CliRunner().invoke(cli, ["explain", name]).exception)
+
+    assert told("qsg_s2acu") == "nothing is called 'qsg_s2acu' (did you mean 'qsg_s2auc'?)"
+    assert told("QSGS2AUK") == "nothing is called 'QSGS2AUK' (did you mean 'QSGS2AUC'?)"
+    assert told("qqq") == "nothing is called 'qqq'; `dsg list` shows names"
     assert {"protocol.labeled", "labeled", "iris", "purity"} <= set(known_names())
 
 

@@ -22,11 +22,11 @@ WIDEST = 100
 @click.argument("name", shell_complete=explained_names)
 @debug_option
 def explain(name: str) -> None:
-    """Explain a solver, task, dataset, measure, kernel or config key by NAME.
+    """Explain a solver, task, dataset, measure, kernel, output, config, profile or key by NAME.
 
-    A solver or task of your own is FILE.py:NAME, as a config spells it. Keys may have those around
-    them before dots: protocol.labeled, solvers.qsg_s2auc.lam. Where several things have one name,
-    all are explained.
+    A solver is known by its class and label, too; a user-defined solver or task is FILE.py:NAME, as
+    a config spells it. Keys may have those around them before dots: protocol.labeled,
+    solvers.qsg_s2auc.lam. Where several things have one name, all are explained.
     """
     from dsgkit import explain
 

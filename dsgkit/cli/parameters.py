@@ -113,12 +113,18 @@ def dataset_names(_context: object, _parameter: object, incomplete: str) -> list
     return [name for name in DATASETS if name.startswith(incomplete)]
 
 
-def explained_names(_context: object, _parameter: object, incomplete: str) -> list[str]:
-    """Complete what can be explained; keys of a config with those around them from a dot on."""
-    from dsgkit.explain import known_names
+def explained_names(context: object, parameter: object, incomplete: str) -> list[str]:
+    """Complete the name of a solver, task, config or dataset, or a key with those around it."""
+    from dsgkit.solvers.catalogue import SOLVERS
+    from dsgkit.tasks.catalogue import TASKS
 
-    dotted = "." in incomplete
-    return [n for n in known_names() if n.startswith(incomplete) and ("." in n) == dotted]
+    if "." in incomplete:
+        from dsgkit.explain import known_names  # takes seconds
+
+        return [name for name in known_names() if name.startswith(incomplete)]
+    names = [name for name in (*SOLVERS, *TASKS) if name.startswith(incomplete)]
+    found = (complete(context, parameter, incomplete) for complete in (config_names, dataset_names))
+    return [*names, *chain(*found)]
 
 
 def paper_keys(_context: object = None) -> list[str]:

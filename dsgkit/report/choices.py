@@ -17,9 +17,8 @@ from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import grid_edges, grid_text, percents, value_text
 from dsgkit.report.output import EVERY_REPORT, TableOutput
 from dsgkit.report.summary import Summary, lowered
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import PARAMS_TABLE, Measure
 
-PARAMS_TABLE = "params_table"
 SHORTEST_WITH_INSIDE = 3
 """Values of a grid that has some between its ends."""
 

@@ -14,9 +14,7 @@ from dsgkit.report.pairs import Pair, pairs_of
 from dsgkit.report.rankings import published_rankings
 from dsgkit.report.ranks import LEVEL
 from dsgkit.report.summary import Summary, all_solvers, settings
-from dsgkit.tasks.measures import Measure
-
-PUBLISHED_TABLE = "published_table"
+from dsgkit.tasks.measures import PUBLISHED_TABLE, Measure
 
 
 def published_tables(shown: Sequence[Summary], **_: bool) -> Iterator[TableOutput]:

@@ -142,14 +142,34 @@ STANDARD = (TIME, MEMORY)
 
 
 PICTURES = "pictures"
-"""The output of any task that keeps rows and labels of fits: clusters in the plane."""
-
 RANKS = "ranks"
-"""The output that ranks the solvers over the datasets of a report, if there are several."""
-
-
 GAINS = "gain_table"
-"""The output of any experiment that has a solver compared ``against`` another one."""
+PARAMS_TABLE = "params_table"
+PUBLISHED_TABLE = "published_table"
+
+
+WAYS = {
+    "table": "A table of every solver at every size, over trials.",
+    "boxplot": "A figure with a box for each solver, over trials, at its largest size.",
+    "curve": "A figure with a line for each solver, over trials, against the size that is swept.",
+    "trace": "A figure with a line for each solver along training, against seconds.",
+    "trace_table": "A table of every solver along training, by seconds.",
+}
+"""The ways to show a measure, by the last part of an output's name, and what each is."""
+
+SHARED = {
+    PICTURES: "Figures of rows in the plane with the clusters of each solver in colour.",
+    RANKS: "A figure of the solvers' mean ranks over several datasets, with Nemenyi's test.",
+    GAINS: "A table of what each solver gains over the one that it is compared `against`, trial by "
+    "trial, with intervals and tests.",
+}
+"""The outputs of any task, and what each is."""
+
+UNASKED = {
+    PARAMS_TABLE: "A table of the hyper-parameters that were chosen, next to their grids.",
+    PUBLISHED_TABLE: "A table of the paper's numbers next to the measured ones.",
+}
+"""The outputs that every report has, and what each is."""
 
 
 def is_table(output: str) -> bool:
@@ -177,4 +197,4 @@ def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
             names[f"{measure.output}_curve"] = None
         if measure.traced:
             names[f"{measure.output}_trace"] = names[f"{measure.output}_trace_table"] = None
-    return [*names, PICTURES, RANKS, GAINS]
+    return [*names, *SHARED]
