@@ -5,6 +5,7 @@ import itertools
 import lzma
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from dsgkit.cli import cli
 from dsgkit.experiment.records import parse, sealed
 from dsgkit.experiment.results import load_results
 from tests.scripts.conftest import SCRIPTS
+
+ROOT = SCRIPTS.parent
 
 
 def invoke(main, *arguments):
@@ -53,6 +56,22 @@ def test_reports_of_kept_results_are_written_again(kept, script):
     assert done.exit_code == 0 and done.output == f"{copy}\n", done.output
     assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
     assert (no_run / "tables").exists()
+
+
+@pytest.mark.slow
+def test_git_ignores_what_commands_write_into_kept_folders(kept):
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("not a checkout, or no git")
+
+    def files(folder):
+        found = (path for part in ("tables", "figures") for path in (folder / part).iterdir())
+        return {f"results/reference/x/{path.relative_to(folder)}" for path in found}
+
+    written, copied = map(files, kept)
+    left_out = {*(written - copied), "results/reference/x/report.html"}
+    command = ["git", "-c", f"safe.directory={ROOT}", "-C", ROOT, "check-ignore"]
+    done = subprocess.run([*command, *left_out, *copied], capture_output=True, text=True)
+    assert {*done.stdout.splitlines()} == left_out
 
 
 class Killed(BaseException):
