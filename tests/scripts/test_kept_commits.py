@@ -1,4 +1,4 @@
-"""Kept results name commits that everybody has."""
+"""Kept results name commits that everybody has, and targets as runs name them today."""
 
 import json
 import subprocess
@@ -6,6 +6,8 @@ import subprocess
 import pytest
 
 from dsgkit.commit import CHANGED
+from dsgkit.config import load_experiment
+from dsgkit.data.catalogue import DATASETS
 from tests.scripts.conftest import SCRIPTS
 
 ROOT = SCRIPTS.parent
@@ -57,3 +59,15 @@ def test_the_commits_of_kept_results_are_in_the_history(history):
     assert len(found) > 50
     unknown = {name for name, commit in found.items() if commit.removesuffix(CHANGED) not in known}
     assert {name if "studies/" in name else name.split("/")[0] for name in unknown} == ELSEWHERE
+
+
+def test_kept_targets_are_worded_as_a_run_words_them():
+    """Those of the catalogue's own targets of two classes; others have numbers of rows."""
+    compared = 0
+    for file in sorted(KEPT.glob("*/dataset.json")):
+        spec = load_experiment(file.with_name("config.yaml"), stored=True).dataset
+        target = DATASETS[spec.name].target if spec.name in DATASETS else None
+        if target is not None and target.kind == "binary" and not (spec.target or spec.positive):
+            assert json.loads(file.read_text())["target"] == target.words, file
+            compared += 1
+    assert compared > 30
