@@ -22,7 +22,6 @@ once can leave code under another's name.
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import hashlib
 import os
@@ -32,6 +31,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numba
+from filelock import FileLock
 from numba import njit, prange
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.compiler_lock import global_compiler_lock
@@ -142,10 +142,9 @@ class _SharedCache(FunctionCache):
         two threads that took the two in different orders would wait for each other.
         """
         with global_compiler_lock, ExitStack() as held:
-            with suppress(OSError):  # a folder that cannot be written
+            with suppress(OSError, NotImplementedError):  # it cannot be written, or has no locks
                 self._impl.locator.ensure_cache_path()
-                lock = held.enter_context(Path(self._cache_file._index_path + ".lock").open("w"))
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                held.enter_context(FileLock(self._cache_file._index_path + ".lock"))
             yield
 
 

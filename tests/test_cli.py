@@ -96,6 +96,7 @@ def test_help_needs_no_heavy_import():
         "pydantic",
         "yaml",
         "jinja2",
+        "filelock",
     )
     script = (
         "import sys; sys.argv = ['dsg', '--help']\n"

@@ -287,7 +287,11 @@ def stop_here(run: str) -> None:
 
 @contextlib.contextmanager
 def _machine(*, alone: bool) -> Iterator[None]:
-    """Have the machine for a timed fit alone, or share it with other searches."""
+    """Have the machine for a timed fit alone, or share it with other searches.
+
+    By the system's own lock: filelock's for readers and writers is a database of SQLite, which
+    takes as many lines, and is asked again and again.
+    """
     path = Path(tempfile.gettempdir()) / f"dsgkit-{os.getuid()}.lock"
     with path.open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)

@@ -247,7 +247,11 @@ def _open_own(path: Path, flags: int) -> int:
 
 
 def _acquire_lock(folder: Path) -> BinaryIO:
-    """Return the open lock file, with who holds it written inside."""
+    """Return the open lock file, with who holds it written inside.
+
+    By the system's own lock, not filelock's: `running` asks for it without writing, as the folder
+    may be read-only or somebody else's, and shared, so that two who ask take neither for a run.
+    """
     lock = os.fdopen(_open_own(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
