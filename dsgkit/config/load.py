@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -129,9 +131,22 @@ def _with_bases(path: Path, children: list[Path]) -> Document:
     if len(chain) > MOST_BASES:
         raise document.error(("extends",), f"leads through more than {MOST_BASES} files")
     if not base.is_file():
-        raise document.error(("extends",), f"no such config file: {Mark(str(base))}")
+        hint = _near_file(extends, path.parent)
+        raise document.error(("extends",), f"no such config file: {Mark(str(base))}{hint}")
     # A name belongs to the file that states it, not to the files built on it.
     return _overlay(without(_with_bases(base, chain), "name"), own)
+
+
+def _near_file(extends: str, folder: Path) -> str:
+    """Return which config in the same folder, or shipped one, ``extends`` may mean, as a hint."""
+    place = Path(extends).parent
+    names = [Path(name) for name in (*shipped.bases(), *shipped.names())]
+    known = {name.name for name in names if name.parent == place}
+    with suppress(OSError):
+        files = (folder / place).glob(f"*{shipped.SUFFIX}")
+        known |= {file.stem for file in files if file.is_file()}
+    near = difflib.get_close_matches(Path(extends).stem, sorted(known), n=1)  # endings are alike
+    return f" (did you mean {spelled(str(place / near[0]) + shipped.SUFFIX)}?)" if near else ""
 
 
 def _overlay(base: Document, over: Document) -> Document:

@@ -69,7 +69,7 @@ def beneath(name: str) -> Path | None:
     return path if _can_be_shipped(name) and path.is_file() else None
 
 
-def _bases() -> list[str]:
+def bases() -> list[str]:
     """Return the names of the files that shipped configs extend."""
     return [f"base/{path.stem}" for path in sorted((folder() / "base").glob(f"*{SUFFIX}"))]
 
@@ -88,7 +88,7 @@ def copy(name: str, to: Path) -> None:
     """
     shipped = beneath(name)
     if shipped is None:
-        hint = nearest_or_all(name, [*names(), *_bases()], "dsg list configs")
+        hint = nearest_or_all(name, [*names(), *bases()], "dsg list configs")
         raise ConfigError(f"no shipped config {spelled(name)}{hint}")
     text = shipped.read_text(encoding="utf-8")
     inside = shipped.parent.relative_to(folder()).as_posix()

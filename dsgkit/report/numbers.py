@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from string import ascii_lowercase
 from typing import Any
 
@@ -14,6 +15,9 @@ MEMORY_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 NONE = "–"
 SHORTEST_TIME = 1e-6
 """Records round to it, so a time may be 0 there, which has no logarithm and is no divisor."""
+
+_SHORT = 3
+"""Characters of a number that is as easily read as a power."""
 
 
 SHORTENED_FROM = 10_000
@@ -162,8 +166,24 @@ def grid_edges(values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def grid_text(values: Sequence[Any]) -> str:
-    """Return the values of a grid in short: numbers as their range and how many there are."""
+    """Return the values of a grid in short: numbers as their range and how many there are.
+
+    The ends of powers of two or of ten are powers, unless both are as short without:
+    ``2^-18..2^2 (11)``, ``0.1..10 (3)``.
+    """
     edges = grid_edges(values)
     if not edges or len(values) == 1:
         return ", ".join(map(value_text, values))
-    return f"{value_text(edges[0])}..{value_text(edges[1])} ({len(values)})"
+    ends = [value_text(edge) for edge in edges]
+    if max(map(len, ends)) > _SHORT:
+        base = next((b for b in (2, 10) if all(_exponent(v, b) is not None for v in values)), None)
+        ends = [f"{base}^{_exponent(edge, base)}" for edge in edges] if base else ends
+    return f"{ends[0]}..{ends[1]} ({len(values)})"
+
+
+def _exponent(value: float, base: int) -> int | None:
+    """Return the exponent of a power of two or ten; None for other numbers."""
+    if not 0 < value < math.inf:
+        return None
+    exponent = round(math.log(value, base))
+    return exponent if value == float(Fraction(base) ** exponent) else None

@@ -473,6 +473,11 @@ KNOWN = "; known: name, seed, dataset, protocol, sweep, solvers, threads, output
         (MINIMAL + "extends: [a, b]\n", "c.yaml:5: extends: must be the path of one config file"),
         (MINIMAL + "extends:\n", "c.yaml:5: extends: must be the path of one config file"),
         (MINIMAL + "extends: b/x.yaml\n", "c.yaml:5: extends: no such config file: b/x.yaml"),
+        (
+            MINIMAL + "extends: base/s2uac.yaml\n",
+            "c.yaml:5: extends: no such config file: base/s2uac.yaml (did you mean "
+            "'base/s2auc.yaml'?)",
+        ),
         (MINIMAL + "extends: c.yaml\n", "c.yaml:5: extends: leads in a circle: c.yaml -> c.yaml"),
         (
             MINIMAL + "profiles: [quick]\n",

@@ -143,7 +143,7 @@ def test_it_says_what_was_run(page, results):
     assert facts["Folder"] == str(results.folder)
     header, *rows = page.table("Solvers")
     samult = dict(zip(header, rows[1], strict=True))
-    assert samult["Grid"] == "lam 0.125..8 (3); sigma 0.125..8 (3)"
+    assert samult["Grid"] == "lam 2^-3..2^3 (3); sigma 2^-3..2^3 (3)"
     assert samult["Points"] == "9"
     # 4 solvers x 3 sizes x 3 trials, of which the two exact ones have no memory for the largest
     counts = "30 of 48 cells finished, 6 refused, 12 not run yet."

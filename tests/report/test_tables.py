@@ -11,6 +11,7 @@ import pytest
 from click import UsageError
 
 from dsgkit import cli, report
+from dsgkit.config.ranges import parse_values
 from dsgkit.errors import ResultsError
 from dsgkit.report import write_report
 from dsgkit.report.numbers import grid_text
@@ -320,9 +321,9 @@ def test_chosen_hyper_parameters_are_counted(invent, make, tmp_path):
             counts = [int(row["count"]) for row in found]
             assert counts == sorted(counts, reverse=True)
             assert {row["value"] for row in found if row["at_edge"] == "True"} <= {"0.125", "8"}
-            assert {row["grid"] for row in found} == {"0.125..8 (3)"}
+            assert {row["grid"] for row in found} == {"2^-3..2^3 (3)"}
     assert re.search(
-        r"\| *lam \|.*\| *0\.125\.\.8 \(3\) \|", next(tmp_path.rglob("*ms_table.md")).read_text()
+        r"\| *lam \|.*\| *2\^-3\.\.2\^3 \(3\) \|", next(tmp_path.rglob("*ms_table.md")).read_text()
     )
 
 
@@ -704,6 +705,23 @@ def test_a_grid_of_one_point_is_no_choice(invent, make, tmp_path):
     write_tables([make(experiment, [invent.record(experiment, "a", 0, 500)])], tmp_path)
     assert [row["parameter"] for row in read_csv(tmp_path, "params_table")] == ["sigma"]
     assert grid_text([5]) == "5"
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([2.0**k for k in range(-18, 3, 2)], "2^-18..2^2 (11)"),
+        (parse_values("10^-5..10^4"), "10^-5..10^4 (10)"),
+        ([0.1, 1, 10], "0.1..10 (3)"),
+        ([1, 2], "1..2 (2)"),
+        ([0.125, 0.3, 8], "0.125..8 (3)"),
+        ([-1.0, 0.125], "-1..0.125 (2)"),
+        ([0, 1024], "0..1024 (2)"),
+        ([None, "balanced"], "null, balanced"),
+    ],
+)
+def test_a_grid_of_powers_is_shown_by_its_exponents(values, text):
+    assert grid_text(values) == text
 
 
 def test_a_tally_shows_how_many_of_the_finished_trials(invent, make, tmp_path):
