@@ -198,6 +198,26 @@ def test_run_writes_all_that_is_drawn_again_without_computing(dsg, toy, monkeypa
 
 
 @pytest.mark.slow
+def test_a_run_ends_with_what_can_be_done_next(dsg, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    few = ("--solvers", "supervised", "--set", "protocol.trials=1", "--set", "outputs=[]")
+    code, out, _ = dsg("run", "quickstart", *few, "--name", "q")
+    assert code == 0
+    results = [
+        "  dsg table results/q                     all numbers",
+        "  dsg plot results/q                      the figures again",
+        "  dsg report results/q                    one HTML page",
+    ]
+    others = [
+        "  dsg try rows.csv --label NAME           methods compared on your own rows",
+        "  dsg list configs                        shipped configs, run by their names",
+        "  dsg run NAME --profile quick --dry-run  the time that one would take",
+    ]
+    assert out.splitlines()[-6:] == [*results, *others]
+    assert dsg(*BARE, "--solvers", "samult")[1].splitlines()[-1].split()[:2] == ["dsg", "report"]
+
+
+@pytest.mark.slow
 def test_several_results_side_by_side(dsg, toy, finished):
     both = ("results/toy", "other/toy")
     code, out, _ = dsg("table", *both, "--out", "together")

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from dsgkit.cli.messages import say, tell
+from dsgkit.cli.messages import print_columns, say, tell
 from dsgkit.cli.parameters import (
     RESULTS,
     ConfigPath,
@@ -175,7 +175,7 @@ def run(
             if options.fail_fast and not went_well:
                 break
         if len(names) == 1 and all(good):
-            _print_next(out / names[0])
+            _print_next(out / names[0], configs[0])
         if page is not None:
             good.append(_attempt(_write_page, out, reasons, page)[0])
     if not all(good):
@@ -310,14 +310,23 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     return not outcome.failures
 
 
-def _print_next(folder: Path) -> None:
-    """Print what can be done with results."""
-    for command, what in (
-        ("table", "all numbers"),
-        ("plot", "the figures again"),
-        ("report", "one HTML page"),
-    ):
-        click.echo(f"  dsg {command:<6} {shlex.quote(str(folder))}  {what}")
+def _print_next(folder: Path, config: Path) -> None:
+    """Print what can be done with results, and after a shipped config what else can be run."""
+    from dsgkit.config import shipped
+
+    where = shlex.quote(str(folder))
+    steps = [
+        (f"dsg table {where}", "all numbers"),
+        (f"dsg plot {where}", "the figures again"),
+        (f"dsg report {where}", "one HTML page"),
+    ]
+    if shipped.located(config).resolve().is_relative_to(shipped.folder().resolve()):
+        steps += [
+            ("dsg try rows.csv --label NAME", "methods compared on your own rows"),
+            ("dsg list configs", "shipped configs, run by their names"),
+            ("dsg run NAME --profile quick --dry-run", "the time that one would take"),
+        ]
+    print_columns([(f"  {command}", what) for command, what in steps])
 
 
 def _write_page(out: Path, reasons: Mapping[str, str], path: Path) -> bool:
