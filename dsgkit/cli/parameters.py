@@ -80,6 +80,8 @@ class ConfigPath(FilePath):
 class Whole(click.IntRange):
     """A whole number in a range; one of thousands of digits is not repeated."""
 
+    name = "whole number"
+
     def convert(self, value: Any, parameter: Any, context: Any) -> Any:
         """Return the number; end with a message if it is none."""
         if len(str(value)) > _LONGEST_NUMBER:
@@ -90,6 +92,8 @@ class Whole(click.IntRange):
 
 class Seconds(click.FloatRange):
     """A time limit."""
+
+    name = "number of seconds"
 
     def convert(self, value: Any, parameter: Any, context: Any) -> Any:
         """Return the seconds; end with a message if they are none."""
