@@ -400,7 +400,7 @@ def try_(
     options = _run_options(None, None, None, None, True, once=True)
     if not _run_or_stop(experiment, out / experiment.name, options):
         raise SystemExit(1)
-    _print_next(out / experiment.name)
+    _print_next(out / experiment.name, config)
 
 
 @click.command()
