@@ -285,7 +285,8 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     if len(results.cells):  # none where a search ends a run at its first failure
         refresh_report(results, folder)
         # how cells ended is said at greater length below
-        click.echo(findings_text(results, width, without=["ending"]))
+        shown = results if options.solvers is None else results.of(options.solvers)
+        click.echo(findings_text(shown, width, without=["ending"]))
     if outcome.ended:
         click.echo(wrapped(describe_endings(outcome.ended, results.task.axis), width), err=True)
     if warned := describe_warnings(results.records.having("warnings"), results.task.axis):

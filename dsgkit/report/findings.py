@@ -14,7 +14,7 @@ from dsgkit.report.choices import EdgeChoice, edge_choices
 from dsgkit.report.contrasts import LEVEL
 from dsgkit.report.crossings import crossings
 from dsgkit.report.effects import Effect, adjusted, effects, pairs
-from dsgkit.report.gains import Gain, gain_measures, gains_by_size
+from dsgkit.report.gains import Gain, gain_measures, gains
 from dsgkit.report.numbers import (
     SHORTEST_TIME,
     counted,
@@ -148,22 +148,24 @@ class _Lead:
 
 
 def _compared(summary: Summary) -> Iterator[Finding]:
-    """Yield which solver leads, and what solvers gain over others, all tested as one family."""
+    """Yield which solver leads, and what solvers gain over others.
+
+    Gains have the p-values of the table of gains, so that a page says one thing of each.
+    """
     measures = _measures(summary)
     leads = [lead for measure in measures if (lead := _lead(summary, measure))]
-    gains = list(_gains(summary, measures[0])) if measures else []
-    tested: list[Effect] = [lead.effect for lead in leads if lead.effect]
-    family = adjusted([*tested, *gains])
-    known = dict(zip(map(id, [*tested, *gains]), family, strict=True))
+    gained = list(_gains(summary, measures[0])) if measures else []
+    family = adjusted([lead.effect for lead in leads if lead.effect])
+    known = iter(family)
     for lead in leads:
-        effect = known[id(lead.effect)] if lead.effect else None
+        effect = next(known) if lead.effect else None
         others = _elsewhere(summary, lead) if lead is leads[0] else ""
         about = _heading(summary, lead.measure) if lead is leads[0] else _word(lead.measure)
         sentence = f"{about}: {_lead_text(summary, lead, effect)}{others}"
         yield Finding("best", sentence, f"{lead.measure.file}_table")
-    yield from _gain_findings(summary, [known[id(gain)] for gain in gains])
-    if family:
-        yield Finding("test", _test_text(family, n_gains=len(gains)))
+    yield from _gain_findings(summary, gained)
+    if family or gained:
+        yield Finding("test", _test_text(family, gained))
 
 
 def _measures(summary: Summary) -> list[Measure]:
@@ -298,14 +300,14 @@ def _elsewhere(summary: Summary, lead: _Lead) -> str:
 
 
 def _gains(summary: Summary, measure: Measure) -> Iterator[Gain]:
-    """Yield the gains that are tested: at the largest size, or at all on an axis of what is drawn.
+    """Yield the gains that are told: at the largest size, or at all on an axis of what is drawn.
 
     There, small sizes are what one looks for.
     """
     keys = {name: key for key, name in summary.names.items()}
     last = {}
     drawn = summary.axis is not None and summary.axis.drawn
-    for gain in gains_by_size(summary, measure):
+    for gain in gains([summary], measure):
         if not any(summary.told(keys[name]) for name in (gain.solver, gain.against)):
             last[gain.solver, gain.size if drawn else None] = gain
     yield from last.values()
@@ -367,15 +369,18 @@ def _few(texts: Sequence[str]) -> str:
     return listed([*texts[:MOST_NAMES], f"{more} more"] if more > 0 else texts)
 
 
-def _test_text(family: Sequence[Effect], n_gains: int) -> str:
+def _test_text(leads: Sequence[Effect], gained: Sequence[Gain]) -> str:
     """Return what chance means, and what p-values are adjusted for."""
-    tested = family[0].family
-    if not tested:
+    texts = []
+    if leads and leads[0].family:
+        texts.append(f"for {counted(leads[0].family, 'test')} of leads")
+    if gained and gained[0].family:
+        texts.append(f"for {counted(gained[0].family, 'test')} of gains, as in their table")
+    if not texts:
         return "One trial says nothing about chance."
-    own = "; the table of gains adjusts its own for all gains that it has" if n_gains else ""
     return (
-        f"Chance: paired t-tests over the trials at the {LEVEL:.0%} level. P-values here are "
-        f"adjusted (Holm) for the {counted(tested, 'comparison')} of these findings{own}."
+        f"Chance: paired t-tests over the trials at the {LEVEL:.0%} level; p-values are adjusted "
+        f"(Holm) {' and '.join(texts)}."
     )
 
 
