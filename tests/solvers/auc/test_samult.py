@@ -19,6 +19,8 @@ from dsgkit.kernels.gaussian import gaussian_expansion, gaussian_gram
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.base import Estimator
+from dsgkit.solvers.ordinal.exact import ExactS2OR
+from dsgkit.trainers.responses import DualResponse
 from tests.solvers.brute_force import folds_of, kernel, problem, samult_form
 
 SETTINGS = [(0.125, 1.0, 0.4), (8.0, 0.125, 0.0), (1e-4, 8.0, 0.9), (1.0, 2.0, 1.0)]
@@ -299,3 +301,20 @@ def test_gram_does_not_depend_on_blocks(monkeypatch):
     np.testing.assert_allclose(gaussian_gram(A, B, 2.0), whole, atol=1e-14)
     np.testing.assert_allclose(gaussian_gram(A, A, 2.0), square, atol=1e-14)
     np.testing.assert_allclose(values, whole @ np.arange(140.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("solver", [SAMULT, ExactS2OR])
+def test_a_grid_takes_one_factorisation(solver, monkeypatch):
+    X, y, U = problem()
+    made = []
+
+    class Counted(DualResponse):
+        def __init__(self, *grams):
+            made.append(len(grams[-1]))
+            super().__init__(*grams)
+
+    monkeypatch.setattr("dsgkit.trainers.kernel_matrix.DualResponse", Counted)
+    points = [{"lam": lam, "gamma": gamma} for lam in (0.1, 1.0) for gamma in (0.0, 0.5, 1.0)]
+    rows = {"folds": folds_of(len(y), 4), "X": X, "y": y, "X_unlabeled": U}
+    solver(sigma=1.0).fit_points(points, **rows)
+    assert made == [len(U)]
