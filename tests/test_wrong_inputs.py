@@ -20,7 +20,11 @@ COMMANDS = [
         1,
         "no config file or shipped config 'quickstrat' (did you mean 'quickstart'?)",
     ),
-    ("run good.yaml --profile quick", 1, "good.yaml: unknown profile 'quick'; it has none"),
+    (
+        "run good.yaml --profile quick",
+        1,
+        "good.yaml: has no profiles; leave out --profile 'quick', or add `profiles` to the file",
+    ),
     (
         "run quickstart --profile quik",
         1,
@@ -75,7 +79,7 @@ COMMANDS = [
     (
         "run good.yaml --set dataset.path=gone.csv",
         1,
-        "dataset gone.csv: no such file: HERE/gone.csv",
+        "dataset gone.csv: no such file: HERE/gone.csv (did you mean 'rows.csv'?)",
     ),
     (
         "run good.yaml --set dataset.label_column=kinds",
@@ -85,7 +89,7 @@ COMMANDS = [
     (
         "run good.yaml --set dataset.positive=[maybe]",
         1,
-        "dataset rows.csv: all 60 labels are of one class (-1; positive class: maybe; negative: the rest); two are needed, the rows have no, yes",
+        "dataset rows.csv: no row has the label maybe, which `positive` names; the rows have no, yes",
     ),
     (
         "run good.yaml --set outputs=[auc_tabel]",
