@@ -2,18 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dsgkit.engine import DSGModel
-from dsgkit.solvers.base import Estimator
+from dsgkit.engine import DSGModel, Problem, train
+from dsgkit.solvers.base import Estimator, PointModels
 from dsgkit.solvers.declared import fitted
-from dsgkit.solvers.doubly_stochastic import Observer, observed_training
+from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.stopwatch import Stopwatch
 from dsgkit.trainers.blocks import RandomFeatures
+
+
+class TogetherModels(PointModels):
+    """The models of several parameter settings, evaluated together.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Knows the columns of the training rows.
+    models : sequence of DSGModel
+        Together one function for each setting, in order.
+    """
+
+    def __init__(self, estimator: Any, models: Sequence[DSGModel]) -> None:
+        super().__init__(models)
+        self._estimator = estimator
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of all at the rows of ``X``, shape (n, n_points); NaN if diverged."""
+        X = as_rows(self._estimator, X, reset=False)
+        values = np.hstack([model.decision_function(X) for model in self._models])
+        finite = np.concatenate([finite_models(model) for model in self._models])
+        if not np.isfinite(values[:, finite]).all():
+            check_finite(X)
+        values[:, ~finite] = np.nan
+        return values.astype(np.float64)
+
+
+class FittedFunction:
+    """A function that training has shown on its way.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Knows the columns of the training rows.
+    model : DSGModel
+    """
+
+    def __init__(self, estimator: Any, model: DSGModel) -> None:
+        self._estimator = estimator
+        self.model = model
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of the function at the rows of ``X``, shape (n,)."""
+        X = as_rows(self._estimator, X, reset=False)
+        return self.model.decision_function(X)[:, 0].astype(np.float64)
+
+
+Observer = Callable[[int, float, FittedFunction], None]
+"""Takes an iteration, the seconds until then without those of observing, and the function there."""
+
+
+def observed_training(
+    estimator: Any, stopwatch: Stopwatch, at: Sequence[int], observe: Observer
+) -> Callable[[Problem], DSGModel]:
+    """Return training that shows the function on its way.
+
+    Parameters
+    ----------
+    estimator : estimator
+        It knows the columns of the training rows by now.
+    stopwatch : Stopwatch
+        Made when the fit began.
+    at : sequence of int
+        Iterations, ascending within those that are made.
+    observe : callable
+    """
+    columns = copy.copy(estimator)  # functions outlive another fit of this estimator
+
+    def trained(problem: Problem) -> DSGModel:
+        before = stopwatch.seconds
+        return train(
+            problem,
+            at=at,
+            observe=lambda t, seconds, model: observe(
+                t, before + seconds, FittedFunction(columns, model)
+            ),
+        )
+
+    return trained
+
+
+def finite_models(model: DSGModel) -> NDArray[np.bool_]:
+    """Return which functions of a model have finite coefficients and intercepts, shape (G,)."""
+    finite = np.isfinite(model.coefficients).all(axis=(0, 1)) & np.isfinite(model.intercept)
+    return np.asarray(finite)
 
 
 class BlockFunctionEstimator(Estimator):
@@ -24,7 +113,7 @@ class BlockFunctionEstimator(Estimator):
 
     model_: DSGModel = fitted("Seeds and coefficients.")
 
-    def _features(self: Any) -> RandomFeatures:
+    def _random_features(self: Any) -> RandomFeatures:
         """Return what the features are made from."""
         return RandomFeatures(
             self.kernel,

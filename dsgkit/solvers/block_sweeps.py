@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.solvers.common import (
     FeaturesPerBlock,
     Frequencies,
@@ -14,6 +13,7 @@ from dsgkit.solvers.common import (
 )
 from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.sigma import WithSigma
+from dsgkit.trainers.blocks import BlockFunction
 
 SINGULAR = "the regulariser is so small that a block is singular to rounding; enlarge lam"
 
@@ -36,14 +36,4 @@ class BlockSweepsEstimator(WithSigma, DoublyStochasticEstimator):
 
     def _squared_norm(self) -> float:
         """Return the squared norm that is minimised: that of the mean of the blocks' kernels."""
-        norms = self._block_norms()
-        return float(len(norms) * norms @ norms)
-
-    def _features(self) -> FeatureBlocks:
-        return random_features(
-            self.kernel,
-            float(self._sigma),
-            int(self.n_features),
-            int(self.random_state),
-            self.frequencies,
-        )
+        return BlockFunction(self.model_, mean_of_kernels=True).squared_norm()

@@ -79,7 +79,7 @@ class QSGS2AUC(StochasticEstimator, QuadraticRiskEstimator, PairwiseAUCEstimator
 
     def _trainer(self) -> Streaming:
         n_iterations = None if self.n_iterations is None else int(self.n_iterations)
-        return Streaming(self._features(), int(self.batch_size), n_iterations)
+        return Streaming(self._random_features(), int(self.batch_size), n_iterations)
 
     def _step(self) -> Decreasing:
         return Decreasing(self.theta_lam, self.t0)

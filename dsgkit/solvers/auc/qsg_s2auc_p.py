@@ -81,7 +81,7 @@ class QSGS2AUCP(BlockFunctionEstimator, QuadraticRiskEstimator, PairwiseAUCEstim
 
     def _trainer(self) -> Sweeps:
         return Sweeps(
-            self._features(),
+            self._random_features(),
             int(self.batch_size),
             n_blocks=int(self.n_blocks),
             n_sweeps=int(self.n_sweeps),

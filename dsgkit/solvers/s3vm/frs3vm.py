@@ -127,7 +127,7 @@ class FRS3VM(StochasticS3VM):
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
     ) -> Cost:
         """Return what the features of batches and labelled rows take; see the base class."""
-        features = self._features(n_labeled + n_unlabeled)
+        features = self._features_for(n_labeled + n_unlabeled)
         assert isinstance(features, FourierFeatures | StructuredFeatures)
         m, b, T = features.n_frequencies, int(self.batch_size), self._iterations(n_unlabeled)
         rows = 4 * n_inputs * (n_labeled + sizes.rows_at_once(n_inputs, n_models))

@@ -30,13 +30,10 @@ from dsgkit.kernels.lengths import check_projections
 from dsgkit.objectives.s3vm import S3VMObjective, Values
 from dsgkit.progress import part
 from dsgkit.solvers.base import Folds, Points
+from dsgkit.solvers.block_functions import TogetherModels, finite_models
 from dsgkit.solvers.common import Frequencies, RampS, RandomState
 from dsgkit.solvers.declared import preset
-from dsgkit.solvers.doubly_stochastic import (
-    DoublyStochasticEstimator,
-    TogetherModels,
-    finite_models,
-)
+from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.parameters import (
     PER_MODEL,
     POSITIVE,
@@ -188,7 +185,7 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
         """Return after how many iterations a block is forgotten; None: never."""
         return None if self.step == "decreasing" else sizes.remembered(float(self.step))
 
-    def _features(self, n_rows: int) -> FeatureBlocks:
+    def _features_for(self, n_rows: int) -> FeatureBlocks:
         """Return the random features for so many training rows."""
         m = self._n_features(n_rows)
         return random_features(
@@ -260,7 +257,7 @@ def _problem(
             balance=np.array([s.balance for s in settings]),
         ),
         step=_steps(settings),
-        features=shared._features(n_labeled + n_unlabeled),
+        features=shared._features_for(n_labeled + n_unlabeled),
         n_iterations=n_iterations,
         batch_size=int(shared.batch_size),
         group=np.zeros(len(settings), np.int64),

@@ -125,7 +125,7 @@ class TSGS3VM(StochasticS3VM):
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
     ) -> Cost:
         """Return what the engine takes for one or several models; see the base class."""
-        features = self._features(n_labeled + n_unlabeled)
+        features = self._features_for(n_labeled + n_unlabeled)
         n_iterations, remembered = self._iterations(n_unlabeled), self._remembered()
         cost = training_cost(
             features,

@@ -24,6 +24,7 @@ from dsgkit.kernels.lengths import check_projections
 from dsgkit.objectives.majorised_s3vm import MajorisedS3VMObjective
 from dsgkit.objectives.s3vm import Values
 from dsgkit.solvers.base import Folds, Points
+from dsgkit.solvers.block_functions import TogetherModels, finite_models
 from dsgkit.solvers.block_sweeps import BlockSweepsEstimator
 from dsgkit.solvers.common import (
     CStar,
@@ -40,7 +41,6 @@ from dsgkit.solvers.common import (
     SweepBatch,
     UnlabeledLabel,
 )
-from dsgkit.solvers.doubly_stochastic import TogetherModels, finite_models
 from dsgkit.solvers.parameters import PER_MODEL
 from dsgkit.solvers.s3vm.base import S3VM
 

@@ -14,13 +14,10 @@ from dsgkit.engine import DSGModel
 from dsgkit.kernels.lengths import check_projections
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.base import Points
+from dsgkit.solvers.block_functions import TogetherModels, finite_models
 from dsgkit.solvers.common import Delta, KernelName, Leak, Sigma
 from dsgkit.solvers.declared import fitted
-from dsgkit.solvers.doubly_stochastic import (
-    DoublyStochasticEstimator,
-    TogetherModels,
-    finite_models,
-)
+from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.base import PairFolds, points_of
 from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator

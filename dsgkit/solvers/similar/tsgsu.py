@@ -25,10 +25,10 @@ from dsgkit.engine import (
     training_cost,
 )
 from dsgkit.errors import DataError, DivergedError
-from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.kernels.lengths import check_projections
 from dsgkit.numerics.rows import spaced
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
+from dsgkit.solvers.block_functions import Observer, finite_models, observed_training
 from dsgkit.solvers.common import (
     Delta,
     FeaturesPerIteration,
@@ -42,11 +42,6 @@ from dsgkit.solvers.common import (
     Sigma,
 )
 from dsgkit.solvers.declared import fitted
-from dsgkit.solvers.doubly_stochastic import (
-    Observer,
-    finite_models,
-    observed_training,
-)
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, Smoother
 from dsgkit.solvers.similar.curvature import SAMPLE_ROWS, largest_eigenvalue
 from dsgkit.solvers.similar.pools import Pools
@@ -204,15 +199,6 @@ class TSGSU(TogetherSUEstimator):
         self, models: Sequence[Self], S: Array, X_unlabeled: Any, pools: Sequence[Pools]
     ) -> Values:
         return train_values(_problem(models, S, X_unlabeled, pools))
-
-    def _features(self) -> FeatureBlocks:
-        return random_features(
-            self.kernel,
-            float(self._sigma),
-            int(self.n_features),
-            int(self.random_state),
-            self.frequencies,
-        )
 
     def _cost(
         self,

@@ -23,6 +23,7 @@ from dsgkit.engine import (
 from dsgkit.errors import FitError
 from dsgkit.kernels.lengths import check_projections
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
+from dsgkit.solvers.block_functions import finite_models
 from dsgkit.solvers.block_sweeps import SINGULAR, BlockSweepsEstimator
 from dsgkit.solvers.common import (
     Delta,
@@ -38,7 +39,6 @@ from dsgkit.solvers.common import (
     RandomState,
     Sigma,
 )
-from dsgkit.solvers.doubly_stochastic import finite_models
 from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.similar.pools import Pools
 from dsgkit.solvers.similar.together import TogetherSUEstimator, Values
