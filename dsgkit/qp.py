@@ -2,7 +2,7 @@
 
 Of the maintained solvers with a free licence, measured on the program of SU-DH: OSQP takes 10,000
 iterations to six digits where an interior-point method takes 20; PIQP is twice as fast as Clarabel
-with few variables beside the rows, and three times as slow with 500 of them. Clarabel also has a
+with few variables for its rows, and three times as slow with 500 of them. Clarabel also has a
 time limit, and a factorisation by dense blocks where the matrix is dense.
 """
 

@@ -29,14 +29,20 @@ from dsgkit.published import bsgd_svc
 from dsgkit.published.audit import ROUNDING, findings
 from dsgkit.random.seeds import derive_seed
 from dsgkit.tasks import indices
-from dsgkit.tasks.clustering import FEWEST, MOST, ROWS, ClusteringSpec, ClusteringTrial
-from dsgkit.tasks.clustering_published import TOLERANCE
+from dsgkit.tasks.clustering import (
+    MAX_CLUSTERS,
+    MIN_CLUSTERS,
+    ROWS,
+    ClusteringSpec,
+    ClusteringTrial,
+)
+from dsgkit.tasks.clustering_published import INDEX_TOLERANCE
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 SCALES = ("raw", "standard")
 METHODS_IN = {"mean": bsgd_svc.METHODS, "sum": ("SGD", "BSGD-R", "BSGD-PNN", "BSGD-PRN")}
 UNITS = tuple(METHODS_IN)
-"""Of the losses, by which C is multiplied in the objective."""
+"""Scales of the losses, which C multiplies in the objective."""
 
 TRIPLE = ["purity", "rand", "nmi"]
 SETTING = ["scale", "C of the"]
@@ -44,11 +50,11 @@ KEYS = ["dataset", "method", *SETTING]
 POINT = [*KEYS, "point"]
 
 MEASURED = "measured_"
-"""What comes before the name of a measured index, beside a published one."""
+"""Prefix of the name of a measured index, next to the published one."""
 
-NEAREST = "nearest to the published triple"
+NEAREST_RULE = "nearest to the published triple"
 RULES = {"highest NMI": "nmi", "highest Rand index": "rand", "highest purity": "purity"}
-BY_SHAPE = f"lowest Davies-Bouldin index, {FEWEST} to {MOST} clusters"
+SHAPE_RULE = f"lowest Davies-Bouldin index, {MIN_CLUSTERS} to {MAX_CLUSTERS} clusters"
 
 
 def fits(dataset: str, scale: str, unit: str, seeds: int) -> Iterator[dict[str, Any]]:
@@ -106,7 +112,7 @@ def published() -> pd.DataFrame:
 
 
 def means(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of every point over its seeds, beside what is published of its method."""
+    """Return the mean of every point over its seeds, next to its method's published values."""
     values = found.drop(columns="seed").groupby(POINT, as_index=False).mean()
     values = values.rename(columns={name: MEASURED + name for name in TRIPLE})
     both = values.merge(published(), on=["dataset", "method"])
@@ -125,9 +131,11 @@ def chosen(points: pd.DataFrame) -> dict[str, pd.DataFrame]:
         rule: points.loc[points.groupby(KEYS)[MEASURED + name].idxmax()]
         for rule, name in RULES.items()
     }
-    usual = points[points["clusters"].between(FEWEST, MOST)].dropna(subset="davies_bouldin")
-    by_index[BY_SHAPE] = usual.loc[usual.groupby(KEYS)["davies_bouldin"].idxmin()]
-    return {**by_index, NEAREST: points.loc[points.groupby(KEYS)["distance"].idxmin()]}
+    usual = points[points["clusters"].between(MIN_CLUSTERS, MAX_CLUSTERS)].dropna(
+        subset="davies_bouldin"
+    )
+    by_index[SHAPE_RULE] = usual.loc[usual.groupby(KEYS)["davies_bouldin"].idxmin()]
+    return {**by_index, NEAREST_RULE: points.loc[points.groupby(KEYS)["distance"].idxmin()]}
 
 
 def counts(points: pd.DataFrame) -> pd.DataFrame:
@@ -135,7 +143,7 @@ def counts(points: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for rule, of_rule in chosen(points).items():
         for (scale, unit), one in of_rule.groupby(SETTING):
-            near = distances(one) <= TOLERANCE + ROUNDING
+            near = distances(one) <= INDEX_TOLERANCE + ROUNDING
             cells = {name: f"{near[name].sum()} of {len(near)}" for name in TRIPLE}
             cells["all three"] = f"{near.all(axis=1).sum()} of {len(near)}"
             rows.append({"choice": rule, "features": scale, "C of the": unit, **cells})
@@ -203,7 +211,7 @@ def main(
         raise click.ClickException(f"{path} holds nothing yet: name datasets to fit")
     points = means(found)
     agreeing, at_best = counts(points), nearest(points)
-    click.echo(f"Published figures within {TOLERANCE:g} of means over seeds\n")
+    click.echo(f"Published figures within {INDEX_TOLERANCE:g} of means over seeds\n")
     click.echo(markdown(agreeing))
     click.echo("\nPurity / Rand index / NMI\n")
     click.echo(markdown(at_best))

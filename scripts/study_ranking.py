@@ -6,10 +6,10 @@ grid and of the wider one, with labelled rows alone (gamma = 1) and with unlabel
 every cut, as M-SAMULT has it. Beside them are SVOREX, which minimises errors, and the all-threshold
 logistic regression.
 
-Of each method and grid the point is told that has the highest AUC, as a mean over the trials, on
-rows that no method is trained on: their labels choose, so that no method gains or loses by how well
-a point can be found. Last, gamma is chosen like that: one for all cuts, and then for each cut in
-its turn.
+For each method and grid, the point is printed that has the highest AUC, as a mean over the trials,
+on rows that no method is trained on: their labels choose, so that no method gains or loses by how
+well a point can be found. Last, gamma is chosen like that: one for all cuts, and then for each cut
+in its turn.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ GRIDS = {
     "paper": ([2.0**k for k in range(-3, 4, 2)], [2.0**k for k in range(-3, 4, 2)]),
     "wide": ([2.0**k for k in range(-18, 3, 4)], [2.0**k for k in range(-7, 4, 2)]),
 }
-"""Of lam, and of sigma, as the configs have them."""
+"""Grids of lam and of sigma, as in the configs."""
 
 C = (1e-2, 1e0, 1e2, 1e4)
 LOGISTIC_LAM = (2.0**-26, 2.0**-18, 2.0**-10, 2.0**-2)

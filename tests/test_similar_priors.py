@@ -22,8 +22,8 @@ from dsgkit.priors import (
     similar_prior,
     similar_prior_interval,
 )
-from dsgkit.priors.kernel_means import EPSILON
-from dsgkit.priors.pair_moments import UNKNOWN
+from dsgkit.priors.kernel_means import LAM_TOLERANCE
+from dsgkit.priors.pair_moments import UNKNOWN_INTERVAL
 from dsgkit.qp import solve_qp
 
 STORED = Path(__file__).parent / "oracles" / "su_mpe_gauss_p07.npz"
@@ -52,7 +52,7 @@ def test_the_authors_shares_are_found(monkeypatch):
         assert means.gram[0, 1] == pytest.approx(expected, rel=1e-9)
         for slope, name in ((means.absolute_slope(), "km1"), (means.relative_slope(), "km2")):
             lam = 1 / (1 - float(z[name]))
-            below, above = (means._distance(lam + sign * EPSILON)[1] for sign in (-1, 1))
+            below, above = (means._distance(lam + sign * LAM_TOLERANCE)[1] for sign in (-1, 1))
             assert below < slope < above
 
 
@@ -182,8 +182,8 @@ def test_pairs_that_tell_nothing_leave_the_prior_unknown():
     alike = rng.normal(size=(40, 2, 3)), rng.normal(size=(100, 3))
     low, high = similar_prior_interval(*alike)
     assert low == 0.5 and high > 0.6
-    assert similar_prior_interval(np.ones((9, 2, 3)), np.ones((9, 3))) == UNKNOWN
-    assert similar_prior_interval(alike[0][:3], alike[1]) == UNKNOWN
+    assert similar_prior_interval(np.ones((9, 2, 3)), np.ones((9, 3))) == UNKNOWN_INTERVAL
+    assert similar_prior_interval(alike[0][:3], alike[1]) == UNKNOWN_INTERVAL
     with pytest.raises(DataError, match="NaN or infinite"):
         similar_prior_interval(alike[0] * np.nan, alike[1])
 

@@ -1,4 +1,4 @@
-"""What a run of block-preconditioned training is given, and the rows that it draws."""
+"""Inputs of block-preconditioned training, and the rows that it draws."""
 
 from __future__ import annotations
 

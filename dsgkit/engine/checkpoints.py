@@ -14,7 +14,7 @@ Observer = Callable[[int, float, DSGModel], None]
 
 
 class Checkpoints:
-    """When a training shows its models, and to whom; its clock starts when it is made.
+    """When a training shows its models, and to which observer; its clock starts when it is made.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Checkpoints:
     def after(self, t: int, model: Callable[[], DSGModel]) -> None:
         """Show the models after iteration t, if that is a checkpoint; the clock stands meanwhile.
 
-        What the observer reports of its own progress is not training's: nobody hears it.
+        Progress that the observer reports is not passed on: it is not training's.
         """
         if t not in self._at or self._observe is None:
             return

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.engine.sizes import FORGOTTEN
+from dsgkit.engine.sizes import MAX_FORGOTTEN_SHARE
 
-PART = 32
+PART_BLOCKS = 32
 """Blocks that are allocated, and given back, together."""
 
 
@@ -20,7 +20,7 @@ def magnitude(coefficients: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def first_needed(magnitudes: NDArray[np.float64]) -> int:
-    """Return how many of the oldest blocks together stay within `FORGOTTEN`, of every model.
+    """Return how many of the oldest blocks stay within `MAX_FORGOTTEN_SHARE` in every model.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def first_needed(magnitudes: NDArray[np.float64]) -> int:
         Sums of absolute coefficients of the blocks.
     """
     total = np.cumsum(magnitudes, axis=0)
-    needed = (total > FORGOTTEN * total[-1:]).any(axis=1)
+    needed = (total > MAX_FORGOTTEN_SHARE * total[-1:]).any(axis=1)
     return int(needed.argmax()) if needed.any() else 0
 
 
@@ -54,25 +54,27 @@ class Coefficients:
     def __init__(self, width: int, n_models: int) -> None:
         self.first = 0
         self.last = 0
-        self._shape = (PART, width, n_models)
+        self._shape = (PART_BLOCKS, width, n_models)
         self._parts: list[NDArray[np.float32]] = []
         self._dropped = 0  # blocks of parts that are gone
         self._magnitudes = np.empty((0, n_models))
 
     def append(self, coefficients: NDArray[np.float32]) -> None:
         """Add the block of the next iteration, shape (width, G)."""
-        if self.last == self._dropped + PART * len(self._parts):
+        if self.last == self._dropped + PART_BLOCKS * len(self._parts):
             self._parts.append(np.empty(self._shape, np.float32))
-            self._magnitudes = np.vstack([self._magnitudes, np.zeros((PART, self._shape[2]))])
-        self._parts[-1][self.last % PART] = coefficients
+            self._magnitudes = np.vstack(
+                [self._magnitudes, np.zeros((PART_BLOCKS, self._shape[2]))]
+            )
+        self._parts[-1][self.last % PART_BLOCKS] = coefficients
         self._magnitudes[self.last] = magnitude(coefficients)
         self.last += 1
 
     def kept(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
         """Give runs of kept blocks: the first's number and a view of shape (n, width, G)."""
         for k, part in enumerate(self._parts):
-            start = self._dropped + k * PART
-            first, last = max(self.first, start), min(self.last, start + PART)
+            start = self._dropped + k * PART_BLOCKS
+            first, last = max(self.first, start), min(self.last, start + PART_BLOCKS)
             yield first, part[first - start : last - start]
 
     def multiply(self, models: NDArray[np.int64], factor: NDArray[np.float32]) -> None:
@@ -85,18 +87,18 @@ class Coefficients:
     def first_needed(self) -> int:
         """Return the number of the oldest block that cannot be dropped.
 
-        All before it together stay within `FORGOTTEN`. The share of a model's sum of absolute
-        coefficients that they make up can only shrink later: decay acts on all blocks alike, and
-        new blocks add to the sum.
+        All before it together stay within `MAX_FORGOTTEN_SHARE`. The share of a model's sum of
+        absolute coefficients that they make up can only shrink later: decay acts on all blocks
+        alike, and new blocks add to the sum.
         """
         return max(self.first, first_needed(self._magnitudes[: self.last]))
 
     def forget(self) -> None:
         """Drop the oldest blocks, as far as `first_needed` allows."""
         self.first = self.first_needed()
-        while self._dropped + PART <= self.first:
+        while self._dropped + PART_BLOCKS <= self.first:
             del self._parts[0]
-            self._dropped += PART
+            self._dropped += PART_BLOCKS
 
     def needed(self) -> tuple[int, NDArray[np.float32]]:
         """Return the number of the first block that is needed, and a copy from it on."""

@@ -1,4 +1,4 @@
-"""What a run of the engine takes, from its sizes alone."""
+"""Time and memory of a run of the engine, from its sizes alone."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dsgkit.costs import Cost
 from dsgkit.engine import sizes
 from dsgkit.features.blocks import FeatureBlocks
 
-_FOLDS = 5
+_USUAL_FOLDS = 5
 """Groups of models that are taken to be trained for their values."""
 
 
 @dataclass(frozen=True)
 class TableSize:
-    """What costs depend on of a table and of the sources that draw from it.
+    """Sizes of a table, and of the sources that draw from it, that costs depend on.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def training_cost(
     evaluations = T * resident + streamed * _met(T, n_left if n_models == 1 else T)
     values = result == "values"
     n_blocks = sizes.blocks_held(T, kept=not values, streamed=streamed > 0, average=average)
-    rows = 8 * n_inputs * (resident + sizes.ROWS_AT_ONCE)
+    rows = 8 * n_inputs * (resident + sizes.MAX_BLOCK_ROWS)
     n_averaged = resident if average and values else 0
     per_model = sizes.model_bytes(n_blocks, features.width, resident, n_averaged)
     in_pass = n_models if result == "model" else min(n_models, sizes.models_at_once(per_model))
@@ -125,7 +125,7 @@ def block_training_cost(
     Returns
     -------
     Cost
-        No two models are taken to share a Hessian, and values are those of `_FOLDS` folds.
+        No two models are taken to share a Hessian, and values are those of `_USUAL_FOLDS` folds.
     """
     width, n_steps, double = features.width, n_blocks * n_sweeps, 2
     n_batch = n_labeled + min(batch_size, n_unlabeled)
@@ -143,7 +143,7 @@ def block_training_cost(
     per_model = sizes.block_model_bytes(n_blocks, width, n_kept, n_batch)
     in_pass = n_models if result == "model" else min(n_models, sizes.models_at_once(per_model))
     finished = 4 * n_blocks * width * n_models if result == "models" else 0
-    n_grams = n_sources * (1 + _FOLDS * (result == "values"))
+    n_grams = n_sources * (1 + _USUAL_FOLDS * (result == "values"))
     matrices = 8 * width**2 * ((min(n_models, at_once) if majorised else n_grams) + 3)
     held = 12 * width * min(n_batch, sizes.feature_rows(width)) + 8 * n_inputs * n_kept
     return Cost(

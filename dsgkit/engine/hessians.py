@@ -51,7 +51,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class BlockFeatures:
-    """What Hessians are made of.
+    """Features and moments of a block, which its Hessians are computed from.
 
     Attributes
     ----------

@@ -23,10 +23,10 @@ from dsgkit.threads import single_blas_thread
 FORMAT_VERSION = 3
 """Version of the model file."""
 
-_LARGEST = 2**53
-"""Of whole numbers: rows and blocks are counted in float64, too."""
+_MAX_INTEGER = 2**53
+"""Largest whole number: rows and blocks are counted in float64, too."""
 
-_WITHOUT_INTERCEPT = 2
+_VERSION_WITHOUT_INTERCEPT = 2
 """The version before, which is read as well."""
 
 
@@ -117,8 +117,8 @@ def load_model(path: str | Path) -> DSGModel:
     Raises
     ------
     DataError
-        If the file is no model file, not as it was written, or of a version this release does not
-        know.
+        If the file is not a model file, not as it was written, or of a version that this release
+        does not know.
     """
     place = in_a_line(str(path), LONGEST_SHOWN_PATH)
     try:
@@ -146,12 +146,12 @@ def load_model(path: str | Path) -> DSGModel:
 def _check_versions(entries: Mapping[str, NDArray[Any]]) -> None:
     """Raise `DataError` unless this release reads and continues a model of these versions."""
     model, stream = (_whole(entries, f"{what}_version", 0) for what in ("format", "stream"))
-    if model in (_WITHOUT_INTERCEPT, FORMAT_VERSION) and stream == STREAM_VERSION:
+    if model in (_VERSION_WITHOUT_INTERCEPT, FORMAT_VERSION) and stream == STREAM_VERSION:
         return
     newer = model > FORMAT_VERSION or stream > STREAM_VERSION
     raise DataError(
-        f"model format {model}, stream {stream}; this release reads formats {_WITHOUT_INTERCEPT} "
-        f"and {FORMAT_VERSION}, stream {STREAM_VERSION}: "
+        f"model format {model}, stream {stream}; this release reads formats "
+        f"{_VERSION_WITHOUT_INTERCEPT} and {FORMAT_VERSION}, stream {STREAM_VERSION}: "
         + ("a newer release wrote it, use that" if newer else "use the release that wrote it")
     )
 
@@ -166,7 +166,7 @@ def _coefficients(entries: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
 
 
 def _intercept(entries: Mapping[str, NDArray[Any]], n_models: int) -> Any:
-    if int(entries["format_version"]) == _WITHOUT_INTERCEPT:
+    if int(entries["format_version"]) == _VERSION_WITHOUT_INTERCEPT:
         return 0.0
     found = entries["intercept"]
     if found.dtype.kind != "f" or found.shape not in ((), (n_models,)):
@@ -179,6 +179,6 @@ def _intercept(entries: Mapping[str, NDArray[Any]], n_models: int) -> Any:
 def _whole(entries: Mapping[str, NDArray[Any]], name: str, least: int) -> int:
     """Return an entry that is one whole number."""
     found = entries[name]
-    if found.shape or found.dtype.kind not in "iu" or not least <= found <= _LARGEST:
+    if found.shape or found.dtype.kind not in "iu" or not least <= found <= _MAX_INTEGER:
         raise ValueError(f"{name} is {shown_entry(found)}")
     return int(found)

@@ -61,7 +61,7 @@ def train_blocks(problem: BlockProblem) -> DSGModel:
 
 
 def train_blocks_in_passes(problem: BlockProblem) -> list[DSGModel]:
-    """Train the models of a problem in as few passes as `sizes.MODEL_BYTES` allows.
+    """Train the models of a problem in as few passes as `sizes.MAX_MODEL_BYTES` allows.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def _values_of(problem: BlockProblem) -> dict[int, NDArray[np.float32]]:
 
 
 def _passes(problem: BlockProblem, run: Callable[[BlockProblem], Result]) -> Iterator[Result]:
-    """Yield what ``run`` makes of each share of the models, shares as `MODEL_BYTES` allows."""
+    """Yield what ``run`` makes of each share of the models, shares as `MAX_MODEL_BYTES` allows."""
     n_models = problem.n_models
     length = models_at_once(problem.bytes_per_model())
     for start in range(0, n_models, length):

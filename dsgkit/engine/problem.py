@@ -1,4 +1,4 @@
-"""What a run of the engine is given: tables of rows, sources of batches, objective and steps."""
+"""Inputs of a run of the engine: tables of rows, sources of batches, objective and steps."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Problem:
         return [source for source in self.sources if source.table == table]
 
     def resident(self, table: int) -> bool:
-        """Whether a table's values are kept up to date, by the count of `sizes.kept_resident`.
+        """Return whether a table's values are kept up to date, counted by `sizes.kept_resident`.
 
         Draws that differ between groups can only come from a resident table.
         """

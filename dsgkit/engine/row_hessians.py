@@ -22,8 +22,8 @@ from dsgkit.engine.block_problem import Array, BlockProblem, Rows
 from dsgkit.engine.hessians import BlockFeatures, Moments
 from dsgkit.linear_systems import EIGH_FLOPS, eigh
 
-_SMALL = 300
-"""What else each model's system takes, as products of a row and a matrix of its size."""
+_FURTHER_PRODUCTS = 300
+"""Further cost of each model's system, as products of a row and a matrix of its size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class RowHessians:
         return (
             n_pools * EIGH_FLOPS * width**3
             + n_shared * 2.0 * n_rows**2 * width
-            + problem.n_models * n_rows**2 * (n_rows / 3 + _SMALL)
+            + problem.n_models * n_rows**2 * (n_rows / 3 + _FURTHER_PRODUCTS)
         )
 
     def solve(self, features: BlockFeatures, gradient: Array) -> Array:

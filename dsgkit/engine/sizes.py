@@ -7,27 +7,27 @@ from __future__ import annotations
 
 import math
 
-ROWS_AT_ONCE = 8192
+MAX_BLOCK_ROWS = 8192
 """Rows that are evaluated together on all blocks.
 
 A block of features is drawn once for all of them. Drawing one of frequencies takes about as long as
 using it for 60 rows: with 8192, some 1% of the work.
 """
 
-ROW_BYTES = 2**26
+MAX_ROW_BYTES = 2**26
 """Bytes of rows and values above which fewer rows are evaluated together."""
 
-TABLE_BYTES = 2**30
+MAX_TABLE_BYTES = 2**30
 """Bytes of rows above which a table is streamed, whatever it costs in time."""
 
-MODEL_BYTES = 2**30
+MAX_MODEL_BYTES = 2**30
 """Bytes of coefficients and values above which models are trained in several passes."""
 
-FEATURE_BYTES = 2**26
+MAX_FEATURE_BYTES = 2**26
 """Bytes of features that block-preconditioned training holds at once, and of Hessians that are
 formed of them together where those of models differ."""
 
-FORGOTTEN = 2.0**-30
+MAX_FORGOTTEN_SHARE = 2.0**-30
 """Share of a model's sum of absolute coefficients that forgotten blocks may make up.
 
 No value ``f(x)`` misses more than this times that sum. The rounding of the features to float32
@@ -36,15 +36,15 @@ moves it by up to 2^-22 of the same sum.
 
 
 def rows_at_once(n_inputs: int, n_models: int) -> int:
-    """Return how many rows are evaluated together: `ROWS_AT_ONCE`, or what `ROW_BYTES` hold."""
-    return max(1, min(ROWS_AT_ONCE, ROW_BYTES // (4 * (n_inputs + n_models))))
+    """Return how many rows are evaluated together, by `MAX_BLOCK_ROWS` and `MAX_ROW_BYTES`."""
+    return max(1, min(MAX_BLOCK_ROWS, MAX_ROW_BYTES // (4 * (n_inputs + n_models))))
 
 
 def kept_resident(n_rows: int, n_inputs: int, n_drawn: int, n_iterations: int) -> bool:
     """Return whether it is cheaper to keep a table's values than to evaluate its draws.
 
     Keeping ``n`` rows takes ``n T`` row evaluations, evaluating ``b`` draws when they are drawn
-    ``b T^2 / 2``. A table of more than `TABLE_BYTES` is never kept for that.
+    ``b T^2 / 2``. A table of more than `MAX_TABLE_BYTES` is never kept for that.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def kept_resident(n_rows: int, n_inputs: int, n_drawn: int, n_iterations: int) -
         Rows drawn from it per iteration.
     n_iterations : int
     """
-    return 4 * n_rows * n_inputs <= TABLE_BYTES and 2 * n_rows <= n_drawn * n_iterations
+    return 4 * n_rows * n_inputs <= MAX_TABLE_BYTES and 2 * n_rows <= n_drawn * n_iterations
 
 
 def blocks_held(n_iterations: int, *, kept: bool, streamed: bool, average: bool) -> int:
@@ -89,18 +89,18 @@ def model_bytes(n_blocks: int, width: int, n_resident: int, n_averaged: int = 0)
     n_averaged : int
         Rows whose values are averaged.
     """
-    rows = 8 * (n_resident + ROWS_AT_ONCE) + 4 * n_averaged
+    rows = 8 * (n_resident + MAX_BLOCK_ROWS) + 4 * n_averaged
     return 4 * width * n_blocks + 8 * n_blocks + rows
 
 
 def feature_rows(width: int) -> int:
     """Return of how many rows features are held at once, in both precisions."""
-    return max(1, FEATURE_BYTES // (12 * width))
+    return max(1, MAX_FEATURE_BYTES // (12 * width))
 
 
 def hessians_at_once(width: int) -> int:
     """Return how many models' Hessians are formed together from the same features."""
-    return max(1, FEATURE_BYTES // (8 * width**2))
+    return max(1, MAX_FEATURE_BYTES // (8 * width**2))
 
 
 def block_model_bytes(n_blocks: int, width: int, n_kept: int, n_batch: int) -> int:
@@ -119,13 +119,14 @@ def block_model_bytes(n_blocks: int, width: int, n_kept: int, n_batch: int) -> i
 
 
 def models_at_once(bytes_per_model: int) -> int:
-    """Return how many models are trained in one pass, within `MODEL_BYTES`."""
-    return max(1, MODEL_BYTES // bytes_per_model)
+    """Return how many models are trained in one pass, within `MAX_MODEL_BYTES`."""
+    return max(1, MAX_MODEL_BYTES // bytes_per_model)
 
 
 def remembered(step: float) -> int:
     """Return after about how many iterations a constant step has forgotten a block.
 
-    Where all blocks have begun alike, those that are left make up all but `FORGOTTEN` of the sum.
+    Where all blocks have begun alike, those that are left make up all but `MAX_FORGOTTEN_SHARE` of
+    the sum.
     """
-    return 1 if step == 1 else max(1, math.ceil(math.log(FORGOTTEN) / math.log1p(-step)))
+    return 1 if step == 1 else max(1, math.ceil(math.log(MAX_FORGOTTEN_SHARE) / math.log1p(-step)))

@@ -116,7 +116,7 @@ class LinearStep:
 
 @dataclass(frozen=True)
 class EitherStep:
-    """Of two rules for the same models, the one that each of them follows.
+    """Combines two step rules: each model follows one of them.
 
     Attributes
     ----------

@@ -74,7 +74,7 @@ def train(problem: Problem, *, at: Sequence[int] = (), observe: Observer | None 
 
 
 def train_in_passes(problem: Problem) -> list[DSGModel]:
-    """Train the models of a problem in as few passes as `sizes.MODEL_BYTES` allows.
+    """Train the models of a problem in as few passes as `sizes.MAX_MODEL_BYTES` allows.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def train_in_passes(problem: Problem) -> list[DSGModel]:
 def train_values(problem: Problem) -> dict[int, NDArray[np.float32]]:
     """Train the models for their values at resident rows alone, as the search of a grid does.
 
-    Models whose coefficients would not fit `sizes.MODEL_BYTES` together are trained in several
+    Models whose coefficients would not fit `sizes.MAX_MODEL_BYTES` together are trained in several
     passes; coefficients are only kept where streamed rows need them.
 
     Returns
@@ -111,7 +111,7 @@ def _values_of(problem: Problem) -> dict[int, NDArray[np.float32]]:
 def _in_passes(
     problem: Problem, run: Callable[[Problem], Result], *, keep_blocks: bool
 ) -> list[Result]:
-    """Return what ``run`` makes of each share of the models, shares as `MODEL_BYTES` allows."""
+    """Return what ``run`` makes of each share of the models, shares as `MAX_MODEL_BYTES` allows."""
     n_models = problem.n_models
     length = models_at_once(problem.bytes_per_model(keep_blocks=keep_blocks))
     results = []

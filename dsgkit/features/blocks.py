@@ -1,4 +1,4 @@
-"""What the engine needs of random features."""
+"""Interface of random features for the engine."""
 
 from __future__ import annotations
 

@@ -140,5 +140,5 @@ def _check_numbers(kernel: Kernel, entries: Mapping[str, Any]) -> None:
 
 
 def _in_range(kernel: Kernel, sigma: float) -> bool:
-    """Tell whether single precision holds the frequencies of a kernel, and rows to go with them."""
+    """Return whether single precision holds a kernel's frequencies and rows of that scale."""
     return 0 < sigma < np.inf and 1 / LARGEST_LENGTH <= kernel.farthest(sigma) <= LARGEST_LENGTH

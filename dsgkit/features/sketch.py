@@ -35,7 +35,7 @@ from dsgkit.random.stream import SKETCHES, words
 from dsgkit.threads import single_blas_thread
 
 TILE_BYTES = 2**21
-"""Of the spectra of a tile of rows: they stay in cache between the factors."""
+"""Bytes of the spectra of a tile of rows: they stay in cache between the factors."""
 
 DIRECT_INPUTS = 100
 """Columns up to which spectra are sums of those of the inputs: a matrix product beats the FFT."""

@@ -36,24 +36,24 @@ from dsgkit.threads import single_blas_thread, threads_for
 KERNEL = "gaussian"
 
 NAME = f"structured({KERNEL})"
-"""What a model file calls the kernel: a release without these features does not know it."""
+"""Name of the kernel in model files: a release without these features does not know it."""
 
-ROWS = 64
+BLOCK_ROWS = 64
 """Rows that are transformed together."""
 
-SQUARE = 16
+TRANSPOSE_TILE = 16
 """Columns that rows and columns change places for at a time: the entries stay in a core's cache."""
 
-LEAST_SIZE = 32
+MIN_SIZE = 32
 """Smaller matrices have too few signs: with 8 columns the kernel's estimate is off by 0.04."""
 
-BLOCKS = 16
+PASS_BLOCKS = 16
 """Blocks that rows meet while they stand as columns."""
 
 SHARE_ROWS = 256
 """Rows whose coefficients a thread sums: whatever the number of threads, the sums are the same."""
 
-FACTORS = 3
+N_FACTORS = 3
 """Products of signs and a Hadamard matrix."""
 
 
@@ -97,13 +97,13 @@ def _hadamard(T):  # type: ignore[no-untyped-def]
 
 @fast
 def _columns(x, out):  # type: ignore[no-untyped-def]
-    """Write at most `ROWS` rows to ``out`` as columns, shape (n_inputs, ROWS); others become 0."""
+    """Write rows to ``out`` as columns, shape (n_inputs, BLOCK_ROWS); missing ones become 0."""
     n, d = x.shape
-    if n < ROWS:
+    if n < BLOCK_ROWS:
         out[:] = 0
-    for lo in range(0, d, SQUARE):
+    for lo in range(0, d, TRANSPOSE_TILE):
         for r in range(n):
-            for j in range(lo, min(lo + SQUARE, d)):
+            for j in range(lo, min(lo + TRANSPOSE_TILE, d)):
                 out[j, r] = x[r, j]
 
 
@@ -111,15 +111,15 @@ def _columns(x, out):  # type: ignore[no-untyped-def]
 def _scaled(source, factors, out):  # type: ignore[no-untyped-def]
     for j in range(len(factors)):
         row, to, factor = source[j], out[j], factors[j]
-        for r in range(ROWS):
+        for r in range(BLOCK_ROWS):
             to[r] = row[r] * factor
 
 
 @fast
 def _project(columns, signs, lengths, T, z):  # type: ignore[no-untyped-def]
-    """Write the products of some rows and all frequencies to ``z``, shape (m, ROWS).
+    """Write the products of some rows and all frequencies to ``z``, shape (m, BLOCK_ROWS).
 
-    ``T`` is scratch, (q, ROWS).
+    ``T`` is scratch, (q, BLOCK_ROWS).
     """
     d, q, m = columns.shape[0], T.shape[0], z.shape[0]
     for matrix in range(signs.shape[0]):
@@ -131,7 +131,7 @@ def _project(columns, signs, lengths, T, z):  # type: ignore[no-untyped-def]
             T[here:] = 0
             _scaled(columns[start:], signs[matrix, part, 0, :here], T)
             _hadamard(T)
-            for factor in range(1, FACTORS):
+            for factor in range(1, N_FACTORS):
                 _scaled(T, signs[matrix, part, factor], T)
                 _hadamard(T)
             length = lengths[matrix, part, :count]
@@ -140,27 +140,27 @@ def _project(columns, signs, lengths, T, z):  # type: ignore[no-untyped-def]
             else:
                 for j in range(count):
                     row, to, factor = T[j], z[first + j], length[j]
-                    for r in range(ROWS):
+                    for r in range(BLOCK_ROWS):
                         to[r] += row[r] * factor
 
 
 @fast
 def _features(z, phi):  # type: ignore[no-untyped-def]
-    """Write the cosines and sines of projections (m, ROWS) to ``phi`` (2m, ROWS)."""
+    """Write the cosines and sines of projections (m, BLOCK_ROWS) to ``phi`` (2m, BLOCK_ROWS)."""
     m = z.shape[0]
     for j in range(m):
         row, cosines, sines = z[j], phi[j], phi[m + j]
-        for r in range(ROWS):
+        for r in range(BLOCK_ROWS):
             cosines[r], sines[r] = sincos(row[r])
 
 
 @fast_parallel
 def _cos_sin(X, signs, lengths, x, T, z, phi, out):  # type: ignore[no-untyped-def]
     parts, n = len(T), X.shape[0]
-    tiles = (n + ROWS - 1) // ROWS
+    tiles = (n + BLOCK_ROWS - 1) // BLOCK_ROWS
     for part in prange(parts):
         for tile in range(tiles * part // parts, tiles * (part + 1) // parts):
-            lo, hi = tile * ROWS, min((tile + 1) * ROWS, n)
+            lo, hi = tile * BLOCK_ROWS, min((tile + 1) * BLOCK_ROWS, n)
             _columns(X[lo:hi], x[part])
             _project(x[part], signs, lengths, T[part], z[part])
             _features(z[part], phi[part])
@@ -174,15 +174,15 @@ def _correlate(X, signs, lengths, C, x, T, z, phi, S, out):  # type: ignore[no-u
     parts, shares, n = len(T), out.shape[0], X.shape[0]
     for part in prange(parts):
         for share in range(shares * part // parts, shares * (part + 1) // parts):
-            for lo in range(share * SHARE_ROWS, min((share + 1) * SHARE_ROWS, n), ROWS):
-                hi = min(lo + ROWS, n)
+            for lo in range(share * SHARE_ROWS, min((share + 1) * SHARE_ROWS, n), BLOCK_ROWS):
+                hi = min(lo + BLOCK_ROWS, n)
                 _columns(X[lo:hi], x[part])
                 _project(x[part], signs, lengths, T[part], z[part])
                 _features(z[part], phi[part])
-                c = S[part, :ROWS]
+                c = S[part, :BLOCK_ROWS]
                 c[: hi - lo] = C[lo:hi]
                 c[hi - lo :] = 0
-                sums = S[part, ROWS:]
+                sums = S[part, BLOCK_ROWS:]
                 np.dot(phi[part], c, sums)
                 for j in range(sums.shape[0]):
                     for g in range(sums.shape[1]):
@@ -192,10 +192,10 @@ def _correlate(X, signs, lengths, C, x, T, z, phi, S, out):  # type: ignore[no-u
 @fast_parallel
 def _accumulate(X, signs, lengths, A, F, x, T, z, phi, v):  # type: ignore[no-untyped-def]
     parts, n = len(T), X.shape[0]
-    tiles = (n + ROWS - 1) // ROWS
+    tiles = (n + BLOCK_ROWS - 1) // BLOCK_ROWS
     for part in prange(parts):
         for tile in range(tiles * part // parts, tiles * (part + 1) // parts):
-            lo, hi = tile * ROWS, min((tile + 1) * ROWS, n)
+            lo, hi = tile * BLOCK_ROWS, min((tile + 1) * BLOCK_ROWS, n)
             _columns(X[lo:hi], x[part])
             for block in range(len(A)):
                 _project(x[part], signs[block], lengths[block], T[part], z[part])
@@ -209,18 +209,18 @@ def _accumulate(X, signs, lengths, A, F, x, T, z, phi, v):  # type: ignore[no-un
 @fast_parallel
 def _accumulate_one(X, signs, lengths, amplitude, phase, f, x, T, z):  # type: ignore[no-untyped-def]
     parts, n = len(T), X.shape[0]
-    tiles = (n + ROWS - 1) // ROWS
+    tiles = (n + BLOCK_ROWS - 1) // BLOCK_ROWS
     for part in prange(parts):
-        total = np.empty(ROWS, np.float32)
+        total = np.empty(BLOCK_ROWS, np.float32)
         for tile in range(tiles * part // parts, tiles * (part + 1) // parts):
-            lo, hi = tile * ROWS, min((tile + 1) * ROWS, n)
+            lo, hi = tile * BLOCK_ROWS, min((tile + 1) * BLOCK_ROWS, n)
             _columns(X[lo:hi], x[part])
             for block in range(len(amplitude)):
                 _project(x[part], signs[block], lengths[block], T[part], z[part])
                 total[:] = 0
                 for j in range(z.shape[1]):
                     row, a, p = z[part, j], amplitude[block, j], phase[block, j]
-                    for r in range(ROWS):
+                    for r in range(BLOCK_ROWS):
                         total[r] += a * cosine(row[r] - p)
                 for i in range(hi - lo):
                     f[lo + i] += total[i]
@@ -228,7 +228,7 @@ def _accumulate_one(X, signs, lengths, amplitude, phase, f, x, T, z):  # type: i
 
 def matrix_size(n_inputs: int, n_frequencies: int) -> int:
     """Return the size q of a Hadamard matrix."""
-    return max(LEAST_SIZE, 1 << (min(n_inputs, n_frequencies) - 1).bit_length())
+    return max(MIN_SIZE, 1 << (min(n_inputs, n_frequencies) - 1).bit_length())
 
 
 @dataclass(frozen=True)
@@ -280,18 +280,18 @@ class StructuredFeatures:
         """Return the operations of a block's projections, cosines and sines at one row."""
         q = matrix_size(n_inputs, self.n_frequencies)
         n_vectors = -(-n_inputs // q) * -(-self.n_frequencies // q)
-        transform = n_vectors * FACTORS * q * (np.log2(q) + 1)
+        transform = n_vectors * N_FACTORS * q * (np.log2(q) + 1)
         return float(transform + self.n_frequencies * FUNCTION_FLOPS)
 
     def draw(self, block: int, n_inputs: int) -> Drawn:
         """Return the frequencies of a block."""
         q = matrix_size(n_inputs, self.n_frequencies)
         shape = -(-self.n_frequencies // q), -(-n_inputs // q)
-        n_signs = shape[0] * shape[1] * FACTORS * q
+        n_signs = shape[0] * shape[1] * N_FACTORS * q
         n_words = -(-n_signs // 64)
         drawn = words(self.seed, block * n_words, n_words, SIGNS)
         bits = np.unpackbits(drawn.astype("<u8").view(np.uint8), bitorder="little")[:n_signs]
-        signs = (1 - 2 * bits.astype(np.float32)).reshape(*shape, FACTORS, q)
+        signs = (1 - 2 * bits.astype(np.float32)).reshape(*shape, N_FACTORS, q)
         squares = 2 * gamma_blocks(self.seed, block, 1, shape[0] * shape[1] * q, q / 2)
         lengths = np.sqrt(2 * self.sigma * squares) / (np.pi * q**1.5)
         return Drawn(signs, lengths.reshape(*shape, q).astype(np.float32))
@@ -302,11 +302,11 @@ class StructuredFeatures:
         unit = np.eye(n_inputs, dtype=np.float32)
         W = np.empty((n_inputs, self.n_frequencies))
         x, T, z = (scratch[0] for scratch in self._scratch(n_inputs))
-        for lo in range(0, n_inputs, ROWS):
-            rows = unit[lo : lo + ROWS]
+        for lo in range(0, n_inputs, BLOCK_ROWS):
+            rows = unit[lo : lo + BLOCK_ROWS]
             _columns(rows, x)
             _project(x, *drawn, T, z)
-            W[lo : lo + ROWS] = np.pi * z.T[: len(rows)]
+            W[lo : lo + BLOCK_ROWS] = np.pi * z.T[: len(rows)]
         return W
 
     def read(self, table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.float32]:
@@ -327,14 +327,14 @@ class StructuredFeatures:
         """Add a run of blocks at the rows of ``X`` to ``values``; see `BlockSums`."""
         m, n_inputs, n_models = self.n_frequencies, X.shape[1], coefficients.shape[2]
         terms = self.row_flops(n_inputs) / 2 + 2 * m * n_models
-        for start in range(0, len(coefficients), BLOCKS):
-            A = coefficients[start : start + BLOCKS]
+        for start in range(0, len(coefficients), PASS_BLOCKS):
+            A = coefficients[start : start + PASS_BLOCKS]
             drawn = [self.draw(first + start + number, n_inputs) for number in range(len(A))]
             signs, lengths = (np.stack(parts) for parts in zip(*drawn, strict=True))
             with threads_for(len(A) * len(X) * terms, TERMS_PER_THREAD):
                 scratch = self._scratch(n_inputs)
                 if n_models > 1:
-                    products = _each_thread(2 * m, ROWS), _each_thread(ROWS, n_models)
+                    products = _each_thread(2 * m, BLOCK_ROWS), _each_thread(BLOCK_ROWS, n_models)
                     _accumulate(X, signs, lengths, A, values, *scratch, *products)
                     continue
                 a, b = A[:, :m, 0], A[:, m:, 0]
@@ -354,7 +354,7 @@ class StructuredFeatures:
         shares = np.zeros((-(-len(X) // SHARE_ROWS), 2 * m, n_models), np.float32)
         terms = self.row_flops(X.shape[1]) / 2 + 2 * m * n_models
         with threads_for(len(X) * terms, TERMS_PER_THREAD):
-            products = _each_thread(2 * m, ROWS), _each_thread(ROWS + 2 * m, n_models)
+            products = _each_thread(2 * m, BLOCK_ROWS), _each_thread(BLOCK_ROWS + 2 * m, n_models)
             _correlate(X, *drawn, C, *self._scratch(X.shape[1]), *products, shares)
         out: NDArray[np.float32] = shares.sum(axis=0)
         out *= (factor / m).astype(np.float32)
@@ -373,13 +373,13 @@ class StructuredFeatures:
         out = np.empty((len(X), self.width), np.float32)
         with threads_for(len(X) * self.row_flops(X.shape[1]) / 2, TERMS_PER_THREAD):
             scratch = self._scratch(X.shape[1])
-            _cos_sin(X, *drawn, *scratch, _each_thread(self.width, ROWS), out)
+            _cos_sin(X, *drawn, *scratch, _each_thread(self.width, BLOCK_ROWS), out)
         return out
 
     def _scratch(self, n_inputs: int) -> tuple[NDArray[np.float32], ...]:
         """Return buffers per thread of some rows: as columns, transformed, and projected."""
         q = matrix_size(n_inputs, self.n_frequencies)
-        return tuple(_each_thread(size, ROWS) for size in (n_inputs, q, self.n_frequencies))
+        return tuple(_each_thread(size, BLOCK_ROWS) for size in (n_inputs, q, self.n_frequencies))
 
 
 def _each_thread(*shape: int) -> NDArray[np.float32]:

@@ -31,15 +31,15 @@ from dsgkit._jit import fast, fast_parallel, prange, reducing_parallel
 from dsgkit.memory import cache_size
 from dsgkit.threads import threads_for
 
-MOST_ROWS = 256
+MAX_TILE_ROWS = 256
 """Rows of the largest tile: enough to spread the cost of packing a matrix for BLAS."""
 
-FEWEST_ROWS = 16
+MIN_TILE_ROWS = 16
 
-UNPACKED_TERMS = 10**6
+MAX_UNPACKED_TERMS = 10**6
 """Products of so few terms OpenBLAS computes without packing them first, 1.2 times faster."""
 
-SHARE = 64
+THREAD_FREQUENCIES = 64
 """Frequencies that `correlate` hands to a thread at a time."""
 
 TERMS_PER_THREAD = 3 * 2**20
@@ -48,7 +48,7 @@ TERMS_PER_THREAD = 3 * 2**20
 _SINCOS_TERMS = 9
 """Multiply-adds that take as long as a cosine and a sine."""
 
-_ROUND = np.float32(12582912.0)  # 1.5 * 2^23: adding it rounds to an integer, up to 2^22
+_ROUNDING_SHIFT = np.float32(12582912.0)  # 1.5 * 2^23: adding it rounds to an integer, up to 2^22
 # Minimax polynomials in r^2 for |r| <= 1/2 of cos(pi r) and sin(pi r) / r, rounded to float32
 _C1, _C2 = np.float32(-4.934795379638672), np.float32(4.058451175689697)
 _C3, _C4 = np.float32(-1.3320938348770142), np.float32(0.2200806587934494)
@@ -59,17 +59,17 @@ _S3, _S4 = np.float32(-0.5980451703071594), np.float32(0.0772201269865036)
 def tile_rows(n_inputs: int, n_frequencies: int, n_models: int) -> int:
     """Return how many rows a tile has: a multiple of 8 in 16..256.
 
-    As many as BLAS multiplies without packing (`UNPACKED_TERMS`, for the projection and for the
-    product with the coefficients of several models); where packing cannot be avoided, `MOST_ROWS`,
-    so that it is 1/256 of the work. In any case no more than let the projections fit a core's
-    second-level cache.
+    As many as BLAS multiplies without packing (`MAX_UNPACKED_TERMS`, for the projection and for the
+    product with the coefficients of several models); where packing cannot be avoided,
+    `MAX_TILE_ROWS`, so that it is 1/256 of the work. In any case no more than let the projections
+    fit a core's second-level cache.
     """
     columns = max(n_inputs, 2 * n_models if n_models > 1 else 1)
-    rows = UNPACKED_TERMS // (n_frequencies * columns)
-    if rows < FEWEST_ROWS:
-        rows = MOST_ROWS
+    rows = MAX_UNPACKED_TERMS // (n_frequencies * columns)
+    if rows < MIN_TILE_ROWS:
+        rows = MAX_TILE_ROWS
     cached = cache_size() // (4 * n_frequencies)
-    return max(FEWEST_ROWS, min(rows, cached, MOST_ROWS) // 8 * 8)
+    return max(MIN_TILE_ROWS, min(rows, cached, MAX_TILE_ROWS) // 8 * 8)
 
 
 @fast
@@ -80,8 +80,8 @@ def _signed(x, sign):  # type: ignore[no-untyped-def]
 @fast
 def sincos(u):  # type: ignore[no-untyped-def]
     """Return (cos(pi u), sin(pi u)) in float32, branch-free; within 2.5e-7 for |u| < 2^22."""
-    shifted = u + _ROUND
-    r = u - (shifted - _ROUND)  # less whole half turns; these leave a sign
+    shifted = u + _ROUNDING_SHIFT
+    r = u - (shifted - _ROUNDING_SHIFT)  # less whole half turns; these leave a sign
     sign = np.int32(np.float32(shifted).view(np.int32) << np.int32(31))
     z = r * r
     c = (((_C4 * z + _C3) * z + _C2) * z + _C1) * z + np.float32(1.0)
@@ -264,10 +264,10 @@ def correlate(
     """
     (n_inputs, m), n_models = W.shape, C.shape[1]
     out = np.zeros((2 * m, n_models), np.float32)
-    area = MOST_ROWS * SHARE
+    area = MAX_TILE_ROWS * THREAD_FREQUENCIES
     with threads_for(_terms(len(X), n_inputs, m, n_models), TERMS_PER_THREAD):
-        scratch = _scratch(area), _scratch(2 * area), _scratch(2 * SHARE, n_models)
-        _correlate(X, np.ascontiguousarray(W.T), wide, C, MOST_ROWS, *scratch, out)
+        scratch = _scratch(area), _scratch(2 * area), _scratch(2 * THREAD_FREQUENCIES, n_models)
+        _correlate(X, np.ascontiguousarray(W.T), wide, C, MAX_TILE_ROWS, *scratch, out)
     return out
 
 

@@ -1,4 +1,4 @@
-"""What a kernel is: its formula, its exact values and the law of its random features."""
+"""Base class of kernels: formula, exact values and the law of the random features."""
 
 from __future__ import annotations
 

@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 from dsgkit._jit import fast, fast_parallel, prange
 from dsgkit.errors import DataError
 
-FEWEST_COLUMNS = 2
-"""What an update of a pair of variables needs at once."""
+MIN_COLUMNS = 2
+"""Columns that an update of a pair of variables needs at once."""
 
-_TILE = 512
+_TILE_DISTANCES = 512
 """Distances that are summed at a time: they stay in the first-level cache."""
 
-_MIRRORED = 64
+_MIRROR_TILE = 64
 """Rows and columns of a tile that is mirrored at a time, for the same reason."""
 
 
 class KernelColumns(NamedTuple):
-    """What compiled code sees of the kernel; made by `kernel_columns`, read by `column`.
+    """A cache of kernel columns for compiled code; made by `kernel_columns`, read by `column`.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def kernel_columns(
     if not np.isfinite(points).all():
         raise DataError("features hold NaN or infinite values; remove or replace those rows")
     n, is_linear = points.shape[1], kernel == "linear"
-    capacity = min(max(capacity, FEWEST_COLUMNS), n)
+    capacity = min(max(capacity, MIN_COLUMNS), n)
     columns = KernelColumns(
         points,
         0.0 if is_linear else float(sigma),
@@ -127,13 +127,13 @@ def kernel_columns(
 
 def columns_memory(n: int, n_inputs: int, capacity: int) -> int:
     """Return the bytes that `kernel_columns` allocates for ``n`` rows."""
-    return 4 * (n + 1) * (min(max(capacity, FEWEST_COLUMNS), n) + 1) + 8 * n * (n_inputs + 4)
+    return 4 * (n + 1) * (min(max(capacity, MIN_COLUMNS), n) + 1) + 8 * n * (n_inputs + 4)
 
 
 def columns_within(n: int, n_inputs: int, memory: int) -> int:
     """Return how many columns may be kept for `columns_memory` to stay within ``memory``."""
-    room = memory - columns_memory(n, n_inputs, FEWEST_COLUMNS)
-    return FEWEST_COLUMNS + max(0, room) // (4 * (n + 1))
+    room = memory - columns_memory(n, n_inputs, MIN_COLUMNS)
+    return MIN_COLUMNS + max(0, room) // (4 * (n + 1))
 
 
 @fast
@@ -166,9 +166,9 @@ def _compute_from(columns, i, first, out):  # type: ignore[no-untyped-def]
         _compute_linear(columns.points, i, first, out)
         return
     points, (n_inputs, n) = columns.points, columns.points.shape
-    squared = np.empty(_TILE)
-    for start in range(first, n, _TILE):
-        size = min(_TILE, n - start)
+    squared = np.empty(_TILE_DISTANCES)
+    for start in range(first, n, _TILE_DISTANCES):
+        size = min(_TILE_DISTANCES, n - start)
         squared[:size] = 0.0
         for k in range(n_inputs):
             centre, coordinate = points[k, i], points[k, start : start + size]
@@ -183,9 +183,9 @@ def _compute_from(columns, i, first, out):  # type: ignore[no-untyped-def]
 def _compute_linear(points, i, first, out):  # type: ignore[no-untyped-def]
     """Write ``<x, x'> + 1`` of row ``i`` with the rows from ``first`` on."""
     n_inputs, n = points.shape
-    products = np.empty(_TILE)
-    for start in range(first, n, _TILE):
-        size = min(_TILE, n - start)
+    products = np.empty(_TILE_DISTANCES)
+    for start in range(first, n, _TILE_DISTANCES):
+        size = min(_TILE_DISTANCES, n - start)
         products[:size] = 1.0
         for k in range(n_inputs):
             centre, coordinate = points[k, i], points[k, start : start + size]
@@ -212,11 +212,11 @@ def _fill_all(columns):  # type: ignore[no-untyped-def]
     for pair in prange((n + 1) // 2):  # a long half and a short one, so that threads get the same
         _compute_from(columns, pair, pair, store[pair])
         _compute_from(columns, n - 1 - pair, n - 1 - pair, store[n - 1 - pair])
-    for tile in prange((n + _MIRRORED - 1) // _MIRRORED):
-        rows = range(tile * _MIRRORED, min(n, (tile + 1) * _MIRRORED))
-        for start in range(0, rows.stop, _MIRRORED):
+    for tile in prange((n + _MIRROR_TILE - 1) // _MIRROR_TILE):
+        rows = range(tile * _MIRROR_TILE, min(n, (tile + 1) * _MIRROR_TILE))
+        for start in range(0, rows.stop, _MIRROR_TILE):
             for i in rows:
-                for j in range(start, min(i, start + _MIRRORED)):
+                for j in range(start, min(i, start + _MIRROR_TILE)):
                     store[i, j] = store[j, i]
         for i in rows:
             store[i, n] = _mean_from(columns.mean_from, store[i])

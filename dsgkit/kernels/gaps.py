@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.kernels.gaussian import ZERO
+from dsgkit.kernels.gaussian import ZERO_EXPONENT
 
 Array = NDArray[np.float64]
 
-ACCURATE = 2.0**26
+MAX_ACCURATE_NORM = 2.0**26
 """Squared norm times sigma up to which rounding moves an exponent by no more than LIBSVM's own
 rounding of kernel values to float32 does."""
 
@@ -41,9 +41,9 @@ def without_gaps(rows: Any, sigma: float, centre: Array | float = 0.0) -> Array:
     rows = np.asarray(rows, np.float64)
     with np.errstate(over="ignore"):
         seen = rows - centre
-        if np.einsum("ij,ij->i", seen, seen).max(initial=0) <= ACCURATE / sigma:
+        if np.einsum("ij,ij->i", seen, seen).max(initial=0) <= MAX_ACCURATE_NORM / sigma:
             return np.asarray(seen)
-        widest = 1.01 * math.sqrt(-ZERO / sigma)
+        widest = 1.01 * math.sqrt(-ZERO_EXPONENT / sigma)
         return np.column_stack([_closed_up(column, widest) for column in rows.T])
 
 

@@ -11,13 +11,13 @@ from scipy.spatial.distance import cdist
 
 from dsgkit.errors import DataError
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
-from dsgkit.kernels.rounding import BEYOND
+from dsgkit.kernels.rounding import MAX_LENGTH_RATIO
 from dsgkit.numerics.rows import row_blocks
 
 BLOCK_ENTRIES = 2**18
 """Kernel values of a block, within 64 to 128 rows: exponents become values while in cache."""
 
-CANCELLING = 2.0**16
+CANCELLING_SQUARED_NORM = 2.0**16
 """Squared norm times sigma above which rows are seen from one of them rather than the origin.
 
 Exponents are differences of such numbers: up to here they are within some 2^-35 of the exact ones.
@@ -25,17 +25,17 @@ Beyond, a common offset of the rows costs nothing; where their spread alone is t
 all kernel values are 0, and the others are computed from differences of rows.
 """
 
-SMALL = 1e-100
+SMALL_SIGMA = 1e-100
 """Sigma below which squared distances of kernel values above 0 may overflow."""
 
-ZERO = -746.0
+ZERO_EXPONENT = -746.0
 """Exponent of which the kernel value is 0 in double precision."""
 
 DIFFERENCE_COLUMNS = 4096
 """Columns of a block that are computed from differences together."""
 
 _EXPONENTIAL_FLOPS = 220.0
-"""What a kernel value counts as, measured, in addition to its products: it is made in memory."""
+"""Measured operations of a kernel value in addition to its products: it is made in memory."""
 
 LARGEST_PROJECTION = 5000.0
 """Beyond, rounding a projection to float32 moves its cosine by more than 2^-12."""
@@ -51,8 +51,8 @@ def _block_rows(n_columns: int) -> int:
 class _Exponents:
     """``-sigma ||a - b||^2`` for all b of some rows, as products of two factors.
 
-    With a sigma below `SMALL`, rows are scaled by a power of two, which rounds nothing, so that it
-    is near 1: then only distances with a kernel value of 0 overflow.
+    With a sigma below `SMALL_SIGMA`, rows are scaled by a power of two, which rounds nothing, so
+    that it is near 1: then only distances with a kernel value of 0 overflow.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class _Exponents:
     """
 
     def __init__(self, B: Any, sigma: float) -> None:
-        exponent = math.frexp(sigma)[1] // 2 if sigma < SMALL else 0
+        exponent = math.frexp(sigma)[1] // 2 if sigma < SMALL_SIGMA else 0
         self._unit, self._sigma = math.ldexp(1.0, exponent), math.ldexp(sigma, -2 * exponent)
         self._centre: Any = None
         self._apart: Any = None  # the rows themselves, if they are so far apart that sums cancel
@@ -88,7 +88,7 @@ class _Exponents:
         if self._apart is not None:
             self._write_near(A, norms, out)
             return
-        far = norms > 4 * CANCELLING / sigma
+        far = norms > 4 * CANCELLING_SQUARED_NORM / sigma
         if far.any():  # twice as far as any b: the kernel is 0, also where sums overflow
             out[far] = -np.inf
 
@@ -101,13 +101,13 @@ class _Exponents:
             sizes = norms.max(initial=0) + self._right[:n_columns, -1]
             # what rounding moves a sum of so many products and the norms in it by at most
             error = 4 * n_terms * np.finfo(np.float64).eps * self._sigma * sizes
-            near = np.flatnonzero(~(out <= ZERO - error).all(axis=0))
+            near = np.flatnonzero(~(out <= ZERO_EXPONENT - error).all(axis=0))
             for some in row_blocks(len(near), DIFFERENCE_COLUMNS):
                 B = self._apart[near[some]] * self._unit
                 out[:, near[some]] = -self._sigma * cdist(A * self._unit, B, "sqeuclidean")
 
     def _cancels(self, norms: NDArray[np.float64]) -> bool:
-        return bool(norms.max(initial=0) > CANCELLING / self._sigma)
+        return bool(norms.max(initial=0) > CANCELLING_SQUARED_NORM / self._sigma)
 
     def _with_norms(
         self, given: NDArray[np.float64]
@@ -232,6 +232,6 @@ GAUSSIAN = Kernel(
     expansion=gaussian_expansion,
     memory=expansion_memory,
     longest=_longest,
-    farthest=lambda sigma: BEYOND * _longest(sigma),
+    farthest=lambda sigma: MAX_LENGTH_RATIO * _longest(sigma),
     spectrum=Spectrum(gaussian_frequencies),
 )

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
 from dsgkit.kernels.pairs import Array, expansion_memory, expansion_of, finite_rows
-from dsgkit.kernels.rounding import BEYOND, largest_scale
+from dsgkit.kernels.rounding import MAX_LENGTH_RATIO, largest_scale
 
 
 def _values(A: Array, B: Array, sigma: float) -> Array:
@@ -51,7 +51,7 @@ LAPLACIAN = Kernel(
     expansion=laplacian_expansion,
     memory=expansion_memory,
     longest=lambda sigma: largest_scale(1.0) / sigma,
-    farthest=lambda sigma: BEYOND * largest_scale(1.0) / sigma,
+    farthest=lambda sigma: MAX_LENGTH_RATIO * largest_scale(1.0) / sigma,
     norm=1,  # w.x is of Cauchy's law with the scale sigma ||x||_1
     spectrum=Spectrum(laplacian_frequencies, heavy_tailed=True),
 )

@@ -11,12 +11,12 @@ from scipy.spatial.distance import cdist
 
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
 from dsgkit.kernels.pairs import Array, expansion_memory, expansion_of, finite_rows
-from dsgkit.kernels.rounding import BEYOND, largest_scale
+from dsgkit.kernels.rounding import MAX_LENGTH_RATIO, largest_scale
 
 LARGEST_NU = 50.0
 """Up to here Bessel functions only overflow where the kernel is within 1e-11 of 1."""
 
-_FAR = 1e4
+_MAX_DISTANCE = 1e4
 """Distance beyond which the kernel is 0."""
 
 
@@ -30,7 +30,7 @@ def matern_of_distance(r: Array, nu: float) -> Array:
     nu : float
     """
     r *= np.sqrt(2 * nu)
-    np.minimum(r, _FAR, out=r)
+    np.minimum(r, _MAX_DISTANCE, out=r)
     if nu == 0.5:
         return np.exp(-r)
     if nu == 1.5:
@@ -88,7 +88,7 @@ def matern(nu: float) -> Kernel:
         expansion=expansion,
         memory=expansion_memory,
         longest=lambda sigma: largest_scale(2 * nu) / sigma,
-        farthest=lambda sigma: BEYOND * largest_scale(2 * nu) / sigma,
+        farthest=lambda sigma: MAX_LENGTH_RATIO * largest_scale(2 * nu) / sigma,
         spectrum=Spectrum(frequencies, heavy_tailed=True),
     )
 

@@ -15,7 +15,7 @@ from dsgkit.linear_systems import eigh, eigh_memory
 
 Array = NDArray[np.float64]
 
-CUTOFF = 1e-12
+EIGENVALUE_CUTOFF = 1e-12
 """Eigenvalues of the landmarks' Gram matrix below this share of the largest are left out.
 
 The rounding of a kernel value, some 2^-50, is divided by the square root of an eigenvalue: with
@@ -43,7 +43,7 @@ class NystromFeatures:
     ----------
     landmarks : ndarray of float64, shape (n_landmarks, n_inputs)
     width : int
-        Features: the eigenvalues of the landmarks' Gram matrix that `CUTOFF` leaves.
+        Features: the eigenvalues of the landmarks' Gram matrix that `EIGENVALUE_CUTOFF` leaves.
 
     Raises
     ------
@@ -57,7 +57,7 @@ class NystromFeatures:
         spectrum, vectors = eigh(kernel.gram(landmarks, landmarks, sigma).T)  # ascending
         if spectrum[-1] <= 0:
             raise FitError("the kernel is 0 at all landmarks: there is no function but 0 on them")
-        first = int(np.searchsorted(spectrum, CUTOFF * spectrum[-1], side="right"))
+        first = int(np.searchsorted(spectrum, EIGENVALUE_CUTOFF * spectrum[-1], side="right"))
         self._spectrum = spectrum[first:]
         self._projection = vectors[:, first:]
         self._projection /= np.sqrt(self._spectrum)

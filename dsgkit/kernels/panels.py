@@ -28,23 +28,23 @@ Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 Correlate = Callable[[Array], NDArray[np.floating]]
 
-ROWS = 128
+PANEL_ROWS = 128
 """Rows of a panel."""
 
-WIDTH = 256
+TILE_CENTERS = 256
 """Centres that a thread takes at a time."""
 
-_TILE = 32
-"""Rows of a product: ``_TILE * WIDTH`` dot products stay in the first-level cache."""
+_TILE_ROWS = 32
+"""Rows of a product: ``_TILE_ROWS * TILE_CENTERS`` dot products stay in the first-level cache."""
 
-LARGEST = 2.0**12
+MAX_SCALE = 2.0**12
 """The s up to which Gaussian kernel values are accurate enough: they are then within 0.1%."""
 
 VALUES_PER_THREAD = 2**15
 """Kernel values for which a thread is worth waking."""
 
-_ROUND = np.float32(12582912.0)  # 1.5 * 2^23: adding it rounds to an integer
-_LEAST = np.float32(-120.0)  # 2^-120 stands for all that is less
+_ROUNDING_SHIFT = np.float32(12582912.0)  # 1.5 * 2^23: adding it rounds to an integer
+_MIN_EXPONENT = np.float32(-120.0)  # 2^-120 stands for all that is less
 # Cephes' exp2f: 2^r for |r| <= 1/2, within 1.7e-7
 _E1, _E2 = np.float32(6.931472028550421e-1), np.float32(2.402264791363012e-1)
 _E3, _E4 = np.float32(5.550332471162809e-2), np.float32(9.618437357674640e-3)
@@ -52,7 +52,7 @@ _E5, _E6 = np.float32(1.339887440266574e-3), np.float32(1.535336188319500e-4)
 
 
 def in_single(kernel: str, centers: Array, sigma: float) -> bool:
-    """Tell whether `Panels` serve a kernel at some centres."""
+    """Return whether `Panels` serve a kernel at some centres."""
     known = kernel_named(kernel)
     if known.degree is not None:
         squared = np.einsum("ij,ij->i", centers, centers).max()
@@ -61,7 +61,7 @@ def in_single(kernel: str, centers: Array, sigma: float) -> bool:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
         centred = centers - centers.mean(axis=0)
-        return bool(np.einsum("ij,ij->i", centred, centred).max() <= LARGEST / sigma)
+        return bool(np.einsum("ij,ij->i", centred, centred).max() <= MAX_SCALE / sigma)
 
 
 class Panels:
@@ -78,18 +78,18 @@ class Panels:
     def __init__(self, kernel: str, centers: Array, sigma: float) -> None:
         self._kernel: Kernel = kernel_named(kernel)
         self._n, n_inputs = centers.shape
-        chunks = -(-self._n // WIDTH)
+        chunks = -(-self._n // TILE_CENTERS)
         degree = self._kernel.degree
         self._centre = centers.mean(axis=0) if degree is None else np.zeros(n_inputs)
         self._sigma = sigma
         # exponents are those of 2
         self._scale = sigma if degree is not None else 2 * sigma * np.log2(np.e)
-        padded = np.zeros((chunks * WIDTH, n_inputs), np.float32)
+        padded = np.zeros((chunks * TILE_CENTERS, n_inputs), np.float32)
         padded[: self._n] = centers - self._centre
-        self._half_norms = self._offsets(padded).reshape(chunks, WIDTH)
-        by_chunk = padded.reshape(chunks, WIDTH, n_inputs).transpose(0, 2, 1)
+        self._half_norms = self._offsets(padded).reshape(chunks, TILE_CENTERS)
+        by_chunk = padded.reshape(chunks, TILE_CENTERS, n_inputs).transpose(0, 2, 1)
         self._centers = np.ascontiguousarray(by_chunk)
-        self._panel = np.empty((chunks, ROWS, WIDTH), np.float32)
+        self._panel = np.empty((chunks, PANEL_ROWS, TILE_CENTERS), np.float32)
 
     def blocks(self, rows: Any, W: Array) -> Iterator[tuple[Array, Correlate]]:
         """Yield the values of functions ``Phi W`` at rows, panel by panel.
@@ -111,11 +111,11 @@ class Panels:
             If a feature is NaN or infinite.
         """
         chunks, n_models = len(self._centers), W.shape[1]
-        weights = np.zeros((chunks, WIDTH, n_models), np.float32)
+        weights = np.zeros((chunks, TILE_CENTERS, n_models), np.float32)
         weights.reshape(-1, n_models)[: self._n] = W
-        work = min(ROWS, len(rows)) * chunks * WIDTH
+        work = min(PANEL_ROWS, len(rows)) * chunks * TILE_CENTERS
         with single_blas_thread(), threads_for(work, VALUES_PER_THREAD):
-            for block in row_blocks(len(rows), ROWS):
+            for block in row_blocks(len(rows), PANEL_ROWS):
                 X, offsets = self._seen(finite_rows(rows[block]))
                 parts = np.zeros((get_num_threads(), len(X), n_models), np.float32)
                 _fill(
@@ -132,9 +132,9 @@ class Panels:
 
     def _correlate(self, C: Array) -> Single:
         chunks = len(self._panel)
-        out = np.empty((chunks, WIDTH, C.shape[1]), np.float32)
+        out = np.empty((chunks, TILE_CENTERS, C.shape[1]), np.float32)
         _correlate(self._panel, np.ascontiguousarray(C, np.float32), out, get_num_threads())
-        return out.reshape(chunks * WIDTH, -1)[: self._n]
+        return out.reshape(chunks * TILE_CENTERS, -1)[: self._n]
 
     def _seen(self, rows: Array) -> tuple[Single, Single]:
         """Return rows as seen from the centre, and what is taken off the exponent for each."""
@@ -144,11 +144,11 @@ class Panels:
             return X, self._offsets(X)
         with np.errstate(over="ignore"):
             # twice as far as any centre the kernel is 0, and further squares overflow
-            far = np.einsum("ij,ij->i", X, X) > 4 * LARGEST / self._sigma
+            far = np.einsum("ij,ij->i", X, X) > 4 * MAX_SCALE / self._sigma
         X[far] = 0
         X = X.astype(np.float32)
         offsets = self._offsets(X)
-        offsets[far] = LARGEST
+        offsets[far] = MAX_SCALE
         return X, offsets
 
     def _offsets(self, X: Single) -> Single:
@@ -165,8 +165,8 @@ def _share(count, part, parts):  # type: ignore[no-untyped-def]
 @fast
 def _exp2(u):  # type: ignore[no-untyped-def]
     """Return 2^u for ``-120 <= u <= 0``, branch-free."""
-    shifted = u + _ROUND
-    r = u - (shifted - _ROUND)
+    shifted = u + _ROUNDING_SHIFT
+    r = u - (shifted - _ROUNDING_SHIFT)
     p = (((((_E6 * r + _E5) * r + _E4) * r + _E3) * r + _E2) * r + _E1) * r + np.float32(1.0)
     whole = np.int32(np.float32(shifted).view(np.int32) << np.int32(23))
     return np.int32(np.float32(p).view(np.int32) + whole).view(np.float32)
@@ -176,7 +176,7 @@ def _exp2(u):  # type: ignore[no-untyped-def]
 def _gaussian(z, offset, offsets):  # type: ignore[no-untyped-def]
     for j in range(len(z)):
         u = z[j] - offset - offsets[j]
-        z[j] = _exp2(max(min(u, np.float32(0.0)), _LEAST))
+        z[j] = _exp2(max(min(u, np.float32(0.0)), _MIN_EXPONENT))
 
 
 @fast
@@ -196,8 +196,8 @@ def _fill(X, offsets, centers, center_offsets, degree, W, panel, parts):  # type
         first, last = _share(centers.shape[0], part, n_parts)
         for chunk in range(first, last):
             tiles = panel[chunk, :n]
-            for lo in range(0, n, _TILE):
-                hi = min(lo + _TILE, n)
+            for lo in range(0, n, _TILE_ROWS):
+                hi = min(lo + _TILE_ROWS, n)
                 z = tiles[lo:hi]
                 np.dot(X[lo:hi], centers[chunk], z)
                 for i in range(hi - lo):

@@ -13,10 +13,10 @@ import functools
 import numpy as np
 from scipy import special
 
-ACCURACY = 2.0**-12
-"""What a feature may be off by on average; the most that one of the Gaussian kernel may be."""
+FEATURE_TOLERANCE = 2.0**-12
+"""Largest mean error of a feature, and largest error of one of the Gaussian kernel."""
 
-BEYOND = 32.0
+MAX_LENGTH_RATIO = 32.0
 """How many times as long as the longest labelled row any other row may be.
 
 Rounding the projection of such a row to float32 moves a feature by up to 2^-7, and rounding the sum
@@ -24,14 +24,15 @@ of products that it is by several times as much: measured with 784 columns, by u
 in the root mean square. A kernel value is off by the square of the latter, which is less than the
 noise of thousands of random features. Ten times further, features are noise themselves.
 
-It is not refused at `ACCURACY`, as labelled rows are: standardised columns of n rows can hold one
-of sqrt(n) deviations, and one such row among millions does no harm. Its kernel with others is 0.
+It is not refused at `FEATURE_TOLERANCE`, as labelled rows are: standardised columns of n rows can
+hold one of sqrt(n) deviations, and one such row among millions does no harm. Its kernel with others
+is 0.
 """
 
 
 @functools.cache
 def largest_scale(degrees: float) -> float:
-    """Return the scale s at which rounding ``s T`` moves its cosine by `ACCURACY` on average.
+    """Return the scale s where rounding ``s T`` moves its cosine by `FEATURE_TOLERANCE` on average.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def largest_scale(degrees: float) -> float:
     """
     scales = 2.0 ** np.arange(-60, 25, 0.25)
     errors = np.array([_mean_error(scale, degrees) for scale in scales])
-    return float(scales[np.searchsorted(errors, ACCURACY) - 1])
+    return float(scales[np.searchsorted(errors, FEATURE_TOLERANCE) - 1])
 
 
 def _mean_error(scale: float, degrees: float) -> float:

@@ -29,7 +29,7 @@ def training_rows(held_out: NDArray[np.integer], n_rows: int) -> NDArray[np.int6
     Raises
     ------
     DataError
-        If the fold is no array of positions.
+        If the fold is not an array of positions.
     """
     try:
         positions = np.asarray(held_out)

@@ -7,9 +7,9 @@ The objective is that of `dsgkit.objectives.s3vm` with the symmetric hinge ``u(f
       hinge(z) = (u + |u|)/2 <= u/2 + u^2/(4a) + a/4,
 
   equal at ``|u| = a`` (Groenen, Nalbantov & Bioch, 2008). ``a`` is ``|u|`` at the present value,
-  and not below `ROUNDING`: where values stay at their margin, the weights would grow without end
-  and hold them there. What is minimised is thus the hinge rounded next to its kink, ``rounded``;
-  it is above the hinge by ``ROUNDING/4`` at the most.
+  and not below `KINK_ROUNDING`: where values stay at their margin, the weights would grow without
+  end and hold them there. What is minimised is thus the hinge rounded next to its kink,
+  ``rounded``; it is above the hinge by ``KINK_ROUNDING/4`` at the most.
 - *Unlabelled rows.* ``hinge(|f|) <= hinge(s f)`` for s = -1 or 1, equal where s is the sign of f: a
   row is taken as labelled by its present sign (the tangent of the concave part). At f = 0 there is
   no sign; there the bound is ``1 + f^2/4``, with the derivative 0.
@@ -25,26 +25,28 @@ from numpy.typing import NDArray
 
 from dsgkit.objectives.s3vm import Values, annealed, hinge
 
-ROUNDING = 0.25
+KINK_ROUNDING = 0.25
 """How far from its kink the hinge is rounded."""
 
 
 def rounded(z: Any) -> Any:
-    """Return the hinge of margins z, a parabola where ``|1 - z| < ROUNDING``."""
+    """Return the hinge of margins z, a parabola where ``|1 - z| < KINK_ROUNDING``."""
     u = 1 - z
-    return np.where(np.abs(u) < ROUNDING, (u + ROUNDING) ** 2 / (4 * ROUNDING), hinge(z))
+    return np.where(
+        np.abs(u) < KINK_ROUNDING, (u + KINK_ROUNDING) ** 2 / (4 * KINK_ROUNDING), hinge(z)
+    )
 
 
 def _slope(z: Any) -> Any:
     """Return the derivative of `rounded`, exactly 0 beyond the margin."""
     u = 1 - z
-    a = np.maximum(np.abs(u), ROUNDING)
+    a = np.maximum(np.abs(u), KINK_ROUNDING)
     return -(u + a) / (2 * a)
 
 
 def _curvature(z: Any) -> Any:
     """Return the second derivative of the quadratic that bounds `rounded` and touches it at z."""
-    return 1 / (2 * np.maximum(np.abs(1 - z), ROUNDING))
+    return 1 / (2 * np.maximum(np.abs(1 - z), KINK_ROUNDING))
 
 
 class MajorisedS3VMObjective:

@@ -24,7 +24,7 @@ Values = NDArray[np.floating]
 Array = NDArray[np.float64]
 
 
-NEAREST = 1e-6
+MIN_PRIOR_GAP = 1e-6
 """How close to 1/2 a prior may be: similar pairs and unlabelled rows have one distribution there,
 and every term of the risk is divided by ``2 prior - 1``."""
 
@@ -208,7 +208,7 @@ class SimilarUnlabeledObjective:
         """Weights of the squares of values in the uncorrected squared risk, shape (G, 2).
 
         Whatever the prior, it is ``mean_U f^2/4`` and terms that are linear in f. A correction
-        turns or stops this curvature with the gradient; it is no part of what is said here.
+        turns or stops this curvature with the gradient; it is not part of this.
         """
         return np.tile([0.0, 0.25], (len(self.prior), 1))
 

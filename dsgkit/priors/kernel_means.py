@@ -36,14 +36,14 @@ programs of as many variables as rows take some 5 seconds at this number."""
 WIDTHS = np.logspace(-1, 1, 5)
 """Widths of the Gaussian kernel in units of the median distance between rows."""
 
-LARGEST = 100.0
+MAX_LAM = 100.0
 """The largest lam that is looked at: of a share of 0.99."""
 
-EPSILON = 0.04
+LAM_TOLERANCE = 0.04
 """To what lam is found, as in the authors' program."""
 
-_FIRST = 1.05
-_LESS = 1e-8
+_FIRST_LAM = 1.05
+_EIGENVALUE_CUTOFF = 1e-8
 """Eigenvalues below this part of the largest one are dropped where that makes K of low rank."""
 
 
@@ -110,11 +110,11 @@ class _KernelMeans:
 
     def share(self, slope: float) -> float:
         """Return the share at which d begins to grow by a slope."""
-        low, high = 1.0, LARGEST
-        while high - low > EPSILON:
+        low, high = 1.0, MAX_LAM
+        while high - low > LAM_TOLERANCE:
             middle = (low + high) / 2
-            # the authors' slope is the difference quotient of middle and middle + EPSILON/2
-            if self._distance(middle + EPSILON / 4)[1] > slope:
+            # the authors' slope is the difference quotient of middle and middle + LAM_TOLERANCE/2
+            if self._distance(middle + LAM_TOLERANCE / 4)[1] > slope:
                 high = middle
             else:
                 low = middle
@@ -127,7 +127,7 @@ class _KernelMeans:
 
     def relative_slope(self) -> float:
         """Return the slope of KM2."""
-        return 0.8 * self._distance(_FIRST)[0] / (_FIRST - 1) + 0.2 * self.steepest
+        return 0.8 * self._distance(_FIRST_LAM)[0] / (_FIRST_LAM - 1) + 0.2 * self.steepest
 
     def _distance(self, lam: float) -> tuple[float, float]:
         """Return d and its derivative; d is convex, and 0 at lam = 1.
@@ -197,7 +197,7 @@ def _kernel_means(component: Any, mixture: Any, random_state: int) -> _KernelMea
 def _low_rank(gram: Array) -> Array | None:
     """Return a factor of a matrix of low rank, to rounding; None if it is not low."""
     spectrum, vectors = linalg.eigh(gram, check_finite=False)
-    kept = spectrum > _LESS * spectrum[-1]
+    kept = spectrum > _EIGENVALUE_CUTOFF * spectrum[-1]
     if kept.sum() > len(gram) / 5:
         return None
     return (vectors[:, kept] * np.sqrt(spectrum[kept])).T

@@ -26,20 +26,20 @@ from dsgkit.random.seeds import derive_seed, permutation
 
 Array = NDArray[np.float64]
 
-CENTERS = 50
+N_CENTERS = 50
 """Gaussian functions that f is made of; their width is the median distance to unlabelled rows."""
 
-FOLDS = 5
+N_FOLDS = 5
 """f is chosen without the pairs and rows that it is evaluated at."""
 
 RIDGE = 1.0
 """Added to the variances of the functions, in units of their mean."""
 
-QUANTILE = 1.96
+NORMAL_QUANTILE = 1.96
 """Standard errors to either side: 95% of a normal distribution."""
 
-UNKNOWN = (0.5, 1.0)
-"""The interval where pairs tell nothing."""
+UNKNOWN_INTERVAL = (0.5, 1.0)
+"""The interval of an estimate from uninformative pairs."""
 
 _CANDIDATES = np.linspace(0.5, 1, 501)
 
@@ -60,7 +60,8 @@ def similar_prior_interval(
     Returns
     -------
     low, high : float
-        In 1/2..1; `UNKNOWN` where pairs are too few, or their points do not depend on each other.
+        In 1/2..1; `UNKNOWN_INTERVAL` where pairs are too few, or their points do not depend on each
+        other.
 
     Raises
     ------
@@ -72,12 +73,12 @@ def similar_prior_interval(
     U = np.asarray(random_rows(X_unlabeled, seeds[1]), np.float64)
     if not (np.isfinite(P).all() and np.isfinite(U).all()):
         raise DataError("features hold NaN or infinite values; remove or replace those rows")
-    centers = U[permutation(len(U), derive_seed(seeds[1], "centers"))[:CENTERS]]
+    centers = U[permutation(len(U), derive_seed(seeds[1], "centers"))[:N_CENTERS]]
     squared = cdist(U, centers, "sqeuclidean")
     median = np.median(squared)
-    n_folds = min(FOLDS, len(P) // 2, len(U) // 2)
+    n_folds = min(N_FOLDS, len(P) // 2, len(U) // 2)
     if n_folds < 2 or not 0 < median < np.inf:
-        return UNKNOWN
+        return UNKNOWN_INTERVAL
     at_pairs = cdist(P.reshape(-1, P.shape[2]), centers, "sqeuclidean").reshape(len(P), 2, -1)
     return _interval(
         *(np.exp(distances / (-2 * median)) for distances in (at_pairs, squared)),
@@ -110,13 +111,13 @@ def _interval(
         means[p], products[p] = of_pairs - mean, product - product.mean()
         others[u] = at_rows - at_rows.mean()
     if covariance <= 0:
-        return UNKNOWN
+        return UNKNOWN_INTERVAL
     root = np.sqrt(covariance)
     slopes = 2 * _CANDIDATES - 1
     # by the delta method; pairs and unlabelled rows are independent of each other
     variances = np.var(means - np.outer(slopes, products / (2 * root)), axis=1) / len(P)
     errors = np.sqrt(variances + np.var(others) / len(U))
-    within = np.abs(abs(difference) - slopes * root) <= QUANTILE * errors
+    within = np.abs(abs(difference) - slopes * root) <= NORMAL_QUANTILE * errors
     accepted = _CANDIDATES[within] if within.any() else _CANDIDATES[-1:]
     return float(accepted[0]), float(accepted[-1])
 

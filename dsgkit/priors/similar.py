@@ -30,8 +30,8 @@ def similar_prior(
 
     Section 3.3 of [1]_ takes the first share for pi_S, because unlabelled rows are a mixture of
     similar and dissimilar points; but dissimilar points hold similar ones in turn, so that the
-    largest share is ``pi_S/pi``. It has the same value for two priors, and tells none of them
-    alone.
+    largest share is ``pi_S/pi``. It has the same value for two priors, and determines neither of
+    them alone.
 
     Which class is the larger one, the rows do not say: where it is the negative one, take
     ``1 - pi``.

@@ -15,8 +15,8 @@ from dsgkit.random.stream import NORMALS_PER_THREAD, SCALES, key_words, normal, 
 from dsgkit.threads import threads_for
 
 _LN2 = 0.6931471805599453
-_SMALLEST = -600.0
-"""The smallest logarithm of a number that is told from e^-600."""
+_MIN_LOGARITHM = -600.0
+"""The smallest logarithm of a number that differs from e^-600."""
 
 
 @exact
@@ -74,7 +74,7 @@ def _gamma(shape, j, block, stream, k0, k1):  # type: ignore[no-untyped-def]
         proposal = np.uint32(proposal + np.uint32(1))
     if shape >= 1.0:
         return d * v
-    return d * v * exp(max(log(_uniform(w3)) / shape, _SMALLEST))
+    return d * v * exp(max(log(_uniform(w3)) / shape, _MIN_LOGARITHM))
 
 
 @exact_parallel

@@ -96,13 +96,13 @@ class _Supervised(_Wrapper, Estimator):
     def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:
         try:
             model = super()._fitted(point, training)
-            if model is not None:  # of too few rows for its neighbours, one tells only now
+            if model is not None:  # too few rows for its neighbours raise only now
                 model.decision_function(training["X"][:1])
             return model
         except DsgError:
             raise
         except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:
-            # such errors do not tell a point that does not suit the rows from a mistake
+            # these errors do not distinguish an unsuitable point from a mistake
             told = ", ".join(f"{name} {value}" for name, value in point.items())
             warnings.warn(f"no solution at {told}: {error}", DsgWarning, stacklevel=2)
             return None
@@ -218,7 +218,7 @@ def wrapped(make: Callable[..., Any], role: Role, *, semi_supervised: bool) -> t
 
 
 def is_semi_supervised(model: Any) -> bool:
-    """Tell whether a class or an estimator is of `sklearn.semi_supervised`, or ends in one."""
+    """Return whether a class or an estimator is of `sklearn.semi_supervised`, or ends in one."""
     if isinstance(steps := getattr(model, "steps", None), list):  # of a pipeline
         model = steps[-1][1]
     solver = model if isinstance(model, type) else type(model)

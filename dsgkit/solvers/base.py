@@ -125,7 +125,7 @@ class Estimator(BaseEstimator):
         raise NotImplementedError
 
     def uses(self, name: str) -> bool:
-        """Tell whether the fitted function depends on one of the named arrays that ``fit`` takes.
+        """Return whether the fitted function depends on one of the named arrays that ``fit`` takes.
 
         One fit serves every number of rows that it does not depend on.
         """
@@ -238,7 +238,7 @@ compose(Estimator)  # its subclasses are composed as they are made
 class SemiSupervisedEstimator(ClassifierMixin, Estimator):
     """Base of the estimators that learn from labelled and unlabelled rows of two classes.
 
-    A subclass of the package implements `_fit` and `_values`; one of a user's own may override
+    A subclass of the package implements `_fit` and `_values`; a user-defined one may override
     ``fit(X, y, X_unlabeled)`` and ``decision_function(X)`` instead.
     """
 

@@ -1,4 +1,4 @@
-"""What estimators have whose function is one of the engine's: files, and a look at training."""
+"""Base of the estimators whose function is one of the engine's: model files, observed training."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class BlockFunctionEstimator(Estimator):
     def save(self, path: str | Path) -> None:
         """Write the fitted function to a ``.npz`` file, which `dsgkit.load_model` reads.
 
-        Classes and thresholds are no part of it; pickle keeps the estimator as a whole.
+        Classes and thresholds are not part of it; pickle keeps the estimator as a whole.
         """
         check_is_fitted(self, "model_")
         self.model_.save(path)

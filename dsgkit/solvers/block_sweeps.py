@@ -15,7 +15,7 @@ from dsgkit.solvers.doubly_stochastic import DoublyStochasticEstimator
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.trainers.blocks import BlockFunction
 
-SINGULAR = "the regulariser is so small that a block is singular to rounding; enlarge lam"
+SINGULAR_BLOCK = "the regulariser is so small that a block is singular to rounding; enlarge lam"
 
 
 class BlockSweepsEstimator(WithSigma, DoublyStochasticEstimator):

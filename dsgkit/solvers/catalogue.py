@@ -45,7 +45,7 @@ class SolverInfo:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What is declared of every parameter, by name."""
+        """The declared parameters by name."""
         from dsgkit.solvers.parameters import parameters
 
         return parameters(self.load())
@@ -73,11 +73,11 @@ class SolverInfo:
         return tasks_of(self.load())
 
     def suits(self, task: Task) -> bool:
-        """Tell whether the class is for a task."""
+        """Return whether the class is for a task."""
         return task.kind in self.tasks
 
     def learns_from(self, names: Sequence[str], params: Mapping[str, Any]) -> bool:
-        """Tell whether it depends on any of some named arrays, with some parameters."""
+        """Return whether it depends on any of some named arrays, with some parameters."""
         from dsgkit.tasks.given import depends_on
 
         return depends_on(self.load()(**params), names)
@@ -298,7 +298,7 @@ SOLVERS = {
 
 
 def get(kind: str) -> SolverInfo:
-    """Return the solver called ``kind``, or the class of a user's own at an import path.
+    """Return the solver called ``kind``, or the user-defined class at an import path.
 
     Raises
     ------

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal, get_origin, get_type_hints
 
 from dsgkit.solvers.parameters import parameters
 
-WIDTH = 92
+DOCSTRING_WIDTH = 92
 """Characters of a line of a docstring."""
 
 _SECTION = re.compile(r"(?m)^\w[\w ]*\n-{3,}$")
@@ -173,7 +173,11 @@ def _section(title: str, entries: Iterator[tuple[str, str]]) -> str:
 def _wrapped(text: str) -> list[str]:
     indent = "    "
     return textwrap.wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        text,
+        DOCSTRING_WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
     )
 
 

@@ -72,9 +72,9 @@ def as_rows(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> Any:
     Raises
     ------
     DataError
-        If these are no rows, or not as many columns as in the fit.
+        If these are not rows, or do not have as many columns as in the fit.
     TypeError
-        If they hold what is no number.
+        If they hold something that is not a number.
     """
     try:
         lazy = _lazy(X)
@@ -107,12 +107,12 @@ def _checked(estimator: Any, X: Any, name: str) -> Any:
 
 
 def _is_wide(dtype: Any) -> bool:
-    """Tell whether numbers have more bits than the 64 that solvers compute with."""
+    """Return whether numbers have more bits than the 64 that solvers compute with."""
     return getattr(dtype, "kind", "") == "f" and dtype.itemsize > 8
 
 
 def _lazy(X: Any) -> bool:
-    """Tell whether these are rows on disk, or otherwise not to be copied or looked through."""
+    """Return whether these are rows on disk, or otherwise not to be copied or looked through."""
     if isinstance(X, np.ndarray):
         return isinstance(X, np.memmap) and X.ndim == 2
     rows = getattr(X, "ndim", None) == 2 and hasattr(X, "__len__") and hasattr(X, "__getitem__")
@@ -125,7 +125,7 @@ def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
     Raises
     ------
     DataError
-        If these are no class labels, or not as many as rows.
+        If these are not class labels, or not as many as rows.
     """
     if y is None:
         raise DataError("this estimator requires y to be passed, but the target y is None")

@@ -18,7 +18,7 @@ BASES = "dsgkit.bases"
 
 _UNKNOWN = inspect.signature(lambda *args, **kwargs: None)
 
-_OF_ROWS = ("decision_function", "predict")
+_ROW_METHODS = ("decision_function", "predict")
 """Methods that are called with rows alone."""
 
 
@@ -38,7 +38,7 @@ class Method:
     place: str
 
     def is_given(self, name: str) -> bool:
-        """Tell whether it is given an array, as `dsgkit.tasks.given.named_by_fit` does."""
+        """Return whether it is given an array, as `dsgkit.tasks.given.named_by_fit` does."""
         known = self.takes.parameters
         others = any(one.kind is one.VAR_KEYWORD for one in known.values())
         return name in known or (others and name != HIDDEN)
@@ -98,7 +98,7 @@ def check_methods(solver: str, place: str, methods: Mapping[str, Method], task: 
             f"{solver} lacks {listed(missing)}, which the task {task.kind} calls; derive it from a "
             f"class of {BASES}{at(place)}"
         )
-    for name in _OF_ROWS:
+    for name in _ROW_METHODS:
         method = methods.get(name)
         if name in task.calls and method is not None and not _binds(method.takes, 1):
             raise ConfigError(f"{solver}.{name} must take X{at(method.place)}")
@@ -153,7 +153,7 @@ def _signature(method: Any) -> inspect.Signature:
 
 
 def _binds(signature: inspect.Signature, n_arguments: int) -> bool:
-    """Tell whether a method can be called with so many arguments."""
+    """Return whether a method can be called with so many arguments."""
     try:
         signature.bind(*[None] * n_arguments)
     except TypeError:

@@ -89,7 +89,7 @@ class _PerModel:
 
 @dataclass(frozen=True)
 class OnePer:
-    """What there may be one number of a parameter for.
+    """Marks a parameter that may hold several numbers, one for each of a count.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class OnePer:
 
 @dataclass(frozen=True)
 class Text:
-    """Which texts a parameter takes, where these are no list of words.
+    """The texts that a parameter takes, where they are not a list of words.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Unsaid:
-    """A value that is no part of a result's identity: that of results from before the parameter."""
+    """A value that is not part of a result's identity: results older than the parameter have it."""
 
     value: Any
 
@@ -129,7 +129,7 @@ NOT_NEGATIVE = Range(0)
 SHARE = Range(0, 1)
 COUNT = Range(1)
 SEED = Range(0, 2**64 - 1)
-_ANY = Range(-math.inf)
+_ANY_NUMBER = Range(-math.inf)
 
 LARGEST_INTEGER = 2**63 - 1
 """The largest whole number of a parameter without a bound of its own: what arrays can count."""
@@ -137,7 +137,7 @@ LARGEST_INTEGER = 2**63 - 1
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is known of one parameter.
+    """A parameter of an estimator: its default, types, range and documentation.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Parameter:
     name: str
     default: Any
     types: tuple[type, ...] = ()
-    range: Range = _ANY
+    range: Range = _ANY_NUMBER
     words: tuple[str, ...] = ()
     per_model: bool = False
     smoother: Literal["larger", "smaller"] | None = None
@@ -179,7 +179,7 @@ class Parameter:
         texts = []
         if {int, float} & set(self.types):
             noun = " or ".join(t.__name__ for t in self.types if t in (int, float))
-            texts.append(noun if self.range == _ANY else f"{noun} {self.range}")
+            texts.append(noun if self.range == _ANY_NUMBER else f"{noun} {self.range}")
         if tuple in self.types:
             texts.append("tuple of such")
         if bool in self.types:
@@ -226,7 +226,7 @@ class Parameter:
         raise ValueError(f"must be {self}, got {spelled(value)}")
 
     def is_unsaid(self, value: Any) -> bool:
-        """Tell whether a value is no part of a result's identity."""
+        """Return whether a value is not part of a result's identity."""
         return self.unsaid is not None and bool(value == self.unsaid.value)
 
     def _check_text(self, value: str) -> None:
@@ -238,7 +238,7 @@ class Parameter:
             raise ValueError(f"must be {self}: {error}") from None
 
     def _takes(self, entry: Any) -> bool:
-        """Tell whether one of several numbers is in the range."""
+        """Return whether one of several numbers is in the range."""
         number = not isinstance(entry, bool | np.bool_) and _is_finite(entry)
         return number and _exact(entry) in self.range
 
@@ -263,7 +263,7 @@ class Parameter:
         texts = []
         if {int, float} & set(self.types):
             noun = "a number" if float in self.types else "a whole number"
-            texts.append(noun if self.range == _ANY else f"{noun} {self.range}")
+            texts.append(noun if self.range == _ANY_NUMBER else f"{noun} {self.range}")
         if tuple in self.types:
             texts.append("a list of such numbers")
         if bool in self.types:
@@ -277,7 +277,7 @@ class Parameter:
 
 
 def _is_finite(value: Any) -> bool:
-    """Tell whether a value is a number that a float can hold."""
+    """Return whether a value is a number that a float can hold."""
     try:
         return isinstance(value, Real) and math.isfinite(float(value))
     except OverflowError:
@@ -311,7 +311,7 @@ def _declared(name: str, default: Any, hint: Any) -> Parameter:
         name,
         default,
         types,
-        next((mark for mark in marks if isinstance(mark, Range)), _ANY),
+        next((mark for mark in marks if isinstance(mark, Range)), _ANY_NUMBER),
         words,
         per_model=PER_MODEL in marks,
         smoother=next((mark.values for mark in marks if isinstance(mark, Smoother)), None),

@@ -25,13 +25,13 @@ Array = NDArray[np.float64]
 SAMPLE_ROWS = 200
 """Labelled and unlabelled rows that stand for all: 19,900 pairs."""
 
-NEAR = 0.95
+NEAR_SHARE = 0.95
 """Share of the pairs, or rows, that are not too far away to count."""
 
-QUERIES = 16
+N_QUERIES = 16
 """Rows of the sample whose kernel values at all of it are looked at for a warning."""
 
-MOST = 0.75
+WARNING_SHARE = 0.75
 """Share of these rows whose values must all be near 0, or all near 1, for a warning."""
 
 NOISE, NEARLY_0, NEARLY_1 = 0.03, 1e-4, 1e-6
@@ -39,7 +39,7 @@ NOISE, NEARLY_0, NEARLY_1 = 0.03, 1e-4, 1e-6
 tell rows apart by values down to the second. One within the third of 1 is lost in single precision.
 """
 
-_INVERTIBLE = 1e-280, 1e280
+_INVERTIBLE_RANGE = 1e-280, 1e280
 
 
 class WithSigma(Estimator):
@@ -148,9 +148,9 @@ def scale_of(kernel: str, rows: Array) -> float:
             sizes = pdist(rows, "sqeuclidean" if known.name == "gaussian" else "euclidean")
         if not sizes.any():
             return 1.0
-        near = np.sort(sizes)[: math.ceil(NEAR * len(sizes))]
+        near = np.sort(sizes)[: math.ceil(NEAR_SHARE * len(sizes))]
         usual = float(near.mean()) or float(sizes.mean())
-    if not _INVERTIBLE[0] < usual < _INVERTIBLE[1]:
+    if not _INVERTIBLE_RANGE[0] < usual < _INVERTIBLE_RANGE[1]:
         raise DataError(
             f"the rows are about {usual:.3g} apart, which has no inverse among numbers: scale the "
             "features, or set sigma"
@@ -189,13 +189,13 @@ def _warn_of_flat_values(kernel: str, sigma: float, rows: Array, nearly_0: float
     known = kernel_named(kernel)
     if known.degree is not None or not np.ptp(rows, axis=0).any():
         return
-    at = np.arange(min(QUERIES, len(rows))) * len(rows) // min(QUERIES, len(rows))
+    at = np.arange(min(N_QUERIES, len(rows))) * len(rows) // min(N_QUERIES, len(rows))
     values = known.gram(rows[at], rows, sigma)
     values[np.arange(len(at)), at] = np.nan
     largest, smallest = np.nanmax(values, axis=1), np.nanmin(values, axis=1)
-    if np.mean(largest < nearly_0) >= MOST:
+    if np.mean(largest < nearly_0) >= WARNING_SHARE:
         flat, change = 0, "lower"
-    elif np.mean(1 - smallest < NEARLY_1) >= MOST:
+    elif np.mean(1 - smallest < NEARLY_1) >= WARNING_SHARE:
         flat, change = 1, "raise"
     else:
         return

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dsgkit.tasks.base import Task
 
 _EXAMPLE = "my_module:MySolver"
-_TAKEN = (
+_DERIVE_FROM = (
     f"derive it from a class of {BASES}, or from scikit-learn's BaseEstimator and one of its "
     "ClassifierMixin, RegressorMixin and ClusterMixin"
 )
@@ -52,7 +52,7 @@ def describe(import_path: str) -> SolverInfo:
     -------
     SolverInfo
         Its version is the class attribute ``version``, or else a hash of the code that defines the
-        class, in its file and the files beside it that this imports, as it was when imported.
+        class, in its file and the files next to it that this imports, as it was when imported.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def describe(import_path: str) -> SolverInfo:
 
 @dataclass(frozen=True)
 class _OwnSolver(SolverInfo):
-    """What a user-defined class has said of itself: it is not asked again."""
+    """Facts about a user-defined class, asked for once."""
 
     estimator: Any = None
     role: Role | None = None
@@ -88,7 +88,7 @@ class _OwnSolver(SolverInfo):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """What is declared of every parameter, by name."""
+        """The declared parameters by name."""
         return self.declared
 
     @property
@@ -111,11 +111,11 @@ class _OwnSolver(SolverInfo):
         return super().seed(seed) if self.role is None else seed % 2**32
 
     def suits(self, task: Task) -> bool:
-        """Tell whether the class is for a task: both may say so."""
+        """Return whether the class is for a task: both may say so."""
         return super().suits(task) or self.role in task.takes
 
     def learns_from(self, names: Sequence[str], params: Mapping[str, Any]) -> bool:
-        """Tell whether ``fit`` is given any of some arrays."""
+        """Return whether ``fit`` is given any of some arrays."""
         return any(self.methods["fit"].is_given(name) for name in names)
 
     def check_for(self, task: Task) -> None:
@@ -181,7 +181,7 @@ def _as_used(solver: type) -> tuple[type, Role | None]:
         missing += [] if callable(getattr(solver, "get_params", None)) else ["get_params"]
         missing += [] if tasks_of(solver) else ["tasks"]
     if missing:
-        hint = f"; {_TAKEN}" if {"get_params", "tasks"} & {*missing} else ""
+        hint = f"; {_DERIVE_FROM}" if {"get_params", "tasks"} & {*missing} else ""
         if missing[0].startswith("_"):
             hint = f", which its base class {base_of(solver).__name__} calls"
         raise ConfigError(f"{solver.__name__} lacks {listed(missing)}{hint}{at(place_of(solver))}")
@@ -210,7 +210,7 @@ def _called(make: Callable[..., Any]) -> Any:
 
 
 def _check_values(model: Any, role: Role, defined: Any) -> None:
-    """Raise `ConfigError` for what tells nothing of new rows."""
+    """Raise `ConfigError` for a class that cannot predict new rows."""
     asked = {
         "classifier": ("decision_function", "predict_proba"),
         "regressor": ("predict",),

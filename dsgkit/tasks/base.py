@@ -26,7 +26,7 @@ At = Mapping[str, int]
 """Named sizes: how much of everything that can be varied a fit is given."""
 
 Scores = list[list[float | None]]
-"""Of every point on every fold; None where it has none."""
+"""Scores of every point on every fold; None where it has none."""
 
 
 class Axis(BaseModel):
@@ -41,9 +41,9 @@ class Axis(BaseModel):
     noun : str
         After a number, such as ``unlabelled``.
     drawn : bool
-        Whether as many are drawn as the largest point of a sweep has, or, where it is not swept,
-        as the protocol's setting of that name says. Then there is no ``all``, a trial's `sizes` do
-        not have the axis, and hyper-parameters are searched at each fit's own size.
+        If true, the trial draws ``max(sweep)`` rows, or ``protocol.<name>`` if the axis is not
+        swept. Then there is no ``all``, a trial's `sizes` do not have the axis, and
+        hyper-parameters are searched at each fit's own size.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -83,7 +83,7 @@ class PublishedFigure(BaseModel):
 
 
 class Published(BaseModel):
-    """What was published of a dataset.
+    """Published results on a dataset.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class ProtocolSpec(Spec):
     """Settings that decide how a fit is judged, and not which rows its trial has."""
 
     unsaid: ClassVar[tuple[str, ...]] = ()
-    """Settings whose defaults are no part of a result's identity: it had none of them before."""
+    """Settings whose defaults are not part of a result's identity: older results lack them."""
 
     _swept: str = PrivateAttr("")
 
@@ -134,7 +134,7 @@ class ProtocolSpec(Spec):
         return ""
 
     def sweeps(self, axis: Axis) -> bool:
-        """Tell whether a sweep says how many rows of an axis are drawn."""
+        """Return whether a sweep says how many rows of an axis are drawn."""
         return self._swept == axis.name
 
     @property
@@ -144,7 +144,7 @@ class ProtocolSpec(Spec):
 
     @property
     def setting(self) -> str:
-        """What holds in every fit, for captions: such as ``200 labelled rows``; may be empty."""
+        """The setting of all fits, for captions: such as ``200 labelled rows``; may be empty."""
         return ""
 
     @property
@@ -184,17 +184,17 @@ class ProtocolSpec(Spec):
         return "the hidden labels" if takes(solver, HIDDEN) else ""
 
 
-_NOT_OF_SPLITS_BEFORE = ("trials", "folds", "select", "repeats", "threshold")
+_OLD_NOT_OF_SPLITS = ("trials", "folds", "select", "repeats", "threshold")
 """`ProtocolSpec.not_of_splits` of all tasks in the package, when results did not keep it yet."""
 
 
 class SolverFacts(BaseModel):
-    """What a report has to know of a solver to compare it, and to advise on its grid.
+    """Facts about a solver that a report needs to compare it, and to advise on its grid.
 
     Attributes
     ----------
     told : str
-        In words, what it is given that no user has: then it is an upper bound and not a rival.
+        Data that it is given and no user has, in words: it is then an upper bound and not a rival.
     ends : dict
         The lowest and the highest value that each searched parameter can take, None without a
         bound that can be reached: a grid cannot be widened beyond it.
@@ -207,7 +207,7 @@ class SolverFacts(BaseModel):
 
 
 class Description(BaseModel):
-    """What a results folder keeps of its task, so that a report needs nothing else.
+    """A task as its results folder keeps it, so that a report needs nothing else.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class Description(BaseModel):
     chooses : str
         Name of the measure that hyper-parameters are chosen by.
     published : Published or None
-        Figures to print beside the measured ones.
+        Figures to print next to the measured ones.
     not_of_splits : tuple of str
         As in `ProtocolSpec`.
     solvers : dict of str to SolverFacts
@@ -238,12 +238,12 @@ class Description(BaseModel):
     measures: tuple[Measure, ...]
     chooses: Words = ""
     published: Published | None = None
-    not_of_splits: tuple[Words, ...] = _NOT_OF_SPLITS_BEFORE
+    not_of_splits: tuple[Words, ...] = _OLD_NOT_OF_SPLITS
     solvers: dict[Words, SolverFacts] = Field(default_factory=dict)
 
     @property
     def told(self) -> str:
-        """What captions tell: what holds in every fit, and what was chosen by hidden labels."""
+        """The setting of all fits and the choices made by hidden labels, for captions."""
         return ", ".join(filter(None, [self.setting, self.oracle]))
 
 
@@ -272,7 +272,7 @@ class Work:
 
 @dataclass
 class Judgement:
-    """What a fit is found to be worth.
+    """Scores of a fit, and its trace along training.
 
     Attributes
     ----------
@@ -314,7 +314,7 @@ class Trial(Protocol):
 
     @property
     def words(self) -> Mapping[str, float | tuple[float, ...]]:
-        """What a config may call a parameter's value by, and its value."""
+        """Values of parameters by the words that a config may use for them."""
         ...
 
     def counts(self, at: At) -> dict[str, int]:
@@ -363,13 +363,13 @@ class Task(Protocol):
     kind : str
     version : int or str
         Part of every cell's identity: raised when a change makes results differ. A task of a
-        user's own may leave it out; a hash of its file takes its place.
+        user may leave it out; a hash of its file takes its place.
     Spec : type of ProtocolSpec
         Its section of a config.
     axes : tuple of Axis
         What a sweep can vary, the usual one first; none where nothing can be.
     measures : tuple of Measure
-        What is recorded of a fit, beside `measures.STANDARD`.
+        What is recorded of a fit in addition to `measures.STANDARD`.
     chooses : str
         Name of the measure that hyper-parameters are chosen by.
     outputs : tuple of str
@@ -381,7 +381,7 @@ class Task(Protocol):
         A file whose config names no ``target`` gets a number for ``numeric``. A user-defined task
         may leave out this and what follows.
     calls : tuple of str
-        Methods that its trials call besides ``fit``. A class that lacks one is refused.
+        Methods that its trials call in addition to ``fit``. A class that lacks one is refused.
     gives : tuple of str
         Names of all arrays that ``fit`` can be given; empty where they are not given by name.
     takes : tuple of str

@@ -22,7 +22,7 @@ TASKS = {
 
 
 def get(kind: str) -> Task:
-    """Return the task called ``kind``, or the one of a user's own at an import path.
+    """Return the task called ``kind``, or the user-defined one at an import path.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 Solvers of two phases, with ``fit_domain`` and ``fit_clusters``, are timed in two; of others, such
 as scikit-learn's, ``fit`` and ``labels_`` are all that is asked for (Pham, Le & Dang, 2017).
 
-Rows without a cluster, which some solvers label -1, are no cluster in the number of clusters. All
+Rows without a cluster, which some solvers label -1, do not count in the number of clusters. All
 indices take them together for one more cluster.
 """
 
@@ -45,12 +45,12 @@ from dsgkit.tasks.measures import PICTURES, RANKS, Measure
 ROWS = Axis(name="rows", title="Rows", noun="rows")
 
 CLASSES = "classes"
-"""What a config writes for the true number of clusters, where a solver is given it."""
+"""Word in configs for the true number of clusters, where a solver is given it."""
 
-FEWEST, MOST = 2, 50
+MIN_CLUSTERS, MAX_CLUSTERS = 2, 50
 """Numbers of clusters that can be chosen without labels."""
 
-EXACT_ROWS = 20_000
+MAX_EXACT_ROWS = 20_000
 """Up to how many rows all pairs within clusters are measured."""
 
 PURITY = Measure(
@@ -183,7 +183,7 @@ EQUILIBRIA = _of_domain("equilibria", "Equilibria, M", "equilibria", digits=1)
 EQUILIBRIA_SHARE = _of_domain(
     "equilibria_share", "Equilibria by rows, M/N", "equilibria by rows", digits=2, percent=True
 )
-"""What the second phase is reduced to, of the solvers that look for equilibria."""
+"""Number of equilibria by rows: the second phase of a solver works on the equilibria alone."""
 
 _HYPOTHESIS = {
     "output": "hypotheses",
@@ -259,7 +259,7 @@ class ClusteringSpec(ProtocolSpec):
         return {
             "nmi": "an oracle choice: the highest NMI with the classes, which no user has",
             "davies_bouldin": "without labels: the lowest Davies-Bouldin index among the points "
-            f"with {FEWEST} to {MOST} clusters, a weak choice",
+            f"with {MIN_CLUSTERS} to {MAX_CLUSTERS} clusters, a weak choice",
         }[self.select]
 
     def published(self, dataset: str | None) -> Published | None:
@@ -284,7 +284,7 @@ class ClusteringTrial:
 
     def __init__(self, dataset: Dataset, spec: ClusteringSpec, seed: int) -> None:
         check_kind(dataset, "classes")
-        if len(dataset.X) < FEWEST:
+        if len(dataset.X) < MIN_CLUSTERS:
             raise DataError(f"dataset {dataset.name}: one row alone makes no clusters")
         self._judged = bool(np.ptp(dataset.y))
         if spec.select == "nmi" and not self._judged:
@@ -337,7 +337,7 @@ class ClusteringTrial:
             return None
         if self._spec.select == "nmi":
             return indices.normalized_mutual_information(classes, labels)
-        if not FEWEST <= _n_clusters(labels) <= MOST:
+        if not MIN_CLUSTERS <= _n_clusters(labels) <= MAX_CLUSTERS:
             return None
         index = indices.davies_bouldin(indices.Clusters.of(X, labels))
         return None if index is None else -index
@@ -368,7 +368,7 @@ class ClusteringTrial:
     def fit_work(self, estimator: Any, at: At) -> Work:
         """Return about what it takes to cluster, and to measure the pairs within clusters."""
         cost, n = self._cost(estimator, at), at[ROWS.name]
-        pairs = 3 * n**2 if n <= EXACT_ROWS else 0
+        pairs = 3 * n**2 if n <= MAX_EXACT_ROWS else 0
         return Work(cost.flops, float(pairs * self._dataset.n_features), cost.memory)
 
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
@@ -422,7 +422,7 @@ def of_shape(X: NDArray[Any], labels: NDArray[Any], seed: int) -> dict[str, floa
     seed : int
         Of the pairs.
     """
-    clusters, exact = indices.Clusters.of(X, labels), len(X) <= EXACT_ROWS
+    clusters, exact = indices.Clusters.of(X, labels), len(X) <= MAX_EXACT_ROWS
     compact = {
         measure.name: indices.compactness(clusters, weighted=weighted)
         if exact
@@ -467,7 +467,7 @@ def _labels_at(estimator: Any, point: Mapping[str, Any], X: NDArray[Any]) -> NDA
     except DsgError:
         raise
     except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:
-        # other libraries' errors do not tell a point that does not suit the rows from a mistake
+        # other libraries' errors do not distinguish an unsuitable point from a mistake
         told = ", ".join(f"{name} {value}" for name, value in point.items())
         warnings.warn(f"no solution at {told}: {error}", DsgWarning, stacklevel=2)
         return None

@@ -1,4 +1,4 @@
-"""What a picture of clusters is drawn from: rows in a plane, equilibria, and the domain."""
+"""Data of a picture of clusters: rows in a plane, equilibria, and the domain."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_ROWS = 2000
-MOST_EQUILIBRIA = 2000
+MAX_PICTURE_ROWS = 2000
+MAX_PICTURE_EQUILIBRIA = 2000
 GRID = 120
 """Points of a side of the grid that the domain is looked at on."""
 
-_MARGIN = 0.08
-"""What the grid is wider than the rows, of their range."""
+_GRID_MARGIN = 0.08
+"""Margin of the grid around the rows, as a share of their range."""
 
 Array = NDArray[np.floating]
 
@@ -42,7 +42,7 @@ def picture(
         ``grid_y`` and ``domain``: f on their grid; and ``inside``, the share of all rows where
         f >= 0.
     """
-    shown = X[:MOST_ROWS]
+    shown = X[:MAX_PICTURE_ROWS]
     if X.shape[1] < 2:
         return {}
     center, axes = _plane(shown)
@@ -53,8 +53,12 @@ def picture(
         arrays["classes"] = numbers[: len(rows)].astype(np.int32)
     equilibria = getattr(model, "equilibria_", None)
     if equilibria is not None:
-        arrays["equilibria"] = ((equilibria - center) @ axes)[:MOST_EQUILIBRIA].astype(np.float32)
-        arrays["equilibrium_labels"] = np.asarray(model.equilibrium_labels_)[:MOST_EQUILIBRIA]
+        arrays["equilibria"] = ((equilibria - center) @ axes)[:MAX_PICTURE_EQUILIBRIA].astype(
+            np.float32
+        )
+        arrays["equilibrium_labels"] = np.asarray(model.equilibrium_labels_)[
+            :MAX_PICTURE_EQUILIBRIA
+        ]
     if X.shape[1] == 2 and hasattr(model, "decision_function"):
         arrays |= _domain(model, shown)
     if hasattr(model, "inside_"):
@@ -78,7 +82,7 @@ def _plane(rows: Array) -> tuple[Array, Array]:
 def _domain(model: Any, rows: Array) -> dict[str, Any]:
     """Return f on a grid around rows in a plane."""
     low, high = rows.min(axis=0), rows.max(axis=0)
-    margin = _MARGIN * np.maximum(high - low, np.finfo(np.float32).tiny)
+    margin = _GRID_MARGIN * np.maximum(high - low, np.finfo(np.float32).tiny)
     x, y = (np.linspace(a, b, GRID) for a, b in zip(low - margin, high + margin, strict=True))
     points = np.column_stack([values.ravel() for values in np.meshgrid(x, y)])
     values = np.asarray(model.decision_function(points)).reshape(GRID, GRID)

@@ -1,4 +1,4 @@
-"""What the clustering paper published of a dataset, as reports print it beside measured values."""
+"""Published values of the clustering paper, which reports print next to measured ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dsgkit.tasks.base import Published, PublishedFigure
 
 SOURCE = "Pham, Le & Dang (2017), who do not say how they chose parameters"
 
-TOLERANCE = 0.05
+INDEX_TOLERANCE = 0.05
 """Within which a published purity, Rand index or NMI agrees with a measured one."""
 
 _AUDITED = ("purity", "rand", "nmi")
@@ -19,7 +19,7 @@ _NAMES = {"training_seconds": "fit_seconds"}
 def published_of(dataset: str | None) -> Published | None:
     """Return the figures of a dataset, with a remark on each that cannot be right; None of others.
 
-    The remark of a purity, Rand index or NMI is on all three: which one is wrong cannot be told.
+    The remark of a purity, Rand index or NMI is on all three: which one is wrong is unknown.
     That of a time is where it contradicts the paper's text.
     """
     if dataset not in bsgd_svc.datasets():
@@ -36,7 +36,7 @@ def _figure(figure: bsgd_svc.Figure) -> PublishedFigure:
         measure=_NAMES.get(figure.measure, figure.measure),
         value=figure.value,
         decimals=figure.decimals,
-        tolerance=TOLERANCE if audited else None,
+        tolerance=INDEX_TOLERANCE if audited else None,
         flag=_remark(*where) if audited else bsgd_svc.contradiction(*where, figure.measure),
     )
 

@@ -1,4 +1,4 @@
-"""Columns that tables of results have beside those of a task's measures."""
+"""Columns that tables of results have in addition to a task's measures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIT_COLUMNS = (
     "diagnostics",
     "timing",
 )
-"""Of `Results.cells`."""
+"""Columns of `Results.cells`."""
 
 _TIDY_COLUMNS = (
     "dataset",

@@ -18,7 +18,7 @@ from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.observed import checkpoints
 from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervisedSpec, SemiSupervisedTrial
 
-MOST_ROWS = 5000
+MAX_CONVERGENCE_ROWS = 5000
 """Unlabelled rows up to which the exact minimiser is computed: it takes their cube."""
 
 DISTANCE = Measure(
@@ -84,7 +84,7 @@ class ConvergenceTrial(SemiSupervisedTrial):
         return judgement
 
     def _compared(self, at: At) -> bool:
-        return self._spec.convergence and at[UNLABELED.name] <= MOST_ROWS
+        return self._spec.convergence and at[UNLABELED.name] <= MAX_CONVERGENCE_ROWS
 
     def _distances(self, model: Any, at: At) -> list[dict[str, float]]:
         """Return the distance at every checkpoint; nothing, with a warning, without a minimiser."""

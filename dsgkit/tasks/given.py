@@ -1,4 +1,4 @@
-"""What a solver is given: those of a trial's arrays that its ``fit`` names."""
+"""Selects the arrays of a trial that a solver's ``fit`` names."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ HIDDEN = "y_unlabeled"
 
 
 def takes(estimator: Any, name: str) -> bool:
-    """Tell whether an estimator's ``fit`` names an array."""
+    """Return whether an estimator's ``fit`` names an array."""
     return name in inspect.signature(estimator.fit).parameters
 
 
 def depends_on(estimator: Any, names: Sequence[str]) -> bool:
-    """Tell whether what an estimator learns depends on any of some arrays.
+    """Return whether what an estimator learns depends on any of some arrays.
 
     It does if its ``fit`` names the array, unless a method ``uses`` says that it is not used.
     """

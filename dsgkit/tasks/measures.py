@@ -88,7 +88,7 @@ class Measure(BaseModel):
 
     @property
     def caption(self) -> str:
-        """What the numbers are, in words."""
+        """A description of the numbers."""
         where = f" on the {self.where}" if self.where else ""
         return self.title + where + (" in percent" if self.percent else "")
 

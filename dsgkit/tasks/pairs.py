@@ -18,13 +18,13 @@ from dsgkit.random.seeds import derive_seed, permutation
 
 Positions = NDArray[np.int64]
 
-MOST_OF_A_CLASS = 2 / 3
-"""Of the rows of a class, the share that pairs may take; the rest is for unlabelled rows."""
+MAX_PAIR_SHARE = 2 / 3
+"""Share of the rows of a class that pairs may take; the rest is for unlabelled rows."""
 
-DEVIATIONS = 3
+RESERVE_DEVIATIONS = 3
 """Standard deviations of the number of rows of a class that are kept in reserve."""
 
-FEWEST = 10
+MIN_ROWS = 10
 """Pairs, and unlabelled rows, below which a dataset is refused."""
 
 
@@ -106,13 +106,13 @@ def pair_sizes(dataset: Dataset, *, pairs: int, test: int, prior: float | None =
         taken = zip(counts, _taken(drawn), strict=True)
         return all(rows <= most * count for count, rows in taken)
 
-    n_similar = _largest(pairs, lambda n: fit(sizes(n, 0), MOST_OF_A_CLASS))
+    n_similar = _largest(pairs, lambda n: fit(sizes(n, 0), MAX_PAIR_SHARE))
     n_unlabeled = _largest(sum(counts), lambda n: fit(sizes(n_similar, n), 1.0))
-    if min(n_similar, n_unlabeled) < FEWEST:
+    if min(n_similar, n_unlabeled) < MIN_ROWS:
         raise DataError(
             f"dataset {dataset.name}: {counts[0]:,} positive and {counts[1]:,} negative rows, "
             f"drawn by a prior of {share:.3g}, give {n_similar} similar pairs and {n_unlabeled} "
-            f"unlabelled rows; {FEWEST} of each are needed"
+            f"unlabelled rows; {MIN_ROWS} of each are needed"
         )
     return sizes(n_similar, n_unlabeled)
 
@@ -132,7 +132,7 @@ def _taken(sizes: PairSizes) -> Iterator[float]:
     spread = 4 * sizes.n_similar * q * (1 - q) + single * sizes.prior * (1 - sizes.prior)
     for of_pairs, of_rows in ((q, sizes.prior), (1 - q, 1 - sizes.prior)):
         mean = 2 * sizes.n_similar * of_pairs + single * of_rows
-        yield mean + DEVIATIONS * math.sqrt(spread)
+        yield mean + RESERVE_DEVIATIONS * math.sqrt(spread)
 
 
 def pair_split(

@@ -36,13 +36,13 @@ UNLABELED_ROWS = "unlabelled rows"
 TEST_ROWS = "official test rows"
 
 ARRAYS = {LABELED.name: ("X", "y"), UNLABELED.name: ("X_unlabeled", HIDDEN)}
-"""What a fit is given more of along each axis."""
+"""Arrays that grow along each axis."""
 
 EXTRA = ("X_unlabeled",)
-"""What a fit is given in addition to labelled rows."""
+"""Arrays that a fit is given in addition to labelled rows."""
 
 GIVEN = ("X", "y", *EXTRA, HIDDEN)
-"""What a fit can be given by name."""
+"""Arrays that a fit can be given by name."""
 
 CLASS_PROPORTION = "class_proportion"
 """In a config, the value of a parameter that is the share of positives in the training set."""
@@ -117,7 +117,7 @@ class SemiSupervisedTrial:
     """
 
     target: ClassVar[Kind] = "binary"
-    """What the labels are to be."""
+    """Kind of target that the task needs."""
 
     def __init__(self, dataset: Dataset, spec: SemiSupervisedSpec, seed: int) -> None:
         self._dataset = dataset
@@ -168,7 +168,7 @@ class SemiSupervisedTrial:
         return named_by_fit(estimator, {**self.training(at), HIDDEN: hidden})
 
     def depends_on(self, estimator: Any, axis: str) -> bool:
-        """Tell whether what an estimator learns depends on the number of rows on an axis."""
+        """Return whether what an estimator learns depends on the number of rows on an axis."""
         return depends_on(estimator, ARRAYS[axis])
 
     def folds(self, at: At, repeat: int = 0) -> list[Positions]:
@@ -226,7 +226,7 @@ class SemiSupervisedTrial:
         raise NotImplementedError
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        """Return the cost of training every point on every fold; scoring is nothing beside it."""
+        """Return the cost of training every point on every fold; scoring is negligible."""
         n_models = n_points * self._spec.folds
         cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
         return Work(cost.flops, 0.0, cost.memory, n_models)

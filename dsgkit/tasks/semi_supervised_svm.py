@@ -120,7 +120,7 @@ class SVMSpec(SemiSupervisedSpec):
 
     @property
     def setting(self) -> str:
-        """What the base says, and the threshold where it is not 0."""
+        """The base's setting, and the threshold where it is not 0."""
         placed = "thresholds by the labelled share of positives"
         told = [super().setting, placed if self.threshold == "labeled_share" else ""]
         return ", ".join(filter(None, told))
@@ -323,7 +323,7 @@ def _balanced_error(y: Any, values: Any, cut: float | None) -> float | None:
 
 
 def _is_solved(cut: float | None) -> bool:
-    """Tell whether a threshold is one: it is NaN of a function that has values of NaN."""
+    """Return whether a threshold is one: it is NaN of a function that has values of NaN."""
     return cut is None or math.isfinite(cut)
 
 

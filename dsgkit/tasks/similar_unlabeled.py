@@ -17,7 +17,7 @@ from pydantic import BeforeValidator
 
 from dsgkit.data.datasets import Dataset
 from dsgkit.errors import DataError
-from dsgkit.objectives.similar_unlabeled import NEAREST
+from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP
 from dsgkit.priors import checked_similar_prior
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
@@ -38,7 +38,7 @@ from dsgkit.tasks.base import (
 from dsgkit.tasks.given import takes
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
-from dsgkit.tasks.observed import CHECKPOINTS, checkpoints
+from dsgkit.tasks.observed import N_CHECKPOINTS, checkpoints
 from dsgkit.tasks.pairs import PairSizes, PairSplit, pair_sizes, pair_split
 from dsgkit.tasks.scaling import Scale, scale_words, scaling_of
 from dsgkit.tasks.semi_supervised import UNLABELED, finite_values
@@ -51,8 +51,8 @@ CLASS_PRIOR = "class_prior"
 ESTIMATE = "estimate"
 """The value of a solver's parameter ``prior`` that asks for an estimate."""
 
-COLLAPSED = 0.99
-"""The share of rows in one class from which a model tells nothing apart."""
+COLLAPSED_SHARE = 0.99
+"""The share of rows in one class from which a model counts as collapsed."""
 
 ACCURACY = Measure(
     name="accuracy",
@@ -87,7 +87,7 @@ POSITIVE = Measure(
 )
 ONE_CLASS = Measure(
     name="collapsed",
-    title=f"Trials with {COLLAPSED:.0%} of the test rows in one class",
+    title=f"Trials with {COLLAPSED_SHARE:.0%} of the test rows in one class",
     word="share of collapsed trials",
     digits=0,
     percent=True,
@@ -139,7 +139,7 @@ RISK = Measure(
     file="risk",
     optional=True,
 )
-"""What hyper-parameters are chosen by; a fit has none."""
+"""Measure that hyper-parameters are chosen by; a fit has none."""
 
 
 def _prior(value: Any) -> float | None:
@@ -147,10 +147,10 @@ def _prior(value: Any) -> float | None:
         return None
     if not is_finite(value) or not 0 < value < 1:
         raise problem("must be a number above 0 and below 1, or null for the dataset's own")
-    if abs(value - 0.5) <= NEAREST:
+    if abs(value - 0.5) <= MIN_PRIOR_GAP:
         raise problem(
-            f"must differ from 1/2 by more than {NEAREST:g}: with two classes of the same size, "
-            "pairs and unlabelled rows have the same distribution"
+            f"must differ from 1/2 by more than {MIN_PRIOR_GAP:g}: with two classes of the same "
+            "size, pairs and unlabelled rows have the same distribution"
         )
     return float(value)
 
@@ -224,7 +224,7 @@ class SimilarUnlabeledTrial:
         self._spec = spec
         self._seed = seed
         self._sizes = pair_sizes(dataset, pairs=spec.pairs, test=spec.test, prior=spec.prior)
-        if abs(self._sizes.prior - 0.5) <= NEAREST:
+        if abs(self._sizes.prior - 0.5) <= MIN_PRIOR_GAP:
             raise DataError(
                 f"dataset {dataset.name}: its classes are of the same size, and with a prior of "
                 "1/2 pairs tell nothing; say `protocol.prior`"
@@ -332,7 +332,7 @@ class SimilarUnlabeledTrial:
         return self._estimates[n]
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        """Return the cost of training every point on every fold; scoring is nothing beside it."""
+        """Return the cost of training every point on every fold; scoring is negligible."""
         n_models = n_points * self._spec.folds
         cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
         return Work(cost.flops, 0.0, cost.memory, n_models)
@@ -356,7 +356,7 @@ class SimilarUnlabeledTrial:
     def fit_work(self, estimator: Any, at: At) -> Work:
         """Return about what it takes to train, and to judge by the test rows."""
         cost = estimator.cost(self._dataset.n_features, **self.counts(at))
-        looks = CHECKPOINTS if hasattr(estimator, "fit_observed") else 1
+        looks = N_CHECKPOINTS if hasattr(estimator, "fit_observed") else 1
         scoring = looks * self._sizes.n_test * cost.flops_per_row
         return Work(cost.flops, scoring, cost.memory)
 
@@ -377,7 +377,7 @@ class SimilarUnlabeledTrial:
                 ACCURACY.name: 1 - error_rate(y, values),
                 BALANCED.name: balanced_accuracy(y, values),
                 POSITIVE.name: positive,
-                ONE_CLASS.name: float(max(positive, 1 - positive) >= COLLAPSED),
+                ONE_CLASS.name: float(max(positive, 1 - positive) >= COLLAPSED_SHARE),
                 CORRECTED.name: getattr(model, "corrected_", None),
                 PRIOR.name: getattr(model, "prior_", None),
                 PAIRS.name: float(self._sizes.n_similar),

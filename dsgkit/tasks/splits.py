@@ -16,10 +16,10 @@ from dsgkit.random.seeds import derive_seed, permutation
 
 Positions = NDArray[np.int64]
 
-CLASS_MINIMUM = 2
+MIN_LABELED_PER_CLASS = 2
 """Labelled rows of each class, so that both remain when a fold is held out."""
 
-FEWEST_LABELED = 2 * CLASS_MINIMUM
+MIN_LABELED = 2 * MIN_LABELED_PER_CLASS
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def semi_supervised_split(
     scale : tuple of float
         Range that every feature is scaled to, by its range over all training rows.
     nested : bool
-        Whether any first few of the labelled rows, from `FEWEST_LABELED` on, have their minimum of
+        Whether any first few of the labelled rows, from `MIN_LABELED` on, have their minimum of
         each class.
 
     Returns
@@ -96,7 +96,7 @@ def semi_supervised_split(
     check_split(dataset, labeled, folds, "numeric" if numeric else "binary")
     order = permutation(len(dataset.y), derive_seed(seed, "labeled"))
     if not numeric:
-        _balance(order, dataset.y, FEWEST_LABELED if nested else labeled)
+        _balance(order, dataset.y, MIN_LABELED if nested else labeled)
     return split_in_order(dataset, order, labeled, folds, seed, dataset.scaling(*scale))
 
 
@@ -150,18 +150,18 @@ def check_split(dataset: Dataset, labeled: int, folds: int, target: Kind = "bina
     check_labeled(labeled, folds)
     for label in (-1, 1) if target == "binary" else ():
         count = int(np.count_nonzero(dataset.y == label))
-        if count < CLASS_MINIMUM:
+        if count < MIN_LABELED_PER_CLASS:
             raise DataError(
                 f"dataset {dataset.name}: class {label:+d} has {count} of the rows; the labelled "
-                f"ones need {CLASS_MINIMUM} of each class"
+                f"ones need {MIN_LABELED_PER_CLASS} of each class"
             )
 
 
 def check_labeled(labeled: int, folds: int) -> None:
     """Raise `DataError` if there are too few labelled rows for two classes, or for the folds."""
-    if labeled < FEWEST_LABELED:
+    if labeled < MIN_LABELED:
         raise DataError(
-            f"{labeled} labelled rows are too few: at least {FEWEST_LABELED}, two of each class"
+            f"{labeled} labelled rows are too few: at least {MIN_LABELED}, two of each class"
         )
     if not 2 <= folds <= labeled:
         raise DataError(
@@ -173,7 +173,7 @@ def _balance(order: Positions, y: NDArray[np.int8], labeled: int) -> None:
     """Exchange rows, in place, until each class has its minimum among the labelled."""
     for label in (-1, 1):
         has = y[order] == label
-        lacking = CLASS_MINIMUM - int(np.count_nonzero(has[:labeled]))
+        lacking = MIN_LABELED_PER_CLASS - int(np.count_nonzero(has[:labeled]))
         if lacking > 0:
             coming = labeled + np.flatnonzero(has[labeled:])[:lacking]
             going = np.flatnonzero(~has[:labeled])[-lacking:]

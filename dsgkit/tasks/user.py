@@ -1,4 +1,4 @@
-"""Tasks of a user's own: objects outside of the package, named by their import path."""
+"""User-defined tasks: objects outside of the package, named by their import path."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPTIONAL = ("target", "calls", "gives", "takes", "extra")
 
 @dataclass(frozen=True)
 class _OwnTask:
-    """What a task of a user's own has said of itself: it is not asked again."""
+    """Facts about a user-defined task, asked for once."""
 
     kind: str
     version: int | str

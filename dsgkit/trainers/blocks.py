@@ -33,8 +33,8 @@ from dsgkit.trainers.training import Array, Folds, Training, decreasing
 
 Train = Callable[[Problem], DSGModel]
 
-LEAST_ITERATIONS, MOST_ITERATIONS = 200, 2000
-"""What one pass is extended to, and cut at: with lam >= 2^-3, 400 are within 0.1% of the minimiser,
+MIN_PASS_ITERATIONS, MAX_PASS_ITERATIONS = 200, 2000
+"""Bounds of the iterations of one pass: with lam >= 2^-3, 400 are within 0.1% of the minimiser,
 and one pass over millions of rows would be hours for nothing."""
 
 
@@ -107,7 +107,7 @@ def block_norms(model: DSGModel) -> Array:
 
 @dataclass(frozen=True)
 class BlockTrainer:
-    """What both trainers of blocks of random features have in common."""
+    """Base class of both trainers of blocks of random features."""
 
     features: RandomFeatures
     batch_size: int
@@ -191,7 +191,7 @@ class Streaming(BlockTrainer):
         if self.n_iterations is not None:
             return self.n_iterations
         one_pass = -(-n_unlabeled // self.batch_size)
-        return min(max(one_pass, LEAST_ITERATIONS), MOST_ITERATIONS)
+        return min(max(one_pass, MIN_PASS_ITERATIONS), MAX_PASS_ITERATIONS)
 
     def iterations(self, n_unlabeled: int) -> dict[str, int]:
         """Return the number of iterations with so many unlabelled rows."""

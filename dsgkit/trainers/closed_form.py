@@ -14,7 +14,7 @@ from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.trainers.responses import (
-    SINGULAR,
+    SINGULAR_SYSTEM,
     Response,
     centered_values,
     cv_values,
@@ -22,7 +22,7 @@ from dsgkit.trainers.responses import (
 )
 from dsgkit.trainers.training import Array, Folds, Function, Training
 
-_DOUBLE = 2.0
+_DOUBLE_COST = 2.0
 """An operation of double precision: costs count in single precision."""
 
 
@@ -115,7 +115,7 @@ class ClosedForm:
         """Solve the system of the one model of a training; see `Trainer`."""
         t = training
         if t.penalties[0] < self.smallest_penalty:
-            raise FitError(SINGULAR)
+            raise FitError(SINGULAR_SYSTEM)
         return self.solve(t, t.forms[0][0], t.penalties[0])
 
     def fold_values(self, training: Training, folds: Folds) -> Array:
@@ -155,7 +155,7 @@ class ClosedForm:
         n = self.size(n_labeled, n_unlabeled)
         solving = n**3 / 3 if n_models == 1 else grid_flops(n, n_labeled, n_models)
         return Cost(
-            flops=_DOUBLE * (self.building_flops(*sizes) + solving),
+            flops=_DOUBLE_COST * (self.building_flops(*sizes) + solving),
             memory=self.fit_memory(*sizes) if n_models == 1 else self.grid_memory(*sizes),
             flops_per_row=self.row_flops(*sizes),
         )

@@ -23,14 +23,14 @@ Array = NDArray[np.float64]
 SAMPLE_ROWS = 1000
 """Unlabelled rows that stand for all."""
 
-LABELED_ROWS = 2000
+MAX_LABELED_ROWS = 2000
 """Labelled rows up to which all are taken; of more, about so many, as evenly from all classes."""
 
-MARGIN = 1.25
-"""What is measured times this is taken: other rows may have a larger curvature."""
+CURVATURE_MARGIN = 1.25
+"""Factor on the measured curvature: other rows may have a larger one."""
 
-_STEPS = 30
-"""Of the power iteration, whose error is then far below the margin."""
+_POWER_STEPS = 30
+"""Steps of the power iteration, whose error is then far below the margin."""
 
 
 def measured_curvatures(
@@ -50,7 +50,7 @@ def measured_curvatures(
     Parameters
     ----------
     X : rows of shape (n_labeled, n_inputs)
-        About `LABELED_ROWS` of them are read at most, evenly spaced within every class.
+        About `MAX_LABELED_ROWS` of them are read at most, evenly spaced within every class.
     codes : ndarray of int, shape (n_labeled,)
         Their classes, as `label_weights` takes them.
     X_unlabeled : rows
@@ -77,14 +77,14 @@ def measured_curvatures(
     ]
     start = np.sin(np.arange(len(rows)))  # of no direction in particular
     V = np.column_stack([form.diagonal * start for form in forms])
-    for _ in range(_STEPS):
+    for _ in range(_POWER_STEPS):
         Z = K @ V
         image = np.column_stack([form.of(z) for form, z in zip(forms, Z.T, strict=True)])
         squares = (V * Z).sum(axis=0)  # 0 where the kernel is, too
         quotients = (image * Z).sum(axis=0) / np.where(squares > 0, squares, 1)
         norms = np.linalg.norm(image, axis=0)  # 0 where all rows are equal
         V = np.where(norms > 0, image, V) / np.where(norms > 0, norms, 1)
-    largest = iter((2 * MARGIN * quotients).tolist())
+    largest = iter((2 * CURVATURE_MARGIN * quotients).tolist())
     return [[next(largest) for _ in of_pool] for of_pool in risks]
 
 
@@ -120,10 +120,10 @@ def offsets(training: Training, kernel: str, sigma: float) -> Array:
 
 def _labeled_sample(codes: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return positions of labelled rows that stand for all: the memory is that of their kernel."""
-    if len(codes) <= LABELED_ROWS:
+    if len(codes) <= MAX_LABELED_ROWS:
         return np.arange(len(codes))
     present = np.unique(codes)
-    most = -(-LABELED_ROWS // len(present))
+    most = -(-MAX_LABELED_ROWS // len(present))
     return np.sort(np.concatenate([spaced(np.flatnonzero(codes == c), most) for c in present]))
 
 

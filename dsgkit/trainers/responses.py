@@ -24,9 +24,9 @@ from dsgkit.threads import single_blas_thread
 Array = NDArray[np.float64]
 Codes = NDArray[np.integer]
 
-SINGULAR = "the system is singular to rounding; take a larger lam"
+SINGULAR_SYSTEM = "the system is singular to rounding; take a larger lam"
 
-CANCELLING = 2.0**-15
+CANCELLING_PENALTY = 2.0**-15
 """Penalty of a kernel below which a difference of its responses has lost six digits."""
 
 
@@ -50,7 +50,7 @@ def cholesky(matrix: Array, risk: PairwiseRisk) -> tuple[Array, bool]:
         return linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
         if risk.convex:
-            raise FitError(SINGULAR) from None
+            raise FitError(SINGULAR_SYSTEM) from None
         raise IndefiniteError(
             "the quadratic risk has no minimum: eta > 0 suits a prior of at most 1/2, eta < 0 one"
             " of at least 1/2; take eta nearer to 0 or a larger lam"
@@ -112,7 +112,7 @@ class DualResponse:
         """Return P for one penalty and one weight."""
         shrink = weight / (penalty + weight * self._spectrum)
         P = (self._gram - (self._cross * shrink) @ self._cross.T) / penalty
-        if penalty < CANCELLING:
+        if penalty < CANCELLING_PENALTY:
             # the mean lies in the span of the unlabelled features, where no difference is needed
             P[-1] = P[:, -1] = self._cross @ (self._mean / (penalty + weight * self._spectrum))
         return P
@@ -150,7 +150,7 @@ def dual_response(
     """
     system = gram_unlabeled
     system *= weight
-    solved = solve_penalised(system.T, penalty, cross.T, singular=SINGULAR)
+    solved = solve_penalised(system.T, penalty, cross.T, singular=SINGULAR_SYSTEM)
     P = (gram - weight * (cross @ solved)) / penalty
     P[-1] = P[:, -1] = solved.mean(axis=0)  # as in `DualResponse`
     return P
@@ -166,7 +166,7 @@ def primal_response(features: Array, gram_unlabeled: Array, penalty: float, weig
     """
     system = gram_unlabeled
     system *= weight
-    return features @ solve_penalised(system, penalty, features.T, singular=SINGULAR)
+    return features @ solve_penalised(system, penalty, features.T, singular=SINGULAR_SYSTEM)
 
 
 def grid_flops(n: int, n_labeled: int, n_models: int) -> float:
@@ -302,7 +302,7 @@ def _solve_convex(P: Array, weights: Array, risk: PairwiseRisk) -> Array:
 
 
 def _is_definite(P: Array, J: Array) -> bool:
-    """Whether ``N + T'J T`` is positive definite, by the eigenvalues of ``I + P^1/2 J P^1/2``."""
+    """Return whether ``N + T'J T`` is positive definite: whether ``I + P^1/2 J P^1/2`` is."""
     spectrum, vectors = np.linalg.eigh(P)
     root = vectors * np.sqrt(np.maximum(spectrum, 0))
     return bool(np.linalg.eigvalsh(root.T @ J @ root)[0] > -1)

@@ -1,4 +1,4 @@
-"""What is trained: rows, who is trained on which of them, risks and penalties of all models."""
+"""Inputs of training: rows, the rows of each model, risks and penalties of all models."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def n_unlabeled(request):
 @pytest.mark.parametrize("step", STEPS)
 def test_the_mean_of_functions_is_that_of_their_values(step, n_unlabeled, monkeypatch):
     monkeypatch.setattr(training, "_SMALLEST_SCALE", 0.05)  # what shrinks is often multiplied out
-    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 5 * 20)
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 5 * 20)
     given = problem(step, n_unlabeled=n_unlabeled)
     rows, values = functions(given)
     size = np.abs(values).max(axis=(0, 1))
@@ -97,7 +97,7 @@ def test_values_of_a_grid_with_folds_are_averaged(step, monkeypatch):
     rows, values = functions(given)
     expected, size = mean_of_last(values), np.abs(values).max(axis=(0, 1))
     averaged = replace(given, average=True)
-    monkeypatch.setattr(sizes, "MODEL_BYTES", 3 * averaged.bytes_per_model(keep_blocks=False))
+    monkeypatch.setattr(sizes, "MAX_MODEL_BYTES", 3 * averaged.bytes_per_model(keep_blocks=False))
     got = train_values(averaged)
     assert (np.abs(np.vstack([got[0], got[1]]) - expected) <= 1e-5 * size).all()
     passes = train_in_passes(averaged)

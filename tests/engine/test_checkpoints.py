@@ -34,7 +34,7 @@ def same(a, b):
 @pytest.mark.parametrize("etas", [[0.001], [0.2], [1.0], [0.3, 0.2]])
 def test_training_does_not_notice(n_unlabeled, etas, monkeypatch):
     """Also in the middle of a panel, and where blocks are forgotten."""
-    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 7 * 20)
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 7 * 20)
     problem = constant_step_problem(etas, T=150, n_unlabeled=n_unlabeled)
     assert problem.resident(1) == (n_unlabeled == RESIDENT)
     final, seen = shown(problem, [1, 2, 40, 77, 78, 149, 150])
@@ -45,7 +45,7 @@ def test_training_does_not_notice(n_unlabeled, etas, monkeypatch):
 
 @pytest.mark.parametrize("n_unlabeled", [STREAMED, RESIDENT])
 def test_what_is_shown_is_the_model_of_a_shorter_training(n_unlabeled, monkeypatch):
-    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 7 * 20)
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 7 * 20)
     monkeypatch.setattr(
         Problem, "resident", lambda self, table: table == 0 or n_unlabeled == RESIDENT
     )

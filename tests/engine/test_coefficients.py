@@ -2,8 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsgkit.engine.coefficients import PART, Coefficients
-from dsgkit.engine.sizes import FORGOTTEN
+from dsgkit.engine.coefficients import PART_BLOCKS, Coefficients
+from dsgkit.engine.sizes import MAX_FORGOTTEN_SHARE
 
 magnitudes = st.floats(2.0**-60, 2.0**10)
 
@@ -19,9 +19,11 @@ def test_all_that_is_dropped_stays_below_the_bound_for_every_model(rows, data):
         added.append(np.abs(block).sum(axis=0))
         if data.draw(st.booleans()):
             past.forget()
-            assert (sum(added[: past.first], np.zeros(2)) <= 1.001 * FORGOTTEN * sum(added)).all()
+            assert (
+                sum(added[: past.first], np.zeros(2)) <= 1.001 * MAX_FORGOTTEN_SHARE * sum(added)
+            ).all()
             oldest = sum(added[: past.first + 1], np.zeros(2))
-            assert (oldest > 0.999 * FORGOTTEN * sum(added)).any()
+            assert (oldest > 0.999 * MAX_FORGOTTEN_SHARE * sum(added)).any()
         kept = [part for _, part in past.kept()]
         assert sum(map(len, kept)) == len(added) - past.first
         np.testing.assert_array_equal(kept[-1][-1], block.astype(np.float32))
@@ -52,7 +54,7 @@ def test_multiplying_some_models():
 
 def test_parts_that_are_forgotten_are_given_back():
     past = Coefficients(2, 1)
-    for k in range(3 * PART + 5):
+    for k in range(3 * PART_BLOCKS + 5):
         past.append(np.full((2, 1), 2.0 ** (k - 50), np.float32))
         past.forget()
         numbers = [n for first, part in past.kept() for n in range(first, first + len(part))]
@@ -60,4 +62,4 @@ def test_parts_that_are_forgotten_are_given_back():
         values = np.concatenate([part for _, part in past.kept()])[:, 0, 0]
         np.testing.assert_array_equal(values, 2.0 ** (np.array(numbers) - 50))
         assert len(past._parts) <= 2
-    assert past.first == 3 * PART + 5 - 30
+    assert past.first == 3 * PART_BLOCKS + 5 - 30

@@ -55,7 +55,7 @@ def test_memory_counts_coefficients_values_and_rows(n_unlabeled, result, n_model
     kept = 0 if result == "values" and n_unlabeled == 1000 else T
     # coefficients, their sums, and twice the values of resident rows and of a panel
     per_model = 4 * 2 * m * kept + 8 * kept + 8 * (n_resident + 8192)
-    monkeypatch.setattr(sizes, "MODEL_BYTES", 50 * per_model)
+    monkeypatch.setattr(sizes, "MAX_MODEL_BYTES", 50 * per_model)
     at_once = n_models if result == "model" else min(n_models, 50)
     all_models = 4 * 2 * m * T * n_models if result == "models" else 0
     expected = 8 * d * (n_resident + 8192) + per_model * at_once + all_models

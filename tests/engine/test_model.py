@@ -28,7 +28,7 @@ def test_the_value_is_the_sum_over_blocks(model):
 def test_blocks_of_rows_and_progress_do_not_change_values(model, monkeypatch):
     X = np.random.default_rng(1).random((50, 6), dtype=np.float32)
     expected = model.decision_function(X)
-    monkeypatch.setattr("dsgkit.engine.sizes.ROWS_AT_ONCE", 16)
+    monkeypatch.setattr("dsgkit.engine.sizes.MAX_BLOCK_ROWS", 16)
     done = []
     with listening(done.append):
         np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-5)

@@ -77,7 +77,7 @@ def by_hand(problem, eta):
 
 @pytest.mark.parametrize("n_unlabeled", [100, 6000])
 def test_the_engine_takes_any_kind_of_features(n_unlabeled, monkeypatch, tmp_path):
-    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 7 * 20)
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 7 * 20)
     problem = constant_step_problem([0.05], T=50, n_unlabeled=n_unlabeled)
     problem = replace(problem, features=RandomProjections(5, seed=3))
     model = train(problem)

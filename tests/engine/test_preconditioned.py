@@ -169,7 +169,7 @@ def test_models_that_weigh_rows_themselves_are_trained_on_their_own_rows(pooled,
         return weighted(replace(p, groups=own) if pooled else p)
 
     together = train_blocks(groups(0, 1)).decision_function(U)
-    monkeypatch.setattr(sizes, "FEATURE_BYTES", 3 * 12 * 8)  # chunks of rows, and of models
+    monkeypatch.setattr(sizes, "MAX_FEATURE_BYTES", 3 * 12 * 8)  # chunks of rows, and of models
     for k in range(2):
         own = together[:, 3 * k : 3 * k + 3]
         p = groups(k)
@@ -229,7 +229,7 @@ def test_predicted_memory_is_what_training_allocates():
 def test_several_passes_are_the_same_models(monkeypatch):
     p = problem(batch_size=16, folds=FOLDS)
     whole, values = train_blocks(p).decision_function(U), train_blocks_values(p)[0]
-    monkeypatch.setattr(sizes, "MODEL_BYTES", 2 * p.bytes_per_model())
+    monkeypatch.setattr(sizes, "MAX_MODEL_BYTES", 2 * p.bytes_per_model())
     models = train_blocks_in_passes(p)
     assert [model.coefficients.shape[2] for model in models] == [2, 2, 2]
     apart = np.hstack([model.decision_function(U) for model in models])
@@ -241,7 +241,7 @@ def test_several_passes_are_the_same_models(monkeypatch):
 def test_features_in_chunks_are_the_same(monkeypatch):
     p = problem(batch_size=16)
     expected = train_blocks(p).coefficients
-    monkeypatch.setattr(sizes, "FEATURE_BYTES", 3 * 12 * p.features.width)
+    monkeypatch.setattr(sizes, "MAX_FEATURE_BYTES", 3 * 12 * p.features.width)
     got = train_blocks(p).coefficients
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5 * abs(expected).max())
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dsgkit import QSGS2AUC
 from dsgkit.engine import ConstantStep, Problem, Source, coefficients, sizes, train, training
-from dsgkit.engine.sizes import FORGOTTEN
+from dsgkit.engine.sizes import MAX_FORGOTTEN_SHARE
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FourierFeatures, tiles
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
@@ -99,7 +99,7 @@ def test_panels_do_not_change_the_model(monkeypatch):
     X, positive, XU = problem(3, n_unlabeled=4000)
     fit = QSGS2AUC(n_iterations=60, batch_size=16, n_features=8).fit
     expected = fit(X, positive, XU).decision_function(XU)
-    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 3 * 16)
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 3 * 16)
     assert close(fit(X, positive, XU).decision_function(XU), expected)
 
 
@@ -138,11 +138,11 @@ def constant_step_problem(etas, T=300, n_unlabeled=6000):
 @pytest.mark.slow
 @pytest.mark.parametrize("eta", [0.2, 1.0])
 def test_forgotten_blocks_are_dropped_and_the_model_is_the_same(eta, monkeypatch):
-    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 5 * 20)
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 5 * 20)
     constant = constant_step_problem([eta], T=150, n_unlabeled=3000)
     X, XU = constant.tables
     model = train(constant)
-    needed = 1 if eta == 1 else np.log(FORGOTTEN) / np.log(1 - eta)
+    needed = 1 if eta == 1 else np.log(MAX_FORGOTTEN_SHARE) / np.log(1 - eta)
     assert len(model.coefficients) == 150 - model.first_block
     assert abs(len(model.coefficients) - min(150, needed)) <= max(20, 0.2 * needed)
     positive = np.arange(30) % 3 == 0
@@ -188,13 +188,13 @@ def test_a_block_is_kept_until_the_slowest_model_forgets_it():
 def test_what_is_forgotten_stays_below_the_stated_bound(monkeypatch):
     constant = constant_step_problem([0.12])
     with monkeypatch.context() as patch:
-        patch.setattr(coefficients, "FORGOTTEN", -1.0)
+        patch.setattr(coefficients, "MAX_FORGOTTEN_SHARE", -1.0)
         everything = train(constant).coefficients.astype(np.float64)
     first = train(constant).first_block
     assert 0 < first < len(everything)
     left_out, total = (np.abs(c).sum() for c in (everything[:first], everything))
-    assert left_out <= FORGOTTEN * total
-    assert np.abs(everything[: first + 1]).sum() > FORGOTTEN * total
+    assert left_out <= MAX_FORGOTTEN_SHARE * total
+    assert np.abs(everything[: first + 1]).sum() > MAX_FORGOTTEN_SHARE * total
 
 
 @pytest.mark.parametrize("n_unlabeled", [20, 5000])
@@ -246,7 +246,7 @@ def test_several_passes_within_the_memory_budget_give_the_same_values(monkeypatc
     monkeypatch.setattr(
         training._Training, "run", lambda self: runs.append(self.p.n_models) or run(self)
     )
-    monkeypatch.setattr(sizes, "MODEL_BYTES", 5 * sizes.model_bytes(20, 8, len(X)) + 1)
+    monkeypatch.setattr(sizes, "MAX_MODEL_BYTES", 5 * sizes.model_bytes(20, 8, len(X)) + 1)
     split = model.fit_points(points, folds=folds, X=X, y=positive, X_unlabeled=XU)
     np.testing.assert_allclose(split, expected, rtol=1e-4, atol=1e-5)
     assert runs == [5, 5, 2]
@@ -256,7 +256,7 @@ def test_several_passes_within_the_memory_budget_give_the_same_values(monkeypatc
 def test_a_block_of_frequencies_is_made_once_or_once_per_panel(resident, monkeypatch):
     made = []
     half_turns = FourierFeatures.half_turns
-    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 8 * 20)
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 8 * 20)
     monkeypatch.setattr(
         FourierFeatures,
         "half_turns",
@@ -281,7 +281,7 @@ def test_problems_that_cannot_be_drawn_from_are_refused():
 def test_a_table_too_large_to_keep_is_streamed(monkeypatch):
     counted = constant_step_problem([0.1], n_unlabeled=100)
     assert counted.resident(1)
-    monkeypatch.setattr(sizes, "TABLE_BYTES", 4 * 100 * 3 - 1)
+    monkeypatch.setattr(sizes, "MAX_TABLE_BYTES", 4 * 100 * 3 - 1)
     assert not counted.resident(1)
     assert counted.resident(0)  # pools differ between groups
 

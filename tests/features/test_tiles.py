@@ -163,9 +163,9 @@ def test_results_do_not_depend_on_threads(n_models, monkeypatch):
 @given(st.integers(1, 2000), st.integers(1, 5000), st.integers(1, 1000))
 def test_tiles_are_within_their_rule(d, m, n_models):
     rows = tiles.tile_rows(d, m, n_models)
-    assert tiles.FEWEST_ROWS <= rows <= tiles.MOST_ROWS
+    assert tiles.MIN_TILE_ROWS <= rows <= tiles.MAX_TILE_ROWS
     assert rows % 8 == 0
     largest = m * max(d, 2 * n_models if n_models > 1 else 1)
-    unpacked = rows * largest <= tiles.UNPACKED_TERMS
-    assert unpacked or largest * tiles.FEWEST_ROWS > tiles.UNPACKED_TERMS
-    assert 4 * rows * m <= tiles.cache_size() or rows == tiles.FEWEST_ROWS
+    unpacked = rows * largest <= tiles.MAX_UNPACKED_TERMS
+    assert unpacked or largest * tiles.MIN_TILE_ROWS > tiles.MAX_UNPACKED_TERMS
+    assert 4 * rows * m <= tiles.cache_size() or rows == tiles.MIN_TILE_ROWS

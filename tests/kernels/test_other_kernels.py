@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial
 from dsgkit.errors import DataError
 from dsgkit.kernels import pairs
 from dsgkit.kernels.catalogue import kernel_named
-from dsgkit.kernels.rounding import ACCURACY, largest_scale
+from dsgkit.kernels.rounding import FEATURE_TOLERANCE, largest_scale
 
 
 def rows_of(n, seed, d=4):
@@ -119,5 +119,5 @@ def test_the_largest_scale_is_where_rounding_has_the_stated_mean(degrees):
         small = np.trapezoid(grid * law.pdf(grid), grid)
         return 2 * (small + 2 * law.sf(2))
 
-    assert error(scale) < 1.01 * ACCURACY
-    assert error(scale * 2**0.3) > ACCURACY
+    assert error(scale) < 1.01 * FEATURE_TOLERANCE
+    assert error(scale * 2**0.3) > FEATURE_TOLERANCE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsgkit.objectives.majorised_s3vm import ROUNDING, MajorisedS3VMObjective, rounded
+from dsgkit.objectives.majorised_s3vm import KINK_ROUNDING, MajorisedS3VMObjective, rounded
 from dsgkit.objectives.s3vm import hinge
 
 C, C_STAR = np.array([3.0, 0.5]), np.array([2.0, 0.0])
@@ -37,15 +37,15 @@ def test_the_bound_touches_the_rounded_loss_and_is_above_the_hinge_everywhere(so
     assert np.all(bound >= per_row * hinge(margins)[:, None] - 1e-5)
     assert np.all(bound >= per_row * rounded(margins)[:, None] - 1e-5)
     assert np.all(weight >= 0)
-    if abs(1 - present) >= ROUNDING:
+    if abs(1 - present) >= KINK_ROUNDING:
         assert rounded(present) == pytest.approx(hinge(present), abs=1e-12)
 
 
 def test_the_rounded_hinge_is_the_hinge_but_next_to_its_kink():
     z = np.linspace(-2, 4, 6001)
     more = rounded(z) - hinge(z)
-    assert more.max() == pytest.approx(ROUNDING / 4) and z[more.argmax()] == pytest.approx(1)
-    assert more.min() > -1e-12 and np.all(more[np.abs(1 - z) >= ROUNDING] < 1e-12)
+    assert more.max() == pytest.approx(KINK_ROUNDING / 4) and z[more.argmax()] == pytest.approx(1)
+    assert more.min() > -1e-12 and np.all(more[np.abs(1 - z) >= KINK_ROUNDING] < 1e-12)
 
 
 def test_coefficients_are_the_gradient_by_central_differences():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from dsgkit.objectives.majorised_s3vm import ROUNDING
+from dsgkit.objectives.majorised_s3vm import KINK_ROUNDING
 from dsgkit.solvers.catalogue import SOLVERS
 from tests.solvers.brute_force import kernel, problem
 from tests.solvers.ordinal.brute_force import ordinal_problem
@@ -129,7 +129,7 @@ def hinge(z):
 
 def rounded(z):
     u = 1 - z
-    return (u + ROUNDING) ** 2 / (4 * ROUNDING) if abs(u) < ROUNDING else hinge(z)
+    return (u + KINK_ROUNDING) ** 2 / (4 * KINK_ROUNDING) if abs(u) < KINK_ROUNDING else hinge(z)
 
 
 def symmetric(z):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dsgkit.errors import DataError
-from dsgkit.kernels.gaps import ACCURATE, without_gaps
+from dsgkit.kernels.gaps import MAX_ACCURATE_NORM, without_gaps
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.clustering.nearest import NearestRow
@@ -88,7 +88,7 @@ def test_rows_without_gaps_have_the_same_kernel(sigma, apart):
     rows[:20, 0] += apart / np.sqrt(sigma)
     rows[10:30, 2] -= apart / np.sqrt(sigma)
     near = without_gaps(rows, sigma)
-    assert sigma * (near**2).sum(axis=1).max() < ACCURATE
+    assert sigma * (near**2).sum(axis=1).max() < MAX_ACCURATE_NORM
     exact = gaussian_gram(rows, rows, sigma)
     np.testing.assert_allclose(gaussian_gram(near, near, sigma), exact, rtol=1e-9, atol=1e-300)
 

@@ -89,7 +89,7 @@ def test_a_loaded_model_refuses_far_rows(kernel, tmp_path):
 
 @pytest.mark.parametrize("name", ["qsg_s2auc", "tsgs3vm", "frs3vm", "tsgsu"])
 def test_rows_that_are_read_batch_by_batch_are_numbered_in_their_table(name, monkeypatch):
-    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 64)
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 64)
     model, arrays = small(name)
     U = np.random.default_rng(0).random((5000, arrays["X_unlabeled"].shape[1]), np.float32)
     U[1234, 0] = FAR

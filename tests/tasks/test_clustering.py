@@ -168,7 +168,7 @@ def test_of_many_rows_pairs_are_sampled(monkeypatch):
     rng = np.random.default_rng(0)
     X, labels = rng.normal(size=(2000, 3)), np.repeat([0, 1], 1000)
     exact = of_shape(X, labels, 0)
-    monkeypatch.setattr("dsgkit.tasks.clustering.EXACT_ROWS", 10)
+    monkeypatch.setattr("dsgkit.tasks.clustering.MAX_EXACT_ROWS", 10)
     sampled = of_shape(X, labels, 0)
     assert sampled["compactness"] != exact["compactness"]
     assert sampled["compactness"] == pytest.approx(exact["compactness"], rel=0.01)

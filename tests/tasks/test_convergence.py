@@ -80,7 +80,7 @@ def test_a_watched_fit_is_the_same_fit(task, solver, exact):
 
 
 def test_there_is_none_where_the_minimiser_takes_too_long(monkeypatch):
-    monkeypatch.setattr("dsgkit.tasks.convergence.MOST_ROWS", 99)
+    monkeypatch.setattr("dsgkit.tasks.convergence.MAX_CONVERGENCE_ROWS", 99)
     found = judged(
         trial_of(AUC, convergence=True), QSGS2AUC(**SETTING, **SIZES), {"unlabeled": 100}
     )

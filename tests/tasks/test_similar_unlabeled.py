@@ -8,7 +8,7 @@ from dsgkit.experiment.measure import Clock
 from dsgkit.solvers.similar.base import SimilarUnlabeledEstimator
 from dsgkit.tasks import similar_unlabeled
 from dsgkit.tasks.metrics import su_risk
-from dsgkit.tasks.observed import CHECKPOINTS, checkpoints
+from dsgkit.tasks.observed import N_CHECKPOINTS, checkpoints
 from dsgkit.tasks.similar_unlabeled import TASK
 from tests.data.conftest import make_dataset
 
@@ -165,7 +165,7 @@ def test_what_iterates_is_looked_at_along_training():
 def test_checkpoints_ascend_to_the_last_iteration(n):
     at = checkpoints(n)
     assert at[0] == 1 and at[-1] == n and all(np.diff(at) > 0)
-    assert len(at) <= CHECKPOINTS
+    assert len(at) <= N_CHECKPOINTS
     assert len(at) > 8 or n < 20
 
 

@@ -40,11 +40,10 @@ class NystromS2AUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
     SAMULT : The same objective with every row as a landmark.
     RFFS2AUC : The same objective on random features.
 
-    Notes
-    -----
-    Directions whose eigenvalue of the landmarks' Gram matrix is below `nystrom.CUTOFF` times the
-    largest are left out. In a cross-validation by `fit_points` the held-out rows remain landmarks:
-    a landmark has no label, and all folds then share their features.
+    Notes ----- Directions whose eigenvalue of the landmarks' Gram matrix is below
+    `nystrom.EIGENVALUE_CUTOFF` times the largest are left out. In a cross-validation by
+    `fit_points` the held-out rows remain landmarks: a landmark has no label, and all folds then
+    share their features.
 
     References
     ----------

@@ -19,9 +19,9 @@ from dsgkit.solvers.inputs import as_rows, check_distances
 Array = NDArray[np.float64]
 
 
-_BLOCK = 65_536
+_BLOCK_ROWS = 65_536
 
-_VARIANCES = 1e-280, 1e280
+_VARIANCE_RANGE = 1e-280, 1e280
 """Between these, no gamma, width or squared length is out of the range of numbers."""
 
 
@@ -34,7 +34,7 @@ def total_variance(X: Any) -> float:
     """
     n, origin = len(X), np.asarray(X[:1], np.float64)
     total, squares = np.zeros(X.shape[1]), 0.0
-    for block in row_blocks(n, _BLOCK):
+    for block in row_blocks(n, _BLOCK_ROWS):
         rows = np.asarray(X[block], np.float64) - origin
         total += rows.sum(axis=0)
         squares += float((rows**2).sum())
@@ -65,7 +65,7 @@ def numbers_left(
 
 def _all_equal(X: Any) -> bool:
     first = np.asarray(X[:1])
-    return all((X[block] == first).all() for block in row_blocks(len(X), _BLOCK))
+    return all((X[block] == first).all() for block in row_blocks(len(X), _BLOCK_ROWS))
 
 
 class ClusteringEstimator(ClusterMixin, Estimator):
@@ -205,7 +205,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
             variance = total_variance(X)
         if variance == 0 and _all_equal(X):
             return 1.0
-        if not _VARIANCES[0] < variance < _VARIANCES[1]:
+        if not _VARIANCE_RANGE[0] < variance < _VARIANCE_RANGE[1]:
             raise DataError(
                 f"the rows' variance, {variance:.3g}, has no inverse among numbers: scale the "
                 "features, or give gamma"

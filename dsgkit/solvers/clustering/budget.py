@@ -22,9 +22,9 @@ from dsgkit._jit import fast
 from dsgkit.solvers.clustering.kernel_values import squared_distances
 
 REMOVAL, NEAREST, RANDOM = 0, 1, 2
-"""What becomes of the vector that goes: nothing, or its projection onto some neighbours."""
+"""Treatments of a removed vector: dropped, or projected onto its nearest or random neighbours."""
 
-SINGULAR = 1e-8
+SINGULAR_DISTANCE = 1e-8
 """Squared distance from the span of other unit vectors below which one adds nothing to it."""
 
 
@@ -173,7 +173,7 @@ def projection(points, places, gamma, out):  # type: ignore[no-untyped-def]
     """Write the coefficients of the projection of the first vector onto the span of the others.
 
     By a Cholesky factorisation of their kernel matrix; a vector that is in the span of the ones
-    before it, up to `SINGULAR`, gets 0.
+    before it, up to `SINGULAR_DISTANCE`, gets 0.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def projection(points, places, gamma, out):  # type: ignore[no-untyped-def]
                 rest -= factor[i, m] * factor[j, m]
             if j < i:
                 factor[i, j] = rest / factor[j, j]
-            elif rest > SINGULAR:
+            elif rest > SINGULAR_DISTANCE:
                 pivots[j] = True
                 factor[j, j] = math.sqrt(rest)
     for i in range(k - 1, -1, -1):

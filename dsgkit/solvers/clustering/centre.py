@@ -11,8 +11,8 @@ from dsgkit.numerics.rows import spaced
 
 Array = NDArray[np.float64]
 
-_SEEN = 1001
-"""Rows that the middle is told from, at most."""
+_MAX_ROWS = 1001
+"""Most rows that the middle is computed from."""
 
 
 def middle(rows: Any) -> Array:
@@ -25,4 +25,4 @@ def middle(rows: Any) -> Array:
     rows : rows of shape (n, n_inputs)
         At least one.
     """
-    return np.asarray(np.median(np.asarray(spaced(rows, _SEEN), np.float64), axis=0))
+    return np.asarray(np.median(np.asarray(spaced(rows, _MAX_ROWS), np.float64), axis=0))

@@ -17,14 +17,14 @@ from dsgkit.solvers.clustering.centre import middle
 
 Array = NDArray[np.float64]
 
-FAR = 2.0**20
+FAR_SQUARED_DISTANCE = 2.0**20
 """Squared distance from the middle, times gamma, beyond which rows are far.
 
 Kernel values of other rows, by products, are within some 2^-28 of themselves. Those of far rows are
 computed from differences, which takes longer.
 """
 
-BLOCK = 4096
+BLOCK_ROWS = 4096
 """Rows that are seen from the middle together."""
 
 _EXACT_VALUES = 2**18
@@ -58,7 +58,7 @@ class Domain:
         centre = middle(self.support_vectors)
         vectors = self.support_vectors - centre
         # a row that is not far is at least some 1000 widths from these: their kernel values are 0
-        return centre, vectors, ~self._far(vectors, 4 * FAR)
+        return centre, vectors, ~self._far(vectors, 4 * FAR_SQUARED_DISTANCE)
 
     def _far(self, centred: Array, limit: float) -> NDArray[np.bool_]:
         """Tell which rows are beyond a limit, as seen from the middle."""
@@ -71,11 +71,11 @@ class Domain:
         values = np.empty(len(X))
         centre, vectors, near = self._centred
         near_vectors, near_coefficients = vectors[near], self.coefficients[near]
-        for block in row_blocks(len(X), BLOCK):
+        for block in row_blocks(len(X), BLOCK_ROWS):
             given = np.asarray(X[block], np.float64)
             rows = given - centre
             sums = gaussian_expansion(rows, near_vectors, near_coefficients, self.gamma)
-            far = np.flatnonzero(self._far(rows, FAR))
+            far = np.flatnonzero(self._far(rows, FAR_SQUARED_DISTANCE))
             for some in row_blocks(len(far), max(1, _EXACT_VALUES // len(vectors))):
                 sums[far[some]] = self._exact(given[far[some]])
             values[block] = sums - self.level

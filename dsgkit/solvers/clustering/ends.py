@@ -1,4 +1,4 @@
-"""Segments within a domain, told from the kernel's exponents at their ends.
+"""Segments within a domain, decided from the kernel's exponents at their ends.
 
 On the segment from a to b, the exponents ``e_i(x) = gamma ||x_i - x||^2`` follow from those at its
 ends: ``(1 - t) e_i(a) + t e_i(b) - t (1 - t) gamma ||a - b||^2``, whatever the number of columns.
@@ -21,10 +21,10 @@ from dsgkit.solvers.clustering.kernel_values import exponential
 Array = NDArray[np.float64]
 
 _EXPONENT_ERROR = 1e-9
-"""Of an exponent, relative to the terms that it is the difference of."""
+"""Rounding error of an exponent, relative to the terms that it is the difference of."""
 
-_CHUNK = 256
-"""Support vectors after which it is seen whether enough is known."""
+_CHUNK_VECTORS = 256
+"""Support vectors between two checks whether the sum is already decided."""
 
 
 class EndExponents:
@@ -86,11 +86,11 @@ def _joined(exponents, points, coefficients, gamma, least, most, pairs, shares):
 
 @fast
 def _any_below(first, second, share, limit):  # type: ignore[no-untyped-def]
-    """Tell whether a mean of two exponents, weighted by a share, is at most a limit."""
+    """Return whether a mean of two exponents, weighted by a share, is at most a limit."""
     rest = 1 - share
-    for start in range(0, len(first), _CHUNK):
+    for start in range(0, len(first), _CHUNK_VECTORS):
         # slices, whose places are known not to be negative, are gone through in large registers
-        chunk, other = first[start : start + _CHUNK], second[start : start + _CHUNK]
+        chunk, other = first[start : start + _CHUNK_VECTORS], second[start : start + _CHUNK_VECTORS]
         count = 0
         for i in range(len(chunk)):
             if rest * chunk[i] + share * other[i] <= limit:
@@ -102,12 +102,12 @@ def _any_below(first, second, share, limit):  # type: ignore[no-untyped-def]
 
 @reducing
 def _reaches(first, second, share, less, coefficients, least):  # type: ignore[no-untyped-def]
-    """Tell whether a sum of kernels is large enough."""
+    """Return whether a sum of kernels is large enough."""
     rest = 1 - share
     total = 0.0
-    for start in range(0, len(first), _CHUNK):
-        chunk, other = first[start : start + _CHUNK], second[start : start + _CHUNK]
-        weights = coefficients[start : start + _CHUNK]
+    for start in range(0, len(first), _CHUNK_VECTORS):
+        chunk, other = first[start : start + _CHUNK_VECTORS], second[start : start + _CHUNK_VECTORS]
+        weights = coefficients[start : start + _CHUNK_VECTORS]
         for i in range(len(chunk)):
             exponent = rest * chunk[i] + share * other[i] - less
             total += weights[i] * exponential(-max(exponent, 0.0))

@@ -25,19 +25,19 @@ Array = NDArray[np.float64]
 TOLERANCE = 1e-4
 """Length of a step that ends a trajectory, in kernel widths."""
 
-REFINED = 1e-8
+REFINED_TOLERANCE = 1e-8
 """The same for the equilibria themselves, which are few, once the trajectories have ended."""
 
-MOST_STEPS = 2000
+MAX_STEPS = 2000
 """Steps of a trajectory that does not converge."""
 
-CELL = 0.01
+CELL_WIDTH = 0.01
 """Side of the cells within which ends of trajectories are the same, in kernel widths."""
 
-JOINED = 0.05
+MERGE_DISTANCE = 0.05
 """Distance within which they are the same across cells, in kernel widths."""
 
-BLOCK = 2**14
+BLOCK_TRAJECTORIES = 2**14
 """Trajectories that are followed together."""
 
 
@@ -51,7 +51,7 @@ class Equilibria(NamedTuple):
     which : ndarray of int64, shape (n,)
         Which of them each trajectory leads to.
     n_unconverged : int
-        Trajectories that ended before they converged: after `MOST_STEPS` steps, or where the sum
+        Trajectories that ended before they converged: after `MAX_STEPS` steps, or where the sum
         of kernels is not positive, so that there is no next point.
     """
 
@@ -75,7 +75,7 @@ def find_equilibria(domain: Domain, X: Any, rows: NDArray[np.int64]) -> Equilibr
     found: list[Array] = []
     which = np.empty(len(rows), np.int64)
     n_found = n_unconverged = 0
-    for block in row_blocks(len(rows), BLOCK):
+    for block in row_blocks(len(rows), BLOCK_TRAJECTORIES):
         starts = np.asarray(X[rows[block]], np.float64)
         ends, n_steps = trajectories(domain, starts, TOLERANCE)
         points, of_ends = _distinct(domain, ends)
@@ -86,13 +86,13 @@ def find_equilibria(domain: Domain, X: Any, rows: NDArray[np.int64]) -> Equilibr
         report(block.stop / len(rows))
     # where the map hardly moves, trajectories to one equilibrium may have ended apart
     points, same = _distinct(domain, np.concatenate(found))
-    points, refined = _distinct(domain, trajectories(domain, points, REFINED)[0])
+    points, refined = _distinct(domain, trajectories(domain, points, REFINED_TOLERANCE)[0])
     return Equilibria(points, refined[same[which]], n_unconverged)
 
 
 def _distinct(domain: Domain, ends: Array) -> tuple[Array, NDArray[np.int64]]:
     """Return the distinct ones of some ends, and which of these each is."""
-    number = merge(ends, CELL * domain.width, JOINED * domain.width)
+    number = merge(ends, CELL_WIDTH * domain.width, MERGE_DISTANCE * domain.width)
     # of the ends that are the same, the highest is the nearest to the equilibrium
     order = np.lexsort((-domain.values(ends), number))
     first = np.searchsorted(number[order], np.arange(number.max() + 1))
@@ -120,9 +120,9 @@ def trajectories(
     ends = np.array(starts, np.float64, order="C")
     n_steps = np.empty(len(ends), np.int64)
     tol = tolerance * domain.width
-    # products round more than the short steps of `REFINED` allow
-    if tolerance > REFINED and many_columns.by_products(domain):
-        many_columns.follow(domain, ends, tol, MOST_STEPS, n_steps)
+    # products round more than the short steps of `REFINED_TOLERANCE` allow
+    if tolerance > REFINED_TOLERANCE and many_columns.by_products(domain):
+        many_columns.follow(domain, ends, tol, MAX_STEPS, n_steps)
     else:
         columns = np.ascontiguousarray(domain.support_vectors.T)
         _follow(columns, domain.coefficients, domain.gamma, tol, ends, n_steps)
@@ -135,8 +135,8 @@ def _follow(columns, coefficients, gamma, tol, points, n_steps):  # type: ignore
     for i in prange(len(points)):
         weights = np.empty(len(coefficients))
         moved = np.empty(points.shape[1])
-        n_steps[i] = -MOST_STEPS
-        for step in range(MOST_STEPS):
+        n_steps[i] = -MAX_STEPS
+        for step in range(MAX_STEPS):
             if not _map(columns, coefficients, gamma, points[i], weights, moved):
                 n_steps[i] = -step - 1
                 break
@@ -151,7 +151,7 @@ def _follow(columns, coefficients, gamma, tol, points, n_steps):  # type: ignore
 
 @reducing
 def _map(columns, coefficients, gamma, x, weights, moved):  # type: ignore[no-untyped-def]
-    """Write the image of a point; tell whether there is one.
+    """Write the image of a point; return whether there is one.
 
     Kernel values are relative to the largest: far from all vectors, they would all be 0.
     """

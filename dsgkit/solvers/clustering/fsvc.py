@@ -17,10 +17,10 @@ from dsgkit.progress import part
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers.clustering.base import numbers_left
 from dsgkit.solvers.clustering.equilibria import find_equilibria
-from dsgkit.solvers.clustering.hypersphere import CACHE
+from dsgkit.solvers.clustering.hypersphere import CACHE_MIB
 from dsgkit.solvers.clustering.many_columns import products_memory
 from dsgkit.solvers.clustering.nearest import NearestRow
-from dsgkit.solvers.clustering.segments import BOUNDARY, connected
+from dsgkit.solvers.clustering.segments import BOUNDARY_TOLERANCE, connected
 from dsgkit.solvers.clustering.svc import SphereClustering
 from dsgkit.solvers.common import MaxMemory, RandomState
 from dsgkit.solvers.declared import fitted
@@ -29,7 +29,7 @@ from dsgkit.solvers.parameters import POSITIVE, Range, Smoother
 Array = NDArray[np.float64]
 
 _TRAJECTORY_STEPS = 40.0
-_MOST_EXPONENTS = 2**25
+_MAX_EXPONENTS = 2**25
 """Exponents of equilibria that are kept for the segments between them."""
 
 _BALL_ROWS = 10
@@ -124,10 +124,10 @@ class FSVC(SphereClustering):
         n_balls = 1 + n_rows // _BALL_ROWS
         flops = (n_seen + n_rows + _TRAJECTORY_STEPS * n_balls) * row
         flops += 4.0 * n_rows * n_balls * n_inputs
-        memory = 2**20 * CACHE + 8 * n_rows * (4 * n_inputs + 20)
+        memory = 2**20 * CACHE_MIB + 8 * n_rows * (4 * n_inputs + 20)
         # all rows may become support vectors
         memory += expansion_memory(n_seen, n_inputs) + products_memory(n_seen, n_inputs)
-        memory += 8 * min(n_rows * n_seen, _MOST_EXPONENTS)
+        memory += 8 * min(n_rows * n_seen, _MAX_EXPONENTS)
         return Cost(flops=n_models * flops, memory=memory, flops_per_row=row)
 
     def _n_seen(self, n_rows: int) -> int:
@@ -148,14 +148,14 @@ class FSVC(SphereClustering):
             equilibria = find_equilibria(domain, rows, centers)
         with part(0.9, 1):
             points = equilibria.points
-            by_ends = len(points) * len(domain.coefficients) <= _MOST_EXPONENTS
+            by_ends = len(points) * len(domain.coefficients) <= _MAX_EXPONENTS
             clusters = connected(domain, points, int(self.n_segment), by_ends=by_ends)
         self.equilibria_ = equilibria.points
         self.n_balls_, self.n_unconverged_ = len(centers), equilibria.n_unconverged
         of_balls = clusters[equilibria.which]
         self._nearest = NearestRow(rows, centers, of_balls)
         labels = of_balls[balls]
-        outside = domain.values(rows) < -BOUNDARY
+        outside = domain.values(rows) < -BOUNDARY_TOLERANCE
         self.inside_ = float(1 - outside.mean())
         if self.outliers:
             labels[outside] = -1

@@ -23,8 +23,8 @@ from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, SEED, Range, check_pa
 
 Array = NDArray[np.float64]
 
-_STEPS = 50.0
-"""Until it converges, about."""
+_USUAL_STEPS = 50.0
+"""Approximate number of steps until convergence."""
 
 _TINY = np.finfo(np.float64).tiny
 
@@ -156,7 +156,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         """Return about what a fit takes: distances, powers and sums of every step."""
         row = self.n_clusters * (8.0 * n_inputs + 160)
         memory = 8 * n_rows * (n_inputs + 6 * self.n_clusters)
-        return Cost(n_models * _STEPS * n_rows * row, memory, row)
+        return Cost(n_models * _USUAL_STEPS * n_rows * row, memory, row)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

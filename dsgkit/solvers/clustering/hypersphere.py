@@ -24,12 +24,12 @@ from dsgkit.solvers.clustering.domain import Domain
 Array = NDArray[np.float64]
 
 TOLERANCE = 1e-8
-"""Of libsvm's optimality conditions."""
+"""Tolerance of libsvm's optimality conditions."""
 
-AT_BOUND = 1e-9
+BOUND_TOLERANCE = 1e-9
 """How far from the bound coefficients that are at it may be, relative to it."""
 
-CACHE = 200
+CACHE_MIB = 200
 """MiB of kernel values that libsvm keeps."""
 
 
@@ -80,7 +80,7 @@ def enclosing_sphere(X: Array, gamma: float, C: float) -> Hypersphere:
     # libsvm's distances are differences of squared norms
     support, beta = _dual(without_gaps(X, gamma, middle(X)), gamma, bound)
     values = Domain(X[support], beta, gamma, level=0.0).values(X)
-    bounded = beta >= bound * (1 - AT_BOUND) if bound < 1 else np.zeros(len(beta), np.bool_)
+    bounded = beta >= bound * (1 - BOUND_TOLERANCE) if bound < 1 else np.zeros(len(beta), np.bool_)
     surface = _surface(values, support, bounded)
     squared_radius = 1 - 2 * surface + float(beta @ values[support])
     within = np.delete(values, support[bounded])
@@ -93,11 +93,13 @@ def _dual(X: Array, gamma: float, bound: float) -> tuple[NDArray[np.int64], Arra
     from sklearn.svm import OneClassSVM
 
     n = len(X)
-    if bound * n < 1 - AT_BOUND:
+    if bound * n < 1 - BOUND_TOLERANCE:
         raise FitError(f"C must be at least 1/n = {1 / n:.3g} for a sphere, got {bound:g}")
-    if bound * n <= 1 + AT_BOUND:  # there is but one choice, at which libsvm finds no offset
+    if bound * n <= 1 + BOUND_TOLERANCE:  # there is but one choice, at which libsvm finds no offset
         return np.arange(n), np.full(n, 1 / n)
-    machine = OneClassSVM(gamma=gamma, nu=1 / (bound * n), tol=TOLERANCE, cache_size=CACHE).fit(X)
+    machine = OneClassSVM(gamma=gamma, nu=1 / (bound * n), tol=TOLERANCE, cache_size=CACHE_MIB).fit(
+        X
+    )
     beta = machine.dual_coef_[0] / machine.dual_coef_.sum()
     return np.asarray(machine.support_, np.int64), beta
 

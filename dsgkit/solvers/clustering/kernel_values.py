@@ -10,12 +10,12 @@ _PER_LN2 = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
 """Their sum is ln 2; the first has so few bits that whole numbers times it are exact."""
 
-_SHIFT = 1.5 * 2**52
+_ROUNDING_SHIFT = 1.5 * 2**52
 """Added to a number, leaves the nearest whole number in the last bits."""
 
 _BIAS = np.int64(1023)
 _FRACTION_BITS = np.int64(52)
-_LEAST = -600.0
+_MIN_EXPONENT = -600.0
 
 
 @fast
@@ -26,9 +26,9 @@ def exponential(x):  # type: ignore[no-untyped-def]
     take a hundred cycles. Unlike the library's function it has no branches, so that loops over it
     are vectorised: these are 5 times faster.
     """
-    x = max(x, _LEAST)
-    shifted = x * _PER_LN2 + _SHIFT
-    n = shifted - _SHIFT
+    x = max(x, _MIN_EXPONENT)
+    shifted = x * _PER_LN2 + _ROUNDING_SHIFT
+    n = shifted - _ROUNDING_SHIFT
     r = (x - n * _LN2_HIGH) - n * _LN2_LOW
     # Taylor's series: |r| is at most ln(2)/2, and the first term left out below 2^-52
     y = 1 / 479001600

@@ -19,11 +19,11 @@ from dsgkit._jit import exact, exact_parallel, prange
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
-LEAF = 16
+LEAF_POINTS = 16
 """Points of a leaf, at least; up to twice as many."""
 
-_MIXED = -1
-"""In place of the label of a box that holds points of several."""
+_MIXED_LABEL = -1
+"""Label of a box whose points have several labels."""
 
 
 class _Boxes(NamedTuple):
@@ -35,7 +35,7 @@ class _Boxes(NamedTuple):
     starts, stops : ndarray of int64, shape (n_boxes,)
         Where their points are.
     only : ndarray of int64, shape (n_boxes,)
-        The label of all of these, or `_MIXED`.
+        The label of all of these, or `_MIXED_LABEL`.
     """
 
     bounds: Array
@@ -56,7 +56,7 @@ class LabelTree:
     """
 
     def __init__(self, points: Array, labels: Labels) -> None:
-        _, order, nodes, bounds = KDTree(points, leaf_size=LEAF).get_arrays()
+        _, order, nodes, bounds = KDTree(points, leaf_size=LEAF_POINTS).get_arrays()
         self._order = np.asarray(order, np.int64)
         self._labels = labels[self._order]
         self._columns = points.T.take(self._order, axis=1)
@@ -78,17 +78,17 @@ class LabelTree:
 
 @exact
 def _labels_of_boxes(starts, stops, labels):  # type: ignore[no-untyped-def]
-    """Return the one label of each box, or `_MIXED`."""
+    """Return the one label of each box, or `_MIXED_LABEL`."""
     only = np.empty(len(starts), np.int64)
     for box in range(len(starts) - 1, -1, -1):
         child = 2 * box + 1
         if child < len(starts):
-            only[box] = only[child] if only[child] == only[child + 1] else _MIXED
+            only[box] = only[child] if only[child] == only[child + 1] else _MIXED_LABEL
         else:
             only[box] = labels[starts[box]]
             for j in range(starts[box], stops[box]):
                 if labels[j] != only[box]:
-                    only[box] = _MIXED
+                    only[box] = _MIXED_LABEL
     return only
 
 

@@ -17,10 +17,10 @@ from dsgkit.progress import part
 from dsgkit.solvers.clustering.base import Array, ClusteringEstimator, numbers_left
 from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
 from dsgkit.solvers.clustering.domain import Domain
-from dsgkit.solvers.clustering.equilibria import BLOCK, find_equilibria
+from dsgkit.solvers.clustering.equilibria import BLOCK_TRAJECTORIES, find_equilibria
 from dsgkit.solvers.clustering.many_columns import products_memory
 from dsgkit.solvers.clustering.nearest import NearestRow
-from dsgkit.solvers.clustering.one_class import CHUNK, STEPS_TOGETHER, Descent, expected_steps
+from dsgkit.solvers.clustering.one_class import BLOCK_STEPS, CHUNK_STEPS, Descent, expected_steps
 from dsgkit.solvers.clustering.segments import connected
 from dsgkit.solvers.common import MaxMemory, RandomState
 from dsgkit.solvers.declared import fitted
@@ -78,15 +78,15 @@ Outliers = Annotated[
 
 STRATEGIES = {"removal": REMOVAL, "pnn": NEAREST, "prn": RANDOM}
 
-LEAST_EPSILON = 0.1
+MIN_EPSILON = 0.1
 BOUNDARY_SHARE = 0.2
-"""Of the rows, at least, those nearest to the boundary are on it, unless it is set how near."""
+"""Least share of the rows that count as boundary rows by default, the nearest ones first."""
 
 _TRAJECTORY_STEPS = 40.0
 """Steps of a trajectory, about; 12 to 300 have been seen."""
 
 _SUPPORT_SHARE = 0.3
-"""Of the rows that are drawn, about, those that become support vectors."""
+"""Approximate share of the drawn rows that become support vectors."""
 
 
 class LargeMarginClustering(ClusteringEstimator):
@@ -132,11 +132,15 @@ class LargeMarginClustering(ClusteringEstimator):
         descent = steps * row * self._rows_per_step()
         clustering = (n_rows + n_starts * _TRAJECTORY_STEPS) * row
         most = self._most_support(steps, n_rows)
-        support = 8 * (3 * n_inputs + 6) * (most + CHUNK)  # room for more, and what it replaces
+        support = (
+            8 * (3 * n_inputs + 6) * (most + CHUNK_STEPS)
+        )  # room for more, and what it replaces
         # boundary rows, twice; values, starts and labels of all; starts, ends and cells of a block
-        rows = 8 * (2 * n_starts * n_inputs + 10 * n_rows + 10 * min(BLOCK, n_rows) * n_inputs)
+        rows = 8 * (
+            2 * n_starts * n_inputs + 10 * n_rows + 10 * min(BLOCK_TRAJECTORIES, n_rows) * n_inputs
+        )
         at_once = expansion_memory(most, n_inputs) + products_memory(most, n_inputs)
-        memory = support + rows + max(at_once, 8 * STEPS_TOGETHER * most)
+        memory = support + rows + max(at_once, 8 * BLOCK_STEPS * most)
         return Cost(n_models * (descent + clustering), int(memory), row)
 
     def _descent(self, n_rows: int) -> Descent:
@@ -221,7 +225,7 @@ class LargeMarginClustering(ClusteringEstimator):
         """Return how large ``|f|`` is at most at boundary rows."""
         if self.epsilon is not None:
             return float(self.epsilon)
-        return max(LEAST_EPSILON, float(np.quantile(np.abs(f), BOUNDARY_SHARE)))
+        return max(MIN_EPSILON, float(np.quantile(np.abs(f), BOUNDARY_SHARE)))
 
     def _domain(self) -> Domain:
         return Domain(self.support_vectors_, self.dual_coef_, self.gamma_)

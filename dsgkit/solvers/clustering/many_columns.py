@@ -18,30 +18,30 @@ from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 
-FEWEST_INPUTS = 32
+MIN_INPUTS = 32
 """Columns from which products are faster."""
 
-LARGEST = 2.0**26
+MAX_SQUARED_NORM = 2.0**26
 """Squared norm times gamma up to which exponents, differences of such numbers, are accurate."""
 
-TOGETHER = 64
+BLOCK_POINTS = 64
 """Points of a product."""
 
 
 def by_products(domain: Domain) -> bool:
-    """Tell whether `follow` is accurate, and worth it."""
+    """Return whether `follow` is accurate, and worth it."""
     vectors = domain.support_vectors
-    if vectors.shape[1] < FEWEST_INPUTS:
+    if vectors.shape[1] < MIN_INPUTS:
         return False
     centred = vectors - vectors.mean(axis=0)
-    return bool(domain.gamma * np.einsum("ij,ij->i", centred, centred).max() <= LARGEST)
+    return bool(domain.gamma * np.einsum("ij,ij->i", centred, centred).max() <= MAX_SQUARED_NORM)
 
 
 def products_memory(n_support: int, n_inputs: int) -> int:
     """Return the bytes that `follow` allocates."""
-    if n_inputs < FEWEST_INPUTS:
+    if n_inputs < MIN_INPUTS:
         return 0
-    weights = get_num_threads() * TOGETHER * (n_support + 2 * n_inputs)
+    weights = get_num_threads() * BLOCK_POINTS * (n_support + 2 * n_inputs)
     return 8 * (3 * n_support * n_inputs + weights)
 
 
@@ -75,9 +75,9 @@ def follow(
 def _follow(columns, offsets, vectors, coefficients, tol, most_steps, points, n_steps):  # type: ignore[no-untyped-def]
     """Move points, those of a block together until the last of them has converged."""
     n, n_inputs = points.shape
-    for block in prange((n + TOGETHER - 1) // TOGETHER):
-        first = block * TOGETHER
-        n_left = min(TOGETHER, n - first)
+    for block in prange((n + BLOCK_POINTS - 1) // BLOCK_POINTS):
+        first = block * BLOCK_POINTS
+        n_left = min(BLOCK_POINTS, n - first)
         which = np.arange(first, first + n_left)
         at, moved = points[first : first + n_left].copy(), np.empty((n_left, n_inputs))
         weights = np.empty((n_left, len(coefficients)))

@@ -16,13 +16,13 @@ from dsgkit.solvers.clustering.label_tree import LabelTree
 
 Array = NDArray[np.float64]
 
-MOST_TREE_INPUTS = 15
+MAX_TREE_INPUTS = 15
 """Columns up to which a k-d tree is faster than all distances."""
 
-BLOCK = 2**15
+BLOCK_ROWS = 2**15
 """Rows that are assigned at a time."""
 
-CANCELLING = 2.0**-30
+CANCELLATION_RATIO = 2.0**-30
 """Squared distance, relative to the squared norms that it is made of, up to which it is computed
 again: from products it is within some 2^-50 of these."""
 
@@ -47,14 +47,14 @@ class NearestRow:
         self._known: LabelTree | _Products | None = None
         if (labels != labels[0]).any():
             points = np.ascontiguousarray(X[rows], np.float64)
-            few = X.shape[1] <= MOST_TREE_INPUTS
+            few = X.shape[1] <= MAX_TREE_INPUTS
             self._known = LabelTree(points, labels) if few else _Products(points, labels)
 
     def labels_of(self, X: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the clusters of some rows of ``X``, shape (len(rows),)."""
         found = np.full(len(rows), self._first)
         if self._known is not None:
-            for block in row_blocks(len(rows), BLOCK):
+            for block in row_blocks(len(rows), BLOCK_ROWS):
                 some = np.ascontiguousarray(X[rows[block]], np.float64)
                 found[block] = self._known.nearest_labels(some)
                 report(block.stop / len(rows))
@@ -79,7 +79,7 @@ class _Products:
         with np.errstate(over="ignore"):
             nearest = _squared_norms(rows - points[found])
             largest = _squared_norms(rows) + _squared_norms(points).max()
-            doubtful = np.flatnonzero((nearest > 0) & ~(nearest > CANCELLING * largest))
+            doubtful = np.flatnonzero((nearest > 0) & ~(nearest > CANCELLATION_RATIO * largest))
         for some in row_blocks(len(doubtful), max(1, _EXACT_DISTANCES // len(points))):
             distances = cdist(X[doubtful[some]], self._points, "sqeuclidean")
             found[doubtful[some]] = distances.argmin(axis=1)

@@ -27,20 +27,20 @@ Array = NDArray[np.float64]
 ROWS, NEIGHBORS = 0, 1
 """Numbers of the sources of what is drawn at random."""
 
-CHUNK = 4096
+CHUNK_STEPS = 4096
 """Steps whose rows are read together."""
 
-STEPS_TOGETHER = 64
+BLOCK_STEPS = 64
 """Steps whose kernel values are computed together, where there is no budget."""
 
-TILE = 128
+TILE_VECTORS = 128
 """Support vectors that are kept in cache meanwhile."""
 
-_EXPONENTIAL = 16
-"""What the exponential of a kernel value takes, in terms of its squared distance, about."""
+_EXPONENTIAL_TERMS = 16
+"""Approximate cost of an exponential, in terms of a squared distance."""
 
 _TERMS_PER_THREAD = 2**18
-"""Such terms for which a thread is worth waking."""
+"""Terms of squared distances that are worth waking a thread for."""
 
 _STEP, _REMOVALS, _SMALL, _DONE = range(4)
 """Places of the counts: steps, vectors removed, small steps in a row, and whether it is over."""
@@ -98,7 +98,7 @@ class Descent:
     def train(self, X: Any) -> OneClass:
         """Return the machine trained on some rows, which are read as they are drawn."""
         n, n_inputs = X.shape
-        most = CHUNK if self.budget is None else min(self.budget, n) + 1
+        most = CHUNK_STEPS if self.budget is None else min(self.budget, n) + 1
         support = Support.empty(n_inputs, most)
         counts, squared_norm = np.zeros(4, np.int64), np.zeros(1)
         # one more place is for the vector that goes
@@ -107,7 +107,7 @@ class Descent:
         expected = expected_steps(self.C, self.tol, self.patience, self.max_iter)
         while not counts[_DONE]:
             first = int(counts[_STEP])
-            length = min(CHUNK, self.max_iter - first)
+            length = min(CHUNK_STEPS, self.max_iter - first)
             if self.budget is None:
                 support = support.with_room_for(length)
             rows = draw_with_replacement(self.seed, ROWS, first, length, 1, n)[:, 0]
@@ -160,12 +160,12 @@ def _descend_freely(
     while the vectors are in cache.
     """
     gamma = settings[1]
-    for block in row_blocks(len(rows), STEPS_TOGETHER):
+    for block in row_blocks(len(rows), BLOCK_STEPS):
         if counts[_DONE]:
             return
         drawn, known = points[block], int(support.size[0])
         kernel = np.empty((len(drawn), known + len(drawn)))
-        with threads_for(kernel.size * (points.shape[1] + _EXPONENTIAL), _TERMS_PER_THREAD):
+        with threads_for(kernel.size * (points.shape[1] + _EXPONENTIAL_TERMS), _TERMS_PER_THREAD):
             _kernel_block(support.points, known, drawn, gamma, kernel)
         columns = np.ascontiguousarray(drawn.T)
         _grow(support, rows[block], columns, kernel, counts, squared_norm, settings)
@@ -174,8 +174,8 @@ def _descend_freely(
 @fast_parallel
 def _kernel_block(columns, n, points, gamma, kernel):  # type: ignore[no-untyped-def]
     """Write the kernel values of some points with the first ``n`` columns."""
-    for tile in prange((n + TILE - 1) // TILE):
-        first, stop = tile * TILE, min((tile + 1) * TILE, n)
+    for tile in prange((n + TILE_VECTORS - 1) // TILE_VECTORS):
+        first, stop = tile * TILE_VECTORS, min((tile + 1) * TILE_VECTORS, n)
         part = columns[:, first:stop].copy()
         for i in range(len(points)):
             kernel_values(part, stop - first, points[i], gamma, kernel[i, first:stop])
@@ -247,7 +247,7 @@ def _descend(support, rows, points, drawn, room, counts, squared_norm, settings)
 
 @fast
 def _end_step(before, product, counts, squared_norm, t, tol, patience, max_iter):  # type: ignore[no-untyped-def]
-    """Count small steps, and tell in the counts whether it is over."""
+    """Count small steps, and set `_DONE` in the counts when training is over."""
     small = _is_small(before, product, squared_norm, t, tol)
     counts[_SMALL] = counts[_SMALL] + 1 if small else 0
     if counts[_SMALL] >= patience or t == max_iter:
@@ -280,7 +280,7 @@ def _effect(support, gamma, places, changes, kernel):  # type: ignore[no-untyped
 
 @fast
 def _is_small(before, product, squared_norm, t, tol):  # type: ignore[no-untyped-def]
-    """Tell whether step t > 1 is at most ``tol`` long."""
+    """Return whether step t > 1 is at most ``tol`` long."""
     if t == 1:
         return False
     squared = squared_norm[0] / t**2 - 2 * product / (t * (t - 1.0)) + before / (t - 1.0) ** 2

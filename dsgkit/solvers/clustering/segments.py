@@ -18,13 +18,13 @@ from dsgkit.solvers.clustering.kernel_values import kernel_values
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 
-NEAREST = 10
+N_NEIGHBORS = 10
 """Neighbours of every point that are tested before all others."""
 
 BLOCK_PAIRS = 2**18
 """Pairs that are looked at together; components are found anew after each such block."""
 
-BOUNDARY = 1e-7
+BOUNDARY_TOLERANCE = 1e-7
 """How far below the level a point may be, relative to it: rounding moves those on the boundary."""
 
 
@@ -43,11 +43,11 @@ def connected(
     points : ndarray of shape (n, n_inputs)
     n_segment : int
     by_ends : bool
-        Whether segments are told from `EndExponents`, which pays, and takes memory, for many points
+        Whether segments are decided by `EndExponents`: faster, and takes memory, for many points
         and support vectors.
     """
     labels = np.arange(len(points))
-    inside = np.flatnonzero(domain.values(points) >= -BOUNDARY * domain.level)
+    inside = np.flatnonzero(domain.values(points) >= -BOUNDARY_TOLERANCE * domain.level)
     found = _components_inside(domain, points[inside], n_segment, by_ends)
     labels[inside] = inside[found]
     return by_first(labels)
@@ -71,7 +71,7 @@ def _components_inside(
         if ends is None:
             new = apart[joined_pairs(domain, points, apart, shares)]
         else:
-            new = apart[ends.joined(apart, shares, domain.level * (1 - BOUNDARY))]
+            new = apart[ends.joined(apart, shares, domain.level * (1 - BOUNDARY_TOLERANCE))]
         if len(new):
             joined = np.concatenate([joined, new])
             labels = components(n, joined)
@@ -89,7 +89,7 @@ def _spanning(labels: NDArray[np.int64]) -> Pairs:
 def _candidates(points: Array) -> Iterator[Pairs]:
     """Yield all pairs in blocks, those of near points first, and again later."""
     n = len(points)
-    k = min(NEAREST + 1, n)
+    k = min(N_NEIGHBORS + 1, n)
     neighbors = cKDTree(points).query(points, k)[1].reshape(n, k)[:, 1:]
     for column in neighbors.T:  # the nearest of each, then the next
         yield np.column_stack([np.arange(n), column])
@@ -122,7 +122,7 @@ def joined_pairs(domain: Domain, points: Array, pairs: Pairs, shares: Array) -> 
         Where on the segment, from 0 to 1, the domain is looked at.
     """
     columns = np.ascontiguousarray(domain.support_vectors.T)
-    least = domain.level * (1 - BOUNDARY)
+    least = domain.level * (1 - BOUNDARY_TOLERANCE)
     return _joined(columns, domain.coefficients, domain.gamma, least, points, pairs, shares)
 
 

@@ -16,9 +16,9 @@ from dsgkit.progress import part
 from dsgkit.solvers.clustering.base import ClusteringEstimator
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import by_first
-from dsgkit.solvers.clustering.hypersphere import CACHE, enclosing_sphere
+from dsgkit.solvers.clustering.hypersphere import CACHE_MIB, enclosing_sphere
 from dsgkit.solvers.clustering.nearest import NearestRow
-from dsgkit.solvers.clustering.segments import BOUNDARY, connected
+from dsgkit.solvers.clustering.segments import BOUNDARY_TOLERANCE, connected
 from dsgkit.solvers.common import MaxMemory
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
@@ -84,7 +84,7 @@ class SphereClustering(ClusteringEstimator):
     def _without_outside(self, X: Any, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return labels with -1 for rows outside, if that is asked for."""
         if self.outliers:
-            labels[self._values(X) < -BOUNDARY] = -1
+            labels[self._values(X) < -BOUNDARY_TOLERANCE] = -1
         return labels
 
 
@@ -147,7 +147,7 @@ class BenHurSVC(SphereClustering):
         row = expansion_flops(n_support, n_inputs)
         segment = 2 * n_support * (2 * n_inputs + FUNCTION_FLOPS)
         flops = n_rows * row + n_rows**2 / 2 * segment
-        memory = 2**20 * CACHE + 8 * n_rows * (4 * n_inputs + 20)
+        memory = 2**20 * CACHE_MIB + 8 * n_rows * (4 * n_inputs + 20)
         # all rows may become support vectors
         memory += expansion_memory(n_rows, n_inputs) + 8 * n_rows**2
         return Cost(flops=n_models * flops, memory=memory, flops_per_row=row)
@@ -165,7 +165,7 @@ class BenHurSVC(SphereClustering):
         domain = self._domain()
         with part(0.3, 1):
             joined = connected(domain, rows, int(self.n_segment), by_ends=True)
-        inside = domain.values(rows) >= -BOUNDARY
+        inside = domain.values(rows) >= -BOUNDARY_TOLERANCE
         if not inside.any():
             raise FitError(
                 "no row is inside of the sphere: it is that of other rows, or gamma is too large"

@@ -89,7 +89,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         return self.fit_function(X, y, X_unlabeled).fit_thresholds(X, y, X_unlabeled)
 
     def uses(self, name: str) -> bool:
-        """Tell whether the function, or the share of rows in each class, depends on an array.
+        """Return whether the function, or the share of rows in each class, depends on an array.
 
         What places thresholds by labels only takes the mean value on some unlabelled rows for the
         origin of every fold.

@@ -1,4 +1,4 @@
-"""What thresholds cost the ordinal estimators whose fit is one linear system."""
+"""Costs of thresholds in the ordinal estimators whose fit is one linear system."""
 
 from __future__ import annotations
 

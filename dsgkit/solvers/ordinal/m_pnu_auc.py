@@ -34,8 +34,8 @@ class MPNUAUC(OnePerCutEstimator):
 
     The risk of a cut need not have a minimum: for ``eta > 0`` it is sure to have one where the
     prior is at most 1/2, for ``eta < 0`` where it is at least 1/2. Elsewhere a fit may end in
-    `IndefiniteError`, so that one eta for all cuts leaves little choice beside 0; take one of each
-    cut's own.
+    `IndefiniteError`, so that one eta for all cuts leaves little choice other than 0; give
+    each cut its own.
 
     References
     ----------

@@ -145,7 +145,7 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
     ) -> Cost:
         """Return what a fit of the functions takes, or a grid; see `Estimator.cost`.
 
-        The cuts follow one another: their times add up, and the memory is that of one, beside the
+        The cuts follow one another: their times add up, and the memory is that of one and of the
         centres of those before.
         """
         counts = {"n_labeled": n_labeled, "n_unlabeled": n_unlabeled}

@@ -17,7 +17,7 @@ from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.errors import FitError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.columns import (
-    FEWEST_COLUMNS,
+    MIN_COLUMNS,
     KernelColumns,
     columns_memory,
     columns_within,
@@ -44,8 +44,8 @@ from dsgkit.solvers.sigma import WithSigma
 Array = NDArray[np.float64]
 
 _STEP_FLOPS = 500.0
-"""What a step counts as there for each row and each cut that has it on a side, with its share of
-the moves of all free variables."""
+"""Operations of a step for each row and each cut that has it on a side, including its share of the
+moves of all free variables."""
 
 _STEPS_PER_ROW = 5.0
 """Steps of a fit; 1 for a small C, 10 for a large one."""
@@ -137,7 +137,7 @@ class OrdinalSVM(WithSigma, OrdinalEstimator):
     def _columns(self, X: Any, order: NDArray[np.int64], n_cuts: int) -> KernelColumns:
         """Return the kernel of the rows in some order, as many columns kept as memory allows."""
         n, n_inputs = X.shape
-        self._check_memory(Cost(memory=_memory(n, n_inputs, FEWEST_COLUMNS, n_cuts)))
+        self._check_memory(Cost(memory=_memory(n, n_inputs, MIN_COLUMNS, n_cuts)))
         points = np.array(X[:].T[:, order], np.float64, order="C")
         room = self._memory_limit() - program_memory(n, n_cuts) - points.nbytes
         capacity = columns_within(n, n_inputs, room)
@@ -166,7 +166,7 @@ class OrdinalSVM(WithSigma, OrdinalEstimator):
         Where the kernel matrix does not fit, the memory is the limit, as long as some columns do.
         """
         n = n_labeled
-        fewest, all_columns = (_memory(n, n_inputs, kept, n_cuts) for kept in (FEWEST_COLUMNS, n))
+        fewest, all_columns = (_memory(n, n_inputs, kept, n_cuts) for kept in (MIN_COLUMNS, n))
         cuts_per_row = min(2, n_cuts) if self._explicit else n_cuts
         step = _STEP_FLOPS * n * cuts_per_row
         entries = n**2 * (ENTRY_FLOPS + 6.0 * n_inputs)

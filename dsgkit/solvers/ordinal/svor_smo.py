@@ -28,20 +28,20 @@ from numpy.typing import NDArray
 from dsgkit._jit import fast
 from dsgkit.errors import DivergedError, FitError
 from dsgkit.kernels.columns import KernelColumns, column
-from dsgkit.solvers.ordinal.svor_subspace import MOST_FREE, maximise_free, subspace_memory
+from dsgkit.solvers.ordinal.svor_subspace import MAX_FREE_VARIABLES, maximise_free, subspace_memory
 from dsgkit.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 
-STEPS_AT_ONCE = 2000
+MAX_ROUND_STEPS = 2000
 """Steps between two moves of all free variables, for many rows; for fewer, one for each."""
 
-_FLAT = 1e-12
+_MIN_CURVATURE = 1e-12
 """The least curvature of a pair that is divided by: equal rows have none."""
 
 
 def program_memory(n: int, n_cuts: int) -> int:
-    """Return the bytes that an `OrdinalProgram` of ``n`` rows takes beside its columns."""
+    """Return the bytes that an `OrdinalProgram` of ``n`` rows takes in addition to its columns."""
     return 8 * n * (6 * n_cuts + 8) + subspace_memory(n)
 
 
@@ -116,7 +116,7 @@ class OrdinalProgram:
         self._scale(C)
         self.n_steps = 0
         problem = (self._columns, self._sides, C, self._ridge, self._explicit)
-        at_once = min(len(self.values), STEPS_AT_ONCE)
+        at_once = min(len(self.values), MAX_ROUND_STEPS)
         while self.n_steps < most_steps:
             most = min(most_steps - self.n_steps, at_once)
             done, solved = _steps(problem, self.variables, self.slacks, self.values, tol, most)
@@ -154,7 +154,7 @@ class OrdinalProgram:
     def _move_free(self) -> None:
         """Maximise over all variables that are within their bounds."""
         cuts, rows = np.nonzero((self.variables != 0) & (abs(self.variables) < self._C))
-        if not 1 < len(rows) <= MOST_FREE:
+        if not 1 < len(rows) <= MAX_FREE_VARIABLES:
             return
         before = self.variables[cuts, rows]
         signs = np.where(rows < self._sides[1][cuts], -1.0, 1.0)
@@ -245,7 +245,7 @@ def _steps(problem, variables, slacks, values, tol, most):  # type: ignore[no-un
         )
         falling = column(columns, o)
         curvature = 0.0 if o == i else _curvature(rising, diagonal, ridge, i, o)
-        size = (best - (down[h, o] - values[o])) / max(curvature, _FLAT)
+        size = (best - (down[h, o] - values[o])) / max(curvature, _MIN_CURVATURE)
         to_up, to_down = (0.0 if i < split[j] else C), (-C if o < split[h] else 0.0)
         size = min(size, to_up - variables[j, i], variables[h, o] - to_down)
         for between in range(j, h):
@@ -321,7 +321,7 @@ def _second(rising, diagonal, ridge, sides, down, values, i, best, least_lost, s
             gain = best - (down[h, r] - values[r])
             if gain > 0:
                 curvature = 0.0 if r == i else _curvature(rising, diagonal, ridge, i, r)
-                increase = gain * gain / max(curvature, _FLAT)
+                increase = gain * gain / max(curvature, _MIN_CURVATURE)
                 if increase > largest:
                     cut, row, largest = h, r, increase
     return cut, row

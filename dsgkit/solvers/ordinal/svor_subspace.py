@@ -23,20 +23,20 @@ from dsgkit._jit import fast
 
 Array = NDArray[np.float64]
 
-MOST_FREE = 1500
+MAX_FREE_VARIABLES = 1500
 """Free variables up to which their matrices are formed: beyond, pairs alone go on."""
 
 _JITTER = 1e-6
 """Added to the diagonal before inversion: float32 columns have eigenvalues down to about minus
 this. It only bends the direction; the step along it is exact."""
 
-_MORE_JITTER = 100.0
+_JITTER_GROWTH = 100.0
 """How much is added next, relative to the last, where the matrix was not positive definite."""
 
 
 def subspace_memory(n: int) -> int:
     """Return the bytes that `maximise_free` and its arguments take with ``n`` rows."""
-    return 3 * 8 * min(n, MOST_FREE) ** 2
+    return 3 * 8 * min(n, MAX_FREE_VARIABLES) ** 2
 
 
 def maximise_free(
@@ -69,7 +69,7 @@ def _inverse(K: Array) -> Array:
     jitter, failed = _JITTER, 1
     while failed:
         factor, failed = lapack.dpotrf(K + jitter * np.eye(len(K)), lower=True, overwrite_a=True)
-        jitter *= _MORE_JITTER
+        jitter *= _JITTER_GROWTH
     half, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
     # of the symmetric matrix only this half is written; potrf has cleared the other
     return np.ascontiguousarray(half + np.tril(half, -1).T)

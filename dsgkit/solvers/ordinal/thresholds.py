@@ -19,7 +19,7 @@ from scipy import optimize, special
 Array = NDArray[np.float64]
 Above = NDArray[np.bool_]
 
-_PENALTY = 1e-3
+_SLOPE_PENALTY = 1e-3
 """Weight of the squared slope of the logistic rule: without one, separable rows have no optimum."""
 
 
@@ -104,8 +104,8 @@ def logistic(values: Array, above: Above) -> Array:
     def loss(x: Array) -> tuple[float, Array]:
         margin = sign * (x[0] * f[:, None] - x[1:])
         pull = sign * special.expit(-margin) / len(f)
-        value = np.logaddexp(0, -margin).sum() / len(f) + _PENALTY / 2 * x[0] ** 2
-        gradient = np.append(_PENALTY * x[0] - (pull.sum(axis=1) @ f), pull.sum(axis=0))
+        value = np.logaddexp(0, -margin).sum() / len(f) + _SLOPE_PENALTY / 2 * x[0] ** 2
+        gradient = np.append(_SLOPE_PENALTY * x[0] - (pull.sum(axis=1) @ f), pull.sum(axis=0))
         return value, gradient
 
     start = np.append(1.0, -special.logit(share[open_cuts]))

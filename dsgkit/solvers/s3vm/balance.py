@@ -13,7 +13,7 @@ from dsgkit.engine import DSGModel, sizes
 from dsgkit.progress import part
 from dsgkit.random.draws import draw_in_passes
 
-MOST_ROWS = 2**15
+MAX_MEAN_ROWS = 2**15
 """Rows that a mean is taken over, a random choice of more: it is then exact to 1/181 of the
 standard deviation of the values, and costs less than training."""
 
@@ -23,7 +23,7 @@ _SOURCE = 2
 
 def n_rows_in_mean(n_unlabeled: int) -> int:
     """Return how many of so many unlabelled rows a mean is taken over."""
-    return min(n_unlabeled, MOST_ROWS)
+    return min(n_unlabeled, MAX_MEAN_ROWS)
 
 
 def with_intercepts(
@@ -40,7 +40,7 @@ def with_intercepts(
     models : sequence of DSGModel
         Together one function for each of G settings.
     X_unlabeled : rows of shape (n_unlabeled, n_inputs)
-        Of more than `MOST_ROWS`, so many count.
+        Of more than `MAX_MEAN_ROWS`, so many count.
     mean : float
     balance : ndarray of bool, shape (G,)
         The functions that get an intercept; that of others is 0.
@@ -49,8 +49,8 @@ def with_intercepts(
     """
     n = len(X_unlabeled)
     rows = np.arange(n)
-    if n > MOST_ROWS:
-        rows = np.sort(draw_in_passes(seed, _SOURCE, 0, 1, MOST_ROWS, n)[0])
+    if n > MAX_MEAN_ROWS:
+        rows = np.sort(draw_in_passes(seed, _SOURCE, 0, 1, MAX_MEAN_ROWS, n)[0])
     balanced, first = [], 0
     for number, model in enumerate(models):
         chosen = balance[first : first + model.coefficients.shape[2]]

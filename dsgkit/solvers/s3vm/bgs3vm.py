@@ -35,9 +35,9 @@ LABELED, UNLABELED = 0, 1
 """Numbers of the two data sources."""
 
 PANEL_BYTES = 2**26
-"""Kernel values that are held at a time, unless those of `LEAST_STEPS` steps take more ..."""
+"""Kernel values that are held at a time, unless those of `MIN_PANEL_STEPS` steps take more ..."""
 
-LEAST_STEPS, MOST_STEPS = 16, 128
+MIN_PANEL_STEPS, MAX_PANEL_STEPS = 16, 128
 """... or those of as many steps as are worth it take less: products of more rows are no faster."""
 
 
@@ -248,7 +248,7 @@ class _Rule(NamedTuple):
 
 def _panel_steps(n_support: int) -> int:
     """Return the steps whose kernel values are computed together."""
-    return min(max(LEAST_STEPS, PANEL_BYTES // (2 * 8 * max(1, n_support))), MOST_STEPS)
+    return min(max(MIN_PANEL_STEPS, PANEL_BYTES // (2 * 8 * max(1, n_support))), MAX_PANEL_STEPS)
 
 
 class _Source:

@@ -16,7 +16,7 @@ from typing_extensions import Doc
 from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.errors import FitError
 from dsgkit.kernels.columns import (
-    FEWEST_COLUMNS,
+    MIN_COLUMNS,
     KernelColumns,
     columns_memory,
     columns_within,
@@ -45,10 +45,10 @@ from dsgkit.solvers.s3vm.concave_convex import RampObjective, minimise
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
 
 WORKING_ARRAYS = 30
-"""Numbers per row that a fit holds beside points and columns."""
+"""Numbers per row that a fit holds in addition to points and columns."""
 
 _STEP_FLOPS = 350.0
-"""What a step counts as there for each row: memory, not arithmetic, is what takes the time."""
+"""Operations that a step counts as for each row: its time goes into memory, not arithmetic."""
 
 _STEPS_PER_ROW = 1.5
 """Steps of all convex problems together; 0.5 to 1 for a small C, 10 for a large ``C_star``."""
@@ -173,7 +173,7 @@ class BLS3VM(KernelS3VM):
         """
         n = n_labeled + n_unlabeled
         fewest, all_columns = (
-            _memory(n, n_inputs, columns, n_models) for columns in (FEWEST_COLUMNS, n)
+            _memory(n, n_inputs, columns, n_models) for columns in (MIN_COLUMNS, n)
         )
         steps = n_models * _STEPS_PER_ROW * _STEP_FLOPS
         return Cost(
@@ -193,7 +193,7 @@ class BLS3VM(KernelS3VM):
         """Return the kernel of all rows, with as many columns kept as memory for models allows."""
         n_labeled, n_inputs = X.shape
         n = n_labeled + len(X_unlabeled)
-        self._check_memory(Cost(memory=_memory(n, n_inputs, FEWEST_COLUMNS, n_models)))
+        self._check_memory(Cost(memory=_memory(n, n_inputs, MIN_COLUMNS, n_models)))
         room = self._memory_limit() - _beside_columns(n, n_inputs, n_models)
         points = np.empty((n_inputs, n))
         points[:, :n_labeled] = X[:].T

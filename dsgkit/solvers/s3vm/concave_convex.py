@@ -24,7 +24,7 @@ from dsgkit.solvers.s3vm.smo import Gains, QuadraticProgram
 
 Array = NDArray[np.float64]
 
-MOST_STEPS_PER_ROW = 300
+MAX_STEPS_PER_ROW = 300
 """Steps for each row before a convex problem is given up.
 
 A few are usual. Where hardly any function with the margins has the mean that is asked for, dual
@@ -35,7 +35,7 @@ times as many at 10^4.
 
 @dataclass(frozen=True)
 class RampObjective:
-    """What is minimised, in weights of single rows.
+    """The objective, written with a weight for every row.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def minimise(
     Raises
     ------
     FitError
-        If a convex problem is not solved after `MOST_STEPS_PER_ROW` steps for each row.
+        If a convex problem is not solved after `MAX_STEPS_PER_ROW` steps for each row.
     DivergedError
         If values overflow.
     """
@@ -148,7 +148,7 @@ class _Iterate:
 def _solve(
     program: QuadraticProgram, gains: Gains, objective: RampObjective, tol: float
 ) -> _Iterate:
-    program.solve(gains, tol, MOST_STEPS_PER_ROW * len(gains.lower))
+    program.solve(gains, tol, MAX_STEPS_PER_ROW * len(gains.lower))
     # the anchor is free: at the optimum its value and the offset make up its slope
     offset = gains.above[-1] - program.values[-1]
     values = program.values[:-1] + offset

@@ -31,7 +31,7 @@ SHARE_GROWTH = 1.5
 SWITCH_MARGIN = 1e-4
 """By how much a positive row must lie below a negative one for the two to be switched."""
 
-WHILE_GROWING, AT_THE_END = 1e-2, 1e-4
+GROWING_TOLERANCE, FINAL_TOLERANCE = 1e-2, 1e-4
 """How far a machine may be from optimal: the program's value until the shares are 1, where it takes
 1e-3; there libsvm's values would still be 4e-3 off."""
 
@@ -309,7 +309,7 @@ class _LabelSwitching:
         return unlabeled[positive[wrong]], unlabeled[negative[wrong]]
 
     def _tolerance(self, share: float) -> float:
-        return self._scale * (AT_THE_END if share == 1 else WHILE_GROWING)
+        return self._scale * (FINAL_TOLERANCE if share == 1 else GROWING_TOLERANCE)
 
 
 def _train(gram: Array, labels: Array, costs: Array, tolerance: float) -> tuple[Array, float]:

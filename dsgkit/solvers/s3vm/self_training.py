@@ -18,7 +18,7 @@ from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import check_finite
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
 from dsgkit.solvers.s3vm.supervised import (
-    CACHE,
+    CACHE_MIB,
     Array,
     libsvm_kernel,
     libsvm_rows,
@@ -29,7 +29,7 @@ from dsgkit.solvers.sigma import WithSigma
 FOLDS = 5
 """Parts of the labelled rows that probabilities are fitted on, if every class has as many rows."""
 
-_ROUNDS = 5
+_USUAL_ROUNDS = 5
 """Rounds on all rows that costs count with: most rows get their label in the first few."""
 
 
@@ -91,7 +91,7 @@ class SelfTraining(WithSigma, SemiSupervisedClassifier):
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
     ) -> Cost:
         """Return what a fit takes, if most rows get a label soon; see the base class."""
-        n_machines = min(_ROUNDS, self.max_iter) * (FOLDS + 1) * n_models
+        n_machines = min(_USUAL_ROUNDS, self.max_iter) * (FOLDS + 1) * n_models
         return svm_cost(n_labeled + n_unlabeled, n_inputs, n_machines)
 
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
@@ -109,7 +109,7 @@ class SelfTraining(WithSigma, SemiSupervisedClassifier):
             C=self.C / n_labeled,
             **libsvm_kernel(self.kernel, self._sigma),
             tol=self.tol,
-            cache_size=CACHE,
+            cache_size=CACHE_MIB,
         )
         calibrated = CalibratedClassifierCV(svm, cv=min(FOLDS, smaller), ensemble=False)
         model = SelfTrainingClassifier(calibrated, threshold=self.threshold, max_iter=self.max_iter)

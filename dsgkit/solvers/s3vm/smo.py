@@ -31,10 +31,10 @@ from dsgkit.kernels.columns import KernelColumns, column
 
 Array = NDArray[np.float64]
 
-STEPS_AT_ONCE = 2000
+MAX_CALL_STEPS = 2000
 """Steps between two returns to Python, which can be interrupted there."""
 
-_FLAT = 1e-12
+_MIN_CURVATURE = 1e-12
 """The least curvature of a pair that is divided by: equal rows have none."""
 
 
@@ -109,7 +109,7 @@ class QuadraticProgram:
         left = most_steps
         while left > 0:
             done, solved = _steps(
-                self._columns, pieces, self.coef, self.values, tol, min(left, STEPS_AT_ONCE)
+                self._columns, pieces, self.coef, self.values, tol, min(left, MAX_CALL_STEPS)
             )
             self.n_steps += done
             left -= done
@@ -177,7 +177,7 @@ def _steps(columns, pieces, coef, values, tol, most):  # type: ignore[no-untyped
         j = _second(columns.diagonal, rising, down, values, i, best)
         falling = column(columns, j)
         curvature = columns.diagonal[i] + columns.diagonal[j] - 2.0 * rising[j]
-        size = (best - (down[j] - values[j])) / max(curvature, _FLAT)
+        size = (best - (down[j] - values[j])) / max(curvature, _MIN_CURVATURE)
         to_i, to_j = _next_up(pieces, i, coef[i]), _next_down(pieces, j, coef[j])
         size = min(size, to_i - coef[i], coef[j] - to_j)
         # a variable that reaches a bound or a kink is put there exactly
@@ -209,7 +209,7 @@ def _second(diagonal, rising, down, values, i, best):  # type: ignore[no-untyped
     for k in range(len(values)):
         gain = best - (down[k] - values[k])
         if gain > 0:
-            curvature = max(diagonal[i] + diagonal[k] - 2.0 * rising[k], _FLAT)
+            curvature = max(diagonal[i] + diagonal[k] - 2.0 * rising[k], _MIN_CURVATURE)
             decrease = gain * gain / curvature
             if decrease > largest:
                 j, largest = k, decrease

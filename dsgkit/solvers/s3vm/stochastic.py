@@ -94,14 +94,14 @@ Balance = Annotated[
 
 """The losses of unlabelled rows, those of `dsgkit.objectives.s3vm`."""
 
-LEAST_ITERATIONS = 500
+MIN_ITERATIONS = 500
 """Iterations that are made where one pass has fewer: of 500 rows, it has 2."""
 
 FEW_ITERATIONS = 200
 """There is a warning where one pass, asked for as such, has fewer than this."""
 
-_INTERCEPTS = 0.1
-"""Share of the time that the intercepts of a balance are taken to need, beside training."""
+_INTERCEPTS_SHARE = 0.1
+"""Time that the intercepts of a balance are assumed to add, relative to that of training."""
 
 
 class StochasticS3VM(DoublyStochasticEstimator, S3VM):
@@ -160,7 +160,7 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
         if self.n_iterations == "one_pass" and n_iterations < FEW_ITERATIONS:
             text = (
                 f"'one_pass' is only {n_iterations:,} iterations with {n_unlabeled:,} unlabelled "
-                f"rows: n_iterations null makes at least {LEAST_ITERATIONS}"
+                f"rows: n_iterations null makes at least {MIN_ITERATIONS}"
             )
             warnings.warn(text, DsgWarning, stacklevel=2)
 
@@ -178,7 +178,7 @@ class StochasticS3VM(DoublyStochasticEstimator, S3VM):
         """Return ``n_iterations``, or what its passes over the unlabelled rows amount to."""
         passes = int(self.n_passes) * -(-n_unlabeled // int(self.batch_size))
         if self.n_iterations is None:
-            return max(passes, LEAST_ITERATIONS)
+            return max(passes, MIN_ITERATIONS)
         return passes if self.n_iterations == "one_pass" else int(self.n_iterations)
 
     def _remembered(self) -> int | None:
@@ -219,7 +219,7 @@ def _trained(
     shared._warn_of_few_iterations(n_unlabeled)
     problem = _problem(settings, X, positive, X_unlabeled)
     balance = np.array([s.balance for s in settings])
-    trained = 1.0 - balance.any() * _INTERCEPTS
+    trained = 1.0 - balance.any() * _INTERCEPTS_SHARE
     with part(0, trained):
         models = shared._train(problem)
     if balance.any():

@@ -1,4 +1,4 @@
-"""What semi-supervised SVMs are put in relation to: the SVM of the labelled, and of all labels."""
+"""Reference SVMs for the semi-supervised ones: trained on labelled rows, or on all labels."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from dsgkit.solvers.labeled import Array, LabeledEstimator
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Smoother, Unsaid
 from dsgkit.solvers.sigma import WithSigma
 
-CACHE = 500
+CACHE_MIB = 500
 """MiB of kernel values that LIBSVM keeps at most."""
 
 _STEPS_PER_ROW = 3.0
-"""Of sequential minimal optimisation; 0.5 for a small C, 10 and more for a large one."""
+"""Steps of sequential minimal optimisation; 0.5 for a small C, 10 and more for a large one."""
 
 _STEP_FLOPS = 100.0
-"""What a step counts as for each row."""
+"""Operations of a step for each row."""
 
 
 class SupervisedSVM(WithSigma, LabeledEstimator):
@@ -93,7 +93,7 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
             **libsvm_kernel(self.kernel, self._sigma),
             class_weight=self.class_weight,
             tol=self.tol,
-            cache_size=CACHE,
+            cache_size=CACHE_MIB,
         )
         rows = np.asarray(X[:], np.float64)
         svm.fit(libsvm_rows(rows, self.kernel, self._sigma), t)
@@ -199,6 +199,6 @@ def svm_cost(n: int, n_inputs: int, n_models: int = 1) -> Cost:
     rows = 8 * n * (3 * n_inputs + 20)
     return Cost(
         flops=n_models * n**2 * (ENTRY_FLOPS + 6.0 * n_inputs + steps),
-        memory=max(min(4 * n**2, CACHE * 2**20) + rows, expansion_memory(n, n_inputs)),
+        memory=max(min(4 * n**2, CACHE_MIB * 2**20) + rows, expansion_memory(n, n_inputs)),
         flops_per_row=expansion_flops(n, n_inputs),
     )

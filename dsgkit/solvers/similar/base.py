@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.numerics.rows import training_rows
-from dsgkit.objectives.similar_unlabeled import NEAREST, similar_share
+from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP, similar_share
 from dsgkit.priors import checked_similar_prior
 from dsgkit.solvers.base import Estimator, Points, ToWrite
 from dsgkit.solvers.common import Prior
@@ -27,7 +27,7 @@ from dsgkit.solvers.parameters import parameters
 Array = NDArray[np.float64]
 PairFolds = Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]]
 
-NOISY = 0.1
+NOISY_RISK_STD = 0.1
 """Standard deviation of the risk, from the labels that were drawn, above which a fit warns."""
 
 
@@ -267,11 +267,11 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
 
 def check_prior(prior: float) -> None:
     """Raise `DataError` for a prior of 1/2."""
-    if abs(prior - 0.5) <= NEAREST:
+    if abs(prior - 0.5) <= MIN_PRIOR_GAP:
         raise DataError(
-            f"prior must differ from 1/2 by more than {NEAREST:g}, got {prior!r}: with two classes "
-            "of the same size, similar pairs and unlabelled rows have the same distribution, and "
-            "every term of the risk is divided by 2 prior - 1 = 0"
+            f"prior must differ from 1/2 by more than {MIN_PRIOR_GAP:g}, got {prior!r}: with "
+            "two classes of the same size, similar pairs and unlabelled rows have the same "
+            "distribution, and every term of the risk is divided by 2 prior - 1 = 0"
         )
 
 
@@ -298,14 +298,14 @@ def _known_prior(
     interval = None
     if prior == "estimate":
         known, interval = checked_similar_prior(pairs, X_unlabeled)
-        if abs(known - 0.5) <= NEAREST:
+        if abs(known - 0.5) <= MIN_PRIOR_GAP:
             raise FitError(
                 "the estimated prior is 1/2, with which the risk cannot be estimated: set prior"
             )
     else:
         known = float(prior)
     noise = label_noise(known, len(pairs), len(X_unlabeled))
-    if noise > NOISY:
+    if noise > NOISY_RISK_STD:
         text = (
             f"prior {known:g} is so close to 1/2 that, with {len(pairs)} pairs and "
             f"{len(X_unlabeled)} unlabelled rows, the labels that were drawn move the risk by "
@@ -328,12 +328,12 @@ def label_noise(prior: float, n_similar: int, n_unlabeled: int) -> float:
 
 
 def _tables(halves: Sequence[Any]) -> bool:
-    """Tell whether both are data frames or sparse matrices."""
+    """Return whether both are data frames or sparse matrices."""
     return all(sparse.issparse(half) or hasattr(half, "iloc") for half in halves)
 
 
 def _checked(folds: Any, n_similar: int, n_unlabeled: int) -> PairFolds:
-    """Return folds, or raise `DataError` if they are no pairs of positions."""
+    """Return folds, or raise `DataError` if they are not pairs of positions."""
     try:
         both = [(pairs, rows) for pairs, rows in folds]
     except (TypeError, ValueError):

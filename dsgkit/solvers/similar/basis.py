@@ -74,7 +74,7 @@ def _correlated(Phi: Single, C: Array) -> Single:
 
 
 def can_be_kept(kernel: str, centers: Array, sigma: float) -> bool:
-    """Tell whether single precision holds the values of ``k(., c)``: powers may be too large."""
+    """Return whether single precision holds the values of ``k(., c)``: powers may be too large."""
     return kernel_named(kernel).degree is None or in_single(kernel, centers, sigma)
 
 
@@ -193,7 +193,7 @@ class Descent:
 
 
 class Step(NamedTuple):
-    """What a step of G models began with, and what it ended with.
+    """A step of G models: the risks before it and the coefficients after it.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ SAMPLE_ROWS = 800
 """Unlabelled rows that stand for all."""
 
 FEW_ROWS = 32
-"""Of which all eigenvalues are computed at once."""
+"""Rows up to which all eigenvalues are computed."""
 
 
 def largest_eigenvalue(X_unlabeled: Any, sigma: float, kernel: str) -> float:

@@ -18,7 +18,7 @@ from dsgkit.engine.checkpoints import Checkpoints
 from dsgkit.errors import DataError, DivergedError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
-from dsgkit.kernels.panels import ROWS
+from dsgkit.kernels.panels import PANEL_ROWS
 from dsgkit.numerics.rows import spaced, training_rows
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective, slopes_below
 from dsgkit.progress import part, report
@@ -64,18 +64,18 @@ SIMILAR, UNLABELED, CENTERS = range(3)
 USUAL_FOLDS = 5
 """Folds that a grid is taken to have: their kernel values are not the same."""
 
-PRODUCTS = 6.0
+FLOPS_PER_KERNEL_VALUE = 6.0
 """Operations of a model per kernel value: one product for f, two for the gradients."""
 
 BYTES_PER_INPUT, BYTES_PER_MODEL = 30, 100
-"""Of a centre: its copies; and coefficients, gradients and what they are summed up from."""
+"""Bytes of a centre: its copies, and its coefficients, gradients and their summands."""
 
 CURVATURES = {"squared": 0.5, "logistic": 0.25}
 """The largest second derivative of each loss: the Hessian of the uncorrected risk is at most that
 times ``Phi_U'Phi_U/n_U``, as the losses of similar points differ by a linear function."""
 
-KEPT_BYTES = 2**28
-"""Of kernel values at all rows, up to which they are computed once and kept."""
+MAX_KEPT_BYTES = 2**28
+"""Bytes of kernel values at all rows, up to which they are computed once and kept."""
 
 _NO_DECAY = "theta is too large: a step of {eta:.3g} at lam={lam:g} leaves nothing of earlier ones"
 
@@ -276,7 +276,7 @@ class CUU(WithSigma, PenalisedSUEstimator):
 
     def _keeps(self, n_points: int, n_unlabeled: int, n_functions: int) -> bool:
         """Return whether kernel values at all rows are few enough."""
-        return not self._linear and 4 * (n_points + n_unlabeled) * n_functions <= KEPT_BYTES
+        return not self._linear and 4 * (n_points + n_unlabeled) * n_functions <= MAX_KEPT_BYTES
 
     def _basis(self, centers: Array) -> Basis:
         if self._linear:
@@ -367,9 +367,9 @@ class CUU(WithSigma, PenalisedSUEstimator):
         passes = min(n_models, USUAL_FOLDS)
         of_kernel = 0.0 if self._linear else 2.0 * n_inputs + FUNCTION_FLOPS
         evaluated = n_points if keeps else self.n_iterations * drawn
-        combined = self.n_iterations * drawn * PRODUCTS * n_models
+        combined = self.n_iterations * drawn * FLOPS_PER_KERNEL_VALUE * n_models
         measuring = 8 * SAMPLE_ROWS * (min(BLOCK_ROWS, n_functions) + 3 * SAMPLE_ROWS)
-        held = max(4 * ROWS * n_functions, 5 * 8 * min(BLOCK_ENTRIES, drawn * n_functions))
+        held = max(4 * PANEL_ROWS * n_functions, 5 * 8 * min(BLOCK_ENTRIES, drawn * n_functions))
         return Cost(
             flops=n_functions * (evaluated * passes * of_kernel + combined),
             memory=max(measuring, held)

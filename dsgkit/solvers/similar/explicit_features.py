@@ -20,7 +20,7 @@ from dsgkit.solvers.inputs import check_finite
 from dsgkit.solvers.similar.base import PairFolds, SimilarUnlabeledEstimator, points_of, without
 from dsgkit.solvers.similar.quadratic import (
     BLOCK_ROWS,
-    SINGULAR,
+    SINGULAR_SYSTEM,
     FeatureMap,
     evaluate,
     mean_features,
@@ -96,7 +96,7 @@ class ExplicitFeaturesEstimator(PenalisedSUEstimator):
 
     def _fit(self, S: Array, X_unlabeled: Any) -> None:
         if self.lam < self._smallest_lam:
-            raise FitError(SINGULAR)
+            raise FitError(SINGULAR_SYSTEM)
         self._check_memory(self._cost_of(S, X_unlabeled, 1))
         features = self._features()
         similar = mean_features(features, S)  # before the long pass over the unlabelled rows

@@ -25,7 +25,7 @@ FeatureMap = Callable[[Any], NDArray[np.floating]]
 BLOCK_ROWS = 8192
 """Rows whose features are held at a time."""
 
-SINGULAR = "the regulariser is so small that the system is singular to rounding; enlarge lam"
+SINGULAR_SYSTEM = "the regulariser is so small that the system is singular to rounding; enlarge lam"
 
 
 def weights(prior: float) -> tuple[float, float]:
@@ -124,7 +124,7 @@ def solve_primal(unlabeled: Moments, mean_similar: Array, lam: float, prior: flo
     right = _primal_right(unlabeled, mean_similar, prior)
     matrix = unlabeled.gram
     matrix *= 0.5 / unlabeled.n_rows
-    return solve_penalised(matrix, lam, right, singular=SINGULAR)
+    return solve_penalised(matrix, lam, right, singular=SINGULAR_SYSTEM)
 
 
 def solve_primal_grid(
@@ -172,7 +172,7 @@ def solve_dual(gram: Array, mean_similar: Array, lam: float, prior: float) -> tu
     """
     c_s, c_u = weights(prior)
     right = -c_s / lam * mean_similar - 2 * c_u
-    a = solve_penalised(gram.T, 2 * len(gram) * lam, right, singular=SINGULAR)
+    a = solve_penalised(gram.T, 2 * len(gram) * lam, right, singular=SINGULAR_SYSTEM)
     return a, c_s / lam
 
 

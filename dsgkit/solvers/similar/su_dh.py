@@ -25,14 +25,14 @@ from dsgkit.solvers.similar.quadratic import FeatureMap, evaluate, mean_features
 
 Array = NDArray[np.float64]
 
-ITERATIONS = 25
+USUAL_ITERATIONS = 25
 """Usual iterations of the interior-point method."""
 
 BYTES_PER_ENTRY = 200
-"""What the program takes for every feature of an unlabelled row, as measured."""
+"""Bytes of the program for every feature of an unlabelled row, as measured."""
 
 BYTES_PER_ROW = 5000
-"""What it takes for a row beside."""
+"""Further bytes of the program for every row."""
 
 
 class SUDH(WithSigma, PenalisedSUEstimator):
@@ -142,7 +142,10 @@ class SUDH(WithSigma, PenalisedSUEstimator):
         p = n_inputs + 1 if linear else self._n_centers(n_unlabeled)
         features = 0.0 if linear else p * (n_inputs + FUNCTION_FLOPS / 2 + p)
         return Cost(
-            flops=n_models * double * n_unlabeled * (features + ITERATIONS * (p**2 + 100 * p)),
+            flops=n_models
+            * double
+            * n_unlabeled
+            * (features + USUAL_ITERATIONS * (p**2 + 100 * p)),
             memory=n_unlabeled * (BYTES_PER_ENTRY * p + BYTES_PER_ROW) + 4 * 8 * p**2,
             flops_per_row=double * p * (1 if linear else n_inputs + FUNCTION_FLOPS),
         )

@@ -1,4 +1,4 @@
-"""What labels are worth: kernel least squares classification, with the loss of SU-SL."""
+"""Supervised reference: kernel least squares classification, with the loss of SU-SL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.labeled import Array, LabeledEstimator
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.explicit_features import with_one
-from dsgkit.solvers.similar.quadratic import SINGULAR, evaluate
+from dsgkit.solvers.similar.quadratic import SINGULAR_SYSTEM, evaluate
 
 
 class SupervisedSL(WithSigma, LabeledEstimator):
@@ -95,7 +95,7 @@ class SupervisedSL(WithSigma, LabeledEstimator):
         self._check_memory(self._cost_of(X.shape[1], len(t), 1))
         self.centers_ = np.asarray(X[:], np.float64)
         matrix, right = self._system(self.centers_, t)
-        self.coef_ = solve_penalised(matrix, 2 * len(t) * self.lam, right, singular=SINGULAR)
+        self.coef_ = solve_penalised(matrix, 2 * len(t) * self.lam, right, singular=SINGULAR_SYSTEM)
 
     def _solve_all(self, X: Any, t: Array, lams: Sequence[float]) -> Array:
         """Return the coefficients of every lam, a column each."""

@@ -24,7 +24,7 @@ from dsgkit.errors import FitError
 from dsgkit.kernels.lengths import check_projections
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.block_functions import finite_models
-from dsgkit.solvers.block_sweeps import SINGULAR, BlockSweepsEstimator
+from dsgkit.solvers.block_sweeps import SINGULAR_BLOCK, BlockSweepsEstimator
 from dsgkit.solvers.common import (
     Delta,
     FeaturesPerBlock,
@@ -109,7 +109,7 @@ class TSGSUP(BlockSweepsEstimator, TogetherSUEstimator):
         model = train_blocks(problem)
         if not finite_models(model).all():
             check_projections(X_unlabeled, self._sigma, self.kernel)
-            raise FitError(SINGULAR)
+            raise FitError(SINGULAR_BLOCK)
         objective: Any = problem.objective
         self.model_ = model
         self.corrected_ = float(objective.negative[0] / (self.n_blocks * self.n_sweeps))

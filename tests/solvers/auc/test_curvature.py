@@ -5,7 +5,7 @@ import pytest
 
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.objectives.pairwise_risk import samult_risk
-from dsgkit.trainers.curvature import MARGIN, measured_curvatures
+from dsgkit.trainers.curvature import CURVATURE_MARGIN, measured_curvatures
 
 
 @pytest.mark.parametrize("risk", [samult_risk(0.0), samult_risk(0.3), samult_risk(1.0)])
@@ -23,8 +23,11 @@ def test_it_is_the_largest_eigenvalue_of_the_hessian(risk, sigma):
     largest = np.linalg.eigvals(2 * M @ gaussian_gram(rows, rows, sigma)).real.max()
     pool = np.arange(30)
     found = measured_curvatures(X, codes, U, sigma, [pool, pool[:25]], [[risk, risk], [risk]])
-    (measured, again), (of_fold,) = [[value / MARGIN for value in part] for part in found]
-    alone = measured_curvatures(X[:25], codes[:25], U, sigma, [pool[:25]], [[risk]])[0][0] / MARGIN
+    (measured, again), (of_fold,) = [[value / CURVATURE_MARGIN for value in part] for part in found]
+    alone = (
+        measured_curvatures(X[:25], codes[:25], U, sigma, [pool[:25]], [[risk]])[0][0]
+        / CURVATURE_MARGIN
+    )
     assert again == measured
     assert of_fold == pytest.approx(alone, rel=0.08)
     assert measured == pytest.approx(largest, rel=0.08)  # of 25%
@@ -48,7 +51,7 @@ def test_of_many_labelled_rows_some_of_each_class_stand_for_all(monkeypatch):
     codes = (np.arange(600) >= 590).astype(int)
     pools, risks = [np.arange(600), np.arange(0, 600, 2)], [[samult_risk(0.5)]] * 2
     exact = measured_curvatures(X, codes, U, 1.0, pools, risks)
-    monkeypatch.setattr("dsgkit.trainers.curvature.LABELED_ROWS", 100)
+    monkeypatch.setattr("dsgkit.trainers.curvature.MAX_LABELED_ROWS", 100)
     read = []
     monkeypatch.setattr(
         "dsgkit.trainers.curvature.kernel_named",

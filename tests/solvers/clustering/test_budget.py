@@ -7,7 +7,7 @@ from dsgkit.solvers.clustering.budget import (
     NEAREST,
     RANDOM,
     REMOVAL,
-    SINGULAR,
+    SINGULAR_DISTANCE,
     Support,
     add,
     apply,
@@ -84,10 +84,10 @@ def test_projection_onto_equal_vectors_is_that_onto_one(gap):
     projection(points.T.copy(), np.arange(6), 1.0, found)
     K = kernel(points, points, 1.0)
     few = np.linalg.solve(K[np.ix_([1, 4], [1, 4])], K[[1, 4], 0])
-    np.testing.assert_allclose([found[:3].sum(), found[3:].sum()], few, atol=10 * SINGULAR)
+    np.testing.assert_allclose([found[:3].sum(), found[3:].sum()], few, atol=10 * SINGULAR_DISTANCE)
     assert np.abs(found).max() < 1
     rest = K[0, 0] - 2 * found @ K[1:, 0] + found @ K[1:, 1:] @ found
-    assert rest == pytest.approx(K[0, 0] - few @ K[[1, 4], 0], abs=10 * SINGULAR)
+    assert rest == pytest.approx(K[0, 0] - few @ K[[1, 4], 0], abs=10 * SINGULAR_DISTANCE)
 
 
 def test_projection_keeps_the_function_in_the_span():

@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from dsgkit.solvers.clustering import equilibria, many_columns, segments
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import (
-    MOST_STEPS,
+    MAX_STEPS,
     TOLERANCE,
     by_first,
     find_equilibria,
@@ -36,7 +36,7 @@ def same_partition(a, b):
 
 @pytest.mark.parametrize("name", TOOLBOX)
 def test_equilibria_and_labels_are_those_of_the_toolboxes(name, monkeypatch):
-    monkeypatch.setattr(equilibria, "BLOCK", 50)  # blocks are no part of the result
+    monkeypatch.setattr(equilibria, "BLOCK_TRAJECTORIES", 50)  # blocks are no part of the result
     stored = load(name)
     X, domain = rows_and_domain(stored)
     found = find_equilibria(domain, X, np.arange(len(X)))
@@ -92,7 +92,7 @@ def test_trajectories_are_those_of_the_map():
 def test_trajectories_that_do_not_converge_are_counted():
     slow = Domain(np.array([[0.0], [2.0]]), np.array([1.0, 1.0]), 0.5)  # flat: the map is 4th order
     _, n_steps = trajectories(slow, np.array([[0.8]]), 1e-9)
-    assert n_steps.tolist() == [-MOST_STEPS]
+    assert n_steps.tolist() == [-MAX_STEPS]
     negative = Domain(np.array([[0.0], [2.0]]), np.array([1.0, -0.9]), 0.5)
     starts = np.array([[9.0], [0.0], [0.1], [3.0]])
     found = find_equilibria(negative, starts, np.array([1, 2, 3]))
@@ -110,7 +110,7 @@ def test_trajectories_by_products_are_the_same(monkeypatch):
     domain = Domain(vectors, coefficients, 0.02)
     starts[6] = vectors[:30].mean(axis=0)
     found, n_steps = trajectories(domain, starts, TOLERANCE)
-    monkeypatch.setattr(many_columns, "FEWEST_INPUTS", 34)
+    monkeypatch.setattr(many_columns, "MIN_INPUTS", 34)
     expected, n_expected = trajectories(domain, starts, TOLERANCE)
     np.testing.assert_array_equal(n_steps, n_expected)
     assert len(set(n_steps)) > 3
@@ -118,7 +118,7 @@ def test_trajectories_by_products_are_the_same(monkeypatch):
     # a sum that is not positive has no next point
     domain = Domain(vectors, -coefficients, 0.02)
     _, n_expected = trajectories(domain, starts, TOLERANCE)
-    monkeypatch.setattr(many_columns, "FEWEST_INPUTS", 33)
+    monkeypatch.setattr(many_columns, "MIN_INPUTS", 33)
     ends, n_steps = trajectories(domain, starts, TOLERANCE)
     np.testing.assert_array_equal(n_steps, n_expected)
     np.testing.assert_allclose(ends[n_steps == -1], starts[n_steps == -1], rtol=1e-15)
@@ -170,7 +170,7 @@ def joined_by_hand(domain, points, n_segment):
 @pytest.mark.parametrize("level", [0.1, 0.4, 0.6, 2.0])
 def test_clusters_are_components_of_all_pairs(level, monkeypatch):
     monkeypatch.setattr(segments, "BLOCK_PAIRS", 50)
-    monkeypatch.setattr(segments, "NEAREST", 2)
+    monkeypatch.setattr(segments, "N_NEIGHBORS", 2)
     for seed in range(3):
         domain = random_domain(seed, level=level)
         points = 2 * np.random.default_rng(seed).normal(size=(30, 2))

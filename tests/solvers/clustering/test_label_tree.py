@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from dsgkit.solvers.clustering.label_tree import LEAF, LabelTree
+from dsgkit.solvers.clustering.label_tree import LEAF_POINTS, LabelTree
 from dsgkit.solvers.clustering.nearest import NearestRow
 
 
 @pytest.mark.parametrize("n_inputs", [1, 3, 9])
-@pytest.mark.parametrize("n_points", [1, 2 * LEAF + 1, 700])
+@pytest.mark.parametrize("n_points", [1, 2 * LEAF_POINTS + 1, 700])
 def test_labels_are_those_of_the_first_of_the_nearest(n_inputs, n_points):
     # whole numbers: many points are equally near, and distances are exact
     rng = np.random.default_rng(n_points)

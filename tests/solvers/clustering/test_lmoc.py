@@ -55,7 +55,7 @@ def test_groups_apart_are_found(model):
 @pytest.mark.parametrize("starts", ["boundary", "all"])
 @pytest.mark.parametrize("most_tree_inputs", [0, 15])
 def test_rows_take_the_cluster_of_their_start(starts, most_tree_inputs, monkeypatch):
-    monkeypatch.setattr(nearest, "MOST_TREE_INPUTS", most_tree_inputs)
+    monkeypatch.setattr(nearest, "MAX_TREE_INPUTS", most_tree_inputs)
     X = np.random.default_rng(5).normal(size=(300, 2))
     model = BSGDLMOC(6, 12, starts=starts).fit(X)
     f = kernel(X, model.support_vectors_, 6) @ model.dual_coef_ - 1

@@ -87,7 +87,7 @@ def written_out(descent, X):
     ],
 )
 def test_training_is_what_the_algorithm_says(changes, patience, monkeypatch):
-    monkeypatch.setattr(one_class, "CHUNK", 70)  # chunks are no part of the result
+    monkeypatch.setattr(one_class, "CHUNK_STEPS", 70)  # chunks are no part of the result
     X = some_rows()
     descent = replace(SETTING, **changes, patience=patience)
     alpha, n_steps, n_removals = written_out(descent, X)
@@ -104,7 +104,7 @@ def test_more_support_vectors_than_fit_a_tile():
     descent = replace(SETTING, budget=None, gamma=8.0, tol=0.0)
     alpha, _, _ = written_out(descent, X)
     machine = descent.train(X)
-    assert len(machine.coefficients) == np.count_nonzero(alpha) > one_class.TILE
+    assert len(machine.coefficients) == np.count_nonzero(alpha) > one_class.TILE_VECTORS
     found = kernel(X, machine.support_vectors, descent.gamma) @ machine.coefficients
     np.testing.assert_allclose(found, kernel(X, X, descent.gamma) @ alpha, atol=1e-7)
 

@@ -205,7 +205,7 @@ def test_classes_without_rows_repeat_the_threshold_beside_them(method):
 def test_moving_the_free_variables_changes_the_way_alone(method, monkeypatch):
     rows, codes = problem(150, 4)
     model = method(300.0, 1.0, tol=1e-5).fit(rows, codes)
-    monkeypatch.setattr(svor_smo, "MOST_FREE", 0)
+    monkeypatch.setattr(svor_smo, "MAX_FREE_VARIABLES", 0)
     pairs = method(300.0, 1.0, tol=1e-5).fit(rows, codes)
     assert model.n_iter_ < pairs.n_iter_ / 5
     np.testing.assert_allclose(

@@ -113,7 +113,7 @@ def oracle_slope_and_cuts(values, above):
     def loss(x):
         cuts = np.cumsum(np.append(x[1], np.exp(x[2:])))  # strictly ascending
         margin = sign * (np.exp(x[0]) * values[:, None] - cuts)
-        penalty = rules._PENALTY / 2 * (np.exp(x[0]) * values.std()) ** 2
+        penalty = rules._SLOPE_PENALTY / 2 * (np.exp(x[0]) * values.std()) ** 2
         return np.mean(np.log1p(np.exp(-margin)).sum(axis=1)) + penalty
 
     x = minimize(loss, np.append([0.0, -1.0], np.zeros(above.shape[1] - 1)), tol=1e-12).x
@@ -133,7 +133,7 @@ def test_logistic_of_one_cut_is_logistic_regression():
     values, codes = noisy()
     above = codes[:, None] > 1
     f = (values - values.mean()) / values.std()
-    model = LogisticRegression(C=1 / (rules._PENALTY * len(f)), tol=1e-10)
+    model = LogisticRegression(C=1 / (rules._SLOPE_PENALTY * len(f)), tol=1e-10)
     model.fit(f[:, None], above[:, 0])
     expected = values.mean() - values.std() * model.intercept_ / model.coef_[0]
     np.testing.assert_allclose(rules.logistic(values, above), expected, atol=1e-5)

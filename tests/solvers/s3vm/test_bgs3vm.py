@@ -77,7 +77,7 @@ CASES = [
 @pytest.mark.parametrize(("n_labeled", "n_unlabeled", "params"), CASES)
 @pytest.mark.parametrize("panel", [1, 7, 128])
 def test_it_is_the_descent_row_by_row(n_labeled, n_unlabeled, params, panel, monkeypatch):
-    monkeypatch.setattr(bgs3vm, "MOST_STEPS", panel)
+    monkeypatch.setattr(bgs3vm, "MAX_PANEL_STEPS", panel)
     X, y, U = problem(n_labeled, n_unlabeled)
     model = BGS3VM(**params).fit(X, y, U)
     expected = np.concatenate(descend(model, X, y, U))

@@ -353,7 +353,7 @@ def test_ends_without_a_solution_have_a_name_and_leave_the_model_before(monkeypa
     expected = model.decision_function(U)
     with pytest.raises(DivergedError, match="the objective overflows; take a smaller C"):
         model.set_params(C=1e308).fit(X, y, U)
-    monkeypatch.setattr(concave_convex, "MOST_STEPS_PER_ROW", 1)
+    monkeypatch.setattr(concave_convex, "MAX_STEPS_PER_ROW", 1)
     n_variables = len(X) + len(U) + 1
     with pytest.raises(FitError, match=f"no solution after {n_variables} steps; take a larger tol"):
         model.set_params(C=1e4).fit(X, y, U)

@@ -101,7 +101,7 @@ def test_without_unlabelled_loss_it_is_the_linear_svm_of_its_features():
 def test_chunks_of_draws_do_not_change_the_model(monkeypatch):
     X, y, U = problem(n_unlabeled=100)
     expected = small().fit(X, y, U).decision_function(U)
-    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 24)
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 24)
     np.testing.assert_array_equal(small().fit(X, y, U).decision_function(U), expected)
 
 

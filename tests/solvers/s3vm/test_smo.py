@@ -214,7 +214,7 @@ def test_where_it_returns_to_python_does_not_matter(monkeypatch):
     rows, y = svm_problem()
     coefs = []
     for at_once in (1, 7, 10**6):
-        monkeypatch.setattr(_smo, "STEPS_AT_ONCE", at_once)
+        monkeypatch.setattr(_smo, "MAX_CALL_STEPS", at_once)
         program = QuadraticProgram(kernel_columns(rows.T.copy(), "gaussian", 1.0, 1000))
         program.solve(svm_gains(y, 1.0, free=False), TOL, 10**6)
         coefs.append(program.coef)

@@ -102,7 +102,7 @@ def test_a_balanced_model_has_the_mean_of_the_labels(n_unlabeled, tmp_path):
 
 
 def test_of_many_rows_some_stand_for_the_mean(monkeypatch):
-    monkeypatch.setattr(balance, "MOST_ROWS", 600)
+    monkeypatch.setattr(balance, "MAX_MEAN_ROWS", 600)
     X, y, U = problem(n_unlabeled=3000)
     model = small(step="decreasing", balance=True).fit(X, y, U)
     values = model.decision_function(U)
@@ -151,7 +151,7 @@ def test_a_settled_model_is_trained_on_a_part_as_on_the_whole():
 
 @pytest.mark.slow
 def test_forgotten_blocks_do_not_change_the_model(monkeypatch):
-    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 5 * 16)
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 5 * 16)
     X, y, U = problem(n_unlabeled=6000)
     fitted = small(n_iterations=100, step=0.4).fit(X, y, U)
     assert len(fitted.model_.coefficients) == pytest.approx(sizes.remembered(0.4), abs=5)
@@ -163,7 +163,7 @@ def test_a_block_is_remembered_until_the_rest_is_all_but_the_stated_share():
     assert sizes.remembered(1.0) == 1
     for step in (0.5, 0.1, 0.001):
         kept = sizes.remembered(step)
-        assert (1 - step) ** kept <= sizes.FORGOTTEN < (1 - step) ** (kept - 1)
+        assert (1 - step) ** kept <= sizes.MAX_FORGOTTEN_SHARE < (1 - step) ** (kept - 1)
 
 
 def test_c_unlabeled_is_by_default_that_of_the_paper():
@@ -197,7 +197,7 @@ def test_many_points_are_trained_in_passes_within_the_budget(monkeypatch):
         training._Training, "run", lambda self: runs.append(self.p.n_models) or run(self)
     )
     per_model = sizes.model_bytes(SIZE["T"], 2 * SIZE["m"], len(X))
-    monkeypatch.setattr(sizes, "MODEL_BYTES", 3 * per_model)
+    monkeypatch.setattr(sizes, "MAX_MODEL_BYTES", 3 * per_model)
     assert close(small().fit_points(POINTS, X=X, y=y, X_unlabeled=U).decision_function(U), expected)
     assert runs == [3, 3, 2]
 

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 from dsgkit import TSGS3VMP, load_model
 from dsgkit.engine import sizes
 from dsgkit.errors import DataError, FitError, MemoryLimitError
-from dsgkit.objectives.majorised_s3vm import ROUNDING
+from dsgkit.objectives.majorised_s3vm import KINK_ROUNDING
 from dsgkit.random.draws import draw_in_passes
 from tests.solvers.brute_force import problem
 
@@ -79,7 +79,7 @@ def test_without_unlabelled_loss_sweeps_converge_to_the_svm_on_the_same_features
     w = machine.coef_[0]
     exact = w @ w / 2 + C * np.maximum(0, 1 - y * (Phi @ w)).mean()
     own = objective(model, lambda z: np.maximum(0, 1 - z), X, y)
-    assert exact * (1 - 1e-6) <= own <= exact + C * ROUNDING / 4
+    assert exact * (1 - 1e-6) <= own <= exact + C * KINK_ROUNDING / 4
     assert own == pytest.approx(exact, rel=0.01)
 
 

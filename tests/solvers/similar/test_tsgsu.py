@@ -102,7 +102,7 @@ def agree(got, expected, tolerance=1e-4):
 @pytest.mark.parametrize("delta", DELTAS)
 def test_fits_equal_the_authors_loop(kernel, delta, data, monkeypatch):
     """With rows kept and with rows streamed; steps so long that parts of the risk go below 0."""
-    monkeypatch.setattr(sizes, "ROWS_AT_ONCE", 4 * 20)
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 4 * 20)
     pairs, U = data
     model = small(kernel=kernel, delta=delta, leak=-0.25, lam=1e-3, theta=1.9, tail="last")
     expected = None
