@@ -29,12 +29,12 @@ FEWEST_OF_CLASS = 10
 """Rows of a class: five folds of the labelled rows, and some to judge by."""
 
 _LABELED = 100
-_MOST_LABELED = 500
+_MAX_LABELED = 500
 _LABELED_OF_RAREST = 5
 _UNLABELED = (200, 1000, 5000)
 _CLUSTERED = 2000
-_MOST_JUDGING = 50
-_ORDERED = range(3, 11)
+_MAX_JUDGING_CLASSES = 50
+_ORDERED_CLASSES = range(3, 11)
 """Numbers of classes that are taken for ordered, if they are whole numbers."""
 
 _SEPARATORS = {
@@ -46,11 +46,11 @@ _SEPARATORS = {
     ":": "colons",
 }
 _BINS = 5
-_SAYS_YES = ("1", "yes", "true", "positive")
-_MOST_SHOWN = 6
+_POSITIVE_NAMES = ("1", "yes", "true", "positive")
+_MAX_SHOWN = 6
 _LONGEST_LINE = 300
-_MOST_IGNORED_TOLD = 4
-_MOST_CONFIGS = 100
+_MAX_IGNORED_SHOWN = 4
+_MAX_CONFIGS = 100
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def draft(found: Survey, task: str | None = None, positive: str | None = None) -
     chosen = task or _task(found, positive)
     notes = _notes(found, chosen, is_default=task is None)
     task = chosen
-    if task == "cluster" and len(found.labels) > _MOST_JUDGING:
+    if task == "cluster" and len(found.labels) > _MAX_JUDGING_CLASSES:
         why = f"{len(found.labels):,} different labels are too many to judge clusters by"
         found = found.without_label(why)
     _check_rows(found, task)
@@ -130,11 +130,11 @@ def config_path(draft: Draft, path: Path) -> Path:
         If too many other configs have such names.
     """
     stem = f"{folder_name(path.name.partition('.')[0]) or 'rows'}_{draft.task}_try"
-    for k in range(1, _MOST_CONFIGS):
+    for k in range(1, _MAX_CONFIGS):
         config = Path(f"{stem}{k if k > 1 else ''}.yaml")
         if not config.exists() or _has_text(config, draft.text):
             return config
-    raise ConfigError(f"{stem}.yaml and {_MOST_CONFIGS - 2} more exist; remove some")
+    raise ConfigError(f"{stem}.yaml and {_MAX_CONFIGS - 2} more exist; remove some")
 
 
 def write(draft: Draft, config: Path) -> None:
@@ -155,7 +155,7 @@ def _task(found: Survey, positive: str | None) -> str:
     if len(found.labels) == 2 or positive is not None:
         return "auc"
     whole = found.has_numbers and all(value == int(value) for value in found.labels)
-    if whole and len(found.labels) in _ORDERED:
+    if whole and len(found.labels) in _ORDERED_CLASSES:
         return "ordinal"
     if len(found.labels) < 2:
         return "auc"  # which is refused, saying why
@@ -233,7 +233,7 @@ def _ordered(found: Survey) -> dict[str, Any]:
             f"{found.path}: the labels {_counted(found)} are text, whose order is not known; write "
             "numbers, or a config with `target: {ordered: [lowest, ..., highest]}`"
         )
-    return {"ordered": True} if len(found.labels) <= _ORDERED[-1] else {"bins": _BINS}
+    return {"ordered": True} if len(found.labels) <= _ORDERED_CLASSES[-1] else {"bins": _BINS}
 
 
 def _positive(found: Survey, asked: str | None) -> Any:
@@ -249,7 +249,7 @@ def _positive(found: Survey, asked: str | None) -> Any:
             f"{found.path}: {len(found.labels):,} different labels ({_counted(found)}): say "
             "--positive LABEL (that class against all others)"
         )
-    says_yes = [label for text, label in by_text.items() if text.lower() in _SAYS_YES]
+    says_yes = [label for text, label in by_text.items() if text.lower() in _POSITIVE_NAMES]
     rarest = min(found.labels.values())
     rare = [label for label, n in found.labels.items() if n == rarest]
     return says_yes[0] if len(says_yes) == 1 else max(rare)
@@ -264,7 +264,7 @@ def _n_labeled(found: Survey, target: dict[str, Any]) -> int:
     if not counts or "bins" in target.get("target", {}):
         counts = [found.n_rows]
     wanted = _LABELED_OF_RAREST * found.n_rows // min(counts)
-    return min(max(_LABELED, wanted), _MOST_LABELED, found.n_rows // 3)
+    return min(max(_LABELED, wanted), _MAX_LABELED, found.n_rows // 3)
 
 
 def _sizes(n_unlabeled: int) -> list[Any]:
@@ -294,9 +294,9 @@ def _told(found: Survey) -> Iterator[str]:
     if found.categorical:
         listed = ", ".join(f"{_name(key)} ({n})" for key, n in found.categorical.items())
         yield f"features  one for each value of a text column: {listed}"
-    for key, why in list(found.ignored.items())[:_MOST_IGNORED_TOLD]:
+    for key, why in list(found.ignored.items())[:_MAX_IGNORED_SHOWN]:
         yield f"left out  {_name(key)}: {why}"
-    if (more := len(found.ignored) - _MOST_IGNORED_TOLD) > 0:
+    if (more := len(found.ignored) - _MAX_IGNORED_SHOWN) > 0:
         yield f"left out  {more} more"
     if found.label is not None:
         yield f"label     {_name(found.label)}: {_counted(found)}"
@@ -308,7 +308,7 @@ def _name(key: ColumnKey) -> str:
 
 def _counted(found: Survey) -> str:
     """Return the labels with their numbers of rows, the most frequent first."""
-    most = found.labels.most_common(_MOST_SHOWN)
+    most = found.labels.most_common(_MAX_SHOWN)
     more = len(found.labels) - len(most)
     listed = ", ".join(f"{in_a_line(label_text(label), 30)}: {n:,}" for label, n in most)
     return listed + (f" and {more:,} more" if more else "")
@@ -326,7 +326,7 @@ def _target_words(found: Survey, target: dict[str, Any]) -> str:
     if "positive" in target:
         positive = label_text(target["positive"][0])
         others = sorted(text for text in map(label_text, found.labels) if text != positive)
-        if len(others) > _MOST_SHOWN:
+        if len(others) > _MAX_SHOWN:
             return f", {positive} is +1; all others are -1"
         *most, last = others
         negative = f"{', '.join(most)} and {last} are" if most else f"{last} is"

@@ -1,4 +1,4 @@
-"""Measure how fast text files are read, beside scikit-learn and pandas.
+"""Measure how fast text files are read, in comparison with scikit-learn and pandas.
 
 A LIBSVM and a CSV file of normal numbers are written, then read in turn by this package, in blocks
 as preparing a dataset does, and by ``load_svmlight_file`` or ``read_csv``. Printed are medians in
@@ -23,7 +23,7 @@ from timing import medians
 
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.find import FoundFile
-from dsgkit.data.reading import PLAIN_BYTES, count_features, read_blocks
+from dsgkit.data.reading import MIN_COMPILED_BYTES, count_features, read_blocks
 
 N_FEATURES = 28
 _ROWS = 20_000
@@ -65,7 +65,7 @@ def read(path: Path, loader: Any, n_features: int | None = N_FEATURES) -> None:
 
 def memory_mib(paths: dict[str, Path]) -> float:
     """Return by how much reading the files raises the peak memory of this process."""
-    n_bytes = 2 * PLAIN_BYTES
+    n_bytes = 2 * MIN_COMPILED_BYTES
     for loader, path in paths.items():  # loads the compiled code
         start = path.with_suffix(".start")
         with path.open("rb") as file:
@@ -105,7 +105,7 @@ def main(
 
 
 def compare(megabytes: int, repeats: int, as_json: bool) -> None:
-    """Print the rates beside those of the others."""
+    """Print the rates next to those of the others."""
     import pandas as pd
     from sklearn.datasets import load_svmlight_file
 

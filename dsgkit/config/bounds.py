@@ -1,4 +1,4 @@
-"""How much a config can hold: what is beyond is a slip or an attack, and told before it is built.
+"""Limits of what a config can hold: beyond is a slip or an attack, reported before it is built.
 
 Each bound is far beyond any experiment that was ever written down, and near enough for whatever is
 within to be read in seconds.
@@ -8,31 +8,31 @@ from __future__ import annotations
 
 from dsgkit.files import why_no_line
 
-MOST_BYTES = 2**20
-"""Of a file."""
+MAX_FILE_BYTES = 2**20
+"""Bytes of a config file."""
 
-MOST_VALUES = 20_000
+MAX_FILE_VALUES = 20_000
 """Keys and values of a file, what its aliases stand for included."""
 
-MOST_LEVELS = 50
+MAX_NESTING = 50
 """Lists and mappings inside of each other."""
 
-MOST_BASES = 20
+MAX_BASES = 20
 """Files that ``extends`` leads through."""
 
-MOST_SOLVERS = 500
+MAX_SOLVERS = 500
 
-MOST_GRID_VALUES = 10_000
+MAX_GRID_VALUES = 10_000
 """Values of all grids together."""
 
-MOST_POINTS = 100_000
+MAX_GRID_POINTS = 100_000
 """Combinations of the values of one grid."""
 
-MOST_CELLS = 200_000
+MAX_CELLS = 200_000
 """Fits and shares of searches of an experiment."""
 
-MOST_THREADS = 1024
-"""Of a timed fit."""
+MAX_THREADS = 1024
+"""Threads of a timed fit."""
 
 LONGEST_NAME = 100
 """Characters of names: of an experiment, a solver's key, a class."""

@@ -10,7 +10,7 @@ from dsgkit.errors import ConfigError
 
 
 class ConfigSummary(NamedTuple):
-    """What ``dsg list configs`` shows of one file.
+    """A config file as ``dsg list configs`` shows it.
 
     Attributes
     ----------

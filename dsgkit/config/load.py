@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dsgkit.config import shipped
-from dsgkit.config.bounds import LONGEST_NAME, MOST_BASES, MOST_LEVELS
+from dsgkit.config.bounds import LONGEST_NAME, MAX_BASES, MAX_NESTING
 from dsgkit.config.changes import first_difference, short_hash
 from dsgkit.config.merge import merge, subdocument, without
 from dsgkit.config.problems import config_error
@@ -46,7 +46,7 @@ def load_experiment(
         The experiment's name, in place of the one that follows from the config.
     stored : bool
         Whether the config was written by a run, for its results to be read: then no parameter is
-        checked, and neither solvers nor a task of a user's own are imported, which may be gone.
+        checked, and neither solvers nor a user-defined task are imported, which may be gone.
 
     Returns
     -------
@@ -128,8 +128,8 @@ def _with_bases(path: Path, children: list[Path]) -> Document:
     if os.path.realpath(base) in map(os.path.realpath, chain):
         names = " -> ".join(child.name for child in [*chain, base])
         raise document.error(("extends",), f"leads in a circle: {names}")
-    if len(chain) > MOST_BASES:
-        raise document.error(("extends",), f"leads through more than {MOST_BASES} files")
+    if len(chain) > MAX_BASES:
+        raise document.error(("extends",), f"leads through more than {MAX_BASES} files")
     if not base.is_file():
         hint = _near_file(extends, path.parent)
         raise document.error(("extends",), f"no such config file: {Mark(str(base))}{hint}")
@@ -192,8 +192,8 @@ def _override(text: str) -> Document:
         raise ConfigError(f"{Mark(source)}: write key=value, such as protocol.trials=3")
     if not value.strip():
         raise ConfigError(f"{Mark(source)}: no value after '='; write null if you mean nothing")
-    if len(keys) > MOST_LEVELS:
-        raise ConfigError(f"{Mark(source)}: more than {MOST_LEVELS} keys one inside of the other")
+    if len(keys) > MAX_NESTING:
+        raise ConfigError(f"{Mark(source)}: more than {MAX_NESTING} keys one inside of the other")
     document = parse_override(value, source)
     marks: dict[Key, Mark] = {tuple(keys[:i]): Mark(source) for i in range(len(keys))}
     marks |= {(*keys, *key): mark for key, mark in document.marks.items()}
@@ -212,7 +212,7 @@ def _without_removed(document: Document) -> Document:
 
 
 def _absolute_paths(document: Document) -> Document:
-    """Look for a dataset's files beside the config that names them."""
+    """Look for a dataset's files next to the config that names them."""
     dataset = document.data.get("dataset")
     if not isinstance(dataset, dict):
         return document

@@ -11,7 +11,7 @@ from dsgkit.config.yaml_loader import Document, Key
 from dsgkit.errors import ConfigError
 from dsgkit.hints import nearest_or_all, spelled
 
-_WANTED = {
+_EXPECTED_TYPES = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "float_type": "a number",
@@ -53,8 +53,8 @@ def _wording(error: dict[str, Any], document: Document, known_keys: KnownKeys) -
         return key[:-1] if len(key) == 1 else key, f"missing key {key[-1]!r}"
     if kind == "problem":
         return (*key, *context["at"]), context["text"]
-    if kind in _WANTED:
-        return key, f"must be {_WANTED[kind]}, got {spelled(value)}"
+    if kind in _EXPECTED_TYPES:
+        return key, f"must be {_EXPECTED_TYPES[kind]}, got {spelled(value)}"
     if kind == "literal_error":
         return key, f"must be {context['expected']}, got {spelled(value)}"
     if kind == "greater_than_equal":

@@ -23,8 +23,8 @@ from pydantic_core import PydanticKnownError
 
 from dsgkit.config.bounds import (
     LONGEST_NAME,
-    MOST_CELLS,
-    MOST_THREADS,
+    MAX_CELLS,
+    MAX_THREADS,
     why_no_delimiter,
 )
 from dsgkit.config.solvers import SOLVER_KEYS, Size, SolverSpec, check_size, read_solvers
@@ -99,7 +99,7 @@ def _distinct_labels(value: Any) -> Any:
 def _column(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise problem(f"a column is a whole number or a name, got {spelled(value)}")
-    # here, as a union tells what is wrong with a value by each of its types
+    # here, as a union reports what is wrong with a value for each of its types
     if isinstance(value, int) and value > LARGEST_INTEGER:
         raise PydanticKnownError("less_than_equal", {"le": LARGEST_INTEGER})
     if isinstance(value, int) and value < -LARGEST_INTEGER:
@@ -116,7 +116,7 @@ def _columns(value: list[int | str]) -> list[int | str]:
     return value
 
 
-Threads = Annotated[int, Field(ge=1, le=MOST_THREADS)]
+Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
 Column = Annotated[int | str, BeforeValidator(_column)]
 Columns = Annotated[list[Column], AfterValidator(_columns)]
 Labels = Annotated[list[Any], AfterValidator(_labels)]
@@ -128,7 +128,7 @@ _COLUMN_KEYS = ("label_column", "label_columns", "categorical", "ignored")
 
 
 class TargetSpec(Spec):
-    """What becomes of the labels; in a config exactly one of the attributes.
+    """How labels become targets; in a config exactly one of the attributes.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class TargetSpec(Spec):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is set, as `dsgkit.data.targets.target_of` takes it."""
+        """The attributes that are set, as `dsgkit.data.targets.target_of` takes them."""
         return self.model_dump(exclude_none=True)
 
 
@@ -173,7 +173,7 @@ class DatasetSpec(Spec):
     name : str, optional
         A name of `dsgkit.data.catalogue`; with a path, what tables call the file.
     path : str, optional
-        A file; a relative one is looked for beside the config.
+        A file; a relative path starts at the config's folder.
     loader : {"libsvm", "delimited", "reviews"}, optional
         The format of the file.
     test_path : str, optional
@@ -275,7 +275,7 @@ class StoredProtocol(ProtocolSpec):
 
 
 class SweepSpec(Spec):
-    """What is varied from fit to fit; in a config ``{axis: sizes}``.
+    """The sizes that vary from fit to fit; in a config ``{axis: sizes}``.
 
     Attributes
     ----------
@@ -352,7 +352,7 @@ class Experiment(Spec):
 
     @property
     def axis(self) -> Axis | None:
-        """What is varied."""
+        """The swept axis."""
         return next((axis for axis in self.task.axes if axis.name == self.sweep.axis), None)
 
     @property
@@ -480,9 +480,9 @@ class Experiment(Spec):
     @model_validator(mode="after")
     def _within_bounds(self, info: ValidationInfo) -> Experiment:
         """Refuse what would take a day to plan, before anything is planned."""
-        if not _stored(info) and (cells := self._most_cells()) > MOST_CELLS:
+        if not _stored(info) and (cells := self._most_cells()) > MAX_CELLS:
             text = (
-                f"{cells:,} fits and searches are planned, and {MOST_CELLS:,} is the most; "
+                f"{cells:,} fits and searches are planned, and {MAX_CELLS:,} is the most; "
                 "lower `trials`, or leave out sizes, solvers or values of grids"
             )
             raise problem(text, "protocol", "trials")
@@ -548,7 +548,7 @@ def known_keys(data: Any, key: Sequence[str | int]) -> list[str]:
 
 
 def _stored(info: ValidationInfo) -> bool:
-    """Tell whether a config is one that a run has stored: then nothing in it is checked again."""
+    """Return whether a config is one that a run has stored: then nothing in it is checked again."""
     return bool(info.context and info.context["stored"])
 
 
@@ -570,7 +570,7 @@ def _with_gains(outputs: Sequence[str], info: ValidationInfo) -> list[str]:
 
 
 def _read_protocol(spec: type[ProtocolSpec], value: dict[str, Any]) -> ProtocolSpec:
-    """Return a section of a config as a task reads it, which may be one of a user's own."""
+    """Return a section of a config as a task reads it, which may be user-defined."""
     kind = str(value["kind"])
     if not is_import_path(kind):
         return spec.model_validate(value)

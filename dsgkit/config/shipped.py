@@ -12,7 +12,7 @@ from dsgkit.hints import nearest_or_all, spelled
 SUFFIX = ".yaml"
 
 NAME = re.compile(r"[\w/-]{1,80}")
-"""What can be the name of a shipped config: without dots, short."""
+"""Pattern of the names of shipped configs: short, without dots."""
 
 
 def folder() -> Path:
@@ -44,13 +44,7 @@ def located(path: Path) -> Path:
         return path
     if (shipped := beneath(name)) is not None:
         return shipped
-    if alike := _of_that_stem(path):
-        raise ConfigError(
-            f"{spelled(name)}: no such config file; the package has one: dsg run {alike}"
-        )
-    if (
-        not _can_be_shipped(name) or path.suffix or os.path.lexists(path)
-    ):  # reading it will tell what is wrong with it
+    if path.suffix or os.path.lexists(path):  # reading it reports what is wrong with it
         return path
     hint = nearest_or_all(name, names(), "dsg list configs")
     raise ConfigError(f"no config file or shipped config {spelled(name)}{hint}")

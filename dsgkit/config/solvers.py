@@ -13,9 +13,9 @@ from pydantic_core import PydanticCustomError
 
 from dsgkit.config.bounds import (
     LONGEST_NAME,
-    MOST_GRID_VALUES,
-    MOST_POINTS,
-    MOST_SOLVERS,
+    MAX_GRID_POINTS,
+    MAX_GRID_VALUES,
+    MAX_SOLVERS,
 )
 from dsgkit.config.ranges import parse_number, parse_values
 from dsgkit.errors import ConfigError
@@ -72,7 +72,7 @@ class SolverSpec(Spec):
     ----------
     kind : str
         A name of `dsgkit.solvers.catalogue`, which in a config defaults to the solver's key, or the
-        import path ``module:class`` of a class of a user's own.
+        import path ``module:class`` of a user-defined class.
     label : str
         The name in tables and figures; defaults to the solver's own, or the name of the class.
     params : dict
@@ -85,7 +85,7 @@ class SolverSpec(Spec):
     at_most : dict
         Fits at more are left out, by axis.
     against : str or None
-        The key of another solver, whose results this one's are put in relation to, trial by trial:
+        The key of another solver, which this one's results are compared with, trial by trial:
         the output ``gain_table``. No result depends on it. Where no solver of a config says it,
         those that learn from more than labelled rows are compared with the first that does not.
     """
@@ -115,7 +115,7 @@ class SolverSpec(Spec):
 
 
 SOLVER_KEYS = (*SolverSpec.model_fields, "grid")
-"""What a config may say of a solver."""
+"""Keys of a solver's section in a config."""
 
 
 def read_solvers(written: dict[str, Any], protocol: ProtocolSpec | None) -> dict[str, Any]:
@@ -132,8 +132,8 @@ def read_solvers(written: dict[str, Any], protocol: ProtocolSpec | None) -> dict
     PydanticCustomError
         For what the solvers' classes or the task do not allow.
     """
-    if len(written) > MOST_SOLVERS:
-        raise problem(f"must hold at most {MOST_SOLVERS} solvers, got {len(written):,}")
+    if len(written) > MAX_SOLVERS:
+        raise problem(f"must hold at most {MAX_SOLVERS} solvers, got {len(written):,}")
     read = {}
     for key, solver in _with_defaults(written).items():
         with _at(key):
@@ -175,12 +175,12 @@ def _check_extent(solvers: Mapping[str, Any]) -> None:
         for stage in solver["search"] if isinstance(solver, dict) and "search" in solver else ():
             sizes = [len(values) for values in stage.choices.values()]
             count += sum(sizes)
-            if math.prod(sizes) > MOST_POINTS:
+            if math.prod(sizes) > MAX_GRID_POINTS:
                 raise problem(
-                    f"a grid of {math.prod(sizes):,} points; {MOST_POINTS:,} at most", key
+                    f"a grid of {math.prod(sizes):,} points; {MAX_GRID_POINTS:,} at most", key
                 )
-            if count > MOST_GRID_VALUES:
-                raise problem(f"more than {MOST_GRID_VALUES:,} values in the grids up to here", key)
+            if count > MAX_GRID_VALUES:
+                raise problem(f"more than {MAX_GRID_VALUES:,} values in the grids up to here", key)
 
 
 def _check_against(key: str, against: Any, solvers: Collection[str]) -> None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import yaml
 from yaml.nodes import Node, ScalarNode, SequenceNode
 
-from dsgkit.config.bounds import MOST_BYTES, MOST_LEVELS, MOST_VALUES
+from dsgkit.config.bounds import MAX_FILE_BYTES, MAX_FILE_VALUES, MAX_NESTING
 from dsgkit.errors import ConfigError, in_a_line
 from dsgkit.hints import LONGEST_SHOWN_PATH, did_you_mean, spelled
 
@@ -137,16 +137,16 @@ def _read_text(path: Path) -> str:
 
 
 def _read_bytes(path: Path) -> bytes:
-    """Return what is in a file, which is no device or pipe that might have no end."""
+    """Return the content of a regular file: devices and pipes might have no end."""
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
         raise ConfigError(f"{Mark(str(path))}: is a folder, not a config file")
     if not stat.S_ISREG(mode):
         raise ConfigError(f"{Mark(str(path))}: is no regular file")
     with path.open("rb") as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise ConfigError(f"{Mark(str(path))}: larger than {MOST_BYTES:,} bytes: no config")
+        content = file.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise ConfigError(f"{Mark(str(path))}: larger than {MAX_FILE_BYTES:,} bytes: no config")
     return content
 
 
@@ -207,7 +207,7 @@ class _Builder:
 
     def _value(self, node: Node, key: Key, line: int) -> Any:
         """Return the node's value, having marked it with ``line`` and its parts with theirs."""
-        if len(key) > MOST_LEVELS or len(self._marks) >= MOST_VALUES:
+        if len(key) > MAX_NESTING or len(self._marks) >= MAX_FILE_VALUES:
             raise _too_much(len(key), node)
         self._marks[key] = self._mark_at(line + 1)
         if isinstance(node, ScalarNode) or node.tag not in _COLLECTIONS:
@@ -241,9 +241,9 @@ class _Builder:
 
 def _too_much(level: int, node: Any) -> _ExtentError:
     """Return the error at a node or event that is nested too deeply, or else one too many."""
-    what = f"more than {MOST_VALUES:,} values, what aliases stand for included"
-    if level > MOST_LEVELS:
-        what = f"nested more than {MOST_LEVELS} deep, or an alias that contains itself"
+    what = f"more than {MAX_FILE_VALUES:,} values, what aliases stand for included"
+    if level > MAX_NESTING:
+        what = f"nested more than {MAX_NESTING} deep, or an alias that contains itself"
     return _ExtentError(what, node.start_mark.line + 1)
 
 
@@ -268,7 +268,7 @@ class _StrictLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Compose a node and those in it, as far as there may be so many."""
-        if self._level > MOST_LEVELS or self._count >= MOST_VALUES:
+        if self._level > MAX_NESTING or self._count >= MAX_FILE_VALUES:
             raise _too_much(self._level, self.peek_event())
         self._count += not isinstance(parent, yaml.MappingNode) or index is not None
         self._level += 1
@@ -286,7 +286,7 @@ class _StrictDumper(yaml.SafeDumper):
 
 
 _TAG = "tag:yaml.org,2002:"
-MOST_DIGITS = 4000
+MAX_DIGITS = 4000
 _LONGEST_PROBLEM = 120
 _COLLECTIONS = (f"{_TAG}map", f"{_TAG}seq")
 _INTEGER = r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"
@@ -310,7 +310,7 @@ for _class in (_StrictLoader, _StrictDumper):
 
 
 def _integer(text: str) -> int:
-    if len(text) > MOST_DIGITS:
+    if len(text) > MAX_DIGITS:
         raise ValueError("too long to be printed again")
     return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
 

@@ -19,7 +19,7 @@ CATALOGUE = Path(__file__).with_name("catalogue.toml")
 
 _STRICT = ConfigDict(extra="forbid")
 
-COMPONENTS = 1000
+REVIEW_COMPONENTS = 1000
 """Components of review texts, as the paper has them."""
 
 _TargetField = Annotated[
@@ -131,7 +131,7 @@ class DatasetInfo:
     categorical: tuple[int | str, ...] = ()
     ignored: tuple[int | str, ...] = ()
     values: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
-    components: int = COMPONENTS
+    components: int = REVIEW_COMPONENTS
     function: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     rows: int | None = None
@@ -192,7 +192,7 @@ def _completed(name: str, entry: dict[str, Any]) -> dict[str, Any]:
     n_rows = sum(file["n_rows"] for file in files if file.get("part", "train") == "train")
     known: dict[str, Any] = {"n_rows": n_rows, "folder": name}
     if entry.get("loader") == "reviews":
-        known["n_features"] = entry.get("components", COMPONENTS)
+        known["n_features"] = entry.get("components", REVIEW_COMPONENTS)
     if "label_column" in entry:
         known["label_columns"] = [entry.pop("label_column")]
     return known | entry | {"name": name, "files": files}

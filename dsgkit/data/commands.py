@@ -1,4 +1,4 @@
-"""What the command line does with datasets, as functions that return plain data to print."""
+"""Dataset commands of the command line, as functions that return plain data to print."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dsgkit.data.targets import label_text
 from dsgkit.errors import DataError
 
 _BLOCK_ROWS = 2**16
-_MOST_CLASSES = 30
+_MAX_COUNTED_CLASSES = 30
 """Different labels up to which each is counted."""
 
 
@@ -129,7 +129,7 @@ def _prepared_pairs(dataset: DatasetInfo) -> list[tuple[str, str]]:
 def _label_counts(labels: NDArray[Any]) -> str:
     """Return how many labels there are of each kind, or between which numbers they lie."""
     values, counts = np.unique(labels, return_counts=True)
-    if len(values) > _MOST_CLASSES:
+    if len(values) > _MAX_COUNTED_CLASSES:
         ends = f"from {label_text(values[0])} to {label_text(values[-1])}"
         return f"{len(labels):,}, of {len(values):,} kinds {ends}"
     pairs = zip(values, counts, strict=True)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.catalogue import COMPONENTS, DATASETS, DataFile, DatasetInfo, get
+from dsgkit.data.catalogue import DATASETS, REVIEW_COMPONENTS, DataFile, DatasetInfo, get
 from dsgkit.data.doubling import Doubled, doubled
 from dsgkit.data.find import FoundFile, find, missing
 from dsgkit.data.prepare import (
@@ -41,21 +41,21 @@ _BLOCK_ROWS = 10_000
 
 
 class DatasetSpec(Protocol):
-    """What a config says of a dataset: a registered name, or a file and how to read it.
+    """A dataset section of a config: a registered name, or a file and how to read it.
 
     Attributes
     ----------
     name : str or None
-        Registered name, or how to call a file of one's own.
+        Registered name, or a name for a local file.
     loader : str or None
         ``libsvm``, ``delimited``, ``reviews`` or ``bundled``.
     path, test_path : str or None
-        Files of one's own.
+        Local files.
     positive : sequence of labels or None
         Short for a target of these.
     target : object or None
-        Its ``settings`` are what `target_of` takes. None for the target of the catalogue; in a file
-        of one's own for the stars of reviews in their order, else for the larger of two labels
+        Its ``settings`` are what `target_of` takes. None for the target of the catalogue; in a
+        local file for the stars of reviews in their order, else for the larger of two labels
         against the smaller.
     n_features : int or None
         Number of features; None to find out.
@@ -179,7 +179,7 @@ class Dataset:
 
     @property
     def identity(self) -> list[Any]:
-        """What results depend on, ready for JSON: the content and the target."""
+        """The content and the target, which results depend on, ready for JSON."""
         return [self.content_hash, *self.target.identity()]
 
     def describe(self) -> dict[str, Any]:
@@ -425,7 +425,7 @@ def _local(spec: DatasetSpec) -> DatasetInfo:
         text_labels=not are_numbers(target.named),
         categorical=tuple(spec.categorical or ()),
         ignored=tuple(spec.ignored or ()),
-        components=spec.components or COMPONENTS,
+        components=spec.components or REVIEW_COMPONENTS,
         rows=spec.rows,
         double=spec.double,
         local=True,

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.lines import CAREFUL, ROW, Lines, decoded
+from dsgkit.data.lines import CAREFUL_LINE, ROW_LINE, Lines, decoded
 from dsgkit.data.names import column_name, is_missing, key_of
 from dsgkit.data.numbers import (
-    MOST_FEATURES,
+    MAX_FEATURES,
     LineError,
     MissingValueError,
     NotANumberError,
@@ -23,10 +23,10 @@ from dsgkit.data.numbers import (
 )
 from dsgkit.errors import shown
 
-LONGEST_WORD = 256
-"""Characters of a label or a category; a text that runs on is no name of a class."""
+MAX_WORD_LENGTH = 256
+"""Characters of a label or a category; a longer text is not the name of a class."""
 
-_LARGEST_OF_SEVERAL = 1e300
+_MAX_MEAN_LABEL = 1e300
 """Size of a label up to which the mean of several is finite."""
 
 _BLANKS = " \t\v\f"
@@ -116,14 +116,14 @@ def split(line: bytes, delimiter: str | None) -> list[str]:
     Raises
     ------
     LineError
-        For a line that is no text, has too many columns, or in which a quote is not closed.
+        For a line that is not text, has too many columns, or in which a quote is not closed.
     """
     text = decoded(line).strip(_blanks(delimiter))
     if not text.strip(_BLANKS):
         return []
     # not even listed: each of them takes many times its bytes
-    if len(text) > MOST_FEATURES and _n_gaps(text, delimiter) >= MOST_FEATURES:
-        raise LineError(f"more than {MOST_FEATURES:,} columns; rows are kept dense")
+    if len(text) > MAX_FEATURES and _n_gaps(text, delimiter) >= MAX_FEATURES:
+        raise LineError(f"more than {MAX_FEATURES:,} columns; rows are kept dense")
     if '"' in text:
         return list(_unquoted(text, delimiter))
     if delimiter is None:
@@ -194,20 +194,20 @@ class Table:
 
         columns = self.columns
         if columns.delimiter not in _PLAIN_DELIMITERS:
-            return np.full(len(lines), CAREFUL, np.uint8)
+            return np.full(len(lines), CAREFUL_LINE, np.uint8)
         words = np.zeros((len(lines), len(columns.words), plain.WORD_BYTES), np.uint8)
         state = plain.delimited_lines(
             *(lines, columns.delimiter, *_kinds(columns), self.X, self.labels, words)
         )
         for column, k in columns.words.items():
-            rows = np.flatnonzero(state == ROW)
+            rows = np.flatnonzero(state == ROW_LINE)
             texts, numbers = _distinct(words[rows, k])
             values = np.array([self._known(column, text) for text in texts], object)
             known = np.array([value is not None for value in values], bool)[numbers]
-            state[rows[~known]] = CAREFUL
+            state[rows[~known]] = CAREFUL_LINE
             self._put(column, rows[known], values[numbers[known]])
         if self.labels.shape[1] > 1:
-            state[(np.abs(self.labels) > _LARGEST_OF_SEVERAL).any(axis=1)] = CAREFUL
+            state[(np.abs(self.labels) > _MAX_MEAN_LABEL).any(axis=1)] = CAREFUL_LINE
         return state
 
     def read_line(self, i: int, line: bytes) -> bool:
@@ -277,7 +277,7 @@ class Table:
         except NotANumberError as error:
             remedy = "labels that are text have to be named by `dataset.target`"
             raise LineError(f"{error}; {remedy}") from error
-        if len(self.columns.labels) > 1 and abs(value) > _LARGEST_OF_SEVERAL:
+        if len(self.columns.labels) > 1 and abs(value) > _MAX_MEAN_LABEL:
             raise LineError(f"{shown(text)} is too large for a mean")
         return value
 
@@ -323,8 +323,10 @@ class Categories(Table):
 
 
 def _word(text: str) -> str:
-    if len(text) > LONGEST_WORD:
-        raise LineError(f"a text of {len(text):,} characters; at most {LONGEST_WORD} make a class")
+    if len(text) > MAX_WORD_LENGTH:
+        raise LineError(
+            f"a text of {len(text):,} characters; at most {MAX_WORD_LENGTH} make a class"
+        )
     return text
 
 

@@ -34,7 +34,7 @@ class _TransferError(DsgError):
 
 
 def offline() -> bool:
-    """Tell whether ``DSGKIT_OFFLINE`` forbids the network."""
+    """Return whether ``DSGKIT_OFFLINE`` forbids the network."""
     return os.environ.get("DSGKIT_OFFLINE", "") not in ("", "0")
 
 
@@ -92,7 +92,7 @@ def _retrieve(info: DatasetInfo, file: DataFile, incoming: Path) -> Path:
 
 
 def _transfer(url: str, path: Path) -> None:
-    # errors of writing are none of the server's, and pass
+    # errors of writing are not the server's, and pass
     with path.open("wb") as file, _answer(url) as response:
         length = response.length
         with Bar(path.name, length) as bar:

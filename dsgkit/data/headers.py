@@ -1,6 +1,6 @@
 """The first lines of delimited text: names of columns, and checks of the header and delimiter.
 
-A file of a user's own is compared with what its config says, so that no row is lost as a header,
+A user's file is compared with what its config says, so that no row is lost as a header,
 and no header becomes a row.
 """
 
@@ -22,11 +22,11 @@ from dsgkit.data.numbers import LineError, NotANumberError, number
 from dsgkit.errors import DataError, shown
 from dsgkit.hints import nearest_or_all
 
-MOST_LINES_COMPARED = 20
+MAX_LINES_COMPARED = 20
 """Lines that a header and a delimiter are compared with."""
 
 _DELIMITERS = (",", ";", "\t", "|", ":", None)
-_MOST_NAMES_SHOWN = 3
+_MAX_NAMES_SHOWN = 3
 _BLANK_LINES = re.compile(rb"(?:[ \t\v\f\r]*\n)+")
 _ARFF_HEADER = re.compile(rb"(?:\s*[%@][^\n]*\n)*?\s*@data[^\n]*\n", re.IGNORECASE)
 _ARFF_NAME = re.compile(
@@ -36,7 +36,7 @@ _ARFF_NAME = re.compile(
 
 @dataclass(frozen=True)
 class Start:
-    """What the first lines of a delimited file say.
+    """Layout of a delimited file, read from its first lines.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ def start_of(
     ------
     DataError
         For a header that is a row, a row that is a header, and a delimiter that does not separate
-        columns where another one does. Only files of a user's own are checked.
+        columns where another one does. Only files of users are checked.
     """
     chunk = next(chunks, Chunk(b"", 1))
     header, names = b"", None
@@ -145,12 +145,12 @@ def _first_line(chunk: Chunk) -> tuple[int, int, int]:
 
 def first_lines(data: bytes) -> list[bytes]:
     """Return the first lines of some bytes that are not blank."""
-    lines = data.split(b"\n", MOST_LINES_COMPARED)[:MOST_LINES_COMPARED]
+    lines = data.split(b"\n", MAX_LINES_COMPARED)[:MAX_LINES_COMPARED]
     return [line for line in lines if line.strip()]
 
 
 def fields_of(line: bytes, delimiter: str | None) -> list[str]:
-    """Return the fields of a line, none of one that cannot be read: that is told elsewhere."""
+    """Return the fields of a line, none of one that cannot be read: that is reported elsewhere."""
     try:
         return delimited.split(line, delimiter)
     except LineError:
@@ -209,13 +209,13 @@ def _check_header(header: bytes, rows: Sequence[bytes], delimiter: str | None) -
         if is_header(fields_of(header, delimiter), table) is False:
             raise LineError("is a row like those below it: leave `header: true` out")
     elif table and is_header(table[0], table[1:]):
-        names = ", ".join(shown(name, 30) for name in table[0][:_MOST_NAMES_SHOWN])
-        more = ", ..." if len(table[0]) > _MOST_NAMES_SHOWN else ""
+        names = ", ".join(shown(name, 30) for name in table[0][:_MAX_NAMES_SHOWN])
+        more = ", ..." if len(table[0]) > _MAX_NAMES_SHOWN else ""
         raise LineError(f"looks like names ({names}{more}): add `header: true`")
 
 
 def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool | None:
-    """Tell whether a line holds names of columns.
+    """Return whether a line holds names of columns.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool | Non
     -------
     bool or None
         True if it has texts above columns of numbers, and no number above one; None where no
-        column holds numbers, so that nothing can be told.
+        column holds numbers, so that nothing can be concluded.
     """
     kinds = [{is_number(text) for text in column} - {None} for column in zip(*rows, strict=False)]
     above = [is_number(text) for text, below in zip(first, kinds, strict=False) if below == {True}]
@@ -236,7 +236,7 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool | Non
 
 
 def is_number(text: str) -> bool | None:
-    """Tell whether a field holds a number; None for a missing value."""
+    """Return whether a field holds a number; None for a missing value."""
     if is_missing(text):
         return None
     try:

@@ -19,7 +19,7 @@ CAREFUL_INDEX = -2
 """In the place of the last index of a line that `last_index` has to read."""
 
 _INDEX = re.compile(rb"([0-9]+):")
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 
 class Table:
@@ -52,7 +52,7 @@ class Table:
             Saying what is wrong with it.
         """
         n_features = self.X.shape[1]
-        tokens = _tokens(line, 2 + n_features)  # the label, and one feature too many to tell of
+        tokens = _tokens(line, 2 + n_features)  # the label, and one feature too many to report
         if not tokens:
             return False
         try:
@@ -80,7 +80,7 @@ def last_index(line: bytes) -> int:
     Raises
     ------
     LineError
-        For one of absurdly many digits. Any other line that is wrong is told when it is read.
+        For one of absurdly many digits. Any other wrong line is reported when it is read.
     """
     found = _INDEX.findall(line.partition(b"#")[0])
     return _number_of(found[-1].decode()) if found else 0
@@ -113,6 +113,6 @@ def _is_index(text: str) -> bool:
 
 
 def _number_of(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
+    if len(digits) > _MAX_DIGITS:
         raise LineError(f"a feature index of {len(digits):,} digits")
     return int(digits)

@@ -32,8 +32,8 @@ _OPENERS: dict[str, Callable[..., Any]] = {
     ".bz2": bz2.open,
     ".gz": gzip.open,
 }
-ROW, BLANK, CAREFUL = 0, 1, 2
-"""What a line is: one that was read, one without a row, and one for the careful parser."""
+ROW_LINE, BLANK_LINE, CAREFUL_LINE = 0, 1, 2
+"""Kinds of lines: read, without a row, and left to the careful parser."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -184,7 +184,7 @@ def decoded(line: bytes) -> str:
 
 
 def checked(line: bytes) -> bytes:
-    """Return a line without carriage returns at its end; raise `LineError` if it is no text."""
+    """Return a line without carriage returns at its end; raise `LineError` if it is not text."""
     content = line.rstrip(b"\r")
     if b"\r" in content:
         raise LineError("a carriage return within the line; lines have to end in line feeds")

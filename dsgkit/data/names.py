@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from dsgkit.errors import shown
 
-MISSING = ("", "?", "-", ".", "na", "n/a", "nan", "null", "none")
-"""What stands for a missing value in files, in small letters; neither a number nor a name."""
+MISSING_VALUES = ("", "?", "-", ".", "na", "n/a", "nan", "null", "none")
+"""Texts that stand for a missing value in files, in small letters; neither numbers nor names."""
 
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 _TEENS = range(11, 14)
@@ -35,8 +35,8 @@ def column_name(key: int | str) -> str:
 
 
 def is_missing(text: str) -> bool:
-    """Tell whether a field has no value."""
-    return text.lower() in MISSING
+    """Return whether a field has no value."""
+    return text.lower() in MISSING_VALUES
 
 
 def _ordinal(n: int) -> str:

@@ -1,4 +1,4 @@
-"""What counts as a number in a text file, and what is said of anything else."""
+"""Numbers in text files, and the errors for anything else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from dsgkit.errors import shown
 
-MOST_FEATURES = 2**20
+MAX_FEATURES = 2**20
 """Limit that a mistyped index, or a line without end, meets before memory does."""
 
 LONGEST_NUMBER = 2000
@@ -15,12 +15,12 @@ LONGEST_NUMBER = 2000
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
-_TOO_LARGE = 2.0**128 - 2.0**103
+_FLOAT32_OVERFLOW = 2.0**128 - 2.0**103
 """From here on numbers round to infinity in float32."""
 
 
 class LineError(ValueError):
-    """What is wrong with one line; the text needs the file and the line's number before it."""
+    """An error in one line; the text needs the file and the line's number before it."""
 
 
 class NotANumberError(LineError):
@@ -71,6 +71,6 @@ def number(text: str) -> float:
 def feature(text: str) -> float:
     """Return a number that is finite in float32, too; raise `LineError` otherwise."""
     value = number(text)
-    if abs(value) >= _TOO_LARGE:
+    if abs(value) >= _FLOAT32_OVERFLOW:
         raise LineError(f"{shown(text)} is too large for float32")
     return value

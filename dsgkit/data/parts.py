@@ -137,7 +137,7 @@ def _of_images(info: DatasetInfo, sources: Sequence[FoundFile]) -> Parts:
 
 
 def _joined(blocks: Iterator[Block], labels: NDArray[Any]) -> Iterator[Block]:
-    """Put labels from a file of their own beside the rows."""
+    """Add labels from a separate file to the rows."""
     start = 0
     for X, _ in blocks:
         stop = start + len(X)

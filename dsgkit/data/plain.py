@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 
 from dsgkit._jit import exact, exact_nogil
 from dsgkit.data.libsvm import CAREFUL_INDEX
-from dsgkit.data.lines import BLANK, CAREFUL, ROW, Lines
+from dsgkit.data.lines import BLANK_LINE, CAREFUL_LINE, ROW_LINE, Lines
 from dsgkit.data.scan import ONE, read_number
 from dsgkit.threads import available_threads
 
 NUMBER, LABEL, WORD, IGNORED = 0, 1, 2, 3
-"""What a column of a delimited file is."""
+"""Kinds of columns of a delimited file."""
 
 WORD_BYTES = 32
 """Bytes of a text up to which it is plain."""
 
-_MOST_DIGITS = np.uint64(9)
+_MAX_DIGITS = np.uint64(9)
 _TAB, _LINE_FEED, _RETURN, _SPACE, _QUOTE, _COMMENT, _COLON = b'\t\n\r "#:'
 
 
@@ -128,10 +128,10 @@ def _libsvm_line(
 ) -> int:
     at = _after_blanks(data, at)
     if _may_end(data[at]):
-        return BLANK if _ends(data, at) else CAREFUL
+        return BLANK_LINE if _ends(data, at) else CAREFUL_LINE
     found, value, at = read_number(data, at)
     if not found:
-        return CAREFUL
+        return CAREFUL_LINE
     labels[i] = value
     previous = np.uint64(0)
     while _is_blank(data[at]):
@@ -140,14 +140,14 @@ def _libsvm_line(
             break
         index, at = _read_index(data, at)
         if data[at] != _COLON or index <= previous or index > np.uint64(X.shape[1]):
-            return CAREFUL
+            return CAREFUL_LINE
         found, value, at = read_number(data, at + ONE)
         single = np.float32(value)
         if not found or not np.isfinite(single):
-            return CAREFUL
+            return CAREFUL_LINE
         X[i, index - ONE] = single + np.float32(0)  # a zero that is left out has no sign either
         previous = index
-    return ROW if _ends(data, at) else CAREFUL
+    return ROW_LINE if _ends(data, at) else CAREFUL_LINE
 
 
 @exact_nogil
@@ -185,7 +185,7 @@ def _last_index(data: NDArray[np.uint8], start: Any, end: Any) -> Any:
     first = colon
     while first > start and 48 <= data[first - ONE] <= 57:
         first -= ONE
-    if first == colon or colon - first > _MOST_DIGITS:
+    if first == colon or colon - first > _MAX_DIGITS:
         return CAREFUL_INDEX
     index, _ = _read_index(data, first)
     return np.int64(index)
@@ -223,7 +223,7 @@ def _delimited_line(
 ) -> int:
     first = _after_blanks(data, at)
     if data[first] in (_LINE_FEED, _RETURN):
-        return BLANK if _ends(data, first) else CAREFUL
+        return BLANK_LINE if _ends(data, first) else CAREFUL_LINE
     for column in range(len(kinds)):
         at = _after_spaces(data, at, separator)
         kind, place = kinds[column], np.uint64(places[column])
@@ -232,30 +232,30 @@ def _delimited_line(
         if kind in (NUMBER, LABEL):
             found, value, at = read_number(data, at)
             if not found:
-                return CAREFUL
+                return CAREFUL_LINE
             if kind == LABEL:
                 labels[i, place] = value
             else:
                 single = np.float32(value)
                 if not np.isfinite(single):
-                    return CAREFUL
+                    return CAREFUL_LINE
                 X[i, place] = single
         else:
             start = at
             at = _after_word(data, at, _QUOTE if is_quoted else separator, kind == WORD)
             if not _copied(data, start, at, words, i, place, kind == WORD):
-                return CAREFUL
+                return CAREFUL_LINE
         if is_quoted:
             if data[at] != _QUOTE:
-                return CAREFUL
+                return CAREFUL_LINE
             at += ONE
         if column < len(kinds) - 1:
             found, at = _after_separator(data, at, separator)
             if not found:
-                return CAREFUL
+                return CAREFUL_LINE
     at = _after_spaces(data, at, separator)
     is_end = data[at] == _LINE_FEED or data[at] == _RETURN
-    return ROW if is_end and _ends(data, at) else CAREFUL
+    return ROW_LINE if is_end and _ends(data, at) else CAREFUL_LINE
 
 
 @exact
@@ -307,7 +307,7 @@ def _copied(
 
 @exact
 def _after_spaces(data: NDArray[np.uint8], at: Any, separator: int) -> Any:
-    """Return the place of the next byte that is no blank; a tab that separates is none."""
+    """Return the place of the next byte that is not a blank; a separating tab is not a blank."""
     while data[at] == _SPACE or (data[at] == _TAB and separator != _TAB):
         at += ONE
     return at
@@ -316,7 +316,7 @@ def _after_spaces(data: NDArray[np.uint8], at: Any, separator: int) -> Any:
 @exact
 def _read_index(data: NDArray[np.uint8], at: Any) -> Any:
     """Read an index, which is 0 if there is none, and the place behind its first digits."""
-    stop = at + _MOST_DIGITS
+    stop = at + _MAX_DIGITS
     index = np.uint64(0)
     while at < stop and 48 <= data[at] <= 57:
         index = np.uint64(10) * index + np.uint64(data[at] - np.uint8(48))
@@ -343,7 +343,7 @@ def _may_end(byte: int) -> bool:
 
 @exact
 def _ends(data: NDArray[np.uint8], at: Any) -> bool:
-    """Tell whether nothing but a comment, and carriage returns at the very end, follows."""
+    """Return whether nothing but a comment, and carriage returns at the very end, follows."""
     if data[at] == _COMMENT:
         while data[at] != _LINE_FEED and data[at] != _RETURN and data[at] != 0:
             at += ONE

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile, cache_folder
 from dsgkit.data.lines import holds_no
-from dsgkit.data.numbers import MOST_FEATURES
+from dsgkit.data.numbers import MAX_FEATURES
 from dsgkit.data.parts import open_parts
 from dsgkit.data.reading import Block
 from dsgkit.errors import DataError
@@ -35,20 +35,20 @@ PARTS = {"train": ("X.npy", "y.npy"), "test": ("X_test.npy", "y_test.npy")}
 """Files of the rows and the labels of each part in a prepared folder."""
 
 
-CHECKED_BYTES = 2**26
+MAX_CHECKED_BYTES = 2**26
 """Size up to which a file is read and checked whenever it is opened, which takes up to 0.1 s.
 
-Of a larger one, its state (size, times and place) tells whether it has to be.
+For a larger one, its state (size, times and place) decides whether it has to be.
 """
 
-MOST_META_BYTES = 2**28
+MAX_META_BYTES = 2**28
 """Largest ``meta.json`` that is read, in bytes: with the most features allowed it has 100 MiB."""
 
 
 def prepared_folder(info: DatasetInfo) -> Path:
     """Return where the prepared form of a dataset lies.
 
-    The name holds a hash of all that decides the content, besides the content of the files. The
+    The name holds a hash of all that decides the content, except the content of the files. The
     target is not part of it: labels are kept as they are in the file.
     """
     files = [(f.name, f.part, f.n_rows, f.member) for f in info.files]
@@ -70,7 +70,7 @@ def read_meta(folder: Path) -> dict[str, Any] | None:
     """Return the statistics of a prepared dataset, None if it is not prepared, or damaged."""
     try:
         with open_regular(folder / "meta.json") as file:
-            meta = json.loads(file.read(MOST_META_BYTES))
+            meta = json.loads(file.read(MAX_META_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(meta, dict) or meta.pop("crc32", None) != _crc32_of(meta):
@@ -79,7 +79,7 @@ def read_meta(folder: Path) -> dict[str, Any] | None:
 
 
 def is_current(meta: dict[str, Any], sources: Sequence[FoundFile]) -> bool:
-    """Tell whether the prepared form was made of the content of these files."""
+    """Return whether the prepared form was made of the content of these files."""
     return _identities(meta, sources) is not None
 
 
@@ -117,7 +117,7 @@ def _identity(recorded: dict[str, Any], source: FoundFile) -> dict[str, str | in
     if "sha256" not in recorded:  # by an earlier release, which went by the rest
         same = all(state[name] == value for name, value in recorded.items())
         return source.identity() if same else None
-    large = recorded["size"] > CHECKED_BYTES
+    large = recorded["size"] > MAX_CHECKED_BYTES
     if large and state.items() <= recorded.items():
         return recorded
     if source.sha256() != recorded["sha256"]:
@@ -160,7 +160,7 @@ def _check_file(path: Path, recorded: dict[str, int]) -> None:
     """Raise ValueError if a file is not as it was written."""
     stat = path.stat()
     unchanged = (stat.st_size, stat.st_mtime_ns) == (recorded["size"], recorded["mtime_ns"])
-    if unchanged and stat.st_size > CHECKED_BYTES:
+    if unchanged and stat.st_size > MAX_CHECKED_BYTES:
         return
     if stat.st_size != recorded["size"] or _crc32(path) != recorded["crc32"]:
         raise ValueError(f"{path.name} is damaged")
@@ -219,7 +219,7 @@ def prepare(info: DatasetInfo, sources: Sequence[FoundFile]) -> Path:
 
 @contextmanager
 def _writing(parent: Path) -> Iterator[Path]:
-    """Give a temporary folder beside the target, removed at the end unless renamed."""
+    """Give a temporary folder next to the target, removed at the end unless renamed."""
     try:
         parent.mkdir(parents=True, exist_ok=True)
         remove_abandoned(parent, ".preparing-*")
@@ -240,10 +240,10 @@ def _write(info: DatasetInfo, sources: Sequence[FoundFile], folder: Path) -> dic
     opened = open_parts(info, sources)
     if not opened.n_features:
         raise holds_no("features", sources[0])
-    if opened.n_features > MOST_FEATURES:
+    if opened.n_features > MAX_FEATURES:
         raise DataError(
             f"{sources[0].label}: {opened.n_features:,} features; rows are kept dense, with at "
-            f"most {MOST_FEATURES:,}"
+            f"most {MAX_FEATURES:,}"
         )
     parts = {}
     for part in {file.part: 0 for file in info.files if file.part in PARTS} or ["train"]:
@@ -295,9 +295,9 @@ def _expected_rows(info: DatasetInfo, part: str) -> int | None:
 
 
 class Statistics:
-    """What is recorded of a part while its rows go by: extremes, squares, numbers and a hash.
+    """Statistics of a part, updated block by block: extremes, squares, numbers and a hash.
 
-    All of it is the same however the rows are cut into blocks.
+    They do not depend on how the rows are cut into blocks.
 
     Parameters
     ----------
@@ -374,7 +374,7 @@ class _Matrix:
         self.statistics.add(X)
 
     def finish(self) -> dict[str, Any]:
-        """Complete the matrix, write the labels beside it, and return the statistics."""
+        """Complete the matrix, write the labels next to it, and return the statistics."""
         self._write_header()
         _sync(self.file)
         stored, texts = self.labels.finish()

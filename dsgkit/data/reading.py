@@ -14,9 +14,17 @@ from dsgkit.data import delimited, libsvm
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile
 from dsgkit.data.headers import Start, fields_of, located, start_of
-from dsgkit.data.lines import BLANK, CAREFUL, ROW, Chunk, LineReader, Lines, check_rows
+from dsgkit.data.lines import (
+    BLANK_LINE,
+    CAREFUL_LINE,
+    ROW_LINE,
+    Chunk,
+    LineReader,
+    Lines,
+    check_rows,
+)
 from dsgkit.data.names import column_name, is_missing, key_of
-from dsgkit.data.numbers import MOST_FEATURES, LineError, MissingValueError
+from dsgkit.data.numbers import MAX_FEATURES, LineError, MissingValueError
 from dsgkit.errors import DataError
 from dsgkit.hints import spelled
 
@@ -27,13 +35,13 @@ Categories = Mapping[int, NDArray[Any]]
 BLOCK_VALUES = 2**23
 """Values of the dense blocks that rows are read into."""
 
-PLAIN_BYTES = 2**17
+MIN_COMPILED_BYTES = 2**17
 """Bytes of lines from which on compiled code reads the plain ones; loading it takes a second."""
 
-MOST_COUNTED = 200_000
+MAX_COUNTED_ROWS = 200_000
 """Rows in which missing values are counted."""
 
-_SMALL_BYTES, _MOST_SPREAD = 2**28, 1000
+_FREE_BYTES, _MAX_EXPANSION = 2**28, 1000
 """Bytes that rows may always take, and how many times those of their text they may."""
 
 
@@ -41,7 +49,7 @@ class Table(Protocol):
     """Rows to be filled from as many lines; each format has its own."""
 
     def read_plain(self, lines: Lines) -> NDArray[np.uint8]:
-        """Read the plain lines fast; return which ones are `ROW`, `BLANK` or `CAREFUL`."""
+        """Read the plain lines fast; return the kind of every line, such as `ROW_LINE`."""
 
     def read_line(self, i: int, line: bytes) -> bool:
         """Read any line; return whether it has a row. It alone raises a `LineError`."""
@@ -107,16 +115,16 @@ def _filled(
 ) -> Iterator[tuple[TableT, NDArray[np.bool_]]]:
     """Fill tables from chunks; a row of them takes so many values."""
     for chunk in chunks:
-        is_large = len(chunk.data) >= PLAIN_BYTES
+        is_large = len(chunk.data) >= MIN_COMPILED_BYTES
         for lines in Lines.of(chunk).parts(max(1, BLOCK_VALUES // max(1, n_values))):
             filled = table(len(lines))
-            state = np.full(len(lines), CAREFUL, np.uint8)
+            state = np.full(len(lines), CAREFUL_LINE, np.uint8)
             if is_large:
                 state = filled.read_plain(lines)
-            for i in np.flatnonzero(state == CAREFUL).tolist():
+            for i in np.flatnonzero(state == CAREFUL_LINE).tolist():
                 with located(source, lines.first_line + i):
-                    state[i] = ROW if filled.read_line(i, lines[i]) else BLANK
-            yield filled, state == ROW
+                    state[i] = ROW_LINE if filled.read_line(i, lines[i]) else BLANK_LINE
+            yield filled, state == ROW_LINE
 
 
 @contextmanager
@@ -129,7 +137,7 @@ def _missing_counted(source: FoundFile, info: DatasetInfo) -> Iterator[None]:
         if not isinstance(found, MissingValueError):
             raise
         n, names, whole = _count_missing(source, info, found.column)
-        which = "in all" if whole else f"in the first {MOST_COUNTED:,} rows"
+        which = "in all" if whole else f"in the first {MAX_COUNTED_ROWS:,} rows"
         key = spelled(key_of(found.column, names))
         leave = (
             "take the rows out" if found.is_label else f"or leave the column out: ignored: [{key}]"
@@ -149,7 +157,7 @@ def _count_missing(
             fields = fields_of(line, start.delimiter)
             n += column < len(fields) and is_missing(fields[column])
             n_rows += bool(fields)
-            if n_rows == MOST_COUNTED:
+            if n_rows == MAX_COUNTED_ROWS:
                 return n, start.names, False
     return n, start.names, True
 
@@ -222,8 +230,8 @@ def count_features(sources: Sequence[FoundFile], info: DatasetInfo, categories: 
 def _largest_index(sources: Sequence[FoundFile]) -> int:
     """Return the largest index of LIBSVM files, unless it cannot be meant.
 
-    Only the last index of a line is looked for: a line whose indices do not increase is told when
-    it is read.
+    Only the last index of a line is looked for: a line whose indices do not increase is reported
+    when it is read.
     """
     largest, place, n_lines, n_bytes = 0, "", 0, 0
     for source in sources:
@@ -231,19 +239,19 @@ def _largest_index(sources: Sequence[FoundFile]) -> int:
             lines = Lines.of(chunk)
             n_lines += len(lines)
             n_bytes += len(chunk.data)
-            indices = _last_indices(source, lines, len(chunk.data) >= PLAIN_BYTES)
+            indices = _last_indices(source, lines, len(chunk.data) >= MIN_COMPILED_BYTES)
             i = int(indices.argmax())
             if indices[i] > largest:
                 largest, place = int(indices[i]), f"{source.label}:{lines.first_line + i}"
-            if largest > MOST_FEATURES:
+            if largest > MAX_FEATURES:
                 raise DataError(
                     f"{place}: an index asks for {largest:,} features; rows are kept dense, with "
-                    f"at most {MOST_FEATURES:,}"
+                    f"at most {MAX_FEATURES:,}"
                 )
-    if 4 * largest * n_lines > max(_SMALL_BYTES, _MOST_SPREAD * n_bytes):
+    if 4 * largest * n_lines > max(_FREE_BYTES, _MAX_EXPANSION * n_bytes):
         raise DataError(
             f"{place}: an index asks for {largest:,} features; rows are kept dense, and these "
-            f"{n_lines:,} would take over {_MOST_SPREAD:,} times the size of their text: if the "
+            f"{n_lines:,} would take over {_MAX_EXPANSION:,} times the size of their text: if the "
             "index is meant, say `dataset.n_features`"
         )
     return largest

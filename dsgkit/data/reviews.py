@@ -27,7 +27,7 @@ TEXT, STARS = "reviewText", "overall"
 """Names of the fields that are read."""
 
 SEED = 0
-"""Of the random projection that the SVD starts from."""
+"""Seed of the random projection that the SVD starts from."""
 
 Review = tuple[str, float]
 _TOO_FEW_TERMS = "the texts of the reviews hold fewer than two different words"
@@ -41,7 +41,7 @@ def read_reviews(source: FoundFile) -> Iterator[Review]:
     Parameters
     ----------
     source : FoundFile
-        JSON lines, or a table with a line of names: the first character tells.
+        JSON lines, or a table with a line of names: the first character decides.
 
     Yields
     ------
@@ -130,7 +130,7 @@ def _review(record: Mapping[str, Any], line: int, fail: _Fail) -> Review:
 
 @dataclass(frozen=True)
 class Embedding:
-    """What turns the texts of reviews into rows.
+    """Turns the texts of reviews into rows.
 
     Attributes
     ----------

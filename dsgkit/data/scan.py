@@ -23,14 +23,14 @@ from dsgkit._jit import exact
 ONE = np.uint64(1)
 
 _DIGITS = 19
-_MOST_DIGITS = 500
-_MOST_POWER = 100_000
+_MAX_DIGITS = 500
+_POWER_CAP = 100_000
 _LONG_POWER = np.uint64(20)
-_LEAST, _MOST = -342, 308
+_MIN_POWER, _MAX_POWER = -342, 308
 _EXACT_POWER = 22
-_EXACT = np.array([float(10**k) for k in range(_EXACT_POWER + 1)])
-_LOW = np.uint64(2**32 - 1)
-_ALL = np.uint64(2**64 - 1)
+_EXACT_POWERS = np.array([float(10**k) for k in range(_EXACT_POWER + 1)])
+_LOW_BITS = np.uint64(2**32 - 1)
+_ALL_BITS = np.uint64(2**64 - 1)
 
 
 def _powers_of_five() -> NDArray[np.uint64]:
@@ -39,7 +39,7 @@ def _powers_of_five() -> NDArray[np.uint64]:
     Cut off, but rounded up from -27 on, where a quotient by 5**-q may be exact.
     """
     rows = []
-    for q in range(_LEAST, _MOST + 1):
+    for q in range(_MIN_POWER, _MAX_POWER + 1):
         power = 5 ** abs(q)
         n = power.bit_length()
         if q >= 0:
@@ -58,11 +58,11 @@ _FIVES = _powers_of_five()
 @exact
 def _product(a: int, b: int) -> Any:
     """Return the high and the low half of the product of two uint64."""
-    a0, a1, b0, b1 = a & _LOW, a >> np.uint64(32), b & _LOW, b >> np.uint64(32)
+    a0, a1, b0, b1 = a & _LOW_BITS, a >> np.uint64(32), b & _LOW_BITS, b >> np.uint64(32)
     low, cross, other, high = a0 * b0, a1 * b0, a0 * b1, a1 * b1
-    middle = (low >> np.uint64(32)) + (cross & _LOW) + other
+    middle = (low >> np.uint64(32)) + (cross & _LOW_BITS) + other
     high += (cross >> np.uint64(32)) + (middle >> np.uint64(32))
-    return high, (middle << np.uint64(32)) | (low & _LOW)
+    return high, (middle << np.uint64(32)) | (low & _LOW_BITS)
 
 
 @exact
@@ -78,16 +78,16 @@ def _leading_zeros(w: Any) -> Any:
 @exact
 def _nearest(w: Any, q: Any) -> Any:
     """Return whether it is decided, and the bits of the float64 nearest to w * 10**q; w > 0."""
-    if q < _LEAST or q > _MOST:
+    if q < _MIN_POWER or q > _MAX_POWER:
         return False, np.uint64(0)
     zeros, w = _leading_zeros(w)
-    high, low = _product(w, _FIVES[q - _LEAST, 0])
+    high, low = _product(w, _FIVES[q - _MIN_POWER, 0])
     if high & np.uint64(0x1FF) == np.uint64(0x1FF):
-        more, _ = _product(w, _FIVES[q - _LEAST, 1])
+        more, _ = _product(w, _FIVES[q - _MIN_POWER, 1])
         low += more
         if more > low:
             high += np.uint64(1)
-    if low == _ALL and (q < -27 or q > 55):
+    if low == _ALL_BITS and (q < -27 or q > 55):
         return False, np.uint64(0)
     upper = high >> np.uint64(63)
     shift = upper + np.uint64(9)
@@ -118,8 +118,8 @@ def _value(w: Any, q: int, cut: bool) -> Any:
         return True, 0.0
     if not cut and w < np.uint64(2**53) and -_EXACT_POWER <= q <= _EXACT_POWER:
         if q < 0:
-            return True, np.float64(np.int64(w)) / _EXACT[-q]
-        return True, np.float64(np.int64(w)) * _EXACT[q]
+            return True, np.float64(np.int64(w)) / _EXACT_POWERS[-q]
+        return True, np.float64(np.int64(w)) * _EXACT_POWERS[q]
     decided, bits = _nearest(w, q)
     if cut and decided:
         above, next_bits = _nearest(w + np.uint64(1), q)
@@ -159,11 +159,11 @@ def read_number(data: NDArray[np.uint8], at: Any) -> Any:
         q = -np.int64(at - point)
         n_digits -= q
     last = at
-    if n_digits == 0 or n_digits > _MOST_DIGITS:
+    if n_digits == 0 or n_digits > _MAX_DIGITS:
         return False, 0.0, at
     if data[at] | 32 == 101:
         power, at = _read_power(data, at + ONE)
-        if power == _MOST_POWER:
+        if power == _POWER_CAP:
             return False, 0.0, at
         q += power
     if n_digits > _DIGITS:
@@ -186,17 +186,17 @@ def _read_digits(data: NDArray[np.uint8], w: Any, at: Any) -> Any:
 
 @exact
 def _read_power(data: NDArray[np.uint8], at: Any) -> Any:
-    """Return the power of ten at a place, and the place behind; _MOST_POWER if it is none."""
+    """Return the power of ten at a place, and the place behind; _POWER_CAP if it is none."""
     down = data[at] == 45
     at += np.uint64(down | (data[at] == 43))
     start = at
     power: Any = 0
     while 48 <= data[at] <= 57:
-        power = min(10 * power + np.int64(data[at]) - 48, _MOST_POWER)
+        power = min(10 * power + np.int64(data[at]) - 48, _POWER_CAP)
         at += ONE
     if at == start or at > start + _LONG_POWER:
-        return _MOST_POWER, at
-    return -power if down and power < _MOST_POWER else power, at
+        return _POWER_CAP, at
+    return -power if down and power < _POWER_CAP else power, at
 
 
 @exact

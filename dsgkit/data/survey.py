@@ -29,16 +29,16 @@ from dsgkit.data.names import column_name, key_of
 from dsgkit.data.numbers import LineError
 from dsgkit.errors import DataError, shown
 
-MOST_ROWS = 20_000
+MAX_SURVEY_ROWS = 20_000
 """Rows that are looked at, the first ones."""
 
-MOST_CATEGORIES = 50
+MAX_CATEGORIES = 50
 """Texts of a column up to which each is a feature."""
 
-MOST_MISTAKES = 0.1
+MAX_MISTAKE_SHARE = 0.1
 """Texts for each number of a column up to which numbers are meant, and the texts are mistakes."""
 
-MOST_LINES = 0.7
+MIN_LINE_SHARE = 0.7
 """Share of the first lines with as many columns from which the others are mistakes."""
 
 MIN_CLASSES, MAX_CLASSES = 2, 20
@@ -57,7 +57,7 @@ ColumnKey = int | str
 
 @dataclass(frozen=True)
 class Survey:
-    """What a file holds.
+    """Contents of a data file: its layout, columns and labels.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Survey:
 
 @dataclass
 class _Column:
-    """What was found in a column."""
+    """Counts of what a column holds."""
 
     key: ColumnKey
     n_numbers: int = 0
@@ -133,7 +133,7 @@ class _Column:
 
     def add(self, line: int, text: str) -> None:
         """Count a field."""
-        if len(self.values) <= MOST_CATEGORIES:
+        if len(self.values) <= MAX_CATEGORIES:
             self.values.add(text)
         kind = is_number(text)
         if kind is None:
@@ -150,13 +150,13 @@ class _Column:
     @property
     def is_categorical(self) -> bool:
         """Whether it is read as text: `?` and `none` are values then."""
-        return self.n_texts > MOST_MISTAKES * self.n_numbers
+        return self.n_texts > MAX_MISTAKE_SHARE * self.n_numbers
 
     def why_ignored(self, n_rows: int) -> str:
         """Return why the column says nothing of other rows; empty if it may."""
         if self.is_categorical:
-            is_free = not self.n_numbers and len(self.values) > MOST_CATEGORIES
-            return f"text with over {MOST_CATEGORIES} values" if is_free else ""
+            is_free = not self.n_numbers and len(self.values) > MAX_CATEGORIES
+            return f"text with over {MAX_CATEGORIES} values" if is_free else ""
         if self.n_numbers < n_rows:
             return ""
         if self.is_sequence and n_rows > 2:
@@ -171,7 +171,7 @@ class _Column:
         line, text = self.first_text
         if not self.is_categorical and self.n_texts:
             self._refuse(path, line, f"{shown(text)} among numbers; correct it")
-        if len(self.values) > MOST_CATEGORIES and self.n_texts:
+        if len(self.values) > MAX_CATEGORIES and self.n_texts:
             self._refuse(path, line, f"{shown(text)} among {self.n_numbers:,} numbers; correct it")
 
     def _refuse(self, path: Path, line: int, why: str) -> None:
@@ -254,7 +254,7 @@ def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey
         labels: Counter[str] = Counter()
         n_rows, whole = 0, True
         for line, fields in _rows(source, rest, start.delimiter, n_columns):
-            if n_rows == MOST_ROWS:
+            if n_rows == MAX_SURVEY_ROWS:
                 whole = False
                 break
             n_rows += 1
@@ -333,7 +333,7 @@ def _layout(source: FoundFile, label: str | None) -> DatasetInfo:
         )
     delimiter, n_columns = likely_delimiter(lines)
     if n_columns == 1:  # the reader then says which line has too few, or too many
-        delimiter, n_columns = likely_delimiter(lines, MOST_LINES)
+        delimiter, n_columns = likely_delimiter(lines, MIN_LINE_SHARE)
     if n_columns == 1:
         raise DataError(
             f"{source.label}: no delimiter makes as many columns, two or more, of the first "
@@ -354,7 +354,7 @@ def _layout(source: FoundFile, label: str | None) -> DatasetInfo:
 
 
 def _is_decimal_comma_table(lines: Sequence[bytes]) -> bool:
-    """Tell whether semicolons separate the fields of lines, whose commas are all decimal ones."""
+    """Return whether semicolons separate the fields of lines, whose commas are all decimal ones."""
     table = [fields_of(line, ";") for line in lines]
     commas = [field for fields in table for field in fields if "," in field]
     same = len({len(fields) for fields in table}) == 1

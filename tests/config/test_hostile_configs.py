@@ -144,11 +144,11 @@ def with_grid(grid):
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        (aliases(10, 10), f"c.yaml:6: more than {bounds.MOST_VALUES:,} values"),
+        (aliases(10, 10), f"c.yaml:6: more than {bounds.MAX_FILE_VALUES:,} values"),
         (MINIMAL + "x: &x {a: *x}\n", "c.yaml:6: nested more than 50 deep, or an alias"),
         (MINIMAL + "x: " + "[" * 20_000, "c.yaml:6: nested more than 50 deep"),
         (MINIMAL + "".join(f"{' ' * i}a:\n" for i in range(500)), "c.yaml:56: nested more than"),
-        (MINIMAL + "#" * bounds.MOST_BYTES, "c.yaml: larger than 1,048,576 bytes"),
+        (MINIMAL + "#" * bounds.MAX_FILE_BYTES, "c.yaml: larger than 1,048,576 bytes"),
         (with_trials(10**9), "c.yaml:5: protocol.trials: 2,000,000,000 fits and searches"),
         *(
             (
@@ -201,7 +201,7 @@ def test_bases_are_followed_so_far(folder):
     folder(MINIMAL, "b0.yaml")
     for i in range(1, 25):
         folder(f"extends: b{i - 1}.yaml\n", f"b{i}.yaml")
-    assert load_experiment(f"b{bounds.MOST_BASES}.yaml").name == "b20"
+    assert load_experiment(f"b{bounds.MAX_BASES}.yaml").name == "b20"
     assert load_or_line("b24.yaml") == "b4.yaml:1: extends: leads through more than 20 files"
 
 

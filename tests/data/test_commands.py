@@ -119,7 +119,7 @@ def test_verify_finds_changed_rows_and_labels(made, monkeypatch, name):
     np.save(path, array)
     assert findings()["prepared train"].ok is False
     assert f"{name} is damaged" in findings()["prepared train"].detail
-    monkeypatch.setattr("dsgkit.data.prepare.CHECKED_BYTES", 0)
+    monkeypatch.setattr("dsgkit.data.prepare.MAX_CHECKED_BYTES", 0)
     os.utime(path, ns=(before, before))
     assert findings()["prepared train"].ok is False
     assert "content_hash" in findings()["prepared train"].detail

@@ -16,7 +16,9 @@ TABLE_X = [[0, 1, 1.5], [1, 0, 2], [0, 1, 4]]
 
 @pytest.fixture(params=["careful", "plain"], autouse=True)
 def parser(request, monkeypatch):
-    monkeypatch.setattr(reading, "PLAIN_BYTES", {"careful": 2**40, "plain": 0}[request.param])
+    monkeypatch.setattr(
+        reading, "MIN_COMPILED_BYTES", {"careful": 2**40, "plain": 0}[request.param]
+    )
 
 
 def load(tmp_path, text, name="rows.csv", **options):
@@ -115,7 +117,7 @@ def test_missing_values_are_counted_in_the_column_by_its_name(tmp_path, options,
 
 
 def test_missing_values_of_a_long_file_are_counted_in_its_first_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr("dsgkit.data.reading.MOST_COUNTED", 2)
+    monkeypatch.setattr("dsgkit.data.reading.MAX_COUNTED_ROWS", 2)
     said = refusal(tmp_path, MISSING, header=True, label_column=-1, positive=[1])
     assert "a missing value, 1 in the first 2 rows; fill it in" in said
 

@@ -21,7 +21,7 @@ from dsgkit.data import prepare as preparing
 from dsgkit.data.catalogue import DATASETS, DataFile
 from dsgkit.data.datasets import load_dataset, resolve
 from dsgkit.data.find import FoundFile
-from dsgkit.data.lines import CAREFUL, ROW, Chunk, Lines
+from dsgkit.data.lines import CAREFUL_LINE, ROW_LINE, Chunk, Lines
 from dsgkit.data.scan import read_number
 from dsgkit.errors import DataError
 from tests.data.conftest import COMPRESS, make_spec
@@ -48,7 +48,9 @@ def refusal(folder, content, loader, name="data", **options):
 @pytest.fixture(params=["careful", "plain"])
 def parser(request, monkeypatch):
     """Read every file by the careful parser alone, or all it can by the compiled one."""
-    monkeypatch.setattr(reading, "PLAIN_BYTES", {"careful": 2**40, "plain": 0}[request.param])
+    monkeypatch.setattr(
+        reading, "MIN_COMPILED_BYTES", {"careful": 2**40, "plain": 0}[request.param]
+    )
     return request.param
 
 
@@ -103,8 +105,8 @@ def test_what_was_taken_silently_or_not_told(tmp_path, parser, loader, content, 
     ],
 )
 def test_a_line_of_too_many_fields_is_not_split(tmp_path, monkeypatch, loader, text, said):
-    monkeypatch.setattr(reading, "PLAIN_BYTES", 2**40)
-    monkeypatch.setattr(delimited, "MOST_FEATURES", 2**19)
+    monkeypatch.setattr(reading, "MIN_COMPILED_BYTES", 2**40)
+    monkeypatch.setattr(delimited, "MAX_FEATURES", 2**19)
     tracemalloc.start()
     try:
         assert refusal(tmp_path, text, loader).startswith(said)
@@ -278,11 +280,13 @@ def check_agreement(make, content):
     all_lines = Lines.of(Chunk(content.encode(), 1))
     fast, slow = make(len(all_lines)), make(len(all_lines))
     state = fast.read_plain(all_lines)
-    for i in np.flatnonzero(state != CAREFUL).tolist():
-        assert slow.read_line(i, all_lines[i]) == (state[i] == ROW)
-    for mine, other in zip(fast.finish(state == ROW), slow.finish(state == ROW), strict=True):
+    for i in np.flatnonzero(state != CAREFUL_LINE).tolist():
+        assert slow.read_line(i, all_lines[i]) == (state[i] == ROW_LINE)
+    for mine, other in zip(
+        fast.finish(state == ROW_LINE), slow.finish(state == ROW_LINE), strict=True
+    ):
         assert mine is other is None or mine.tobytes() == other.tobytes()
-    return int((state != CAREFUL).sum())
+    return int((state != CAREFUL_LINE).sum())
 
 
 @settings(max_examples=80)
@@ -328,7 +332,7 @@ def test_many_of_the_generated_lines_are_plain():
 
 def test_errors_of_a_large_file_are_at_their_lines(tmp_path, monkeypatch):
     monkeypatch.setattr(lines, "CHUNK_BYTES", 1000)
-    monkeypatch.setattr(reading, "PLAIN_BYTES", 500)
+    monkeypatch.setattr(reading, "MIN_COMPILED_BYTES", 500)
     rng = np.random.default_rng(0)
     for loader, row in FORMATS.items():
         for line in rng.integers(2, 2000, 5):
@@ -445,7 +449,7 @@ def test_a_large_prepared_file_is_read_again_only_if_it_was_touched(prepared, mo
     read = []
     original = preparing._crc32
     monkeypatch.setattr(preparing, "_crc32", lambda path: read.append(path.name) or original(path))
-    monkeypatch.setattr(preparing, "CHECKED_BYTES", 0)
+    monkeypatch.setattr(preparing, "MAX_CHECKED_BYTES", 0)
     load_dataset(spec)
     assert read == []
     os.utime(folder / "X.npy")

@@ -149,10 +149,10 @@ def edit_unseen(path, text):
     assert path.stat().st_size == stat.st_size
 
 
-@pytest.mark.parametrize("largest", [preparing.CHECKED_BYTES, 0])
+@pytest.mark.parametrize("largest", [preparing.MAX_CHECKED_BYTES, 0])
 def test_an_edit_that_keeps_size_and_time_is_noticed(spec, tmp_path, monkeypatch, largest):
     """Of a small file by its content, of a large one by the time that no program can set."""
-    monkeypatch.setattr(preparing, "CHECKED_BYTES", largest)
+    monkeypatch.setattr(preparing, "MAX_CHECKED_BYTES", largest)
     before = load_dataset(spec)
     edit_unseen(tmp_path / "data", TEXT.replace("0.5", "0.7"))
     after = load_dataset(spec)
@@ -160,9 +160,9 @@ def test_an_edit_that_keeps_size_and_time_is_noticed(spec, tmp_path, monkeypatch
     assert before.content_hash != after.content_hash
 
 
-@pytest.mark.parametrize("largest", [preparing.CHECKED_BYTES, 0])
+@pytest.mark.parametrize("largest", [preparing.MAX_CHECKED_BYTES, 0])
 def test_a_file_that_was_only_touched_is_not_prepared_again(spec, tmp_path, monkeypatch, largest):
-    monkeypatch.setattr(preparing, "CHECKED_BYTES", largest)
+    monkeypatch.setattr(preparing, "MAX_CHECKED_BYTES", largest)
     load_dataset(spec)
     os.utime(tmp_path / "data", ns=(1, 1))
     calls = count_preparations(monkeypatch)
@@ -172,7 +172,7 @@ def test_a_file_that_was_only_touched_is_not_prepared_again(spec, tmp_path, monk
 
 def test_a_large_file_is_read_only_if_its_state_has_changed(spec, tmp_path, monkeypatch):
     load_dataset(spec)
-    monkeypatch.setattr(preparing, "CHECKED_BYTES", 0)
+    monkeypatch.setattr(preparing, "MAX_CHECKED_BYTES", 0)
     read = []
     original = FoundFile.sha256
     monkeypatch.setattr(FoundFile, "sha256", lambda file: read.append(1) or original(file))
@@ -201,7 +201,7 @@ def test_what_an_earlier_release_has_prepared_is_kept_and_watched(spec, tmp_path
 
 
 def test_the_same_content_in_another_file_is_the_same_dataset(spec, tmp_path, monkeypatch):
-    monkeypatch.setattr(preparing, "CHECKED_BYTES", 0)
+    monkeypatch.setattr(preparing, "MAX_CHECKED_BYTES", 0)
     before = load_dataset(spec)
     spec.path = str(shutil.copy(tmp_path / "data", tmp_path / "copy"))
     assert load_dataset(spec).identity == before.identity

@@ -1,4 +1,4 @@
-"""What a learning task makes of the labels of a dataset, decided when it is opened.
+"""Targets: how a learning task uses the labels of a dataset, decided when it is opened.
 
 numpy is imported where it is used: checks of configs read targets too, and need no arrays.
 """

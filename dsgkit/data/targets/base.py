@@ -1,4 +1,4 @@
-"""What all targets have in common, and which of them suits a task."""
+"""Base class of targets, and a check that one suits a task."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Target(Protocol):
 
     @property
     def words(self) -> str:
-        """What becomes of the labels, for people."""
+        """A description of the target for people."""
 
     @property
     def named(self) -> tuple[Label, ...]:
@@ -45,7 +45,7 @@ class Target(Protocol):
         """
 
     def identity(self) -> list[Any]:
-        """Return what tells this target from others, ready for JSON."""
+        """Return what distinguishes this target from others, ready for JSON."""
 
     def apply(self, labels: NDArray[Any], training: NDArray[Any]) -> NDArray[Any]:
         """Return what becomes of some labels.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_MOST_SHOWN = 20
+_MAX_SHOWN = 20
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -37,7 +37,7 @@ class Binary:
 
     @property
     def words(self) -> str:
-        """What becomes of the labels, for people."""
+        """A description of the target for people."""
         if self.positive is None:
             return "positive class: the larger label"
         rest = "the rest" if self.negative is None else listed(self.negative, ", ")
@@ -92,7 +92,7 @@ class Binary:
 
     def _one_class(self, found: NDArray[Any], are_positive: bool) -> str:
         """Say that all labels of the rows are of the same class."""
-        labels = in_a_line(", ".join(map(label_text, found[:_MOST_SHOWN])))
+        labels = in_a_line(", ".join(map(label_text, found[:_MAX_SHOWN])))
         if len(found) == 1:
             no_row = self.positive is not None and not are_positive
             named = listed(self.positive or (), " or ")

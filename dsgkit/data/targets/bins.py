@@ -34,7 +34,7 @@ class Bins:
 
     @property
     def words(self) -> str:
-        """What becomes of the labels, for people."""
+        """A description of the target for people."""
         return f"{self.count} bins of equal frequency"
 
     @property

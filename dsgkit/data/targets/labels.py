@@ -13,7 +13,7 @@ Label = int | float | str
 
 
 def are_numbers(labels: Iterable[Label]) -> bool:
-    """Tell whether all labels can be read as finite numbers."""
+    """Return whether all labels can be read as finite numbers."""
     try:
         return all(math.isfinite(float(label)) for label in labels)
     except ValueError:

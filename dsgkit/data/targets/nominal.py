@@ -22,7 +22,7 @@ class Nominal:
     Parameters
     ----------
     labels : tuple of labels, optional
-        All labels that there can be, such as the texts of a file of one's own.
+        All labels that there can be, such as the texts of a local file.
     """
 
     kind: ClassVar[Kind] = "classes"
@@ -30,7 +30,7 @@ class Nominal:
 
     @property
     def words(self) -> str:
-        """What becomes of the labels, for people."""
+        """A description of the target for people."""
         known = "" if self.labels is None else f", {listed(self.labels, ', ')},"
         return f"the labels{known} are classes for judging only"
 

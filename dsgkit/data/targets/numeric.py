@@ -22,7 +22,7 @@ class Numeric:
 
     @property
     def words(self) -> str:
-        """What becomes of the labels, for people."""
+        """A description of the target for people."""
         return "the labels are numbers"
 
     @property

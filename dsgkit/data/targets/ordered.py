@@ -31,7 +31,7 @@ class Ordered:
 
     @property
     def words(self) -> str:
-        """What becomes of the labels, for people."""
+        """A description of the target for people."""
         if self.order is None:
             return "the labels in ascending order are the classes"
         return f"the classes in order are {listed(self.order, ', ')}"
