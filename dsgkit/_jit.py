@@ -107,7 +107,7 @@ class _Locator(_CacheLocator):
         return ""
 
     def get_disambiguator(self) -> str:
-        """Return what tells apart functions of one name in a module."""
+        """Return what distinguishes functions of one name in a module."""
         return str(self._line)
 
 

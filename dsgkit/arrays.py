@@ -41,7 +41,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     ------
     FileNotFoundError
     ValueError
-        If it is no such file, or not as it was written: every array has a checksum.
+        If it is not such a file, or not as it was written: every array has a checksum.
     """
     try:
         # the zipfile module and NumPy raise a dozen kinds of errors at bytes that are not theirs

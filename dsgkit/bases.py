@@ -1,6 +1,6 @@
 """Base classes of user-defined solvers.
 
-Each has what the runner calls besides the methods that its subclasses write:
+Each has what the runner calls in addition to the methods that its subclasses write:
 
 ============================ ================================= ====================================
 base                         task                              a subclass writes

@@ -1,4 +1,4 @@
-"""The commit that this code is of, also where there is no repository any more.
+"""The commit of this code, even without a repository.
 
 The file ``COMMIT`` says it for code that was taken out of its repository: ``git archive`` fills it
 in by itself (``.gitattributes``), and a build of a wheel or an sdist by ``hatch_build.py``, which
@@ -13,8 +13,8 @@ from pathlib import Path
 
 FILE = "COMMIT"
 
-CHANGED = "+changes"
-"""What follows a commit whose checkout had other changes."""
+CHANGED_SUFFIX = "+changes"
+"""Suffix of a commit whose checkout had other changes."""
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -29,7 +29,7 @@ def _of_checkout(checkout: Path) -> str | None:
     if not (checkout / ".git").exists():
         return None
     command = ["git", "-c", f"safe.directory={checkout}", "-C", str(checkout), "describe"]
-    command += ["--always", "--exclude=*", "--abbrev=12", f"--dirty={CHANGED}"]
+    command += ["--always", "--exclude=*", "--abbrev=12", f"--dirty={CHANGED_SUFFIX}"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
@@ -37,7 +37,7 @@ def _of_checkout(checkout: Path) -> str | None:
 
 
 def _of_head(folder: Path) -> str | None:
-    """Return the commit that a repository's files name, without git: nobody knows of changes."""
+    """Return the commit that a repository's files name, without git: changes are not detected."""
     try:
         head = (folder / "HEAD").read_text().strip()
         if head.startswith("ref: "):
@@ -64,5 +64,5 @@ def _kept(file: Path) -> str | None:
 
 
 def _shortened(text: str) -> str | None:
-    found = re.fullmatch(rf"([0-9a-f]{{12}})[0-9a-f]*({re.escape(CHANGED)})?", text)
+    found = re.fullmatch(rf"([0-9a-f]{{12}})[0-9a-f]*({re.escape(CHANGED_SUFFIX)})?", text)
     return found[1] + (found[2] or "") if found else None

@@ -1,22 +1,22 @@
-"""What a fit takes, as predicted before it starts."""
+"""Predicted time and memory of fits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 FUNCTION_FLOPS = 20.0
-"""What an exponential, or a cosine and sine together, count as."""
+"""Operations that an exponential, or a cosine and sine together, count as."""
 
 ENTRY_FLOPS = 300.0
-"""What a kernel value and its place in memory count as, beside what its inputs take."""
+"""Operations that a kernel value and its place in memory count as, in addition to its inputs."""
 
 
 MILLISECOND = 1e8
-"""What a millisecond of interpreted code counts as: a thread that was measured has 1e11 operations
-a second in a matrix product. On a faster machine both are faster."""
+"""Operations that a millisecond of interpreted code counts as: a measured thread has 1e11
+operations a second in a matrix product. On a faster machine both are faster."""
 
 MEASURING_FLOPS = 3e5
-"""What the measures of a judged row count as: most of it is sorting by the values."""
+"""Operations that the measures of a judged row count as: most of it is sorting by the values."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What docstrings say: numpydoc read for people at a terminal."""
+"""Reads numpydoc docstrings for people at a terminal."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _pieces(value: object, most: int) -> Iterator[str]:
 def _repr(value: object) -> str:
     try:
         return repr(value)
-    except Exception:  # a class of a user's own, or an integer of too many digits
+    except Exception:  # a user-defined class, or an integer of too many digits
         return f"<{type(value).__name__}>"
 
 

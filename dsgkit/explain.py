@@ -1,4 +1,4 @@
-"""What a name in a config or a table means, from docstrings and schemas."""
+"""Explains names in configs and tables, from docstrings and schemas."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from dsgkit.tasks.base import Axis, Task
 from dsgkit.tasks.catalogue import TASKS
 from dsgkit.tasks.measures import SHARED, STANDARD, UNASKED, WAYS, Measure, outputs_of
 
-ANY = "NAME"
+ANY_NAME = "NAME"
 """Stands in a key for the user's key of a solver."""
 
 _LEADING = re.compile(r"\A((?:#.*\n)+)")
@@ -66,7 +66,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a name means.
+    """Explanation of a name.
 
     Attributes
     ----------
@@ -167,14 +167,14 @@ def _catalogued(name: str) -> Iterator[Callable[[], Explanation]]:
 
 
 def _is_meant(path: tuple[str, ...], name: str) -> bool:
-    """Tell whether a name with dots is the end of a key's path."""
+    """Return whether a name with dots is the end of a key's path."""
     parts = name.split(".")
-    is_parameter = path[0] == "solvers" and len(path) == 3 and path[1] != ANY
+    is_parameter = path[0] == "solvers" and len(path) == 3 and path[1] != ANY_NAME
     if is_parameter and parts[0] == "solvers" and len(parts) > 3:
         parts = [*parts[:2], *(part for part in parts[2:-1] if part not in _GRIDS), parts[-1]]
     ends = path[-len(parts) :]
     return len(ends) == len(parts) and all(
-        end == part or (end == ANY and len(parts) > 1)
+        end == part or (end == ANY_NAME and len(parts) > 1)
         for end, part in zip(ends, parts, strict=True)
     )
 
@@ -205,9 +205,9 @@ def _every_key() -> Iterator[_Key]:
         ((), Experiment),
         (("dataset",), DatasetSpec),
         (("dataset", "target"), TargetSpec),
-        (("solvers", ANY), SolverSpec),
-        (("solvers", ANY), Stage),
-        (("solvers", ANY, "search"), Stage),
+        (("solvers", ANY_NAME), SolverSpec),
+        (("solvers", ANY_NAME), Stage),
+        (("solvers", ANY_NAME, "search"), Stage),
     ]
     for above, spec in parts:
         yield from _fields(above, spec)

@@ -54,7 +54,7 @@ def why_no_path(text: str) -> str:
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file through a temporary one beside it; it is on disk when this returns.
+    """Write a file through a temporary one next to it; it is on disk when this returns.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def nearest_or_all(name: str, known: Iterable[str], command: str = "") -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names beside each other, not endlessly many."""
+    """Return names in a line, not endlessly many."""
     return errors.in_a_line(", ".join(names), _LONGEST_LIST)
 
 

@@ -1,4 +1,4 @@
-"""Texts that tables and figures show: what they may hold, and how any other is shown."""
+"""Validation and escaping of texts that tables and figures show."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def _dollars(text: str) -> int:
 def _words(text: str) -> str:
     if why := why_no_label(text, _LONGEST_WORDS):
         raise problem(f"{why}, got {spelled(text)}")
-    if _dollars(text) % 2:  # two such beside each other would be read as a formula
+    if _dollars(text) % 2:  # two of them next to each other would be read as a formula
         raise problem(rf"has a dollar sign without another; write \$ for one, got {spelled(text)}")
     return text
 
 
 Words = Annotated[str, AfterValidator(_words)]
-"""Of a task: what captions, heads of tables and axes are made of."""
+"""A text of a task that captions, heads of tables and axes are made of."""
 
 
 def as_drawn(text: str, most: int = _LONGEST_VALUE) -> str:
-    """Return a text that nobody has checked as figures can show it: no formula, in one line."""
+    """Return an unchecked text as figures can show it: in one line, without formulas."""
     return in_a_line(text, most).replace("$", r"\$")

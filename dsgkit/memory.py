@@ -11,14 +11,14 @@ import psutil
 _CGROUP = Path("/sys/fs/cgroup")
 _CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
 _USUAL_CACHE = 2**20
-_SHARE = 0.8
+_MEMORY_SHARE = 0.8
 
 _processes = 1
 _most = math.inf
 
 
 def constrain_memory(processes: int, most: int | None) -> None:
-    """Let this process count on a part of what is available, and on no more than a limit.
+    """Let this process use a part of the available memory, up to a limit.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def constrain_memory(processes: int, most: int | None) -> None:
 def memory_limit() -> int:
     """Return the bytes that one computation may take: 80% of what is available now, or less."""
     available = min(psutil.virtual_memory().available, _cgroup_available())
-    return int(min(_SHARE * available / _processes, _most))
+    return int(min(_MEMORY_SHARE * available / _processes, _most))
 
 
 def _cgroup_available() -> float:

@@ -1,4 +1,4 @@
-"""Exceptions of a user's own code, told in one line, whatever their classes do."""
+"""Exceptions of user code in one line, whatever their classes do."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from dsgkit.signals import is_request
 _LIBRARIES = tuple(
     sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
-_MOST_TEXT = 1000
-"""Characters of an exception's text that are told."""
+_MAX_TEXT = 1000
+"""Characters of an exception's text that are shown."""
 
 _SITES = {"site-packages", "dist-packages"}
 """Folders of libraries, of which there may be others: of the user, of the system."""
@@ -29,23 +29,23 @@ _NOT_THE_USERS = ("<", str(Path(__file__).parent) + os.sep)
 def one_line(error: BaseException) -> str:
     """Return an exception's type and text, and the line of the user's code that it comes from."""
     name = type.__dict__["__name__"].__get__(type(error))  # a metaclass may have one of its own
-    words = " ".join((text_of(error) or "")[:_MOST_TEXT].split())
+    words = " ".join((text_of(error) or "")[:_MAX_TEXT].split())
     told = f"{name}: {words}" if words else name
     return told + at(users_place(error))
 
 
 def is_installed(module: str) -> bool:
-    """Tell whether a module is of an installed library, and no file of the user's."""
+    """Return whether a module is of an installed library, and no file of the user's."""
     return is_of_library(_file_of(module))
 
 
 def is_of_library(file: str) -> bool:
-    """Tell whether a file is of an installed library, Python's own included."""
+    """Return whether a file is of an installed library, Python's own included."""
     return file.startswith(_LIBRARIES) or not _SITES.isdisjoint(Path(file).parts)
 
 
 def mentions(module: str, text: str) -> bool:
-    """Tell whether the file of a module, or of the package that it is in, has some text in it."""
+    """Return whether the file of a module, or of the package that it is in, has some text in it."""
     with suppress(OSError):
         return text.encode() in Path(_file_of(module)).read_bytes()
     return False
@@ -72,7 +72,7 @@ def users_place(error: BaseException) -> str:
 
 
 def _unless_it_fails(ask: Callable[[], str]) -> str | None:
-    """Return what an exception of a user's own answers, or None."""
+    """Return what a user-defined exception answers, or None."""
     try:
         return ask()
     except BaseException as error:
@@ -99,7 +99,7 @@ def _defined_at(defined: Any) -> str:
 
 
 def _is_users(file: str) -> bool:
-    """Tell whether a file is neither of this package nor of a library."""
+    """Return whether a file is neither of this package nor of a library."""
     return not (file.startswith(_NOT_THE_USERS) or is_of_library(file))
 
 

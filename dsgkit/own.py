@@ -1,4 +1,4 @@
-"""Classes and objects of a user's own, named in configs by ``module:attribute``."""
+"""User-defined classes and objects, named in configs by ``module:attribute``."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _IMPORT_PATH = re.compile(rf"({_NAME}(?:\.{_NAME})*):({_NAME})")
 
 _Known = TypeVar("_Known")
 _answers: dict[tuple[str, str], tuple[object, Any]] = {}
-"""What is known of objects by noun and import path, each with the module that it was found in."""
+"""Cached answers by noun and import path, each with the module that the object was found in."""
 
 
 def is_import_path(kind: str) -> bool:
-    """Tell whether something is meant by ``module:attribute`` rather than by a name."""
+    """Return whether something is meant by ``module:attribute`` rather than by a name."""
     return ":" in kind
 
 
@@ -39,7 +39,7 @@ def import_path_of(kind: Any) -> Any:
 
 
 def is_own(kind: str) -> bool:
-    """Tell whether an import path leads to code of the user's own: libraries need no rehearsal."""
+    """Return whether an import path leads to user code: libraries need no rehearsal."""
     return is_import_path(kind) and not is_installed(kind.partition(":")[0])
 
 
@@ -51,9 +51,9 @@ def ask_own(
     example: str,
     base: str,
 ) -> _Known:
-    """Import what a config names, and return what is to be known of it.
+    """Import an object that a config names, and return facts about it.
 
-    All that the process in charge wants to know of an object of a user's own is asked here, once
+    All that the main process wants to know of a user-defined object is asked here, once
     for a module that is imported, and in the way of `dsgkit.rehearsal.asked`: whatever looks at
     such an object, be it for an attribute or a class, may have code of the user's run.
 
@@ -102,7 +102,7 @@ def ask_own(
 
 
 class _NoModuleError(ConfigError):
-    """There is no module of a name; any other `DsgError` of an import is of the module's making."""
+    """No module has this name; any other `DsgError` of an import comes from the module."""
 
 
 def _import(name: str, folder: str) -> Any:
@@ -161,7 +161,7 @@ def modules_of(cls: Any, import_path: str) -> tuple[str, ...]:
 
 
 def code_of(modules: Iterable[str], *, package: bool = True) -> str:
-    """Return a hash of the code of imported modules, and of what they import from beside them.
+    """Return a hash of the code of imported modules, and of their imports from the same folder.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def version_of(cls: Any, import_path: str) -> int | str:
 
 
 def _is_of_ours(cls: Any) -> bool:
-    """Tell whether the version of a class is that of a class of dsgkit."""
+    """Return whether the version of a class is that of a class of dsgkit."""
     classes = getattr(cls, "__mro__", ())
     return is_ours(next((base for base in classes if "version" in vars(base)), cls).__module__)
 

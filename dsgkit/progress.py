@@ -1,4 +1,4 @@
-"""How far a long computation is, told to whoever listens.
+"""Progress of long computations, reported to listeners.
 
 Computations call `report`; without a listener it does nothing. So solvers need not know of
 progress bars, and callers need not pass them through.

@@ -1,9 +1,9 @@
-"""Code of a user's own in the process in charge: it can neither end it unnoticed nor hold it.
+"""Run user code so that it cannot kill or hang the main process.
 
-To plan, classes of a user's own are imported, made and asked. What they raise is told like any
-other mistake in a config. What no handler sees (``os._exit``, a crash in compiled code, a loop
-without end) happens in a rehearsal first: a fork of this process does the same, and only once that
-has come to its end this process does it.
+Planning imports user-defined classes, makes instances of them and calls their methods. Exceptions
+that they raise are reported like any other mistake in a config. What no handler catches
+(``os._exit``, a crash in compiled code, an endless loop) happens in a rehearsal first: a fork of
+this process does the same, and only if the fork finishes, this process does it.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from dsgkit.signals import is_request
 _Answer = TypeVar("_Answer")
 _Kinds = type[BaseException] | tuple[type[BaseException], ...]
 
-STARTING = 30.0
-"""Seconds for a user's own code to be imported, or planned with, on top of a cell's time limit.
+STARTING_SECONDS = 30.0
+"""Seconds for importing user code, or planning with it, on top of a cell's time limit.
 
-Without a limit a rehearsal is given up then: code may wait for ever only because it runs in a fork,
-where the threads of libraries are missing."""
+Without a limit a rehearsal is abandoned after this time: code may hang only because it runs in a
+fork, where the threads of libraries are missing."""
 
-_LIFE_SECONDS = 0.2
-"""How often it is looked at whether the fork lives: what it forked may hold the pipe open."""
+_POLL_SECONDS = 0.2
+"""Seconds between two checks whether the fork lives: its own forks may hold the pipe open."""
 
 _DONE = b"done"
 _PR_SET_PDEATHSIG = 1
 
-_LEAVING = 5.0
-"""Seconds for what is to be done when the process ends."""
+_EXIT_SECONDS = 5.0
+"""Seconds for exit handlers."""
 
 _on = False
 _timeout: float | None = None
@@ -49,13 +49,14 @@ _asked = False
 
 @contextmanager
 def rehearsing(timeout: float | None) -> Iterator[None]:
-    """Have `rehearse` do something in the block.
+    """Switch `rehearse` on in the block.
 
     Parameters
     ----------
     timeout : float or None
-        A cell's limit in seconds, which with `STARTING` is that of a rehearsal, too; with None,
-        what takes longer than `STARTING` is done without having come to its end before.
+        A cell's limit in seconds; a rehearsal may take `STARTING_SECONDS` more. With None, an
+        action that takes longer than `STARTING_SECONDS` is performed although its rehearsal did not
+        finish.
     """
     global _on, _timeout
     before = _on, _timeout
@@ -73,16 +74,16 @@ def asked(
     *,
     rehearsed: bool = True,
 ) -> _Answer:
-    """Return the answer to a question that has code of a user's own run, having rehearsed it.
+    """Rehearse a question that runs user code, ask it, and return the answer.
 
     Parameters
     ----------
     doing, passing
         As in `users_code`.
     question : callable
-        Is called twice: by a fork of this process, and by this one.
+        Called twice: by a fork of this process, and by this one.
     rehearsed : bool
-        Whether by the fork, which libraries need not be.
+        Whether the fork calls it first; libraries need no rehearsal.
 
     Raises
     ------
@@ -103,14 +104,14 @@ def asked_users_code() -> bool:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with an exit code, having a fork of it do what is to be done at exit.
+    """End the process with an exit code; a fork of it runs the exit handlers.
 
     User code may have registered anything with `atexit`, such as another exit.
     """
     child = _fork()
     if child == 0:
         sys.exit(code)
-    deadline = time.monotonic() + _LEAVING
+    deadline = time.monotonic() + _EXIT_SECONDS
     while time.monotonic() < deadline and not _has_ended(child):
         time.sleep(0.01)
     _end(child)
@@ -119,17 +120,17 @@ def leave(code: int) -> NoReturn:
 
 @contextmanager
 def users_code(doing: str, passing: _Kinds = DsgError) -> Iterator[None]:
-    """Raise what a user's own code raises as a `ConfigError`, were it `SystemExit`.
+    """Turn any exception of user code in the block, even `SystemExit`, into a `ConfigError`.
 
-    A copy of this process that it makes ends with the block: there is one process in charge, whose
-    settings are restored.
+    A fork that the code makes of this process ends with the block. The settings of the process are
+    restored.
 
     Parameters
     ----------
     doing : str
         What is done in the block, for the message.
     passing : type of exception, or several
-        What is left as it is, if it can be told.
+        Exceptions that pass unchanged, if their text can be read.
     """
     here = os.getpid()
     try:
@@ -137,11 +138,11 @@ def users_code(doing: str, passing: _Kinds = DsgError) -> Iterator[None]:
         with kept_settings() if _on else nullcontext():
             yield
     except BaseException as error:
-        # what an exception says of its class, and of its text, is up to a user's own code, too
+        # user code also decides what an exception's class and text are
         can_be_told = text_of(error) is not None
         if asks_to_stop(error) or (can_be_told and issubclass(type(error), passing)):
             raise
-        # who shows a cause asks for its text
+        # showing a cause reads its text
         told = ConfigError(f"{doing} raises {one_line(error)}")
         raise told from (error if can_be_told else None)
     finally:
@@ -150,7 +151,7 @@ def users_code(doing: str, passing: _Kinds = DsgError) -> Iterator[None]:
 
 
 def asks_to_stop(error: BaseException) -> bool:
-    """Tell whether an exception is a user's request to stop, and none that a user's code raises.
+    """Return whether an exception is a user's request to stop, not one raised by user code.
 
     In commands a signal raises it; elsewhere, Python raises `KeyboardInterrupt` at Ctrl-C.
     """
@@ -158,10 +159,10 @@ def asks_to_stop(error: BaseException) -> bool:
 
 
 def rehearse(doing: str, action: Callable[[], object]) -> None:
-    """Try in a fork of this process whether it survives an action, and whether that ends.
+    """Check in a fork of this process that an action finishes without killing the process.
 
-    What the action raises, or prints, is left for the action itself to raise and print; here, it
-    is only tried whether what it raises can be told.
+    The fork prints nothing. It passes over exceptions, which the action then raises here, and only
+    tries to read their texts.
 
     Raises
     ------
@@ -192,7 +193,7 @@ def _fork() -> int:
 
 
 def _perform(action: Callable[[], object], pipe: int) -> None:
-    """Do it, say so, and be gone: the rest of the program is not for this process."""
+    """Perform the action, report that, and exit: the fork does not run the rest of the program."""
     here = os.getpid()
     try:
         os.setpgid(0, 0)
@@ -212,31 +213,33 @@ def _perform(action: Callable[[], object], pipe: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """Have the system kill this process when the one that forked it is gone, if it can."""
+    """Have Linux kill this process when its parent has ended."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _problem(child: int, pipe: int) -> str:
-    """Wait for a rehearsal, and return what is wrong with it; empty if nothing is."""
-    deadline = time.monotonic() + (_timeout or 0) + STARTING
+    """Wait for a rehearsal, and return its problem; empty if there is none."""
+    deadline = time.monotonic() + (_timeout or 0) + STARTING_SECONDS
     while time.monotonic() < deadline:
         end = _has_ended(child)
-        if select.select([pipe], [], [], 0 if end else _LIFE_SECONDS)[0]:
+        if select.select([pipe], [], [], 0 if end else _POLL_SECONDS)[0]:
             if os.read(pipe, len(_DONE)) == _DONE:
                 return ""
             if not end:
-                time.sleep(_LIFE_SECONDS)  # it has closed its end, which select tells at once
+                time.sleep(_POLL_SECONDS)  # select returns at once when the other end is closed
         if end:
             how = _exit_code if end.si_code == os.CLD_EXITED else _signal
             return f"{how(end.si_status)}; code of your own has to return, or to raise an error"
     if _timeout is None:
         return ""
-    return f"does not end: stopped after {_timeout:g} s of --timeout and {STARTING:g} s more"
+    return (
+        f"does not end: stopped after {_timeout:g} s of --timeout and {STARTING_SECONDS:g} s more"
+    )
 
 
 def _has_ended(child: int) -> os.waitid_result | None:
-    """Return how a fork has ended, once it has; it is still to be waited for."""
+    """Return how a fork has ended, None while it runs; the fork is not reaped."""
     return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
 
 
@@ -249,9 +252,9 @@ def _signal(number: int) -> str:
 
 
 def _end(child: int) -> None:
-    """Kill a fork, with what it has started, and wait for it."""
+    """Kill a fork with its process group, and wait for it."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     with suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)  # it may not have had the time to lead a group
+        os.kill(child, signal.SIGKILL)  # it may not lead a group yet
     os.waitpid(child, 0)

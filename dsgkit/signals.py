@@ -38,7 +38,7 @@ class Interrupted(BaseException):
 
 
 def is_request(error: BaseException) -> bool:
-    """Tell whether an exception is one that a signal has raised, and none of anybody's making."""
+    """Return whether an exception is one that a signal has raised, and none of anybody's making."""
     return error is _request
 
 

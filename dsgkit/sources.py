@@ -33,7 +33,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """Errors of the parser for files that are not Python, or nested too deeply: their bytes count."""
 
-_MOST_BYTES = 2**24
+_MAX_SUMMARY_BYTES = 2**24
 
 
 class _Summary(NamedTuple):
@@ -82,7 +82,7 @@ class Module:
 
 
 def is_ours(name: str) -> bool:
-    """Tell whether the name of a module, or a path to something in it, is of this package."""
+    """Return whether the name of a module, or a path to something in it, is of this package."""
     return name.partition(":")[0].partition(".")[0] == PACKAGE.name
 
 
@@ -94,13 +94,13 @@ def module_named(name: str, root: Path = PACKAGE.parent) -> Module | None:
 
 
 def imported(start: Iterable[Module], *, package: bool = True) -> list[Module]:
-    """Return modules and all that they import from beside them, and that these import.
+    """Return modules and all that they import from the same folder, directly or not.
 
     Parameters
     ----------
     start : iterable of Module
     package : bool
-        Whether modules of this package count, too. These import nothing that is beside them.
+        Whether modules of this package count, too. These import nothing from a user's folder.
     """
     found = (module for module, _ in _walk(start, package))
     return sorted(found, key=lambda module: module.path)
@@ -117,7 +117,7 @@ def code_hash(start: Iterable[Module], *, package: bool = True) -> str:
 
 
 def cache_folder() -> Path:
-    """Return the folder for what is made of sources, such as compiled code."""
+    """Return the folder for files derived from sources, such as compiled code."""
     home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "dsgkit"
 
@@ -136,7 +136,7 @@ def _walk(start: Iterable[Module], package: bool) -> Iterator[tuple[Module, _Sum
 
 
 def _read(module: Module) -> tuple[_Summary, list[Module]]:
-    """Return the summary of a module, and the modules that it imports from beside it."""
+    """Return the summary of a module, and the modules that it imports from the same folder."""
     make = _kept_summary if module.ours else _summary
     summary = make(module.path.read_bytes(), functools.partial(_is_beside, module=module))
     return summary, list(_imports_of(module, summary))
@@ -159,7 +159,7 @@ def _imports_of(module: Module, summary: _Summary) -> Iterator[Module]:
 
 
 def _is_beside(name: str, module: Module) -> bool:
-    """Tell whether what a module imports lies beside it, or in this package."""
+    """Return whether an imported module lies in the importing one's folder, or in this package."""
     top = name.partition(".")[0]
     if not top or is_ours(name):  # no top: a relative import
         return True
@@ -189,7 +189,7 @@ def _kept_summary(content: bytes, is_beside: Callable[[str], bool]) -> _Summary:
     """
     path = cache_folder() / "sources" / _hash(_maker() + content)[:32]
     with suppress(OSError), open_regular(path) as file:
-        body, _, check = file.read(_MOST_BYTES).rpartition(b"\n")
+        body, _, check = file.read(_MAX_SUMMARY_BYTES).rpartition(b"\n")
         if check.decode(errors="replace") == _hash(body):
             return _Summary(*json.loads(body))
     summary = _summary(content, is_beside)
@@ -204,7 +204,7 @@ def _kept_summary(content: bytes, is_beside: Callable[[str], bool]) -> _Summary:
 
 @functools.cache
 def _maker() -> bytes:
-    """Return what a summary depends on besides the module."""
+    """Return what a summary depends on in addition to the module."""
     return str(sys.version_info[:2]).encode() + Path(__file__).read_bytes()
 
 
@@ -215,7 +215,7 @@ def _summary(content: bytes, is_beside: Callable[[str], bool]) -> _Summary:
     ----------
     content : bytes
     is_beside : callable
-        Tells by its name whether a module that it imports is no library's.
+        Returns by its name whether an imported module is not a library's.
     """
     found = _Summary([], [], [])
     try:
@@ -272,7 +272,7 @@ def _blocks(node: Any) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _is_for_types(node: Any) -> bool:
-    """Tell whether a statement is ``if TYPE_CHECKING``."""
+    """Return whether a statement is ``if TYPE_CHECKING``."""
     test = getattr(node, "test", None)
     name = getattr(test, "id", None) or getattr(test, "attr", None)
     return isinstance(node, ast.If) and name == "TYPE_CHECKING"
@@ -310,13 +310,13 @@ def _tidied_import(node: ast.Import | ast.ImportFrom, siblings: set[str]) -> lis
 
 
 def _is_text(node: Any) -> bool:
-    """Tell whether a statement is a text alone, such as a docstring."""
+    """Return whether a statement is a text alone, such as a docstring."""
     value = node.value if isinstance(node, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _is_list_of_names(node: Any) -> bool:
-    """Tell whether a statement sets ``__all__``."""
+    """Return whether a statement sets ``__all__``."""
     targets = node.targets if isinstance(node, ast.Assign) else []
     return any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets)
 

@@ -1,4 +1,4 @@
-"""What all validated settings share: strict models, plain types, and errors with their place."""
+"""Base of all validated settings: strict models, plain types, and errors with their place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_REPETITIONS = 10_000
 How many trials there can be follows from how many cells there can be."""
 
 LARGEST_NUMBER = 1e150
-"""Of scores and times: their squares, and sums of these, are finite."""
+"""Largest score or time: squares, and their sums, are finite."""
 
 
 class Spec(BaseModel):
@@ -35,7 +35,7 @@ def problem(text: str, *at: str | int, cause: BaseException | None = None) -> Py
 
 
 def is_finite(value: Any) -> bool:
-    """Tell whether a value is a number, not a truth value, that a float can hold."""
+    """Return whether a value is a number, not a truth value, that a float can hold."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and abs(value) <= sys.float_info.max
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 DEFAULT_WIDTH = 80
-"""Columns where the output is no terminal and ``COLUMNS`` is not set."""
+"""Columns where the output is not a terminal and ``COLUMNS`` is not set."""
 
 MIN_WIDTH = 40
 MAX_PROSE = 100
@@ -39,10 +39,10 @@ NO_BREAK = "\xa0"
 """A blank at which no line of a paragraph ends."""
 
 
-_A_NAME_AND_A_TEXT = 2
-_GAP = 2
+_MIN_COLUMNS = 2
+_COLUMN_GAP = 2
 _TRACEBACK_INDENT = 4
-_TALL = 2**20
+_MAX_HEIGHT = 2**20
 
 
 def terminal_width() -> int:
@@ -141,17 +141,17 @@ def count_parts(columns: Sequence[Column], width: int) -> int:
 
 
 def _fits(columns: Sequence[Column], width: int) -> bool:
-    return sum(column.least for column in columns) + _GAP * (len(columns) - 1) <= width
+    return sum(column.least for column in columns) + _COLUMN_GAP * (len(columns) - 1) <= width
 
 
 def _parts(columns: Sequence[Column], width: int, name: int) -> Iterator[list[Column]]:
     """Yield the columns of each part of a table, whose names keep a width."""
     n_keys = _n_keys(columns)
     keys, others = list(columns[:n_keys]), list(columns[n_keys:])
-    used = sum(_least(column, name) + _GAP for column in keys)
+    used = sum(_least(column, name) + _COLUMN_GAP for column in keys)
     while True:
-        ends = itertools.accumulate((column.least + _GAP for column in others), initial=used)
-        n = max(1, sum(end - _GAP <= width for end in ends) - 1)
+        ends = itertools.accumulate((column.least + _COLUMN_GAP for column in others), initial=used)
+        n = max(1, sum(end - _COLUMN_GAP <= width for end in ends) - 1)
         yield [*keys, *others[:n]]
         others = others[n:]
         if not others:
@@ -166,8 +166,8 @@ def listing(rows: Sequence[Sequence[str]], width: int) -> str:
     from rich.text import Text
 
     names = [row[0] for row in rows]
-    indent = max(map(_length, names), default=0) + _GAP
-    if all(len(row) == _A_NAME_AND_A_TEXT for row in rows):
+    indent = max(map(_length, names), default=0) + _COLUMN_GAP
+    if all(len(row) == _MIN_COLUMNS for row in rows):
         return "\n".join(
             paragraph(text, width, " " * indent, first=name + " " * (indent - _length(name)))
             for name, text in rows
@@ -200,7 +200,7 @@ def _widths(columns: Sequence[Column], width: int, name: int) -> list[int]:
     """
     widths = [column.most for column in columns]
     least = [_least(columns[0], name), *(column.least for column in columns[1:])]
-    room = width - _GAP * (len(columns) - 1)
+    room = width - _COLUMN_GAP * (len(columns) - 1)
     while sum(widths) > room:
         wide = [n for n in range(len(columns)) if widths[n] > least[n]]
         if not wide:
@@ -222,7 +222,7 @@ def _part(columns: Sequence[Column], widths: Sequence[int]) -> str:
                 )
             )
         )
-    return _rendered(grid, sum(widths) + _GAP * len(widths))
+    return _rendered(grid, sum(widths) + _COLUMN_GAP * len(widths))
 
 
 def _aligned(text: str, width: int, *, right: bool) -> Text:
@@ -239,7 +239,7 @@ def _aligned(text: str, width: int, *, right: bool) -> Text:
 def _grid(widths: Sequence[int]) -> Table:
     from rich.table import Table
 
-    grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, _GAP, 0, 0))
+    grid = Table(box=None, show_header=False, pad_edge=False, padding=(0, _COLUMN_GAP, 0, 0))
     for width in widths:
         grid.add_column(width=width, overflow="fold")
     return grid
@@ -249,7 +249,9 @@ def _rendered(grid: Table, width: int) -> str:
     from rich.console import Console
 
     file = io.StringIO()
-    console = Console(file=file, width=width, height=_TALL, color_system=None, force_terminal=False)
+    console = Console(
+        file=file, width=width, height=_MAX_HEIGHT, color_system=None, force_terminal=False
+    )
     console.print(grid)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 

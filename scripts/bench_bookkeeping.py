@@ -1,4 +1,4 @@
-"""Measure what an experiment of very many cells costs beside its cells.
+"""Measure what an experiment of very many cells costs in addition to its cells.
 
 An experiment of 100,000 cells, half of them searches and half fits, is planned and given invented
 records, as a finished run leaves them. Then each of these runs in a process of its own: ``dsg run
@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 import click
 from bench_runner import FITS, write_experiment
 
-MOST_SECONDS = 5.0
-MOST_MIB = 300.0
+MAX_SECONDS = 5.0
+MAX_MIB = 300.0
 RESULTS = "results/trivial"
 _DSG = ("-m", "dsgkit.cli")
-_OPEN = """
+_OPEN_SCRIPT = """
 import pathlib, sys
 from dsgkit.experiment.store import Store
 Store(pathlib.Path(sys.argv[1])).close()
@@ -36,7 +36,7 @@ Store(pathlib.Path(sys.argv[1])).close()
 
 
 class Cost(NamedTuple):
-    """What a process took."""
+    """Time and memory of a process."""
 
     seconds: float
     processor_seconds: float
@@ -45,7 +45,7 @@ class Cost(NamedTuple):
     @property
     def kept(self) -> bool:
         """Whether it is within what is aimed at; other processes do not count."""
-        return self.processor_seconds <= MOST_SECONDS and self.peak_mib <= MOST_MIB
+        return self.processor_seconds <= MAX_SECONDS and self.peak_mib <= MAX_MIB
 
 
 def record(cell: Any, environment: str | None, rng: random.Random) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def measure(folder: Path, cells: int) -> dict[str, Cost]:
     if writer.exitcode:
         raise click.ClickException("the results folder could not be written")
     calls = {
-        "open the store": ("-c", _OPEN, RESULTS),
+        "open the store": ("-c", _OPEN_SCRIPT, RESULTS),
         "status": (*_DSG, "status", RESULTS),
         "table": (*_DSG, "table", RESULTS),
         "dry-run": (*_DSG, "run", "trivial.yaml", "--dry-run"),

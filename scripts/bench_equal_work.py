@@ -1,4 +1,4 @@
-"""Time equal fits on one thread: alone, beside busy processes, and two at once.
+"""Time equal fits on one thread: alone, next to busy processes, and two at once.
 
 Wall time grows with whatever else the machine does; the processor time of the same fit should not,
 beyond what caches and memory are shared. The busy processes multiply matrices, one on each core.
@@ -37,7 +37,7 @@ SOLVERS: dict[str, tuple[Any, int]] = {
 """Solvers with their numbers of unlabelled rows."""
 
 CONDITIONS = ("alone", "busy", "two")
-MOST_DIFFERENCE = 0.2
+MAX_DIFFERENCE = 0.2
 """Between processor times of equal work."""
 
 BUSY_SIZE = 500
@@ -74,7 +74,7 @@ def fit_on(names: tuple[str, ...], place: Any, ready: Any) -> None:
 
 
 class Companions:
-    """Processes that run beside a fit; they are stopped while they are not wanted.
+    """Processes that run during a fit; they are stopped while they are not wanted.
 
     Parameters
     ----------
@@ -169,11 +169,11 @@ def describe(figures: dict[str, Any], busy: int) -> str:
             rest = " ".join(f"{of[c]:>9.3f} {of[c] / first:>6.2f}" for c in CONDITIONS[1:])
             lines.append(f"{name:<14} {what:<10} {first:>9.3f} {rest}")
     beside, at_once = (largest_ratio(figures, condition) for condition in CONDITIONS[1:])
-    agree = "agree" if beside <= 1 + MOST_DIFFERENCE else "do not agree"
+    agree = "agree" if beside <= 1 + MAX_DIFFERENCE else "do not agree"
     lines += [
         f"Seconds of one fit on one thread; busy: beside {busy} busy processes on "
         f"{available_threads()} cores; two: two equal fits at once.",
-        f"Processor times beside busy processes {agree} within {MOST_DIFFERENCE:.0%}: "
+        f"Processor times beside busy processes {agree} within {MAX_DIFFERENCE:.0%}: "
         f"the largest ratio is {beside:.2f}; that of two fits at once {at_once:.2f}.",
     ]
     return "\n".join(lines)

@@ -27,7 +27,7 @@ from dsgkit.experiment.records import Record, Records, read_records
 from dsgkit.experiment.runner import Options
 from dsgkit.experiment.store import CELLS
 
-MOST_SECONDS = 5.0
+MAX_CELL_SECONDS = 5.0
 """That a cell took which is computed again."""
 
 TOLERANCE = 1e-3
@@ -128,7 +128,7 @@ def _is_short(records: Records, cell: Cell) -> bool:
     if records.entry(cell.key, "status") != "ok":
         return False
     times = records.entry(cell.key, "times")
-    return sum(times.get(name, 0.0) for name in ("search", "fit", "predict")) <= MOST_SECONDS
+    return sum(times.get(name, 0.0) for name in ("search", "fit", "predict")) <= MAX_CELL_SECONDS
 
 
 def _job(experiment: Experiment, dataset: Dataset, cell: Cell, record: Record) -> Job:

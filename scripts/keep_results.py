@@ -36,7 +36,7 @@ PROFILE = "-reference"
 COLORS = 128
 
 NEW, OLD = ".new", ".old"
-"""Folders beside the kept ones, for the time of a copy."""
+"""Suffixes of folders next to the kept ones, for the time of a copy."""
 
 
 @click.command(help=__doc__)
@@ -61,7 +61,7 @@ def main(results: tuple[Path, ...], out: Path, again: bool) -> None:
 def keep(folder: Path, target: Path) -> None:
     """Replace what is kept at ``target`` by a copy of a results folder, with its report.
 
-    The copy is made beside it, in a folder that is not one of results, and takes its place whole.
+    The copy is made next to it, in a folder that is not one of results, and takes its place whole.
     """
     new = target.parent / NEW / target.name
     shutil.rmtree(new, ignore_errors=True)

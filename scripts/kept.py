@@ -1,4 +1,4 @@
-"""What the studies write as JSON, for programs that judge by their numbers."""
+"""Writes the numbers of studies as JSON, for programs that judge by them."""
 
 from __future__ import annotations
 

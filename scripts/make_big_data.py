@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 SIZES = ((5_000_000, 18), (1_000_000, 54))
 """Rows and columns of the datasets that are written by default."""
 
-CHUNK = 2**16
+CHUNK_ROWS = 2**16
 """Rows made at a time, from a seed of their own."""
 
 MEAN_SCORE = 14.413
@@ -34,16 +34,16 @@ def score(X: NDArray) -> NDArray[np.float64]:
 
 
 def make_chunk(number: int, n_inputs: int) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """Return rows ``number * CHUNK`` and on, with their labels."""
+    """Return rows ``number * CHUNK_ROWS`` and on, with their labels."""
     rng = np.random.default_rng((n_inputs, number))
-    X = rng.random((CHUNK, n_inputs), dtype=np.float32)
-    positive = rng.random(CHUNK) < 1 / (1 + np.exp(MEAN_SCORE - score(X)))
+    X = rng.random((CHUNK_ROWS, n_inputs), dtype=np.float32)
+    positive = rng.random(CHUNK_ROWS) < 1 / (1 + np.exp(MEAN_SCORE - score(X)))
     return X, np.where(positive, 1, -1).astype(np.int8)
 
 
 def make_rows(n_rows: int, n_inputs: int) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
     """Return the first rows of the law and their labels, in memory."""
-    chunks = [make_chunk(k, n_inputs) for k in range(-(-n_rows // CHUNK))]
+    chunks = [make_chunk(k, n_inputs) for k in range(-(-n_rows // CHUNK_ROWS))]
     X, y = (np.concatenate(parts)[:n_rows] for parts in zip(*chunks, strict=True))
     return X, y
 
@@ -62,9 +62,9 @@ def write(parent: Path, n_rows: int, n_inputs: int) -> Path:
     unfinished.mkdir(parents=True, exist_ok=True)
     X = open_memmap(unfinished / "X.npy", "w+", np.float32, (n_rows, n_inputs))
     y = open_memmap(unfinished / "y.npy", "w+", np.int8, (n_rows,))
-    for number, start in enumerate(range(0, n_rows, CHUNK)):
+    for number, start in enumerate(range(0, n_rows, CHUNK_ROWS)):
         rows, labels = make_chunk(number, n_inputs)
-        stop = min(start + CHUNK, n_rows)
+        stop = min(start + CHUNK_ROWS, n_rows)
         X[start:stop], y[start:stop] = rows[: stop - start], labels[: stop - start]
     X.flush()
     y.flush()

@@ -1,4 +1,4 @@
-"""What a user would pick instead of QSG-S2AUC, timed beside it on rows of a known law.
+"""Times the alternatives to QSG-S2AUC on rows of a known law.
 
 The same loop in numpy on scikit-learn's fixed random features, and the exact solution.
 """

@@ -25,7 +25,9 @@ ROOT = Path(__file__).parents[1]
 PICTURE = "readme.svg"
 """The picture's file, in the folder of the kept results."""
 
-PLACE = re.compile(r"(?<=<!-- results: begin -->\n).*?(?=<!-- results: end -->)", re.DOTALL)
+RESULTS_SECTION = re.compile(
+    r"(?<=<!-- results: begin -->\n).*?(?=<!-- results: end -->)", re.DOTALL
+)
 """Where the paragraphs stand in the README."""
 
 WIDTH = 104
@@ -47,7 +49,7 @@ COLORS = {
 """The colour of each outcome's bars, and of the numbers in them."""
 
 BARS_LEFT, BARS_WIDTH, BARS_TOP, BAR_HEIGHT, ROW_HEIGHT, LEGEND_STEP = 260, 480, 44, 24, 34, 120
-MARGIN = 12
+PICTURE_MARGIN = 12
 """Lengths in the picture, in pixels."""
 
 
@@ -58,12 +60,15 @@ MARGIN = 12
 def main(results: Path, readme: Path, check: bool) -> None:
     """Write the paragraphs and the picture, or compare them."""
     before = readme.read_text(encoding="utf-8")
-    if not PLACE.search(before):
+    if not RESULTS_SECTION.search(before):
         raise click.ClickException(f"{readme}: has no place for results (<!-- results: begin -->)")
     judged = judge(papers(), read_evidence([results]))
     image = f"![Claims of each paper by verdict](results/reference/{PICTURE})\n"
     text = "\n".join([image, *map(paragraph, judged)])
-    wanted = {readme: PLACE.sub(lambda _: text, before), results / PICTURE: picture(judged)}
+    wanted = {
+        readme: RESULTS_SECTION.sub(lambda _: text, before),
+        results / PICTURE: picture(judged),
+    }
     for file, content in wanted.items():
         if file.is_file() and file.read_text(encoding="utf-8") == content:
             continue
@@ -103,7 +108,7 @@ def picture(papers: Sequence[JudgedPaper]) -> str:
     """Return an SVG with a bar for each paper: how many of its claims have each verdict."""
     step = BARS_WIDTH / max(len(paper.claims) for paper in papers)
     rows = [line for place, paper in enumerate(papers) for line in _bar(paper, place, step)]
-    width = BARS_LEFT + BARS_WIDTH + MARGIN
+    width = BARS_LEFT + BARS_WIDTH + PICTURE_MARGIN
     height = BARS_TOP + ROW_HEIGHT * len(papers)
     return "\n".join(
         [
@@ -131,7 +136,7 @@ def _bar(paper: JudgedPaper, place: int, step: float) -> Iterator[str]:
     top = BARS_TOP + ROW_HEIGHT * place
     at = f'y="{top + BAR_HEIGHT / 2}" dominant-baseline="central"'
     name = escape(f"{authors} et al., {venue}")
-    yield f'<text x="{BARS_LEFT - MARGIN}" {at} text-anchor="end">{name}</text>'
+    yield f'<text x="{BARS_LEFT - PICTURE_MARGIN}" {at} text-anchor="end">{name}</text>'
     x = float(BARS_LEFT)
     for outcome, number in paper.counts.items():
         if number:

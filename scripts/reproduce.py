@@ -28,10 +28,10 @@ from dsgkit.experiment.status import duration
 DSG = (sys.executable, "-m", "dsgkit.cli")
 CONFIGS = Path(__file__).parents[1] / "configs"
 
-TIMEOUT = 90
+TIMEOUT_SECONDS = 90
 """Seconds after which a cell is stopped: exact methods go on with more rows until then."""
 
-BESIDE: Mapping[str, Mapping[str, Sequence[str]]] = {
+FURTHER_RUNS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "reference": {
         "wide": (
             *(f"{name}_s2auc" for name in ("codrna", "ijcnn1", "skin", "covtype_20k")),
@@ -44,8 +44,8 @@ BESIDE: Mapping[str, Mapping[str, Sequence[str]]] = {
 }
 """Configs that are run with further profiles, too, by the profile that is asked for."""
 
-FITTING = ("wide", "useful")
-"""Profiles that a config for single claims may have besides the paper's settings."""
+FITTING_PROFILES = ("wide", "useful")
+"""Profiles that a config for single claims may have in addition to the paper's settings."""
 
 
 class Run(NamedTuple):
@@ -70,7 +70,7 @@ class Run(NamedTuple):
 @click.option("--profile", default="reference", show_default=True)
 @click.option("--out", default="results", show_default=True, type=click.Path(path_type=Path))
 @click.option("--jobs", default=default_jobs(), show_default=True)
-@click.option("--timeout", default=TIMEOUT, show_default=True, help="Seconds for a cell.")
+@click.option("--timeout", default=TIMEOUT_SECONDS, show_default=True, help="Seconds for a cell.")
 @click.option("--plan-only", is_flag=True, help="Print the plan, and run nothing.")
 def main(profile: str, out: Path, jobs: int, timeout: int, plan_only: bool) -> None:
     """Plan, then run."""
@@ -99,16 +99,18 @@ def main(profile: str, out: Path, jobs: int, timeout: int, plan_only: bool) -> N
 
 
 def wanted(profile: str) -> Iterable[tuple[Path, str | None]]:
-    """Yield every config with the profile, then those that are run beside it."""
+    """Yield every config with the profile, then those that are run in addition."""
     for config in sorted(CONFIGS.glob("*.yaml")):
         yield config, profile
-    for further, names in BESIDE.get(profile, {}).items():
+    for further, names in FURTHER_RUNS.get(profile, {}).items():
         for name in names:
             yield CONFIGS / f"{name}.yaml", further
-    if profile in BESIDE:
+    if profile in FURTHER_RUNS:
         for one in list_configs(CONFIGS / "claims"):
             yield from (
-                (one.path, found) for found in (None, *FITTING) if found in (None, *one.profiles)
+                (one.path, found)
+                for found in (None, *FITTING_PROFILES)
+                if found in (None, *one.profiles)
             )
 
 

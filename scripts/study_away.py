@@ -2,7 +2,7 @@
 
 For every trial, sigma, C and C*/C it is trained by growing numbers of sweeps. With no loss of
 unlabelled rows (C* = 0) its minimum is known: quadratic programs give it on the same random
-features and with the kernel itself; `SupervisedSVM` has an offset besides. So it can be told apart
+features and with the kernel itself; `SupervisedSVM` also has an offset. So it can be told apart
 what it does to stop early, to have few random features, and to have a smaller C at the minimum.
 
 A first sweep starts from f = 0, where the bound of the hinge that it minimises is a square: with

@@ -1,7 +1,7 @@
 """Train TSGS3VM on a large file in one pass: time, memory, error, and the hardware's limit.
 
 Writes the dataset of `make_big_data.py` into FOLDER if it is missing, and trains on its memory map
-with 200 labelled rows. Printed beside the wall-clock time are the processor time of all threads,
+with 200 labelled rows. Printed next to the wall-clock time are the processor time of all threads,
 and the time per row, feature and block: a row that is drawn meets every block that the steps have
 not made negligible by then. The limit is that of `bench_engine.py`, the same projections as bare
 matrix products and their cosines and sines as one vectorised loop, measured before and after the

@@ -33,7 +33,7 @@ PRIOR = 0.7
 """Share of the positive rows: those whose score is above a quantile."""
 
 SIZES = (100_000, 5_000_000)
-MOST_GROWTH = 1.2
+MAX_MEMORY_GROWTH = 1.2
 
 
 class OwnMemory:
@@ -116,7 +116,7 @@ def main(folder: Path, json_file: Path | None, one: int | None) -> None:
             f" {f['accuracy']:>10.3f} {f['majority']:>11.3f}"
         )
     write_json(json_file, "study_big_su", {"sizes": found})
-    sys.exit(found[-1]["memory"] > MOST_GROWTH * found[0]["memory"])
+    sys.exit(found[-1]["memory"] > MAX_MEMORY_GROWTH * found[0]["memory"])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the budget and the early stop of support vector clustering cost.
+"""Measures what the budget and the early stop of support vector clustering cost.
 
 The paper on budgeted support vector clustering reports clusters that are better than those of
 exact SVC. For growing budgets, and for both rules by which training may end, this fits the

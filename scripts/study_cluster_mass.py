@@ -46,10 +46,10 @@ from dsgkit.solvers.clustering.one_class import ROWS
 FILES = {"aggregation": "aggregation/Aggregation.txt", "jain": "jain/jain.txt"}
 LENGTHS = (100, 150, 200, 300, 500, 700, 1000, 2000, 3000, 5000, 10_000, 20_000, 30_000)
 TITLES = {"removal": "Removal", "pnn": "PNN", "prn": "PRN", "no budget": "No budget"}
-LOST = 0.3
-"""Of the rows, how many more must have been inside with PNN than with removal in the end."""
+MIN_LOST_SHARE = 0.3
+"""Least difference in the final share of rows inside, PNN minus removal."""
 
-CLOSE = 0.1
+MAX_SHARE_GAP = 0.1
 """How far PNN's share may be from that without a budget."""
 
 Array = NDArray[np.float64]
@@ -115,7 +115,7 @@ def follow(
 
 @dataclass(frozen=True)
 class Averaged:
-    """What Theorem 7 speaks of, along one training.
+    """The quantities of Theorem 7 along one training.
 
     Attributes
     ----------
@@ -295,9 +295,9 @@ def main(
         draw(curves, lengths, figure)
     last = {name: curve.inside[-1].mean() for name, curve in curves.items()}
     missed = []
-    if last["removal"] > last["pnn"] - LOST:
+    if last["removal"] > last["pnn"] - MIN_LOST_SHARE:
         missed.append("removal has kept its rows")
-    if abs(last["pnn"] - last["no budget"]) > CLOSE:
+    if abs(last["pnn"] - last["no budget"]) > MAX_SHARE_GAP:
         missed.append("PNN is not as without a budget")
     if missed:
         click.echo(f"missed: {'; '.join(missed)}", err=True)

@@ -4,7 +4,7 @@ On scikit-learn's digits (3 against 5), breast cancer and wine, in [0, 1], stand
 are. Rankers, classifiers and ordinal estimators get 50 labelled rows, drawn by class, and half of
 the rest without labels; the other half is tested. Similar-unlabelled estimators get 50 similar
 pairs (25 of wine) and the class prior; of the digits there are as many 5s as make the 3s 70%. The
-supervised ones beside them get the labels of all points of pairs. A cell is the mean over the seeds
+supervised ones get the labels of all points of pairs. A cell is the mean over the seeds
 of the test AUC (two classes; wine's are the first against the others), of its mean over the cuts
 (ordinal, wine alone), of the accuracy (similar-unlabelled), or the adjusted Rand index of all rows
 (clusterings, one seed). "refused" is a fit that raised an error, which is printed below. Constant
@@ -87,7 +87,7 @@ class Case(NamedTuple):
 
 
 class Score(NamedTuple):
-    """What an estimator has on a case, in how many seconds, and its error."""
+    """Score of an estimator on a case, with its seconds and its error."""
 
     name: str
     value: float

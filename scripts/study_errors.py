@@ -37,7 +37,7 @@ N_LABELED, N_UNLABELED, N_INPUTS = 200, 1000, 8
 LAM, SIGMA, GAMMA = 0.125, 1.0, 0.5
 BATCH, N_FREQUENCIES = 64, 64
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
-FIRST = 64
+FIRST_FITTED = 64
 """Iteration from which slopes are fitted."""
 
 TOLERANCE = 0.3
@@ -147,9 +147,9 @@ def main(seeds: int, theta_lam: float, most: int, ordinal: bool, json_file: Path
     click.echo("      t" + "".join(f"  {title:>30}" for title in TITLES.values()))
     for t, *means in zip(lengths, *(of.mean(axis=0) for of in errors.values()), strict=True):
         click.echo(f"{t:7d}" + "".join(f"  {mean:30.3e}" for mean in means))
-    slopes = {name: slope(lengths, of, FIRST) for name, of in errors.items()}
+    slopes = {name: slope(lengths, of, FIRST_FITTED) for name, of in errors.items()}
     for name, fitted in slopes.items():
-        click.echo(f"slope of {TITLES[name]} from t = {FIRST} on: {fitted:.2f} (theory: -1)")
+        click.echo(f"slope of {TITLES[name]} from t = {FIRST_FITTED} on: {fitted:.2f} (theory: -1)")
     write_json(json_file, "study_errors", {"iterations": lengths, **errors, "slopes": slopes})
     missed = [TITLES[name] for name, fitted in slopes.items() if not abs(fitted + 1) <= TOLERANCE]
     if missed:

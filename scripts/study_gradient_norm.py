@@ -65,10 +65,10 @@ RATES = {"s3vm": (-1 / 4, -1 / 2), "su": (-1 / 2, 0.0)}
 
 STARTS = ("zero", "random", "opposite")
 START_NORM = 10.0
-"""Of the functions far away, in the RKHS: ``1/2 ||f||^2`` is then four times the objective at 0."""
+"""RKHS norm of the distant starts: ``1/2 ||f||^2`` is then four times the objective at 0."""
 
 QUANTITIES = ("||grad R||^2", "(f_T - h_T)^2")
-"""What the rates are of."""
+"""Quantities that the rates are for."""
 
 TOLERANCE = 0.1
 """How far a slope may be above the theorem's."""
@@ -112,7 +112,7 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run shows.
+    """Measurements of one run.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 N_LABELED, N_UNLABELED = 500, 2000
 SETTING = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5, "n_iterations": 200, "n_features": 64}
-MOST_ERRORS = 4.0
+MAX_STANDARD_ERRORS = 4.0
 """Standard errors that an unbiased estimate may be off; one of 24 cases may be off by 3."""
 
 ROUNDING = 1e-9
@@ -154,7 +154,7 @@ def study(datasets: tuple[str, ...], draws: int) -> dict[str, Any]:
 def missed(numbers: dict[str, Any]) -> list[str]:
     """Return what does not hold that must."""
     found = []
-    if not np.abs(numbers["zero_one"]).max() <= MOST_ERRORS:
+    if not np.abs(numbers["zero_one"]).max() <= MAX_STANDARD_ERRORS:
         found.append("the 0-1 loss is biased")
     for loss in LOSSES:
         risks = numbers[f"{loss}_risks"]

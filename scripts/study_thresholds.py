@@ -30,7 +30,7 @@ from dsgkit.tasks.ordinal import TASK
 
 RULES = ("logistic", "absolute", "share", "hinge")
 COLUMNS = ("mae", "macro_mae", "accuracy", "never")
-SAME = 1e-9
+LOSS_TOLERANCE = 1e-9
 """Relative difference up to which two losses are equal."""
 
 Array = NDArray[np.float64]
@@ -50,7 +50,7 @@ def minimisers(values: Array, above: NDArray[np.bool_]) -> tuple[float, float]:
     sign = np.where(above, 1.0, -1.0)
     points = np.sort(values - sign)
     loss = np.maximum(0, 1 - sign * (values - points[:, None])).sum(axis=1)
-    least = points[loss <= loss.min() * (1 + SAME)]
+    least = points[loss <= loss.min() * (1 + LOSS_TOLERANCE)]
     return float(least[0]), float(least[-1])
 
 

@@ -65,14 +65,20 @@ class Method:
     choose_at: int
 
 
-ALL = 1000
+ALL_SIZES = 1000
 METHODS = {
-    "qsg_s2auc": Method("n_iterations", {50: ALL, 200: ALL, 800: 3, 2000: 1}, 200),
-    "qsg_s2auc_p": Method("n_blocks", {4: ALL, 8: ALL, 16: ALL, 32: ALL}, 16),
+    "qsg_s2auc": Method("n_iterations", {50: ALL_SIZES, 200: ALL_SIZES, 800: 3, 2000: 1}, 200),
+    "qsg_s2auc_p": Method(
+        "n_blocks", {4: ALL_SIZES, 8: ALL_SIZES, 16: ALL_SIZES, 32: ALL_SIZES}, 16
+    ),
     # the labelled and the validation rows are landmarks where settings are chosen
-    "nystrom_s2auc": Method("n_landmarks", {0: ALL, 500: ALL, 1000: ALL, 2000: 3, 4000: 1}, 0),
+    "nystrom_s2auc": Method(
+        "n_landmarks", {0: ALL_SIZES, 500: ALL_SIZES, 1000: ALL_SIZES, 2000: 3, 4000: 1}, 0
+    ),
     "rff_s2auc": Method(
-        "n_features", {250: ALL, 500: ALL, 1000: ALL, 2000: 3, 4000: 1, 8000: 1}, 500
+        "n_features",
+        {250: ALL_SIZES, 500: ALL_SIZES, 1000: ALL_SIZES, 2000: 3, 4000: 1, 8000: 1},
+        500,
     ),
 }
 EXACT = "samult"
@@ -205,7 +211,7 @@ def work(datasets: tuple[str, ...], trials: int) -> Iterator[Record]:
     """Yield the keys of all measurements, those that are made in the most trials first."""
     for dataset, method in itertools.product(datasets, (EXACT, *METHODS)):
         yield {"kind": "choice", "dataset": dataset, "method": method}
-    sizes = [(ALL, EXACT, n) for n in EXACT_SIZES]
+    sizes = [(ALL_SIZES, EXACT, n) for n in EXACT_SIZES]
     sizes += [(most, method, n) for method, of in METHODS.items() for n, most in of.sizes.items()]
     for most, method, n in sorted(sizes, key=lambda size: -size[0]):
         for trial, dataset in itertools.product(range(min(most, trials)), datasets):

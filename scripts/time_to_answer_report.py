@@ -19,7 +19,7 @@ from dsgkit.solvers.catalogue import SOLVERS
 Record = dict[str, Any]
 
 EXACT = "samult"
-BELOW = ("qsg_s2auc_p", "rff_s2auc")
+LABELLED_BELOW = ("qsg_s2auc_p", "rff_s2auc")
 """Methods whose sizes are written below their points."""
 
 NOUNS = {
@@ -194,7 +194,7 @@ def _draw_curve(axes: Axes, method: str, curve: Sequence[Point], look: SolverSty
         axes.annotate(
             f"{p.size}",
             (p.seconds, p.auc),
-            (0, -7.5 if method in BELOW else 4),
+            (0, -7.5 if method in LABELLED_BELOW else 4),
             textcoords="offset points",
             ha="center",
             size=5.5,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-PAUSE = 0.3
+PAUSE_SECONDS = 0.3
 """Seconds between calls that are timed."""
 
 
@@ -27,7 +27,7 @@ def medians(runs: Mapping[str, Callable[[], object]], repeats: int) -> dict[str,
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeats):
         for name, run in runs.items():
-            time.sleep(PAUSE)
+            time.sleep(PAUSE_SECONDS)
             times[name].append(seconds(run))
     return {name: statistics.median(values) for name, values in times.items()}
 

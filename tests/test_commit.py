@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dsgkit.commit import CHANGED, FILE, commit_of
+from dsgkit.commit import CHANGED_SUFFIX, FILE, commit_of
 from dsgkit.experiment.environment import describe_environment
 
 ROOT = Path(__file__).parents[1]
@@ -63,7 +63,7 @@ def test_a_tag_does_not_take_the_place_of_the_commit(checkout, commit):
 
 def test_a_checkout_with_changes_says_so(checkout, commit):
     (checkout / "dsgkit" / "__init__.py").write_text("changed = True\n")
-    assert commit_of(checkout / "dsgkit") == commit + CHANGED
+    assert commit_of(checkout / "dsgkit") == commit + CHANGED_SUFFIX
 
 
 def test_a_worktree_is_a_checkout(checkout, commit, tmp_path):
@@ -129,7 +129,7 @@ def test_what_is_built_of_a_checkout_knows_its_commit(checkout, commit, tmp_path
 def test_a_wheel_of_a_changed_checkout_says_so(checkout, commit, tmp_path):
     (checkout / "dsgkit" / "__init__.py").write_text("changed = True\n")
     wheel = build(checkout, "wheel", tmp_path / "wheel")
-    assert commit_of(wheel / "dsgkit") == commit + CHANGED
+    assert commit_of(wheel / "dsgkit") == commit + CHANGED_SUFFIX
 
 
 def test_the_environment_of_results_has_it():

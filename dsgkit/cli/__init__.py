@@ -18,7 +18,7 @@ from dsgkit.errors import DsgError
 from dsgkit.origin import one_line, users_place
 from dsgkit.signals import Interrupted, stopped_by_signals
 
-LEAST_OPEN_FILES = 64
+MIN_OPEN_FILES = 64
 """With fewer, not even all libraries can be loaded."""
 
 _NEW_OBJECTS = 10_000
@@ -86,9 +86,9 @@ def _check_process() -> None:
     if 1 in closed:
         raise DsgError("standard output is closed; send it to /dev/null if nobody reads it")
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most != resource.RLIM_INFINITY and most < LEAST_OPEN_FILES:
+    if most != resource.RLIM_INFINITY and most < MIN_OPEN_FILES:
         raise DsgError(
-            f"this process may open {most} files, and needs {LEAST_OPEN_FILES}: ulimit -n 1024"
+            f"this process may open {most} files, and needs {MIN_OPEN_FILES}: ulimit -n 1024"
         )
 
 
@@ -112,10 +112,10 @@ def _forget_unwritten() -> bool:
 
 
 class _Commands(HelpfulGroup):
-    """Commands whose every end is told, also where code of a user's own has a hand in it."""
+    """Turns any exit of user code into an error message."""
 
     def invoke(self, context: click.Context) -> Any:
-        """Run a command; `DsgError` where a user's own code would end it without a word."""
+        """Run a command; raise `DsgError` where user code would end it without a message."""
         try:
             return super().invoke(context)
         except (click.ClickException, click.exceptions.Exit, click.Abort, DsgError, OSError):

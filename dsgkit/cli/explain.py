@@ -14,7 +14,7 @@ from dsgkit.cli.parameters import debug_option, explained_names
 if TYPE_CHECKING:
     from dsgkit.explain import Explanation, Item
 
-WIDEST = 100
+MAX_PROSE_WIDTH = 100
 """Columns of prose that is easy to read."""
 
 
@@ -30,7 +30,7 @@ def explain(name: str) -> None:
     """
     from dsgkit import explain
 
-    width = min(shutil.get_terminal_size((80, 24)).columns, WIDEST)
+    width = min(shutil.get_terminal_size((80, 24)).columns, MAX_PROSE_WIDTH)
     found = explain.explain(name)
     click.echo("\n\n".join("\n".join(_lines(one, width)) for one in found))
 

@@ -1,4 +1,4 @@
-"""What commands print besides their results: errors, last words, columns."""
+"""Messages of commands other than their results: errors, last words, columns."""
 
 from __future__ import annotations
 

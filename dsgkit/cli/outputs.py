@@ -196,7 +196,7 @@ def report(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...]
 
 
 def _is_part(at: int | None, solvers: tuple[str, ...] | None) -> bool:
-    """Tell whether not all results are to be shown."""
+    """Return whether not all results are to be shown."""
     return at is not None or solvers is not None
 
 

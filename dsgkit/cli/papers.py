@@ -10,7 +10,7 @@ import click
 from dsgkit.cli.messages import print_columns
 from dsgkit.cli.parameters import (
     FIGURE_FORMATS,
-    KEPT,
+    KEPT_RESULTS,
     RESULTS,
     FilePath,
     check_kept,
@@ -85,7 +85,7 @@ def claims(
 @click.option(
     "--out",
     type=FilePath(path_type=Path, file_okay=False),
-    default=KEPT,
+    default=KEPT_RESULTS,
     show_default=True,
     help="Folder for index.html and a page for each paper.",
 )

@@ -17,7 +17,7 @@ from dsgkit.files import why_no_path
 from dsgkit.hints import nearest_or_all, spelled
 
 RESULTS = Path("results")
-KEPT = RESULTS / "reference"
+KEPT_RESULTS = RESULTS / "reference"
 
 FIGURE_FORMATS = ("pdf", "png", "svg")
 
@@ -307,11 +307,11 @@ results_argument = click.argument("results", nargs=-1, required=True, type=FileP
 
 def check_kept(results: Sequence[Path]) -> None:
     """Raise `ResultsError` where a command is left to the kept results and they are not here."""
-    if tuple(results) == (KEPT,) and not KEPT.is_dir():
+    if tuple(results) == (KEPT_RESULTS,) and not KEPT_RESULTS.is_dir():
         context = click.get_current_context()
         named = " PAPER/NUMBER" if "name" in context.params else ""
         raise ResultsError(
-            f"{KEPT}: no such folder. The kept results are in the repository of dsgkit, not in the "
+            f"{KEPT_RESULTS}: no such folder. The kept results are in the repository of dsgkit, not in the "
             "installed package: run this in a checkout, or name the folder of your own runs: "
             f"dsg {context.info_name}{named} {RESULTS}"
         )
@@ -321,7 +321,7 @@ kept_argument = click.argument(
     "results",
     nargs=-1,
     type=FilePath(path_type=Path),
-    callback=lambda _context, _parameter, results: results or (KEPT,),
+    callback=lambda _context, _parameter, results: results or (KEPT_RESULTS,),
 )
 
 

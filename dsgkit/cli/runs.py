@@ -28,11 +28,11 @@ from dsgkit.cli.parameters import (
 from dsgkit.errors import DsgError
 from dsgkit.signals import Interrupted
 
-MOST_JOBS = 1024
-"""Of processes and of threads."""
+MAX_JOBS = 1024
+"""Processes, and threads, that a run may have."""
 
-TOLD_INDENT = 10 * " "
-"""Of the second line of what is said of a file: the first begins with a word and blanks."""
+SECOND_LINE_INDENT = 10 * " "
+"""Indent of the second line about a file: the first begins with a word and blanks."""
 
 LONGEST_TIMEOUT = 10**8
 """Seconds, three years."""
@@ -57,12 +57,12 @@ LONGEST_TIMEOUT = 10**8
 )
 @click.option(
     "--jobs",
-    type=Whole(min=1, max=MOST_JOBS),
+    type=Whole(min=1, max=MAX_JOBS),
     help="Hyper-parameter searches at a time; default: one per core. Timed fits always run alone.",
 )
 @click.option(
     "--threads",
-    type=Whole(min=1, max=MOST_JOBS),
+    type=Whole(min=1, max=MAX_JOBS),
     help="Threads of a timed fit, shared by searches; default: the config's, or one per core.",
 )
 @click.option(
@@ -391,7 +391,7 @@ def try_(
     config = first_look.config_path(draft, file)
     what = "not written (--dry-run)" if dry_run else f"edit it and run it with: dsg run {config}"
     for line in [*draft.told, f"config    {config}: {what}"]:
-        click.echo(paragraph(line, terminal_width(), TOLD_INDENT))
+        click.echo(paragraph(line, terminal_width(), SECOND_LINE_INDENT))
     if dry_run:
         click.echo(f"\n{draft.text}", nl=False)
         return

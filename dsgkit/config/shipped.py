@@ -44,7 +44,12 @@ def located(path: Path) -> Path:
         return path
     if (shipped := beneath(name)) is not None:
         return shipped
-    if path.suffix or os.path.lexists(path):  # reading it reports what is wrong with it
+    if alike := _of_that_stem(path):
+        raise ConfigError(
+            f"{spelled(name)}: no such config file; the package has one: dsg run {alike}"
+        )
+    if not _can_be_shipped(name) or path.suffix or os.path.lexists(path):
+        # reading it reports what is wrong with it
         return path
     hint = nearest_or_all(name, names(), "dsg list configs")
     raise ConfigError(f"no config file or shipped config {spelled(name)}{hint}")

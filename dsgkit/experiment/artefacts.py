@@ -1,4 +1,4 @@
-"""What pictures are drawn from: arrays of a fit, in a file beside its record."""
+"""Arrays of a fit that pictures are drawn from, in a file next to its record."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.endings import without_numbers
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.experiment.jobs import Job
-from dsgkit.experiment.limits import MET
+from dsgkit.experiment.limits import LIMIT_ENTRIES
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
 from dsgkit.experiment.plan import (
     Cell,
@@ -53,14 +53,14 @@ from dsgkit.threads import available_threads, hold_openmp, kept_threads, set_thr
 _WARM_UP_ROWS = 64
 
 _IDENTITY = tuple(CellSchema.__annotations__)
-"""What a record says of its cell."""
+"""Entries of a record that identify its cell."""
 
 _DIAGNOSTICS = TypeAdapter(Diagnostics)
 
 
 @dataclass
 class Bench:
-    """What a process keeps between cells: the data, the last trial, which solvers are compiled."""
+    """State that a process keeps between cells: data, last trial, which solvers are compiled."""
 
     experiment: Experiment
     dataset: Dataset
@@ -356,7 +356,7 @@ def _header(job: Job) -> Record:
 def _failure(error: BaseException) -> Record:
     """Return the status and the cause; an error that no solver announces keeps its traceback."""
     if isinstance(error, FitError):
-        met = {name: getattr(error, name, None) for name in MET}
+        met = {name: getattr(error, name, None) for name in LIMIT_ENTRIES}
         known = {name: _storable(value) for name, value in met.items() if value}
         own = isinstance(error.status, str) and error.status != "ok"
         status = error.status if own else FitError.status

@@ -1,4 +1,4 @@
-"""Messages between the process in charge, which must wait for nobody, and one that may.
+"""Messages between a non-blocking parent process and a blocking worker.
 
 A message is pickled and follows its length. A worker may be stopped, or hang, in the middle of
 one; the process in charge then keeps what has come of it. What has come is not trusted: solvers run
@@ -18,13 +18,13 @@ from io import BufferedRWPair
 from typing import Any
 
 _LENGTH = struct.Struct("!Q")
-_PIECE = 2**20
+_CHUNK_BYTES = 2**20
 """Bytes that are taken at a time; one who never stops sending cannot keep the receiver."""
 
-_MOST_BYTES = 2**28
-"""Of a message from a worker; the arrays of a picture are far below."""
+_MAX_MESSAGE_BYTES = 2**28
+"""Bytes of a message from a worker; the arrays of a picture are far below."""
 
-_ARRAYS = {
+_ARRAY_PARTS = {
     ("numpy", "dtype"),
     ("numpy", "ndarray"),
     *(
@@ -37,18 +37,18 @@ _ARRAYS = {
         )
     ),
 }
-"""What pickled arrays and numbers of numpy consist of."""
+"""Functions and classes in pickled arrays and numbers of numpy."""
 
 
 class MessageError(Exception):
-    """What has come is no message, or one with something in it that is neither plain nor arrays."""
+    """The bytes are not a message, or hold something other than plain values and arrays."""
 
 
 class _Plain(pickle.Unpickler):
     """Makes no objects of classes: that would run their code in the process in charge."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in _ARRAYS:
+        if (module, name) in _ARRAY_PARTS:
             return super().find_class(module, name)
         raise MessageError(f"{module}.{name} is no number, text or array")
 
@@ -131,7 +131,7 @@ class Channel:
         """
         self._flush()
         try:
-            piece = self._end.recv(_PIECE)
+            piece = self._end.recv(_CHUNK_BYTES)
         except BlockingIOError:
             return False
         if not piece:
@@ -149,7 +149,7 @@ class Channel:
         """
         while len(self._received) >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(self._received)
-            if length > _MOST_BYTES:
+            if length > _MAX_MESSAGE_BYTES:
                 raise MessageError(f"{length:,} bytes at once")
             end = _LENGTH.size + length
             if len(self._received) < end:

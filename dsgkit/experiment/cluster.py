@@ -108,7 +108,7 @@ class Cluster:
         return len(self._running)
 
     def accepts(self, job: Job) -> bool:
-        """Whether the cluster's queue is short enough for one more job."""
+        """Return whether the cluster's queue is short enough for one more job."""
         now = time.monotonic()
         if now - self._looked >= _LOOK_SECONDS:
             with self._asking():
@@ -202,7 +202,7 @@ def _check_address(address: str) -> None:
 
 
 def _is_known(protocol: str) -> bool:
-    """Tell whether Dask has a protocol, which another package may bring."""
+    """Return whether Dask has a protocol, which another package may bring."""
     from distributed.comm.registry import get_backend
 
     try:

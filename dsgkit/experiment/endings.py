@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dsgkit.experiment.folder import TooLargeEntry
     from dsgkit.experiment.plan import TooLarge
 
-MOST_LINES = 20
+MAX_CAUSES = 20
 
 
 def describe_endings(
@@ -91,14 +91,14 @@ def _groups(ended: Iterable[Record], axis: Axis | None, tracebacks: bool) -> lis
         key = record.get("label"), record["kind"], cause(record)
         groups.setdefault(key, []).append(record)
     lines = []
-    for records in list(groups.values())[:MOST_LINES]:
+    for records in list(groups.values())[:MAX_CAUSES]:
         first = records[0]
         what = f"{first.get('label') or first['solver']} {first['kind']}"
         lines.append(f"  {what}, {places(records, axis)}: {reason(first)}")
         if tracebacks and first.get("traceback"):
             lines += [f"    {line}" for line in first["traceback"].splitlines()]
-    if len(groups) > MOST_LINES:
-        lines.append(f"  and {len(groups) - MOST_LINES} more causes")
+    if len(groups) > MAX_CAUSES:
+        lines.append(f"  and {len(groups) - MAX_CAUSES} more causes")
     return [printable(line) for line in lines]
 
 

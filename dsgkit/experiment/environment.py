@@ -1,4 +1,4 @@
-"""What a result depends on besides the config: versions, processor, threads, commit."""
+"""Environment of a run, which results depend on: versions, processor, threads, commit."""
 
 from __future__ import annotations
 

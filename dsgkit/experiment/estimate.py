@@ -18,7 +18,7 @@ from dsgkit.experiment.outlasted import Outlasted, OutlastedError
 from dsgkit.experiment.plan import Cell, Plan, TooLarge, whole_plan
 from dsgkit.experiment.records import Record, Records, read_records
 from dsgkit.experiment.reuse import sources
-from dsgkit.experiment.runner import MOST_REPEATS, Options
+from dsgkit.experiment.runner import MAX_REPEATS, Options
 from dsgkit.experiment.status import duration
 from dsgkit.experiment.store import CELLS, find_records
 from dsgkit.experiment.timing import repeated
@@ -29,18 +29,18 @@ from dsgkit.terminal import NO_BREAK, Column, table, wrapped
 from dsgkit.threads import available_threads
 
 RUN_SECONDS = 5.0
-"""Of the process in charge: to import libraries, and to draw tables and figures at the end."""
+"""Seconds of the main process: to import libraries, and to draw tables and figures at the end."""
 
 WORKER_SECONDS = 2.5
-"""Of a worker process, until it has imported its libraries and opened the data."""
+"""Seconds of a worker process until it has imported its libraries and opened the data."""
 
 COMPILING_SECONDS = 0.2
-"""Of a worker process, for the first cell of a solver and kind: it loads what was compiled before,
-in a fit on a few rows. Compiling itself, once for every version of the code, takes 5 to 15 s for a
+"""Seconds of a worker process for the first cell of a solver and kind: it loads compiled code, in a
+fit on a few rows. Compiling itself, once for every version of the code, takes 5 to 15 s for a
 family of solvers and is not counted."""
 
 CELL_SECONDS = 0.005
-"""Of every cell, beside its solver: rows are drawn, memory is measured, a record is written."""
+"""Seconds of every cell outside of its solver: rows are drawn, a record is written."""
 
 _SMALLEST_SHOWN = 0.01
 """GiB."""
@@ -54,7 +54,7 @@ Group = tuple[str, str]
 
 @dataclass
 class Forecast:
-    """What the cells of one solver and kind are about to take.
+    """Predicted time of the cells of one solver and kind.
 
     Attributes
     ----------
@@ -78,13 +78,13 @@ class Forecast:
 
     @property
     def seconds(self) -> float:
-        """Of processor time, with what every cell takes besides."""
+        """Seconds of processor time, including those of every cell outside of its solver."""
         return self.training + self.judging + CELL_SECONDS * len(self.cells)
 
 
 @dataclass(frozen=True)
 class RunForecast:
-    """What a run is about to take.
+    """Predicted time and memory of a run.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class RunForecast:
     def disturbed_wall(self) -> float:
         """Seconds until the run ends if other processes disturb all fits, which are timed again."""
         before, fits = self._wall_parts
-        again = 0 if self.once or self.threads == 1 else MOST_REPEATS
+        again = 0 if self.once or self.threads == 1 else MAX_REPEATS
         return before + fits * (1 + again)
 
     @property
@@ -295,7 +295,7 @@ def _finished(folder: Path, keys: set[str], axis: Axis | None) -> Records:
 
 
 class _Model:
-    """What cells take, under the limits of a run, in seconds of processor time."""
+    """Predicts seconds of processor time of cells under the limits of a run."""
 
     def __init__(
         self, experiment: Experiment, options: Options, threads: int, speed: float
@@ -340,7 +340,7 @@ class _Model:
         return found
 
     def _is_refused(self, cell: Cell) -> bool:
-        """Whether a cell ends at once, as it would need more memory than it may take."""
+        """Return whether a cell ends at once, as it would need more memory than it may take."""
         own = self._experiment.solvers[cell.solver].params.get("max_memory")
         most = memory_limit() / self._processes[cell.kind] if own is None else own * 2**30
         return cell.work.memory > min(most, self._limits.memory or math.inf)

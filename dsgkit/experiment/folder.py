@@ -35,11 +35,11 @@ TASK = "task.json"
 PLAN = "plan.json"
 """Files of a results folder beside the store's."""
 
-MOST_BYTES = 2**20
-"""Of each of these files; of a line of the plan."""
+MAX_FILE_BYTES = 2**20
+"""Bytes of each of these files, and of a line of the plan."""
 
-_AGAIN = "run the experiment again"
-_OTHER_RELEASE = f"these results are not of this release: {_AGAIN}"
+_RUN_AGAIN = "run the experiment again"
+_OTHER_RELEASE = f"these results are not of this release: {_RUN_AGAIN}"
 
 
 Environment = dict[Name, Value | Point]
@@ -109,7 +109,7 @@ class StoredPlan(NamedTuple):
 
 @with_config(ConfigDict(strict=True, allow_inf_nan=False))
 class DatasetFacts(TypedDict, total=False):
-    """What is known of a dataset."""
+    """Facts about a dataset."""
 
     name: Name | None
     title: Name | None
@@ -130,20 +130,20 @@ def _read(path: Path, kind: Any) -> Any:
     """Return what a JSON file holds, found to be of its kind; None if there is no such file."""
     try:
         with open_regular(path) as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_AGAIN}") from None
-    if len(content) > MOST_BYTES:
+        raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_RUN_AGAIN}") from None
+    if len(content) > MAX_FILE_BYTES:
         raise ResultsError(
-            f"{path}: cannot be read (it is longer than {MOST_BYTES >> 20} MiB); {_AGAIN}"
+            f"{path}: cannot be read (it is longer than {MAX_FILE_BYTES >> 20} MiB); {_RUN_AGAIN}"
         )
     try:
         return _schema(kind).validate_json(content)
     except ValidationError as error:
         if error.errors(include_url=False)[0]["type"] == "json_invalid":
-            raise ResultsError(f"{path}: cannot be read ({why(error)}); {_AGAIN}") from None
+            raise ResultsError(f"{path}: cannot be read ({why(error)}); {_RUN_AGAIN}") from None
         raise ResultsError(f"{path}: of another form ({why(error)}); {_OTHER_RELEASE}") from None
 
 
@@ -170,7 +170,7 @@ def read_environment(path: Path) -> dict[str, Any]:
 
 
 def is_environment(content: bytes) -> bool:
-    """Whether what a file holds is an environment."""
+    """Return whether what a file holds is an environment."""
     try:
         _schema(Environment).validate_json(content)
     except ValidationError:
@@ -217,7 +217,7 @@ def read_plan(folder: Path, axis: Axis | None) -> StoredPlan | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_AGAIN}") from None
+        raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_RUN_AGAIN}") from None
     every = (entry.at for part in (plan.cells, plan.left_out) for entry in part)
     if axis is not None and not all(axis.name in at for at in every):
         problem = f"of another form (a cell has no number of {axis.noun})"
@@ -232,7 +232,7 @@ def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry | LeftOutEntry | 
     """
     schema, shared = _schema(_EntrySchema), dict[Any, dict[str, int]]()
     left_out, too_large = _schema(_LeftOutSchema), _schema(_TooLargeSchema)
-    lines = enumerate(iter(lambda: file.readline(MOST_BYTES), b""), start=1)
+    lines = enumerate(iter(lambda: file.readline(MAX_FILE_BYTES), b""), start=1)
     problem = "of another form (its first line is not `[`)"
     if next(lines, (1, b""))[1] == b"[\n":
         problem = "cut off"

@@ -62,7 +62,7 @@ class Job:
 
     @property
     def description(self) -> str:
-        """What it is, in words."""
+        """The job in words."""
         cell, axis = self.cell, self.experiment.axis
         label = self.experiment.solvers[cell.solver].label
         size = f", {cell.at[axis.name]:,} {axis.noun}" if axis else ""

@@ -1,4 +1,4 @@
-"""What one cell may take, and whether a cell that met a limit before may go further now."""
+"""Limits of a cell, and whether a cell that met a limit before may go further now."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEFT_OUT = "left_out"
 TOO_LARGE = "too_large"
 """Kind of a plan's entry for sizes of the sweep that exceed the data."""
 
-MET = ("needed", "limit", "timeout")
+LIMIT_ENTRIES = ("needed", "limit", "timeout")
 """What records tell of a limit that was met: bytes, bytes and seconds."""
 
 
@@ -52,7 +52,7 @@ class Limits:
     memory: int | None = None
 
     def settle(self, ended: dict[str, Any]) -> bool:
-        """Whether a cell that ended without failure would end in the same way under these limits.
+        """Return whether a cell that did not fail would end in the same way under these limits.
 
         Parameters
         ----------

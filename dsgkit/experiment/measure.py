@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 _PRODUCT_ROWS = 1024
-_PRODUCTS = 5
+_N_PRODUCTS = 5
 
 _CLEAR = Path("/proc/self/clear_refs")
 _STATUS = Path("/proc/self/status")
@@ -104,7 +104,7 @@ def product_speed() -> float:
     """
     a = np.ones((_PRODUCT_ROWS, _PRODUCT_ROWS), np.float32)
     seconds = []
-    for _ in range(_PRODUCTS):
+    for _ in range(_N_PRODUCTS):
         start = time.process_time()
         a @ a
         seconds.append(time.process_time() - start)

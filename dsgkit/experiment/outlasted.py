@@ -11,7 +11,7 @@ from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.records import Record
 from dsgkit.tasks.base import At
 
-NOT_BEGUN = "not begun: "
+NOT_BEGUN_PREFIX = "not begun: "
 
 
 class OutlastedError(FitError):
@@ -28,13 +28,13 @@ class OutlastedError(FitError):
     def __init__(self, timeout: float) -> None:
         if math.isinf(timeout):
             self.status = TimeLimitError.status
-            super().__init__(f"{NOT_BEGUN}a smaller fit met the solver's own time limit")
+            super().__init__(f"{NOT_BEGUN_PREFIX}a smaller fit met the solver's own time limit")
         else:
             self.timeout = timeout
-            super().__init__(f"{NOT_BEGUN}a smaller fit was stopped after {timeout:g} s")
+            super().__init__(f"{NOT_BEGUN_PREFIX}a smaller fit was stopped after {timeout:g} s")
 
 
-STOPPED = (OutlastedError.status, TimeLimitError.status)
+STOPPED_STATUSES = (OutlastedError.status, TimeLimitError.status)
 """Statuses of fits that a time limit ended."""
 
 
@@ -51,7 +51,7 @@ class Outlasted:
 
     def note(self, cell: Cell, record: Record) -> None:
         """Remember a fit that was stopped."""
-        if cell.kind == "fit" and record["status"] in STOPPED:
+        if cell.kind == "fit" and record["status"] in STOPPED_STATUSES:
             own = record["status"] == TimeLimitError.status
             stopped = self._stopped[cell.solver, cell.trial, cell.needs]
             stopped.append((cell.at, math.inf if own else record.get("timeout", 0.0)))

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from dsgkit.experiment.measure import product_speed
-from dsgkit.experiment.outlasted import NOT_BEGUN
+from dsgkit.experiment.outlasted import NOT_BEGUN_PREFIX
 from dsgkit.experiment.records import Record
-from dsgkit.experiment.selection import WHILE
+from dsgkit.experiment.selection import SEARCHING_PREFIX
 
 
 class Planned(Protocol):
@@ -106,5 +106,5 @@ def _seconds_taken(record: Record) -> float:
     """Return how long a cell ran: up to the time limit, if it was stopped."""
     if times := record.get("times"):
         return float(sum(times.values()))
-    was_run = not (record.get("message") or "").startswith((NOT_BEGUN, WHILE))
+    was_run = not (record.get("message") or "").startswith((NOT_BEGUN_PREFIX, SEARCHING_PREFIX))
     return float(record.get("timeout", 0.0)) if was_run else 0.0

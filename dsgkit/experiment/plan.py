@@ -224,7 +224,7 @@ def _drafted(experiment: Experiment, dataset: Dataset) -> list[_Drafts]:
 
 
 class _Identity(NamedTuple):
-    """What a key is the hash of: that of the text up to the trial's number, and the text after."""
+    """A cell key's hash, with the trial number left open."""
 
     begun: hashlib._Hash
     after: str
@@ -377,7 +377,7 @@ class _TrialPlan:
             self._group(solver, spec, stages, group)
 
     def _depends_on_size(self, solver: str, spec: SolverSpec, stages: tuple[Points, ...]) -> bool:
-        """Tell whether what a solver learns depends on what is swept, at any point of its grid."""
+        """Return whether a solver's model depends on the swept axis at any point of its grid."""
         axis, depends_on = self._experiment.sweep.axis, getattr(self._trial, "depends_on", None)
         if axis is None or depends_on is None or len(self._sweep) == 1:
             return True

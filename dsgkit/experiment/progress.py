@@ -27,7 +27,7 @@ SECONDS_BETWEEN_LINES = 60.0
 
 _TICK_SECONDS = 1.0
 _REFRESHES = 2
-"""Of the line on a terminal, in a second."""
+"""Refreshes per second of the line on a terminal."""
 
 Clock = Callable[[], float]
 

@@ -1,4 +1,4 @@
-"""What a record of a cell may hold: one schema for who writes it and for all who read it.
+"""Schema of the records of cells, for writing and for reading them.
 
 A results folder may come from anywhere: nothing in a line is used before it is found to be of its
 type, and within its bounds. A line is a JSON object that ends in a checksum of all before it, so
@@ -35,17 +35,17 @@ from dsgkit.tasks.base import Axis
 
 Record = dict[str, Any]
 
-MOST_BYTES = 2**25
+MAX_LINE_BYTES = 2**25
 """The longest line that is taken for a record: a search of 100,000 points has about 16 MiB."""
 
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _HASH = "[0-9a-f]"
-_LONG = 2**20
-_MOST_ENTRIES = 10_000
+_MAX_TEXT = 2**20
+_MAX_ENTRIES = 10_000
 _LARGEST_INTEGER = 2**64
 
 Key = Annotated[str, Field(pattern=f"^{_HASH}{{32}}$")]
-"""Of a cell, as plans make them; it names a file as well."""
+"""Key of a cell, as plans make them; it names a file as well."""
 
 EnvironmentName = Annotated[str, Field(pattern=f"^{_HASH}{{12}}$")]
 Code = Annotated[str, Field(pattern=f"^{_HASH}{{16}}$")]
@@ -53,7 +53,7 @@ Code = Annotated[str, Field(pattern=f"^{_HASH}{{16}}$")]
 
 Name = Annotated[str, Field(max_length=10_000)]
 Label = Annotated[str, Field(max_length=10_000, pattern=rf"^[^{CONTROL}]*$")]
-"""What is drawn as well: without characters that fonts have nothing for."""
+"""A text that is drawn as well: without characters that fonts lack."""
 
 Count = Annotated[int, Field(ge=0, le=2**62)]
 Bytes = Annotated[float, Field(ge=0, le=2**62)]
@@ -83,7 +83,7 @@ First = FailFast()
 There is nothing of the kind for dictionaries: `_check_entries`."""
 
 Value = Annotated[Any, AfterValidator(_value)]
-"""Of a parameter: a number, text, true, false or null, or lists of such."""
+"""Value of a parameter: a number, text, true, false or null, or lists of those."""
 
 Point = dict[Name, Value]
 Scores = Annotated[list[Annotated[list[Number | None], First]], First]
@@ -110,7 +110,7 @@ class TimingSchema(TypedDict, total=False):
     """
 
     range: dict[Name, Annotated[tuple[Amount, Amount], First]]
-    """Of the same times, by phase: the shortest and the longest."""
+    """The shortest and the longest of the same times, by phase."""
     threads: Required[Annotated[int, Field(ge=1, le=2**20)]]
     slowdown: Required[Amount]
     """Wall time by processor time of the busiest thread, the median over equal fits."""
@@ -123,7 +123,7 @@ class MeasurementsSchema(TypedDict, total=False):
 
     wall: dict[Name, Seconds]
     processor: dict[Name, Seconds]
-    """Of all threads of the process."""
+    """Processor time of all threads of the process."""
     busiest: dict[Name, Seconds]
     """Processor time of the busiest thread."""
     load: Amount
@@ -132,7 +132,7 @@ class MeasurementsSchema(TypedDict, total=False):
 
 @with_config(_STRICT)
 class ReportedSchema(CellSchema, total=False):
-    """What runs and reports need of a record; the rest is passed over when they read it."""
+    """Entries of a record that runs and reports need; they pass over the rest."""
 
     status: Required[Annotated[str, Field(pattern="^[a-z_]{1,40}$")]]
     label: Label
@@ -168,13 +168,13 @@ class RecordSchema(ReportedSchema, total=False):
     measurements: MeasurementsSchema
 
 
-_ALL = TypeAdapter(RecordSchema).validator
-_REPORTED = TypeAdapter(ReportedSchema).validator
-_ANY = TypeAdapter(Any).validator
+_RECORD_VALIDATOR = TypeAdapter(RecordSchema).validator
+_REPORTED_VALIDATOR = TypeAdapter(ReportedSchema).validator
+_ANY_VALIDATOR = TypeAdapter(Any).validator
 _NAMES = tuple(RecordSchema.__annotations__)
 
 _SEAL = b', "check": "'
-_SEALED = len(_SEAL) + 12 + len(b'"}\n')
+_SEAL_BYTES = len(_SEAL) + 12 + len(b'"}\n')
 
 
 class UnreadableError(ValueError):
@@ -197,7 +197,7 @@ def sealed(record: Record) -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         raise UnreadableError(str(error)) from error
     body = text.encode(errors="replace")  # names of files may have halves of characters
-    _validated(body, _ALL)
+    _validated(body, _RECORD_VALIDATOR)
     return body[:-1] + _SEAL + _checksum(body) + b'"}\n'
 
 
@@ -215,20 +215,20 @@ def parse(line: bytes, *, whole: bool = False) -> Record:
     UnreadableError
         If it holds none, or was changed.
     """
-    start = len(line) - _SEALED
+    start = len(line) - _SEAL_BYTES
     if start < 0 or line[start : start + len(_SEAL)] != _SEAL:
         raise UnreadableError("it has no checksum at its end")
     body = line[:start] + b"}"
     if line[start + len(_SEAL) :] != _checksum(body) + b'"}\n':
         raise UnreadableError("it was changed after it was written")
-    return _validated(body, _ALL if whole else _REPORTED)
+    return _validated(body, _RECORD_VALIDATOR if whole else _REPORTED_VALIDATOR)
 
 
 def _validated(body: bytes, schema: Any) -> Record:
-    if len(body) > MOST_BYTES - _SEALED:
-        raise UnreadableError(f"it is longer than {MOST_BYTES >> 20} MiB")
+    if len(body) > MAX_LINE_BYTES - _SEAL_BYTES:
+        raise UnreadableError(f"it is longer than {MAX_LINE_BYTES >> 20} MiB")
     try:
-        if len(body) > _LONG:
+        if len(body) > _MAX_TEXT:
             _check_entries(body)
         record = schema.validate_json(body)
     except ValidationError as error:
@@ -240,12 +240,12 @@ def _validated(body: bytes, schema: Any) -> Record:
 
 def _check_entries(body: bytes) -> None:
     """Raise `UnreadableError` for a dictionary of more entries than any has."""
-    record = _ANY.validate_json(body)
+    record = _ANY_VALIDATOR.validate_json(body)
     for part in record.values() if isinstance(record, dict) else ():
         within = part.values() if isinstance(part, dict) else ()
         for item in part if isinstance(part, list) else [part, *within]:
-            if isinstance(item, dict) and len(item) > _MOST_ENTRIES:
-                raise UnreadableError(f"a part of it has more than {_MOST_ENTRIES:,} entries")
+            if isinstance(item, dict) and len(item) > _MAX_ENTRIES:
+                raise UnreadableError(f"a part of it has more than {_MAX_ENTRIES:,} entries")
 
 
 def _check_search(record: Record) -> None:
@@ -277,7 +277,7 @@ def read_lines(file: BinaryIO) -> Iterator[tuple[bytes, bool]]:
     A longer one comes in pieces. One without an end may be one that is being written.
     """
     whole = True
-    while line := file.readline(MOST_BYTES):
+    while line := file.readline(MAX_LINE_BYTES):
         ended = line.endswith(b"\n")
         yield line, whole and ended
         whole = ended
@@ -304,12 +304,12 @@ class Records(Mapping[str, Record]):
 
     def keep(self, record: Record) -> None:
         """Take a record over, in the place of an earlier one of its key."""
-        for name in _ALIKE:
+        for name in _SHARED_ENTRIES:
             if name in record:
                 # `marshal`, as keys that tell 1 from 1.0 and take half the time of a text
                 same = marshal.dumps(record[name], 2)
                 record[name] = self._shared.setdefault(same, record[name])
-        for name in _INNER:
+        for name in _NUMBER_ENTRIES:
             if name in record:
                 record[name] = self._row(record[name])
         self._rows[record["key"]] = self._row(record)
@@ -320,7 +320,7 @@ class Records(Mapping[str, Record]):
         if row is None or name not in row[0]:
             return None
         value = row[row[0][name]]
-        return _dictionary(value) if name in _INNER else value
+        return _dictionary(value) if name in _NUMBER_ENTRIES else value
 
     def among(self, keys: Container[str]) -> Records:
         """Return the records of some keys only."""
@@ -337,7 +337,7 @@ class Records(Mapping[str, Record]):
 
     def __getitem__(self, key: str) -> Record:
         record = _dictionary(self._rows[key])
-        for name in _INNER:
+        for name in _NUMBER_ENTRIES:
             if name in record:
                 record[name] = _dictionary(record[name])
         return record
@@ -355,10 +355,10 @@ class Records(Mapping[str, Record]):
 _Row = tuple[Any, ...]
 """A dictionary: the places of its values by name, which others share, and its values."""
 
-_ALIKE = ("at", "params", "points")
+_SHARED_ENTRIES = ("at", "params", "points")
 """Entries that many records have in common."""
 
-_INNER = ("scores", "times", "diagnostics")
+_NUMBER_ENTRIES = ("scores", "times", "diagnostics")
 """Entries that are dictionaries of other numbers in each record."""
 
 

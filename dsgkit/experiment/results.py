@@ -128,13 +128,13 @@ class PlannedFits(NamedTuple):
         return PlannedFits(numbers, {at: n for at, n in self.at.items() if at[0] in solvers})
 
 
-_TOGETHER = 1000
+_BLOCK_RECORDS = 1000
 """Records that there are at a time as dictionaries, while tables are made of them."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """What one results folder holds.
+    """Contents of one results folder.
 
     Attributes
     ----------
@@ -368,7 +368,7 @@ def frames(records: Iterable[Record], task: Description) -> dict[str, pd.DataFra
     """Return the two tables of `Results`."""
     cells, search = _fit_columns([], task), _search_columns([], task)
     left = iter(records)
-    while some := list(itertools.islice(left, _TOGETHER)):
+    while some := list(itertools.islice(left, _BLOCK_RECORDS)):
         fits = [at_size for record in some for at_size in _at_every_size(record, task.axis)]
         searches = [record for record in some if record["kind"] == "search"]
         _extend(cells, _fit_columns(fits, task))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dsgkit.experiment.artefacts import copy_artefact
 from dsgkit.experiment.environment import ENVIRONMENTS, environment_name
-from dsgkit.experiment.folder import MOST_BYTES, is_environment
+from dsgkit.experiment.folder import MAX_FILE_BYTES, is_environment
 from dsgkit.experiment.store import (
     CELLS,
     RESCUED,
@@ -64,6 +64,6 @@ def _copy_environment(source: Path, target: Path, name: str | None) -> None:
         return
     path = source / ENVIRONMENTS / f"{name}.json"
     with suppress(OSError), open_regular(path, follow=False) as file:
-        content = file.read(MOST_BYTES)
+        content = file.read(MAX_FILE_BYTES)
         if environment_name(content) == name and is_environment(content):
             write_file(own_folder(target, ENVIRONMENTS) / path.name, content.decode())

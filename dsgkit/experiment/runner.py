@@ -24,7 +24,7 @@ from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import FAILURES, LEFT_OUT, TOO_LARGE, Limits
-from dsgkit.experiment.outlasted import STOPPED, Outlasted
+from dsgkit.experiment.outlasted import STOPPED_STATUSES, Outlasted
 from dsgkit.experiment.plan import (
     Cell,
     LeftOut,
@@ -52,7 +52,7 @@ Planned = Callable[[Plan], None]
 
 _MEMORY_OF_A_SEARCH = 2 * 2**30
 
-MOST_REPEATS = 2
+MAX_REPEATS = 2
 """How often a disturbed fit is measured again."""
 
 
@@ -70,7 +70,7 @@ class Executor(AbstractContextManager["Executor"], Protocol):
         """Number of jobs that are running."""
 
     def accepts(self, job: Job) -> bool:
-        """Whether a job can start now."""
+        """Return whether a job can start now."""
 
     def submit(self, job: Job) -> None:
         """Start a job that is accepted."""
@@ -132,7 +132,7 @@ class Options:
     trial_ended: TrialEnded | None = None
 
     def settled(self, records: Records, key: str) -> bool:
-        """Whether a cell needs no run: it has a result, or would end as it did before.
+        """Return whether a cell needs no run: it has a result, or would end as it did before.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Options:
 
 @dataclass
 class Outcome:
-    """What a run did.
+    """Outcome of a run.
 
     Attributes
     ----------
@@ -263,7 +263,7 @@ def run_experiment(
         schedule = Schedule(plan, settled.__contains__)
         run = _Run(experiment, dataset, store, plan, schedule, options)
         for cell in reused:
-            if store.records.entry(cell.key, "status") in STOPPED:
+            if store.records.entry(cell.key, "status") in STOPPED_STATUSES:
                 run.outlasted.note(cell, store.records[cell.key])
         if schedule.cells:
             run.run()
@@ -417,7 +417,7 @@ class _Run:
         )
 
     def _alone(self, cell: Cell) -> bool:
-        """Whether nothing else may run beside a cell.
+        """Return whether nothing else may run beside a cell.
 
         Fits are timed alone, except on one thread: then their time is the processor time, which
         another process changes by a few percent (`scripts/bench_equal_work.py`).
@@ -441,7 +441,7 @@ class _Run:
                 self.store.append(self._with_files(record))
         self.outlasted.note(job.cell, record)
         self.measured[key] += 1
-        again = not job.once and self.measured[key] <= MOST_REPEATS
+        again = not job.once and self.measured[key] <= MAX_REPEATS
         if again and is_disturbed(self.store.records[key]):
             self.disturbed.append(job)
             bar.disturb(job)

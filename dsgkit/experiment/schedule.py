@@ -90,7 +90,7 @@ class Schedule:
         return self._start(self._cells[number])
 
     def _is_short(self, number: int) -> bool:
-        """Tell whether a cell is a search that may start before a fit; of unknown work none is."""
+        """Return whether a cell is a search of known work that may start before a fit."""
         cell = self._cells[number]
         return cell.kind == "search" and 0 < cell.flops <= self._spare
 

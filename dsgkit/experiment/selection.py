@@ -9,12 +9,12 @@ import numpy as np
 
 from dsgkit.config import Experiment
 from dsgkit.errors import FitError
-from dsgkit.experiment.limits import MET
+from dsgkit.experiment.limits import LIMIT_ENTRIES
 from dsgkit.experiment.plan import Cell, Point
 from dsgkit.experiment.records import Record
 from dsgkit.tasks.measures import Measure
 
-WHILE = "while searching: "
+SEARCHING_PREFIX = "while searching: "
 
 
 class SearchError(FitError):
@@ -22,9 +22,11 @@ class SearchError(FitError):
 
     def __init__(self, record: Record) -> None:
         # a search that an earlier one failed says so already
-        super().__init__(WHILE + record.get("message", "").removeprefix(WHILE))
+        super().__init__(
+            SEARCHING_PREFIX + record.get("message", "").removeprefix(SEARCHING_PREFIX)
+        )
         self.status = record["status"]
-        for name in MET:
+        for name in LIMIT_ENTRIES:
             setattr(self, name, record.get(name))
 
 

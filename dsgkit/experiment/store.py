@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from dsgkit.errors import ResultsError, printable
 from dsgkit.experiment.records import (
-    MOST_BYTES,
+    MAX_LINE_BYTES,
     Record,
     Records,
     UnreadableError,
@@ -36,7 +36,7 @@ LOCK = ".lock"
 RESCUED = "rescued"
 """In the names of files and folders with the records of a run whose own file was taken away."""
 
-_PIECE = 2**20
+_CHUNK_BYTES = 2**20
 
 
 class RefusedError(ResultsError):
@@ -210,7 +210,7 @@ class Store:
 
     def _pieces(self) -> Iterator[bytes]:
         offset = 0
-        while piece := os.pread(self._file, _PIECE, offset):
+        while piece := os.pread(self._file, _CHUNK_BYTES, offset):
             yield piece
             offset += len(piece)
 
@@ -336,7 +336,9 @@ def find_records(path: Path, keys: set[str]) -> Iterator[Record]:
         for key, starts in places.items():
             for start in reversed(starts):
                 file.seek(start)
-                record = _record_of(file.readline(MOST_BYTES), full=True) if key in keys else None
+                record = (
+                    _record_of(file.readline(MAX_LINE_BYTES), full=True) if key in keys else None
+                )
                 if record and record["key"] == key:  # a line may name another one further on
                     yield record
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from dsgkit.experiment.plan import Cell
     from dsgkit.experiment.records import Records
 
-LEAST_REPEATS = 3
-LEAST_SECONDS = 1.0
+MIN_REPEATS = 3
+MIN_SECONDS = 1.0
 """A fit is timed so often, and for so long in all."""
 
 LONG_FIT = 10.0
@@ -30,10 +30,10 @@ SHORTEST_MEASUREMENT = 0.05
 """Shorter fits are timed several in a row: a measurement is then the mean of these. It outlasts the
 slices of a few milliseconds that a system gives to processes in turn."""
 
-SLOWED = 1.5
+DISTURBED_RATIO = 1.5
 """A fit is disturbed if its wall time is more than so many times that of its busiest thread."""
 
-NOISE = 0.001
+NOISE_SECONDS = 0.001
 """Seconds of waiting in a measurement that are no disturbance: starting threads takes as long."""
 
 Record = dict[str, Any]
@@ -44,7 +44,7 @@ def repeated(seconds: float) -> float:
     """Return the seconds that all fits take together, of which one takes some seconds."""
     if seconds > LONG_FIT:
         return seconds
-    return max(LEAST_REPEATS * seconds, LEAST_SECONDS)
+    return max(MIN_REPEATS * seconds, MIN_SECONDS)
 
 
 class Timing:
@@ -81,7 +81,7 @@ class Timing:
         """
         if self._seconds > LONG_FIT:
             return
-        while len(self._measured) < LEAST_REPEATS or self._seconds < LEAST_SECONDS:
+        while len(self._measured) < MIN_REPEATS or self._seconds < MIN_SECONDS:
             clock, fits, begun = Clock(), 0, time.perf_counter()
             while not fits or time.perf_counter() - begun < SHORTEST_MEASUREMENT:
                 fit(clock)
@@ -94,7 +94,7 @@ class Timing:
 
     @property
     def record(self) -> Record:
-        """What a record keeps: ``times``, ``timing`` and ``measurements``."""
+        """Entries for the cell's record: ``times``, ``timing`` and ``measurements``."""
         wall, processor, busiest = (
             self._each(lambda clock: clock.wall),
             self._each(lambda clock: clock.processor),
@@ -134,11 +134,11 @@ class Timing:
 
     @property
     def _disturbed(self) -> bool:
-        return median(wall - SLOWED * busy for wall, busy in self._totals) > NOISE
+        return median(wall - DISTURBED_RATIO * busy for wall, busy in self._totals) > NOISE_SECONDS
 
 
 def is_disturbed(record: Mapping[str, Any]) -> bool:
-    """Tell whether other processes are part of a fit's time.
+    """Return whether other processes are part of a fit's time.
 
     They hardly change processor time, which is the time of a fit on one thread.
     """
@@ -147,7 +147,7 @@ def is_disturbed(record: Mapping[str, Any]) -> bool:
 
 
 def is_less_disturbed(record: Mapping[str, Any], than: Mapping[str, Any]) -> bool:
-    """Tell whether a fit that was measured again was less disturbed than before."""
+    """Return whether a fit that was measured again was less disturbed than before."""
     if record["status"] != "ok" or "timing" not in record:
         return False
     return bool(record["timing"]["slowdown"] < than["timing"]["slowdown"])

@@ -42,22 +42,22 @@ from dsgkit.experiment.timing import LONG_FIT
 from dsgkit.origin import one_line
 from dsgkit.progress import listening
 
-STARTING = 60.0
+STARTING_SECONDS = 60.0
 """Seconds for starting a process and importing a solver, on top of a cell's own time limit."""
 
 LOADING_RATE = 2**20
 """Bytes of rows per second: the slowest that data may load, be it by parsing their files."""
 
-COMPILING = 60.0
+COMPILING_SECONDS = 60.0
 """Seconds for compiling, which is a fit on a few rows, on top of a cell's own time limit."""
 
-SPARE = 4
+MAX_SPARE_WORKERS = 4
 """Processes with nothing to do that are kept for jobs of other classes than those that run."""
 
 CHECK_SECONDS = 0.05
 """How often time and memory are looked at, where there is a limit."""
 
-_LIFE_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 """How often it is looked at whether a worker lives: mostly its connection tells, at once, but a
 process that a solver forked can hold that open."""
 
@@ -68,10 +68,10 @@ _WORKER = (
     "import sys; sys.path[:] = sys.argv[3:]; "
     "from dsgkit.experiment.workers import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
 )
-_MARK = "DSGKIT_WORKER"
+_MARK_VARIABLE = "DSGKIT_WORKER"
 """Variable in the environment of a worker, and so of all that it starts, that is its own."""
 
-_GUARD = """
+_GUARD_SCRIPT = """
 read -r _
 while pids=$(grep -lsF "$1" /proc/[0-9]*/environ | cut -d / -f 3) && [ "$pids" ]; do
     kill -KILL $pids
@@ -109,7 +109,7 @@ class LocalWorkers:
         return len(self._busy)
 
     def accepts(self, job: Job) -> bool:
-        """Whether a job can start now."""
+        """Return whether a job can start now."""
         if job.alone or any(worker.job.alone for worker in self._busy):
             return not self._busy
         return len(self._busy) < self._count
@@ -136,7 +136,7 @@ class LocalWorkers:
 
     def _make_room(self) -> None:
         """End the workers that have had nothing to do for longest, where there are too many."""
-        while self._idle and len(self._idle) + len(self._busy) >= self._count + SPARE:
+        while self._idle and len(self._idle) + len(self._busy) >= self._count + MAX_SPARE_WORKERS:
             self._idle.pop(0).kill()
 
     def wait(self) -> list[tuple[Job, Record]]:
@@ -144,7 +144,7 @@ class LocalWorkers:
         ended: list[tuple[Job, Record]] = []
         while self._busy and not ended:
             limited = any(worker.limited for worker in self._busy)
-            seconds = CHECK_SECONDS if limited else _LIFE_SECONDS
+            seconds = CHECK_SECONDS if limited else _POLL_SECONDS
             with selectors.DefaultSelector() as selector:
                 for worker in self._busy:
                     worker.channel.register(selector)
@@ -208,13 +208,13 @@ class _Worker:
         self._process = subprocess.Popen(
             [sys.executable, "-c", _WORKER, *map(str, given), *sys.path],
             stdin=subprocess.DEVNULL,
-            env=os.environ | {_MARK: self._mark},
+            env=os.environ | {_MARK_VARIABLE: self._mark},
             pass_fds=given,
             process_group=0,
         )
         theirs.close()
         self._guard = subprocess.Popen(
-            ["/bin/sh", "-c", _GUARD, "dsg-guard", f"{_MARK}={self._mark}"],
+            ["/bin/sh", "-c", _GUARD_SCRIPT, "dsg-guard", f"{_MARK_VARIABLE}={self._mark}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -230,8 +230,8 @@ class _Worker:
         """Hand over a job; return whether the process is there to take it."""
         self.job, self._kept = job, None
         self._number += 1
-        self._ahead = {"loaded": _Stage("compiling", COMPILING), "begun": _FITTING}
-        self._enter(_Stage("loading", STARTING + job.data_bytes / LOADING_RATE))
+        self._ahead = {"loaded": _Stage("compiling", COMPILING_SECONDS), "begun": _FITTING}
+        self._enter(_Stage("loading", STARTING_SECONDS + job.data_bytes / LOADING_RATE))
         try:
             self.channel.send((self._number, job))
         except OSError:
@@ -352,7 +352,7 @@ def _kill_marked(mark: str) -> None:
 
 def _has(process: psutil.Process, mark: str) -> bool:
     try:
-        return bool(process.environ().get(_MARK) == mark)
+        return bool(process.environ().get(_MARK_VARIABLE) == mark)
     except (psutil.Error, OSError):  # gone, or another user's
         return False
 
@@ -416,7 +416,7 @@ def _run(job: Job, tell: _Teller) -> None:
 
 
 class _Teller:
-    """Sends messages on a job from one process; a copy of that, which a solver forked, it ends.
+    """Sends messages on a job from one process. Exits if called in a forked copy.
 
     There is one connection, and one that waits for one record.
     """

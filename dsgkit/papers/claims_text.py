@@ -17,14 +17,14 @@ from dsgkit.config.yaml_loader import Document, read_document
 from dsgkit.hints import did_you_mean, listed, spelled
 from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
 from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict
-from dsgkit.report.numbers import NONE, counted, memory_text, p_text, seconds_text
+from dsgkit.report.numbers import NO_VALUE, counted, memory_text, p_text, seconds_text
 from dsgkit.terminal import Column, paragraph, table
 
 EVIDENCE = ("Where", "Size", "a", "b", "a's", "b's", "Compared", "Agrees", "Remark")
 """Heads of the columns of `evidence_row`."""
 
-_SHARED = ("test", "by", "datasets", "configs")
-_COMPARED = ("a", "b")
+_FIRST_SETTINGS = ("test", "by", "datasets", "configs")
+_HEAD_SETTINGS = ("a", "b")
 """Settings that stand first in a criterion, and heads of columns."""
 
 _NUMBERS = ("Size", "a's", "b's")
@@ -103,8 +103,8 @@ def counts_text(verdict: Verdict) -> str:
 
 def criterion_text(part: Judged) -> str:
     """Return a criterion in one line, nearly as its file has it, without what is default."""
-    settings = part.criterion.model_dump(exclude_defaults=True, exclude=set(_SHARED))
-    names = sorted(settings, key=lambda name: (name in _BARS, name not in _COMPARED))
+    settings = part.criterion.model_dump(exclude_defaults=True, exclude=set(_FIRST_SETTINGS))
+    names = sorted(settings, key=lambda name: (name in _BARS, name not in _HEAD_SETTINGS))
     told = "; ".join(_named(name, settings[name]) for name in names)
     on = f"; on {listed(part.folders)}" if part.folders else ""
     return f"[{part.criterion.by}] {getattr(part.criterion, 'test', '')}: {told}{on}"
@@ -140,7 +140,7 @@ def evidence_row(point: Point) -> tuple[str, ...]:
         _value(point.a_value, point.unit),
         _value(point.b_value, point.unit),
         _estimate(point),
-        {None: NONE, 1.0: "yes", 0.0: "no"}.get(point.counts, f"{point.counts}"),
+        {None: NO_VALUE, 1.0: "yes", 0.0: "no"}.get(point.counts, f"{point.counts}"),
         point.note,
     )
 
@@ -170,12 +170,12 @@ def _estimate(point: Point) -> str:
 def _evidence_table(rows: Sequence[Sequence[str]], width: int) -> str:
     """Return points in columns that fit a terminal.
 
-    A column without an entry is left out, and one of `_COMPARED` with a single one, too.
+    A column without an entry is left out, and one of `_HEAD_SETTINGS` with a single one, too.
     """
     columns = [
         Column(head, entries, [head in _NUMBERS] * len(rows))
         for head, entries in zip(EVIDENCE, zip(*rows, strict=True), strict=True)
-        if any(entries) and not (head in _COMPARED and len(set(entries)) == 1)
+        if any(entries) and not (head in _HEAD_SETTINGS and len(set(entries)) == 1)
     ]
     return table(columns, width)
 

@@ -19,7 +19,7 @@ from dsgkit.papers.verdicts import NO_RESULTS, Bar, Point, Verdict, combined, ju
 from dsgkit.specs import Count, Spec, Text, problem
 from dsgkit.tasks.measures import Measure
 
-LEAST_TRIALS = 5
+MIN_TRIALS = 5
 
 N_RESAMPLES = 2000
 CONFIDENCE = 0.95
@@ -139,7 +139,7 @@ class Criterion(Spec):
     configs: list[Text] | None = None
     holds: Bar = "all"
     in_part: Bar | None = None
-    trials: Annotated[int, Field(ge=2)] = LEAST_TRIALS
+    trials: Annotated[int, Field(ge=2)] = MIN_TRIALS
 
     @property
     def on_results(self) -> bool:

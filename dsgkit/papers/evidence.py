@@ -20,7 +20,7 @@ from dsgkit.experiment.limits import ending, status_words
 from dsgkit.experiment.outlasted import OutlastedError
 from dsgkit.experiment.records import Record
 from dsgkit.experiment.results import Results, load_results
-from dsgkit.experiment.selection import WHILE
+from dsgkit.experiment.selection import SEARCHING_PREFIX
 from dsgkit.experiment.store import CELLS
 from dsgkit.experiment.timing import is_disturbed
 from dsgkit.report.summary import Summary
@@ -29,7 +29,7 @@ from dsgkit.specs import is_finite
 from dsgkit.tasks.measures import MEMORY, Measure
 
 STUDIES = "studies"
-"""Folder beside results with the JSON files of studies."""
+"""Folder next to results with the JSON files of studies."""
 
 SEARCH = "search"
 """Name of the seconds of a solver's whole hyper-parameter search in one trial."""
@@ -238,8 +238,8 @@ class Case:
 
 
 def _fit(record: Record, search: float | None) -> Fit:
-    searching = (record.get("message") or "").startswith(WHILE)
-    status = f"{ending(record)} {WHILE.rstrip(': ')}" if searching else ending(record)
+    searching = (record.get("message") or "").startswith(SEARCHING_PREFIX)
+    status = f"{ending(record)} {SEARCHING_PREFIX.rstrip(': ')}" if searching else ending(record)
     values: dict[str, Any] = {SEARCH: search, MEMORY.name: record.get(MEMORY.name)}
     for part in ("diagnostics", "scores", "times"):
         values |= record.get(part) or {}
@@ -250,7 +250,7 @@ def _fit(record: Record, search: float | None) -> Fit:
 
 
 def is_time(measure: Measure | None) -> bool:
-    """Tell whether a measure is one of seconds."""
+    """Return whether a measure is one of seconds."""
     return measure is not None and measure.unit == "seconds"
 
 
@@ -280,7 +280,7 @@ class Evidence:
         return None
 
     def has(self, name: str) -> bool:
-        """Tell whether a study or an experiment of this name was kept."""
+        """Return whether a study or an experiment of this name was kept."""
         return name in self.studies or name in self.folders
 
 

@@ -23,7 +23,7 @@ Dataset = Annotated[str, one_of(DATASETS)]
 
 
 class Panel(Spec):
-    """What one panel, or row of a table, is of.
+    """A panel of a figure, or a row of a table.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Panel(Spec):
 
     @property
     def info(self) -> DatasetInfo | None:
-        """What is known of the paper's dataset."""
+        """The catalogue's entry for the paper's dataset."""
         return DATASETS[self.dataset] if self.dataset else None
 
 
@@ -50,7 +50,7 @@ class Further(Panel):
 
 
 class Flag(Spec):
-    """What marks single trials out.
+    """A mark for single trials.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Shown(Spec):
 
     @property
     def name(self) -> str:
-        """What it is called in the paper."""
+        """Its name in the paper, such as ``Figure 2``."""
         kind, _, number = self.number.rpartition("-")
         return f"{kind.capitalize() or 'Figure'} {number}"
 
@@ -259,7 +259,7 @@ class Growth(Spec):
 
 
 class Complexities(Shown):
-    """Stated orders, as ``complexities.csv`` has them, beside measured ones.
+    """Stated orders, as ``complexities.csv`` has them, next to measured ones.
 
     Attributes
     ----------
@@ -290,7 +290,7 @@ class Complexities(Shown):
 
 
 class DatasetTable(Shown):
-    """Published sizes of datasets beside those of the data here.
+    """Published sizes of datasets next to those of the data here.
 
     Attributes
     ----------
@@ -355,7 +355,7 @@ class Figures(Spec):
 
     @property
     def paper(self) -> Paper:
-        """What is known of the paper.
+        """The catalogue's entry for the paper.
 
         Raises
         ------

@@ -25,7 +25,7 @@ from dsgkit.papers.figures import (
 from dsgkit.report.clusterings import has_artefacts
 from dsgkit.report.numbers import from_to, letter_of
 from dsgkit.report.output import FigureOutput
-from dsgkit.report.style import COLUMNS_OF_A_COLUMN, INCHES, Width
+from dsgkit.report.style import INCHES, MAX_COLUMN_PANELS, Width
 from dsgkit.report.summary import Size, Summary, different
 from dsgkit.report.traces import Race, races
 from dsgkit.tasks.measures import Measure
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dsgkit.report.boxplots import Flag
     from dsgkit.report.panels import Arrangement
 
-ABSENT = ("to download", "missing")
+ABSENT_STATES = ("to download", "missing")
 """States of datasets whose files are not here."""
 
 
@@ -156,9 +156,9 @@ def panels_of(paper: Figures, shown: OfMethods, evidence: Evidence, look: Look) 
 
 
 def is_sparse(paper: Figures, shown: OfMethods, evidence: Evidence, look: Look) -> bool:
-    """Tell whether fewer than half of the paper's panels have results.
+    """Return whether fewer than half of the paper's panels have results.
 
-    Others then stand beside them, and a figure has no empty panels.
+    Others then stand next to them, and a figure has no empty panels.
     """
     found = [case_of(paper, panel, evidence, look) for panel in shown.panels]
     return 2 * found.count(None) > len(found)
@@ -197,7 +197,7 @@ def _title(paper: Figures, panel: Panel, case: Case, look: Look) -> str:
 def _why_absent(panel: Panel) -> str:
     if panel.info is None:
         return "the text does not name it"
-    if state(panel.info) in ABSENT:
+    if state(panel.info) in ABSENT_STATES:
         return f"no data here:\n{panel.info.homepage}"
     return "no results here"
 
@@ -295,7 +295,7 @@ def no_results(paper: Figures, shown: Shown, look: Look) -> NothingToShowError:
 
 
 Parts = tuple[Callable[[], "Figure"], Callable[[], str]]
-"""What draws a figure, and what says what it shows."""
+"""Functions that draw a figure and that return its caption."""
 
 
 def arrangement(parts: Filled, columns: int, look: Look) -> Arrangement:
@@ -304,7 +304,7 @@ def arrangement(parts: Filled, columns: int, look: Look) -> Arrangement:
 
     wide = look.width or ("page" if len(parts.letters) > 1 else "column")
     if wide == "column":
-        columns = min(columns, COLUMNS_OF_A_COLUMN)
+        columns = min(columns, MAX_COLUMN_PANELS)
     return Arrangement(
         columns=columns, width=INCHES[wide], alone=True, empty=parts.empty, letters=parts.letters
     )

@@ -1,4 +1,4 @@
-"""Tables of the papers, with what is measured or at hand beside what was published."""
+"""Tables of the papers: published values next to measured ones or to those of the data here."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from dsgkit.report.entries import (
     statistic,
 )
 from dsgkit.report.formats import Cell, Layout, Table
-from dsgkit.report.numbers import NONE, counted, percents, short_count
+from dsgkit.report.numbers import NO_VALUE, counted, percents, short_count
 from dsgkit.report.output import TableOutput
 from dsgkit.report.summary import Entry, Size, Summary, settings
 from dsgkit.tasks import catalogue
@@ -246,7 +246,7 @@ def _beside(measure: Measure, cell: Cell, was: PublishedFigure | None) -> Cell:
 
 
 def _complexities(paper: Figures, shown: Complexities, evidence: Evidence, look: Look) -> Table:
-    """Return stated orders beside the exponents that results have."""
+    """Return stated orders next to the exponents that results have."""
     found = [case_of(paper, panel, evidence, look) for panel in shown.panels]
     cases = [case for case in found if case]
     rows, frame = [], []
@@ -276,7 +276,7 @@ def _orders(
     for what, order in (("time", "time"), ("memory", "space")):
         of = [pair for pair in points or () if pair[0].of == what]
         measured = NO_ALGORITHM if points is None else _exponents(of)
-        cells += [Cell(stated[order] or NONE), Cell(measured)]
+        cells += [Cell(stated[order] or NO_VALUE), Cell(measured)]
     return cells
 
 
@@ -335,7 +335,7 @@ def _exponent(growth: Growth, points: Sequence[Point]) -> str:
 
 
 def _datasets(paper: Figures, shown: DatasetTable) -> Table:
-    """Return published sizes beside those of the catalogue, without what the paper does not say."""
+    """Return published sizes next to those of the catalogue, without unpublished ones."""
     rows, frame = [], []
     for one in _published_rows(shown.published):
         info = DATASETS[one["dataset"]]
@@ -365,7 +365,7 @@ def _published_rows(name: str) -> list[dict[str, str]]:
 
 
 def _count(value: str | int | None) -> Cell:
-    return Cell(f"{int(value):,}", value=int(value)) if value else Cell(NONE)
+    return Cell(f"{int(value):,}", value=int(value)) if value else Cell(NO_VALUE)
 
 
 def _stated(paper: Figures, shown: Stated) -> Table:

@@ -41,7 +41,7 @@ def written(
 ) -> Iterator[str]:
     """Write figures and tables, and yield what a terminal shows of each.
 
-    Of several, one without results is told and left out.
+    Of several, one without results is reported and left out.
 
     Raises
     ------

@@ -28,7 +28,7 @@ from dsgkit.papers.verdicts import Point
 from dsgkit.report.numbers import counted
 from dsgkit.specs import Text, problem
 
-LEAST_LENGTHS = 3
+MIN_LENGTHS = 3
 
 Values = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class Grows(Compared):
     axis: Text = "size"
     sizes: Sizes = "every"
     minus: Text | None = None
-    lengths: Annotated[int, Field(ge=2)] = LEAST_LENGTHS
+    lengths: Annotated[int, Field(ge=2)] = MIN_LENGTHS
 
     @property
     def solvers(self) -> list[str]:
@@ -192,8 +192,8 @@ class Rate(Criterion):
 
     def _point(self, where: str, name: str, x: Values, y: Values) -> Point:
         x, y = x[x >= self.x_min], y[x >= self.x_min]
-        if len(x) < LEAST_LENGTHS or y.min() <= 0:
-            note = f"{counted(len(x), 'length')}; needs {LEAST_LENGTHS} with errors above 0"
+        if len(x) < MIN_LENGTHS or y.min() <= 0:
+            note = f"{counted(len(x), 'length')}; needs {MIN_LENGTHS} with errors above 0"
             return Point(where, name, note=note)
         if self.ends_below is not None and y[-1] > self.ends_below:
             note = f"still {y[-1]:.3g} at t {x[-1]:,g}, above {self.ends_below:g}"

@@ -12,7 +12,7 @@ from pydantic import AfterValidator
 from dsgkit.hints import listed
 from dsgkit.specs import problem
 
-LEAST_DATASETS = 3
+MIN_DATASETS = 3
 """A verdict needs results of so many datasets, or of all that the claim has."""
 
 NO_RESULTS = "no results"
@@ -138,7 +138,7 @@ def untestable(*reasons: str) -> Verdict:
 
 
 def meets(bar: Bar, points: Sequence[Point], claimed: int) -> bool:
-    """Tell whether enough of some points count.
+    """Return whether enough of some points count.
 
     A number of datasets is scaled down where only some of the ``claimed`` ones were tested.
     """
@@ -168,7 +168,7 @@ def judged(points: Sequence[Point], holds: Bar, in_part: Bar | None, claimed: in
     """
     tested = [point for point in points if point.counts is not None]
     datasets = len({point.where for point in tested})
-    if not tested or datasets < min(LEAST_DATASETS, claimed):
+    if not tested or datasets < min(MIN_DATASETS, claimed):
         return untestable(*_why_untestable(points, datasets, claimed))
     outcome = Outcome.FAILS
     if meets(holds, tested, claimed) and not any(point.against for point in tested):

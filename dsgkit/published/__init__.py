@@ -1,1 +1,1 @@
-"""Figures that papers published, as data, and what can be told of them without an experiment."""
+"""Figures that papers published, as data, and checks of them that need no experiment."""

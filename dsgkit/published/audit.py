@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from dsgkit.published import bsgd_svc
 
 ROUNDING = 0.005
-"""Of figures with two digits after the point."""
+"""Rounding error of figures with two digits after the point."""
 
-_SLACK = 1e-9
+_ROUNDING_SLACK = 1e-9
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What can be told of the purity, the Rand index and the NMI of one method on one dataset.
+    """Checks of the published purity, Rand index and NMI of one method on one dataset.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def _finding(dataset: str, method: str) -> Finding:
 def contradictions(
     sizes: Sequence[int], purity: float, rand: float, nmi: float, *, n_runs: int = 1
 ) -> tuple[str, ...]:
-    """Return why no clustering has three indices, in words; nothing if that cannot be told.
+    """Return why no clustering has three indices, in words; nothing if one may have them.
 
     Parameters
     ----------
@@ -80,16 +80,16 @@ def contradictions(
     share = max(sizes) / sum(sizes)
     reasons = {
         f"purity {purity:.2f} is below the share {share:.2f} of the largest class": (
-            purity + ROUNDING < share - _SLACK
+            purity + ROUNDING < share - _ROUNDING_SLACK
         ),
         f"Rand {rand:.2f} is below {low:.2f}, the least of any clustering": (
-            rand + ROUNDING < low - _SLACK
+            rand + ROUNDING < low - _ROUNDING_SLACK
         ),
         f"NMI {nmi:.2f} is above {high:.2f}, the most with purity {purity:.2f}": (
-            nmi - ROUNDING > high + _SLACK
+            nmi - ROUNDING > high + _ROUNDING_SLACK
         ),
         f"NMI {nmi:.2f} is below {least:.2f}, the least with purity {purity:.2f} and "
-        f"Rand {rand:.2f}": nmi + ROUNDING < least - _SLACK,
+        f"Rand {rand:.2f}": nmi + ROUNDING < least - _ROUNDING_SLACK,
     }
     return tuple(reason for reason, holds in reasons.items() if holds)
 

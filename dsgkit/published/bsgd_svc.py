@@ -1,8 +1,8 @@
 """Tables 1 to 8 of the paper on budgeted support vector clustering [1]_.
 
 ``bsgd_svc.csv`` holds Tables 2 to 8, figure by figure as printed; all could be read.
-``bsgd_svc_datasets.csv`` holds Table 1 and, beside it, the class sizes of the datasets as they are
-at hand: Glass then has 6 classes rather than 7, Shuttle 7 rather than 5, and Musk 166 features
+``bsgd_svc_datasets.csv`` holds Table 1 and, in addition, the class sizes of the datasets as they
+are at hand: Glass then has 6 classes rather than 7, Shuttle 7 rather than 5, and Musk 166 features
 rather than 198.
 
 References
@@ -23,7 +23,7 @@ METHODS = ("SVC", "SGD", "FSVC", "BSGD-R", "BSGD-PNN", "BSGD-PRN")
 
 
 BASELINES, VARIANTS = METHODS[:3], METHODS[3:]
-"""What is compared, and the proposed method with its three strategies."""
+"""The methods compared with, and the proposed method with its three strategies."""
 
 
 def key_of(method: str) -> str:

@@ -15,7 +15,7 @@ from dsgkit.experiment.store import CELLS
 from dsgkit.report.formats import write_text
 from dsgkit.report.output import FigureOutput, late
 from dsgkit.report.outputs import wanted_figures
-from dsgkit.report.style import DRAWN, Width
+from dsgkit.report.style import DEFAULT_FORMATS, Width
 from dsgkit.report.summary import check_recorded, summarise
 from dsgkit.report.tables import text_table, write_summaries, write_tables
 
@@ -24,14 +24,14 @@ __all__ = ["draw_figures", "refresh_report", "text_table", "write_report", "writ
 STAMP = ".report.json"
 """In a results folder: what its report was made from, and the files that were made."""
 
-_PIECE = 2**20
+_CHUNK_BYTES = 2**20
 
 
 def draw_figures(
     results: Sequence[Results],
     folder: Path,
     only: Sequence[str] = (),
-    formats: Sequence[str] = DRAWN,
+    formats: Sequence[str] = DEFAULT_FORMATS,
     width: Width | None = None,
 ) -> list[Path]:
     """Draw figures of one or several results folders and return the paths of their files.
@@ -63,7 +63,7 @@ def draw_figures(
 
 
 def _draw(
-    figures: Sequence[FigureOutput], folder: Path, formats: Sequence[str] = DRAWN
+    figures: Sequence[FigureOutput], folder: Path, formats: Sequence[str] = DEFAULT_FORMATS
 ) -> list[Path]:
     save, to = late("panels", "save"), Path(folder) / "figures"
     return [path for figure in figures for path in save(figure.draw(), to / figure.name, formats)]
@@ -90,7 +90,7 @@ def refresh_report(results: Results, folder: Path) -> None:
 
 
 def _is_current(results: Results, folder: Path) -> bool:
-    """Whether a report was made from what the folder holds now, and is still there."""
+    """Return whether a report was made from what the folder holds now, and is still there."""
     try:
         stamp = json.loads((folder / STAMP).read_text())
         made = all((folder / name).is_file() for name in stamp["files"])
@@ -106,6 +106,6 @@ def _state(results: Results, folder: Path) -> str:
     digest.update(results.task.model_dump_json().encode())
     for name in (CONFIG, PLAN):
         with (folder / name).open("rb") as file:
-            while piece := file.read(_PIECE):
+            while piece := file.read(_CHUNK_BYTES):
                 digest.update(piece)
     return digest.hexdigest()

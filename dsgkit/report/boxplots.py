@@ -25,21 +25,21 @@ from dsgkit.report.summary import Entry, Size, Summary, all_axes, all_solvers, l
 from dsgkit.tasks.measures import Measure
 
 BOX_WIDTH = 0.6
-FEWEST_SLOTS = 3
+MIN_SLOTS = 3
 STATUS_FONT = SMALL_FONT
-FEWEST_BOXED = 5
+MIN_BOXED_TRIALS = 5
 """Trials: the quartiles of fewer say less than dots do."""
 
-MOST_LETTERS = 60
-"""Of a name beside its box: with a longer one, a legend has the names."""
+MAX_NAME_LETTERS = 60
+"""Letters of a name next to its box: with a longer one, a legend has the names."""
 
 LINE_LETTERS = 20
-"""Of a line of a name beside its box."""
+"""Letters of a line of a name next to its box."""
 
 TEXT_LINE, BETWEEN_NAMES = 0.115, 0.07
 """Inches of height, of a line of a name and between two names."""
 
-FEW_TICKS = 4
+MAX_TICKS = 4
 """At an axis of values that names have taken room from."""
 
 STATUS_WIDTH = 0.25
@@ -47,7 +47,7 @@ LETTER_WIDTH = 0.062
 Y_AXIS_WIDTH = 0.5
 BETWEEN_GROUPS = 0.6
 DOT: dict[str, Any] = {"marker": "o", "markersize": 2.2, "markeredgewidth": 0.3, "zorder": 3}
-HOLLOW: dict[str, Any] = {
+HOLLOW_MARKER: dict[str, Any] = {
     "markersize": 3.2,
     "markerfacecolor": "white",
     "markeredgecolor": "black",
@@ -58,7 +58,7 @@ HOLLOW: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Flag:
-    """What marks single trials out, such as a classifier that puts all rows in one class.
+    """A mark for single trials, such as a classifier that puts all rows in one class.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Flag:
     @property
     def handle(self) -> Line2D:
         """The entry of the legend."""
-        look: dict[str, Any] = {**DOT, **HOLLOW, "markersize": 4}
+        look: dict[str, Any] = {**DOT, **HOLLOW_MARKER, "markersize": 4}
         return Line2D([], [], label=self.label, linestyle="none", **look)
 
 
@@ -87,7 +87,7 @@ def boxplot(shown: Sequence[Summary], measure: Measure, width: Width | None = No
     """
     solvers = all_solvers(shown)
     styles = styles_of(shown)
-    named = len(shown) == 1 and max(map(len, solvers)) <= MOST_LETTERS
+    named = len(shown) == 1 and max(map(len, solvers)) <= MAX_NAME_LETTERS
     axis, label = all_axes(shown), panels.measure_label(measure)
     with mpl.rc_context(RC):
         entries = [list(one.largest(measure).values()) for one in shown]
@@ -122,9 +122,9 @@ def _note(groups: Iterable[Sequence[Entry]]) -> str:
     """Return what dots, bars and boxes are, in a figure that stands without its caption."""
     counts = {len(entry.values) for group in groups for entry in group if entry.values}
     parts = ["Dots: trials"]
-    if any(n < FEWEST_BOXED for n in counts):
+    if any(n < MIN_BOXED_TRIALS for n in counts):
         parts.append("bars: medians")
-    if any(n >= FEWEST_BOXED for n in counts):
+    if any(n >= MIN_BOXED_TRIALS for n in counts):
         parts.append("boxes: quartiles and medians")
     return f"{'; '.join(parts)}."
 
@@ -134,7 +134,7 @@ def boxplot_at(
     sizes: Sequence[Sequence[Size]],
     measure: Measure,
     flag: Flag | None = None,
-    arrangement: panels.Arrangement = panels.AS_REPORTED,
+    arrangement: panels.Arrangement = panels.REPORT_ARRANGEMENT,
 ) -> Figure:
     """Draw a score of all solvers at the same sizes, side by side, one panel per dataset.
 
@@ -186,7 +186,7 @@ def _handles(styles: Mapping[str, SolverStyle], groups: Iterable[Sequence[Entry]
         trials[entry.solver] = max(trials.get(entry.solver, 0), len(entry.values))
     return [
         Patch(**_face(styles[name]), label=name)
-        if most >= FEWEST_BOXED
+        if most >= MIN_BOXED_TRIALS
         else Line2D([], [], label=name, **_marker(styles[name]))
         for name, most in trials.items()
     ]
@@ -207,10 +207,14 @@ def caption(shown: Sequence[Summary], measure: Measure) -> str:
     level = dict.fromkeys(e.solver for entries in largest for e in entries if e.level and e.values)
     once = f" One fit per trial, which does not use {axes}: {', '.join(map(in_sentence, level))}."
     counts = {len(e.values) for entries in largest for e in entries if e.values}
-    bars = " A bar marks their median." if min(counts, default=FEWEST_BOXED) < FEWEST_BOXED else ""
-    if max(counts, default=0) >= FEWEST_BOXED:
-        bars = f" A box has the quartiles and the median of {FEWEST_BOXED} trials or more"
-        bars += "; a bar marks the median of fewer." if min(counts) < FEWEST_BOXED else "."
+    bars = (
+        " A bar marks their median."
+        if min(counts, default=MIN_BOXED_TRIALS) < MIN_BOXED_TRIALS
+        else ""
+    )
+    if max(counts, default=0) >= MIN_BOXED_TRIALS:
+        bars = f" A box has the quartiles and the median of {MIN_BOXED_TRIALS} trials or more"
+        bars += "; a bar marks the median of fewer." if min(counts) < MIN_BOXED_TRIALS else "."
     return f"{measure.caption}{at}; a dot is a trial.{bars}{beyond}{once if level else ''}"
 
 
@@ -225,7 +229,7 @@ def _draw_panel(
 ) -> None:
     """Draw the boxes of one dataset, group by group; with ``lying``, values go to the right."""
     entries = [entry for group in groups for entry in group]
-    side = 0.6 + max(0, FEWEST_SLOTS - len(entries)) / 2
+    side = 0.6 + max(0, MIN_SLOTS - len(entries)) / 2
     last = _first(groups, len(groups) - 1) + len(groups[0]) - 1
     width = axes.get_window_extent().width / axes.figure.dpi
     slot = width / (2 * side + last)
@@ -267,7 +271,7 @@ def _set_value_axis(axes: Axes, measure: Measure | None, *, lying: bool) -> None
     if high - low < least:
         middle = (low + high) / 2
         (axes.set_xlim if lying else axes.set_ylim)(middle - least / 2, middle + least / 2)
-    panels.set_few_ticks(axis, *([FEW_TICKS] if lying else []))
+    panels.set_few_ticks(axis, *([MAX_TICKS] if lying else []))
 
 
 def _common_size(entries: Sequence[Entry], *, swept: bool) -> Size | None:
@@ -306,14 +310,14 @@ def _size_words(entries: Sequence[Entry], axis: str) -> str:
 
 
 def _are_wide(texts: Sequence[str]) -> bool:
-    """Tell whether names do not fit below boxes side by side."""
+    """Return whether names do not fit below boxes side by side."""
     longest = max(len(line) for text in texts for line in text.split("\n"))
-    slot = (panels.COLUMN_WIDTH - Y_AXIS_WIDTH) / max(len(texts), FEWEST_SLOTS)
+    slot = (panels.COLUMN_WIDTH - Y_AXIS_WIDTH) / max(len(texts), MIN_SLOTS)
     return longest * LETTER_WIDTH > slot
 
 
 def _folded(name: str) -> str:
-    """Return a name, with what stands below it, in lines that fit beside a box."""
+    """Return a name, with what stands below it, in lines that fit next to a box."""
     lines = (wrap(line, LINE_LETTERS, break_long_words=False) for line in name.split("\n"))
     return "\n".join(part for line in lines for part in line)
 
@@ -350,7 +354,7 @@ def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
         low = min(ranges[place][0] for place in rest)
         spread = max(ranges[place][1] for place in rest) - low
         gap = low - max(ranges[place][1] for place in worse)
-        if len(rest) >= FEWEST_SLOTS and gap > max(spread, measure.least_range) and spread > 0:
+        if len(rest) >= MIN_SLOTS and gap > max(spread, measure.least_range) and spread > 0:
             found = [finished[place].solver for place in worse]
     return found
 
@@ -398,7 +402,7 @@ def _draw_box(
     Few trials have a bar at their median instead of a box.
     """
     hollow = flags if len(flags) == len(values) else [False] * len(values)
-    if len(values) < FEWEST_BOXED:
+    if len(values) < MIN_BOXED_TRIALS:
         ends = [place - BOX_WIDTH / 3, place + BOX_WIDTH / 3]
         bar = _turned(ends, [median(values)] * 2, lying=lying)
         axes.plot(*bar, color=style.color, linewidth=1.3, zorder=2)
@@ -440,7 +444,7 @@ def _draw_dots(
     *,
     lying: bool,
 ) -> None:
-    for look, wanted in ((full, False), ({**full, **HOLLOW}, True)):
+    for look, wanted in ((full, False), ({**full, **HOLLOW_MARKER}, True)):
         dots = [v for v, flag in zip(values, hollow, strict=True) if flag is wanted]
         if dots:
             at = _turned([place] * len(dots), dots, lying=lying)

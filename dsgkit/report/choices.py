@@ -126,7 +126,7 @@ def _scored(
 def _by_search(
     results: Results, solver: str, frame: pd.DataFrame, *columns: str
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield what tells a row's search from a solver's others, its trial and size, and columns."""
+    """Yield for every row the trial and size that identify its search, and some columns."""
     rows = frame[frame["solver"] == solver]
     axis = results.task.axis
     sizes = rows["size"] if axis and axis.drawn else itertools.repeat(0)

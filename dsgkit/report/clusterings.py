@@ -26,21 +26,21 @@ from dsgkit.report.style import Width
 from dsgkit.report.summary import Size, Summary, all_solvers, different
 from dsgkit.tasks.measures import PICTURES
 
-NEEDED = {"rows", "labels"}
+REQUIRED_ARRAYS = {"rows", "labels"}
 COLUMNS = 5
-MOST_LINES = 6
-"""Of panels, in one figure of several datasets: about a page."""
+MAX_PANEL_LINES = 6
+"""Lines of panels in one figure of several datasets: about a page."""
 
-TRUTH = "True classes"
+CLASSES_TITLE = "True classes"
 """The title of a panel in the place of a solver's."""
 
-TOGETHER = "\N{NO-BREAK SPACE}"
+NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 """Between words that stay on one line."""
 
-LARGEST_COORDINATE = 1e30
-"""Of what is drawn: in single precision too, squares of differences of such are finite."""
+MAX_COORDINATE = 1e30
+"""Largest coordinate that is drawn: squares of differences stay finite in single precision."""
 
-_FORMS: dict[str, tuple[str, tuple[str | int, ...]]] = {
+_ARRAY_SHAPES: dict[str, tuple[str, tuple[str | int, ...]]] = {
     "rows": ("fiu", ("row", 2)),
     "labels": ("iu", ("row",)),
     "classes": ("iu", ("row",)),
@@ -51,15 +51,15 @@ _FORMS: dict[str, tuple[str, tuple[str | int, ...]]] = {
     "domain": ("fiu", ("y", "x")),
     "inside": ("fiu", ()),
 }
-"""Of each array: the kinds of its numbers, and its sides, of one length where of one name."""
+"""Kinds of numbers and names of the sides of each array; sides of one name have one length."""
 
-_LEAST = {"row": 1, "x": 2, "y": 2}
-_TOGETHER = {"equilibria": ("equilibrium_labels",), "domain": ("grid_x", "grid_y")}
+_MIN_LENGTHS = {"row": 1, "x": 2, "y": 2}
+_COMPANIONS = {"equilibria": ("equilibrium_labels",), "domain": ("grid_x", "grid_y")}
 
 
 @dataclass(frozen=True)
 class Picture:
-    """What one panel shows.
+    """The contents of one panel.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Picture:
 
     @property
     def has_empty_domain(self) -> bool:
-        """Whether f is told, and below 0 at all rows and on the whole grid."""
+        """Whether f is known, and below 0 at all rows and on the whole grid."""
         told = [self.arrays["domain"] >= 0] if "domain" in self.arrays else []
         told += [self.arrays["inside"] > 0] if "inside" in self.arrays else []
         return bool(told) and not any(one.any() for one in told)
@@ -96,7 +96,7 @@ class Picture:
         found += f", {counted(outside, 'row')} in none" if outside else ""
         found += ", empty domain" if self.has_empty_domain else ""
         chosen = (
-            f"{as_drawn(k)}{TOGETHER}{as_drawn(value_text(v))}"
+            f"{as_drawn(k)}{NO_BREAK_SPACE}{as_drawn(value_text(v))}"
             for k, v in (self.record.get("params") or {}).items()
         )
         return "\n".join(filter(None, [found, ", ".join(chosen)]))
@@ -116,12 +116,12 @@ def truth_of(found: Mapping[str, Picture]) -> dict[str, Picture]:
     for one in found.values():
         if "classes" in one.arrays:
             arrays = {"rows": one.arrays["rows"], "labels": one.arrays["classes"]}
-            return {TRUTH: Truth(TRUTH, {}, one.size, arrays)}
+            return {CLASSES_TITLE: Truth(CLASSES_TITLE, {}, one.size, arrays)}
     return {}
 
 
 def has_artefacts(summary: Summary) -> bool:
-    """Whether any fit has kept arrays, without a look at them."""
+    """Return whether any fit has kept arrays, without a look at them."""
     return any("artefact" in record for record in _finished(summary))
 
 
@@ -132,7 +132,7 @@ def pictures_of(summary: Summary) -> dict[str, Picture]:
         solver = summary.name_of(record)
         if solver not in found and "artefact" in record:
             arrays = load_artefact(summary.results.folder, record)
-            if arrays.keys() >= NEEDED:
+            if arrays.keys() >= REQUIRED_ARRAYS:
                 size = Size(_size(summary, record), bool(record.get("full")))
                 if why := why_no_picture(arrays):
                     path = summary.results.folder / record["artefact"]
@@ -144,19 +144,19 @@ def pictures_of(summary: Summary) -> dict[str, Picture]:
 def why_no_picture(arrays: Mapping[str, NDArray[Any]]) -> str:
     """Return why arrays are not of the types and shapes of a picture; empty if they are."""
     lengths: dict[str, int] = {}
-    for name, (kinds, sides) in _FORMS.items():
+    for name, (kinds, sides) in _ARRAY_SHAPES.items():
         if name not in arrays:
             continue
         one = arrays[name]
         if one.dtype.kind not in kinds or one.ndim != len(sides):
             return f"{name} are no {len(sides)}-dimensional array of numbers of a picture"
-        if not (np.abs(one.astype(np.float64)) <= LARGEST_COORDINATE).all():
+        if not (np.abs(one.astype(np.float64)) <= MAX_COORDINATE).all():
             return f"{name} are not all finite, or too large to be drawn"
         for side, length in zip(sides, one.shape, strict=True):
             wanted = side if isinstance(side, int) else lengths.setdefault(side, length)
-            if length != wanted or length < _LEAST.get(str(side), 0):
+            if length != wanted or length < _MIN_LENGTHS.get(str(side), 0):
                 return f"{name} have the shape {one.shape}, which is none of a picture"
-    missing = [other for name, others in _TOGETHER.items() if name in arrays for other in others]
+    missing = [other for name, others in _COMPANIONS.items() if name in arrays for other in others]
     return next((f"{name} are missing" for name in missing if name not in arrays), "")
 
 
@@ -174,7 +174,7 @@ def picture_figures(shown: Sequence[Summary], width: Width | None = None) -> Ite
     # without a look at the arrays that fits have kept
     kept = [one for one in shown if has_artefacts(one)]
     lines = -(-(len(all_solvers(kept)) + 1) // COLUMNS)  # and the true classes
-    together = len(kept) == 1 or len(kept) * lines <= MOST_LINES
+    together = len(kept) == 1 or len(kept) * lines <= MAX_PANEL_LINES
     names = (
         [PICTURES] if together else different(f"{PICTURES}_{folder_name(o.title)}" for o in kept)
     )

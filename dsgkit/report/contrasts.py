@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEVEL = 0.05
-"""Of the tests; intervals have the confidence 1 - LEVEL."""
+"""Level of the tests; intervals have the confidence 1 - LEVEL."""
 
-OVERLAP = (
+SPLITS_CAVEAT = (
     "Trials are random splits of the same rows: intervals and p-values say what other splits of "
     "these rows would give, not what other data would."
 )
-"""What a reader has to know of them."""
+"""Caveat about intervals and p-values for readers."""
 
 _ROUNDING = 64 * np.finfo(np.float64).eps
 

@@ -21,11 +21,11 @@ from dsgkit.report import panels
 from dsgkit.report.entries import time_words
 from dsgkit.report.gains import gain_measures
 from dsgkit.report.numbers import SHORTEST_TIME, from_to, in_sentence, memory_text, percents
-from dsgkit.report.panels import END_FONT, MARGIN, NOTE_ROOM
+from dsgkit.report.panels import END_FONT, NOTE_ROOM, PANEL_MARGIN
 from dsgkit.report.placement import Label, name_beside, place, spread
 from dsgkit.report.style import RC, SolverStyle, Width, styles_of
 from dsgkit.report.summary import (
-    LEFT,
+    LEFT_OUT_WORDS,
     NOT_RUN,
     TO_COME,
     Entry,
@@ -38,25 +38,25 @@ from dsgkit.tasks.measures import Measure
 
 END_WORDS = {"out of memory": "memory"}
 END_MARKS: dict[str, dict[str, Any]] = {
-    LEFT: {"marker": "|", "markersize": 9, "markeredgewidth": 1.3},
+    LEFT_OUT_WORDS: {"marker": "|", "markersize": 9, "markeredgewidth": 1.3},
     TO_COME: {"marker": ">", "markersize": 6, "markerfacecolor": "white"},
 }
 """At the end of a line where nothing went wrong."""
 
-CROSS: dict[str, Any] = {"marker": "x", "markersize": 5.5}
-FEW_DECADES = 1.5
-MOST_NAMES = 30
-NAMES_OF_A_PANEL = 14
-"""Lines of names beside a panel: it is higher for more than these."""
+CROSS_MARKER: dict[str, Any] = {"marker": "x", "markersize": 5.5}
+MAX_FINE_DECADES = 1.5
+MAX_NAMES = 30
+MAX_PANEL_NAMES = 14
+"""Lines of names next to a panel: it is higher for more than these."""
 
-NAME_LINE = 0.115
+NAME_LINE_HEIGHT = 0.115
 """Inches."""
 
 NAME_LETTERS = 20
-"""Of a line of a name beside a panel."""
+"""Letters of a line of a name next to a panel."""
 
-MOST_BANDS = 3
-RING: dict[str, Any] = {
+MAX_BANDS = 3
+RING_MARKER: dict[str, Any] = {
     "linestyle": "none",
     "marker": "o",
     "markersize": 7.5,
@@ -90,7 +90,7 @@ def curve_in(shown: Sequence[Summary], measure: Measure, arrangement: panels.Arr
         )
         handles += _mark_handles(shown, measure) if arrangement.alone else []
         titles = [one.heading for one in shown]
-        extra = NAME_LINE * max(0, lines - NAMES_OF_A_PANEL)
+        extra = NAME_LINE_HEIGHT * max(0, lines - MAX_PANEL_NAMES)
         figure, axes = panels.new_figure(
             titles,
             handles,
@@ -117,9 +117,9 @@ def curve_in(shown: Sequence[Summary], measure: Measure, arrangement: panels.Arr
 
 
 def _lines_of_names(solvers: Iterable[str], panels_of_figure: Sequence[object]) -> int:
-    """Return how many lines the names beside a panel take; 0 if there is no room for them."""
+    """Return how many lines the names next to a panel take; 0 if there is no room for them."""
     lines = [line for name in solvers for line in _folded(name)]
-    fit = len(lines) <= MOST_NAMES and max(map(len, lines)) <= NAME_LETTERS
+    fit = len(lines) <= MAX_NAMES and max(map(len, lines)) <= NAME_LETTERS
     return len(lines) if len(panels_of_figure) == 1 and fit else 0
 
 
@@ -141,7 +141,7 @@ def with_bands(
     """
     lines = set(all_solvers(shown) if among is None else among)
     solvers = [name for name in all_solvers(shown) if name in lines]
-    if len(solvers) <= MOST_BANDS:
+    if len(solvers) <= MAX_BANDS:
         return solvers
     keys = shown[0].results.experiment.solvers
     main = next(
@@ -159,7 +159,7 @@ def with_bands(
     everywhere = max(map(len, ranks.values()), default=0)
     best = [name for name in ranks if len(ranks[name]) == everywhere]
     best.sort(key=lambda name: fmean(ranks[name]))
-    return [main, *best[: MOST_BANDS - 1]]
+    return [main, *best[: MAX_BANDS - 1]]
 
 
 def banded_by(shown: Sequence[Summary], measure: Measure) -> Measure | None:
@@ -202,7 +202,7 @@ def band_words(
 ) -> str:
     """Return which solvers have a band, in a sentence after a blank; nothing if all have."""
     lines = set(all_solvers(shown) if among is None else among)
-    if len(lines) <= MOST_BANDS:
+    if len(lines) <= MAX_BANDS:
         return ""
     main, *rivals = map(in_sentence, with_bands(shown, measure, lines, centre))
     score = banded_by(shown, measure)
@@ -227,10 +227,10 @@ def _mark_handles(shown: Sequence[Summary], measure: Measure) -> list[Artist]:
     """Return entries of a legend for the marks that there are."""
     ends = _end_statuses(shown, measure)
     looks = [(END_MARKS[end], end) for end in END_MARKS if end in ends]
-    looks += [(CROSS, "could not go on")] if ends - {*END_MARKS} else []
+    looks += [(CROSS_MARKER, "could not go on")] if ends - {*END_MARKS} else []
     black: dict[str, Any] = {"color": "black", "linestyle": "none"}
     entries = [entry for one in shown for entry in one.entries(measure).values()]
-    looks += [(RING, "disturbed")] if any(e.values and e.disturbed for e in entries) else []
+    looks += [(RING_MARKER, "disturbed")] if any(e.values and e.disturbed for e in entries) else []
     return [Line2D([], [], label=label, **(black | look)) for look, label in looks]
 
 
@@ -240,7 +240,7 @@ def _explained(shown: Sequence[Summary], measure: Measure) -> str:
     ends = _end_statuses(shown, measure)
     failed = ends - {*END_MARKS}
     parts = ["A cross ends the line of a solver that could not go on."] if failed else []
-    if LEFT in ends:
+    if LEFT_OUT_WORDS in ends:
         parts.append("A bar ends one of which the config leaves out the larger sizes.")
     if TO_COME in ends:
         parts.append("A hollow triangle ends one of which fits are still to come.")
@@ -302,7 +302,11 @@ def _draw_panel(
             drawn[solver] = line
         if line and failed:
             x, values = list(line.items())[-1]
-            look = {"color": "black", "markeredgewidth": 1.1, **END_MARKS.get(failed.status, CROSS)}
+            look = {
+                "color": "black",
+                "markeredgewidth": 1.1,
+                **END_MARKS.get(failed.status, CROSS_MARKER),
+            }
             axes.plot([x], [median(values)], zorder=4, **look)
             if failed.status not in END_MARKS:
                 whys[solver] = reason(failed, "\n")
@@ -356,7 +360,7 @@ def _mark_disturbed(axes: Axes, line: Line, entries: Sequence[Entry]) -> None:
     """Put a ring around the points that other processes disturbed."""
     points = [(e.size.n, median(line[e.size.n])) for e in entries if e.values and e.disturbed]
     if points:
-        axes.plot(*zip(*points, strict=True), **RING)
+        axes.plot(*zip(*points, strict=True), **RING_MARKER)
 
 
 def reason(failed: Entry, gap: str) -> str:
@@ -403,12 +407,12 @@ def _set_axes(
 def padded(low: float, high: float, headroom: float = 0.0) -> tuple[float, float]:
     """Return limits with room for the texts at the ends of lines."""
     ratio = max(high / low, 10.0)
-    return low / ratio**MARGIN, high * ratio ** (MARGIN + headroom)
+    return low / ratio**PANEL_MARGIN, high * ratio ** (PANEL_MARGIN + headroom)
 
 
 def set_log_ticks(axis: Axis, ratio: float, text: Callable[[float], str]) -> None:
     """Mark decades, and the steps 2 and 5 too where there are few decades."""
-    few = math.log10(ratio) < FEW_DECADES
+    few = math.log10(ratio) < MAX_FINE_DECADES
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
     axis.set_minor_formatter(NullFormatter())

@@ -37,7 +37,7 @@ from dsgkit.tasks.measures import Measure
 
 @dataclass(frozen=True)
 class Effect:
-    """What B differs from A by: one solver at one size.
+    """Difference between B and A for one solver at one size.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ AnyEffect = TypeVar("AnyEffect", bound=Effect)
 
 
 def is_ratio(measure: Measure) -> bool:
-    """Whether B is put in relation to A by a ratio, as times are, not by a difference."""
+    """Return whether B is compared with A by a ratio, as times are, not by a difference."""
     return measure.unit == "seconds"
 
 

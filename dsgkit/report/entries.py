@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dsgkit.experiment.timing import SLOWED
+from dsgkit.experiment.timing import DISTURBED_RATIO
 from dsgkit.report.formats import BEST, Cell
 from dsgkit.report.numbers import (
-    NONE,
+    NO_VALUE,
     counted,
     from_to,
     in_sentence,
@@ -18,7 +18,15 @@ from dsgkit.report.numbers import (
     with_range,
     with_std,
 )
-from dsgkit.report.summary import LEFT, NOT_RUN, TO_COME, Entry, Summary, all_axes, lowered
+from dsgkit.report.summary import (
+    LEFT_OUT_WORDS,
+    NOT_RUN,
+    TO_COME,
+    Entry,
+    Summary,
+    all_axes,
+    lowered,
+)
 from dsgkit.tasks.measures import Measure
 
 DAGGER = "†"
@@ -60,7 +68,7 @@ def footnotes(parts: Sequence[tuple[Summary, Iterable[Entry]]], *, titled: bool)
 
 
 def _partial_notes(entries: Iterable[Entry], title: str, *, swept: bool) -> list[str]:
-    """Return the footnote on entries of which some trials only finished; none without such.
+    """Return the footnote on entries of which only some trials finished; none without them.
 
     It says how the others ended; those that are still to come are many.
     """
@@ -97,8 +105,8 @@ def remark_notes(entries: Iterable[Entry], title: str = "") -> list[str]:
 
 
 _DISTURBED = (
-    f"Disturbed by other processes: the wall time is more than {SLOWED} times the processor time "
-    "of the busiest thread"
+    f"Disturbed by other processes: the wall time is more than {DISTURBED_RATIO} times "
+    "the processor time of the busiest thread"
 )
 
 
@@ -112,7 +120,7 @@ def level_notes(entries: Iterable[Entry], shown: Sequence[Summary]) -> list[str]
 def _ending_notes(entries: Iterable[Entry], shown: Sequence[Summary]) -> list[str]:
     """Return footnotes on what the config leaves out, and on what is still to come."""
     statuses = {entry.status for entry in entries}
-    notes = [f"{LEFT}: by the config (at_most)."] if LEFT in statuses else []
+    notes = [f"{LEFT_OUT_WORDS}: by the config (at_most)."] if LEFT_OUT_WORDS in statuses else []
     if left := [one for one in shown if one.to_come]:
         progress = "; ".join(
             f"{f'{one.heading}: ' if len(shown) > 1 else ''}{one.to_come}" for one in left
@@ -149,13 +157,13 @@ def entry_cells(
     entries: Sequence[Entry | None],
     *,
     note_size: bool = False,
-    none: str = NONE,
+    none: str = NO_VALUE,
     contest: bool = True,
 ) -> list[Cell]:
     """Return the cells of entries that compete with each other; ``none`` for one that is None.
 
-    With ``note_size`` each also says its size; times at different sizes are no contest. Nor is what
-    lacks fits that are still to come, nor anything without ``contest``.
+    With ``note_size`` each also says its size; times at different sizes are not compared. Nor is
+    what lacks fits that are still to come, nor anything without ``contest``.
     """
     contest = contest and not (note_size and measure.unit == "seconds")
     contest = contest and not any(entry and entry.to_come for entry in entries)
@@ -203,7 +211,7 @@ def _printed_spread(entry: Entry) -> list[float]:
 def _cell(measure: Measure, entry: Entry, best: bool, note_size: bool) -> Cell:
     """Return an entry's cell: its mean or median, or in words why there is none."""
     if not entry.values:
-        text = NONE if entry.status == NOT_RUN else entry.status
+        text = NO_VALUE if entry.status == NOT_RUN else entry.status
         return Cell(text, "" if entry.needed is None else f"(needs {memory_text(entry.needed)})")
     sized = note_size and not entry.level
     remarks = [f"{entry.size.n:,}"] * sized + [entry.partial] * bool(entry.partial)

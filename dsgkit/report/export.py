@@ -16,8 +16,8 @@ FIRST_COLUMNS = ("config", "dataset", "task", "solver", "label", "axis", "size",
 LAST_COLUMNS = ("cell_seconds", "status", "message", "remark", "key")
 """Between them are the parameters, then the measures."""
 
-PARAMETER = "param_"
-"""What the names of columns of parameters begin with."""
+PARAMETER_PREFIX = "param_"
+"""Prefix of the names of parameter columns."""
 
 
 def load_results(*folders: Path | str) -> pd.DataFrame:
@@ -62,7 +62,7 @@ def fits(results: Sequence[Results]) -> pd.DataFrame:
     """Return the table of `load_results` of results that are read already."""
     parts = [_fits(one) for one in results]
     every = dict.fromkeys(name for part in parts for name in part)
-    parameters = sorted(name for name in every if name.startswith(PARAMETER))
+    parameters = sorted(name for name in every if name.startswith(PARAMETER_PREFIX))
     measures = [name for one in results for name in _measures(one)]
     names = dict.fromkeys([*FIRST_COLUMNS, *parameters, *measures, *LAST_COLUMNS])
     columns: dict[str, list[Any]] = {name: [] for name in names}
@@ -100,7 +100,7 @@ def _fits(results: Results) -> dict[str, list[Any]]:
     return {
         **{name: [value] * len(cells) for name, value in same.items()},
         **{name: cells[name].tolist() for name in names},
-        **{f"{PARAMETER}{name}": [p.get(name) for p in params] for name in _names(params)},
+        **{f"{PARAMETER_PREFIX}{name}": [p.get(name) for p in params] for name in _names(params)},
         "cell_seconds": times,
     }
 

@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from dsgkit.config import Experiment
     from dsgkit.experiment.plan import Cell
 
-MOST_LINES = 20
-"""Of a terminal, for the findings of one experiment."""
+MAX_FINDING_LINES = 20
+"""Lines of a terminal for the findings of one experiment."""
 
-MOST_MEASURES = 3
-FEWEST_RIVALS = 2
-MOST_NAMES = 4
+MAX_MEASURES = 3
+MIN_RIVALS = 2
+MAX_LISTED_SOLVERS = 4
 """Solvers in a list."""
 
-MOST_CAUSES = 4
+MAX_CAUSES = 4
 LONGEST_REASON = 120
 """Characters."""
 
-LEAST_AT_EDGE = 0.5
+MIN_EDGE_SHARE = 0.5
 """Share of a solver's searches that chose the end of a grid: fewer are no reason to widen it."""
 
 Kind = Literal["progress", "best", "gain", "told", "time", "crossing", "ending", "edge", "test"]
@@ -72,7 +72,7 @@ class Finding:
 def findings(summary: Summary) -> list[Finding]:
     """Return what one of the results says, the most important first.
 
-    While fits are to come none is called the best. Solvers that are told what no user has compete
+    While fits are to come none is called the best. Solvers that are given what no user has compete
     with none.
     """
     endings = list(_endings(summary))
@@ -100,7 +100,7 @@ def findings_text(results: Results, width: int, *, without: Sequence[Kind] = ())
     lines = [f"Findings on {summary.heading}:"]
     for number, sentence in enumerate(found):
         wrapped = paragraph(sentence, width, "  ", first="- ").splitlines()
-        if len(lines) + len(wrapped) >= MOST_LINES:
+        if len(lines) + len(wrapped) >= MAX_FINDING_LINES:
             lines.append(f"- and {len(found) - number} more, on the page of `dsg report`")
             break
         lines += wrapped
@@ -177,7 +177,7 @@ def _measures(summary: Summary) -> list[Measure]:
             found.setdefault(measure.output, measure)
     places = {output: _place(output, asked) for output in found}
     wanted = sorted((o for o in found if places[o] < len(asked)), key=places.__getitem__)
-    return [found[output] for output in wanted or found][:MOST_MEASURES]
+    return [found[output] for output in wanted or found][:MAX_MEASURES]
 
 
 def _place(output: str, asked: Sequence[str]) -> int:
@@ -365,8 +365,8 @@ def _members(summary: Summary, measure: Measure, gains: Sequence[Gain]) -> list[
 
 def _few(texts: Sequence[str]) -> str:
     """Return some texts as a list, and how many more there are."""
-    more = len(texts) - MOST_NAMES
-    return listed([*texts[:MOST_NAMES], f"{more} more"] if more > 0 else texts)
+    more = len(texts) - MAX_LISTED_SOLVERS
+    return listed([*texts[:MAX_LISTED_SOLVERS], f"{more} more"] if more > 0 else texts)
 
 
 def _test_text(leads: Sequence[Effect], gained: Sequence[Gain]) -> str:
@@ -385,7 +385,7 @@ def _test_text(leads: Sequence[Effect], gained: Sequence[Gain]) -> str:
 
 
 def _told(summary: Summary) -> Iterator[Finding]:
-    """Yield which solvers are told what no user has, and what they score."""
+    """Yield the solvers that are given what no user has, and their scores."""
     measures = _measures(summary)
     groups: dict[str, list[str]] = {}
     for key, name in summary.names.items():
@@ -401,14 +401,14 @@ def _told(summary: Summary) -> Iterator[Finding]:
 def _times(summary: Summary) -> Iterator[Finding]:
     """Yield who trains fastest at the largest common size, and where time lines cross."""
     lines = _lines(summary)
-    if len(lines) < FEWEST_RIVALS:
+    if len(lines) < MIN_RIVALS:
         return
     common = set.intersection(*(set(line) for line in lines.values()))
     level = {solver for (solver, _), entry in summary.entries(TIME).items() if entry.level}
     if common:
         yield Finding("time", _fastest(summary, lines, level, max(common)), "time_table")
     dependent = {name: line for name, line in lines.items() if name not in level}
-    if len(dependent) >= FEWEST_RIVALS and (text := _crossed(summary, dependent)):
+    if len(dependent) >= MIN_RIVALS and (text := _crossed(summary, dependent)):
         yield Finding("crossing", text, "time_table")
 
 
@@ -433,7 +433,7 @@ def _fastest(
     at = {name: max(line[n], SHORTEST_TIME) for name, line in lines.items()}
     users = {name: seconds for name, seconds in at.items() if name not in level}
     fastest = min(at, key=at.__getitem__)
-    whole = fastest in users or len(users) < FEWEST_RIVALS
+    whole = fastest in users or len(users) < MIN_RIVALS
     text = _fastest_of(at if whole else users)
     text = f"{_group(summary, '' if whole else lowered(_axis_title(summary)))}, {text}"
     if not whole:
@@ -499,12 +499,12 @@ def _endings(summary: Summary) -> Iterator[Finding]:
         if record["status"] != "ok":
             groups.setdefault(cause(record), []).append(record)
     by_size = sorted(groups.values(), key=len, reverse=True)
-    for records in by_size[:MOST_CAUSES]:
+    for records in by_size[:MAX_CAUSES]:
         names = ", ".join(dict.fromkeys(in_sentence(summary.name_of(r)) for r in records))
         where = places(records, summary.axis)
         why = in_a_line(reason(records[0]), LONGEST_REASON)
         yield Finding("ending", f"Without a result: {names}, {where}: {why}")
-    if more := sum(map(len, by_size[MOST_CAUSES:])):
+    if more := sum(map(len, by_size[MAX_CAUSES:])):
         yield Finding("ending", f"Without a result for other causes: {counted(more, 'cell')}.")
 
 
@@ -512,7 +512,7 @@ def _edges(summary: Summary) -> Iterator[Finding]:
     """Yield which grids should be wider, as most searches chose an end of theirs."""
     groups: dict[tuple[str, float, str], list[EdgeChoice]] = {}
     for choice in edge_choices(summary):
-        if choice.count >= LEAST_AT_EDGE * choice.searches:
+        if choice.count >= MIN_EDGE_SHARE * choice.searches:
             key = choice.parameter, choice.value, choice.side
             groups.setdefault(key, []).append(choice)
     searches = "searches" if summary.axis and summary.axis.drawn else "trials"

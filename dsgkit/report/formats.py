@@ -59,7 +59,7 @@ def in_one_line(text: str) -> str:
 
 
 BEST = "best"
-"""What an entry is usually marked for, among those of its group."""
+"""The usual reason to mark an entry among those of its group."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Layout:
 
     @property
     def numeric_columns(self) -> list[bool]:
-        """Of each column, whether any of its entries shows a number."""
+        """Whether any entry shows a number, for each column."""
         places = range(len(self.header))
         return [any(row[place].value is not None for row in self.rows) for place in places]
 
@@ -233,7 +233,7 @@ def latex(layout: Layout) -> str:
 
 
 FOLDERS = ("tables", "figures")
-"""What files go to, in a results folder."""
+"""Folders of the files in a results folder."""
 
 FORMATS: dict[str, Callable[[Layout], str]] = {"md": markdown, "tex": latex}
 

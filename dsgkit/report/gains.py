@@ -1,4 +1,4 @@
-"""What solvers gain over another one that their config names, trial by trial."""
+"""Gains of solvers over the baseline that their config names, trial by trial."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from dsgkit.report.contrasts import LEVEL, OVERLAP, Values
+from dsgkit.report.contrasts import LEVEL, SPLITS_CAVEAT, Values
 from dsgkit.report.effects import Effect, adjusted, effects, pairs
 from dsgkit.report.formats import Cell, Layout, Table
-from dsgkit.report.numbers import NONE, counted, in_sentence
+from dsgkit.report.numbers import NO_VALUE, counted, in_sentence
 from dsgkit.report.output import TableOutput
 from dsgkit.report.summary import (
     Summary,
@@ -82,7 +82,7 @@ def gains(shown: Sequence[Summary], measure: Measure, *, largest: bool = False) 
 
 
 def _by_size(shown: Sequence[Summary]) -> bool:
-    """Tell whether a short table, too, is by size: where every size is drawn and searched anew."""
+    """Return whether even a short table has a row for each size: all are drawn and searched."""
     return all(one.axis is not None and one.axis.drawn for one in shown)
 
 
@@ -195,7 +195,7 @@ def _cells(measure: Measure, gain: Gain) -> list[Cell]:
         Cell(gain.summary.heading),
         Cell(gain.solver),
         Cell(gain.against),
-        Cell(gain.size.text if gain.summary.axis else NONE, value=gain.size.n),
+        Cell(gain.size.text if gain.summary.axis else NO_VALUE, value=gain.size.n),
         Cell(gain.change_text(measure), best=gain.significant, value=gain.contrast.difference),
         *gain.p_cells[:2],
         Cell(f"{gain.wins}/{len(gain.values)}", value=gain.wins / len(gain.values)),
@@ -212,7 +212,7 @@ def _notes(shown: Sequence[Summary], measure: Measure, found: Sequence[Gain]) ->
     over += ["in every dataset"] if len(shown) > 1 else []
     family = f"all {counted(found[0].family, 'test')} of gains in {measure.word}"
     adjusted_for = " ".join([family, " and ".join(over)]).rstrip()
-    return [f"{better} t: paired t-test. Holm: p adjusted for {adjusted_for}.", OVERLAP]
+    return [f"{better} t: paired t-test. Holm: p adjusted for {adjusted_for}.", SPLITS_CAVEAT]
 
 
 def _row(measure: Measure, gain: Gain) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dsgkit.hints import spelled
 from dsgkit.tasks.measures import Measure
 
 MEMORY_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
-NONE = "–"
+NO_VALUE = "–"
 SHORTEST_TIME = 1e-6
 """Records round to it, so a time may be 0 there, which has no logarithm and is no divisor."""
 
@@ -112,7 +112,7 @@ def from_to(counts: Iterable[int]) -> str:
 def p_text(p: float | None) -> str:
     """Return a p-value."""
     if p is None:
-        return NONE
+        return NO_VALUE
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 

@@ -143,7 +143,7 @@ class FigureOutput(Output):
 
     @property
     def caption(self) -> str:
-        """What it shows and what holds in every fit, for readers of a page."""
+        """Its contents and the setting of all fits, in words for readers of a page."""
         setting = settings(self.shown)
         unfinished = "; ".join(f"{one.heading}: {one.to_come}" for one in self.shown if one.to_come)
         return (

@@ -52,7 +52,7 @@ FIGURES: tuple[Callable[[Sequence[Summary], Width | None], Iterator[FigureOutput
     picture_figures,
     rank_figures,
 )
-"""What yields the tables and figures of some results. A further kind is a further value here."""
+"""Generators of tables and figures of some results. A further kind is a further value here."""
 
 
 def all_tables(shown: Sequence[Summary], *, overview: bool) -> list[TableOutput]:

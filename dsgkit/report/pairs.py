@@ -1,4 +1,4 @@
-"""Published figures, each beside what was measured."""
+"""Published figures, each next to the measured ones."""
 
 from __future__ import annotations
 

@@ -24,10 +24,10 @@ from dsgkit.report.formats import write_file
 from dsgkit.report.numbers import letter_of, short_count
 from dsgkit.report.style import (
     COLUMN_WIDTH,
-    COLUMNS_OF_A_COLUMN,
+    DEFAULT_FORMATS,
     DPI,
-    DRAWN,
     INCHES,
+    MAX_COLUMN_PANELS,
     PAGE_WIDTH,
     RC,
     SMALL_FONT,
@@ -42,7 +42,7 @@ LEGEND_ROW = 0.17
 LEGEND_LETTER = 0.062
 LEGEND_ENTRY = 0.62
 END_FONT = SMALL_FONT
-MARGIN = 0.09
+PANEL_MARGIN = 0.09
 NOTE_ROOM = 0.09
 TICK_ROOM = 0.3
 """Inches from one size at an axis to the next."""
@@ -93,13 +93,13 @@ class Arrangement:
         return f"({letter}) {title}" if self.alone and letter else title
 
 
-AS_REPORTED = Arrangement()
+REPORT_ARRANGEMENT = Arrangement()
 """Four panels in a row of a page."""
 
 
 def arranged(width: Width | None) -> Arrangement:
     """Return the arrangement of a report's figure at a width, by default that of its panels."""
-    columns = COLUMNS_OF_A_COLUMN if width == "column" else COLUMNS
+    columns = MAX_COLUMN_PANELS if width == "column" else COLUMNS
     return Arrangement(columns=columns, width=INCHES[width] if width else None)
 
 
@@ -107,7 +107,7 @@ def new_figure(
     titles: Sequence[str],
     handles: Sequence[Artist],
     panel_height: float = PANEL_HEIGHT,
-    arrangement: Arrangement = AS_REPORTED,
+    arrangement: Arrangement = REPORT_ARRANGEMENT,
     extra_height: float = 0.0,
     note: str = "",
 ) -> tuple[Figure, list[Axes]]:
@@ -214,7 +214,7 @@ def measure_label(measure: Measure) -> str:
 def show_values(axes: Axes, values: Sequence[float], headroom: float) -> None:
     """Have a linear axis show some values, with a margin and some more room above."""
     room = max(values) - min(values) or abs(max(values)) or 1.0
-    axes.set_ylim(min(values) - MARGIN * room, max(values) + (MARGIN + headroom) * room)
+    axes.set_ylim(min(values) - PANEL_MARGIN * room, max(values) + (PANEL_MARGIN + headroom) * room)
     set_few_ticks(axes.yaxis)
 
 
@@ -267,7 +267,7 @@ NO_DATE: dict[str, dict[str, None]] = {
 """The formats of figures, with what is left out of their files: it changes every time."""
 
 
-def save(figure: Figure, stem: Path, formats: Sequence[str] = DRAWN) -> list[Path]:
+def save(figure: Figure, stem: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> list[Path]:
     """Write a figure in some formats; the same figure gives the same bytes."""
     return [_save(figure, stem.with_name(f"{stem.name}.{suffix}")) for suffix in formats]
 

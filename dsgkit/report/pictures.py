@@ -21,8 +21,15 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from dsgkit.experiment.limits import ending, status_words
-from dsgkit.report.clusterings import COLUMNS, TOGETHER, TRUTH, Picture, pictures_of, truth_of
-from dsgkit.report.style import COLUMNS_OF_A_COLUMN, DPI, INCHES, LOOKS, RC, Width
+from dsgkit.report.clusterings import (
+    CLASSES_TITLE,
+    COLUMNS,
+    NO_BREAK_SPACE,
+    Picture,
+    pictures_of,
+    truth_of,
+)
+from dsgkit.report.style import DPI, INCHES, LOOKS, MAX_COLUMN_PANELS, RC, Width
 from dsgkit.report.summary import Summary, all_axes, all_solvers, lowered
 
 COLORS = tuple(look.color for look in LOOKS[:8])
@@ -30,24 +37,24 @@ SHAPES = {"o": 1.0, "^": 1.2, "s": 0.8, "v": 1.2}
 """Each with the area at which it looks as large as the others."""
 
 INSIDE, BOUNDARY, NOWHERE = "#FBE7C6", "0.25", "0.55"
-LARGEST_PANEL, LARGEST_SIDE = 1.75, 2.3
+MAX_PANEL_INCHES, MAX_SIDE_INCHES = 1.75, 2.3
 TEXT_LINE = 0.11
-APART = 0.04
+LINE_GAP = 0.04
 """Half of the height between lines of panels, in inches."""
 
-SMALL, TITLE = 6.5, 9.0
-NARROW = 1.3
+SMALL_TITLE_FONT, TITLE_FONT = 6.5, 9.0
+NARROW_PANEL = 1.3
 """Inches of a panel; a narrower one has a title in small letters."""
 
 LABEL_WIDTH, LEGEND_HEIGHT = 0.25, 0.42
-LETTER = 0.042
+LETTER_WIDTH = 0.042
 MANY_ROWS = 10_000
 """From so many on, in all panels, rows are pixels in vector formats too."""
 
 MANY_EQUILIBRIA = 30
 
-LONGEST_SIDE = 3.0
-"""Of a dataset, in relation to the other, that is drawn true to scale."""
+MAX_ASPECT = 3.0
+"""Longest ratio of two sides of a dataset that is drawn true to scale."""
 
 
 def caption(shown: Sequence[Summary]) -> str:
@@ -63,7 +70,9 @@ def caption(shown: Sequence[Summary]) -> str:
     if any(len(picture.clusters) > len(COLORS) for picture in found):
         parts.append("A colour in another shape is another cluster.")
     if any("classes" in picture.arrays for picture in found):
-        parts.append(f'The panel "{TRUTH}" has the rows by the classes that they belong to.')
+        parts.append(
+            f'The panel "{CLASSES_TITLE}" has the rows by the classes that they belong to.'
+        )
     if any("domain" in picture.arrays for picture in found):
         parts.append("The shaded region is the domain, where f is at least 0; a line bounds it.")
     if any("equilibria" in picture.arrays for picture in found):
@@ -81,10 +90,12 @@ def pictures(shown: Sequence[Summary], wanted: Width | None = None) -> Figure:
     Solvers that do not fit side by side take several rows of panels for each dataset.
     """
     found = [{**truth_of(of), **of} for of in map(pictures_of, shown)]
-    solvers = [name for name in (TRUTH, *all_solvers(shown)) if any(name in of for of in found)]
-    lines = -(-len(solvers) // (COLUMNS_OF_A_COLUMN if wanted == "column" else COLUMNS))
+    solvers = [
+        name for name in (CLASSES_TITLE, *all_solvers(shown)) if any(name in of for of in found)
+    ]
+    lines = -(-len(solvers) // (MAX_COLUMN_PANELS if wanted == "column" else COLUMNS))
     columns = -(-len(solvers) // lines)
-    width = min(LARGEST_PANEL, (INCHES[wanted or "page"] - LABEL_WIDTH) / columns)
+    width = min(MAX_PANEL_INCHES, (INCHES[wanted or "page"] - LABEL_WIDTH) / columns)
     places = [Place.of([one.arrays for one in of.values()]) for of in found]
     texts = [{name: _folded(one.text, width) for name, one in of.items()} for of in found]
     folds = [solvers[first : first + columns] for first in range(0, len(solvers), columns)]
@@ -97,13 +108,16 @@ def pictures(shown: Sequence[Summary], wanted: Width | None = None) -> Figure:
             for unused in panels[len(solvers) :]:
                 figure.delaxes(unused)
             if len(shown) > 1:
-                panels[0].set_ylabel(one.heading, fontsize=TITLE)
+                panels[0].set_ylabel(one.heading, fontsize=TITLE_FONT)
             for panel, solver in zip(panels, solvers, strict=False):
                 _frame(panel, place)
                 if lines > 1 or number == 0:
-                    panel.set_title(_folded(solver, width, TITLE), fontsize=TITLE, pad=3)
+                    panel.set_title(_folded(solver, width, TITLE_FONT), fontsize=TITLE_FONT, pad=3)
                 panel.set_xlabel(
-                    texts[number].get(solver, ""), fontsize=SMALL, linespacing=1.1, labelpad=2
+                    texts[number].get(solver, ""),
+                    fontsize=SMALL_TITLE_FONT,
+                    linespacing=1.1,
+                    labelpad=2,
                 )
                 if solver in of:
                     _draw_panel(panel, of[solver].arrays, place)
@@ -131,7 +145,7 @@ def pictures_in_rows(
         Of the figure, in inches.
     """
     columns = min(columns, len(panels))
-    side = min(LARGEST_SIDE, (width - LABEL_WIDTH) / columns)
+    side = min(MAX_SIDE_INCHES, (width - LABEL_WIDTH) / columns)
     found = {id(one): pictures_of(one) for one, _, _ in panels}
     places = {
         id(one): Place.of([p.arrays for p in found[id(one)].values()]) for one, _, _ in panels
@@ -142,7 +156,7 @@ def pictures_in_rows(
         for one, solver, _ in panels
         if solver in found[id(one)]
     }
-    size = TITLE if side > NARROW else SMALL
+    size = TITLE_FONT if side > NARROW_PANEL else SMALL_TITLE_FONT
     titles = [[_folded(title, side, size) for _, _, title in row] for row in rows]
     lines = [
         _most_lines([texts.get((id(o), s), "") for o, s, _ in row]) + _most_lines(names)
@@ -159,7 +173,7 @@ def pictures_in_rows(
             _frame(panel, place)
             panel.set_title(title, fontsize=size, pad=3, linespacing=1.0)
             text = texts.get((id(one), solver), "")
-            panel.set_xlabel(text, fontsize=SMALL, linespacing=1.1, labelpad=2)
+            panel.set_xlabel(text, fontsize=SMALL_TITLE_FONT, linespacing=1.1, labelpad=2)
             if picture:
                 _draw_panel(panel, picture.arrays, place)
             else:
@@ -182,20 +196,20 @@ def _new_figure(
 
     Below each line there is room for as many lines of text.
     """
-    text = TEXT_LINE * sum(below) + (0.1 + 2 * APART) * len(heights)
+    text = TEXT_LINE * sum(below) + (0.1 + 2 * LINE_GAP) * len(heights)
     size = LABEL_WIDTH + columns * width, sum(heights) + text + LEGEND_HEIGHT
-    layout = ConstrainedLayoutEngine(w_pad=0.02, h_pad=APART, wspace=0.0, hspace=0.0)
+    layout = ConstrainedLayoutEngine(w_pad=0.02, h_pad=LINE_GAP, wspace=0.0, hspace=0.0)
     figure = Figure(figsize=size, dpi=DPI, layout=layout)
     FigureCanvasAgg(figure)
     ratios = {"height_ratios": heights}
     return figure, figure.subplots(len(heights), columns, squeeze=False, gridspec_kw=ratios)
 
 
-def _folded(text: str, side: float, size: float = SMALL) -> str:
+def _folded(text: str, side: float, size: float = SMALL_TITLE_FONT) -> str:
     """Return a text in lines that are not wider than a panel."""
-    letters = max(8, int(side / (LETTER * size / SMALL)))
+    letters = max(8, int(side / (LETTER_WIDTH * size / SMALL_TITLE_FONT)))
     lines = (textwrap.wrap(line, letters, break_on_hyphens=False) for line in text.split("\n"))
-    return "\n".join(part for line in lines for part in line).replace(TOGETHER, " ")
+    return "\n".join(part for line in lines for part in line).replace(NO_BREAK_SPACE, " ")
 
 
 class Place(NamedTuple):
@@ -215,7 +229,7 @@ class Place(NamedTuple):
 
     @property
     def scale(self) -> NDArray[np.float64]:
-        """What has the length 1 on paper, in both directions."""
+        """Data units that have the length 1 on paper, in both directions."""
         return np.array([self.x[1] - self.x[0], (self.y[1] - self.y[0]) / self.aspect])
 
     @classmethod
@@ -232,7 +246,7 @@ class Place(NamedTuple):
                 high = np.maximum(high, (x.max(), y.max()))
         sides = np.where(high > low, high - low, 1.0)
         aspect = 1.0
-        if sides.max() <= LONGEST_SIDE * sides.min():
+        if sides.max() <= MAX_ASPECT * sides.min():
             sides[0] = sides.max()
             aspect = float(sides[1] / sides[0])
         begin, end = (low + high) / 2 - 0.53 * sides, (low + high) / 2 + 0.53 * sides
@@ -292,7 +306,7 @@ def _draw_equilibria(
     colors = [looks[int(label)][0] if int(label) in looks else "white" for label in labels]
     size, edge = (11, 0.7) if len(points) <= MANY_EQUILIBRIA else (5, 0.4)
     x, y = points.T
-    # a rim tells them from rows of their colour
+    # a rim distinguishes them from rows of their colour
     axes.scatter(x, y, s=2 * size, c="white", marker="D", linewidths=0, zorder=3)
     axes.scatter(x, y, s=size, c=colors, marker="D", edgecolors="k", linewidths=edge, zorder=3)
 
@@ -309,7 +323,7 @@ def cluster_looks(rows: NDArray[Any], labels: NDArray[Any], place: Place) -> dic
     ----------
     rows : ndarray of shape (r, 2)
     labels : ndarray of int, shape (r,)
-        Negative ones are no clusters.
+        Negative ones are not clusters.
     place : Place
         Distances are those on paper.
     """
@@ -338,8 +352,13 @@ def _say_why(axes: Axes, summary: Summary, solver: str) -> None:
     statuses = [ending(one) for one in ends if summary.name_of(one) == solver]
     failed = next((status for status in statuses if status != "ok"), None)
     text = status_words(failed) if failed else "not run" if not statuses else "no picture"
-    text = "not known" if solver == TRUTH else text
-    look: dict[str, Any] = {"ha": "center", "va": "center", "color": "0.4", "fontsize": SMALL}
+    text = "not known" if solver == CLASSES_TITLE else text
+    look: dict[str, Any] = {
+        "ha": "center",
+        "va": "center",
+        "color": "0.4",
+        "fontsize": SMALL_TITLE_FONT,
+    }
     axes.text(0.5, 0.5, text, transform=axes.transAxes, **look)
 
 

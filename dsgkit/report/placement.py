@@ -1,4 +1,4 @@
-"""Short texts beside points of a plot: names at the ends of lines, notes where they cover least."""
+"""Texts next to points of a plot: names at the ends of lines, notes where they cover least."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-GAP = 5.0
+POINT_GAP = 5.0
 MARKER = 6.0
 PAD = 1.0
-OUTSIDE = 1000.0
-ON_TEXT = 100.0
+OUTSIDE_PENALTY = 1000.0
+TEXT_PENALTY = 100.0
 
-BESIDE = 1.04
+NAMES_LEFT = 1.04
 """Where names at the right of axes begin, in widths of the axes."""
 
-BETWEEN = 1.5
+NAME_GAP = 1.5
 """Pixels between two names."""
 
 Candidate = tuple[float, float, Any, Any]
 
-# Offsets in units of GAP with alignments, the preferred ones first.
+# Offsets in units of POINT_GAP with alignments, the preferred ones first.
 CANDIDATES: tuple[Candidate, ...] = tuple(
     (dx * reach, dy * reach, ha, va)
     for reach in (1.0, 2.0, 3.5)
@@ -85,7 +85,7 @@ def name_beside(axes: Axes, labels: Sequence[Label], fontsize: float) -> list[An
         axes.annotate(
             label.text,
             (label.x, label.y),
-            xytext=(BESIDE, 0.5),
+            xytext=(NAMES_LEFT, 0.5),
             textcoords="axes fraction",
             fontsize=fontsize,
             color=label.color,
@@ -99,15 +99,15 @@ def name_beside(axes: Axes, labels: Sequence[Label], fontsize: float) -> list[An
 
 
 def spread(axes: Axes, texts: Sequence[Annotation]) -> None:
-    """Move names beside axes whose layout is final to the heights of their points, or near."""
+    """Move names next to axes whose layout is final to the heights of their points, or near."""
     if not texts:
         return
     frame = axes.get_window_extent()
     wanted = np.array([axes.transData.transform(text.xy)[1] for text in texts])
-    heights = np.array([Text.get_window_extent(text).height + BETWEEN for text in texts])
+    heights = np.array([Text.get_window_extent(text).height + NAME_GAP for text in texts])
     placed = spread_out(wanted, heights, frame.y0, frame.y1)
     for text, y in zip(texts, placed, strict=True):
-        text.set_position((BESIDE, (y - frame.y0) / frame.height))
+        text.set_position((NAMES_LEFT, (y - frame.y0) / frame.height))
 
 
 def spread_out(
@@ -133,7 +133,7 @@ def spread_out(
 def _box(text: Annotation, candidate: Candidate) -> Bbox:
     """Move a text to a candidate's place and return the pixels it covers there."""
     dx, dy, ha, va = candidate
-    text.set_position((dx * GAP, dy * GAP))
+    text.set_position((dx * POINT_GAP, dy * POINT_GAP))
     text.set_horizontalalignment(ha)
     text.set_verticalalignment(va)
     canvas = text.figure.canvas
@@ -147,7 +147,9 @@ def _cost(axes: Axes, box: Bbox, ink: NDArray[np.float64], taken: Sequence[Bbox]
     inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1
     covered = np.all((ink >= box.min) & (ink <= box.max), axis=1).sum()
     return float(
-        covered + ON_TEXT * sum(box.overlaps(other) for other in taken) + OUTSIDE * (not inside)
+        covered
+        + TEXT_PENALTY * sum(box.overlaps(other) for other in taken)
+        + OUTSIDE_PENALTY * (not inside)
     )
 
 

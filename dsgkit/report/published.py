@@ -1,4 +1,4 @@
-"""The table of published figures beside measured ones: what agrees, and how solvers rank."""
+"""The table of published figures next to measured ones: which agree, and how solvers rank."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pandas as pd
 
 from dsgkit.report.entries import entry_cells, level_notes, remark_notes, statistic
 from dsgkit.report.formats import Cell, Layout, Table
-from dsgkit.report.numbers import NONE, p_text, percents
+from dsgkit.report.numbers import NO_VALUE, p_text, percents
 from dsgkit.report.output import EVERY_REPORT, TableOutput
 from dsgkit.report.pairs import Pair, pairs_of
 from dsgkit.report.rankings import published_rankings
@@ -57,7 +57,8 @@ def _layout(measure: Measure, pairs: Sequence[Pair]) -> Layout:
     header = ["Dataset", "Solver", "Published", "Measured", "Difference", "Remark"]
     # Times have no difference, and most figures no remark.
     told = [
-        place < 4 or any(row[place].text not in ("", NONE) for row in rows) for place in range(6)
+        place < 4 or any(row[place].text not in ("", NO_VALUE) for row in rows)
+        for place in range(6)
     ]
     return Layout(
         caption,
@@ -91,7 +92,7 @@ def _summaries(pairs: Sequence[Pair]) -> list[Summary]:
 
 def _difference(pair: Pair) -> Cell:
     if pair.difference is None:
-        return Cell(NONE)
+        return Cell(NO_VALUE)
     text = f"{percents(pair.measure, pair.difference):+z.{pair.measure.digits}f}"
     text = text if text.strip("+0.") else text[1:]
     return Cell(text, best=bool(pair.agrees), value=pair.difference)

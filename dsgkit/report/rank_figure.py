@@ -15,17 +15,17 @@ from dsgkit.report.numbers import from_to, p_text
 from dsgkit.report.ranks import LEVEL, Ranking
 from dsgkit.report.style import DPI, INCHES, RC, SMALL_FONT, SolverStyle, Width, solver_styles
 
-FONT, SMALL, TITLE = SMALL_FONT, SMALL_FONT, 8
-LETTER = 0.05
+FONT, SMALL_TITLE_FONT, TITLE_FONT = SMALL_FONT, SMALL_FONT, 8
+LETTER_WIDTH = 0.05
 """Width of a letter of a name, in inches, about."""
 
-LINE = 0.14
+LINE_HEIGHT = 0.14
 """Height of a line of names, in inches; the unit of what is drawn below the axis."""
 
-BAR = 0.45
-TOP = 2.3
-LEAST_AXIS = 1.0
-LEAST_STEP = 0.18
+BAR_HEIGHT = 0.45
+TOP_LINES = 2.3
+MIN_AXIS_WIDTH = 1.0
+MIN_TICK_STEP = 0.18
 """Between numbers at the axis, in inches: where ranks are nearer, every second has one."""
 
 
@@ -62,7 +62,7 @@ def rank_figure(
     ----------
     rankings : sequence of Ranking
     columns : int
-        Diagrams side by side, such as 2 for published beside measured ones.
+        Diagrams side by side, such as 2 for published next to measured ones.
     kinds : mapping of str to str, optional
         Kinds of all solvers of a report by their names: so they look as in its other figures.
     wanted : {"column", "page"} or None
@@ -74,7 +74,7 @@ def rank_figure(
     lines = [rankings[first : first + columns] for first in range(0, len(rankings), columns)]
     # below the axis of a diagram stand its bars, then two columns of names
     depths = [[_names_from(one) + (len(one.ranks) + 1) // 2 for one in line] for line in lines]
-    heights = [LINE * (TOP + max(line)) for line in depths]
+    heights = [LINE_HEIGHT * (TOP_LINES + max(line)) for line in depths]
     width = INCHES[wanted or ("column" if columns == 1 else "page")]
     with mpl.rc_context({**RC, "axes.grid": False}):
         layout = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.0)
@@ -87,34 +87,34 @@ def rank_figure(
             for unused in panels[len(line) :]:
                 figure.delaxes(unused)
             for panel, one in zip(panels, line, strict=False):
-                panel.set_ylim(TOP - height / LINE, TOP)
+                panel.set_ylim(TOP_LINES - height / LINE_HEIGHT, TOP_LINES)
                 _draw(panel, one, styles, width / columns)
     return figure
 
 
 def _names_from(one: Ranking) -> float:
-    return 0.75 + BAR * len(one.groups)
+    return 0.75 + BAR_HEIGHT * len(one.groups)
 
 
 def _draw(axes: Axes, one: Ranking, styles: Mapping[str, SolverStyle], width: float) -> None:
     """Draw one diagram in axes whose height is set."""
     most = len(one.ranks)
     plural = "s" if one.n_datasets != 1 else ""
-    axes.set_title(f"{one.title} ({one.n_datasets} dataset{plural})", fontsize=TITLE, pad=2)
+    axes.set_title(f"{one.title} ({one.n_datasets} dataset{plural})", fontsize=TITLE_FONT, pad=2)
     longest = max(map(len, one.ranks)) + len(" 1.00")
-    beside = min(LETTER * longest + 0.1, (width - LEAST_AXIS) / 2)
+    beside = min(LETTER_WIDTH * longest + 0.1, (width - MIN_AXIS_WIDTH) / 2)
     pad = (most - 1) * beside / (width - 2 * beside)
     axes.set_xlim(1 - pad, most + pad)
     axes.set_axis_off()
-    every = 1 if (width - 2 * beside) / (most - 1) > LEAST_STEP else 2
+    every = 1 if (width - 2 * beside) / (most - 1) > MIN_TICK_STEP else 2
     axes.plot([1, most], [0, 0], color="k", linewidth=0.8)
     for tick in range(1, most + 1):
         axes.plot([tick, tick], [0, 0.3], color="k", linewidth=0.8)
         if (tick - 1) % every == 0:
-            axes.text(tick, 0.4, str(tick), ha="center", va="bottom", fontsize=SMALL)
+            axes.text(tick, 0.4, str(tick), ha="center", va="bottom", fontsize=SMALL_TITLE_FONT)
     _draw_scale(axes, one, pad)
     for number, group in enumerate(one.groups):
-        y = -BAR * (number + 1.1)
+        y = -BAR_HEIGHT * (number + 1.1)
         ends = [one.ranks[group[0]] - 0.04, one.ranks[group[-1]] + 0.04]
         axes.plot(ends, [y, y], color="0.3", linewidth=2.2, solid_capstyle="butt")
     for place, (name, rank) in enumerate(one.ranks.items()):
@@ -132,7 +132,7 @@ def _draw_scale(axes: Axes, one: Ranking, pad: float) -> None:
         for x in (start, start + difference):
             axes.plot([x, x], [y - 0.2, y + 0.2], color="k", linewidth=0.8)
         start += difference + 0.03 * (len(one.ranks) - 1 + 2 * pad)
-    axes.text(start, y, text, ha="left", va="center", fontsize=SMALL)
+    axes.text(start, y, text, ha="left", va="center", fontsize=SMALL_TITLE_FONT)
     if one.p is not None:
         axes.text(
             len(one.ranks) + pad,
@@ -140,7 +140,7 @@ def _draw_scale(axes: Axes, one: Ranking, pad: float) -> None:
             f"Friedman p: {p_text(one.p)}",
             ha="right",
             va="center",
-            fontsize=SMALL,
+            fontsize=SMALL_TITLE_FONT,
         )
 
 

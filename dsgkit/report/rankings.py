@@ -1,4 +1,4 @@
-"""Which rankings of solvers several results have: published beside measured, and measured."""
+"""Rankings of solvers over several results: published next to measured, and measured."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dsgkit.report.summary import (
 )
 from dsgkit.tasks.measures import RANKS, Measure
 
-FEWEST = 2
+MIN_RANKED = 2
 """Datasets, and solvers, that there is a ranking of."""
 
 
@@ -47,7 +47,7 @@ def published_rankings(pairs: Sequence[Pair]) -> dict[Measure, Beside]:
         measured = _complete(of_measure, solvers, _measured)
         published = _complete(of_measure, solvers, lambda pair: pair.figure.value)
         both = measured.index.intersection(published.index)
-        if len(both) >= FEWEST and len(solvers) >= FEWEST:
+        if len(both) >= MIN_RANKED and len(solvers) >= MIN_RANKED:
             found[measure] = Beside(
                 _ranking(measure, "published", published.loc[both]),
                 _ranking(measure, "measured", measured.loc[both]),
@@ -60,7 +60,7 @@ def measured_rankings(shown: Sequence[Summary]) -> list[Ranking]:
 
     That is every measure with a better side, but for seconds and those that only some fits have.
     """
-    if len(shown) < FEWEST:
+    if len(shown) < MIN_RANKED:
         return []
     once, asked = _once(shown), all_outputs(shown)
     found = []
@@ -68,7 +68,7 @@ def measured_rankings(shown: Sequence[Summary]) -> list[Ranking]:
         known = measure.better and not (measure.unit or measure.optional)
         if known and f"{measure.output}_table" in asked:
             values = _values([one for one in once if one.shows(measure)], measure)
-            if min(values.shape) >= FEWEST:
+            if min(values.shape) >= MIN_RANKED:
                 found.append(_ranking(measure, "measured", values))
     return found
 

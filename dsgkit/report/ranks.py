@@ -14,7 +14,7 @@ import pandas as pd
 from dsgkit.errors import ResultsError
 
 LEVEL = 0.05
-"""Of the tests."""
+"""Level of the tests."""
 
 
 @dataclass(frozen=True)

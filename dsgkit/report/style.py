@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 COLUMN_WIDTH = 3.25
 PAGE_WIDTH = 6.75
 DPI = 200
-DRAWN = ("pdf", "png")
+DEFAULT_FORMATS = ("pdf", "png")
 """Formats of figures, unless others are asked for."""
 
 Width = Literal["column", "page"]
-"""Of a figure: a column or the text of a two-column paper (ICML, IJCAI, AAAI)."""
+"""Width of a figure: a column or the text of a two-column paper (ICML, IJCAI, AAAI)."""
 
 INCHES: dict[Width, float] = {"column": COLUMN_WIDTH, "page": PAGE_WIDTH}
 
-COLUMNS_OF_A_COLUMN = 2
+MAX_COLUMN_PANELS = 2
 """Panels side by side at most, in the column of a page."""
 
 
 TEXT_SHADE = 0.75
-"""Of a colour in texts: thin letters in light colours are hard to read."""
+"""Shade of a colour in texts: thin letters in light colours are hard to read."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def places() -> Mapping[str, int]:
 N_COMMON = 7
 """Looks that the methods of every paper have: variants of these take one of the rest, if free."""
 
-FAINT = LOOKS[8]
+FAINT_LOOK = LOOKS[8]
 """Hard to see: only references of the catalogue have it, and others when all else is taken."""
 
 FONT = 8
@@ -166,12 +166,12 @@ def solver_styles(kinds: Mapping[str, str]) -> dict[str, SolverStyle]:
             place = places().get(known_as[name])
             if place is not None and LOOKS[place] not in chosen.values():
                 chosen[name] = LOOKS[place]
-    visible = [look for look in LOOKS if look != FAINT]
-    rare = [look for look in LOOKS[N_COMMON:] if look != FAINT]
+    visible = [look for look in LOOKS if look != FAINT_LOOK]
+    rare = [look for look in LOOKS[N_COMMON:] if look != FAINT_LOOK]
     for name, kind in kinds.items():
         if name not in chosen:
             first = rare if kind in places() else visible
-            wishes = itertools.chain(first, visible, [FAINT], _mixed())
+            wishes = itertools.chain(first, visible, [FAINT_LOOK], _mixed())
             chosen[name] = next(look for look in wishes if look not in chosen.values())
     return chosen
 

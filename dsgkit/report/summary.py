@@ -1,4 +1,4 @@
-"""What a report reads of results: names, sizes, and trials that are summed up once."""
+"""Summaries of results for reports: names, sizes, and trials that are summed up once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT_RUN = "not run"
 TO_COME = "not yet run"
 """Planned, and without a record."""
 
-LEFT = status_words(LEFT_OUT)
+LEFT_OUT_WORDS = status_words(LEFT_OUT)
 
 
 class Size(NamedTuple):
@@ -148,7 +148,7 @@ class Summary:
 
     @property
     def axis(self) -> Axis | None:
-        """What is swept."""
+        """The swept axis."""
         return self.results.task.axis
 
     @property
@@ -181,11 +181,11 @@ class Summary:
         return self.names.get(record["solver"]) or record.get("label") or record["solver"]
 
     def has(self, measure: Measure) -> bool:
-        """Whether any fit finished with a value."""
+        """Return whether any fit finished with a value."""
         return bool(self._sizes_with(measure))
 
     def has_curve(self, measure: Measure) -> bool:
-        """Whether fits finished with a value at two sizes at least, for a line between them."""
+        """Return whether fits finished with a value at two or more sizes: a line needs them."""
         return len(self._sizes_with(measure)) > 1
 
     def _sizes_with(self, measure: Measure) -> set[int]:
@@ -197,7 +197,7 @@ class Summary:
         return set(cells.loc[finished & cells["solver"].isin(self.names), "size"])
 
     def shows(self, measure: Measure) -> bool:
-        """Whether it has a place in tables and figures, be it to say why there is no value."""
+        """Return whether tables and figures show it, if only to say why there is no value."""
         known = measure in self.results.task.measures
         wanted = self.results.task.published is not None or not measure.for_published
         return known and wanted and (not measure.optional or self.has(measure))
@@ -230,7 +230,7 @@ class Summary:
             if at > len(rows):
                 others[TO_COME] = at - len(rows)
             elif not at:
-                others[LEFT] = planned
+                others[LEFT_OUT_WORDS] = planned
         # A finished fit without this value, and a trial without a record, have nothing to show.
         if missing := planned - len(finished) - others.total():
             others[NOT_RUN] = missing
@@ -302,8 +302,8 @@ def different(names: Iterable[str]) -> list[str]:
 def solver_names(results: Sequence[Results]) -> list[dict[str, str]]:
     """Return what the solvers of each results folder are called, by their keys in it.
 
-    A solver is told by its label: two folders may use one key for different solvers, and different
-    keys for the same. Solvers of different kinds that share a label are called by both.
+    A solver is identified by its label: two folders may use one key for different solvers, and
+    different keys for the same. Solvers of different kinds that share a label are called by both.
     """
     kinds: dict[str, set[str]] = {}
     for one in results:

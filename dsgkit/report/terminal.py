@@ -19,7 +19,7 @@ def plain(layout: Layout, width: int) -> str:
 
 
 def fits_whole(layout: Layout, width: int) -> bool:
-    """Whether a terminal shows all columns of a table side by side."""
+    """Return whether a terminal shows all columns of a table side by side."""
     return count_parts(_columns(layout), width) == 1
 
 

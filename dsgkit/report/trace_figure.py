@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 from dsgkit.report import panels
 from dsgkit.report.boxplots import Flag, far_off, flagged
 from dsgkit.report.curves import (
-    RING,
+    RING_MARKER,
     band_words,
     line_handle,
     padded,
@@ -32,11 +32,11 @@ from dsgkit.report.traces import Checkpoint, Race, largest_races, races
 from dsgkit.tasks.measures import TIME, Measure
 
 PANEL_HEIGHT = 2.1
-MARK_EVERY = 0.2
-FAR_TEXT_WIDTH, FAR_LINE = 0.32, 0.07
-"""Of the text at a mark of what is beyond an axis, as shares of a panel."""
+MARKER_SPACING = 0.2
+FAR_TEXT_WIDTH, FAR_LINE_HEIGHT = 0.32, 0.07
+"""Width and line height of the text at a mark for values beyond an axis, as shares of a panel."""
 
-LEAD = 10.0
+MAX_LEAD = 10.0
 """A point this much earlier than every line stands at this distance: it would squeeze the lines."""
 
 
@@ -56,7 +56,7 @@ def draw_races(
     measure: Measure,
     solvers: Mapping[str, str],
     flag: Flag | None = None,
-    arrangement: panels.Arrangement = panels.AS_REPORTED,
+    arrangement: panels.Arrangement = panels.REPORT_ARRANGEMENT,
 ) -> Figure:
     """Draw races, one panel for each.
 
@@ -190,9 +190,9 @@ def _draw_panel(
             absent.append(f"{solver}: {reason(training.entry, ' ')}")
     first = min((mean.seconds for mean in drawn if mean not in points.values()), default=0.0)
     for solver, mean in points.items():
-        if mean.seconds < first / LEAD:
+        if mean.seconds < first / MAX_LEAD:
             _say_earlier(axes, mean, styles[solver])
-            mean.put_at(first / LEAD)
+            mean.put_at(first / MAX_LEAD)
         _draw_point(axes, mean, styles[solver], solver)
     times = [mean.seconds for mean in (*drawn, *far.values())]
     values = [m.value for m in drawn if not _beyond(measure, m.value, limit)]
@@ -203,7 +203,7 @@ def _draw_panel(
     _draw_far(axes, measure, far, styles, flagged_far)
     for solver, means in found.items():
         if any(flags.get((solver, race.size), ())) and solver not in far:
-            axes.plot([means[-1].seconds], [means[-1].value], **RING)
+            axes.plot([means[-1].seconds], [means[-1].value], **RING_MARKER)
     panels.write_above(axes, absent)
 
 
@@ -243,7 +243,7 @@ def _draw_far(
         x = min(float(x), 1 - FAR_TEXT_WIDTH)
         level = level + 1 if x - last < FAR_TEXT_WIDTH else 0
         last = x if level == 0 else last
-        y = FAR_LINE * (level + 0.6)
+        y = FAR_LINE_HEIGHT * (level + 0.6)
         place = (x, 1 - y if up else y)
         look: dict[str, Any] = {
             "color": styles[solver].color,
@@ -252,7 +252,7 @@ def _draw_far(
         }
         axes.plot(*place, transform=axes.transAxes, linestyle="none", **look)
         if solver in ringed:
-            axes.plot(*place, transform=axes.transAxes, **RING)
+            axes.plot(*place, transform=axes.transAxes, **RING_MARKER)
         arrow = r"$\uparrow$" if up else r"$\downarrow$"
         axes.annotate(
             f"{arrow}{mean.value:.{measure.digits}f}",
@@ -299,7 +299,7 @@ def _draw_line(
         axes.fill_between(x, low, high, color=style.color, alpha=0.15, linewidth=0)
     line = line_handle(style, label)
     line.set_data(x, [one.value for one in means])
-    line.set_markevery((MARK_EVERY * shift, MARK_EVERY))
+    line.set_markevery((MARKER_SPACING * shift, MARKER_SPACING))
     axes.add_line(line)
 
 

@@ -11,13 +11,13 @@ import pandas as pd
 
 from dsgkit.report.entries import entry_cells, level_notes, remark_notes, statistic
 from dsgkit.report.formats import Cell, Layout, Table
-from dsgkit.report.numbers import NONE, SHORTEST_TIME
+from dsgkit.report.numbers import NO_VALUE, SHORTEST_TIME
 from dsgkit.report.summary import Entry, Summary, settings
 from dsgkit.report.traces import Race, Training, largest_races, races
 from dsgkit.tasks.measures import TIME, Measure
 
-MOST_TIMES = 12
-SERIES = ((1, 2, 5), (1, 3), (1,))
+MAX_TIMES = 12
+TIME_SERIES = ((1, 2, 5), (1, 3), (1,))
 """The first digits of the times that values are shown at, the finest first."""
 
 
@@ -47,12 +47,12 @@ def round_times(found: Sequence[Race]) -> list[float]:
     last = max((time for race in found for time in race.times()), default=0.0)
     if not along:
         return []
-    for digits in SERIES:
+    for digits in TIME_SERIES:
         decades = range(math.floor(math.log10(along[0])), math.ceil(math.log10(last)) + 1)
         series = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
         end = next(place for place, time in enumerate(series) if time >= along[-1])
         times = [time for time in series[: end + 1] if time >= along[0]]
-        if len(times) <= MOST_TIMES:
+        if len(times) <= MAX_TIMES:
             break
     later = next(time for time in series if time >= last)
     return times if later in times else [*times, later]
@@ -102,7 +102,7 @@ def _rows(race: Race, measure: Measure, times: Sequence[float]) -> list[list[Cel
     for place, time in enumerate(times):
         entries = [_after(training, time) for training in race.trainings]
         cells = [
-            cell if place == 0 or training.entry.values else Cell(NONE)
+            cell if place == 0 or training.entry.values else Cell(NO_VALUE)
             for training, cell in zip(
                 race.trainings, entry_cells(measure, entries, none=""), strict=True
             )

@@ -1,4 +1,4 @@
-"""What is known of a measure along training, in every trial."""
+"""Values of a measure along training, in every trial."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Race:
 
 
 def is_traced(summary: Summary, measure: Measure) -> bool:
-    """Tell whether any fit has values of a measure along training."""
+    """Return whether any fit has values of a measure along training."""
     if not measure.traced or not summary.shows(measure):
         return False
     return any(_steps(record, measure) for record in _fits(summary))

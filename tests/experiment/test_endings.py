@@ -1,6 +1,6 @@
 """What is said of cells without a result."""
 
-from dsgkit.experiment.endings import MOST_LINES, cells, describe_endings, describe_warnings
+from dsgkit.experiment.endings import MAX_CAUSES, cells, describe_endings, describe_warnings
 from dsgkit.tasks.base import Axis
 
 AXIS = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
@@ -58,9 +58,9 @@ def test_a_long_story_is_one_line_and_a_traceback_is_for_who_asks():
 
 
 def test_very_many_causes_are_counted():
-    records = [ended("failed", f"E: {'x' * number}") for number in range(MOST_LINES + 3)]
+    records = [ended("failed", f"E: {'x' * number}") for number in range(MAX_CAUSES + 3)]
     lines = describe_endings(records, AXIS).splitlines()
-    assert len(lines) == 1 + MOST_LINES + 1
+    assert len(lines) == 1 + MAX_CAUSES + 1
     assert lines[-1] == "  and 3 more causes"
 
 

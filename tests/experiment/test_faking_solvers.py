@@ -150,14 +150,14 @@ def test_only_one_process_plans_where_a_class_forks(planned):
 
 @pytest.mark.parametrize("place", [*HANGS])
 def test_planning_that_does_not_end_is_stopped_by_the_timeout(planned, monkeypatch, place):
-    monkeypatch.setattr(rehearsal, "STARTING", 0.3)
+    monkeypatch.setattr(rehearsal, "STARTING_SECONDS", 0.3)
     code, out, err = planned(HANGS[place], place)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert PLACES[place] in err and "stopped after 0.5 s of --timeout and 0.3 s more" in err
 
 
 def test_without_a_timeout_a_fork_that_does_not_end_is_given_up(monkeypatch):
-    monkeypatch.setattr(rehearsal, "STARTING", 0.3)
+    monkeypatch.setattr(rehearsal, "STARTING_SECONDS", 0.3)
     with rehearsal.rehearsing(None):
         rehearsal.rehearse("waiting", lambda: time.sleep(60))
     with rehearsal.rehearsing(0.1), pytest.raises(ConfigError, match="waiting does not end"):
@@ -165,7 +165,7 @@ def test_without_a_timeout_a_fork_that_does_not_end_is_given_up(monkeypatch):
 
 
 def test_a_fork_that_closes_its_descriptors_is_not_waited_for_busily(monkeypatch):
-    monkeypatch.setattr(rehearsal, "STARTING", 1.0)
+    monkeypatch.setattr(rehearsal, "STARTING_SECONDS", 1.0)
     before = time.process_time()
     with rehearsal.rehearsing(None):
         rehearsal.rehearse("closing", lambda: (os.closerange(3, 256), time.sleep(60)))
@@ -462,7 +462,11 @@ def test_the_clock_starts_again_once_at_each_stage(job, monkeypatch):
     for stage in ("loaded", "loaded", "begun", "begun", "loaded", "more"):
         worker._reach(stage)
         deadlines.append(worker._deadline)
-    loading, first, second = 0 + 10 + workers.STARTING + 1, 1 + 10 + workers.COMPILING, 2 + 10
+    loading, first, second = (
+        0 + 10 + workers.STARTING_SECONDS + 1,
+        1 + 10 + workers.COMPILING_SECONDS,
+        2 + 10,
+    )
     assert deadlines == [loading, first, first, second, second, second, second]
 
 

@@ -396,7 +396,7 @@ def test_a_record_of_a_sibling_that_cannot_be_stored_is_passed_over(tmp_path, mo
     (tmp_path / "sibling").mkdir()
     long = json.dumps(fit("a", scores={"auc": 1e9})).replace("1000000000.0", "1e9")
     (tmp_path / "sibling" / CELLS).write_bytes(seal(long) + seal(json.dumps(fit("c", scores={}))))
-    monkeypatch.setattr("dsgkit.experiment.records.MOST_BYTES", len(seal(long)))
+    monkeypatch.setattr("dsgkit.experiment.records.MAX_LINE_BYTES", len(seal(long)))
     with Store(tmp_path / "mine") as store:
         assert copy_records(store, {key_of("a"), key_of("c")}) == 1
         assert key_of("c") in store.records
@@ -612,7 +612,7 @@ MANY_WRONG = {
 def test_of_what_is_wrong_in_a_record_only_the_first_is_kept(what, monkeypatch):
     """A line of 5 MiB took two minutes and 11 GiB."""
     counted = []
-    monkeypatch.setattr("dsgkit.experiment.records._LONG", 2**16)
+    monkeypatch.setattr("dsgkit.experiment.records._MAX_TEXT", 2**16)
     monkeypatch.setattr(
         "dsgkit.experiment.records.why", lambda error: counted.append(error.error_count()) or ""
     )
@@ -624,7 +624,7 @@ def test_of_what_is_wrong_in_a_record_only_the_first_is_kept(what, monkeypatch):
 
 
 def test_a_line_without_end_is_read_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr("dsgkit.experiment.records.MOST_BYTES", 4096)
+    monkeypatch.setattr("dsgkit.experiment.records.MAX_LINE_BYTES", 4096)
     good = seal(json.dumps(fit("a")))
     (tmp_path / CELLS).write_bytes(
         good + b"x" * 9000 + b"\n" + good.replace(b" ", b"") + b"y" * 9000

@@ -152,7 +152,7 @@ def own(tmp_path, own_modules):
 
 @pytest.mark.usefixtures("in_process")
 def test_only_the_first_fit_is_judged_and_all_are_equal(own, tmp_path, monkeypatch):
-    monkeypatch.setattr(timing_module, "LEAST_SECONDS", 0)
+    monkeypatch.setattr(timing_module, "MIN_SECONDS", 0)
     once = run_experiment(own("Quiet", "pass"), tmp_path / "a" / "r", Options(once=True))
     thrice = run_experiment(own("Quiet", "pass"), tmp_path / "b" / "r", Options(threads=1))
     assert (once.failures, thrice.failures) == ([], [])
@@ -220,8 +220,8 @@ def test_disturbed_fits_are_measured_again(toy, monkeypatch, slowdowns, kept, fi
     experiment = load_experiment(toy, overrides=["protocol.trials=1"])
     run, ran = slowed(slowdowns), []
     monkeypatch.setattr(InProcess, "wait", lambda self: [(j := self._jobs.pop(), run(j))])
-    monkeypatch.setattr(timing_module, "LEAST_REPEATS", 1)
-    monkeypatch.setattr(timing_module, "LEAST_SECONDS", 0)
+    monkeypatch.setattr(timing_module, "MIN_REPEATS", 1)
+    monkeypatch.setattr(timing_module, "MIN_SECONDS", 0)
     submit = InProcess.submit
     monkeypatch.setattr(InProcess, "submit", lambda *job: (ran.append(1), submit(*job)))
     folder = toy.parent / "again"

@@ -142,7 +142,7 @@ def test_warming_up_may_take_longer_than_the_limit_but_not_forever(folder, monke
     jobs = jobs_of(folder, {way: search(way, above=1) for way in ("sleep", "segfault")})
     with LocalWorkers(2) as workers:
         workers.submit(jobs["segfault"])
-        monkeypatch.setattr(workers_module, "COMPILING", 2.0)
+        monkeypatch.setattr(workers_module, "COMPILING_SECONDS", 2.0)
         workers.submit(limited(jobs["sleep"], timeout=0.5))
         records = run_all(workers, [])
     assert {way: (r["status"], r["message"]) for way, r in records.items()} == {
@@ -154,7 +154,7 @@ def test_warming_up_may_take_longer_than_the_limit_but_not_forever(folder, monke
 def test_loading_may_take_as_long_as_the_data_are_large(folder, monkeypatch):
     """What stops before its solver has begun is a failure, not a result of the solver."""
     (job,) = jobs_of(folder, {"well": search("well")}).values()
-    monkeypatch.setattr(workers_module, "STARTING", 0.5)
+    monkeypatch.setattr(workers_module, "STARTING_SECONDS", 0.5)
     with LocalWorkers(1) as workers:
         for data_bytes, seconds in ((0, "0"), (2**20, "2")):
             workers.submit(limited(replace(job, data_bytes=data_bytes), timeout=0.1))
@@ -198,7 +198,7 @@ def test_each_class_of_ones_own_has_workers_of_its_own(folder):
 
 
 def test_workers_that_have_nothing_to_do_make_room(folder, monkeypatch):
-    monkeypatch.setattr(workers_module, "SPARE", 1)
+    monkeypatch.setattr(workers_module, "MAX_SPARE_WORKERS", 1)
     solvers = {name: search("slow") for name in ("first", "second")}
     solvers |= {name: {**search("slow"), "kind": COUNTING} for name in ("third", "fourth")}
     jobs = jobs_of(folder, solvers, processes=2)

@@ -19,7 +19,7 @@ from dsgkit.report.outputs import all_figures, wanted_figures
 from dsgkit.report.placement import spread_out
 from dsgkit.report.style import (
     COLUMN_WIDTH,
-    FAINT,
+    FAINT_LOOK,
     LOOKS,
     PAGE_WIDTH,
     places,
@@ -530,7 +530,7 @@ def test_the_first_solvers_of_ones_own_are_seen_best():
     own = {f"Mine {i}": f"my:Mine{i}" for i in range(20)}
     styles = list(solver_styles(own).values())
     assert styles[:8] == list(LOOKS[:8])
-    assert styles[:15].index(FAINT) == 14
+    assert styles[:15].index(FAINT_LOOK) == 14
     # beside the methods of a paper, they take the first looks that these leave
     beside = solver_styles({"Mine": "my:Mine", "QSG-S2AUC": "qsg_s2auc", "SAMULT": "samult"})
     assert beside["Mine"] == LOOKS[2]

@@ -8,7 +8,7 @@ from scipy import stats
 
 from dsgkit.report.contrasts import holm
 from dsgkit.report.crossings import crossings
-from dsgkit.report.findings import MOST_LINES, findings, findings_text, trial_text
+from dsgkit.report.findings import MAX_FINDING_LINES, findings, findings_text, trial_text
 from dsgkit.report.html.page import page_text
 from dsgkit.report.summary import summarise
 from dsgkit.report.tables import text_table
@@ -316,7 +316,7 @@ def test_they_fit_a_screen_and_stand_first_on_the_page(ranked, tmp_path):
     results = ranked(values, ended=causes)
     text = findings_text(results, 80)
     assert text.startswith("Findings on codrna:\n- AUC")
-    assert len(text.splitlines()) <= MOST_LINES
+    assert len(text.splitlines()) <= MAX_FINDING_LINES
     assert max(map(len, text.splitlines())) <= 80
     page = page_text([results], tmp_path)
     assert page.index(">Findings<") < page.index("A is the best") < page.index("What was run")

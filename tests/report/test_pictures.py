@@ -164,7 +164,7 @@ def test_many_datasets_are_a_figure_each_which_the_page_has_in_their_sections(
 ):
     made = [results({"a": {0: arrays_of()}}, name=name) for name in ("rings", "moons")]
     assert [one.name for one in all_figures(summarise(made))][-1] == "pictures"
-    monkeypatch.setattr(clusterings, "MOST_LINES", 1)
+    monkeypatch.setattr(clusterings, "MAX_PANEL_LINES", 1)
     paths = draw_figures(made, tmp_path, ["pictures"])
     assert {path.stem for path in paths} == {"pictures_rings", "pictures_moons"}
     page = page_text(made, tmp_path)

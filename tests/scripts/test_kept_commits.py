@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from dsgkit.commit import CHANGED
+from dsgkit.commit import CHANGED_SUFFIX
 from dsgkit.config import load_experiment
 from dsgkit.data.catalogue import DATASETS
 from tests.scripts.conftest import SCRIPTS
@@ -57,7 +57,9 @@ def test_the_commits_of_kept_results_are_in_the_history(history):
     known = {commit[:12] for commit in history}
     found = dict(commits())
     assert len(found) > 50
-    unknown = {name for name, commit in found.items() if commit.removesuffix(CHANGED) not in known}
+    unknown = {
+        name for name, commit in found.items() if commit.removesuffix(CHANGED_SUFFIX) not in known
+    }
     assert {name if "studies/" in name else name.split("/")[0] for name in unknown} == ELSEWHERE
 
 

@@ -1,4 +1,4 @@
-"""What the page of a paper shows besides its claims: what was run, and what is missing."""
+"""The page of a paper apart from its claims: what was run, and what is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.experiment.results import Results
 from dsgkit.papers.claims import Paper
-from dsgkit.papers.criteria import LEAST_TRIALS
+from dsgkit.papers.criteria import MIN_TRIALS
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.figures import NothingToShowError, all_papers
 from dsgkit.papers.figures_drawn import file_name
@@ -30,7 +30,7 @@ def paper_content(judged: JudgedPaper, evidence: Evidence) -> Context:
     results = results_of(judged.paper, evidence)
     shown = summarise(results)
     return {
-        "least_trials": LEAST_TRIALS,
+        "least_trials": MIN_TRIALS,
         "claims": claim_rows(judged, evidence),
         "printed": printed(judged.paper, evidence),
         "runs": runs(shown),

@@ -21,14 +21,14 @@ CLASSES = {
     Outcome.FAILS: "fails",
     Outcome.UNTESTABLE: "untestable",
 }
-"""Of the style sheet."""
+"""Classes of the style sheet."""
 
 KEY = re.compile(r"[A-Za-z_]\w*")
-"""What may be the key of a solver."""
+"""Pattern of a solver's key."""
 
 
 class Chip(NamedTuple):
-    """A verdict in a word or two, with the class that colours it, and what is said beside it."""
+    """A verdict in a word or two, with the class that colours it, and the text next to it."""
 
     text: str
     css: str

@@ -24,7 +24,7 @@ from dsgkit.report.compare.differences import (
 from dsgkit.report.effects import Effect, adjusted, effects, match
 from dsgkit.report.numbers import ranges
 from dsgkit.report.summary import (
-    LEFT,
+    LEFT_OUT_WORDS,
     NOT_RUN,
     Size,
     Summary,
@@ -39,8 +39,8 @@ from dsgkit.report.summary import (
 from dsgkit.tasks.base import Axis
 from dsgkit.tasks.measures import Measure
 
-CELL = ["name", "size", "trial"]
-"""What a fit is identified by across folders."""
+FIT_COLUMNS = ["name", "size", "trial"]
+"""Columns that identify a fit across folders."""
 
 
 class Mismatch(NamedTuple):
@@ -55,7 +55,7 @@ class Mismatch(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two results folders differ by.
+    """Comparison of two results folders, A and B.
 
     Attributes
     ----------
@@ -153,14 +153,14 @@ def _common_names(a: Results, b: Results) -> list[dict[str, str]]:
 def _match(shown: list[Summary]) -> pd.DataFrame:
     """Return one row per fit of either folder.
 
-    Its columns are `CELL`, ``full``, those of the fits with ``_a`` and ``_b`` at their end, and
-    ``common``: whether both folders have a record. A status is in words.
+    Its columns are `FIT_COLUMNS`, ``full``, those of the fits with ``_a`` and ``_b`` at their end,
+    and ``common``: whether both folders have a record. A status is in words.
     """
     a, b = (one.results for one in shown)
     sides = [
         one.results.cells.assign(name=one.results.cells["solver"].map(one.names)) for one in shown
     ]
-    found = match(_aligned(*sides), CELL, "outer")
+    found = match(_aligned(*sides), FIT_COLUMNS, "outer")
     found["common"] = found["key_a"].notna() & found["key_b"].notna()
     axes = [one.results.task.axis and one.results.task.axis.name for one in shown]
     if axes[0] != axes[1] or not found["common"].any():
@@ -176,7 +176,9 @@ def _match(shown: list[Summary]) -> pd.DataFrame:
         found[status] = found[status].fillna(absent).map(status_words)
     found["full"] = found["full_a"].eq(True) | found["full_b"].eq(True)
     order = list(all_solvers(shown))
-    found = found.sort_values(CELL, key=lambda c: c.map(order.index) if c.name == "name" else c)
+    found = found.sort_values(
+        FIT_COLUMNS, key=lambda c: c.map(order.index) if c.name == "name" else c
+    )
     return found.reset_index(drop=True)
 
 
@@ -239,7 +241,7 @@ def _lacking(summary: Summary, name: str, size: int) -> str:
     at_size = {solver: count for (solver, n), count in planned.items() if n == size}
     keys = [key for key, known in summary.names.items() if known == name]
     left_out = at_size and keys and not any(at_size.get(key) for key in keys)
-    return LEFT if left_out else NOT_RUN
+    return LEFT_OUT_WORDS if left_out else NOT_RUN
 
 
 def _identical(matched: pd.DataFrame, measures: list[Measure]) -> pd.Series:

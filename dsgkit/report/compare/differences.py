@@ -1,4 +1,4 @@
-"""What two results folders differ by beside numbers: choices, configs and environments."""
+"""Differences of two results folders other than numbers: choices, configs and environments."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from dsgkit.config.changes import of_results
 from dsgkit.experiment.results import Results
-from dsgkit.report.numbers import NONE, grid_edges, leaves, value_text
+from dsgkit.report.numbers import NO_VALUE, grid_edges, leaves, value_text
 from dsgkit.report.summary import Summary, kind_of
 
-ABSENT = NONE
+ABSENT = NO_VALUE
 UNSET = "default"
 TIMING = {
     "processor": "the processor",
@@ -34,7 +34,7 @@ class Difference(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What a solver used for a parameter that was searched on at least one side.
+    """Values that a solver used for a parameter that was searched on at least one side.
 
     ``a`` and ``b`` are the value of each trial in A and in B, in words.
     """

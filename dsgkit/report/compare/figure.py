@@ -19,7 +19,7 @@ from dsgkit.report.numbers import percents, short_count
 from dsgkit.report.style import RC, SolverStyle, solver_styles
 from dsgkit.tasks.measures import Measure
 
-SPREAD = 0.8
+SPREAD_SHARE = 0.8
 """Share of the room between two sizes that the solvers take."""
 
 DOTS: dict[str, Any] = {"linestyle": "none", "marker": ".", "markersize": 3.5}
@@ -74,7 +74,7 @@ def _draw_panel(
     axes.axhline(1.0 if is_ratio(measure) else 0.0, color="0.35", linewidth=0.8, zorder=1)
     for effect in effects:
         # The solvers share the room around the middle of a size.
-        aside = SPREAD * ((solvers.index(effect.solver) + 0.5) / len(solvers) - 0.5)
+        aside = SPREAD_SHARE * ((solvers.index(effect.solver) + 0.5) / len(solvers) - 0.5)
         x = sizes.index(effect.size.n) + aside
         if is_ratio(measure):
             _draw_ratio(axes, x, effect, styles[effect.solver], comparison.paired)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from dsgkit.report.compare.comparison import Comparison, Mismatch
 from dsgkit.report.compare.differences import Choice
-from dsgkit.report.contrasts import LEVEL, OVERLAP
+from dsgkit.report.contrasts import LEVEL, SPLITS_CAVEAT
 from dsgkit.report.effects import Effect, is_ratio
 from dsgkit.report.entries import UNITS
 from dsgkit.report.formats import Cell, Layout, Table
@@ -140,7 +140,7 @@ def _test_notes(
     least = max(_least_rank_p(comparison, effect) for effect in tested)
     if ranks and least > LEVEL:
         notes.append(f"With so few trials the test by ranks cannot give a p below {least:.2g}.")
-    return [" ".join(notes), *([] if is_ratio(measure) else [OVERLAP])]
+    return [" ".join(notes), *([] if is_ratio(measure) else [SPLITS_CAVEAT])]
 
 
 def _least_rank_p(comparison: Comparison, effect: Effect) -> float:

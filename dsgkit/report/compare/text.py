@@ -14,21 +14,21 @@ from dsgkit.report.contrasts import LEVEL
 from dsgkit.report.effects import Effect, is_ratio
 from dsgkit.report.formats import Table
 from dsgkit.report.numbers import counted, difference_text, percents, ratio_text
-from dsgkit.report.summary import LEFT, NOT_RUN, lowered
+from dsgkit.report.summary import LEFT_OUT_WORDS, NOT_RUN, lowered
 from dsgkit.report.terminal import fits_whole, plain
 from dsgkit.tasks.measures import Measure
 from dsgkit.terminal import paragraph
 
 AT_LEVEL = f"at the {LEVEL:.0%} level after Holm's correction"
 INDENT = "  "
-NAMED = 3
+MAX_NAMED = 3
 """Differences that the answer names at most, the largest first."""
 
 LONGEST_VALUES = 40
 """Characters of two values of a setting that the answer shows."""
 
-NO_FIT = (NOT_RUN, LEFT)
-DIFFERENTLY = "ended differently"
+NO_FIT = (NOT_RUN, LEFT_OUT_WORDS)
+DIFFERENT_ENDING = "ended differently"
 
 
 def comparison_text(comparison: Comparison, width: int) -> str:
@@ -65,7 +65,9 @@ def answer(comparison: Comparison) -> str:
         parts = _agreement(comparison)
     apart: Counter[str] = Counter()
     for one in comparison.mismatches:
-        where = "in A only" if one.b in NO_FIT else "in B only" if one.a in NO_FIT else DIFFERENTLY
+        where = (
+            "in A only" if one.b in NO_FIT else "in B only" if one.a in NO_FIT else DIFFERENT_ENDING
+        )
         apart[where] += len(one.sizes) * len(one.trials)
     parts += [f"{counted(n, 'fit')} {where}" for where, n in sorted(apart.items())]
     text = f"{'; '.join(parts)}."
@@ -76,8 +78,8 @@ def answer(comparison: Comparison) -> str:
 
 def _two_experiments(changed: Sequence[Difference]) -> str:
     """Return in which settings two experiments differ."""
-    named = ", ".join(_short(one) for one in changed[:NAMED])
-    more = f" and {len(changed) - NAMED:,} more" if len(changed) > NAMED else ""
+    named = ", ".join(_short(one) for one in changed[:MAX_NAMED])
+    more = f" and {len(changed) - MAX_NAMED:,} more" if len(changed) > MAX_NAMED else ""
     return f"A and B differ in {named}{more}: this compares two experiments, not a reproduction"
 
 
@@ -93,7 +95,7 @@ def _judged(comparison: Comparison, judgement: str, why: str) -> str:
 
 
 def _same_rows(a: Results, b: Results) -> bool:
-    """Tell whether both are known to have the same data; only their configs' names may differ."""
+    """Return whether both are known to have the same data; only their configs' names may differ."""
     content = a.data.get("content_hash")
     return content is not None and content == b.data.get("content_hash")
 
@@ -114,8 +116,8 @@ def _agreement(comparison: Comparison) -> list[str]:
         of = f"0 of {len(judged):,} after Holm"
         same = f"no score differs beyond chance ({of})"
         return [_judged(comparison, "B agrees with A", same), most]
-    named = ", ".join(_difference(comparison, *one) for one in changes[:NAMED])
-    more = f" and {len(changes) - NAMED:,} more" if len(changes) > NAMED else ""
+    named = ", ".join(_difference(comparison, *one) for one in changes[:MAX_NAMED])
+    more = f" and {len(changes) - MAX_NAMED:,} more" if len(changes) > MAX_NAMED else ""
     differ = (
         f"{len(changes):,} of {counted(len(judged), 'score')} "
         f"{'differs' if len(changes) == 1 else 'differ'} beyond chance: {named}{more}"

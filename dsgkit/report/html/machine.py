@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dsgkit.report.formats import Cell, Layout
-from dsgkit.report.numbers import NONE, leaves
+from dsgkit.report.numbers import NO_VALUE, leaves
 from dsgkit.report.summary import Summary
 
-UNNAMED = "not recorded"
-FEWEST_SECONDS = 60
-"""Of all cells together: nobody asks where a shorter time went."""
+UNKNOWN_MACHINE = "not recorded"
+MIN_SECONDS = 60
+"""Seconds of all cells together: nobody asks where a shorter time went."""
 
 PHASES = ("load", "compile", "search", "fit", "predict", "evaluate")
 
@@ -41,12 +41,12 @@ def describe_environments(shown: Sequence[Summary]) -> Environments:
             name = record.get("environment")
             # what is not said of a record is most likely true of the last run
             described = one.results.environments[name] if name else one.results.environment
-            key = (name or UNNAMED, json.dumps(described, sort_keys=True))
+            key = (name or UNKNOWN_MACHINE, json.dumps(described, sort_keys=True))
             _, cells = used.setdefault(key, (_in_words(described), Counter()))
             cells[one.heading] += 1
     rows = []
     for name in dict.fromkeys(name for properties, _ in used.values() for name in properties):
-        texts = [properties.get(name, NONE) for properties, _ in used.values()]
+        texts = [properties.get(name, NO_VALUE) for properties, _ in used.values()]
         rows.append(Row(name, texts, len(set(texts)) > 1))
     if used:
         counts = (cells.items() for _, cells in used.values())
@@ -87,7 +87,7 @@ class Clocks(NamedTuple):
 def clocks(summary: Summary) -> Clocks | None:
     """Sum up the clocks of all cells by solver and phase; None of less than a minute in all."""
     seconds = _sums(summary)
-    if sum(spent.total() for spent in seconds.values()) < FEWEST_SECONDS:
+    if sum(spent.total() for spent in seconds.values()) < MIN_SECONDS:
         return None
     found = dict.fromkeys(phase for spent in seconds.values() for phase in spent)
     phases = [phase for phase in dict.fromkeys([*PHASES, *found]) if phase in found]

@@ -18,7 +18,7 @@ from dsgkit.report.formats import Cell, Layout, write_text
 from dsgkit.report.html.machine import describe_code, describe_environments
 from dsgkit.report.html.outcomes import total_counts
 from dsgkit.report.html.sections import Context, make_section, pictures
-from dsgkit.report.numbers import NONE
+from dsgkit.report.numbers import NO_VALUE
 from dsgkit.report.outputs import wanted_tables
 from dsgkit.report.summary import Summary, summarise
 
@@ -35,7 +35,7 @@ def write_page(results: Sequence[Results], path: Path, missing: Missing = ()) ->
     results : sequence of Results
         Several get an overview before their sections.
     path : Path
-        The file. The commands on the page that redraw figures of several folders write beside it.
+        The file. The commands on the page that redraw figures of several folders write next to it.
     missing : sequence of (str, str)
         Names of experiments that have no results, with the reason.
 
@@ -130,7 +130,9 @@ def _contents(sections: Sequence[Context], missing: Missing) -> Layout:
         dataset = Cell(one["heading"], link=f"#{one['anchor']}")
         rows.append([dataset, Cell(one["name"]), *counts])
     for name, reason in missing:
-        rows.append([Cell(NONE), Cell(name, f"not run: {reason}"), *[Cell(NONE)] * len(names)])
+        rows.append(
+            [Cell(NO_VALUE), Cell(name, f"not run: {reason}"), *[Cell(NO_VALUE)] * len(names)]
+        )
     return Layout(
         "What was run, in cells: one share of a hyper-parameter search, or one fit, each.",
         ["Dataset", "Experiment", *names],

@@ -18,7 +18,7 @@ from dsgkit.report.findings import findings
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.html.machine import clocks
 from dsgkit.report.html.outcomes import count_cells, failures, limits
-from dsgkit.report.numbers import NONE, grid_text, value_text
+from dsgkit.report.numbers import NO_VALUE, grid_text, value_text
 from dsgkit.report.output import FigureOutput
 from dsgkit.report.outputs import wanted_figures, wanted_tables
 from dsgkit.report.panels import svg
@@ -30,7 +30,7 @@ CSS_INCH = 96
 
 
 Context = dict[str, Any]
-"""What a template shows, by the names that it uses."""
+"""Values for a template, by the names that it uses."""
 
 
 def make_section(summary: Summary, number: int) -> Context:
@@ -48,7 +48,7 @@ def make_section(summary: Summary, number: int) -> Context:
         "solvers": _solvers(summary),
         "tables": _tables(summary),
         "pictures": figures,
-        # two stand side by side: one without another stands beside the findings
+        # two stand side by side: one without another stands next to the findings
         "has_odd_picture": sum(not one["is_wide"] for one in figures) % 2 == 1,
         "has_fit": summary.finished,
         "failures": failures(summary),
@@ -188,13 +188,13 @@ def _solver(name: str, spec: Any, swept: bool) -> list[Cell]:
     cells = [
         Cell(name, spec.kind),
         Cell(_listed({name: value_text(value) for name, value in fixed.items()})),
-        Cell("; then ".join(texts) or NONE),
+        Cell("; then ".join(texts) or NO_VALUE),
         Cell(
             ", then ".join(f"{n:,}{of}" for n, of in zip(points, per, strict=True)), value=points[0]
         ),
     ]
     if swept:
-        at = _sizes(spec.search_at) or "all" if max(points) > 1 else NONE
+        at = _sizes(spec.search_at) or "all" if max(points) > 1 else NO_VALUE
         limit = _sizes(spec.at_most)
         cells.append(Cell(f"{at}, fitted up to {limit}" if limit else at))
     return cells
@@ -205,4 +205,4 @@ def _sizes(sizes: Mapping[str, int | str]) -> str:
 
 
 def _listed(texts: Mapping[str, str]) -> str:
-    return "; ".join(f"{name} {text}" for name, text in texts.items()) or NONE
+    return "; ".join(f"{name} {text}" for name, text in texts.items()) or NO_VALUE
