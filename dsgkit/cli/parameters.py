@@ -311,8 +311,9 @@ def check_kept(results: Sequence[Path]) -> None:
         context = click.get_current_context()
         named = " PAPER/NUMBER" if "name" in context.params else ""
         raise ResultsError(
-            f"{KEPT_RESULTS}: no such folder. The kept results are in the repository of dsgkit, not in "
-            "the installed package: run this in a checkout, or name the folder of your own runs: "
+            f"{KEPT_RESULTS}: no such folder. The kept results are in the repository of dsgkit, "
+            "not in the installed package: run this in a checkout, or name the folder of your own "
+            "runs: "
             f"dsg {context.info_name}{named} {RESULTS}"
         )
 
