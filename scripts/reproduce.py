@@ -121,8 +121,11 @@ def planned(configs: Iterable[tuple[Path, str | None]], out: Path, options: Opti
         experiment = load_experiment(config, profile=profile)
         try:
             forecast = forecast_run(experiment, out / experiment.name, options)
+            missing = forecast.missing
         except DataError as error:
-            click.echo(f"{experiment.name:<44} left out: {error}")
+            missing = str(error)
+        if missing:
+            click.echo(f"{experiment.name:<44} left out: {missing}")
             continue
         n_done = sum(group.n_done for group in forecast.groups.values())
         done = f", {n_done:,} cells finished" if n_done else ""

@@ -103,7 +103,7 @@ def test_cells_of_other_code_are_told_and_computed_again_on_request(run, toy):
 
 @pytest.mark.slow
 def test_the_page_tells_cells_of_other_code(run, toy):
-    sentence = f"toy: {CELLS} cells computed by other code (Mine {CELLS})."
+    sentence = f"toy.csv: {CELLS} cells computed by other code (Mine {CELLS})."
     for helper, told in ((HELPER, False), (EDITED, True)):
         run(helper)
         assert dsg_here(toy.parent, "report", RESULTS)[0] == 0
