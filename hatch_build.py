@@ -23,7 +23,7 @@ class Hook(BuildHookInterface):
         if self.target_name == "wheel" and configs.is_dir():
             build_data["force_include"][str(configs)] = "dsgkit/configs"
         package = Path(self.root) / "dsgkit"
-        spec = importlib.util.spec_from_file_location("commit", package / "commit.py")
+        spec = importlib.util.spec_from_file_location("commit", package / "system" / "commit.py")
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

@@ -18,7 +18,6 @@ import click
 
 from dsgkit.config import Experiment, load_experiment
 from dsgkit.data.datasets import Dataset, load_dataset
-from dsgkit.errors import DataError
 from dsgkit.experiment.folder import CONFIG, read_task
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import Limits
@@ -26,6 +25,7 @@ from dsgkit.experiment.plan import Cell, make_plan, solver_info
 from dsgkit.experiment.records import Record, Records, read_records
 from dsgkit.experiment.runner import Options
 from dsgkit.experiment.store import CELLS
+from dsgkit.text.errors import DataError
 
 MAX_CELL_SECONDS = 5.0
 """That a cell took which is computed again."""

@@ -8,9 +8,9 @@ import numba
 import numpy as np
 from timing import seconds
 
-from dsgkit._jit import fast_parallel, prange
 from dsgkit.features.tiles import tile_features
-from dsgkit.threads import single_blas_thread
+from dsgkit.system.jit import fast_parallel, prange
+from dsgkit.system.threads import single_blas_thread
 
 COLUMNS = 256
 """Projections of a row that cosines and sines are timed on."""

@@ -26,8 +26,8 @@ from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
 from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.store import CELLS
-from dsgkit.files import packed
 from dsgkit.report import draw_figures, write_tables
+from dsgkit.system.files import packed
 from dsgkit.tasks.measures import PICTURES
 
 PROFILE = "-reference"

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dsgkit.experiment.environment import describe_environment
-from dsgkit.files import write_atomically
+from dsgkit.system.files import write_atomically
 
 json_option = click.option(
     "--json",

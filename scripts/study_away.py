@@ -33,8 +33,8 @@ from dsgkit.config import DatasetSpec
 from dsgkit.data import load_dataset
 from dsgkit.engine import DSGModel
 from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.numerics.qp import solve_qp
 from dsgkit.objectives.s3vm import hinge
-from dsgkit.qp import solve_qp
 from dsgkit.tasks.metrics import auc, balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised_svm import is_positive, share_cut
 from dsgkit.tasks.splits import SemiSupervisedSplit, semi_supervised_split

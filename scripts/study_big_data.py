@@ -22,7 +22,7 @@ from kept import json_option, write_json
 
 from dsgkit import QS3ORAO, QSGS2AUC
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
-from dsgkit.progress import Bar, listening
+from dsgkit.system.progress import Bar, listening
 from dsgkit.tasks.metrics import auc, cut_aucs
 
 N_LABELED = {False: 200, True: 500}

@@ -24,7 +24,7 @@ from kept import json_option, write_json
 from dsgkit import TSGS3VM
 from dsgkit.engine.sizes import remembered
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
-from dsgkit.progress import Bar, listening
+from dsgkit.system.progress import Bar, listening
 
 N_LABELED = 200
 N_TESTED = 20_000

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
-from dsgkit.qp import solve_qp
+from dsgkit.numerics.qp import solve_qp
 from dsgkit.random.draws import draw_with_replacement
 from dsgkit.report.style import DPI, LOOKS, PAGE_WIDTH, RC
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC, SGDLMOC, LargeMarginClustering

@@ -37,9 +37,9 @@ from sklearn.preprocessing import minmax_scale, scale
 from sklearn.svm import SVC
 
 import dsgkit
-from dsgkit.errors import DsgError, DsgWarning
 from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.tasks.metrics import cut_aucs
+from dsgkit.text.errors import DsgError, DsgWarning
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -4,7 +4,7 @@ Every config is planned and then run in a process of its own, with one job and o
 processor time of that process and its workers is set against the plan's. Then, solver by solver,
 training and judging are set against what the plan counts for them, from the times in the records:
 these are times on the clock, so other work on the machine shows in them. A class whose ratios are
-far from 1 should state another ``pace`` (`dsgkit.costs.Pace`).
+far from 1 should state another ``pace`` (`dsgkit.numerics.costs.Pace`).
 """
 
 from __future__ import annotations

@@ -35,9 +35,9 @@ from dsgkit.config import DatasetSpec
 from dsgkit.data.datasets import load_dataset
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.system.threads import set_threads
 from dsgkit.tasks.metrics import auc
 from dsgkit.tasks.splits import semi_supervised_split
-from dsgkit.threads import set_threads
 
 Record = dict[str, Any]
 

@@ -82,7 +82,7 @@ def share_of_the_cores():
     """Compute with this process's share of the threads where tests run in several processes."""
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
     if processes > 1:
-        from dsgkit.threads import available_threads, set_threads
+        from dsgkit.system.threads import available_threads, set_threads
 
         share = max(1, available_threads() // processes)
         set_threads(share, share)
@@ -112,8 +112,8 @@ def cells_in_this_process():
     """Run cells in this process: quicker, and what a test patches is seen."""
     from dsgkit.experiment import cells, progress
     from dsgkit.experiment.runner import Options
-    from dsgkit.memory import constrain_memory
-    from dsgkit.threads import set_threads, thread_counts
+    from dsgkit.system.memory import constrain_memory
+    from dsgkit.system.threads import set_threads, thread_counts
     from tests.experiment.in_process import InProcess
 
     before = thread_counts()

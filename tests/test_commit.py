@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dsgkit.commit import CHANGED_SUFFIX, FILE, commit_of
 from dsgkit.experiment.environment import describe_environment
+from dsgkit.system.commit import CHANGED_SUFFIX, FILE, commit_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,11 +35,11 @@ def git(folder, *arguments):
 def checkout(tmp_path):
     """A repository with the files of this one that tell a commit, and a package of one module."""
     folder = tmp_path / "checkout"
-    (folder / "dsgkit").mkdir(parents=True)
+    (folder / "dsgkit" / "system").mkdir(parents=True)
     for name in ("pyproject.toml", "hatch_build.py", ".gitattributes", "README.md"):
         shutil.copy(ROOT / name, folder)
-    for name in ("commit.py", FILE):
-        shutil.copy(ROOT / "dsgkit" / name, folder / "dsgkit")
+    for name in ("system/commit.py", FILE):
+        shutil.copy(ROOT / "dsgkit" / name, folder / "dsgkit" / name)
     (folder / "dsgkit" / "__init__.py").write_text("")
     git(folder, "init", "--quiet")
     git(folder, "add", ".")

@@ -5,17 +5,17 @@ from click.testing import CliRunner
 from pydantic import BaseModel
 
 from dsgkit.cli import cli
+from dsgkit.cli.explanations import explain, known_names
 from dsgkit.config import load_experiment, shipped
 from dsgkit.config.schema import DatasetSpec, Experiment, TargetSpec
 from dsgkit.config.solvers import SOLVER_KEYS, Stage
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.docstrings import descriptions, docstring_of
-from dsgkit.explain import explain, known_names
 from dsgkit.kernels import FAMILIES
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.tasks import catalogue as tasks
 from dsgkit.tasks.catalogue import TASKS
 from dsgkit.tasks.measures import STANDARD, UNASKED
+from dsgkit.text.docstrings import descriptions, docstring_of
 
 
 def printed(name):

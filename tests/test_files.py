@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from dsgkit.files import folder_name, remove_abandoned, write_atomically
+from dsgkit.system.files import folder_name, remove_abandoned, write_atomically
 
 
 def names(folder):

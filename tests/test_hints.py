@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from dsgkit.data.catalogue import get as get_dataset
-from dsgkit.errors import ConfigError, DataError
-from dsgkit.hints import did_you_mean, nearest_or_all, spelled
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.catalogue import get as get_solver
+from dsgkit.text.errors import ConfigError, DataError
+from dsgkit.text.hints import did_you_mean, nearest_or_all, spelled
 
 
 def test_the_nearest_name_or_all_of_them():
@@ -67,7 +67,7 @@ def test_values_are_shown_as_a_config_spells_them():
 
 def test_the_module_is_light():
     program = (
-        "import sys, dsgkit.hints, dsgkit.solvers.catalogue\n"
+        "import sys, dsgkit.text.hints, dsgkit.solvers.catalogue\n"
         "print(sorted({'numpy', 'pydantic', 'yaml', 'sklearn'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -14,7 +14,7 @@ import pytest
 
 from dsgkit import cli
 from dsgkit.cli.messages import LONGEST_MESSAGE
-from dsgkit.errors import ResultsError
+from dsgkit.text.errors import ResultsError
 
 HOSTILE = {
     "empty": "",

@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 import dsgkit
-from dsgkit import _jit
+from dsgkit.system import jit
 
 PACKAGE = Path(dsgkit.__file__).parent
 
 HELPER = """
-from pkg._jit import fast
+from pkg.system.jit import fast
 from pkg import (
     numbers,
 )
@@ -25,7 +25,7 @@ def helper(x):
     return numbers.FACTOR * x
 """
 KERNEL = """
-from pkg._jit import fast
+from pkg.system.jit import fast
 from pkg.helper import helper
 
 @fast
@@ -39,7 +39,9 @@ def package(tmp_path):
     """A package whose kernel calls a function, and that uses a constant, of other files."""
     folder = tmp_path / "pkg"
     folder.mkdir()
-    shutil.copy(_jit.__file__, folder / "_jit.py")
+    (folder / "system").mkdir()
+    (folder / "system" / "__init__.py").touch()
+    shutil.copy(jit.__file__, folder / "system" / "jit.py")
     (folder / "__init__.py").touch()
     (folder / "numbers.py").write_text("FACTOR = 2\n")
     (folder / "helper.py").write_text(HELPER)
@@ -187,6 +189,6 @@ def test_a_second_run_of_an_experiment_compiles_nothing(toy):
 
 
 def test_code_depends_on_what_its_module_imports_and_on_nothing_else():
-    names = {str(path.relative_to(PACKAGE)) for path in _jit.sources_of("dsgkit.engine.training")}
-    assert {"engine/training.py", "features/tiles.py", "random/stream.py", "_jit.py"} <= names
+    names = {str(path.relative_to(PACKAGE)) for path in jit.sources_of("dsgkit.engine.training")}
+    assert {"engine/training.py", "features/tiles.py", "random/stream.py", "system/jit.py"} <= names
     assert not [name for name in names if name.startswith(("solvers", "config", "report"))]

@@ -3,8 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsgkit import QSGS2AUC, mapped
+from dsgkit import QSGS2AUC
 from dsgkit.data.rows import Rows
+from dsgkit.system import mapped
 
 KINDS = [
     "array",

@@ -2,8 +2,9 @@ import numpy as np
 import psutil
 import pytest
 
-from dsgkit import SAMULT, memory
-from dsgkit.errors import MemoryLimitError
+from dsgkit import SAMULT
+from dsgkit.system import memory
+from dsgkit.text.errors import MemoryLimitError
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError
 from dsgkit.priors import CANDIDATES, PenL1Prior, energy_distance_prior
+from dsgkit.text.errors import DataError
 
 ORACLES = Path(__file__).parent / "oracles"
 

@@ -1,6 +1,6 @@
 import pytest
 
-from dsgkit.progress import Bar, listening, part, report
+from dsgkit.system.progress import Bar, listening, part, report
 
 
 def test_parts_of_parts_add_up_to_the_whole():

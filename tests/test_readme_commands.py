@@ -17,9 +17,9 @@ import yaml
 from click.testing import CliRunner
 
 from dsgkit import cli
+from dsgkit.cli.explanations import explain
 from dsgkit.cli.parameters import claim_ids
 from dsgkit.config import list_configs, load_experiment, shipped
-from dsgkit.explain import explain
 from dsgkit.papers.figures import all_papers, chosen
 from tests.scripts.conftest import SCRIPTS, script  # noqa: F401  a fixture
 from tests.test_hostile_commands import commands

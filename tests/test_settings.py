@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsgkit.settings import kept_settings
-from dsgkit.threads import kept_threads, set_threads, thread_counts
+from dsgkit.system.settings import kept_settings
+from dsgkit.system.threads import kept_threads, set_threads, thread_counts
 
 
 def state():

@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import nnls
 
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, DsgWarning, FitError
+from dsgkit.numerics.qp import solve_qp
 from dsgkit.priors import (
     checked_similar_prior,
     kernel_means,
@@ -24,7 +24,7 @@ from dsgkit.priors import (
 )
 from dsgkit.priors.kernel_means import LAM_TOLERANCE
 from dsgkit.priors.pair_moments import UNKNOWN_INTERVAL
-from dsgkit.qp import solve_qp
+from dsgkit.text.errors import DataError, DsgWarning, FitError
 
 STORED = Path(__file__).parent / "oracles" / "su_mpe_gauss_p07.npz"
 

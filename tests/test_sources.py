@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from dsgkit import sources
-from dsgkit.sources import Module, code_hash, imported, module_named
+from dsgkit.system import sources
+from dsgkit.system.sources import Module, code_hash, imported, module_named
 
 SOLVER = '''"""A solver."""
 

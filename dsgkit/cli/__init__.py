@@ -14,9 +14,9 @@ from dsgkit import __version__
 from dsgkit.cli import catalogues, explain, outputs, papers, runs
 from dsgkit.cli.messages import say, tell
 from dsgkit.cli.parameters import HelpfulGroup, debug_option
-from dsgkit.errors import DsgError
-from dsgkit.origin import one_line, users_place
-from dsgkit.signals import Interrupted, stopped_by_signals
+from dsgkit.system.signals import Interrupted, stopped_by_signals
+from dsgkit.text.errors import DsgError
+from dsgkit.users_code.origin import one_line, users_place
 
 MIN_OPEN_FILES = 64
 """With fewer, not even all libraries can be loaded."""
@@ -39,7 +39,7 @@ def main() -> None:
 
 def _leave(code: int) -> NoReturn:
     """Exit; user code that runs at exit cannot change the exit code of a failure."""
-    from dsgkit.rehearsal import asked_users_code, leave
+    from dsgkit.users_code.rehearsal import asked_users_code, leave
 
     if code and asked_users_code():
         leave(code)

@@ -12,7 +12,7 @@ import click
 from dsgkit.cli.parameters import debug_option, explained_names
 
 if TYPE_CHECKING:
-    from dsgkit.explain import Explanation, Item
+    from dsgkit.cli.explanations import Explanation, Item
 
 MAX_PROSE_WIDTH = 100
 """Columns of prose that is easy to read."""
@@ -28,10 +28,10 @@ def explain(name: str) -> None:
     a config spells it. Keys may have those around them before dots: protocol.labeled,
     solvers.qsg_s2auc.lam. Where several things have one name, all are explained.
     """
-    from dsgkit import explain
+    from dsgkit.cli import explanations
 
     width = min(shutil.get_terminal_size((80, 24)).columns, MAX_PROSE_WIDTH)
-    found = explain.explain(name)
+    found = explanations.explain(name)
     click.echo("\n\n".join("\n".join(_lines(one, width)) for one in found))
 
 

@@ -7,9 +7,9 @@ from contextlib import suppress
 
 import click
 
-from dsgkit.errors import DsgError, in_a_line
-from dsgkit.hints import LONGEST_SHOWN_PATH
-from dsgkit.origin import text_of
+from dsgkit.text.errors import DsgError, in_a_line
+from dsgkit.text.hints import LONGEST_SHOWN_PATH
+from dsgkit.users_code.origin import text_of
 
 LONGEST_MESSAGE = 1000
 """Characters."""
@@ -38,6 +38,6 @@ def say(line: str) -> None:
 
 def print_columns(rows: Sequence[tuple[str, ...]]) -> None:
     """Print rows with aligned columns, within the width of the terminal."""
-    from dsgkit.terminal import listing, terminal_width
+    from dsgkit.text.terminal import listing, terminal_width
 
     click.echo(listing(rows, terminal_width()))

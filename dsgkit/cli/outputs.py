@@ -79,7 +79,7 @@ def table(
     With --at or --solvers, and without --out, nothing is written.
     """
     from dsgkit.report import text_table, write_tables
-    from dsgkit.terminal import terminal_width, wrapped
+    from dsgkit.text.terminal import terminal_width, wrapped
 
     printed_only = out is None and _is_part(at, solvers)
     target = None if printed_only else _target(results, out, "folder")
@@ -138,7 +138,7 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
     from dsgkit.experiment.results import load_results
     from dsgkit.report.compare import compare as compare_results
     from dsgkit.report.compare import comparison_text, write_comparison
-    from dsgkit.terminal import terminal_width
+    from dsgkit.text.terminal import terminal_width
 
     comparison = compare_results(load_results(a), load_results(b))
     click.echo(comparison_text(comparison, terminal_width()))

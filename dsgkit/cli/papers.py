@@ -60,7 +60,7 @@ def claims(
     from dsgkit.papers.claims import papers
     from dsgkit.papers.evidence import read_evidence
     from dsgkit.papers.judging import judge, selected
-    from dsgkit.terminal import terminal_width
+    from dsgkit.text.terminal import terminal_width
 
     chosen = selected(papers(), ids, keys)
     check_kept(results)

@@ -12,9 +12,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from dsgkit.errors import DsgError, ResultsError, shown
-from dsgkit.files import why_no_path
-from dsgkit.hints import nearest_or_all, spelled
+from dsgkit.system.files import why_no_path
+from dsgkit.text.errors import DsgError, ResultsError, shown
+from dsgkit.text.hints import nearest_or_all, spelled
 
 RESULTS = Path("results")
 KEPT_RESULTS = RESULTS / "reference"
@@ -123,7 +123,7 @@ def explained_names(context: object, parameter: object, incomplete: str) -> list
     from dsgkit.tasks.catalogue import TASKS
 
     if "." in incomplete:
-        from dsgkit.explain import known_names  # takes seconds
+        from dsgkit.cli.explanations import known_names  # takes seconds
 
         return [name for name in known_names() if name.startswith(incomplete)]
     names = [name for name in (*SOLVERS, *TASKS) if name.startswith(incomplete)]

@@ -25,8 +25,8 @@ from dsgkit.cli.parameters import (
     solvers_of_configs,
     solvers_option,
 )
-from dsgkit.errors import DsgError
-from dsgkit.signals import Interrupted
+from dsgkit.system.signals import Interrupted
+from dsgkit.text.errors import DsgError
 
 MAX_JOBS = 1024
 """Processes, and threads, that a run may have."""
@@ -143,7 +143,7 @@ def run(
     """
     from dsgkit.config import load_experiment
     from dsgkit.experiment.folder import check_settings
-    from dsgkit.rehearsal import rehearsing
+    from dsgkit.users_code.rehearsal import rehearsing
 
     click.get_current_context().with_resource(rehearsing(settings["timeout"]))
     if name is not None and len(configs) > 1:
@@ -225,7 +225,7 @@ def _attempt(action: Callable[..., bool], *arguments: Any) -> tuple[bool, str]:
 def _print_forecasts(experiments: Sequence[Any], out: Path, options: Any) -> list[bool]:
     """Print what runs are about to take; return which of them can be planned."""
     from dsgkit.experiment.estimate import describe_all, forecast_run
-    from dsgkit.terminal import terminal_width, wrapped
+    from dsgkit.text.terminal import terminal_width, wrapped
 
     width = terminal_width()
     forecasts: list[Any] = []
@@ -263,7 +263,7 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     from dsgkit.experiment.runner import run_experiment
     from dsgkit.report import refresh_report
     from dsgkit.report.findings import findings_text, trial_text
-    from dsgkit.terminal import terminal_width, wrapped
+    from dsgkit.text.terminal import terminal_width, wrapped
 
     width = terminal_width()
 
@@ -382,10 +382,10 @@ def try_(
     folder as FILE_TASK_try.yaml; edit it and run it with `dsg run`. The same `dsg try` command
     resumes its run.
     """
-    from dsgkit import first_look
+    from dsgkit.cli import first_look
     from dsgkit.config import load_experiment
     from dsgkit.data.survey import survey
-    from dsgkit.terminal import paragraph, terminal_width
+    from dsgkit.text.terminal import paragraph, terminal_width
 
     draft = first_look.draft(survey(file, label, ignore), task, positive)
     config = first_look.config_path(draft, file)
@@ -411,7 +411,7 @@ def try_(
 def status(results: tuple[Path, ...], verbose: bool) -> None:
     """Show how far the runs of RESULTS folders are, also while they go on."""
     from dsgkit.experiment.status import describe_status, read_status
-    from dsgkit.terminal import terminal_width, wrapped
+    from dsgkit.text.terminal import terminal_width, wrapped
 
     for folder in results:
         text = describe_status(read_status(folder), tracebacks=verbose)

@@ -18,9 +18,9 @@ from dsgkit.config.problems import config_error
 from dsgkit.config.schema import DatasetSpec, Experiment, known_keys
 from dsgkit.config.yaml_loader import Document, Key, Mark, parse_override, read_document
 from dsgkit.data import catalogue
-from dsgkit.errors import ConfigError, DataError
-from dsgkit.files import why_no_path
-from dsgkit.hints import did_you_mean, nearest_or_all, spelled
+from dsgkit.system.files import why_no_path
+from dsgkit.text.errors import ConfigError, DataError
+from dsgkit.text.hints import did_you_mean, nearest_or_all, spelled
 
 
 def load_experiment(

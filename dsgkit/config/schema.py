@@ -30,17 +30,17 @@ from dsgkit.config.bounds import (
 from dsgkit.config.solvers import SOLVER_KEYS, Size, SolverSpec, check_size, read_solvers
 from dsgkit.config.yaml_loader import dump
 from dsgkit.data.targets import MOST_CLASSES, label_text
-from dsgkit.errors import ConfigError, DsgError
-from dsgkit.files import folder_name
-from dsgkit.hints import listed, nearest_or_all, spelled
-from dsgkit.labels import why_no_label
-from dsgkit.own import import_path_of, is_import_path
-from dsgkit.rehearsal import asked
 from dsgkit.solvers import catalogue as solver_catalogue
-from dsgkit.specs import LARGEST_INTEGER, Count, Spec, is_finite, problem
+from dsgkit.system.files import folder_name
 from dsgkit.tasks import catalogue
 from dsgkit.tasks.base import Axis, Description, ProtocolSpec, SolverFacts, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, outputs_of
+from dsgkit.text.errors import ConfigError, DsgError
+from dsgkit.text.hints import listed, nearest_or_all, spelled
+from dsgkit.text.labels import why_no_label
+from dsgkit.text.specs import LARGEST_INTEGER, Count, Spec, is_finite, problem
+from dsgkit.users_code.own import import_path_of, is_import_path
+from dsgkit.users_code.rehearsal import asked
 
 
 def _folder_name(value: str) -> str:

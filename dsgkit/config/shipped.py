@@ -6,8 +6,8 @@ import os
 import re
 from pathlib import Path
 
-from dsgkit.errors import ConfigError
-from dsgkit.hints import nearest_or_all, spelled
+from dsgkit.text.errors import ConfigError
+from dsgkit.text.hints import nearest_or_all, spelled
 
 SUFFIX = ".yaml"
 

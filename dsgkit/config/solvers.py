@@ -18,15 +18,15 @@ from dsgkit.config.bounds import (
     MAX_SOLVERS,
 )
 from dsgkit.config.ranges import parse_number, parse_values
-from dsgkit.errors import ConfigError
-from dsgkit.hints import did_you_mean, nearest_or_all, spelled
-from dsgkit.labels import why_no_label
-from dsgkit.own import import_path_of, is_import_path
 from dsgkit.solvers import catalogue
-from dsgkit.specs import LARGEST_INTEGER, Spec, problem
 from dsgkit.tasks import catalogue as tasks
 from dsgkit.tasks.base import Axis, ProtocolSpec, Task
 from dsgkit.tasks.given import HIDDEN
+from dsgkit.text.errors import ConfigError
+from dsgkit.text.hints import did_you_mean, nearest_or_all, spelled
+from dsgkit.text.labels import why_no_label
+from dsgkit.text.specs import LARGEST_INTEGER, Spec, problem
+from dsgkit.users_code.own import import_path_of, is_import_path
 
 if TYPE_CHECKING:
     from dsgkit.solvers.parameters import Parameter

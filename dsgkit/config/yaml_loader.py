@@ -15,8 +15,8 @@ import yaml
 from yaml.nodes import Node, ScalarNode, SequenceNode
 
 from dsgkit.config.bounds import MAX_FILE_BYTES, MAX_FILE_VALUES, MAX_NESTING
-from dsgkit.errors import ConfigError, in_a_line
-from dsgkit.hints import LONGEST_SHOWN_PATH, did_you_mean, spelled
+from dsgkit.text.errors import ConfigError, in_a_line
+from dsgkit.text.hints import LONGEST_SHOWN_PATH, did_you_mean, spelled
 
 Key = tuple[str | int, ...]
 """The keys (and list positions) that lead from the top of a document to a value."""

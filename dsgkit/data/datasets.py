@@ -34,8 +34,8 @@ from dsgkit.data.targets import (
     are_numbers,
     target_of,
 )
-from dsgkit.errors import DataError, MissingDataError
-from dsgkit.mapped import read_rows
+from dsgkit.system.mapped import read_rows
+from dsgkit.text.errors import DataError, MissingDataError
 
 _BLOCK_ROWS = 10_000
 

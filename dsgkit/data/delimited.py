@@ -21,7 +21,7 @@ from dsgkit.data.numbers import (
     feature,
     number,
 )
-from dsgkit.errors import shown
+from dsgkit.text.errors import shown
 
 MAX_WORD_LENGTH = 256
 """Characters of a label or a category; a longer text is not the name of a class."""

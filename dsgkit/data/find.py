@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsgkit.data.catalogue import DataFile, DatasetInfo
-from dsgkit.hints import did_you_mean
+from dsgkit.text.hints import did_you_mean
 
 SUFFIXES = ("", ".xz", ".bz2", ".gz")
 """Endings of the containers that are read: plain text and three compressions."""

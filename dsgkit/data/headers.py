@@ -19,8 +19,8 @@ from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import Chunk, checked
 from dsgkit.data.names import is_missing
 from dsgkit.data.numbers import LineError, NotANumberError, number
-from dsgkit.errors import DataError, shown
-from dsgkit.hints import nearest_or_all
+from dsgkit.text.errors import DataError, shown
+from dsgkit.text.hints import nearest_or_all
 
 MAX_LINES_COMPARED = 20
 """Lines that a header and a delimiter are compared with."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dsgkit.data.lines import Lines, checked
 from dsgkit.data.numbers import LineError, feature, number
-from dsgkit.errors import shown
+from dsgkit.text.errors import shown
 
 CAREFUL_INDEX = -2
 """In the place of the last index of a line that `last_index` has to read."""

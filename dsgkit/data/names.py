@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dsgkit.errors import shown
+from dsgkit.text.errors import shown
 
 MISSING_VALUES = ("", "?", "-", ".", "na", "n/a", "nan", "null", "none")
 """Texts that stand for a missing value in files, in small letters; neither numbers nor names."""

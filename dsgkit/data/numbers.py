@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from dsgkit.errors import shown
+from dsgkit.text.errors import shown
 
 MAX_FEATURES = 2**20
 """Limit that a mistyped index, or a line without end, meets before memory does."""

@@ -22,7 +22,7 @@ from dsgkit.data.reading import (
     read_blocks,
     read_labels,
 )
-from dsgkit.progress import Bar
+from dsgkit.system.progress import Bar
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import exact, exact_nogil
 from dsgkit.data.libsvm import CAREFUL_INDEX
 from dsgkit.data.lines import BLANK_LINE, CAREFUL_LINE, ROW_LINE, Lines
 from dsgkit.data.scan import ONE, read_number
-from dsgkit.threads import available_threads
+from dsgkit.system.jit import exact, exact_nogil
+from dsgkit.system.threads import available_threads
 
 NUMBER, LABEL, WORD, IGNORED = 0, 1, 2, 3
 """Kinds of columns of a delimited file."""

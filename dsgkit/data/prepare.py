@@ -24,9 +24,9 @@ from dsgkit.data.lines import holds_no
 from dsgkit.data.numbers import MAX_FEATURES
 from dsgkit.data.parts import open_parts
 from dsgkit.data.reading import Block
-from dsgkit.errors import DataError
-from dsgkit.files import open_regular, remove_abandoned, sync_folder, write_atomically
-from dsgkit.progress import Bar
+from dsgkit.system.files import open_regular, remove_abandoned, sync_folder, write_atomically
+from dsgkit.system.progress import Bar
+from dsgkit.text.errors import DataError
 
 VERSION = 4
 """Version of the prepared form; another one is prepared anew."""

@@ -25,8 +25,8 @@ from dsgkit.data.lines import (
 )
 from dsgkit.data.names import column_name, is_missing, key_of
 from dsgkit.data.numbers import MAX_FEATURES, LineError, MissingValueError
-from dsgkit.errors import DataError
-from dsgkit.hints import spelled
+from dsgkit.text.errors import DataError
+from dsgkit.text.hints import spelled
 
 Block = tuple[NDArray[np.float32], NDArray[Any] | None]
 Categories = Mapping[int, NDArray[Any]]

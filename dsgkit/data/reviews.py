@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dsgkit.data import numbers
 from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import LineReader, check_rows
-from dsgkit.errors import DataError, shown
+from dsgkit.text.errors import DataError, shown
 
 TEXT, STARS = "reviewText", "overall"
 """Names of the fields that are read."""
@@ -180,7 +180,7 @@ def fit(
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    from dsgkit.threads import single_blas_thread
+    from dsgkit.system.threads import single_blas_thread
 
     stars: list[float] = []
     vectorizer = TfidfVectorizer(dtype=np.float32)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dsgkit.data.doubling import Doubled
-from dsgkit.mapped import fixed, read_rows
+from dsgkit.system.mapped import fixed, read_rows
 
 Index = slice | NDArray[np.integer]
 Key = Index | tuple[slice, Any]

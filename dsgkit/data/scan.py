@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import exact
+from dsgkit.system.jit import exact
 
 ONE = np.uint64(1)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast
 from dsgkit.engine.coefficients import first_needed, magnitude
 from dsgkit.engine.steps import StepRule
+from dsgkit.system.jit import fast
 
 
 def averaged(t: int) -> int:

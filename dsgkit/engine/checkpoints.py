@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from dsgkit.engine.model import DSGModel
-from dsgkit.progress import listening
-from dsgkit.stopwatch import Stopwatch
+from dsgkit.system.progress import listening
+from dsgkit.system.stopwatch import Stopwatch
 
 Observer = Callable[[int, float, DSGModel], None]
 """Takes the number of iterations made, the seconds they took, and the models after them."""

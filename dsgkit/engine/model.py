@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.arrays import read_arrays, shown_entry
 from dsgkit.engine.sizes import rows_at_once
-from dsgkit.errors import DataError, in_a_line
 from dsgkit.features import FeatureBlocks, load_features
-from dsgkit.files import write_atomically
-from dsgkit.hints import LONGEST_SHOWN_PATH
-from dsgkit.progress import report
 from dsgkit.random import STREAM_VERSION
-from dsgkit.threads import single_blas_thread
+from dsgkit.system.arrays import read_arrays, shown_entry
+from dsgkit.system.files import write_atomically
+from dsgkit.system.progress import report
+from dsgkit.system.threads import single_blas_thread
+from dsgkit.text.errors import DataError, in_a_line
+from dsgkit.text.hints import LONGEST_SHOWN_PATH
 
 FORMAT_VERSION = 3
 """Version of the model file."""

@@ -20,7 +20,7 @@ from scipy.linalg import lapack
 
 from dsgkit.engine.block_problem import Array, BlockProblem, Rows
 from dsgkit.engine.hessians import BlockFeatures, Moments
-from dsgkit.linear_systems import EIGH_FLOPS, eigh
+from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh
 
 _FURTHER_PRODUCTS = 300
 """Further cost of each model's system, as products of a row and a matrix of its size."""

@@ -26,7 +26,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast
 from dsgkit.engine.averages import AddedBlocks, add_scaled, averaged
 from dsgkit.engine.checkpoints import Checkpoints, Observer
 from dsgkit.engine.coefficients import Coefficients
@@ -35,8 +34,9 @@ from dsgkit.engine.problem import Problem, Source
 from dsgkit.engine.sizes import models_at_once, rows_at_once
 from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.objectives import objective_at
-from dsgkit.progress import part, report
-from dsgkit.threads import single_blas_thread
+from dsgkit.system.jit import fast
+from dsgkit.system.progress import part, report
+from dsgkit.system.threads import single_blas_thread
 
 Result = TypeVar("Result")
 

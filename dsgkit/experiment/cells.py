@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from dsgkit import __version__, progress
+from dsgkit import __version__
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
-from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.endings import without_numbers
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.experiment.jobs import Job
@@ -39,16 +38,18 @@ from dsgkit.experiment.read_only import guarded
 from dsgkit.experiment.records import CellSchema, Diagnostics, Record
 from dsgkit.experiment.selection import best_point, choosing_measure
 from dsgkit.experiment.timing import Timing
-from dsgkit.memory import constrain_memory
-from dsgkit.origin import one_line
 from dsgkit.random.seeds import derive_seed
-from dsgkit.settings import kept_settings
-from dsgkit.signals import is_request
-from dsgkit.specs import LARGEST_NUMBER
+from dsgkit.system import progress
+from dsgkit.system.memory import constrain_memory
+from dsgkit.system.settings import kept_settings
+from dsgkit.system.signals import is_request
+from dsgkit.system.threads import available_threads, hold_openmp, kept_threads, set_threads
 from dsgkit.tasks.base import At, Trial
 from dsgkit.tasks.base import Clock as PhaseClock
 from dsgkit.tasks.given import named_by_fit
-from dsgkit.threads import available_threads, hold_openmp, kept_threads, set_threads
+from dsgkit.text.errors import DataError, DsgWarning, FitError, MemoryLimitError
+from dsgkit.text.specs import LARGEST_NUMBER
+from dsgkit.users_code.origin import one_line
 
 _WARM_UP_ROWS = 64
 

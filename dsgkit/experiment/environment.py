@@ -10,8 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from dsgkit.commit import commit_of
 from dsgkit.experiment.store import own_folder, write_file
+from dsgkit.system.commit import commit_of
 
 ENVIRONMENT = "environment.json"
 ENVIRONMENTS = "environments"
@@ -40,7 +40,7 @@ def describe_environment(threads: int | None = None) -> dict[str, Any]:
     import psutil
 
     from dsgkit import __version__
-    from dsgkit.threads import available_threads
+    from dsgkit.system.threads import available_threads
 
     return {
         "dsgkit": __version__,

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import check_present, load_dataset
-from dsgkit.errors import DataError, MissingDataError
 from dsgkit.experiment.codes import to_renew
 from dsgkit.experiment.endings import cells, describe_too_large
 from dsgkit.experiment.measure import product_speed
@@ -23,10 +22,11 @@ from dsgkit.experiment.status import duration
 from dsgkit.experiment.store import CELLS, find_records
 from dsgkit.experiment.timing import repeated
 from dsgkit.experiment.unseen import ASSUMED, stand_in
-from dsgkit.memory import memory_limit
+from dsgkit.system.memory import memory_limit
+from dsgkit.system.threads import available_threads
 from dsgkit.tasks.base import Axis
-from dsgkit.terminal import NO_BREAK, Column, table, wrapped
-from dsgkit.threads import available_threads
+from dsgkit.text.errors import DataError, MissingDataError
+from dsgkit.text.terminal import NO_BREAK, Column, table, wrapped
 
 RUN_SECONDS = 5.0
 """Seconds of the main process: to import libraries, and to draw tables and figures at the end."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dsgkit.config import Experiment
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import Cell, Point
-from dsgkit.own import is_import_path
+from dsgkit.users_code.own import is_import_path
 
 
 @dataclass(frozen=True)

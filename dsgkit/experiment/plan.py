@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from dsgkit.config import Experiment, SolverSpec
-from dsgkit.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.targets import check_kind
-from dsgkit.errors import ConfigError, DataError
-from dsgkit.hints import spelled
-from dsgkit.own import code_of, is_import_path, is_own
+from dsgkit.numerics.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.random import STREAM_VERSION
 from dsgkit.random.seeds import derive_seed
-from dsgkit.rehearsal import rehearse, users_code
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SolverInfo
-from dsgkit.specs import LARGEST_NUMBER
 from dsgkit.tasks import catalogue as tasks
 from dsgkit.tasks.base import At, Description, Trial, Work
+from dsgkit.text.errors import ConfigError, DataError
+from dsgkit.text.hints import spelled
+from dsgkit.text.specs import LARGEST_NUMBER
+from dsgkit.users_code.own import code_of, is_import_path, is_own
+from dsgkit.users_code.rehearsal import rehearse, users_code
 
 IDENTITY_VERSION = 2
 """Part of every cell's identity; raised when a change makes earlier results incomparable."""

@@ -18,9 +18,9 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
-from dsgkit.errors import DsgWarning, SolverError
-from dsgkit.mapped import fixed
-from dsgkit.origin import at, place_of
+from dsgkit.system.mapped import fixed
+from dsgkit.text.errors import DsgWarning, SolverError
+from dsgkit.users_code.origin import at, place_of
 
 _within = False
 """Whether a solver is at work: what it passes to its own methods is its own."""

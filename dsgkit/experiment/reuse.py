@@ -18,7 +18,7 @@ from dsgkit.experiment.store import (
     own_folder,
     write_file,
 )
-from dsgkit.files import open_regular
+from dsgkit.system.files import open_regular
 
 
 def copy_records(store: Store, keys: set[str]) -> int:

@@ -16,7 +16,6 @@ import psutil
 
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
-from dsgkit.errors import FitError
 from dsgkit.experiment.artefacts import keep_artefact, name_artefact
 from dsgkit.experiment.cells import failed_record, record_of
 from dsgkit.experiment.codes import OtherCode, by_other_code, to_renew
@@ -43,9 +42,10 @@ from dsgkit.experiment.selection import choose, choosing_measure
 from dsgkit.experiment.store import Store, check_writable, write_file, write_whole
 from dsgkit.experiment.timing import is_disturbed, is_less_disturbed, timed_otherwise
 from dsgkit.experiment.workers import Listener, LocalWorkers
-from dsgkit.memory import memory_limit
-from dsgkit.signals import stop_if_asked
-from dsgkit.threads import available_threads
+from dsgkit.system.memory import memory_limit
+from dsgkit.system.signals import stop_if_asked
+from dsgkit.system.threads import available_threads
+from dsgkit.text.errors import FitError
 
 TrialEnded = Callable[[int, Sequence[tuple[Cell, Record]]], None]
 Planned = Callable[[Plan], None]

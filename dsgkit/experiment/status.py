@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.experiment.codes import by_other_code
 from dsgkit.experiment.endings import (
     cells,
@@ -29,8 +28,9 @@ from dsgkit.experiment.limits import FAILURES, LEFT_OUT, ending, status_words
 from dsgkit.experiment.paces import Paces, place
 from dsgkit.experiment.records import Bad, Records, read_records
 from dsgkit.experiment.store import CELLS, running
-from dsgkit.files import packed
+from dsgkit.system.files import packed
 from dsgkit.tasks.base import Axis
+from dsgkit.text.errors import ResultsError, in_a_line
 
 
 @dataclass(frozen=True)

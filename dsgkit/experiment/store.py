@@ -13,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from dsgkit.errors import ResultsError, printable
 from dsgkit.experiment.records import (
     MAX_LINE_BYTES,
     Record,
@@ -23,13 +22,14 @@ from dsgkit.experiment.records import (
     read_lines,
     sealed,
 )
-from dsgkit.files import (
+from dsgkit.system.files import (
     make_own_folder,
     open_regular,
     packed,
     sync_folder,
     write_atomically,
 )
+from dsgkit.text.errors import ResultsError, printable
 
 CELLS = "cells.jsonl"
 LOCK = ".lock"

@@ -39,8 +39,8 @@ from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.records import Record
 from dsgkit.experiment.timing import LONG_FIT
-from dsgkit.origin import one_line
-from dsgkit.progress import listening
+from dsgkit.system.progress import listening
+from dsgkit.users_code.origin import one_line
 
 STARTING_SECONDS = 60.0
 """Seconds for starting a process and importing a solver, on top of a cell's own time limit."""

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.features.tiles import add_blocks, correlate, cos_sin
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.base import Spectrum
 from dsgkit.kernels.lengths import read_within
-from dsgkit.mapped import read_rows
+from dsgkit.numerics.costs import FUNCTION_FLOPS
 from dsgkit.random.gammas import gamma_blocks
 from dsgkit.random.stream import normal_blocks
-from dsgkit.threads import single_blas_thread
+from dsgkit.system.mapped import read_rows
+from dsgkit.system.threads import single_blas_thread
 
 BLOCK_BYTES = 2**22
 """Bytes of frequencies and coefficients that rows meet in one call.

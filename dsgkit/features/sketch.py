@@ -26,13 +26,13 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 from scipy import fft
 
-from dsgkit._jit import exact_parallel, prange
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.lengths import read_within
-from dsgkit.mapped import read_rows
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.random.stream import SKETCHES, words
-from dsgkit.threads import single_blas_thread
+from dsgkit.system.jit import exact_parallel, prange
+from dsgkit.system.mapped import read_rows
+from dsgkit.system.threads import single_blas_thread
 
 TILE_BYTES = 2**21
 """Bytes of the spectra of a tile of rows: they stay in cache between the factors."""

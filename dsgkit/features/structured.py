@@ -24,14 +24,14 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast, fast_parallel, prange
-from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.features.tiles import TERMS_PER_THREAD, cosine, sincos
 from dsgkit.kernels.lengths import read_within
-from dsgkit.mapped import read_rows
+from dsgkit.numerics.costs import FUNCTION_FLOPS
 from dsgkit.random.gammas import gamma_blocks
 from dsgkit.random.stream import SIGNS, words
-from dsgkit.threads import single_blas_thread, threads_for
+from dsgkit.system.jit import fast, fast_parallel, prange
+from dsgkit.system.mapped import read_rows
+from dsgkit.system.threads import single_blas_thread, threads_for
 
 KERNEL = "gaussian"
 

@@ -27,9 +27,9 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast, fast_parallel, prange, reducing_parallel
-from dsgkit.memory import cache_size
-from dsgkit.threads import threads_for
+from dsgkit.system.jit import fast, fast_parallel, prange, reducing_parallel
+from dsgkit.system.memory import cache_size
+from dsgkit.system.threads import threads_for
 
 MAX_TILE_ROWS = 256
 """Rows of the largest tile: enough to spread the cost of packing a matrix for BLAS."""

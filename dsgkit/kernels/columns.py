@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast, fast_parallel, prange
-from dsgkit.errors import DataError
+from dsgkit.system.jit import fast, fast_parallel, prange
+from dsgkit.text.errors import DataError
 
 MIN_COLUMNS = 2
 """Columns that an update of a pair of variables needs at once."""

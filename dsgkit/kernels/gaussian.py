@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from dsgkit.errors import DataError
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
 from dsgkit.kernels.rounding import MAX_LENGTH_RATIO
 from dsgkit.numerics.rows import row_blocks
+from dsgkit.text.errors import DataError
 
 BLOCK_ENTRIES = 2**18
 """Kernel values of a block, within 64 to 128 rows: exponents become values while in cache."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dsgkit.errors import DataError
 from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.pairs import Array, expansion_memory, finite_rows
 from dsgkit.numerics.rows import row_blocks
+from dsgkit.text.errors import DataError
 
 BLOCK_ROWS = 4096
 """Rows that an expansion reads at a time."""

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from dsgkit.errors import FitError
 from dsgkit.kernels.base import Kernel
-from dsgkit.linear_systems import eigh, eigh_memory
+from dsgkit.numerics.linear_systems import eigh, eigh_memory
+from dsgkit.text.errors import FitError
 
 Array = NDArray[np.float64]
 

@@ -17,12 +17,12 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast, fast_parallel, prange
 from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.catalogue import kernel_named
 from dsgkit.kernels.pairs import finite_rows
 from dsgkit.numerics.rows import row_blocks
-from dsgkit.threads import single_blas_thread, threads_for
+from dsgkit.system.jit import fast, fast_parallel, prange
+from dsgkit.system.threads import single_blas_thread, threads_for
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]

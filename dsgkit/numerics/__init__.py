@@ -1,1 +1,1 @@
-"""Numerics that know no method: rows in blocks."""
+"""Numerics that know no method: linear systems, quadratic programs, rows in blocks, costs."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import exact
+from dsgkit.system.jit import exact
 
 
 def open_cuts(counts: NDArray[np.integer]) -> NDArray[np.bool_]:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.errors import DataError
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
+from dsgkit.text.errors import DataError
 
 Array = NDArray[np.float64]
 

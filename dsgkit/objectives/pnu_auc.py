@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast
+from dsgkit.system.jit import fast
 
 
 @fast

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from dsgkit.errors import ResultsError
-from dsgkit.hints import nearest_or_all, spelled
 from dsgkit.papers.evidence import SEARCH, Case, Sample, is_time
 from dsgkit.papers.verdicts import NO_RESULTS, Bar, Point, Verdict, combined, judged, untestable
-from dsgkit.specs import Count, Spec, Text, problem
 from dsgkit.tasks.measures import Measure
+from dsgkit.text.errors import ResultsError
+from dsgkit.text.hints import nearest_or_all, spelled
+from dsgkit.text.specs import Count, Spec, Text, problem
 
 MIN_TRIALS = 5
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.limits import ending, status_words
 from dsgkit.experiment.outlasted import OutlastedError
@@ -25,8 +24,9 @@ from dsgkit.experiment.store import CELLS
 from dsgkit.experiment.timing import is_disturbed
 from dsgkit.report.summary import Summary
 from dsgkit.report.traces import Training, races
-from dsgkit.specs import is_finite
 from dsgkit.tasks.measures import MEMORY, Measure
+from dsgkit.text.errors import ResultsError
+from dsgkit.text.specs import is_finite
 
 STUDIES = "studies"
 """Folder next to results with the JSON files of studies."""

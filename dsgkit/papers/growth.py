@@ -26,7 +26,7 @@ from dsgkit.papers.criteria import (
 from dsgkit.papers.evidence import Case
 from dsgkit.papers.verdicts import Point
 from dsgkit.report.numbers import counted
-from dsgkit.specs import Text, problem
+from dsgkit.text.specs import Text, problem
 
 MIN_LENGTHS = 3
 

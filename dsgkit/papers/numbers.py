@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from dsgkit.papers.criteria import Compared, Comparison, Criterion, Limits, Scope, limits_of
 from dsgkit.papers.evidence import Case, Sample
 from dsgkit.papers.verdicts import Point
-from dsgkit.specs import Spec, Text, problem
+from dsgkit.text.specs import Spec, Text, problem
 
 
 class Within(Compared):

@@ -10,7 +10,7 @@ from dsgkit.papers.criteria import Better, Criterion, Scope, one_of
 from dsgkit.papers.verdicts import Point
 from dsgkit.published import audit, bsgd_svc
 from dsgkit.report.pairs import Pair, pairs_of
-from dsgkit.specs import Text
+from dsgkit.text.specs import Text
 
 Method = Annotated[str, one_of(bsgd_svc.METHODS)]
 

@@ -16,7 +16,7 @@ from dsgkit.papers.evidence import Case, Sample
 from dsgkit.papers.verdicts import Point
 from dsgkit.report.numbers import SHORTEST_TIME
 from dsgkit.report.traces import Training
-from dsgkit.specs import Count
+from dsgkit.text.specs import Count
 
 Factor = Annotated[float, Field(gt=0)]
 

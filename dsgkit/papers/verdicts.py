@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator
 
-from dsgkit.hints import listed
-from dsgkit.specs import problem
+from dsgkit.text.hints import listed
+from dsgkit.text.specs import problem
 
 MIN_DATASETS = 3
 """A verdict needs results of so many datasets, or of all that the claim has."""

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.spatial.distance import cdist
 
-from dsgkit.errors import DataError
-from dsgkit.qp import solve_qp
+from dsgkit.numerics.qp import solve_qp
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
+from dsgkit.text.errors import DataError
 
 Array = NDArray[np.float64]
 

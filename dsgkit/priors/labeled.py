@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from dsgkit.errors import DataError
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed, permutation
+from dsgkit.text.errors import DataError
 
 Array = NDArray[np.float64]
 

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.spatial.distance import cdist
 
-from dsgkit.errors import DataError
 from dsgkit.priors.labeled import random_rows
 from dsgkit.random.seeds import derive_seed, permutation
+from dsgkit.text.errors import DataError
 
 Array = NDArray[np.float64]
 

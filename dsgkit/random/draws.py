@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import exact, exact_parallel, prange
 from dsgkit.random.stream import DRAWS, key_words, philox, words
-from dsgkit.threads import threads_for
+from dsgkit.system.jit import exact, exact_parallel, prange
+from dsgkit.system.threads import threads_for
 
 DRAWS_PER_THREAD = 1000
 """Draws without replacement for which a thread is worth waking: they take it some 0.1 ms."""

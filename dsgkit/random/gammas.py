@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import exact, exact_parallel, prange
 from dsgkit.random.stream import NORMALS_PER_THREAD, SCALES, key_words, normal, philox
-from dsgkit.threads import threads_for
+from dsgkit.system.jit import exact, exact_parallel, prange
+from dsgkit.system.threads import threads_for
 
 _LN2 = 0.6931471805599453
 _MIN_LOGARITHM = -600.0

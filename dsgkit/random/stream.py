@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import exact, exact_parallel, prange
-from dsgkit.threads import threads_for
+from dsgkit.system.jit import exact, exact_parallel, prange
+from dsgkit.system.threads import threads_for
 
 FREQUENCIES = 1
 """Stream number of the random frequencies."""

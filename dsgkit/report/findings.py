@@ -6,7 +6,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from dsgkit.errors import in_a_line
 from dsgkit.experiment.endings import cause, places, reason
 from dsgkit.experiment.records import Record
 from dsgkit.experiment.results import Results
@@ -28,7 +27,8 @@ from dsgkit.report.numbers import (
 )
 from dsgkit.report.summary import Entry, Size, Summary, lowered, summarise
 from dsgkit.tasks.measures import GAINS, TIME, Measure
-from dsgkit.terminal import DEFAULT_WIDTH, NO_BREAK, paragraph
+from dsgkit.text.errors import in_a_line
+from dsgkit.text.terminal import DEFAULT_WIDTH, NO_BREAK, paragraph
 
 if TYPE_CHECKING:
     from dsgkit.config import Experiment

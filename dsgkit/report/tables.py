@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from dsgkit.experiment.results import Results
-from dsgkit.files import folder_name
 from dsgkit.report.formats import write_table
 from dsgkit.report.output import TableOutput
 from dsgkit.report.outputs import all_tables, asked_for, wanted_tables
 from dsgkit.report.summary import Summary, check_recorded, summarise
 from dsgkit.report.terminal import plain_tables
+from dsgkit.system.files import folder_name
 from dsgkit.tasks.measures import GAINS
-from dsgkit.terminal import DEFAULT_WIDTH
+from dsgkit.text.terminal import DEFAULT_WIDTH
 
 
 def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] = ()) -> list[Path]:

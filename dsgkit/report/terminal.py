@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import compress, groupby
 
 from dsgkit.report.formats import Cell, Layout
-from dsgkit.terminal import BREAK, Column, count_parts, paragraph, table
+from dsgkit.text.terminal import BREAK, Column, count_parts, paragraph, table
 
 _COLUMNS_AT_ONE_SIZE = 2
 """Names, and one measure."""

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeGuard
 
 from dsgkit.experiment.records import Record
 from dsgkit.report.summary import Entry, Size, Summary
-from dsgkit.specs import LARGEST_NUMBER
 from dsgkit.tasks.measures import TIME, Measure
+from dsgkit.text.specs import LARGEST_NUMBER
 
 
 class Checkpoint(NamedTuple):

@@ -20,10 +20,10 @@ from sklearn.base import (
     is_regressor,
 )
 
-from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
-from dsgkit.errors import DsgError, DsgWarning
+from dsgkit.numerics.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.declared import fitted
+from dsgkit.text.errors import DsgError, DsgWarning
 
 Role = Literal["classifier", "regressor", "clusterer"]
 

@@ -15,7 +15,7 @@ from dsgkit.engine import DSGModel, Problem, train
 from dsgkit.solvers.base import Estimator, PointModels
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows, check_finite
-from dsgkit.stopwatch import Stopwatch
+from dsgkit.system.stopwatch import Stopwatch
 from dsgkit.trainers.blocks import RandomFeatures
 
 

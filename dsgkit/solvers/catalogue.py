@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dsgkit.errors import ConfigError
-from dsgkit.hints import nearest_or_all, spelled
-from dsgkit.own import is_import_path, modules_of, version_of
+from dsgkit.text.errors import ConfigError
+from dsgkit.text.hints import nearest_or_all, spelled
+from dsgkit.users_code.own import is_import_path, modules_of, version_of
 
 if TYPE_CHECKING:
     from dsgkit.tasks.base import Task

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.errors import DataError
 from dsgkit.features import FeatureBlocks
 from dsgkit.solvers.base import Points
 from dsgkit.solvers.block_functions import BlockFunctionEstimator
 from dsgkit.solvers.parameters import parameters
+from dsgkit.text.errors import DataError
 from dsgkit.trainers.blocks import BlockFunction
 
 

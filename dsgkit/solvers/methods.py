@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dsgkit.errors import ConfigError
-from dsgkit.origin import at, place_of
 from dsgkit.tasks.given import HIDDEN
+from dsgkit.text.errors import ConfigError
+from dsgkit.users_code.origin import at, place_of
 
 if TYPE_CHECKING:
     from dsgkit.tasks.base import Task

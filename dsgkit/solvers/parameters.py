@@ -29,8 +29,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 from typing_extensions import Doc
 
-from dsgkit.errors import DataError
-from dsgkit.hints import spelled
+from dsgkit.text.errors import DataError
+from dsgkit.text.hints import spelled
 
 
 @dataclass(frozen=True)

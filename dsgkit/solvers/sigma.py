@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
-from dsgkit.errors import DataError, DsgWarning
 from dsgkit.kernels import kernel_named
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.common import Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows, check_finite
+from dsgkit.text.errors import DataError, DsgWarning
 
 Array = NDArray[np.float64]
 

@@ -9,11 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dsgkit.errors import ConfigError
-from dsgkit.hints import spelled
-from dsgkit.origin import at, one_line, place_of
-from dsgkit.own import ask_own, modules_of, version_of
-from dsgkit.rehearsal import asks_to_stop
 from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.solvers.methods import (
     BASES,
@@ -26,6 +21,11 @@ from dsgkit.solvers.methods import (
     unwritten,
 )
 from dsgkit.solvers.parameters import Parameter, parameters
+from dsgkit.text.errors import ConfigError
+from dsgkit.text.hints import spelled
+from dsgkit.users_code.origin import at, one_line, place_of
+from dsgkit.users_code.own import ask_own, modules_of, version_of
+from dsgkit.users_code.rehearsal import asks_to_stop
 
 if TYPE_CHECKING:
     from dsgkit.solvers.adapted import Role

@@ -14,10 +14,10 @@ from typing import Annotated, Any, ClassVar, Protocol, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from dsgkit.data.targets import Kind
-from dsgkit.labels import Words
-from dsgkit.specs import LARGEST_NUMBER, Count, Spec
 from dsgkit.tasks.given import HIDDEN, takes
 from dsgkit.tasks.measures import Digits, Measure
+from dsgkit.text.labels import Words
+from dsgkit.text.specs import LARGEST_NUMBER, Count, Spec
 
 Point = Mapping[str, Any]
 """A setting of some hyper-parameters."""
@@ -249,7 +249,7 @@ class Description(BaseModel):
 
 @dataclass(frozen=True)
 class Work:
-    """About what a cell takes, as `dsgkit.costs.Cost` counts it.
+    """About what a cell takes, as `dsgkit.numerics.costs.Cost` counts it.
 
     Attributes
     ----------

@@ -6,10 +6,10 @@ import pkgutil
 import sys
 from typing import Any, cast
 
-from dsgkit.errors import ConfigError
-from dsgkit.hints import nearest_or_all, spelled
-from dsgkit.own import is_import_path, modules_of, version_of
 from dsgkit.tasks.base import Task
+from dsgkit.text.errors import ConfigError
+from dsgkit.text.hints import nearest_or_all, spelled
+from dsgkit.users_code.own import is_import_path, modules_of, version_of
 
 TASKS = {
     "semi_supervised_auc": "dsgkit.tasks.semi_supervised_auc:TASK",

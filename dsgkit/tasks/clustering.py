@@ -17,13 +17,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import ENTRY_FLOPS, Cost
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import check_kind
-from dsgkit.errors import DataError, DsgError, DsgWarning, FitError
+from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
 from dsgkit.random.seeds import derive_seed, permutation
-from dsgkit.specs import Interval
 from dsgkit.tasks import indices
 from dsgkit.tasks.base import (
     At,
@@ -41,6 +39,8 @@ from dsgkit.tasks.base import (
 from dsgkit.tasks.clustering_picture import picture
 from dsgkit.tasks.clustering_published import published_of
 from dsgkit.tasks.measures import PICTURES, RANKS, Measure
+from dsgkit.text.errors import DataError, DsgError, DsgWarning, FitError
+from dsgkit.text.specs import Interval
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
 

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dsgkit.errors import DsgError, DsgWarning
 from dsgkit.tasks.base import At, Clock, Judgement
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.observed import checkpoints
 from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervisedSpec, SemiSupervisedTrial
+from dsgkit.text.errors import DsgError, DsgWarning
 
 MAX_CONVERGENCE_ROWS = 5000
 """Unlabelled rows up to which the exact minimiser is computed: it takes their cube."""

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import prange, reducing_parallel
 from dsgkit.random.seeds import derive_seed
+from dsgkit.system.jit import prange, reducing_parallel
 
 Array = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dsgkit.labels import Words
-from dsgkit.specs import LARGEST_NUMBER
+from dsgkit.text.labels import Words
+from dsgkit.text.specs import LARGEST_NUMBER
 
 Digits = Annotated[int, Field(ge=0, le=15)]
 """After the point, of a number that is printed."""

@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data.targets import check_kind
-from dsgkit.errors import DataError, FitError
+from dsgkit.numerics.shapes import of_shape
 from dsgkit.random.seeds import derive_seed, permutation
-from dsgkit.shapes import of_shape
-from dsgkit.specs import Count
 from dsgkit.tasks.base import At, Axis, Clock, Point, ProtocolSpec, Scores, Task, Trial
 from dsgkit.tasks.convergence import DISTANCE, ConvergenceSpec, ConvergenceTrial
 from dsgkit.tasks.measures import Measure
@@ -33,6 +31,8 @@ from dsgkit.tasks.semi_supervised import (
     finite_values,
 )
 from dsgkit.tasks.splits import SemiSupervisedSplit, split_in_order
+from dsgkit.text.errors import DataError, FitError
+from dsgkit.text.specs import Count
 
 CLASS_PROPORTIONS = "class_proportions"
 """In a config, the value of a parameter that is the share of rows above each cut."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data.datasets import Dataset
-from dsgkit.specs import Interval
+from dsgkit.text.specs import Interval
 
 Scale = Interval | Literal["common"]
 """The interval that every feature is mapped to; or one factor for all of them, with which the root

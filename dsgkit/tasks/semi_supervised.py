@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from dsgkit.costs import MEASURING_FLOPS
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.targets import Kind
-from dsgkit.errors import FitError
-from dsgkit.origin import at, place_of
-from dsgkit.progress import part
+from dsgkit.numerics.costs import MEASURING_FLOPS
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
-from dsgkit.specs import Count, Folds, Interval, problem
+from dsgkit.system.progress import part
 from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Work
 from dsgkit.tasks.given import HIDDEN, depends_on, named_by_fit
 from dsgkit.tasks.scaling import scale_words
@@ -29,6 +26,9 @@ from dsgkit.tasks.splits import (
     check_split,
     semi_supervised_split,
 )
+from dsgkit.text.errors import FitError
+from dsgkit.text.specs import Count, Folds, Interval, problem
+from dsgkit.users_code.origin import at, place_of
 
 UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
 LABELED = Axis(name="labeled", title="Labelled rows", noun="labelled", drawn=True)

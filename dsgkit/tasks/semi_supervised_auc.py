@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.shapes import of_shape
+from dsgkit.numerics.shapes import of_shape
 from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Task, Trial
 from dsgkit.tasks.convergence import DISTANCE, ConvergenceSpec, ConvergenceTrial
 from dsgkit.tasks.measures import Measure

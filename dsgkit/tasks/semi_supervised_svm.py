@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.shapes import of_shape
-from dsgkit.specs import Repetitions
+from dsgkit.numerics.shapes import of_shape
 from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Task, Trial, Work
 from dsgkit.tasks.given import HIDDEN
 from dsgkit.tasks.measures import Measure
@@ -35,6 +34,7 @@ from dsgkit.tasks.semi_supervised import (
     SemiSupervisedTrial,
 )
 from dsgkit.tasks.semi_supervised_auc import AUC, PRECISION, ranking_scores
+from dsgkit.text.specs import Repetitions
 
 ERROR = Measure(
     name="error",

@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
 from dsgkit.data.datasets import Dataset
-from dsgkit.errors import DataError
+from dsgkit.numerics.shapes import of_shape
 from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP
 from dsgkit.priors import checked_similar_prior
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
-from dsgkit.shapes import of_shape
-from dsgkit.specs import Count, Folds, is_finite, problem
 from dsgkit.tasks.base import (
     At,
     Axis,
@@ -42,6 +40,8 @@ from dsgkit.tasks.observed import N_CHECKPOINTS, checkpoints
 from dsgkit.tasks.pairs import PairSizes, PairSplit, pair_sizes, pair_split
 from dsgkit.tasks.scaling import Scale, scale_words, scaling_of
 from dsgkit.tasks.semi_supervised import UNLABELED, finite_values
+from dsgkit.text.errors import DataError
+from dsgkit.text.specs import Count, Folds, is_finite, problem
 
 TEST_ROWS = "test rows"
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import Cost
 from dsgkit.engine import (
     BlockProblem,
     DSGModel,
@@ -25,9 +24,10 @@ from dsgkit.engine import (
     train_values,
     training_cost,
 )
-from dsgkit.errors import DivergedError, FitError
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.kernels.lengths import check_projections
+from dsgkit.numerics.costs import Cost
+from dsgkit.text.errors import DivergedError, FitError
 from dsgkit.trainers.curvature import offsets
 from dsgkit.trainers.training import Array, Folds, Training, decreasing
 

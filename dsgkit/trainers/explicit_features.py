@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.features import FeatureBlocks
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.nystrom import NystromFeatures, nystrom_memory
-from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
+from dsgkit.numerics.costs import FUNCTION_FLOPS
+from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.random.draws import draw_in_passes

@@ -11,13 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import Cost
 from dsgkit.engine import DecreasingStep
-from dsgkit.errors import DataError
+from dsgkit.numerics.costs import Cost
 from dsgkit.objectives import Objective
 from dsgkit.objectives.pairwise_auc import PairwiseAUCObjective
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.objectives.risks import Risk
+from dsgkit.text.errors import DataError
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.integer]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dsgkit.config import load_experiment
-from dsgkit.errors import ConfigError
+from dsgkit.text.errors import ConfigError
 from tests.config import conftest
 
 HEAD = "dataset: {name: digits}\n"

@@ -13,9 +13,9 @@ from dsgkit.config import bounds, load_experiment
 from dsgkit.config.schema import DatasetSpec, Experiment, TargetSpec
 from dsgkit.config.solvers import SOLVER_KEYS
 from dsgkit.config.yaml_loader import dump
-from dsgkit.errors import ConfigError
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.tasks import catalogue as tasks
+from dsgkit.text.errors import ConfigError
 from tests.config.conftest import MINIMAL
 
 LONGEST_MESSAGE = 700

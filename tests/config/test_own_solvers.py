@@ -3,7 +3,7 @@
 import pytest
 
 from dsgkit.config import load_experiment
-from dsgkit.errors import ConfigError
+from dsgkit.text.errors import ConfigError
 
 HEAD = "dataset: {name: digits}\nsolvers:\n"
 OWN = """

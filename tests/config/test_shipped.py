@@ -12,9 +12,9 @@ from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.targets import Binary, Nominal, Ordered, target_of
 from dsgkit.experiment.plan import make_plan
-from dsgkit.own import is_import_path
 from dsgkit.published import bsgd_svc
 from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.users_code.own import is_import_path
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 SUMMARIES = list_configs(CONFIGS)

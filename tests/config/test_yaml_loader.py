@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsgkit.config.yaml_loader import Mark, dump, parse_document, parse_override, read_document
-from dsgkit.errors import ConfigError
+from dsgkit.text.errors import ConfigError
 
 
 def load(text):

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from dsgkit.errors import DataError
 
 from dsgkit.config import DatasetSpec
 from dsgkit.data import doubling
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError
 from dsgkit.tasks.splits import semi_supervised_split
 from tests.data.conftest import make_spec
 

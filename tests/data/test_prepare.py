@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dsgkit.errors import DataError
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, make_moons
@@ -22,7 +23,6 @@ from dsgkit.data.datasets import load_dataset, obtain, open_dataset, resolve
 from dsgkit.data.find import FoundFile
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import Binary, check_kind
-from dsgkit.errors import DataError
 from dsgkit.tasks.splits import semi_supervised_split
 from tests.data.conftest import make_spec
 

@@ -9,10 +9,10 @@ import numba
 import numpy as np
 import pytest
 
-from dsgkit import stopwatch
 from dsgkit.engine import Problem, sizes, train
 from dsgkit.engine.coefficients import Coefficients
-from dsgkit.progress import listening
+from dsgkit.system import stopwatch
+from dsgkit.system.progress import listening
 from tests.engine.test_training import constant_step_problem
 
 STREAMED, RESIDENT = 6000, 100

@@ -8,11 +8,12 @@ import zipfile
 import numpy as np
 import pytest
 
-from dsgkit import arrays, load_model
-from dsgkit.arrays import read_arrays
+from dsgkit import load_model
 from dsgkit.engine import DSGModel
-from dsgkit.errors import DataError
 from dsgkit.features import FourierFeatures, SketchFeatures, random_features
+from dsgkit.system import arrays
+from dsgkit.system.arrays import read_arrays
+from dsgkit.text.errors import DataError
 
 X = np.random.default_rng(1).random((5, 3), dtype=np.float32)
 

@@ -5,9 +5,9 @@ import pytest
 
 from dsgkit import QSGS2AUC, load_model
 from dsgkit.engine import DSGModel
-from dsgkit.errors import DataError
 from dsgkit.features.fourier import FourierFeatures
-from dsgkit.progress import listening
+from dsgkit.system.progress import listening
+from dsgkit.text.errors import DataError
 
 
 @pytest.fixture

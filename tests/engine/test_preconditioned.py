@@ -247,7 +247,7 @@ def test_features_in_chunks_are_the_same(monkeypatch):
 
 
 def test_memory_mapped_rows(tmp_path, monkeypatch):
-    from dsgkit import mapped
+    from dsgkit.system import mapped
 
     monkeypatch.setattr(mapped, "MAPPED_BYTES", 0)
     np.save(tmp_path / "rows.npy", U)

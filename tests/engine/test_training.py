@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from dsgkit import QSGS2AUC
 from dsgkit.engine import ConstantStep, Problem, Source, coefficients, sizes, train, training
 from dsgkit.engine.sizes import MAX_FORGOTTEN_SHARE
-from dsgkit.errors import DataError, DivergedError
 from dsgkit.features import FourierFeatures, tiles
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
+from dsgkit.text.errors import DataError, DivergedError
 from tests.engine import reference
 
 

@@ -5,16 +5,16 @@ import pytest
 import yaml
 
 from dsgkit.config import load_experiment
-from dsgkit.errors import FitError
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.tasks.semi_supervised_auc import AUCTrial
+from dsgkit.text.errors import FitError
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
 MODULE = """
 import numpy as np
-from dsgkit.costs import Cost
+from dsgkit.numerics.costs import Cost
 from typing import Annotated
 from dsgkit.solvers.base import Estimator, PointModels
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE

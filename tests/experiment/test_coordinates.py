@@ -8,11 +8,11 @@ import pytest
 
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
-from dsgkit.errors import ConfigError
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.report import write_report
+from dsgkit.text.errors import ConfigError
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

@@ -6,9 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dsgkit.config import load_experiment
-from dsgkit.costs import MILLISECOND, Cost, Pace
 from dsgkit.data import load_dataset
-from dsgkit.errors import MissingDataError
 from dsgkit.experiment import estimate
 from dsgkit.experiment.estimate import CELL_SECONDS, describe_all, forecast_run
 from dsgkit.experiment.limits import Limits
@@ -16,8 +14,10 @@ from dsgkit.experiment.plan import Cell, Plan, TooLarge, make_plan
 from dsgkit.experiment.runner import Options
 from dsgkit.experiment.store import Store
 from dsgkit.experiment.timing import repeated
+from dsgkit.numerics.costs import MILLISECOND, Cost, Pace
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.tasks.base import Work
+from dsgkit.text.errors import MissingDataError
 from tests.experiment.runs import key_of
 
 SPEED = 100.0

@@ -17,17 +17,18 @@ import numpy as np
 import pytest
 import yaml
 
-from dsgkit import cli, own, rehearsal
+from dsgkit import cli
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
-from dsgkit.errors import ConfigError
 from dsgkit.experiment import cells, workers
 from dsgkit.experiment.channel import Channel, MessageError, read_message, write_message
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.workers import LocalWorkers
-from dsgkit.origin import one_line
+from dsgkit.text.errors import ConfigError
+from dsgkit.users_code import own, rehearsal
+from dsgkit.users_code.origin import one_line
 from tests.experiment.runs import dsg, dsg_here
 
 WAYS = {
@@ -65,7 +66,7 @@ HANGS = {
 
 MODULE = """
 import ctypes, os, re, signal, sys, time
-from dsgkit.costs import Cost
+from dsgkit.numerics.costs import Cost
 
 class Odd(BaseException): pass
 
@@ -184,8 +185,8 @@ def test_libraries_need_no_fork(monkeypatch, own_modules):
 
 ERROR = """
 import os
-from dsgkit.errors import DsgError
-from dsgkit.signals import Interrupted
+from dsgkit.text.errors import DsgError
+from dsgkit.system.signals import Interrupted
 class E({base}):
     {method}
 raise E()
@@ -196,7 +197,7 @@ class Meta(type):
 class Mine(metaclass=Meta): pass
 """
 MUTE = """
-class Mute(__import__("dsgkit").errors.DsgError):
+class Mute(__import__("dsgkit.text.errors").text.errors.DsgError):
     def __str__(self): 1 / 0
 """
 BY_THEMSELVES = {
@@ -212,7 +213,7 @@ BY_THEMSELVES = {
     ERROR.format(
         base="Exception", method="__class__ = property(lambda self: os._exit(0))"
     ): "ends the",
-    "raise __import__('dsgkit.signals').signals.Interrupted(2)": "raises Interrupted: interrupted",
+    "import dsgkit.system.signals as s; raise s.Interrupted(2)": "raises Interrupted: interrupted",
     "raise SyntaxError": "importing 'faking' raises SyntaxError (faking.py:1)",
     "def __getattr__(name): raise SystemExit(0)": "faking:Mine raises SystemExit: 0 (faking.py:1)",
     "def __getattr__(name): raise RuntimeError": "faking:Mine raises RuntimeError (faking.py:1)",
@@ -282,7 +283,7 @@ class Mine:
     tasks, version = ("faking:TASK",), 1
     def __init__(self, width=1): self.width = width
     def get_params(self): return dict(width=self.width)
-    def cost(self, n_inputs, **counts): return __import__("dsgkit.costs").costs.Cost()
+    def cost(self, n_inputs, **counts): return __import__("dsgkit").numerics.costs.Cost()
     def fit_points(self): pass
     def fit(self, X, y, X_unlabeled): return self
     def decision_function(self, X): return X[:][:, 0]
@@ -317,7 +318,7 @@ FIT_ENDS = {
     "sys.exit(0)": "SystemExit: 0 (faking.py:",
     "raise_(KeyboardInterrupt)": "KeyboardInterrupt (faking.py:",
     "raise_(Odd)": "Odd (faking.py:",
-    "raise_(type('Fine', (__import__('dsgkit').errors.FitError,), {'status': 'ok'}))": "failed",
+    "raise_(type('Fine', (__import__('dsgkit').text.errors.FitError,), {'status': 1}))": "failed",
 }
 
 

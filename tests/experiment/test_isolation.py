@@ -14,15 +14,15 @@ from scipy import sparse
 from dsgkit.config import load_experiment
 from dsgkit.experiment.read_only import guarded, read_only
 from dsgkit.experiment.runner import Options, run_experiment
-from dsgkit.rehearsal import rehearsing
 from dsgkit.solvers import catalogue as solvers
+from dsgkit.users_code.rehearsal import rehearsing
 from tests.experiment.runs import dsg, dsg_here, stored, without_measurements
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
 RUDE = """
 import numpy as np
-from dsgkit.costs import Cost
+from dsgkit.numerics.costs import Cost
 
 class Rude:
     tasks = (

@@ -12,7 +12,6 @@ import yaml
 from dsgkit import QSGS2AUC, SAMULT
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
-from dsgkit.errors import ConfigError, DataError
 from dsgkit.experiment.folder import read_plan
 from dsgkit.experiment.plan import (
     Cell,
@@ -26,6 +25,7 @@ from dsgkit.experiment.plan import (
 )
 from dsgkit.experiment.runner import _write_plan
 from dsgkit.tasks.semi_supervised_auc import AUCTrial
+from dsgkit.text.errors import ConfigError, DataError
 from tests.experiment.misbehaving import TASK
 from tests.experiment.runs import behaving, write_config
 
@@ -463,7 +463,7 @@ def test_a_class_that_cannot_be_planned_is_told_with_its_line(own_plan):
 @pytest.mark.parametrize("amount", ["flops=float('inf')", "flops=float('nan')", "memory=-1"])
 def test_a_cost_that_no_plan_could_hold_is_told(own_plan, amount):
     cost = f"def cost(self, n_inputs, **counts):\n        return Cost({amount})\n    def fit"
-    text = "from dsgkit.costs import Cost\n" + OWN.replace("def fit", cost)
+    text = "from dsgkit.numerics.costs import Cost\n" + OWN.replace("def fit", cost)
     with pytest.raises(ConfigError, match=r"solvers\.\w+: its cost\(\) comes to \w+ of \S+; they"):
         own_plan(text)
 
@@ -595,7 +595,7 @@ def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
         return made
 
     monkeypatch.setattr(type(TASK), "trial", other)
-    monkeypatch.setattr("dsgkit.own._answers", {})  # of what was loaded before
+    monkeypatch.setattr("dsgkit.users_code.own._answers", {})  # of what was loaded before
     experiment = load_experiment(write_config(tmp_path, {"well": behaving()}, trials=3))
     monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
     plan = make_plan(experiment, load_dataset(experiment.dataset))

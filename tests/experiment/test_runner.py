@@ -12,7 +12,6 @@ from sklearn.metrics import roc_auc_score
 from dsgkit import SAMULT
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
-from dsgkit.errors import DataError, FitError
 from dsgkit.experiment import cells as cells_module
 from dsgkit.experiment.cells import Bench, run_job
 from dsgkit.experiment.jobs import Job
@@ -22,11 +21,12 @@ from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.experiment.selection import best_point
-from dsgkit.progress import listening
 from dsgkit.report import text_table, write_report
 from dsgkit.report.html import write_page
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.catalogue import SOLVERS, SolverInfo
+from dsgkit.system.progress import listening
+from dsgkit.text.errors import DataError, FitError
 from tests.conftest import cells_in_this_process, write_toy
 from tests.experiment.runs import MEASURED
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from dsgkit.errors import ResultsError
 from dsgkit.experiment.status import describe_status, duration, read_status
 from dsgkit.experiment.store import Store
 from dsgkit.tasks.base import Axis, Description
+from dsgkit.text.errors import ResultsError
 from tests.experiment.runs import key_of, plan_text
 
 PLAN = [

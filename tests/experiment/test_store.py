@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsgkit.errors import ResultsError
 from dsgkit.experiment.records import read_records
 from dsgkit.experiment.store import (
     CELLS,
@@ -17,6 +16,7 @@ from dsgkit.experiment.store import (
     running,
     write_file,
 )
+from dsgkit.text.errors import ResultsError
 from tests.experiment.runs import key_of
 
 A, B, C, D = map(key_of, "abcd")

@@ -6,10 +6,10 @@ import pytest
 from scipy.linalg import hadamard
 
 from dsgkit import QSGS2AUC, load_model
-from dsgkit.errors import DataError
 from dsgkit.features import FourierFeatures, StructuredFeatures, load_features, random_features
 from dsgkit.features.structured import matrix_size
 from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.text.errors import DataError
 from tests.solvers.brute_force import problem
 from tests.solvers.given import given
 
@@ -140,7 +140,7 @@ def test_a_model_file_keeps_them(tmp_path):
 
 
 # a few pairs tell little at any prior: the class of each moves the risk
-@pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
+@pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
 @pytest.mark.parametrize("name", [n for n, s in SOLVERS.items() if "frequencies" in s.params])
 def test_every_solver_with_frequencies_takes_them(name):
     solver = SOLVERS[name].load()

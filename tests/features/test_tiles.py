@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dsgkit import _jit
 from dsgkit.features import tiles
-from dsgkit.threads import single_blas_thread
+from dsgkit.system import jit
+from dsgkit.system.threads import single_blas_thread
 
 ONE = np.ones((1, 1), np.float32)
 
@@ -32,7 +32,7 @@ def rows_of(n, d, m, n_models, seed=0):
     )
 
 
-@_jit.fast
+@jit.fast
 def _cosines(u, out):
     for i in range(len(u)):
         out[i] = tiles.cosine(u[i])

@@ -7,8 +7,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from dsgkit.errors import DataError
 from dsgkit.kernels.columns import column, columns_memory, kernel_columns
+from dsgkit.text.errors import DataError
 from tests.solvers.brute_force import kernel
 
 

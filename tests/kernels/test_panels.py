@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsgkit.errors import DataError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.panels import Panels, in_single
+from dsgkit.text.errors import DataError
 
 
 def products(panels, X, W, C):

@@ -6,12 +6,12 @@ import math
 import pytest
 from scipy import stats
 
-from dsgkit.errors import ResultsError
 from dsgkit.report.effects import adjusted, effects, pairs
 from dsgkit.report.gains import gain_table
 from dsgkit.report.html.page import page_text
 from dsgkit.report.summary import summarise
 from dsgkit.report.tables import text_table, write_tables
+from dsgkit.text.errors import ResultsError
 from tests.report.conftest import CLASSES
 
 SUPERVISED = (0.30, 0.28, 0.35, 0.31, 0.33)

@@ -20,11 +20,11 @@ from matplotlib.image import imread
 
 from dsgkit import cli
 from dsgkit.config.solvers import Stage
-from dsgkit.errors import ResultsError
 from dsgkit.experiment import results as stored
 from dsgkit.report.html import page_text, write_page
 from dsgkit.report.summary import Summary
 from dsgkit.report.tables import write_tables
+from dsgkit.text.errors import ResultsError
 from tests.report.conftest import CLASSES, Invented, experiment_of, results_of, typical_records
 
 SIZES = (500, 2000, 30_000)

@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from dsgkit.errors import ResultsError
 from dsgkit.report import draw_figures
 from dsgkit.report.html import page_text
 from dsgkit.report.outputs import all_figures, wanted_figures
@@ -13,6 +12,7 @@ from dsgkit.report.published import published_table
 from dsgkit.report.rankings import measured_rankings, published_rankings
 from dsgkit.report.summary import summarise
 from dsgkit.tasks.base import Published, PublishedFigure
+from dsgkit.text.errors import ResultsError
 from tests.report.conftest import AUC, RANKING, experiment_of, record, solver_of
 
 LABELS = {"a": "A", "b": "B", "c": "C"}

@@ -11,7 +11,7 @@ from dsgkit.report.compare import compare, comparison_text
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.tables import text_table, write_tables
 from dsgkit.report.terminal import plain, plain_tables
-from dsgkit.terminal import wrapped
+from dsgkit.text.terminal import wrapped
 
 KEPT = Path(__file__).parents[2] / "results" / "reference"
 MANY = (

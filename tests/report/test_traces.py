@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from matplotlib.colors import same_color
 
-from dsgkit.errors import ResultsError
 from dsgkit.report import draw_figures, write_report
 from dsgkit.report.compare.comparison import compare
 from dsgkit.report.html import page_text
@@ -16,6 +15,7 @@ from dsgkit.report.style import solver_styles
 from dsgkit.report.summary import summarise
 from dsgkit.report.tables import text_table, write_tables
 from dsgkit.tasks.measures import STANDARD, outputs_of
+from dsgkit.text.errors import ResultsError
 from tests.report.conftest import ERROR as PLAIN_ERROR
 from tests.report.conftest import RANKING, UNLABELED
 

@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
-from dsgkit.commit import CHANGED_SUFFIX
 from dsgkit.config import load_experiment
 from dsgkit.data.catalogue import DATASETS
+from dsgkit.system.commit import CHANGED_SUFFIX
 from tests.scripts.conftest import SCRIPTS
 
 ROOT = SCRIPTS.parent

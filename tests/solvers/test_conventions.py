@@ -9,13 +9,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from dsgkit.errors import DataError
 from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.text.errors import DataError
 from tests.solvers.brute_force import problem
 from tests.solvers.given import given
 
 # a few pairs tell little at any prior: the class of each moves the risk
-pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
 
 OTHER_VALUES = {
     "lam": 0.5,

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from typing_extensions import Doc
 
-from dsgkit.docstrings import docstring_of
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.common import Lam, RandomState
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.parameters import COUNT, parameters
+from dsgkit.text.docstrings import docstring_of
 
 
 class Base(Estimator):

@@ -9,9 +9,9 @@ import pytest
 
 from dsgkit import load_model
 from dsgkit.engine import sizes
-from dsgkit.errors import DataError
 from dsgkit.kernels import kernel_named
 from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.text.errors import DataError
 from tests.solvers.brute_force import problem
 from tests.solvers.given import given
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsgkit.errors import DataError
 from dsgkit.features import FourierFeatures
 from dsgkit.kernels.lengths import check_projections
 from dsgkit.solvers import inputs
 from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
 from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
+from dsgkit.text.errors import DataError
 from tests.solvers.brute_force import folds_of, problem
 
 TOO_LARGE = r"features too large for sigma=2: scale them, e\.g\. to \[0, 1\]"

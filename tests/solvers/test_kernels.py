@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from dsgkit import QSGS2AUC, SAMULT, TSGS3VM, load_model
-from dsgkit.errors import DataError
 from dsgkit.features import random_features
 from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.parameters import parameters
 from dsgkit.solvers.s3vm.frs3vm import FRS3VM
+from dsgkit.text.errors import DataError
 from tests.kernels.test_other_kernels import OTHERS
 from tests.solvers.brute_force import minimise, problem, samult_form
 from tests.solvers.given import given

@@ -15,10 +15,10 @@ from sklearn.svm import SVC
 
 import dsgkit
 from dsgkit import QSGS2AUC, RFFS2AUC, SAMULT, SUSL, KernelRidgeOrdinal, SupervisedSVM, load_model
-from dsgkit.errors import DataError, DsgWarning, FitError
 from dsgkit.random.folds import stratified_folds
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.sigma import scale_of
+from dsgkit.text.errors import DataError, DsgWarning, FitError
 from tests.solvers.brute_force import problem
 from tests.solvers.given import given
 
@@ -29,7 +29,7 @@ IN_TWO_CLASSES = [
     if not {"similar_unlabeled", "clustering"} & set(solver.tasks)
 ]
 
-few_pairs = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
+few_pairs = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
 
 
 @functools.cache

@@ -11,11 +11,11 @@ from sklearn.metrics import adjusted_rand_score, davies_bouldin_score, normalize
 from sklearn.preprocessing import StandardScaler
 
 from dsgkit.data.targets import Nominal
-from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.measure import Clock
 from dsgkit.solvers import catalogue
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC
 from dsgkit.tasks.clustering import TASK, against_classes, checked_labels, of_shape
+from dsgkit.text.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from tests.data.conftest import make_dataset
 
 AT = {"rows": 120}

@@ -5,17 +5,17 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from dsgkit.costs import Cost
-from dsgkit.errors import DataError
 from dsgkit.experiment.measure import Clock
-from dsgkit.progress import listening
+from dsgkit.numerics.costs import Cost
 from dsgkit.solvers.base import PointModels, SemiSupervisedClassifier
+from dsgkit.system.progress import listening
 from dsgkit.tasks.measures import STANDARD, outputs_of
 from dsgkit.tasks.semi_supervised import LABELED
 from dsgkit.tasks.semi_supervised_auc import TASK as AUC
 from dsgkit.tasks.semi_supervised_auc import fold_scores
 from dsgkit.tasks.semi_supervised_svm import TASK as SVM
 from dsgkit.tasks.semi_supervised_svm import share_cut
+from dsgkit.text.errors import DataError
 from tests.data.conftest import make_dataset
 
 RNG = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.costs import Pace
+from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.risks import SemiSupervisedAUC
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.common import (

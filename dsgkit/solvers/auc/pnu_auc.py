@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.costs import Cost, Pace
+from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.objectives.pairwise_risk import POSITIVE
 from dsgkit.objectives.risks import PriorAUC, Risk
 from dsgkit.priors import PenL1Prior

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import Pace
+from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.risks import SemiSupervisedAUC
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.common import Gamma, GramKernelName, Lam, MaxMemory, Sigma, UnlabeledLabel

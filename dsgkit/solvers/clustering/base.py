@@ -10,11 +10,11 @@ from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dsgkit.errors import DataError
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.solvers.base import Estimator, ToWrite
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows, check_distances
+from dsgkit.text.errors import DataError
 
 Array = NDArray[np.float64]
 

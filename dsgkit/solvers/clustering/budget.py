@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast
 from dsgkit.solvers.clustering.kernel_values import squared_distances
+from dsgkit.system.jit import fast
 
 REMOVAL, NEAREST, RANDOM = 0, 1, 2
 """Treatments of a removed vector: dropped, or projected onto its nearest or random neighbours."""

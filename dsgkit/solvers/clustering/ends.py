@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from dsgkit._jit import fast, fast_parallel, prange, reducing
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.kernel_values import exponential
+from dsgkit.system.jit import fast, fast_parallel, prange, reducing
 
 Array = NDArray[np.float64]
 

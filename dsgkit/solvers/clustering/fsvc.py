@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit._jit import fast
-from dsgkit.costs import Cost, Pace
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.progress import part
+from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers.clustering.base import numbers_left
 from dsgkit.solvers.clustering.equilibria import find_equilibria
@@ -25,6 +23,8 @@ from dsgkit.solvers.clustering.svc import SphereClustering
 from dsgkit.solvers.common import MaxMemory, RandomState
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import POSITIVE, Range, Smoother
+from dsgkit.system.jit import fast
+from dsgkit.system.progress import part
 
 Array = NDArray[np.float64]
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.errors import FitError
 from dsgkit.kernels.gaps import without_gaps
 from dsgkit.solvers.clustering.centre import middle
 from dsgkit.solvers.clustering.domain import Domain
+from dsgkit.text.errors import FitError
 
 Array = NDArray[np.float64]
 

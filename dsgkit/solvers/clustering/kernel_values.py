@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dsgkit._jit import fast
+from dsgkit.system.jit import fast
 
 _PER_LN2 = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10

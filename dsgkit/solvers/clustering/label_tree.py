@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import KDTree
 
-from dsgkit._jit import exact, exact_parallel, prange
+from dsgkit.system.jit import exact, exact_parallel, prange
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]

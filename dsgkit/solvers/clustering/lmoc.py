@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.costs import Cost, Pace
-from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.progress import part
+from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.solvers.clustering.base import Array, ClusteringEstimator, numbers_left
 from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
 from dsgkit.solvers.clustering.domain import Domain
@@ -25,6 +23,8 @@ from dsgkit.solvers.clustering.segments import connected
 from dsgkit.solvers.common import MaxMemory, RandomState
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, Range, Smoother
+from dsgkit.system.progress import part
+from dsgkit.text.errors import FitError
 
 Stop = Literal["paper", "epoch"]
 

@@ -11,10 +11,10 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast_parallel, prange, reducing
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.kernel_values import exponential
-from dsgkit.threads import single_blas_thread
+from dsgkit.system.jit import fast_parallel, prange, reducing
+from dsgkit.system.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances_argmin
 
 from dsgkit.numerics.rows import row_blocks
-from dsgkit.progress import report
 from dsgkit.solvers.clustering.centre import middle
 from dsgkit.solvers.clustering.label_tree import LabelTree
+from dsgkit.system.progress import report
 
 Array = NDArray[np.float64]
 

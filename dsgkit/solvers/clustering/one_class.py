@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast, fast_parallel, prange
 from dsgkit.numerics.rows import row_blocks
-from dsgkit.progress import report
 from dsgkit.random.draws import draw_with_replacement
 from dsgkit.random.stream import DRAWS, words
 from dsgkit.solvers.clustering.budget import RANDOM, REMOVAL, Support, add, apply, maintenance
 from dsgkit.solvers.clustering.kernel_values import kernel_values
-from dsgkit.threads import threads_for
+from dsgkit.system.jit import fast, fast_parallel, prange
+from dsgkit.system.progress import report
+from dsgkit.system.threads import threads_for
 
 Array = NDArray[np.float64]
 

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
-from dsgkit.errors import DataError, FitError
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.progress import part
+from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.solvers.clustering.base import ClusteringEstimator
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import by_first
@@ -22,6 +20,8 @@ from dsgkit.solvers.clustering.segments import BOUNDARY_TOLERANCE, connected
 from dsgkit.solvers.common import MaxMemory
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
+from dsgkit.system.progress import part
+from dsgkit.text.errors import DataError, FitError
 
 Array = NDArray[np.float64]
 

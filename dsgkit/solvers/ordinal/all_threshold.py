@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 from typing_extensions import Doc
 
-from dsgkit.costs import Pace
+from dsgkit.numerics.costs import Pace
 from dsgkit.solvers.common import GramKernelName, Lam, MaxMemory, Sigma, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.ordinal.base import Codes
 from dsgkit.solvers.ordinal.labeled_kernel import KernelFeatures, LabeledKernelEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
-from dsgkit.threads import single_blas_thread
+from dsgkit.system.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 

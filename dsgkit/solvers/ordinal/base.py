@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import Tags
 
-from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.numerics.rows import spaced, training_rows
 from dsgkit.random.folds import stratified_folds
 from dsgkit.solvers.base import Folds, PointModels, Points, SemiSupervisedEstimator, ToWrite
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.ordinal import thresholds as rules
 from dsgkit.tasks.metrics import cut_aucs
+from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.integer]

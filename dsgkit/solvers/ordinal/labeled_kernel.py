@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.base import clone
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
-from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
+from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost, Pace
+from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.numerics.rows import training_rows
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.common import GramKernelName, Lam, Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.sigma import WithSigma
-from dsgkit.threads import single_blas_thread
+from dsgkit.system.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 

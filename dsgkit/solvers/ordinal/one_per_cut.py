@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.costs import Cost, Pace
-from dsgkit.errors import FitError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
+from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.numerics.rows import training_rows
 from dsgkit.objectives import pairwise_risk
 from dsgkit.solvers.base import Folds, Points
@@ -22,6 +21,7 @@ from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.solvers.sigma import WithSigma
+from dsgkit.text.errors import FitError
 from dsgkit.trainers.closed_form import ClosedForm
 from dsgkit.trainers.responses import centered_values
 

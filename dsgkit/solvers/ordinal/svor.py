@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from typing_extensions import Doc
 
-from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
-from dsgkit.errors import FitError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.columns import (
     MIN_COLUMNS,
@@ -24,8 +22,8 @@ from dsgkit.kernels.columns import (
     kernel_columns,
 )
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.numerics.rows import training_rows
-from dsgkit.progress import report
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.common import (
     GaussianOrLinear,
@@ -40,6 +38,8 @@ from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.svor_smo import OrdinalProgram, program_memory
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE
 from dsgkit.solvers.sigma import WithSigma
+from dsgkit.system.progress import report
+from dsgkit.text.errors import FitError
 
 Array = NDArray[np.float64]
 

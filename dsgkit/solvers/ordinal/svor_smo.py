@@ -25,11 +25,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast
-from dsgkit.errors import DivergedError, FitError
 from dsgkit.kernels.columns import KernelColumns, column
 from dsgkit.solvers.ordinal.svor_subspace import MAX_FREE_VARIABLES, maximise_free, subspace_memory
-from dsgkit.threads import single_blas_thread
+from dsgkit.system.jit import fast
+from dsgkit.system.threads import single_blas_thread
+from dsgkit.text.errors import DivergedError, FitError
 
 Array = NDArray[np.float64]
 

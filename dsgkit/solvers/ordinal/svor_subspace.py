@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from dsgkit._jit import fast
+from dsgkit.system.jit import fast
 
 Array = NDArray[np.float64]
 

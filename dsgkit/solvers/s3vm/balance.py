@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine import DSGModel, sizes
-from dsgkit.progress import part
 from dsgkit.random.draws import draw_in_passes
+from dsgkit.system.progress import part
 
 MAX_MEAN_ROWS = 2**15
 """Rows that a mean is taken over, a random choice of more: it is then exact to 1/181 of the

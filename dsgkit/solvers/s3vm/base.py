@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from dsgkit.errors import DataError
 from dsgkit.objectives.s3vm import S3VMObjective, Values
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import Sigma
 from dsgkit.solvers.diagnostics import penalised
 from dsgkit.solvers.sigma import WithSigma
+from dsgkit.text.errors import DataError
 
 
 class S3VM(WithSigma, SemiSupervisedClassifier):

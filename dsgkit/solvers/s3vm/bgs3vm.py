@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit._jit import fast
-from dsgkit.costs import Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.numerics.rows import row_blocks
-from dsgkit.progress import report
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.common import GaussianOrLinear, RandomState, Sigma, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
@@ -30,6 +28,8 @@ from dsgkit.solvers.parameters import (
     Unsaid,
 )
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
+from dsgkit.system.jit import fast
+from dsgkit.system.progress import report
 
 LABELED, UNLABELED = 0, 1
 """Numbers of the two data sources."""

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from typing_extensions import Doc
 
-from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
-from dsgkit.errors import FitError
 from dsgkit.kernels.columns import (
     MIN_COLUMNS,
     KernelColumns,
@@ -23,6 +21,7 @@ from dsgkit.kernels.columns import (
     kernel_columns,
 )
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.objectives.s3vm import Values
 from dsgkit.solvers.base import Folds, PointModels, Points
 from dsgkit.solvers.common import (
@@ -43,6 +42,7 @@ from dsgkit.solvers.parameters import (
 from dsgkit.solvers.s3vm.base import weighted_loss
 from dsgkit.solvers.s3vm.concave_convex import RampObjective, minimise
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
+from dsgkit.text.errors import FitError
 
 WORKING_ARRAYS = 30
 """Numbers per row that a fit holds in addition to points and columns."""

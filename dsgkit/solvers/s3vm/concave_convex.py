@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.errors import DivergedError
 from dsgkit.kernels.columns import KernelColumns
-from dsgkit.progress import report
 from dsgkit.solvers.s3vm.smo import Gains, QuadraticProgram
+from dsgkit.system.progress import report
+from dsgkit.text.errors import DivergedError
 
 Array = NDArray[np.float64]
 

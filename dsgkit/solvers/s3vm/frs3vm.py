@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.costs import Cost, Pace
 from dsgkit.engine import DSGModel, Problem, sizes
 from dsgkit.features import FourierFeatures, StructuredFeatures
+from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.objectives import Objective, objective_at
-from dsgkit.progress import report
 from dsgkit.solvers.common import (
     CStar,
     CStarRatio,
@@ -36,7 +35,8 @@ from dsgkit.solvers.s3vm.stochastic import (
     StochasticS3VM,
     UnlabeledLoss,
 )
-from dsgkit.threads import single_blas_thread
+from dsgkit.system.progress import report
+from dsgkit.system.threads import single_blas_thread
 
 Array = NDArray[np.float32]
 

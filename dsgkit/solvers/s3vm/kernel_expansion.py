@@ -11,7 +11,7 @@ from dsgkit.kernels import kernel_named
 from dsgkit.solvers.common import GaussianOrLinear
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.s3vm.base import S3VM
-from dsgkit.threads import single_blas_thread
+from dsgkit.system.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 

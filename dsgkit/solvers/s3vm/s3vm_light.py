@@ -12,15 +12,15 @@ from sklearn import config_context
 from sklearn.svm import SVC
 from typing_extensions import Doc
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.objectives.s3vm import Values
-from dsgkit.progress import report
 from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, Sigma, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, Range, Smoother, Unsaid
 from dsgkit.solvers.s3vm.kernel_expansion import Array, KernelS3VM
+from dsgkit.system.progress import report
 
 FIRST_SHARE = 1e-5
 """Share of their costs with which the unlabelled rows begin ..."""

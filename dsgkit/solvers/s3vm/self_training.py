@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.costs import Cost, Pace
-from dsgkit.errors import FitError
 from dsgkit.kernels import kernel_named
+from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, Sigma, Tolerance, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
@@ -25,6 +24,7 @@ from dsgkit.solvers.s3vm.supervised import (
     svm_cost,
 )
 from dsgkit.solvers.sigma import WithSigma
+from dsgkit.text.errors import FitError
 
 FOLDS = 5
 """Parts of the labelled rows that probabilities are fitted on, if every class has as many rows."""

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit._jit import fast
-from dsgkit.errors import FitError
 from dsgkit.kernels.columns import KernelColumns, column
+from dsgkit.system.jit import fast
+from dsgkit.text.errors import FitError
 
 Array = NDArray[np.float64]
 

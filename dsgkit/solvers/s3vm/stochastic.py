@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from typing_extensions import Doc
 
-from dsgkit.costs import Cost
 from dsgkit.engine import (
     ConstantStep,
     DecreasingStep,
@@ -24,11 +23,10 @@ from dsgkit.engine import (
     StepRule,
     sizes,
 )
-from dsgkit.errors import DivergedError, DsgWarning
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.kernels.lengths import check_projections
+from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.s3vm import S3VMObjective, Values
-from dsgkit.progress import part
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.block_functions import TogetherModels, finite_models
 from dsgkit.solvers.common import Frequencies, RampS, RandomState
@@ -41,6 +39,8 @@ from dsgkit.solvers.parameters import (
 )
 from dsgkit.solvers.s3vm.balance import n_rows_in_mean, with_intercepts
 from dsgkit.solvers.s3vm.base import S3VM, weighted_loss
+from dsgkit.system.progress import part
+from dsgkit.text.errors import DivergedError, DsgWarning
 
 LossName = Literal["shg", "sshg", "ramp", "da"]
 

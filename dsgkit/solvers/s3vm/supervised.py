@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from typing_extensions import Doc
 
-from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaps import without_gaps
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, RandomState, Sigma, Tolerance
 from dsgkit.solvers.declared import fitted

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from typing_extensions import Doc
 
-from dsgkit.costs import Cost, Pace
 from dsgkit.engine import DSGModel, Problem, TableSize, train_in_passes, training_cost
+from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.solvers.common import (
     CStar,
     CStarRatio,

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from typing_extensions import Doc
 
-from dsgkit.costs import Cost, Pace
 from dsgkit.engine import (
     BlockProblem,
     DSGModel,
@@ -19,8 +18,8 @@ from dsgkit.engine import (
     block_training_cost,
     train_blocks_in_passes,
 )
-from dsgkit.errors import FitError
 from dsgkit.kernels.lengths import check_projections
+from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.objectives.majorised_s3vm import MajorisedS3VMObjective
 from dsgkit.objectives.s3vm import Values
 from dsgkit.solvers.base import Folds, Points
@@ -43,6 +42,7 @@ from dsgkit.solvers.common import (
 )
 from dsgkit.solvers.parameters import PER_MODEL
 from dsgkit.solvers.s3vm.base import S3VM
+from dsgkit.text.errors import FitError
 
 
 class TSGS3VMP(BlockSweepsEstimator, S3VM):

@@ -14,7 +14,6 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.numerics.rows import training_rows
 from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP, similar_share
 from dsgkit.priors import checked_similar_prior
@@ -23,6 +22,7 @@ from dsgkit.solvers.common import Prior
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.solvers.parameters import parameters
+from dsgkit.text.errors import DataError, DsgWarning, FitError, MemoryLimitError
 
 Array = NDArray[np.float64]
 PairFolds = Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]]

@@ -17,7 +17,7 @@ from dsgkit.objectives.similar_unlabeled import LOSSES, corrected_slope, parts
 from dsgkit.solvers.similar.curvature import largest_of
 from dsgkit.solvers.similar.explicit_features import with_one
 from dsgkit.solvers.similar.quadratic import moments
-from dsgkit.threads import single_blas_thread
+from dsgkit.system.threads import single_blas_thread
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]

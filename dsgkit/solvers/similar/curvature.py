@@ -16,7 +16,7 @@ from scipy.sparse.linalg import eigsh
 
 from dsgkit.kernels import kernel_named
 from dsgkit.numerics.rows import spaced
-from dsgkit.threads import single_blas_thread
+from dsgkit.system.threads import single_blas_thread
 
 SAMPLE_ROWS = 800
 """Unlabelled rows that stand for all."""

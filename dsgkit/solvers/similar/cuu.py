@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.engine.checkpoints import Checkpoints
-from dsgkit.errors import DataError, DivergedError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.kernels.panels import PANEL_ROWS
+from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.numerics.rows import spaced, training_rows
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective, slopes_below
-from dsgkit.progress import part, report
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers.common import (
@@ -54,6 +52,8 @@ from dsgkit.solvers.similar.basis import (
 from dsgkit.solvers.similar.curvature import SAMPLE_ROWS
 from dsgkit.solvers.similar.explicit_features import PenalisedSUEstimator, with_one
 from dsgkit.solvers.similar.quadratic import BLOCK_ROWS, evaluate
+from dsgkit.system.progress import part, report
+from dsgkit.text.errors import DataError, DivergedError
 
 Array = NDArray[np.float64]
 Observer = Callable[[int, float, Any], None]

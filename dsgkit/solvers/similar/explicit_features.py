@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.costs import Cost
-from dsgkit.errors import FitError
-from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
+from dsgkit.numerics.costs import Cost
+from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.common import Lam
 from dsgkit.solvers.declared import fitted
@@ -28,6 +27,7 @@ from dsgkit.solvers.similar.quadratic import (
     solve_primal,
     solve_primal_grid,
 )
+from dsgkit.text.errors import FitError
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
-from dsgkit.linear_systems import eigh, solve_penalised
+from dsgkit.numerics.linear_systems import eigh, solve_penalised
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.objectives.similar_unlabeled import similar_share
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
-from dsgkit.costs import Pace
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.kernels.lengths import check_projections
+from dsgkit.numerics.costs import Pace
 from dsgkit.solvers.common import (
     FixedFeatures,
     Frequencies,

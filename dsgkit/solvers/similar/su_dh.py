@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from typing_extensions import Doc
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
+from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost, Pace
+from dsgkit.numerics.qp import solve_qp
 from dsgkit.objectives.similar_unlabeled import similar_share
-from dsgkit.qp import solve_qp
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Prior, RandomState, Sigma

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.linear_systems import EIGH_FLOPS, eigh_memory
+from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost, Pace
+from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.numerics.rows import training_rows
 from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Prior, Sigma
 from dsgkit.solvers.declared import fitted

@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
-from dsgkit.errors import DataError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.linear_systems import EIGH_FLOPS, eigh, eigh_memory, solve_penalised
+from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost, Pace
+from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh, eigh_memory, solve_penalised
 from dsgkit.numerics.rows import training_rows
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Sigma
@@ -22,6 +21,7 @@ from dsgkit.solvers.labeled import Array, LabeledEstimator
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.explicit_features import with_one
 from dsgkit.solvers.similar.quadratic import SINGULAR_SYSTEM, evaluate
+from dsgkit.text.errors import DataError
 
 
 class SupervisedSL(WithSigma, LabeledEstimator):

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.costs import Cost
 from dsgkit.engine import DSGModel
 from dsgkit.kernels.lengths import check_projections
+from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.base import Points
 from dsgkit.solvers.block_functions import TogetherModels, finite_models

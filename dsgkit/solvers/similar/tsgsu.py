@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.costs import Cost, Pace
 from dsgkit.engine import (
     ConstantStep,
     DSGModel,
@@ -24,8 +23,8 @@ from dsgkit.engine import (
     train_values,
     training_cost,
 )
-from dsgkit.errors import DataError, DivergedError
 from dsgkit.kernels.lengths import check_projections
+from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.numerics.rows import spaced
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.block_functions import Observer, finite_models, observed_training
@@ -46,7 +45,8 @@ from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, Smoother
 from dsgkit.solvers.similar.curvature import SAMPLE_ROWS, largest_eigenvalue
 from dsgkit.solvers.similar.pools import Pools
 from dsgkit.solvers.similar.together import TogetherSUEstimator, Values
-from dsgkit.stopwatch import Stopwatch
+from dsgkit.system.stopwatch import Stopwatch
+from dsgkit.text.errors import DataError, DivergedError
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.costs import Cost, Pace
 from dsgkit.engine import (
     BlockProblem,
     DSGModel,
@@ -20,8 +19,8 @@ from dsgkit.engine import (
     train_blocks_in_passes,
     train_blocks_values,
 )
-from dsgkit.errors import FitError
 from dsgkit.kernels.lengths import check_projections
+from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
 from dsgkit.solvers.block_functions import finite_models
 from dsgkit.solvers.block_sweeps import SINGULAR_BLOCK, BlockSweepsEstimator
@@ -42,6 +41,7 @@ from dsgkit.solvers.common import (
 from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.similar.pools import Pools
 from dsgkit.solvers.similar.together import TogetherSUEstimator, Values
+from dsgkit.text.errors import FitError
 
 Array = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ import pytest
 from sklearn.base import clone
 
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.solvers.auc.nystrom_s2auc import NystromS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 from dsgkit.trainers.explicit_features import OnLandmarks
 from tests.solvers.brute_force import folds_of, kernel, problem, samult_form
 

@@ -11,9 +11,9 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, IndefiniteError, MemoryLimitError
 from dsgkit.priors import PenL1Prior
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
+from dsgkit.text.errors import DataError, IndefiniteError, MemoryLimitError
 from dsgkit.trainers.explicit_features import OnCenters
 from tests.solvers.brute_force import folds_of, kernel, minimise, pnu_form, problem
 

@@ -14,11 +14,11 @@ from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.find import find
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, DivergedError
 from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.tasks.metrics import auc
 from dsgkit.tasks.splits import semi_supervised_split
+from dsgkit.text.errors import DataError, DivergedError
 from tests.data.conftest import make_spec
 from tests.solvers.brute_force import folds_of, problem
 

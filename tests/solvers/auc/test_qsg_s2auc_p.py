@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dsgkit import QSGS2AUC, QSGS2AUCP, SAMULT, load_model
-from dsgkit.errors import DataError, FitError
 from dsgkit.objectives.pairwise_risk import samult_risk
 from dsgkit.random.folds import stratified_folds
+from dsgkit.text.errors import DataError, FitError
 from dsgkit.trainers.moments import feature_moments, solve
 from tests.solvers.brute_force import problem
 

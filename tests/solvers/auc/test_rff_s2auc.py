@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.features import FourierFeatures
 from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.base import Estimator
+from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 from tests.solvers.brute_force import folds_of, problem, samult_form
 
 SETTINGS = [(0.125, 1.0, 0.4), (8.0, 0.125, 0.0), (1e-2, 8.0, 0.9), (1.0, 2.0, 1.0)]

@@ -14,12 +14,12 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.kernels.gaussian import gaussian_expansion, gaussian_gram
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.ordinal.exact import ExactS2OR
+from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 from dsgkit.trainers.responses import DualResponse
 from tests.solvers.brute_force import folds_of, kernel, problem, samult_form
 

@@ -11,13 +11,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
-from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.solvers.clustering import nearest
 from dsgkit.solvers.clustering.base import total_variance
 from dsgkit.solvers.clustering.equilibria import by_first
 from dsgkit.solvers.clustering.fsvc import FSVC
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC, SGDLMOC
 from dsgkit.solvers.clustering.svc import BenHurSVC
+from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 from tests.solvers.brute_force import kernel
 
 BOTH = pytest.mark.parametrize("solver", [BSGDLMOC, SGDLMOC])

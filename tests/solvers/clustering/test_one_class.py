@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dsgkit.qp import solve_qp
+from dsgkit.numerics.qp import solve_qp
 from dsgkit.random.draws import draw_with_replacement
 from dsgkit.random.stream import DRAWS, words
 from dsgkit.solvers.clustering import one_class

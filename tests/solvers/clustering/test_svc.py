@@ -9,7 +9,6 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from dsgkit.errors import DataError, FitError
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.ends import EndExponents
 from dsgkit.solvers.clustering.equilibria import find_equilibria
@@ -17,6 +16,7 @@ from dsgkit.solvers.clustering.fsvc import FSVC, cover
 from dsgkit.solvers.clustering.hypersphere import enclosing_sphere
 from dsgkit.solvers.clustering.segments import connected, joined_pairs
 from dsgkit.solvers.clustering.svc import BenHurSVC
+from dsgkit.text.errors import DataError, FitError
 from tests.solvers.brute_force import kernel
 
 ORACLES = Path(__file__).parents[2] / "oracles"

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
 
-from dsgkit.errors import DataError
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives.ordinal_risk import ordinal_risk
 from dsgkit.objectives.pairwise_risk import samult_risk
@@ -17,6 +16,7 @@ from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.exact import ExactS2OR
 from dsgkit.solvers.ordinal.rff import RFFS2OR
+from dsgkit.text.errors import DataError
 from dsgkit.trainers.responses import label_weights
 from tests.solvers.brute_force import folds_of, kernel, minimise, problem
 from tests.solvers.ordinal.brute_force import ordinal_form, ordinal_problem

@@ -9,9 +9,9 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
-from dsgkit.errors import MemoryLimitError
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.kernel_ridge import KernelRidgeOrdinal
+from dsgkit.text.errors import MemoryLimitError
 from tests.solvers.brute_force import folds_of
 from tests.solvers.ordinal.problems import ordinal_problem
 

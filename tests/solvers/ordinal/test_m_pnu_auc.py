@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsgkit.errors import DataError, IndefiniteError
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.m_pnu_auc import MPNUAUC
+from dsgkit.text.errors import DataError, IndefiniteError
 from dsgkit.trainers.explicit_features import OnCenters
 from tests.solvers.brute_force import folds_of
 from tests.solvers.ordinal.problems import ordinal_problem

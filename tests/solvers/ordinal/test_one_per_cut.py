@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dsgkit import MPNUAUC, MSAMULT
-from dsgkit.errors import FitError
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.text.errors import FitError
 from tests.solvers.brute_force import folds_of
 
 

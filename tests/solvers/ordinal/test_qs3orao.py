@@ -9,11 +9,11 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import minmax_scale
 
 from dsgkit import QSGS2AUC, load_model
-from dsgkit.errors import DataError, DivergedError
 from dsgkit.random.draws import draw_in_passes, draw_with_replacement
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.qs3orao import QS3ORAO
 from dsgkit.tasks.metrics import cut_aucs
+from dsgkit.text.errors import DataError, DivergedError
 from tests.engine.reference import decreasing, features, predict
 from tests.solvers.brute_force import folds_of, kernel
 

@@ -13,11 +13,11 @@ from scipy.optimize import minimize
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from dsgkit.errors import FitError, MemoryLimitError
 from dsgkit.kernels.columns import kernel_columns
 from dsgkit.solvers.ordinal import svor_smo, svor_subspace
 from dsgkit.solvers.ordinal.svor import SVOREX, SVORIM
 from dsgkit.solvers.ordinal.svor_smo import OrdinalProgram
+from dsgkit.text.errors import FitError, MemoryLimitError
 from tests.solvers.brute_force import kernel
 
 ORACLES = Path(__file__).parents[2] / "oracles"

@@ -9,10 +9,10 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, MemoryLimitError
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.s3vm import bgs3vm
 from dsgkit.solvers.s3vm.bgs3vm import BGS3VM
+from dsgkit.text.errors import DataError, MemoryLimitError
 from tests.solvers.brute_force import kernel, problem
 
 far_apart = pytest.mark.filterwarnings("ignore:sigma=.* makes nearly all kernel values 0")

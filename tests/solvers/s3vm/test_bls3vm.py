@@ -14,11 +14,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, DivergedError, FitError, MemoryLimitError
-from dsgkit.progress import listening
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.s3vm import bls3vm, concave_convex
 from dsgkit.solvers.s3vm.bls3vm import BLS3VM
+from dsgkit.system.progress import listening
+from dsgkit.text.errors import DataError, DivergedError, FitError, MemoryLimitError
 from tests.solvers.brute_force import kernel, problem
 
 ORACLES = Path(__file__).parents[2] / "oracles"

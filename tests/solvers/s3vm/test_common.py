@@ -12,10 +12,10 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.svm import SVC
 
-from dsgkit.errors import DataError
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.parameters import parameters
 from dsgkit.solvers.s3vm.base import S3VM
+from dsgkit.text.errors import DataError
 from tests.solvers.brute_force import folds_of, problem
 
 QUICK = {"n_features": 16, "n_iterations": 30, "batch_size": 8, "n_blocks": 2}

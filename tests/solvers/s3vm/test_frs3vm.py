@@ -8,12 +8,12 @@ from sklearn.svm import LinearSVC
 
 from dsgkit import FRS3VM
 from dsgkit.engine import sizes
-from dsgkit.errors import DataError, DsgWarning
 from dsgkit.features import FourierFeatures
 from dsgkit.features.tiles import cos_sin
 from dsgkit.random.draws import draw_in_passes, draw_with_replacement
 from dsgkit.solvers.s3vm.frs3vm import _gradient
 from dsgkit.solvers.s3vm.stochastic import _problem
+from dsgkit.text.errors import DataError, DsgWarning
 from tests.engine import reference
 from tests.solvers.brute_force import problem
 

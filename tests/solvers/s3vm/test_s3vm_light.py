@@ -11,9 +11,9 @@ import pytest
 from sklearn.svm import SVC
 
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, MemoryLimitError
 from dsgkit.solvers.s3vm import s3vm_light
 from dsgkit.solvers.s3vm.s3vm_light import LIBSVM_CACHE, S3VMLight
+from dsgkit.text.errors import DataError, MemoryLimitError
 from tests.solvers.brute_force import kernel, problem
 
 ORACLES = Path(__file__).parents[2] / "oracles"

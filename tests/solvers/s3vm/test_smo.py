@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
-from dsgkit.errors import FitError
 from dsgkit.kernels.columns import column, kernel_columns
 from dsgkit.solvers.s3vm import smo as _smo
 from dsgkit.solvers.s3vm.smo import Gains, QuadraticProgram
+from dsgkit.text.errors import FitError
 from tests.solvers.brute_force import kernel
 
 TOL = 1e-3

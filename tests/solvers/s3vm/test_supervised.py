@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from dsgkit import AllLabelsSVM, SelfTraining, SupervisedSVM
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 from tests.solvers.brute_force import folds_of
 
 RNG = np.random.default_rng(7)

@@ -13,11 +13,11 @@ from sklearn.svm import LinearSVC
 
 from dsgkit import TSGS3VM, load_model
 from dsgkit.engine import sizes, training
-from dsgkit.errors import DataError, DivergedError, DsgWarning, MemoryLimitError
 from dsgkit.features import tiles
 from dsgkit.objectives.s3vm import UNLABELED_LOSSES
 from dsgkit.solvers.parameters import parameters
 from dsgkit.solvers.s3vm import balance
+from dsgkit.text.errors import DataError, DivergedError, DsgWarning, MemoryLimitError
 from tests.engine import reference
 from tests.solvers.brute_force import kernel, problem
 

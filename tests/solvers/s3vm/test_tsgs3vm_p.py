@@ -9,9 +9,9 @@ from sklearn.svm import LinearSVC
 
 from dsgkit import TSGS3VMP, load_model
 from dsgkit.engine import sizes
-from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.objectives.majorised_s3vm import KINK_ROUNDING
 from dsgkit.random.draws import draw_in_passes
+from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 from tests.solvers.brute_force import problem
 
 SMALL = {"C": 20.0, "sigma": 2.0, "C_star_ratio": 0.5, "n_features": 8, "n_blocks": 3}
@@ -145,7 +145,7 @@ def test_many_settings_are_many_fits(at_once, monkeypatch):
 
 
 def test_memory_mapped_rows_and_a_saved_model(tmp_path, monkeypatch):
-    from dsgkit import mapped
+    from dsgkit.system import mapped
 
     monkeypatch.setattr(mapped, "MAPPED_BYTES", 0)
     X, y, U = problem(n_unlabeled=300)

@@ -17,11 +17,11 @@ from sklearn.exceptions import NotFittedError
 
 import dsgkit.solvers.similar.base as base
 from dsgkit.data.rows import Rows
-from dsgkit.errors import DataError, DsgWarning, FitError
 from dsgkit.solvers.similar.base import label_noise
 from dsgkit.solvers.similar.rff_su_sl import RFFSUSL
 from dsgkit.solvers.similar.su_dh import SUDH
 from dsgkit.solvers.similar.su_sl import SUSL
+from dsgkit.text.errors import DataError, DsgWarning, FitError
 from tests.solvers.similar.problems import su_problem
 
 SOLVERS = {

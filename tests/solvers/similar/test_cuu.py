@@ -10,7 +10,6 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import minmax_scale
 
-from dsgkit.errors import DataError, DivergedError, MemoryLimitError
 from dsgkit.kernels import kernel_named
 from dsgkit.objectives.similar_unlabeled import slopes_below
 from dsgkit.solvers.similar.basis import (
@@ -20,6 +19,7 @@ from dsgkit.solvers.similar.basis import (
     linear_basis,
 )
 from dsgkit.solvers.similar.cuu import CUU
+from dsgkit.text.errors import DataError, DivergedError, MemoryLimitError
 from tests.solvers.similar.problems import ORACLES, su_problem
 
 LOSSES = {

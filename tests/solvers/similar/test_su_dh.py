@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsgkit.errors import DataError, FitError, TimeLimitError
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.solvers.similar.su_dh import SUDH
+from dsgkit.text.errors import DataError, FitError, TimeLimitError
 from tests.solvers.similar.problems import double_hinge, oracle, risk, su_problem
 
 

@@ -9,7 +9,6 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import minmax_scale
 
-from dsgkit.errors import DsgWarning, FitError, MemoryLimitError
 from dsgkit.features import FourierFeatures
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.solvers.similar.quadratic import mean_features, moments, solve_primal
@@ -17,6 +16,7 @@ from dsgkit.solvers.similar.rff_su_sl import RFFSUSL
 from dsgkit.solvers.similar.su_dh import SUDH
 from dsgkit.solvers.similar.su_sl import SUSL
 from dsgkit.tasks.metrics import su_risk
+from dsgkit.text.errors import DsgWarning, FitError, MemoryLimitError
 from tests.solvers.similar.problems import oracle, risk, squared, su_problem
 
 FOLDS = [(np.arange(40), np.arange(20)), (np.arange(40, 150), np.arange(20, 60))]

@@ -8,9 +8,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils.estimator_checks import check_estimator
 
-from dsgkit.errors import DataError, MemoryLimitError
 from dsgkit.solvers.similar.majority import MajorityClass
 from dsgkit.solvers.similar.supervised import SupervisedSL
+from dsgkit.text.errors import DataError, MemoryLimitError
 from tests.solvers.similar.problems import su_problem
 
 

@@ -11,13 +11,13 @@ from sklearn.base import clone
 
 from dsgkit import load_model
 from dsgkit.engine import Problem, sizes
-from dsgkit.errors import DataError, DivergedError, MemoryLimitError
 from dsgkit.kernels import kernel_named
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.similar import tsgsu
 from dsgkit.solvers.similar.curvature import largest_eigenvalue
 from dsgkit.solvers.similar.su_sl import SUSL
 from dsgkit.solvers.similar.tsgsu import TSGSU
+from dsgkit.text.errors import DataError, DivergedError, MemoryLimitError
 from tests.features.test_sketch import textbook
 from tests.solvers.similar.problems import su_problem
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dsgkit import TSGSUP
-from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.similar.quadratic import mean_features, moments, solve_primal
+from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 from tests.solvers.similar.problems import su_problem
 
 SMALL = {"prior": 0.85, "sigma": 1.0, "lam": 2.0**-5, "n_features": 8, "n_blocks": 3}

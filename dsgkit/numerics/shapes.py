@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.errors import FitError
+from dsgkit.text.errors import FitError
 
 
 def of_shape(values: Any, method: str, *shapes: tuple[int, ...]) -> NDArray[Any]:

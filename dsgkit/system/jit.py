@@ -36,7 +36,7 @@ from numba import njit, prange
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.compiler_lock import global_compiler_lock
 
-from dsgkit.sources import cache_folder, imported, module_named
+from dsgkit.system.sources import cache_folder, imported, module_named
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
@@ -51,7 +51,7 @@ __all__ = [
     "reducing_parallel",
 ]
 
-_PACKAGE = Path(__file__).parent
+_PACKAGE = Path(__file__).parent.parent
 
 
 @functools.cache

@@ -19,19 +19,19 @@ from dsgkit.config.schema import DatasetSpec, Experiment, FileKeys, TargetSpec
 from dsgkit.config.solvers import SolverSpec, Stage
 from dsgkit.config.yaml_loader import read_document
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.docstrings import Described, descriptions, docstring_of
-from dsgkit.errors import ConfigError
-from dsgkit.hints import did_you_mean, spelled
 from dsgkit.kernels import FAMILIES
-from dsgkit.own import import_path_of, is_import_path
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SOLVERS, SolverInfo
 from dsgkit.solvers.parameters import Parameter
-from dsgkit.specs import LARGEST_INTEGER
 from dsgkit.tasks import catalogue as tasks
 from dsgkit.tasks.base import Axis, Task
 from dsgkit.tasks.catalogue import TASKS
 from dsgkit.tasks.measures import SHARED, STANDARD, UNASKED, WAYS, Measure, outputs_of
+from dsgkit.text.docstrings import Described, descriptions, docstring_of
+from dsgkit.text.errors import ConfigError
+from dsgkit.text.hints import did_you_mean, spelled
+from dsgkit.text.specs import LARGEST_INTEGER
+from dsgkit.users_code.own import import_path_of, is_import_path
 
 ANY_NAME = "NAME"
 """Stands in a key for the user's key of a solver."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from dsgkit.errors import FitError
+from dsgkit.text.errors import FitError
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
-from dsgkit import errors
+from dsgkit.text import errors
 
 LONGEST_SHOWN_PATH = 300
 """Characters of a path in a message."""

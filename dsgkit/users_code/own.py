@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from dsgkit.errors import ConfigError
-from dsgkit.hints import did_you_mean, nearest_or_all, spelled
-from dsgkit.origin import is_installed, is_of_library, mentions, shown_path
-from dsgkit.rehearsal import asked
-from dsgkit.sources import Module, code_hash, is_ours
+from dsgkit.system.sources import Module, code_hash, is_ours
+from dsgkit.text.errors import ConfigError
+from dsgkit.text.hints import did_you_mean, nearest_or_all, spelled
+from dsgkit.users_code.origin import is_installed, is_of_library, mentions, shown_path
+from dsgkit.users_code.rehearsal import asked
 
 _NAME = r"[^\W\d]\w*"
 _IMPORT_PATH = re.compile(rf"({_NAME}(?:\.{_NAME})*):({_NAME})")
@@ -54,8 +54,9 @@ def ask_own(
     """Import an object that a config names, and return facts about it.
 
     All that the main process wants to know of a user-defined object is asked here, once
-    for a module that is imported, and in the way of `dsgkit.rehearsal.asked`: whatever looks at
-    such an object, be it for an attribute or a class, may have code of the user's run.
+    for a module that is imported, and in the way of `dsgkit.users_code.rehearsal.asked`:
+    whatever looks at such an object, be it for an attribute or a class, may have code of the
+    user's run.
 
     Parameters
     ----------

@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import NoReturn, TypeVar
 
-from dsgkit.errors import ConfigError, DsgError
-from dsgkit.origin import one_line, text_of
-from dsgkit.settings import kept_settings
-from dsgkit.signals import is_request
+from dsgkit.system.settings import kept_settings
+from dsgkit.system.signals import is_request
+from dsgkit.text.errors import ConfigError, DsgError
+from dsgkit.users_code.origin import one_line, text_of
 
 _Answer = TypeVar("_Answer")
 _Kinds = type[BaseException] | tuple[type[BaseException], ...]

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dsgkit.files import open_regular
+from dsgkit.system.files import open_regular
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parent.parent
 
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 """Fields of statements, and of their parts, that hold statements, or such parts."""

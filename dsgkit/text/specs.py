@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from dsgkit.hints import spelled
+from dsgkit.text.hints import spelled
 
 LARGEST_INTEGER = 2**63 - 1
 """The largest whole number of a config: what 64 bits hold, as arrays and seeds need."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dsgkit.errors import FitError, TimeLimitError
+from dsgkit.text.errors import FitError, TimeLimitError
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ FILE = "COMMIT"
 CHANGED_SUFFIX = "+changes"
 """Suffix of a commit whose checkout had other changes."""
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def commit_of(package: Path = _PACKAGE) -> str | None:

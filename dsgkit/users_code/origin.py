@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from dsgkit.signals import is_request
+from dsgkit.system.signals import is_request
 
 _LIBRARIES = tuple(
     sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
@@ -23,7 +23,7 @@ _MAX_TEXT = 1000
 _SITES = {"site-packages", "dist-packages"}
 """Folders of libraries, of which there may be others: of the user, of the system."""
 
-_NOT_THE_USERS = ("<", str(Path(__file__).parent) + os.sep)
+_NOT_THE_USERS = ("<", str(Path(__file__).parent.parent) + os.sep)
 
 
 def one_line(error: BaseException) -> str:

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from dsgkit.errors import in_a_line
-from dsgkit.files import why_no_line
-from dsgkit.hints import spelled
-from dsgkit.specs import problem
+from dsgkit.system.files import why_no_line
+from dsgkit.text.errors import in_a_line
+from dsgkit.text.hints import spelled
+from dsgkit.text.specs import problem
 
 LONGEST_LABEL = 200
 """Characters of a label in a config."""

@@ -1,0 +1,1 @@
+"""What runs on every machine: files, memory, threads, signals, compiled code and its sources."""

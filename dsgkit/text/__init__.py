@@ -1,0 +1,1 @@
+"""What users read: errors, wording, labels, tables; and settings with their place."""
