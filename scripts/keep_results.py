@@ -2,8 +2,8 @@
 
     python scripts/keep_results.py results/iris_clustering-reference
 
-A copy of each folder goes to results/reference: everything that reports need, records and plan
-compressed. `dsg table`, `plot`, `report`, `compare`, `status` and `claims` read it as it is.
+A copy of each folder goes to results/reference: everything that reports need, records, plan and
+task compressed. `dsg table`, `plot`, `report`, `compare`, `status` and `claims` read it as it is.
 
     python scripts/keep_results.py --again results/reference/*/
 
@@ -20,6 +20,8 @@ from pathlib import Path
 
 import click
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 from PIL import Image
 
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
@@ -47,7 +49,7 @@ def main(results: tuple[Path, ...], out: Path, again: bool) -> None:
     """Copy each folder of results, or write the report of a copy again."""
     for folder in results:
         if again:
-            if (folder / TASK).exists():  # else it is no folder of a run
+            if packed(folder / TASK).exists():  # else it is no folder of a run
                 shutil.rmtree(folder / "tables", ignore_errors=True)
                 shutil.rmtree(folder / "figures", ignore_errors=True)
                 draw(folder)
@@ -91,10 +93,10 @@ def replace(target: Path, new: Path) -> None:
 def copy(folder: Path, target: Path) -> None:
     """Write what is kept of a results folder, with its report."""
     target.mkdir(parents=True)
-    for name in (CONFIG, TASK, DATASET, ENVIRONMENT):
+    for name in (CONFIG, DATASET, ENVIRONMENT):
         shutil.copyfile(folder / name, target / name)
     shutil.copytree(folder / ENVIRONMENTS, target / ENVIRONMENTS)
-    for name in (CELLS, PLAN):
+    for name in (CELLS, PLAN, TASK):
         content = lzma.compress((folder / name).read_bytes(), preset=9)
         packed(target / name).write_bytes(content)
     kept = load_results(target)
@@ -130,13 +132,26 @@ def drawn(results: Results) -> set[str]:
 
 
 def pack_arrays(arrays: Path, target: Path) -> None:
-    """Copy the arrays of a picture, compressed; contours of a domain need three digits."""
+    """Copy the arrays of a picture, compressed, with as much of the domain as is drawn."""
     with np.load(arrays) as opened, zipfile.ZipFile(target, "w", zipfile.ZIP_LZMA) as archive:
         for name, values in opened.items():
             entry = zipfile.ZipInfo(f"{name}.npy")  # without a time, equal files stay equal
             entry.compress_type = zipfile.ZIP_LZMA
             with archive.open(entry, "w") as file:
-                np.save(file, values.astype(np.float16) if name == "domain" else values)
+                np.save(file, contour_of(values) if name == "domain" else values)
+
+
+def contour_of(f: NDArray[np.floating]) -> NDArray[np.float16]:
+    """Return what a picture needs of a function on a grid, shape (n_y, n_x): its contour at zero.
+
+    The contour lies in the squares of the grid with corners of both signs. Their values have three
+    digits; all others have a constant with their sign.
+    """
+    inside = np.pad(f >= 0, 1, mode="edge")
+    blocks = sliding_window_view(inside, (3, 3))
+    crossed = blocks.any(axis=(2, 3)) & ~blocks.all(axis=(2, 3))
+    far = np.abs(f).max() if crossed.any() else 1.0
+    return np.where(crossed, f, np.where(f >= 0, far, -far)).astype(np.float16)
 
 
 def shrink(picture: Path) -> None:

@@ -24,7 +24,7 @@ from dsgkit.experiment.records import (
     Value,
     why,
 )
-from dsgkit.system.files import open_packed, open_regular
+from dsgkit.system.files import open_packed
 from dsgkit.tasks.base import Axis, Description
 from dsgkit.tasks.columns import why_no_columns
 from dsgkit.text.errors import ResultsError
@@ -129,7 +129,7 @@ def _schema(kind: Any) -> TypeAdapter[Any]:
 def _read(path: Path, kind: Any) -> Any:
     """Return what a JSON file holds, found to be of its kind; None if there is no such file."""
     try:
-        with open_regular(path) as file:
+        with open_packed(path) as file:
             content = file.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
         return None

@@ -8,6 +8,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -158,3 +160,20 @@ def test_some_of_the_kept_cells_are_what_they_were(script, in_process):
     done = invoke(script("check_reference")["main"], kept, "--cells", 3)
     assert done.exit_code == 0, done.output
     assert "3 cells of 1 folders computed again" in done.output
+
+
+@pytest.mark.parametrize("level", [0, 100, -100], ids=["a boundary", "all inside", "all outside"])
+def test_what_is_kept_of_a_domain_draws_the_same(script, level):
+    """Its region and its contour, as matplotlib finds them in both."""
+    x = np.linspace(-3, 3, 40)
+    f = (np.sin(2 * x)[:, None] * np.cos(x) - 0.2 + level).astype(np.float32)
+    kept = script("keep_results")["contour_of"](f)
+    assert ((kept >= 0) == (f >= 0)).all()
+    if level == 0:  # else there is no contour, and matplotlib warns
+        axes = plt.figure().subplots()
+        expected, found = (axes.contour(one, levels=[0]) for one in (f.astype(np.float16), kept))
+        assert len(expected.get_paths()[0].vertices) > 20
+        np.testing.assert_array_equal(
+            found.get_paths()[0].vertices, expected.get_paths()[0].vertices
+        )
+        plt.close("all")
