@@ -12,6 +12,7 @@ from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.pages import content
 from dsgkit.papers.pages.verdicts import CLASSES, evidence_table, labels_of
 from dsgkit.papers.verdicts import Point
+from dsgkit.report.html.sections import SVG_DATA
 
 MORE = """
 - id: mine-03
@@ -148,5 +149,5 @@ def test_every_figure_and_table_has_a_place_or_a_reason(made):
     assert all(
         bool(one["picture"]) + bool(one["tables"]) + bool(one["missing"]) == 1 for one in found
     )
-    assert found[3]["picture"]["source"].startswith("data:image/svg+xml;base64,")
+    assert found[3]["picture"]["source"].startswith(SVG_DATA)
     assert found[3]["picture"]["command"] == "dsg figure s2auc/2"

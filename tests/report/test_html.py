@@ -1,6 +1,5 @@
 """The HTML page: what it says, that it needs nothing else, and what a browser makes of it."""
 
-import base64
 import itertools
 import json
 import re
@@ -11,6 +10,7 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from statistics import mean, median
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import numpy as np
@@ -22,6 +22,7 @@ from dsgkit import cli
 from dsgkit.config.solvers import Stage
 from dsgkit.experiment import results as stored
 from dsgkit.report.html import page_text, write_page
+from dsgkit.report.html.sections import SVG_DATA
 from dsgkit.report.summary import Summary
 from dsgkit.report.tables import write_tables
 from dsgkit.text.errors import ResultsError
@@ -191,13 +192,16 @@ def test_entries_are_sorted_by_what_plain_python_finds(page, results):
         assert round(expected, 12) in [round(value, 12) for value in values]
 
 
+def svg_of(image):
+    assert image["src"].startswith(SVG_DATA)
+    return unquote(image["src"].removeprefix(SVG_DATA))
+
+
 def test_figures_are_inline_and_described(page):
     images = page.all("img")
     assert len(images) == 3
     for image in images:
-        kind, content = image["src"].split(",", 1)
-        assert kind == "data:image/svg+xml;base64"
-        root = ElementTree.fromstring(base64.b64decode(content))
+        root = ElementTree.fromstring(svg_of(image))
         assert root.tag.endswith("svg")
         assert "cod-rna" in image["alt"]
         assert "PNU-AUC" in image["alt"]
@@ -256,11 +260,11 @@ def assert_self_contained(text):
     for tag, attributes in page.elements:
         assert tag not in ("link", "iframe", "object", "embed", "base")
         for name in ADDRESSES & attributes.keys():
-            assert attributes[name].startswith(("#", "data:image/svg+xml;base64,"))
+            assert attributes[name].startswith(("#", SVG_DATA))
     assert not re.search(r"url\(|@import", page.texts["style"][0])
     assert not re.search(r"fetch|XMLHttp|import\b|WebSocket|https?:", page.texts["script"][0])
     for image in page.all("img"):
-        drawing = base64.b64decode(image["src"].split(",")[1]).decode()
+        drawing = svg_of(image)
         assert all(target.startswith("#") for target in re.findall(r'href="([^"]*)', drawing))
     anchors = [a["href"][1:] for a in page.all("a")]
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]

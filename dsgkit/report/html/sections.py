@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import re
 import shlex
@@ -11,6 +10,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.results import Results
@@ -27,6 +27,8 @@ from dsgkit.report.summary import Summary, all_solvers
 from dsgkit.tasks.base import Description
 
 CSS_INCH = 96
+
+SVG_DATA = "data:image/svg+xml,"
 
 
 Context = dict[str, Any]
@@ -80,16 +82,27 @@ def picture_of(drawing: FigureOutput, command: Sequence[str]) -> Context:
     width, height = (round(CSS_INCH * inches) for inches in figure.get_size_inches())
     of = f"Datasets: {'; '.join(one.heading for one in drawing.shown)}. "
     of += f"Solvers: {'; '.join(all_solvers(drawing.shown))}. The tables have the numbers."
-    source = base64.b64encode(svg(figure).encode()).decode()
     return {
         "caption": drawing.caption,
         "alternative": f"{drawing.caption} {of}",
-        "source": f"data:image/svg+xml;base64,{source}",
+        "source": _address(svg(figure)),
         "width": width,
         "height": height,
         "is_wide": figure.get_figwidth() > COLUMN_WIDTH,
         "command": shlex.join(command),
     }
+
+
+def _address(drawing: str) -> str:
+    """Return an SVG file as a data address, safe for an attribute in single quotes.
+
+    With percent codes it is three quarters as long as in base64.
+    """
+    plain = ' "/:=,.;()[]-_+!*@?$'
+    return f"{SVG_DATA}{quote(_LINE_END.sub(' ', drawing), safe=plain)}"
+
+
+_LINE_END = re.compile(r"\s*\n\s*")
 
 
 class Tables(NamedTuple):
