@@ -44,6 +44,7 @@ from dsgkit.system.memory import constrain_memory
 from dsgkit.system.settings import kept_settings
 from dsgkit.system.signals import is_request
 from dsgkit.system.threads import available_threads, hold_openmp, kept_threads, set_threads
+from dsgkit.tasks.asked import Diagnosed
 from dsgkit.tasks.base import At, Trial
 from dsgkit.tasks.base import Clock as PhaseClock
 from dsgkit.tasks.given import named_by_fit
@@ -415,10 +416,9 @@ def _fit(bench: Bench, job: Job, clock: Clock, timing: Timing) -> Record:
 def _diagnostics(estimator: Any, trial: Trial, at: At) -> dict[str, float]:
     """Return the numbers that an estimator gives of its fit; what goes wrong is only warned of."""
     try:
-        diagnose = getattr(estimator, "diagnostics", None)
-        if diagnose is None:
+        if not isinstance(estimator, Diagnosed):
             return {}
-        found = diagnose(**named_by_fit(estimator, trial.training(at)))
+        found = estimator.diagnostics(**named_by_fit(estimator, trial.training(at)))
         numbers = {str(name): _number(value) for name, value in found.items()}
         finite = {name: number for name, number in numbers.items() if number is not None}
         _DIAGNOSTICS.validate_python(finite)

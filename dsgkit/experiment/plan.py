@@ -19,6 +19,7 @@ from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks import catalogue as tasks
+from dsgkit.tasks.asked import Costed
 from dsgkit.tasks.base import At, Description, Trial, Work
 from dsgkit.text.errors import ConfigError, DataError
 from dsgkit.text.hints import spelled
@@ -488,7 +489,7 @@ def _at_pace(work: Work, estimator: Any, times: int = 1) -> Work:
     """Return what a cell takes at the pace of its estimator, and no more than that allows."""
     pace = getattr(type(estimator), "pace", None)
     if not isinstance(pace, Pace):  # one of no class of the package
-        pace = Pace() if hasattr(estimator, "cost") else UNSTATED
+        pace = Pace() if isinstance(estimator, Costed) else UNSTATED
     n_models = times * work.n_models
     training = times * pace.training * work.training + n_models * pace.per_model * MILLISECOND
     if isinstance(most := getattr(estimator, "max_seconds", None), int | float):

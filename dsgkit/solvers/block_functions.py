@@ -16,6 +16,7 @@ from dsgkit.solvers.base import Estimator, PointModels
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.system.stopwatch import Stopwatch
+from dsgkit.tasks.asked import Thresholded
 from dsgkit.trainers.blocks import RandomFeatures
 
 
@@ -155,7 +156,8 @@ class StochasticEstimator(BlockFunctionEstimator):
         shared = {name: value for name, value in self.get_params().items() if name in known}
         exact = self._exact(**{**shared, "sigma": self._sigma})
         exact._warns = False  # of what the fit has warned of
-        fit = getattr(exact, "fit_function", exact.fit)  # an ordinal model needs no thresholds
+        # an ordinal model needs no thresholds
+        fit = exact.fit_function if isinstance(exact, Thresholded) else exact.fit
         return fit(X, y, X_unlabeled)
 
     def fit_observed(

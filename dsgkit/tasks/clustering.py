@@ -23,6 +23,7 @@ from dsgkit.data.targets import check_kind
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.tasks import indices
+from dsgkit.tasks.asked import Costed, TwoPhases
 from dsgkit.tasks.base import (
     At,
     Axis,
@@ -350,13 +351,14 @@ class ClusteringTrial:
     def _cost(self, estimator: Any, at: At) -> Cost:
         """Return what a fit takes; where a solver does not say, an entry per pair of rows."""
         d, n = self._dataset.n_features, at[ROWS.name]
-        known = getattr(estimator, "cost", None)
-        return Cost(flops=n**2 * (ENTRY_FLOPS + 3.0 * d)) if known is None else known(d, n_rows=n)
+        if isinstance(estimator, Costed):
+            return estimator.cost(d, n_rows=n)
+        return Cost(flops=n**2 * (ENTRY_FLOPS + 3.0 * d))
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
         """Train and cluster: in a phase each where the estimator has two."""
         X = self.training(at)["X"]
-        if not hasattr(estimator, "fit_domain"):
+        if not isinstance(estimator, TwoPhases):
             with clock.phase("fit"):
                 estimator.fit(X)
             return
@@ -378,7 +380,7 @@ class ClusteringTrial:
         with clock.phase("evaluate"):
             scores = of_shape(X, labels, self._seed)
             scores |= against_classes(classes if self._judged else None, labels)
-        fitted = vars(model) if hasattr(model, "fit_domain") else {}
+        fitted = vars(model) if isinstance(model, TwoPhases) else {}
         found = {
             measure.name: float(fitted[name]) if name in fitted else None
             for name, measure in FITTED.items()

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.tasks.asked import Equilibria
+
 MAX_PICTURE_ROWS = 2000
 MAX_PICTURE_EQUILIBRIA = 2000
 GRID = 120
@@ -51,14 +53,11 @@ def picture(
     if classes is not None:
         numbers = np.unique(classes, return_inverse=True)[1]
         arrays["classes"] = numbers[: len(rows)].astype(np.int32)
-    equilibria = getattr(model, "equilibria_", None)
-    if equilibria is not None:
-        arrays["equilibria"] = ((equilibria - center) @ axes)[:MAX_PICTURE_EQUILIBRIA].astype(
-            np.float32
-        )
-        arrays["equilibrium_labels"] = np.asarray(model.equilibrium_labels_)[
-            :MAX_PICTURE_EQUILIBRIA
-        ]
+    if isinstance(model, Equilibria):
+        some = slice(MAX_PICTURE_EQUILIBRIA)
+        shown_equilibria = (model.equilibria_[some] - center) @ axes
+        arrays["equilibria"] = shown_equilibria.astype(np.float32)
+        arrays["equilibrium_labels"] = np.asarray(model.equilibrium_labels_)[some]
     if X.shape[1] == 2 and hasattr(model, "decision_function"):
         arrays |= _domain(model, shown)
     if hasattr(model, "inside_"):

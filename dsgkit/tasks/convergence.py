@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dsgkit.tasks.asked import ComparedExactly, Observable, Thresholded, settled_with
 from dsgkit.tasks.base import At, Clock, Judgement
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.observed import checkpoints
@@ -59,15 +60,15 @@ class ConvergenceTrial(SemiSupervisedTrial):
     def train(self, estimator: Any, training: dict[str, Any], at: At, clock: Clock) -> None:
         """Train the function, watched where that is asked for and possible."""
         along: list[tuple[int, float, Any]] = []
-        observe = getattr(estimator, "fit_observed", None)
-        if observe is None or not self._compared(at):
-            with clock.phase("fit"):
-                getattr(estimator, "fit_function", estimator.fit)(**training)
-        else:
-            settled = estimator.settled(**self.counts(at))
+        if isinstance(estimator, Observable) and self._compared(at):
+            settled = settled_with(estimator, self.counts(at))
             training = {**training, "observe": lambda *seen: along.append(seen)}
             with clock.phase("fit"):
-                observe(**training, at=checkpoints(settled.n_iterations))
+                estimator.fit_observed(**training, at=checkpoints(settled.n_iterations))
+        else:
+            fit = estimator.fit_function if isinstance(estimator, Thresholded) else estimator.fit
+            with clock.phase("fit"):
+                fit(**training)
         self._along = estimator, along
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
@@ -77,7 +78,7 @@ class ConvergenceTrial(SemiSupervisedTrial):
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
         """Score a fitted function, and compare it with the exact minimiser where that is asked."""
         judgement = super().judge(model, at, clock)
-        if self._compared(at) and hasattr(model, "exact_minimiser"):
+        if self._compared(at) and isinstance(model, ComparedExactly):
             judgement.trace = self._distances(model, at)
             if judgement.trace:
                 judgement.scores[DISTANCE.name] = judgement.trace[-1][DISTANCE.name]

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dsgkit.tasks.asked import Selective
+
 HIDDEN = "y_unlabeled"
 """The labels of the unlabelled rows, which only a solver that names them is given."""
 
@@ -21,8 +23,7 @@ def depends_on(estimator: Any, names: Sequence[str]) -> bool:
     It does if its ``fit`` names the array, unless a method ``uses`` says that it is not used.
     """
     given = named_by_fit(estimator, dict.fromkeys(names))
-    uses = getattr(estimator, "uses", None)
-    return any(uses is None or uses(name) for name in given)
+    return any(not isinstance(estimator, Selective) or estimator.uses(name) for name in given)
 
 
 def named_by_fit(estimator: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:

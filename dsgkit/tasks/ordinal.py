@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dsgkit.data.targets import check_kind
 from dsgkit.numerics.shapes import of_shape
 from dsgkit.random.seeds import derive_seed, permutation
+from dsgkit.tasks.asked import Classifying, Thresholded
 from dsgkit.tasks.base import At, Axis, Clock, Point, ProtocolSpec, Scores, Task, Trial
 from dsgkit.tasks.convergence import DISTANCE, ConvergenceSpec, ConvergenceTrial
 from dsgkit.tasks.measures import Measure
@@ -181,7 +182,7 @@ class OrdinalTrial(ConvergenceTrial):
         """Train the function, and place the thresholds in a phase of its own."""
         training = self.given(estimator, at)
         self.train(estimator, training, at, clock)
-        if hasattr(estimator, "fit_thresholds"):
+        if isinstance(estimator, Thresholded):
             with clock.phase("thresholds"):
                 estimator.fit_thresholds(**training)
 
@@ -209,8 +210,8 @@ class OrdinalTrial(ConvergenceTrial):
         classes = np.asarray(model.classes_)
         n = len(rows)
         values = finite_values(model, rows, (n,), (n, len(classes) - 1))
-        classify = getattr(model, "classify", None)
-        predicted = np.asarray(model.predict(rows) if classify is None else classify(values))
+        told = model.classify(values) if isinstance(model, Classifying) else model.predict(rows)
+        predicted = np.asarray(told)
         if predicted.shape != (n,):
             raise FitError(f"predict returned shape {predicted.shape} for {n:,} rows")
         if values.ndim == 2:

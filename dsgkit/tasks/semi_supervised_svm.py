@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.numerics.shapes import of_shape
+from dsgkit.tasks.asked import settled_with
 from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Task, Trial, Work
 from dsgkit.tasks.given import HIDDEN
 from dsgkit.tasks.measures import Measure
@@ -210,8 +211,7 @@ class SVMTrial(SemiSupervisedTrial):
 
     def _settled(self, estimator: Any, at: At) -> Any:
         """Return an estimator that trains with a part as it would with all rows."""
-        settled = getattr(estimator, "settled", None)
-        return estimator if settled is None else settled(**self.counts(at))
+        return settled_with(estimator, self.counts(at))
 
     def _parts(self, n_unlabeled: int) -> list[slice]:
         n_parts = self._spec.folds

@@ -21,6 +21,7 @@ from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP
 from dsgkit.priors import checked_similar_prior
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
+from dsgkit.tasks.asked import Observable
 from dsgkit.tasks.base import (
     At,
     Axis,
@@ -343,7 +344,7 @@ class SimilarUnlabeledTrial:
         with clock.phase("prior"):
             self._tell_prior(estimator, training)
         along: list[tuple[int, float, Any]] = []
-        if hasattr(estimator, "fit_observed"):
+        if isinstance(estimator, Observable):
             training["at"] = checkpoints(estimator.n_iterations)
             training["observe"] = lambda *seen: along.append(seen)
             with clock.phase("fit"):
@@ -356,7 +357,7 @@ class SimilarUnlabeledTrial:
     def fit_work(self, estimator: Any, at: At) -> Work:
         """Return about what it takes to train, and to judge by the test rows."""
         cost = estimator.cost(self._dataset.n_features, **self.counts(at))
-        looks = N_CHECKPOINTS if hasattr(estimator, "fit_observed") else 1
+        looks = N_CHECKPOINTS if isinstance(estimator, Observable) else 1
         scoring = looks * self._sizes.n_test * cost.flops_per_row
         return Work(cost.flops, scoring, cost.memory)
 
