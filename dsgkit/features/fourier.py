@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.features.cosines import CosinesAndSines, frequencies_of
 from dsgkit.features.tiles import add_blocks, correlate, cos_sin
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.base import Spectrum
@@ -21,8 +22,6 @@ from dsgkit.kernels.lengths import read_within
 from dsgkit.numerics.costs import FUNCTION_FLOPS
 from dsgkit.random.gammas import gamma_blocks
 from dsgkit.random.stream import normal_blocks
-from dsgkit.system.mapped import read_rows
-from dsgkit.system.threads import single_blas_thread
 
 BLOCK_BYTES = 2**22
 """Bytes of frequencies and coefficients that rows meet in one call.
@@ -53,7 +52,7 @@ class _BlockDraws:
 
 
 @dataclass(frozen=True)
-class FourierFeatures:
+class FourierFeatures(CosinesAndSines):
     """The blocks of random Fourier features that a kernel, its parameter and a seed stand for.
 
     The `FeatureBlocks` of kernels with a law of frequencies: ``psi(x)`` are the bare cosines and
@@ -79,12 +78,10 @@ class FourierFeatures:
     @classmethod
     def from_entries(cls, entries: Mapping[str, Any], width: int) -> FourierFeatures:
         """Return the features whose `entries` these are, with ``width`` features to a block."""
-        if width % 2:
-            raise ValueError(f"{width} features are no pairs of a cosine and a sine")
         return cls(
             kernel=str(entries["kernel"]),
             sigma=float(entries["sigma"]),
-            n_frequencies=width // 2,
+            n_frequencies=frequencies_of(width),
             seed=int(entries["seed"]),
         )
 
@@ -101,16 +98,6 @@ class FourierFeatures:
     @property
     def _wide(self) -> bool:
         return self._spectrum.heavy_tailed
-
-    @property
-    def width(self) -> int:
-        """Features of a block: a cosine and a sine for each frequency."""
-        return 2 * self.n_frequencies
-
-    @property
-    def scale(self) -> float:
-        """The factor of ``phi = scale psi``."""
-        return float(np.sqrt(1 / self.n_frequencies))
 
     def row_flops(self, n_inputs: int) -> float:
         """Return the operations of a block's projections, cosines and sines at one row."""
@@ -168,24 +155,6 @@ class FourierFeatures:
     ) -> NDArray[np.float32]:
         """Return the coefficients of an expansion at rows by a block; see `BlockSums`."""
         return self._correlate(X, self.draw(block, X.shape[1]), C, factor)
-
-    def transform(self, X: Any, block: int) -> NDArray[np.float32]:
-        """Return the features of a block at the rows of ``X``.
-
-        Parameters
-        ----------
-        X : rows of shape (n, n_inputs)
-        block : int
-
-        Returns
-        -------
-        ndarray of float32, shape (n, 2 * n_frequencies)
-        """
-        X = read_rows(X, slice(None))
-        with single_blas_thread():
-            features = self.cos_sin(X, self.draw(block, X.shape[1]))
-        features *= np.float32(self.scale)
-        return features
 
     def cos_sin(self, X: NDArray[np.float32], W: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the bare cosines and sines ``psi`` of a block's `half_turns`, shape (n, width)."""

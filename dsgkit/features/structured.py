@@ -24,14 +24,14 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
+from dsgkit.features.cosines import CosinesAndSines, frequencies_of
 from dsgkit.features.tiles import TERMS_PER_THREAD, cosine, sincos
 from dsgkit.kernels.lengths import read_within
 from dsgkit.numerics.costs import FUNCTION_FLOPS
 from dsgkit.random.gammas import gamma_blocks
 from dsgkit.random.stream import SIGNS, words
 from dsgkit.system.jit import fast, fast_parallel, prange
-from dsgkit.system.mapped import read_rows
-from dsgkit.system.threads import single_blas_thread, threads_for
+from dsgkit.system.threads import threads_for
 
 KERNEL = "gaussian"
 
@@ -232,7 +232,7 @@ def matrix_size(n_inputs: int, n_frequencies: int) -> int:
 
 
 @dataclass(frozen=True)
-class StructuredFeatures:
+class StructuredFeatures(CosinesAndSines):
     """Blocks of random Fourier features of the Gaussian kernel with structured frequencies.
 
     The `FeatureBlocks` of ``frequencies: structured``: ``psi(x)`` are the bare cosines and sines.
@@ -254,27 +254,11 @@ class StructuredFeatures:
     @classmethod
     def from_entries(cls, entries: Mapping[str, Any], width: int) -> StructuredFeatures:
         """Return the features whose `entries` these are, with ``width`` features to a block."""
-        if width % 2:
-            raise ValueError(f"{width} features are no pairs of a cosine and a sine")
-        return cls(float(entries["sigma"]), width // 2, int(entries["seed"]))
+        return cls(float(entries["sigma"]), frequencies_of(width), int(entries["seed"]))
 
     def entries(self) -> dict[str, Any]:
         """Return what a model file says of the features."""
-        return {
-            "kernel": NAME,
-            "sigma": self.sigma,
-            "seed": np.uint64(self.seed),
-        }
-
-    @property
-    def width(self) -> int:
-        """Features of a block: a cosine and a sine for each frequency."""
-        return 2 * self.n_frequencies
-
-    @property
-    def scale(self) -> float:
-        """The factor of ``phi = scale psi``."""
-        return float(np.sqrt(1 / self.n_frequencies))
+        return {"kernel": NAME, "sigma": self.sigma, "seed": np.uint64(self.seed)}
 
     def row_flops(self, n_inputs: int) -> float:
         """Return the operations of a block's projections, cosines and sines at one row."""
@@ -359,14 +343,6 @@ class StructuredFeatures:
         out: NDArray[np.float32] = shares.sum(axis=0)
         out *= (factor / m).astype(np.float32)
         return out
-
-    def transform(self, X: Any, block: int) -> NDArray[np.float32]:
-        """Return the features of a block at the rows of ``X``, shape (n, 2 * n_frequencies)."""
-        X = read_rows(X, slice(None))
-        with single_blas_thread():
-            features = self.cos_sin(X, self.draw(block, X.shape[1]))
-        features *= np.float32(self.scale)
-        return features
 
     def cos_sin(self, X: NDArray[np.float32], drawn: Drawn) -> NDArray[np.float32]:
         """Return the bare cosines and sines ``psi`` of a block that was drawn, shape (n, width)."""

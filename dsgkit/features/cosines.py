@@ -1,0 +1,64 @@
+"""Base of features that are a cosine and a sine for each frequency."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.system.mapped import read_rows
+from dsgkit.system.threads import single_blas_thread
+
+
+class CosinesAndSines:
+    """``psi(x)`` are the bare cosines and sines, ``phi(x) = sqrt(1/m) psi(x)``.
+
+    A subclass has ``n_frequencies``, the m of a block, ``draw(block, n_inputs)``, what a block
+    depends on, and ``cos_sin(X, drawn)``, its ``psi`` at rows, of shape (n, 2m).
+    """
+
+    n_frequencies: int
+    draw: Any
+    cos_sin: Any
+
+    @property
+    def width(self) -> int:
+        """Features of a block: a cosine and a sine for each frequency."""
+        return 2 * self.n_frequencies
+
+    @property
+    def scale(self) -> float:
+        """The factor of ``phi = scale psi``."""
+        return float(np.sqrt(1 / self.n_frequencies))
+
+    def transform(self, X: Any, block: int) -> NDArray[np.float32]:
+        """Return the features of a block at the rows of ``X``.
+
+        Parameters
+        ----------
+        X : rows of shape (n, n_inputs)
+        block : int
+
+        Returns
+        -------
+        ndarray of float32, shape (n, 2 * n_frequencies)
+        """
+        X = read_rows(X, slice(None))
+        with single_blas_thread():
+            features: NDArray[np.float32] = self.cos_sin(X, self.draw(block, X.shape[1]))
+        features *= np.float32(self.scale)
+        return features
+
+
+def frequencies_of(width: int) -> int:
+    """Return the number of frequencies of a block with ``width`` features.
+
+    Raises
+    ------
+    ValueError
+        If it is odd.
+    """
+    if width % 2:
+        raise ValueError(f"{width} features are no pairs of a cosine and a sine")
+    return width // 2
