@@ -61,8 +61,6 @@ PURITY = Measure(
     better="higher",
     digits=2,
     least_range=0.05,
-    output="purity",
-    file="purity",
 )
 RAND = Measure(
     name="rand",
@@ -71,8 +69,6 @@ RAND = Measure(
     better="higher",
     digits=2,
     least_range=0.05,
-    output="rand",
-    file="rand",
 )
 ADJUSTED_RAND = Measure(
     name="adjusted_rand",
@@ -82,7 +78,6 @@ ADJUSTED_RAND = Measure(
     digits=2,
     least_range=0.05,
     output="rand",
-    file="rand",
 )
 NMI = Measure(
     name="nmi",
@@ -91,8 +86,6 @@ NMI = Measure(
     better="higher",
     digits=2,
     least_range=0.05,
-    output="nmi",
-    file="nmi",
 )
 DAVIES_BOULDIN = Measure(
     name="davies_bouldin",
@@ -100,24 +93,18 @@ DAVIES_BOULDIN = Measure(
     word="Davies-Bouldin index",
     better="lower",
     digits=2,
-    output="davies_bouldin",
-    file="davies_bouldin",
 )
 COMPACTNESS = Measure(
     name="compactness",
     title="Compactness: mean distance of two rows of a cluster",
     word="compactness",
     digits=2,
-    output="compactness",
-    file="compactness",
 )
 CLUSTERS = Measure(
     name="clusters",
     title="Clusters",
     word="clusters",
     digits=1,
-    output="clusters",
-    file="clusters",
 )
 UNASSIGNED = Measure(
     name="unassigned",
@@ -126,7 +113,6 @@ UNASSIGNED = Measure(
     digits=1,
     percent=True,
     output="clusters",
-    file="clusters",
 )
 CLUSTERING_TIME = Measure(
     name="clustering_seconds",
@@ -145,8 +131,6 @@ CHOICE = Measure(
     word="score of the choice",
     better="higher",
     digits=2,
-    output="choice",
-    file="choice",
     optional=True,
 )
 """The NMI, or less the Davies-Bouldin index; a fit has none."""
@@ -158,7 +142,6 @@ _DOMAIN = Measure(
     digits=1,
     percent=True,
     output="domain",
-    file="domain",
     optional=True,
 )
 

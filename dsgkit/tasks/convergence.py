@@ -30,7 +30,6 @@ DISTANCE = Measure(
     better="lower",
     digits=5,
     output="convergence",
-    file="convergence",
     optional=True,
     traced=True,
 )

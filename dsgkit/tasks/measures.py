@@ -43,9 +43,11 @@ class Measure(BaseModel):
     unit : {"", "seconds", "bytes"}
         Seconds are compared as ratios and drawn on log axes; of bytes the largest trial is shown.
     output : str
-        What it is called in a config's ``outputs``: ``<output>_table``, ``<output>_boxplot``.
+        What it is called in a config's ``outputs``: ``<output>_table``, ``<output>_boxplot``; by
+        default the name.
     file : str
-        The first part of its files' names; measures of one file are one table below the other.
+        The first part of its files' names, by default the output; measures of one file are one
+        table below the other.
     clock : str
         The phase of a cell whose seconds it is; empty for a score.
     optional : bool
@@ -73,8 +75,8 @@ class Measure(BaseModel):
     digits: Digits = 3
     percent: bool = False
     unit: Literal["", "seconds", "bytes"] = ""
-    output: Words
-    file: FileName
+    output: Words = Field(default_factory=lambda known: known["name"])
+    file: FileName = Field(default_factory=lambda known: known["output"])
     clock: Words = ""
     optional: bool = False
     for_published: bool = False
@@ -126,7 +128,6 @@ TIME = Measure(
     better="lower",
     unit="seconds",
     output="time",
-    file="time",
     clock="fit",
 )
 MEMORY = Measure(
@@ -135,7 +136,6 @@ MEMORY = Measure(
     word="peak memory",
     unit="bytes",
     output="time",
-    file="time",
 )
 STANDARD = (TIME, MEMORY)
 """The measures of every task."""

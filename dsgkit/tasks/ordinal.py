@@ -45,8 +45,6 @@ AUC = Measure(
     where=UNLABELED_ROWS,
     better="higher",
     digits=3,
-    output="auc",
-    file="auc",
 )
 MAE = Measure(
     name="mae",
@@ -55,8 +53,6 @@ MAE = Measure(
     where=UNLABELED_ROWS,
     better="lower",
     digits=3,
-    output="mae",
-    file="mae",
 )
 MACRO_MAE = MAE.model_copy(
     update={
@@ -72,8 +68,6 @@ ACCURACY = Measure(
     where=UNLABELED_ROWS,
     better="higher",
     digits=3,
-    output="accuracy",
-    file="accuracy",
 )
 NEVER = Measure(
     name="never",
@@ -81,8 +75,6 @@ NEVER = Measure(
     word="classes never predicted",
     where=UNLABELED_ROWS,
     digits=1,
-    output="never",
-    file="never",
 )
 THRESHOLD_TIME = Measure(
     name="threshold_seconds",
@@ -91,7 +83,6 @@ THRESHOLD_TIME = Measure(
     better="lower",
     unit="seconds",
     output="thresholds",
-    file="thresholds",
     clock="thresholds",
     optional=True,
 )

@@ -34,8 +34,6 @@ AUC = Measure(
     where=UNLABELED_ROWS,
     better="higher",
     digits=3,
-    output="auc",
-    file="auc",
 )
 PRECISION = Measure(
     name="average_precision",
@@ -45,7 +43,6 @@ PRECISION = Measure(
     better="higher",
     digits=3,
     output="precision",
-    file="precision",
     optional=True,
 )
 

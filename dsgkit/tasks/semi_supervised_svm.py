@@ -45,8 +45,6 @@ ERROR = Measure(
     better="lower",
     digits=2,
     percent=True,
-    output="error",
-    file="error",
 )
 BALANCED = ERROR.model_copy(
     update={
@@ -64,7 +62,6 @@ BALANCE = Measure(
     digits=2,
     percent=True,
     output="balance",
-    file="balance",
 )
 TRUE_BALANCE = BALANCE.model_copy(
     update={
@@ -79,7 +76,6 @@ COLLAPSED = Measure(
     word="collapsed trials",
     tally=True,
     output="balance",
-    file="balance",
 )
 JUDGED = (ERROR, BALANCED, AUC, PRECISION)
 

@@ -63,8 +63,6 @@ ACCURACY = Measure(
     better="higher",
     digits=2,
     percent=True,
-    output="accuracy",
-    file="accuracy",
     traced=True,
 )
 BALANCED = ACCURACY.model_copy(
@@ -84,7 +82,6 @@ POSITIVE = Measure(
     digits=2,
     percent=True,
     output="balance",
-    file="balance",
 )
 ONE_CLASS = Measure(
     name="collapsed",
@@ -93,7 +90,6 @@ ONE_CLASS = Measure(
     digits=0,
     percent=True,
     output="balance",
-    file="balance",
 )
 CORRECTED = Measure(
     name="corrected",
@@ -101,8 +97,6 @@ CORRECTED = Measure(
     word="share of corrected batches",
     digits=1,
     percent=True,
-    output="corrected",
-    file="corrected",
     optional=True,
 )
 PRIOR = Measure(
@@ -110,8 +104,6 @@ PRIOR = Measure(
     title="Class prior that was used",
     word="prior",
     digits=3,
-    output="prior",
-    file="prior",
     optional=True,
 )
 PAIRS = Measure(
@@ -120,7 +112,6 @@ PAIRS = Measure(
     word="pairs",
     digits=0,
     output="rows",
-    file="rows",
 )
 TESTED = Measure(
     name="tested",
@@ -128,7 +119,6 @@ TESTED = Measure(
     word="test rows",
     digits=0,
     output="rows",
-    file="rows",
 )
 RISK = Measure(
     name="risk",
@@ -136,8 +126,6 @@ RISK = Measure(
     word="risk",
     better="lower",
     digits=3,
-    output="risk",
-    file="risk",
     optional=True,
 )
 """Measure that hyper-parameters are chosen by; a fit has none."""

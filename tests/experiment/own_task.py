@@ -20,8 +20,6 @@ RMSE = Measure(
     word="RMSE",
     where="held-out rows",
     better="lower",
-    output="rmse",
-    file="rmse",
 )
 
 
