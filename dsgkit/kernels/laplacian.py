@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
-from dsgkit.kernels.pairs import Array, expansion_memory, expansion_of, finite_rows
+from dsgkit.kernels.expansions import Array, expansion_memory, expansion_of, finite_rows
 from dsgkit.kernels.rounding import MAX_LENGTH_RATIO, largest_scale
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dsgkit.kernels.base import Kernel
-from dsgkit.kernels.pairs import Array, expansion_memory, finite_rows
+from dsgkit.kernels.expansions import Array, expansion_memory, finite_rows
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.text.errors import DataError
 

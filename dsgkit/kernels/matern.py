@@ -10,7 +10,7 @@ from scipy import special
 from scipy.spatial.distance import cdist
 
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
-from dsgkit.kernels.pairs import Array, expansion_memory, expansion_of, finite_rows
+from dsgkit.kernels.expansions import Array, expansion_memory, expansion_of, finite_rows
 from dsgkit.kernels.rounding import MAX_LENGTH_RATIO, largest_scale
 
 LARGEST_NU = 50.0

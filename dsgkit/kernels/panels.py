@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.catalogue import kernel_named
-from dsgkit.kernels.pairs import finite_rows
+from dsgkit.kernels.expansions import finite_rows
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.system.jit import fast, fast_parallel, prange
 from dsgkit.system.threads import single_blas_thread, threads_for

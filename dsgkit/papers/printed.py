@@ -9,7 +9,7 @@ from pydantic import Field
 from dsgkit.papers.criteria import Better, Criterion, Scope, one_of
 from dsgkit.papers.verdicts import Point
 from dsgkit.published import audit, bsgd_svc
-from dsgkit.report.pairs import Pair, pairs_of
+from dsgkit.report.reproductions import Reproduction, reproductions
 from dsgkit.text.specs import Text
 
 Method = Annotated[str, one_of(bsgd_svc.METHODS)]
@@ -104,19 +104,19 @@ class Reproduced(Criterion):
 
     def points(self, scope: Scope) -> list[Point]:
         """Return a point of every dataset and method."""
-        found: dict[tuple[str, str], list[Pair]] = {}
+        found: dict[tuple[str, str], list[Reproduction]] = {}
         for case in scope.cases:
-            for pair in pairs_of(case.summary):
-                if pair.measure.name in self.measures:
-                    found.setdefault((case.name, pair.figure.solver), []).append(pair)
-        return [self._point(*about, pairs) for about, pairs in found.items()]
+            for each in reproductions(case.summary):
+                if each.measure.name in self.measures:
+                    found.setdefault((case.name, each.figure.solver), []).append(each)
+        return [self._point(*about, compared) for about, compared in found.items()]
 
-    def _point(self, where: str, solver: str, pairs: list[Pair]) -> Point:
-        if flags := [pair.figure.flag for pair in pairs if pair.figure.flag]:
+    def _point(self, where: str, solver: str, compared: list[Reproduction]) -> Point:
+        if flags := [each.figure.flag for each in compared if each.figure.flag]:
             return Point(where, note=f"{solver}: {flags[0]}")
-        if any(len(pair.entry.values) < self.trials for pair in pairs):
+        if any(len(each.entry.values) < self.trials for each in compared):
             return Point(where, note=f"{solver}: too few trials")
-        widest = max(pairs, key=lambda pair: abs(pair.difference or 0))
+        widest = max(compared, key=lambda each: abs(each.difference or 0))
         slack = 10.0**-widest.figure.decimals / 2
         return Point(
             where,

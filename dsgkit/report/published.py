@@ -10,9 +10,9 @@ from dsgkit.report.entries import entry_cells, level_notes, remark_notes, statis
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NO_VALUE, p_text, percents
 from dsgkit.report.output import EVERY_REPORT, TableOutput
-from dsgkit.report.pairs import Pair, pairs_of
 from dsgkit.report.rankings import published_rankings
 from dsgkit.report.ranks import LEVEL
+from dsgkit.report.reproductions import Reproduction, reproductions
 from dsgkit.report.summary import Summary, all_solvers, settings
 from dsgkit.tasks.measures import PUBLISHED_TABLE, Measure
 
@@ -24,7 +24,7 @@ def published_tables(shown: Sequence[Summary], **_: bool) -> Iterator[TableOutpu
             name=PUBLISHED_TABLE,
             output=EVERY_REPORT,
             shown=shown,
-            has=lambda one: any(True for _ in pairs_of(one)),
+            has=lambda one: any(True for _ in reproductions(one)),
             make=lambda: published_table(shown),
             in_overview="all",
         )
@@ -32,20 +32,22 @@ def published_tables(shown: Sequence[Summary], **_: bool) -> Iterator[TableOutpu
 
 def published_table(shown: Sequence[Summary]) -> Table | None:
     """Return the table of all figures that were published, a row each; None if none were."""
-    pairs = [pair for one in shown for pair in pairs_of(one)]
-    if not pairs:
+    compared = [each for one in shown for each in reproductions(one)]
+    if not compared:
         return None
-    measures = list(dict.fromkeys(pair.measure for pair in pairs))
-    layouts = [_layout(measure, [p for p in pairs if p.measure == measure]) for measure in measures]
-    layouts += [_agreement(pairs)] if any(pair.agrees is not None for pair in pairs) else []
-    ranks = _ranks(pairs)
+    measures = list(dict.fromkeys(each.measure for each in compared))
+    layouts = [
+        _layout(measure, [p for p in compared if p.measure == measure]) for measure in measures
+    ]
+    layouts += [_agreement(compared)] if any(each.agrees is not None for each in compared) else []
+    ranks = _ranks(compared)
     layouts += [ranks] if ranks.rows else []
-    return Table(PUBLISHED_TABLE, layouts, pd.DataFrame([_tidy(pair) for pair in pairs]))
+    return Table(PUBLISHED_TABLE, layouts, pd.DataFrame([_tidy(each) for each in compared]))
 
 
-def _layout(measure: Measure, pairs: Sequence[Pair]) -> Layout:
+def _layout(measure: Measure, compared: Sequence[Reproduction]) -> Layout:
     """Return what was published and measured of one measure."""
-    shown = _summaries(pairs)
+    shown = _summaries(compared)
     tasks = [one.results.task for one in shown]
     sources = dict.fromkeys(task.published.source for task in tasks if task.published)
     unit = " in seconds" if measure.unit == "seconds" else ""
@@ -53,7 +55,7 @@ def _layout(measure: Measure, pairs: Sequence[Pair]) -> Layout:
     caption = (
         f"{measure.caption}{unit}, as published by {'; '.join(sources)}, and measured: {measured}."
     )
-    rows = [_cells(pair) for pair in pairs]
+    rows = [_cells(each) for each in compared]
     header = ["Dataset", "Solver", "Published", "Measured", "Difference", "Remark"]
     # Times have no difference, and most figures no remark.
     told = [
@@ -65,52 +67,52 @@ def _layout(measure: Measure, pairs: Sequence[Pair]) -> Layout:
         header,
         rows,
         [
-            *remark_notes(pair.entry for pair in pairs),
-            *level_notes((p.entry for p in pairs), shown),
+            *remark_notes(each.entry for each in compared),
+            *level_notes((p.entry for p in compared), shown),
         ],
-        best_means=f"a difference within {_tolerances(pairs)}, up to rounding",
+        best_means=f"a difference within {_tolerances(compared)}, up to rounding",
     ).with_columns(told)
 
 
-def _cells(pair: Pair) -> list[Cell]:
-    value = percents(pair.measure, pair.figure.value)
-    swept = pair.summary.axis is not None
+def _cells(each: Reproduction) -> list[Cell]:
+    value = percents(each.measure, each.figure.value)
+    swept = each.summary.axis is not None
     return [
-        Cell(pair.summary.heading),
-        Cell(pair.entry.solver),
-        Cell(f"{value:.{pair.figure.decimals}f}", value=pair.figure.value),
-        *entry_cells(pair.measure, [pair.entry], note_size=swept),
-        _difference(pair),
-        Cell(pair.figure.flag),
+        Cell(each.summary.heading),
+        Cell(each.entry.solver),
+        Cell(f"{value:.{each.figure.decimals}f}", value=each.figure.value),
+        *entry_cells(each.measure, [each.entry], note_size=swept),
+        _difference(each),
+        Cell(each.figure.flag),
     ]
 
 
-def _summaries(pairs: Sequence[Pair]) -> list[Summary]:
+def _summaries(compared: Sequence[Reproduction]) -> list[Summary]:
     """Return the results that figures are of, each once."""
-    return list({id(pair.summary): pair.summary for pair in pairs}.values())
+    return list({id(each.summary): each.summary for each in compared}.values())
 
 
-def _difference(pair: Pair) -> Cell:
-    if pair.difference is None:
+def _difference(each: Reproduction) -> Cell:
+    if each.difference is None:
         return Cell(NO_VALUE)
-    text = f"{percents(pair.measure, pair.difference):+z.{pair.measure.digits}f}"
+    text = f"{percents(each.measure, each.difference):+z.{each.measure.digits}f}"
     text = text if text.strip("+0.") else text[1:]
-    return Cell(text, best=bool(pair.agrees), value=pair.difference)
+    return Cell(text, best=bool(each.agrees), value=each.difference)
 
 
-def _agreement(pairs: Sequence[Pair]) -> Layout:
+def _agreement(compared: Sequence[Reproduction]) -> Layout:
     """Return how many published figures agree with what was measured."""
-    counted = [pair for pair in pairs if pair.agrees is not None]
-    measures = list(dict.fromkeys(pair.measure for pair in counted))
-    by_solver: dict[str, list[Pair]] = {}
-    for pair in counted:
-        by_solver.setdefault(pair.entry.solver, []).append(pair)
+    counted = [each for each in compared if each.agrees is not None]
+    measures = list(dict.fromkeys(each.measure for each in counted))
+    by_solver: dict[str, list[Reproduction]] = {}
+    for each in counted:
+        by_solver.setdefault(each.entry.solver, []).append(each)
     rows = []
     for name, members in {**by_solver, "All": counted}.items():
         agree = [[bool(p.agrees) for p in members if p.measure == measure] for measure in measures]
         rows.append([Cell(name), *(Cell(f"{sum(found)} of {len(found)}") for found in agree)])
     setting = settings(_summaries(counted))
-    aside = sum(bool(p.figure.flag) for p in pairs if p.measure in measures)
+    aside = sum(bool(p.figure.flag) for p in compared if p.measure in measures)
     return Layout(
         f"Published figures within {_tolerances(counted)} of what was measured"
         f"{f' with {setting}' if setting else ''}; without those with a remark.",
@@ -120,19 +122,19 @@ def _agreement(pairs: Sequence[Pair]) -> Layout:
     )
 
 
-def _tolerances(pairs: Sequence[Pair]) -> str:
+def _tolerances(compared: Sequence[Reproduction]) -> str:
     """Return within what figures agree, up to rounding, as text."""
-    tolerances = sorted({pair.figure.tolerance for pair in pairs if pair.figure.tolerance})
+    tolerances = sorted({each.figure.tolerance for each in compared if each.figure.tolerance})
     return " or ".join(f"{tolerance:g}" for tolerance in tolerances)
 
 
-def _ranks(pairs: Sequence[Pair]) -> Layout:
+def _ranks(compared: Sequence[Reproduction]) -> Layout:
     """Return mean ranks over the datasets on which all solvers have both figures."""
-    found = published_rankings(pairs)
+    found = published_rankings(compared)
     if not found:
         return Layout("", [], [])
     known = next(iter(found.values())).measured.ranks
-    solvers = [name for name in all_solvers(pair.summary for pair in pairs) if name in known]
+    solvers = [name for name in all_solvers(each.summary for each in compared) if name in known]
     columns = [[Cell(name) for name in (*solvers, "Friedman's p", "Critical difference")]]
     for published, measured in found.values():
         both = [(published.ranks[name], measured.ranks[name]) for name in solvers]
@@ -143,7 +145,7 @@ def _ranks(pairs: Sequence[Pair]) -> Layout:
                 Cell(f"{measured.critical_difference:.2f}"),
             ]
         )
-    setting = settings(_summaries(pairs))
+    setting = settings(_summaries(compared))
     counts = [f"{measure.title} ({both.measured.n_datasets})" for measure, both in found.items()]
     return Layout(
         "Mean ranks of the solvers, published / measured, 1 the best, over the datasets (how many) "
@@ -156,16 +158,16 @@ def _ranks(pairs: Sequence[Pair]) -> Layout:
     )
 
 
-def _tidy(pair: Pair) -> dict[str, object]:
+def _tidy(each: Reproduction) -> dict[str, object]:
     return {
-        "dataset": pair.summary.title,
-        "solver": pair.entry.solver,
-        "measure": pair.measure.name,
-        "published": pair.figure.value,
-        "mean": pair.entry.mean,
-        "std": pair.entry.std,
-        "trials": len(pair.entry.values),
-        "difference": pair.difference,
-        "agrees": pair.agrees,
-        "remark": pair.figure.flag,
+        "dataset": each.summary.title,
+        "solver": each.entry.solver,
+        "measure": each.measure.name,
+        "published": each.figure.value,
+        "mean": each.entry.mean,
+        "std": each.entry.std,
+        "trials": len(each.entry.values),
+        "difference": each.difference,
+        "agrees": each.agrees,
+        "remark": each.figure.flag,
     }

@@ -11,8 +11,8 @@ import pandas as pd
 
 from dsgkit.report.numbers import percents
 from dsgkit.report.output import FigureOutput, late
-from dsgkit.report.pairs import Pair, pairs_of
 from dsgkit.report.ranks import Ranking, ranking
+from dsgkit.report.reproductions import Reproduction, reproductions
 from dsgkit.report.style import Width, kinds_of
 from dsgkit.report.summary import (
     Entry,
@@ -36,16 +36,16 @@ class Beside(NamedTuple):
     measured: Ranking
 
 
-def published_rankings(pairs: Sequence[Pair]) -> dict[Measure, Beside]:
+def published_rankings(compared: Sequence[Reproduction]) -> dict[Measure, Beside]:
     """Return the rankings by each measure with a better side, of the solvers with both figures."""
-    with_both = {pair.entry.solver for pair in pairs if pair.entry.values}
-    solvers = [name for name in all_solvers(pair.summary for pair in pairs) if name in with_both]
-    once = _once([pair.summary for pair in pairs])
+    with_both = {each.entry.solver for each in compared if each.entry.values}
+    solvers = [name for name in all_solvers(each.summary for each in compared) if name in with_both]
+    once = _once([each.summary for each in compared])
     found = {}
-    for measure in dict.fromkeys(pair.measure for pair in pairs if pair.measure.better):
-        of_measure = [pair for pair in pairs if pair.measure == measure and pair.summary in once]
+    for measure in dict.fromkeys(each.measure for each in compared if each.measure.better):
+        of_measure = [each for each in compared if each.measure == measure and each.summary in once]
         measured = _complete(of_measure, solvers, _measured)
-        published = _complete(of_measure, solvers, lambda pair: pair.figure.value)
+        published = _complete(of_measure, solvers, lambda each: each.figure.value)
         both = measured.index.intersection(published.index)
         if len(both) >= MIN_RANKED and len(solvers) >= MIN_RANKED:
             found[measure] = Beside(
@@ -89,23 +89,23 @@ def _ranking(measure: Measure, whose: str, values: pd.DataFrame) -> Ranking:
 
 
 def _complete(
-    pairs: Sequence[Pair], solvers: Sequence[str], value: Callable[[Pair], float]
+    compared: Sequence[Reproduction], solvers: Sequence[str], value: Callable[[Reproduction], float]
 ) -> pd.DataFrame:
     """Return values by datasets and solvers, of the datasets that have all."""
     rows: dict[str, dict[str, float]] = {}
-    for pair in pairs:
-        rows.setdefault(pair.summary.title, {})[pair.entry.solver] = value(pair)
+    for each in compared:
+        rows.setdefault(each.summary.title, {})[each.entry.solver] = value(each)
     return pd.DataFrame.from_dict(rows, orient="index").reindex(columns=list(solvers)).dropna()
 
 
-def _measured(pair: Pair) -> float:
+def _measured(each: Reproduction) -> float:
     """Return the measured value, as exact as the published one: what it would print is equal.
 
     Other machines are faster, so that seconds keep their digits; those of fewer rows do not count.
     """
-    if not pair.measure.unit:
-        return round(pair.entry.mean, pair.figure.decimals)
-    return pair.entry.centre if pair.entry.size == pair.summary.sizes[-1] else math.nan
+    if not each.measure.unit:
+        return round(each.entry.mean, each.figure.decimals)
+    return each.entry.centre if each.entry.size == each.summary.sizes[-1] else math.nan
 
 
 def _values(shown: Sequence[Summary], measure: Measure) -> pd.DataFrame:
@@ -124,13 +124,13 @@ def _printed(measure: Measure, entry: Entry) -> float:
 
 def rank_figures(shown: Sequence[Summary], width: Width | None = None) -> Iterator[FigureOutput]:
     """Yield the figures of ranks over several results, as far as these have any."""
-    pairs = [pair for one in shown for pair in pairs_of(one)]
-    if beside := published_rankings(pairs):
+    compared = [each for one in shown for each in reproductions(one)]
+    if beside := published_rankings(compared):
         sources = dict.fromkeys(
             one.results.task.published.source for one in shown if one.results.task.published
         )
         told = f"Solvers as published by {'; '.join(sources)} (left) and as measured (right)."
-        if any(pair.figure.flag for pair in pairs if pair.measure in beside):
+        if any(each.figure.flag for each in compared if each.measure in beside):
             told += " Published figures count also where their table has a remark."
         rankings = [one for both in beside.values() for one in both]
         yield _rank_figure(f"{RANKS}_published", shown, rankings, told, width)

@@ -7,9 +7,9 @@ import pytest
 from dsgkit.report import draw_figures
 from dsgkit.report.html import page_text
 from dsgkit.report.outputs import all_figures, wanted_figures
-from dsgkit.report.pairs import pairs_of
 from dsgkit.report.published import published_table
 from dsgkit.report.rankings import measured_rankings, published_rankings
+from dsgkit.report.reproductions import reproductions
 from dsgkit.report.summary import summarise
 from dsgkit.tasks.base import Published, PublishedFigure
 from dsgkit.text.errors import ResultsError
@@ -60,8 +60,8 @@ def test_published_and_measured_rank_over_the_same_datasets(results):
         results("three", auc={"a": math.nan, "b": 0.8, "c": 0.7}, published=full),
         results("one", auc={"a": 0.9, "b": 0.8, "c": 0.7}, published=full, name="again"),
     ]
-    pairs = [pair for one in summarise(made) for pair in pairs_of(one)]
-    both = published_rankings(pairs)[AUC]
+    compared = [each for one in summarise(made) for each in reproductions(one)]
+    both = published_rankings(compared)[AUC]
     assert both.published.n_datasets == both.measured.n_datasets == 2
     assert both.published.ranks == {"A": 1, "B": 2, "C": 3}
     # to the two digits of the published figures a and b are equal on the first dataset
@@ -77,8 +77,8 @@ def test_seconds_are_ranked_to_all_digits_and_of_all_rows_only(results):
         for name in NAMES[:2]
     ]
     made.append(results("three", auc=auc, published=figures, sizes={"a": 500, "b": 1000}))
-    pairs = [pair for one in summarise(made) for pair in pairs_of(one)]
-    (both,) = published_rankings(pairs).values()
+    compared = [each for one in summarise(made) for each in reproductions(one)]
+    (both,) = published_rankings(compared).values()
     assert both.measured.ranks == {"B": 1, "A": 2}
     assert both.measured.n_datasets == 2
 

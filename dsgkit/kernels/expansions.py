@@ -15,7 +15,7 @@ BLOCK_ENTRIES = 2**20
 """Kernel values that an expansion holds at a time."""
 
 Array = NDArray[np.float64]
-Values = Callable[[Array, Array], Array]
+KernelFunction = Callable[[Array, Array], Array]
 """Takes two sets of rows to the kernel of all pairs."""
 
 
@@ -40,13 +40,13 @@ def expansion_memory(n_centers: int, n_inputs: int) -> int:
 
 
 def expansion_of(
-    values: Values, X: Any, centers: NDArray[Any], coefficients: NDArray[Any]
+    kernel: KernelFunction, X: Any, centers: NDArray[Any], coefficients: NDArray[Any]
 ) -> Array:
     """Return ``sum_j coefficients[j] k(centers[j], x)`` at the rows x of ``X``.
 
     Parameters
     ----------
-    values : callable
+    kernel : callable
     X : rows of shape (n, n_inputs)
         Read block by block.
     centers : ndarray of shape (n_centers, n_inputs)
@@ -59,5 +59,5 @@ def expansion_of(
     out = np.empty((len(X), *coefficients.shape[1:]))
     centers = finite_rows(centers)
     for block in row_blocks(len(X), max(1, BLOCK_ENTRIES // max(1, len(centers)))):
-        out[block] = values(finite_rows(X[block]), centers) @ coefficients
+        out[block] = kernel(finite_rows(X[block]), centers) @ coefficients
     return out

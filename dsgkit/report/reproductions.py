@@ -1,4 +1,4 @@
-"""Published figures, each next to the measured ones."""
+"""Published figures that were measured, too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dsgkit.tasks.measures import Measure
 
 
 @dataclass(frozen=True)
-class Pair:
+class Reproduction:
     """A published figure and the entry that was measured at the largest finished size."""
 
     summary: Summary
@@ -35,11 +35,11 @@ class Pair:
         return abs(difference) <= tolerance + 10.0**-self.figure.decimals / 2
 
 
-def pairs_of(summary: Summary) -> Iterator[Pair]:
-    """Yield the pairs of one of the results."""
+def reproductions(summary: Summary) -> Iterator[Reproduction]:
+    """Yield the published figures of some results that were measured, too."""
     published = summary.results.task.published
     measures = {measure.name: measure for measure in all_measures([summary])}
     for figure in published.figures if published else ():
         measure, name = measures.get(figure.measure), summary.names.get(figure.solver)
         if measure is not None and name is not None:
-            yield Pair(summary, measure, figure, summary.largest(measure)[name])
+            yield Reproduction(summary, measure, figure, summary.largest(measure)[name])
