@@ -314,6 +314,14 @@ def test_resume_fresh_and_profiles(dsg, toy):
     assert (toy.parent / "results" / "toy-short" / "cells.jsonl").exists()
 
 
+def test_several_configs_begin_with_what_all_take(dsg, toy):
+    (toy.parent / "second.yaml").write_text(toy.read_text())
+    code, out, _ = dsg(*BARE, "second.yaml", "--set", "protocol.trials=1")
+    assert code == 0
+    assert out.splitlines()[2].startswith("2 experiments: about ")
+    assert "12 cells computed" in out and "0 cells computed, 12 reused" in out
+
+
 def test_a_dry_run_tells_the_cost_and_writes_nothing(dsg, toy):
     code, out, _ = dsg("run", "toy.yaml", "--dry-run")
     assert code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -164,16 +165,7 @@ def run(
     if dry_run:
         good = _print_forecasts(experiments, out, options)
     else:
-        good = []
-        reasons = dict.fromkeys(names, "an earlier failure stopped the run")
-        for number, one in enumerate(experiments, start=1):
-            where = f"config {number} of {len(names)}, {one.name}" if len(names) > 1 else ""
-            went_well, reasons[one.name] = _attempt(
-                _run_or_stop, one, out / one.name, replace(options, where=where)
-            )
-            good.append(went_well)
-            if options.fail_fast and not went_well:
-                break
+        good, reasons = _run_all(experiments, out, options)
         if len(names) == 1 and all(good):
             _print_next(out / names[0], configs[0])
         if page is not None:
@@ -239,6 +231,43 @@ def _print_forecasts(experiments: Sequence[Any], out: Path, options: Any) -> lis
     if len(forecasts) > 1:
         click.echo(wrapped(describe_all(forecasts), width))
     return good
+
+
+def _run_all(
+    experiments: Sequence[Any], out: Path, options: Any
+) -> tuple[list[bool], dict[str, str]]:
+    """Run experiments one after the other; return which went well, and why others did not run."""
+    good = []
+    reasons = {one.name: "an earlier failure stopped the run" for one in experiments}
+    series = _series(experiments, out, options) if len(experiments) > 1 else None
+    for one in experiments:
+        if series is not None:
+            series.begin(one.name)
+        went_well, reasons[one.name] = _attempt(
+            _run_or_stop, one, out / one.name, replace(options, series=series)
+        )
+        good.append(went_well)
+        if series is not None and reasons[one.name]:
+            series.drop(one.name)
+        if options.fail_fast and not went_well:
+            break
+    return good, reasons
+
+
+def _series(experiments: Sequence[Any], out: Path, options: Any) -> Any:
+    """Return the planned times of experiments, and print what all of them take."""
+    from dsgkit.experiment.estimate import describe_all, forecast_run
+    from dsgkit.experiment.series import Series
+    from dsgkit.terminal import terminal_width, wrapped
+
+    forecasts = {}
+    for one in experiments:
+        with suppress(DsgError, OSError):  # said when it is to run
+            forecasts[one.name] = forecast_run(one, out / one.name, options)
+    if forecasts:
+        click.echo(wrapped(describe_all(list(forecasts.values())), terminal_width()))
+    seconds = {name: forecast.wall[1] for name, forecast in forecasts.items()}
+    return Series({one.name: seconds.get(one.name, 0.0) for one in experiments})
 
 
 def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:

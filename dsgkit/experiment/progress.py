@@ -20,6 +20,7 @@ from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.paces import Paces, place
 from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.records import Record
+from dsgkit.experiment.series import Series
 from dsgkit.experiment.status import duration
 
 SECONDS_BETWEEN_LINES = 60.0
@@ -43,8 +44,8 @@ class RunProgress:
         Cells that have ended before; they tell how long the others take.
     fits, searches : int
         How many run at the same time.
-    where : str
-        Which of several experiments it is.
+    series : Series, optional
+        The experiments of which this is one.
     timeout : float or None
         Time limit of a cell, in seconds.
     shown : bool
@@ -60,7 +61,7 @@ class RunProgress:
         *,
         searches: int = 1,
         fits: int = 1,
-        where: str = "",
+        series: Series | None = None,
         timeout: float | None = None,
         shown: bool = True,
         clock: Clock = time.monotonic,
@@ -71,7 +72,7 @@ class RunProgress:
         self._typical = {place(cell): cell for cell in left}
         self._side_by_side = {"search": searches, "fit": fits}
         self._cells = len(left)
-        self._where = where
+        self._series = series
         self._clock = clock
         self._begin = self._told = clock()
         self._running: dict[str, tuple[Job, float]] = {}
@@ -151,12 +152,15 @@ class RunProgress:
 
     def line(self, width: int | None) -> str:
         """Return how far the run is, in a line of a width; of any length without one."""
-        told = [self._where] if self._where else []
-        told += [f"{len(self._ended):,} of {cells(self._cells)}"]
-        told += [f"{duration(self._clock() - self._begin)} so far"]
+        ended = f"{len(self._ended):,} of {cells(self._cells)}"
+        seconds = self.seconds_left()
+        left = ""
         if self._ended and (self._disturbed or len(self._ended) < self._cells):
-            told += [f"about {duration(max(1.0, self.seconds_left()))} left"]
-        line = ", ".join(told)
+            left = f", about {duration(max(1.0, seconds))} left"
+        if self._series is None:
+            line = f"{ended}, {duration(self._clock() - self._begin)} so far{left}"
+        else:
+            line = f"{self._series.line(seconds)}; {ended}{left}; {self._series.name}"
         if running := self._what_runs():
             line += f": {running}"
         return line if width is None or len(line) <= width else f"{line[: width - 1]}…"

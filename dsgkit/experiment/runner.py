@@ -39,6 +39,7 @@ from dsgkit.experiment.records import Record, Records, UnreadableError, sealed
 from dsgkit.experiment.reuse import copy_records
 from dsgkit.experiment.schedule import Schedule
 from dsgkit.experiment.selection import choose, choosing_measure
+from dsgkit.experiment.series import Series
 from dsgkit.experiment.store import Store, check_writable, write_file, write_whole
 from dsgkit.experiment.timing import is_disturbed, is_less_disturbed, timed_otherwise
 from dsgkit.experiment.workers import Listener, LocalWorkers
@@ -108,8 +109,8 @@ class Options:
         Run the cells of these solvers only, by key; the others stay as they are, or to be run.
     progress : bool
         Show progress: a line on a terminal, else one a minute.
-    where : str
-        Which of several experiments this is, for the progress.
+    series : Series, optional
+        The experiments of which this is one, for the progress.
     planned : callable or None
         Takes the plan before any cell runs.
     trial_ended : callable or None
@@ -127,7 +128,7 @@ class Options:
     once: bool = False
     solvers: Collection[str] | None = None
     progress: bool = True
-    where: str = ""
+    series: Series | None = None
     planned: Planned | None = None
     trial_ended: TrialEnded | None = None
 
@@ -371,7 +372,7 @@ class _Run:
             ((c, self.store.records[c.key]) for c in self.plan if c.key not in left),
             searches=self.options.jobs,
             fits=self.options.jobs if self.threads == 1 else 1,
-            where=self.options.where,
+            series=self.options.series,
             timeout=self.options.limits.timeout,
             shown=self.options.progress,
         )

@@ -8,6 +8,7 @@ import pytest
 
 from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.progress import RunProgress
+from dsgkit.experiment.series import Series
 from dsgkit.tasks.base import Work
 
 
@@ -68,17 +69,43 @@ def test_no_cell_takes_longer_than_the_time_limit(clock):
     assert progress.seconds_left() == pytest.approx(90)
 
 
+def series_of(clock, *, n=21, seconds=600.0):
+    return Series({f"config_{k}": seconds for k in range(1, n + 1)}, clock=clock)
+
+
+def test_the_time_left_for_all_configs_is_as_planned_times_what_the_first_ones_took(clock):
+    series = series_of(clock)
+    series.begin("config_1")
+    assert series.seconds_left(600.0) == pytest.approx(21 * 600)
+    clock.now = 1200.0  # twice as long as planned
+    series.begin("config_2")
+    assert series.seconds_left(1200.0) == pytest.approx(20 * 1200)
+    series.begin("config_21")
+    assert series.seconds_left(7.0) == 7.0
+
+
+def test_a_config_that_could_not_run_says_nothing_of_the_others(clock):
+    series = series_of(clock, n=3)
+    series.begin("config_1")
+    series.drop("config_1")
+    series.begin("config_2")
+    assert series.seconds_left(600.0) == pytest.approx(2 * 600)
+
+
 @pytest.mark.parametrize("width", [80, 100, 120])
-def test_a_line_fits_and_says_which_config_it_is_of(clock, width):
-    where = "config 3 of 21, covtype_20k_s2auc_convergence-reference"
-    progress = RunProgress([cell(n) for n in range(2000)], where=where, clock=clock)
-    clock.now = 1e6
+def test_a_line_fits_and_has_the_time_left_for_all_configs(clock, width):
+    series = series_of(clock)
+    progress = RunProgress([cell(n) for n in range(400)], series=series, clock=clock)
+    series.begin("config_3")
+    clock.now = 1200.0
     progress.advance(job(cell(0), 200 * "x"), 0.3)
-    progress.finish(job(cell(0), 200 * "x"), took(1.0))
-    progress.advance(job(cell(1), 200 * "x"), 0.3)
+    progress.finish(job(cell(0), 200 * "x"), took(1.5))
+    progress.advance(job(cell(1), 200 * "x"), 0.0)
     line = progress.line(width)
     assert len(line) == width
-    assert line.startswith("config 3 of 21, covtype")
+    times = "config 3 of 21, 20 min so far, about 3 h left; 1 of 400 cells, about 10 min left"
+    assert line.startswith(times[: width - 1])
+    assert progress.line(None) == f"{times}; config_3: {200 * 'x'}"
 
 
 def test_a_cell_that_is_measured_again_counts_once(clock):
