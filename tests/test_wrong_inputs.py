@@ -118,6 +118,21 @@ COMMANDS = [
         "Invalid value for '--memory-limit': 'lots' is no size; write one such as 4GiB or 500MB",
     ),
     (
+        "run good.yaml --scheduler here",
+        1,
+        "'here' is no address, such as tcp://host:8786",
+    ),
+    (
+        "run good.yaml --report rows.csv/page.html",
+        1,
+        "rows.csv: cannot write the page there; use another --report",
+    ),
+    (
+        "run good.yaml --out rows.csv/results",
+        1,
+        "rows.csv/results: cannot write results there; use another --out",
+    ),
+    (
         "run good.yaml --name a/b",
         1,
         "--name a/b: a name starts with a letter or digit and holds no slash, got 'a/b'",
@@ -226,12 +241,13 @@ def answer(dsg, tmp_path, monkeypatch):  # noqa: F811
     }
 
     def run(*words):
+        before = sorted(tmp_path.rglob("*"))
         code, out, err = dsg(*words)
         assert out == "" or (out.startswith("--set changes results: ") and out.count("\n") == 1)
         line = one_line(code, "", err).removeprefix("Error: ")
         for name, path in places.items():
             line = line.replace(path, name)
-        assert not (tmp_path / "results").exists()
+        assert sorted(tmp_path.rglob("*")) == before
         return code, line
 
     return run

@@ -165,6 +165,7 @@ def run(
     if dry_run:
         good = _print_forecasts(experiments, out, options)
     else:
+        _check_places(out, page, options.scheduler)
         good, reasons = _run_all(experiments, out, options)
         if len(names) == 1 and all(good):
             _print_next(out / names[0], configs[0])
@@ -172,6 +173,19 @@ def run(
             good.append(_attempt(_write_page, out, reasons, page)[0])
     if not all(good):
         raise SystemExit(1)
+
+
+def _check_places(out: Path, page: Path | None, scheduler: str | None) -> None:
+    """Raise `DsgError` if results or their page cannot be written, or no scheduler answers."""
+    from dsgkit.experiment.store import check_writable
+
+    check_writable(out)
+    if page is not None:
+        check_writable(page.parent, "the page", "--report")
+    if scheduler is not None:
+        from dsgkit.experiment.cluster import check_scheduler
+
+        check_scheduler(scheduler)
 
 
 def _print_own_folders(

@@ -187,6 +187,11 @@ class Cluster:
         self.stop()
 
 
+def check_scheduler(address: str) -> None:
+    """Raise `ClusterError` if a scheduler, or its workers, cannot be used (see `Cluster`)."""
+    Cluster(address).stop()
+
+
 def _check_address(address: str) -> None:
     """Raise `ClusterError` for what no client can be made of, which Dask is a minute about."""
     from distributed.security import Security

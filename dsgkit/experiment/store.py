@@ -374,13 +374,19 @@ def own_folder(folder: Path, name: str) -> Path:
     return path
 
 
-def check_writable(folder: Path) -> None:
-    """Raise `ResultsError` if a results folder could not be made or written; makes nothing."""
+def check_writable(folder: Path, what: str = "results", option: str = "--out") -> None:
+    """Raise `ResultsError` if a folder could not be made or written; makes nothing.
+
+    Parameters
+    ----------
+    folder : Path
+    what, option : str
+        What is to be written there, and the option that names another folder, for the error.
+    """
+    problem, advice = f"{folder}: cannot write {what} there", f"use another {option}"
     try:
         nearest = next(p for p in (folder, *folder.absolute().parents) if p.exists())
     except OSError as error:
-        raise ResultsError(
-            f"{folder}: cannot write results there ({error.strerror}); use another --out"
-        ) from None
+        raise ResultsError(f"{problem} ({error.strerror}); {advice}") from None
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
-        raise ResultsError(f"{folder}: cannot write results there; use another --out")
+        raise ResultsError(f"{problem}; {advice}")
