@@ -184,7 +184,9 @@ def test_run_writes_all_that_is_drawn_again_without_computing(dsg, toy, monkeypa
     assert "QSG-S2AUC" in out
     assert "24 cells computed, 0 reused" in out
     assert "Findings on toy.csv:\n- AUC on the unlabelled rows: " in out
-    assert [line[:12] for line in out.splitlines()[:2]] == ["trial 1 of 2", "trial 2 of 2"]
+    trials = [line for line in out.splitlines() if line.startswith("trial ")]
+    assert trials[:2] == [f"trial 1 of 2, {n} unlabelled rows:" for n in (40, 120)]
+    assert [line.partition(":")[0] for line in trials[2:]] == ["trial 2 of 2"]
     assert err == ""
     before = {
         p: p.read_bytes() for part in ("tables", "figures") for p in (folder / part).iterdir()
@@ -319,6 +321,7 @@ def test_several_configs_begin_with_what_all_take(dsg, toy):
     code, out, _ = dsg(*BARE, "second.yaml", "--set", "protocol.trials=1")
     assert code == 0
     assert out.splitlines()[2].startswith("2 experiments: about ")
+    assert "trial 1 of 1, 40 unlabelled rows:" in out
     assert "12 cells computed" in out and "0 cells computed, 12 reused" in out
 
 

@@ -272,7 +272,7 @@ def _series(experiments: Sequence[Any], out: Path, options: Any) -> Any:
     """Return the planned times of experiments, and print what all of them take."""
     from dsgkit.experiment.estimate import describe_all, forecast_run
     from dsgkit.experiment.series import Series
-    from dsgkit.terminal import terminal_width, wrapped
+    from dsgkit.text.terminal import terminal_width, wrapped
 
     forecasts = {}
     for one in experiments:
@@ -305,19 +305,26 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.runner import run_experiment
     from dsgkit.report import refresh_report
-    from dsgkit.report.findings import findings_text, trial_text
+    from dsgkit.report.findings import findings_text
+    from dsgkit.report.trials import size_text, trial_text
     from dsgkit.text.terminal import terminal_width, wrapped
 
     width = terminal_width()
+    with_tables = options.series is None or options.series.is_first
+
+    def size_ended(size: int, fits: Any) -> None:
+        if with_tables:
+            click.echo(size_text(experiment, size, fits, width))
 
     def trial_ended(trial: int, fits: Any) -> None:
-        click.echo(trial_text(experiment, trial, fits, width))
+        if trial or not with_tables:  # the tables of the first one have its scores
+            click.echo(trial_text(experiment, trial, fits, width))
 
     def planned(plan: Any) -> None:
         for line in describe_too_large(plan.too_large, experiment.axis):
             click.echo(wrapped(line, width))
 
-    told = replace(options, planned=planned, trial_ended=trial_ended)
+    told = replace(options, planned=planned, size_ended=size_ended, trial_ended=trial_ended)
     outcome = run_experiment(experiment, folder, told)
     if outcome.set_aside:
         click.echo(

@@ -48,7 +48,7 @@ from dsgkit.system.signals import stop_if_asked
 from dsgkit.system.threads import available_threads
 from dsgkit.text.errors import FitError
 
-TrialEnded = Callable[[int, Sequence[tuple[Cell, Record]]], None]
+FitsEnded = Callable[[int, Sequence[tuple[Cell, Record]]], None]
 Planned = Callable[[Plan], None]
 
 _MEMORY_OF_A_SEARCH = 2 * 2**30
@@ -113,8 +113,11 @@ class Options:
         The experiments of which this is one, for the progress.
     planned : callable or None
         Takes the plan before any cell runs.
+    size_ended : callable or None
+        Takes a size of the sweep that has ended in the first trial (0 without a sweep) and its
+        fits, each a cell with its record.
     trial_ended : callable or None
-        Takes the number of a trial that has ended and its fits, each a cell with its record.
+        Takes the number of a trial that has ended and its fits.
     """
 
     jobs: int = 1
@@ -130,7 +133,8 @@ class Options:
     progress: bool = True
     series: Series | None = None
     planned: Planned | None = None
-    trial_ended: TrialEnded | None = None
+    size_ended: FitsEnded | None = None
+    trial_ended: FitsEnded | None = None
 
     def settled(self, records: Records, key: str) -> bool:
         """Return whether a cell needs no run: it has a result, or would end as it did before.
@@ -333,6 +337,9 @@ class _Run:
         self.plan = plan
         self.schedule = schedule
         self.left = Counter(cell.trial for cell in schedule.cells)
+        self.left_at = Counter(
+            size for c in schedule.cells if c.trial == 0 for size in self._sizes(c)
+        )
         self.options = options
         self.environments = Environments(store.folder)
         self.better = choosing_measure(experiment).better
@@ -435,7 +442,7 @@ class _Run:
             self.computed += 1
             self.failed = self.failed or record["status"] in FAILURES
             bar.finish(job, record)
-            self._count(job.cell.trial)
+            self._count(job.cell)
         else:
             bar.settle(job)
             if is_less_disturbed(record, self.store.records[key]):
@@ -447,14 +454,31 @@ class _Run:
             self.disturbed.append(job)
             bar.disturb(job)
 
-    def _count(self, trial: int) -> None:
-        """Count a cell of a trial that has ended, and say so of its last one."""
-        self.left[trial] -= 1
-        if self.left[trial] or self.options.trial_ended is None:
-            return
-        cells = (cell for cell in self.plan if cell.trial == trial and cell.kind == "fit")
-        fits = [(cell, self.store.records[cell.key]) for cell in cells]
-        self.options.trial_ended(trial, fits)
+    def _sizes(self, cell: Cell) -> Sequence[int]:
+        """Return the sizes of the sweep that a fit stands for; none of a search."""
+        axis = self.experiment.axis
+        if cell.kind != "fit":
+            return ()
+        return (cell.at[axis.name] if axis else 0, *cell.also_at)
+
+    def _count(self, cell: Cell) -> None:
+        """Count a cell that has ended, and say so of the last one of a size or a trial."""
+        self.left[cell.trial] -= 1
+        for size in self._sizes(cell) if cell.trial == 0 else ():
+            self.left_at[size] -= 1
+            if not self.left_at[size] and self.options.size_ended is not None:
+                self.options.size_ended(size, self._fits(0, size))
+        if not self.left[cell.trial] and self.options.trial_ended is not None:
+            self.options.trial_ended(cell.trial, self._fits(cell.trial))
+
+    def _fits(self, trial: int, size: int | None = None) -> list[tuple[Cell, Record]]:
+        """Return the fits of a trial, of a size if there is one, with their records."""
+        fits = (cell for cell in self.plan if cell.trial == trial and cell.kind == "fit")
+        return [
+            (cell, self.store.records[cell.key])
+            for cell in fits
+            if size is None or size in self._sizes(cell)
+        ]
 
     def _with_files(self, record: Record) -> Record:
         """Return a record as it is stored: what it refers to is on disk."""

@@ -34,6 +34,11 @@ class Series:
         """Name of the experiment that runs."""
         return list(self._planned)[self._number]
 
+    @property
+    def is_first(self) -> bool:
+        """Whether the first experiment runs."""
+        return self._number == 0
+
     def begin(self, name: str) -> None:
         """Note which experiment runs now."""
         self._number = list(self._planned).index(name)

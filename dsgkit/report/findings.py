@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from dsgkit.experiment.endings import cause, places, reason
 from dsgkit.experiment.records import Record
@@ -20,19 +20,15 @@ from dsgkit.report.numbers import (
     in_sentence,
     listed,
     p_text,
-    percents,
     ratio_text,
+    score_text,
     seconds_text,
     value_text,
 )
 from dsgkit.report.summary import Entry, Size, Summary, lowered, summarise
-from dsgkit.tasks.measures import GAINS, TIME, Measure
+from dsgkit.tasks.measures import GAINS, TIME, Measure, place_asked
 from dsgkit.text.errors import in_a_line
-from dsgkit.text.terminal import DEFAULT_WIDTH, NO_BREAK, paragraph
-
-if TYPE_CHECKING:
-    from dsgkit.config import Experiment
-    from dsgkit.experiment.plan import Cell
+from dsgkit.text.terminal import paragraph
 
 MAX_FINDING_LINES = 20
 """Lines of a terminal for the findings of one experiment."""
@@ -107,33 +103,6 @@ def findings_text(results: Results, width: int, *, without: Sequence[Kind] = ())
     return "\n".join(lines) if found else ""
 
 
-def trial_text(
-    experiment: Experiment,
-    trial: int,
-    fits: Iterable[tuple[Cell, Record]],
-    width: int = DEFAULT_WIDTH,
-) -> str:
-    """Return what a trial that has ended came to: each solver's score at its largest size.
-
-    It names none the best: that takes all trials.
-    """
-    measures, axis = experiment.task.measures, experiment.axis
-    scores = (m for m in measures if m.better and not (m.unit or m.tally))
-    measure = min(scores, key=lambda m: _place(m.output, experiment.outputs), default=None)
-    largest: dict[str, tuple[int, str]] = {}
-    for cell, record in fits:
-        value = record.get("scores", {}).get(measure.name) if measure else None
-        size = max(cell.at[axis.name] if axis else 0, *cell.also_at, 0)
-        if measure and value is not None and size >= largest.get(cell.solver, (0, ""))[0]:
-            largest[cell.solver] = size, _number(measure, value)
-    texts = [
-        f"{experiment.solvers[key].label}{NO_BREAK}{text}" for key, (_, text) in largest.items()
-    ]
-    told = f": {measure.word} {'; '.join(texts)}" if measure and texts else ""
-    line = f"trial {trial + 1} of {experiment.protocol.trials}{told}"
-    return paragraph(line, width, "  ")
-
-
 @dataclass(frozen=True)
 class _Lead:
     """The first of the solvers that compete in a measure, at the largest size with a contest.
@@ -160,7 +129,7 @@ def _compared(summary: Summary) -> Iterator[Finding]:
     for lead in leads:
         effect = next(known) if lead.effect else None
         others = _elsewhere(summary, lead) if lead is leads[0] else ""
-        about = _heading(summary, lead.measure) if lead is leads[0] else _word(lead.measure)
+        about = _heading(summary, lead.measure) if lead is leads[0] else lead.measure.heading
         sentence = f"{about}: {_lead_text(summary, lead, effect)}{others}"
         yield Finding("best", sentence, f"{lead.measure.file}_table")
     yield from _gain_findings(summary, gained)
@@ -175,15 +144,9 @@ def _measures(summary: Summary) -> list[Measure]:
     for measure in gain_measures([summary]):
         if not (measure.tally or measure.for_published) and summary.has(measure):
             found.setdefault(measure.output, measure)
-    places = {output: _place(output, asked) for output in found}
+    places = {output: place_asked(output, asked) for output in found}
     wanted = sorted((o for o in found if places[o] < len(asked)), key=places.__getitem__)
     return [found[output] for output in wanted or found][:MAX_MEASURES]
-
-
-def _place(output: str, asked: Sequence[str]) -> int:
-    """Return the place of a measure's first output in those of a config; behind all if in none."""
-    places = (i for i, name in enumerate(asked) if name.startswith(f"{output}_"))
-    return next(places, len(asked))
 
 
 def _ranked(summary: Summary, measure: Measure, size: Size) -> list[Entry]:
@@ -253,11 +216,7 @@ def _heading(summary: Summary, measure: Measure) -> str:
     where = f" on the {measure.where}" if measure.where else ""
     oracle = summary.results.task.oracle
     told = f" ({oracle}: none is called the best)" if oracle else ""
-    return f"{_word(measure)}{where}{told}"
-
-
-def _word(measure: Measure) -> str:
-    return f"{measure.word[:1].upper()}{measure.word[1:]}"
+    return f"{measure.heading}{where}{told}"
 
 
 def _at(summary: Summary, size: Size) -> str:
@@ -266,12 +225,7 @@ def _at(summary: Summary, size: Size) -> str:
 
 
 def _score(measure: Measure, entry: Entry) -> str:
-    return _number(measure, entry.mean)
-
-
-def _number(measure: Measure, value: float) -> str:
-    shown = f"{percents(measure, value):z,.{measure.digits}f}"
-    return f"{shown}%" if measure.percent else shown
+    return score_text(measure, entry.mean)
 
 
 def _p(effect: Effect) -> str:
@@ -326,7 +280,7 @@ def _gain_text(summary: Summary, measure: Measure, against: str, gains: Sequence
     """Return who gains and who loses, by how much, and who does neither."""
     beyond = [gain for gain in gains if gain.holm_t is not None and gain.holm_t < LEVEL]
     solvers = list(dict.fromkeys(gain.solver for gain in gains))
-    word, other = _word(measure), in_sentence(against)
+    word, other = measure.heading, in_sentence(against)
     if not beyond:
         alone = f"{in_sentence(solvers[0])} does not differ"
         who = "no method differs" if len(solvers) > 1 else alone

@@ -69,6 +69,12 @@ def short_count(n: int) -> str:
     return f"{n / size:.3g}{unit}"
 
 
+def score_text(measure: Measure, value: float) -> str:
+    """Return a score with the digits of its measure, in percent where it is one."""
+    shown = f"{percents(measure, value):z,.{measure.digits}f}"
+    return f"{shown}%" if measure.percent else shown
+
+
 def seconds_text(seconds: float) -> str:
     """Return a time with its unit, to two digits: ``0.4 ms``, ``35 s``."""
     if seconds < 0.1:

@@ -6,7 +6,7 @@ task nor its code.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -95,6 +95,11 @@ class Measure(BaseModel):
         return self.title + where + (" in percent" if self.percent else "")
 
     @property
+    def heading(self) -> str:
+        """The word as it begins a sentence, or heads a column."""
+        return f"{self.word[:1].upper()}{self.word[1:]}"
+
+    @property
     def axis_label(self) -> str:
         """The words at an axis."""
         units = {"seconds": " (s)", "bytes": " (MiB)"}
@@ -170,6 +175,12 @@ UNASKED = {
     PUBLISHED_TABLE: "A table of the paper's numbers next to the measured ones.",
 }
 """The outputs that every report has, and what each is."""
+
+
+def place_asked(output: str, asked: Sequence[str]) -> int:
+    """Return the place of a measure's first output in those of a config; behind all if in none."""
+    places = (i for i, name in enumerate(asked) if name.startswith(f"{output}_"))
+    return next(places, len(asked))
 
 
 def is_table(output: str) -> bool:

@@ -1,14 +1,13 @@
 """Findings on made-up results whose answers are known."""
 
 import re
-from types import SimpleNamespace
 
 import pytest
 from scipy import stats
 
 from dsgkit.report.contrasts import holm
 from dsgkit.report.crossings import crossings
-from dsgkit.report.findings import MAX_FINDING_LINES, findings, findings_text, trial_text
+from dsgkit.report.findings import MAX_FINDING_LINES, findings, findings_text
 from dsgkit.report.html.page import page_text
 from dsgkit.report.summary import summarise
 from dsgkit.report.tables import text_table
@@ -320,46 +319,6 @@ def test_they_fit_a_screen_and_stand_first_on_the_page(ranked, tmp_path):
     assert max(map(len, text.splitlines())) <= 80
     page = page_text([results], tmp_path)
     assert page.index(">Findings<") < page.index("A is the best") < page.index("What was run")
-
-
-def test_a_trial_that_has_ended_has_a_line(invent):
-    experiment = SimpleNamespace(
-        task=RANKING,
-        axis=UNLABELED,
-        solvers={key: invent.solver(key, key.upper()) for key in "ab"},
-        protocol=SimpleNamespace(trials=3),
-        outputs=["auc_table"],
-    )
-    fits = [
-        (SimpleNamespace(solver=key, at={"unlabeled": n}, also_at=also), {"scores": {"auc": auc}})
-        for key, n, also, auc in (
-            ("a", 500, (), 0.7),
-            ("a", 2000, (), 0.8),
-            ("b", 2000, (500,), 0.9),
-        )
-    ]
-    assert trial_text(experiment, 0, fits) == "trial 1 of 3: AUC A 0.800; B 0.900"
-    lost = [(cell, {"status": "failed"}) for cell, _ in fits]
-    assert trial_text(experiment, 2, lost) == "trial 3 of 3"
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_a_line_on_a_trial_is_wrapped_between_solvers(invent, width):
-    names = {f"s{n}": f"Labelled rows alone, exact {n}" for n in range(9)}
-    experiment = SimpleNamespace(
-        task=RANKING,
-        axis=None,
-        solvers={key: invent.solver(key, name) for key, name in names.items()},
-        protocol=SimpleNamespace(trials=3),
-        outputs=["auc_table"],
-    )
-    fits = [
-        (SimpleNamespace(solver=key, at={}, also_at=()), {"scores": {"auc": 0.5}}) for key in names
-    ]
-    text = trial_text(experiment, 0, fits, width)
-    assert max(map(len, text.splitlines())) <= width
-    assert all(f"{name} 0.500" in " ".join(text.split()) for name in names.values())
-    assert not any(line.split()[0] == "0.500" for line in text.splitlines())
 
 
 def test_a_choice_at_an_edge_that_another_value_equals_is_no_reason_to_widen(ranked, make):
