@@ -14,6 +14,7 @@ from dsgkit.cli.parameters import (
     RESULTS,
     FilePath,
     check_kept,
+    check_profiles,
     claim_ids,
     debug_option,
     figure_names,
@@ -21,6 +22,7 @@ from dsgkit.cli.parameters import (
     kept_argument,
     names_option,
     paper_keys,
+    paper_profiles,
     width_option,
 )
 
@@ -120,11 +122,12 @@ def pages(results: tuple[Path, ...], out: Path) -> None:
 )
 @formats_option(FIGURE_FORMATS)
 @width_option
-@click.option(
+@names_option(
     "--profile",
     "profiles",
-    multiple=True,
-    help="Show results of this profile instead of the paper's protocol.",
+    known=paper_profiles,
+    help="Show results of these profiles instead of the paper's protocol; of each config the first "
+    "that has any.",
 )
 @debug_option
 def figure(
@@ -148,6 +151,7 @@ def figure(
 
     wanted = chosen(all_papers(), name)
     check_kept(results)
+    check_profiles(results, look["profiles"])
     made = written(wanted, results, out, formats, Look(**look))
     for text in made:
         click.echo(text)

@@ -138,6 +138,14 @@ def paper_keys(_context: object = None) -> list[str]:
     return [paper.key for paper in papers()]
 
 
+def paper_profiles(_context: object = None) -> list[str]:
+    """Return the profiles whose results are judged, and shown, by any paper."""
+    from dsgkit.papers.claims import papers
+
+    found = (name for one in papers() for name in chain(*vars(one.profiles).values()) if name)
+    return list(dict.fromkeys(found))
+
+
 def claim_ids(_context: object = None) -> list[str]:
     """Return the ids of all claims."""
     from dsgkit.papers.claims import papers
@@ -316,6 +324,16 @@ def check_kept(results: Sequence[Path]) -> None:
             "runs: "
             f"dsg {context.info_name}{named} {RESULTS}"
         )
+
+
+def check_profiles(results: Sequence[Path], profiles: Sequence[str]) -> None:
+    """Refuse profiles that no config of a paper has, and no folder of results is named by."""
+    known = paper_profiles()
+    folders = [path.name for one in results for path in (one, *one.glob("*/"))]
+    for name in profiles:
+        if name not in known and not any(folder.endswith(f"-{name}") for folder in folders):
+            text = f"no results are of a profile {spelled(name)}{nearest_or_all(name, known)}"
+            raise click.BadParameter(text, param_hint="--profile")
 
 
 kept_argument = click.argument(

@@ -288,8 +288,8 @@ def measure_of(paper: Figures, shown: OfMethods, parts: Filled, look: Look) -> M
 def no_results(paper: Figures, shown: Shown, look: Look) -> NothingToShowError:
     """Return the error that there are no results of any dataset, and which configs have them."""
     configs = ", ".join(map(paper.config, shown.datasets))
-    first, *_ = look.profiles or paper.profiles
-    profile = f" (profile {first})" if first else ""
+    profiles = " or ".join(filter(None, look.profiles or paper.profiles))
+    profile = f" (profile {profiles})" if profiles else ""
     why = f"no results of its datasets; it shows those of {configs}{profile}"
     return NothingToShowError(paper, shown, why)
 

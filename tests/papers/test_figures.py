@@ -464,6 +464,11 @@ def test_the_command_lists_and_writes(dsg, tmp_path):
             "'gif' is no format of figures; known: pdf, png, svg",
         ),
         (["s2auc/1", "."], "s2auc/1: no results of its datasets; it shows those of codrna_s2auc"),
+        (["s2auc/1", ".", "--profile", "quick,wide"], "susy_10k_s2auc (profile quick or wide)"),
+        (
+            ["s2auc/1", ".", "--profile", "quick,wied"],
+            "no results are of a profile 'wied' (did you mean 'wide'?)",
+        ),
         (["s3vm/1", "."], "s3vm/1: An illustration; nothing is measured in it"),
     ],
 )
