@@ -230,7 +230,7 @@ GRADED = table(*NUMBERS.T, GRADES, names=("a", "b", "c", "grade"))
         (
             ["--task", "cluster"],
             "parameters are chosen without labels, by the Davies-Bouldin index; NMI, purity and "
-            "Rand index then judge the clusters by the labels",
+            "the unadjusted Rand index then judge the clusters by the labels",
         ),
     ],
 )

@@ -319,7 +319,9 @@ def _judged_words(found: Survey) -> str:
     chosen = ": parameters are chosen without labels, by the Davies-Bouldin index"
     if found.label is None:
         return f"{chosen}, a weak criterion that nothing verifies here"
-    return f"{chosen}; NMI, purity and Rand index then judge the clusters by the labels"
+    return (
+        f"{chosen}; NMI, purity and the unadjusted Rand index then judge the clusters by the labels"
+    )
 
 
 def _target_words(found: Survey, target: dict[str, Any]) -> str:

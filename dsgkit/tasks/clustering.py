@@ -64,8 +64,8 @@ PURITY = Measure(
 )
 RAND = Measure(
     name="rand",
-    title="Rand index",
-    word="Rand index",
+    title="Unadjusted Rand index",
+    word="unadjusted Rand index",
     better="higher",
     digits=2,
     least_range=0.05,
