@@ -45,7 +45,9 @@ LONGEST_REASON = 120
 MIN_EDGE_SHARE = 0.5
 """Share of a solver's searches that chose the end of a grid: fewer are no reason to widen it."""
 
-Kind = Literal["progress", "best", "gain", "told", "time", "crossing", "ending", "edge", "test"]
+Kind = Literal[
+    "progress", "best", "caution", "gain", "told", "time", "crossing", "ending", "edge", "test"
+]
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,9 @@ def _compared(summary: Summary) -> Iterator[Finding]:
         about = _heading(summary, lead.measure) if lead is leads[0] else lead.measure.heading
         sentence = f"{about}: {_lead_text(summary, lead, effect)}{others}"
         yield Finding("best", sentence, f"{lead.measure.file}_table")
+        if lead.measure.caution:
+            sentence = f"The {lead.measure.word} {lead.measure.caution}."
+            yield Finding("caution", sentence, f"{lead.measure.file}_table")
     yield from _gain_findings(summary, gained)
     if family or gained:
         yield Finding("test", _test_text(family, gained))
@@ -207,7 +212,8 @@ def _lead_text(summary: Summary, lead: _Lead, effect: Effect | None) -> str:
         nobody = f"no method is ahead beyond chance{at}"
         which = f"the {extreme} mean is that of {name}, {score}"
         return f"{nobody}; {which}, {lead_over}{told}."
-    leads = "comes first" if summary.results.task.oracle else "is the best"
+    unsure = summary.results.task.oracle or measure.caution
+    leads = "comes first" if unsure else "is the best"
     return f"{name} {leads}{at} with a mean of {score}, {lead_over}, beyond chance{told}."
 
 

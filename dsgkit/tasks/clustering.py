@@ -91,6 +91,9 @@ DAVIES_BOULDIN = Measure(
     name="davies_bouldin",
     title="Davies-Bouldin index (small is good)",
     word="Davies-Bouldin index",
+    caution="is small where clusters are dense and far apart. It reads no labels, so it cannot say "
+    "whether clusters are the groups that you look for, or which method finds these; it favours "
+    "round clusters, and many tiny ones. See their numbers (clusters_table) and the pictures",
     better="lower",
     digits=2,
 )

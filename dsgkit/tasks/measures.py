@@ -34,6 +34,9 @@ class Measure(BaseModel):
         In a sentence.
     where : str
         The rows that it is taken on; empty where the title says all.
+    caution : str
+        What it says and cannot say, after its name in findings; a solver that leads in it is then
+        not called the best.
     better : {"higher", "lower"} or None
         Which values are good; None where neither is.
     digits : int
@@ -71,6 +74,7 @@ class Measure(BaseModel):
     title: Words
     word: Words
     where: Words = ""
+    caution: Words = ""
     better: Literal["higher", "lower"] | None = None
     digits: Digits = 3
     percent: bool = False

@@ -321,6 +321,17 @@ def test_they_fit_a_screen_and_stand_first_on_the_page(ranked, tmp_path):
     assert page.index(">Findings<") < page.index("A is the best") < page.index("What was run")
 
 
+def test_no_solver_is_the_best_by_a_measure_that_cannot_say_it(ranked):
+    caution = "is high for many reasons"
+    measures = [RANKING.measures[0].model_copy(update={"caution": caution}), *RANKING.measures[1:]]
+    task = RANKING.model_copy(update={"measures": measures})
+    results = ranked({"a": {500: BETTER}, "b": {500: ALIKE}}, task)
+    assert found(results, "caution") == [f"The AUC {caution}."]
+    (sentence,) = found(results, "best")
+    assert "A comes first" in sentence and "the best" not in sentence
+    assert found(ranked({"a": {500: BETTER}, "b": {500: ALIKE}}), "caution") == []
+
+
 def test_a_choice_at_an_edge_that_another_value_equals_is_no_reason_to_widen(ranked, make):
     results = ranked({"a": {500: ALIKE}, "b": {500: BETTER}}, chosen={"a": [{"lam": 8.0}] * 5})
     searches = [
