@@ -528,10 +528,10 @@ def test_status_of_runs(dsg, toy, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (["--memory-limit", "lots"], "'lots' is no size; write one such as 4GiB"),
+        (["--memory-limit", "lots"], "'lots' is not a size; write one such as 4GiB"),
         (["--timeout", "0"], "--timeout"),
         (["--jobs", "0"], "--jobs"),
-        (["--scheduler", "here"], "'here' is no address, such as tcp://host:8786"),
+        (["--scheduler", "here"], "'here' is not an address, such as tcp://host:8786"),
     ],
 )
 def test_wrong_options(toy, options, text, monkeypatch, capsys):

@@ -115,12 +115,12 @@ COMMANDS = [
     (
         "run good.yaml --memory-limit lots",
         2,
-        "Invalid value for '--memory-limit': 'lots' is no size; write one such as 4GiB or 500MB",
+        "Invalid value for '--memory-limit': 'lots' is not a size; write one such as 4GiB or 500MB",
     ),
     (
         "run good.yaml --scheduler here",
         1,
-        "'here' is no address, such as tcp://host:8786",
+        "'here' is not an address, such as tcp://host:8786",
     ),
     (
         "run good.yaml --report rows.csv/page.html",
@@ -168,7 +168,7 @@ COMMANDS = [
     (
         "plot nowhere --format jpg",
         2,
-        "Invalid value for '--format': 'jpg' is no format of figures; known: pdf, png, svg",
+        "Invalid value for '--format': 'jpg' is not a figure format; known: pdf, png, svg",
     ),
     ("plot a b", 2, "several results folders need --out, the folder to write to"),
     (

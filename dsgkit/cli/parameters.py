@@ -99,7 +99,7 @@ class Seconds(click.FloatRange):
         """Return the seconds; end with a message if they are none."""
         seconds = super().convert(value, parameter, context)
         if math.isnan(seconds):
-            self.fail(f"{shown(value)} is no number of seconds", parameter, context)
+            self.fail(f"{shown(value)} is not a number of seconds", parameter, context)
         return seconds
 
 
@@ -306,7 +306,7 @@ def size_in_bytes(_context: object, _parameter: object, value: str | None) -> in
     except ValidationError:
         size = 0
     if not 1 <= size < 2**63:
-        raise click.BadParameter(f"{shown(value)} is no size; write one such as 4GiB or 500MB")
+        raise click.BadParameter(f"{shown(value)} is not a size; write one such as 4GiB or 500MB")
     return size
 
 
@@ -350,7 +350,7 @@ def _formats(_context: object, _parameter: object, value: str) -> list[str]:
     for name in formats:
         if name not in FIGURE_FORMATS:
             raise click.BadParameter(
-                f"{shown(name)} is no format of figures; known: {', '.join(FIGURE_FORMATS)}"
+                f"{shown(name)} is not a figure format; known: {', '.join(FIGURE_FORMATS)}"
             )
     return formats
 

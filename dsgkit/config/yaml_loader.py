@@ -142,7 +142,7 @@ def _read_bytes(path: Path) -> bytes:
     if stat.S_ISDIR(mode):
         raise ConfigError(f"{Mark(str(path))}: is a folder, not a config file")
     if not stat.S_ISREG(mode):
-        raise ConfigError(f"{Mark(str(path))}: is no regular file")
+        raise ConfigError(f"{Mark(str(path))}: is not a regular file")
     with path.open("rb") as file:
         content = file.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:

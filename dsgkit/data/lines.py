@@ -189,7 +189,7 @@ def checked(line: bytes) -> bytes:
     if b"\r" in content:
         raise LineError("a carriage return within the line; lines have to end in line feeds")
     if b"\0" in content:
-        raise LineError("a NUL byte: this is no text, or not UTF-8")
+        raise LineError("a NUL byte: this is not text, or not UTF-8")
     return content
 
 

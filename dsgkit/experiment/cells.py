@@ -297,7 +297,7 @@ def record_of(job: Job, sent: Any) -> Record:
         repr(sent.get(name)) == repr(expected[name]) for name in _IDENTITY
     ):
         return sent
-    return ended_record(job, "failed", "what the worker process sent is no record of this cell")
+    return ended_record(job, "failed", "what the worker process sent is not a record of this cell")
 
 
 def failed_record(job: Job, error: BaseException) -> Record:

@@ -50,7 +50,7 @@ class _Plain(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in _ARRAY_PARTS:
             return super().find_class(module, name)
-        raise MessageError(f"{module}.{name} is no number, text or array")
+        raise MessageError(f"{module}.{name} is not a number, text or array")
 
 
 def write_message(stream: BufferedRWPair, message: Any) -> None:

@@ -198,7 +198,7 @@ def _check_address(address: str) -> None:
 
     protocol = address.partition("://")[0]
     if not re.fullmatch(r"\w+://[^/]+:\d+", address) or not _is_known(protocol):
-        raise ClusterError(f"{shown(address)} is no address, such as tcp://host:8786")
+        raise ClusterError(f"{shown(address)} is not an address, such as tcp://host:8786")
     if why := _why_no_tls(Security(), needed=protocol == "tls"):
         raise ClusterError(
             f"{address}: {why}; name your certificates in Dask's configuration, under "

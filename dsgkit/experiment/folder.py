@@ -39,7 +39,7 @@ MAX_FILE_BYTES = 2**20
 """Bytes of each of these files, and of a line of the plan."""
 
 _RUN_AGAIN = "run the experiment again"
-_OTHER_RELEASE = f"these results are not of this release: {_RUN_AGAIN}"
+_OTHER_RELEASE = f"these results are from another release: {_RUN_AGAIN}"
 
 
 Environment = dict[Name, Value | Point]
@@ -144,7 +144,7 @@ def _read(path: Path, kind: Any) -> Any:
     except ValidationError as error:
         if error.errors(include_url=False)[0]["type"] == "json_invalid":
             raise ResultsError(f"{path}: cannot be read ({why(error)}); {_RUN_AGAIN}") from None
-        raise ResultsError(f"{path}: of another form ({why(error)}); {_OTHER_RELEASE}") from None
+        raise ResultsError(f"{path}: unexpected content ({why(error)}); {_OTHER_RELEASE}") from None
 
 
 def check_settings(folder: Path, experiment: Experiment) -> None:
@@ -191,7 +191,7 @@ def read_task(folder: Path) -> Description:
         raise ResultsError(f"{folder / TASK}: not there; {_OTHER_RELEASE}")
     axes = [task.axis.name] if task.axis else []
     if why_not := why_no_columns(task.measures, axes):
-        raise ResultsError(f"{folder / TASK}: of another form ({why_not}); {_OTHER_RELEASE}")
+        raise ResultsError(f"{folder / TASK}: unexpected content ({why_not}); {_OTHER_RELEASE}")
     return task
 
 
@@ -220,7 +220,7 @@ def read_plan(folder: Path, axis: Axis | None) -> StoredPlan | None:
         raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_RUN_AGAIN}") from None
     every = (entry.at for part in (plan.cells, plan.left_out) for entry in part)
     if axis is not None and not all(axis.name in at for at in every):
-        problem = f"of another form (a cell has no number of {axis.noun})"
+        problem = f"unexpected content (a cell has no number of {axis.noun})"
         raise ResultsError(f"{path}: {problem}; {_OTHER_RELEASE}")
     return plan
 
@@ -233,7 +233,7 @@ def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry | LeftOutEntry | 
     schema, shared = _schema(_EntrySchema), dict[Any, dict[str, int]]()
     left_out, too_large = _schema(_LeftOutSchema), _schema(_TooLargeSchema)
     lines = enumerate(iter(lambda: file.readline(MAX_FILE_BYTES), b""), start=1)
-    problem = "of another form (its first line is not `[`)"
+    problem = "unexpected content (its first line is not `[`)"
     if next(lines, (1, b""))[1] == b"[\n":
         problem = "cut off"
         for number, line in lines:
@@ -251,7 +251,7 @@ def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry | LeftOutEntry | 
                     continue
                 entry = schema.validate_json(text)
             except ValidationError as error:
-                problem = f"of another form (line {number}: {why(error)})"
+                problem = f"unexpected content (line {number}: {why(error)})"
                 break
             entry["at"] = shared.setdefault(tuple(entry["at"].items()), entry["at"])
             entry["also_at"] = tuple(entry.get("also_at", ()))

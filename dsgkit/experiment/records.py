@@ -252,7 +252,7 @@ def _check_search(record: Record) -> None:
     """Raise `UnreadableError` for scores that are not of every point on every fold."""
     points, scores = record.get("points", ()), record.get("fold_scores", ())
     if not points or len(points) != len(scores) or len(set(map(len, scores))) > 1:
-        raise UnreadableError("its points have not a score each on every fold")
+        raise UnreadableError("not every point has a score on every fold")
 
 
 def why(error: ValidationError) -> str:

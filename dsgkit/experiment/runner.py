@@ -495,5 +495,5 @@ def _storable(job: Job, record: Record) -> Record:
     try:
         sealed({name: value for name, value in record.items() if name not in aside})
     except UnreadableError as error:
-        return failed_record(job, FitError(f"what it came to cannot be stored: {error}"))
+        return failed_record(job, FitError(f"its result cannot be stored: {error}"))
     return record

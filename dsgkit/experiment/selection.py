@@ -56,7 +56,7 @@ def choose(
     points = [point for record in searches for point in record.get("points", ())]
     scores = [score for record in searches for score in record.get("fold_scores", ())]
     if len(points) != len(scores) or len(set(map(len, scores))) > 1:
-        raise FitError("its search has not a score of every point on every fold; use --fresh")
+        raise FitError("its search lacks a score of some point on some fold; use --fresh")
     best = best_point(points, scores, better=better, smoother=smoother)
     if best is None:
         warned = next((text for record in searches for text in record.get("warnings", ())), "")

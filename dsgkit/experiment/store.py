@@ -243,7 +243,7 @@ def _open_own(path: Path, flags: int) -> int:
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor
     os.close(descriptor)
-    raise OSError(errno.EINVAL, f"{path.name} is no regular file")
+    raise OSError(errno.EINVAL, f"{path.name} is not a regular file")
 
 
 def _acquire_lock(folder: Path) -> BinaryIO:

@@ -281,7 +281,7 @@ class _Worker:
     def _garbled(self, error: Exception) -> Record:
         """Return the record of a job whose process sends something else than messages."""
         self.kill()
-        message = f"worker process sent what is no record of a cell: {one_line(error)}"
+        message = f"worker process sent something that is not a record of a cell: {one_line(error)}"
         return ended_record(self.job, "crashed", message)
 
     def _died(self) -> Record:

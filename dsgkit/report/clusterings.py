@@ -149,13 +149,13 @@ def why_no_picture(arrays: Mapping[str, NDArray[Any]]) -> str:
             continue
         one = arrays[name]
         if one.dtype.kind not in kinds or one.ndim != len(sides):
-            return f"{name} are no {len(sides)}-dimensional array of numbers of a picture"
+            return f"{name} are not a {len(sides)}-dimensional array of numbers, as in a picture"
         if not (np.abs(one.astype(np.float64)) <= MAX_COORDINATE).all():
             return f"{name} are not all finite, or too large to be drawn"
         for side, length in zip(sides, one.shape, strict=True):
             wanted = side if isinstance(side, int) else lengths.setdefault(side, length)
             if length != wanted or length < _MIN_LENGTHS.get(str(side), 0):
-                return f"{name} have the shape {one.shape}, which is none of a picture"
+                return f"{name} have the shape {one.shape}, which no picture has"
     missing = [other for name, others in _COMPANIONS.items() if name in arrays for other in others]
     return next((f"{name} are missing" for name in missing if name not in arrays), "")
 

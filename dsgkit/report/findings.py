@@ -354,7 +354,7 @@ def _told(summary: Summary) -> Iterator[Finding]:
             score = f" ({_score(measures[0], entry)})" if entry.values else ""
             groups.setdefault(told, []).append(f"{in_sentence(name)}{score}")
     for told, names in groups.items():
-        sentence = f"Given {told}, which no user has, and so not compared: {', '.join(names)}."
+        sentence = f"Not compared, as given {told}, which no user has: {', '.join(names)}."
         yield Finding("told", sentence, f"{measures[0].file}_table")
 
 
@@ -398,7 +398,7 @@ def _fastest(
     text = f"{_group(summary, '' if whole else lowered(_axis_title(summary)))}, {text}"
     if not whole:
         seconds = seconds_text(at[fastest])
-        text += f"; {_group(summary, '')}, {in_sentence(fastest)} is ({seconds})"
+        text += f"; {_group(summary, '')}, {in_sentence(fastest)} is the fastest ({seconds})"
     entries = summary.entries(TIME).items()
     if any(entry.disturbed for (_, size), entry in entries if size.n == n):
         text += "; some timings were disturbed by other processes"

@@ -36,7 +36,7 @@ def why_no_label(text: str, most: int = LONGEST_LABEL) -> str:
     try:
         MathTextParser("path").parse(text)
     except (ValueError, RecursionError):
-        return r"is no formula that can be drawn; write \$ for a dollar sign"
+        return r"is not a formula that can be drawn; write \$ for a dollar sign"
     return ""
 
 

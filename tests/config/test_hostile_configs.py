@@ -210,8 +210,8 @@ def test_what_is_no_file_is_not_read(folder, tmp_path):
     os.mkfifo(tmp_path / "pipe.yaml")
     for path, why in {
         "loop.yaml": "cannot be read: Too many levels of symbolic links",
-        "pipe.yaml": "is no regular file",
-        "/dev/zero": "is no regular file",
+        "pipe.yaml": "is not a regular file",
+        "/dev/zero": "is not a regular file",
         "a\x00b": "cannot be read: embedded null byte",
         "a" * 5000: "cannot be read: File name too long",
     }.items():

@@ -138,7 +138,7 @@ def test_bins_hold_labels_beyond_those_of_training():
 @pytest.mark.parametrize(
     ("target", "labels", "training", "text"),
     [
-        (Ordered(), [1, 9], [1, 2], r"row 2: label 9 is of no training row \(known: 1, 2\)"),
+        (Ordered(), [1, 9], [1, 2], r"row 2: label 9 is not in the training rows \(known: 1, 2\)"),
         (Ordered((1, 2)), [1, 2], [1, 7], "row 2: label 7 is not in the order 1, 2"),
         (Ordered(("a", "b")), ["a"], ["b", "c"], "row 2: label c is not in the order a, b"),
         (Ordered(), ["a"], ["a", "b"], "the labels are text, such as a; say their order by"),
@@ -186,9 +186,9 @@ def test_classes_for_judging_are_counted_as_they_are_sorted():
     assert Nominal().told(NUMBERS) == "3 classes for judging only: 1 (2 rows), 2 (1), 3 (1)"
     assert Nominal(("a", 2)).words == "the labels, a, 2, are classes for judging only"
     assert Nominal((2, 1)).identity() == Nominal((1, 2.0)).identity() != Nominal().identity()
-    with pytest.raises(ValueError, match="row 2: label 4 is of no training row"):
+    with pytest.raises(ValueError, match="row 2: label 4 is not in the training rows"):
         Nominal().apply(np.array([1.0, 4]), NUMBERS)
-    with pytest.raises(ValueError, match="label 3 is none of 1, 2"):
+    with pytest.raises(ValueError, match="label 3 is not one of 1, 2"):
         applied(Nominal((1, 2)), NUMBERS)
 
 

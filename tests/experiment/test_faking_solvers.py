@@ -390,7 +390,7 @@ def test_a_record_of_another_cell_is_a_failure_of_the_one_that_was_run(job):
     for sent in wrong:
         record = cells.record_of(job, sent)
         assert (record["status"], record["key"]) == ("failed", job.cell.key)
-        assert "no record of this cell" in record["message"]
+        assert "not a record of this cell" in record["message"]
 
 
 class Trap:

@@ -212,7 +212,7 @@ def test_a_hostile_field_of_another_file_is_one_line_or_harmless(folder, name, f
 @pytest.mark.parametrize("name", ["../../x", "/tmp/x", ".x", "a/b", "", "a\\b", "a\x00b"])
 def test_a_measure_names_no_file_elsewhere(folder, name):
     (folder / "task.json").write_text(_file("measures", "file", json.dumps(name)))
-    with pytest.raises(ResultsError, match=r"task\.json: of another form \('measures.0.file'"):
+    with pytest.raises(ResultsError, match=r"task\.json: unexpected content \('measures.0.file'"):
         load_results(folder)
 
 
@@ -244,7 +244,7 @@ def test_a_text_of_a_task_that_cannot_be_drawn_is_one_line(folder, place, text):
         part = part[name]
     part[last] = text
     (folder / "task.json").write_text(json.dumps(task))
-    with pytest.raises(ResultsError, match=r"task\.json: of another form") as error:
+    with pytest.raises(ResultsError, match=r"task\.json: unexpected content") as error:
         load_results(folder)
     one_line(error, place)
     assert str(error.value).isprintable()
@@ -294,7 +294,7 @@ def test_a_hostile_entry_of_a_plan_is_one_line_or_harmless(folder):
             describe_status(read_status(folder))
         except ResultsError as error:
             refused += 1
-            assert "plan.json: of another form (" in str(error)
+            assert "plan.json: unexpected content (" in str(error)
             assert "\n" not in str(error)
     assert refused > 100
 

@@ -215,7 +215,7 @@ def test_the_environments_are_those_that_the_records_name(folder):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [(None, "not there"), ("{}", "of another form"), ("[", "can")]
+    ("text", "words"), [(None, "not there"), ("{}", "unexpected content"), ("[", "can")]
 )
 def test_a_folder_without_its_task_is_told_in_one_line(folder, text, words):
     (folder / "task.json").unlink()

@@ -461,7 +461,7 @@ def test_the_command_lists_and_writes(dsg, tmp_path):
         (["s2auc/1", "nowhere"], "nowhere: no such folder"),
         (
             ["s2auc/1", ".", "--format", "gif"],
-            "'gif' is no format of figures; known: pdf, png, svg",
+            "'gif' is not a figure format; known: pdf, png, svg",
         ),
         (["s2auc/1", "."], "s2auc/1: no results of its datasets; it shows those of codrna_s2auc"),
         (["s2auc/1", ".", "--profile", "quick,wide"], "susy_10k_s2auc (profile quick or wide)"),

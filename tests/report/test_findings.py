@@ -145,7 +145,7 @@ def test_what_is_told_hidden_labels_is_never_the_best(ranked):
     results = ranked(values, facts({"bound": "the hidden labels"}))
     assert "the highest mean is that of B" in found(results, "best")[0]
     assert found(results, "told") == [
-        "Given the hidden labels, which no user has, and so not compared: BOUND (0.912)."
+        "Not compared, as given the hidden labels, which no user has: BOUND (0.912)."
     ]
     assert found(results, "time")[0].startswith(
         "Training time at 500 unlabelled rows: of the methods that are not given the hidden "
@@ -262,12 +262,14 @@ def test_times_of_methods_without_the_swept_rows_are_told_apart(ranked, make):
     assert sentence == (
         "Training time at 5,000 unlabelled rows: of the methods that use unlabelled rows, MAIN is "
         'the fastest (2 s), 3.00 times as fast as OTHER; of all methods, "QUICK, LABELLED ROWS" '
-        "is (2 ms)."
+        "is the fastest (2 ms)."
     )
     timing = {"range": {"fit": (1.0, 4.0)}, "threads": 2, "slowdown": 3.0, "disturbed": True}
     disturbed = [{**record, "timing": timing} for record in level]
     (sentence,) = found(make(results.experiment, disturbed, results.task), "time")
-    assert sentence.endswith("is (2 ms); some timings were disturbed by other processes.")
+    assert sentence.endswith(
+        "is the fastest (2 ms); some timings were disturbed by other processes."
+    )
 
 
 def test_each_cause_of_lost_results_is_a_line(ranked):

@@ -68,7 +68,7 @@ class Nominal:
         if strange.any():
             row = int(np.argmax(strange))
             raise ValueError(
-                f"row {row + 1:,}: label {label_text(labels[row])} is of no training row"
+                f"row {row + 1:,}: label {label_text(labels[row])} is not in the training rows"
             )
         return (place + 1).astype(np.int16)
 
@@ -84,7 +84,7 @@ class Nominal:
             if not known.all():
                 row = int(np.argmin(known))
                 raise ValueError(
-                    f"row {row + 1:,}: label {label_text(training[row])} is none of "
+                    f"row {row + 1:,}: label {label_text(training[row])} is not one of "
                     f"{listed(self.labels, ', ')}"
                 )
         return present

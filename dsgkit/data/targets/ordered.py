@@ -75,8 +75,8 @@ class Ordered:
         if strange.any():
             row = int(np.argmax(strange))
             raise ValueError(
-                f"row {row + 1:,}: label {label_text(labels[row])} is of no training row (known: "
-                f"{listed(classes, ', ')})"
+                f"row {row + 1:,}: label {label_text(labels[row])} is not in the training rows "
+                f"(known: {listed(classes, ', ')})"
             )
         return ranks[found]
 
