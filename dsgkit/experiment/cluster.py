@@ -7,7 +7,6 @@ there as on one machine. Of the workers on one machine, none computes while a fi
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import logging
 import os
 import queue
@@ -20,6 +19,8 @@ from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
+
+from filelock import ReadWriteLock
 
 from dsgkit import __version__
 from dsgkit.experiment.cells import ended_record
@@ -292,12 +293,11 @@ def stop_here(run: str) -> None:
 
 @contextlib.contextmanager
 def _machine(*, alone: bool) -> Iterator[None]:
-    """Have the machine for a timed fit alone, or share it with other searches.
-
-    By the system's own lock: filelock's for readers and writers is a database of SQLite, which
-    takes as many lines, and is asked again and again.
-    """
+    """Have the machine for a timed fit alone, or share it with other searches."""
     path = Path(tempfile.gettempdir()) / f"dsgkit-{os.getuid()}.lock"
-    with path.open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        yield
+    lock = ReadWriteLock(path, is_singleton=False)
+    try:
+        with lock.write_lock() if alone else lock.read_lock():
+            yield
+    finally:
+        lock.close()

@@ -249,8 +249,11 @@ def _open_own(path: Path, flags: int) -> int:
 def _acquire_lock(folder: Path) -> BinaryIO:
     """Return the open lock file, with who holds it written inside.
 
-    By the system's own lock, not filelock's: `running` asks for it without writing, as the folder
-    may be read-only or somebody else's, and shared, so that two who ask take neither for a run.
+    By ``fcntl``, which `running` needs: it opens the file for reading, as the folder may be
+    read-only or somebody else's, and takes the lock shared, so that two who ask do not take each
+    other for a run. filelock's `FileLock` opens the file for writing, which fails there, and is
+    exclusive; its releases up to 3.24 truncate the file before they have the lock, so that a second
+    run would erase who holds it.
     """
     lock = os.fdopen(_open_own(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b")
     try:

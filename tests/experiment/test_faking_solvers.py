@@ -519,7 +519,10 @@ def test_a_member_of_an_enumeration_is_stored_as_what_it_equals():
 SENDS = {
     "os.fork()": ("ok", ""),
     "os.fork() and os._exit(0)": ("crashed", "worker process ended by itself with exit code 0"),
-    "os.write(int(sys.argv[1]), 99 * b'x')": ("crashed", "worker process sent what is no record"),
+    "os.write(int(sys.argv[1]), 99 * b'x')": (
+        "crashed",
+        "worker process sent something that is not a record",
+    ),
 }
 """What is done in a fit in a worker, and how that ends."""
 
