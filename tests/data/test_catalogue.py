@@ -4,10 +4,10 @@ import subprocess
 import sys
 
 import pytest
-from dsgkit.errors import DataError
 
 from dsgkit.data.catalogue import DATASETS, get, read_catalogue
 from dsgkit.data.targets import Binary, Bins, Ordered
+from dsgkit.text.errors import DataError
 
 ENTRY = """
 [shared]

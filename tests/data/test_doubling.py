@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from dsgkit.errors import DataError
 
 from dsgkit.config import DatasetSpec
 from dsgkit.data import doubling
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.rows import Rows
 from dsgkit.tasks.splits import semi_supervised_split
+from dsgkit.text.errors import DataError
 from tests.data.conftest import make_spec
 
 N = 2_000

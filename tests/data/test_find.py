@@ -3,13 +3,13 @@ from pathlib import Path
 
 import platformdirs
 import pytest
-from dsgkit.errors import DataError, MissingDataError
 
 from dsgkit.data import find as finding
 from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
 from dsgkit.data.datasets import load_dataset, obtain, resolve
 from dsgkit.data.find import find
 from dsgkit.data.targets import Binary
+from dsgkit.text.errors import DataError, MissingDataError
 from tests.data.conftest import make_spec
 
 SUFFIXED = ["plain", "plain.xz", "plain.bz2", "plain.gz"]

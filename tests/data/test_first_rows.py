@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from dsgkit.errors import DataError
 
 from dsgkit.config import DatasetSpec
 from dsgkit.data.datasets import load_dataset
+from dsgkit.text.errors import DataError
 from tests.data.conftest import make_spec
 
 N = 50

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from dsgkit.errors import DataError
 from pydantic import ValidationError
 
 from dsgkit.config import DatasetSpec
 from dsgkit.data import reading
 from dsgkit.data.datasets import load_dataset
+from dsgkit.text.errors import DataError
 from tests.data.conftest import make_spec
 
 TABLE = "id,colour,size,kind\n7,red,1.5,yes\n8,blue,2,no\n9,red,4,yes\n"

@@ -13,7 +13,6 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from dsgkit.errors import DataError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from dsgkit.data.datasets import load_dataset, resolve
 from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import CAREFUL_LINE, ROW_LINE, Chunk, Lines
 from dsgkit.data.scan import read_number
+from dsgkit.text.errors import DataError
 from tests.data.conftest import COMPRESS, make_spec
 
 FORMATS = {"libsvm": b"1 1:2 2:3\n-1 1:4 2:5\n", "delimited": b"2,3,1\n4,5,-1\n"}

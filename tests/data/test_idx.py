@@ -5,13 +5,13 @@ import struct
 
 import numpy as np
 import pytest
-from dsgkit.errors import DataError
 
 from dsgkit.data import idx
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.datasets import open_dataset
 from dsgkit.data.find import FoundFile
 from dsgkit.data.targets import Binary
+from dsgkit.text.errors import DataError
 from tests.data.conftest import COMPRESS
 
 IMAGES = (np.arange(5 * 2 * 3) * 8 % 256).astype(np.uint8).reshape(5, 2, 3)

@@ -10,7 +10,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from dsgkit.errors import DataError
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, make_moons
@@ -24,6 +23,7 @@ from dsgkit.data.find import FoundFile
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import Binary, check_kind
 from dsgkit.tasks.splits import semi_supervised_split
+from dsgkit.text.errors import DataError
 from tests.data.conftest import make_spec
 
 TEXT = "1 1:0.5 2:3\n-1 1:2.5\n1 2:-4\n"

@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from dsgkit.errors import DataError
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from dsgkit.data import lines
 from dsgkit.data.datasets import load_dataset
+from dsgkit.text.errors import DataError
 from tests.data.conftest import COMPRESS, make_spec
 
 WORDS = ["guitar", "string", "good", "bad", "pick", "drum", "loud", "soft"]

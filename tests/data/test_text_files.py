@@ -5,7 +5,6 @@ import zipfile
 
 import numpy as np
 import pytest
-from dsgkit.errors import DataError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -18,6 +17,7 @@ from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.find import FoundFile
 from dsgkit.data.reading import read_blocks
+from dsgkit.text.errors import DataError
 from tests.data.conftest import COMPRESS, make_spec
 
 ARFF = b"""% A comment
