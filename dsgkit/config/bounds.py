@@ -6,7 +6,7 @@ within to be read in seconds.
 
 from __future__ import annotations
 
-from dsgkit.system.files import why_no_line
+from dsgkit.text.lines import why_no_line
 
 MAX_FILE_BYTES = 2**20
 """Bytes of a config file."""

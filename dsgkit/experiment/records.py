@@ -27,10 +27,11 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
-from dsgkit.system.files import CONTROL, open_packed
+from dsgkit.system.files import open_packed
 from dsgkit.tasks.base import Axis
 from dsgkit.text.errors import ResultsError
 from dsgkit.text.hints import spelled
+from dsgkit.text.lines import CONTROL
 from dsgkit.text.specs import LARGEST_NUMBER
 
 Record = dict[str, Any]

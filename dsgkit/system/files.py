@@ -15,6 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from dsgkit.text.lines import why_no_line
+
 _ABANDONED_SECONDS = 24 * 3600
 
 LONGEST_PATH = 4095
@@ -23,21 +25,10 @@ LONGEST_PATH = 4095
 LONGEST_FILE_NAME = 255
 """Bytes of a part of a path, as most file systems have it."""
 
-CONTROL = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
-"""Characters that do not belong in a line, as the inside of a regular expression's brackets."""
-
-_CONTROL = re.compile(rf"[{CONTROL}\ud800-\udfff]")
-
 
 def folder_name(name: str) -> str:
     """Return a name with whatever it must not hold as that of a folder replaced by ``_``."""
     return re.sub(r"^\W|[/\\\x00-\x1f]", "_", name)
-
-
-def why_no_line(text: str) -> str:
-    """Return why a text cannot be printed in a line, as names and labels are; empty if it can."""
-    found = _CONTROL.search(text)
-    return "" if found is None else f"must not hold {found[0]!a}, which cannot be printed"
 
 
 def why_no_path(text: str) -> str:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from dsgkit.system.files import why_no_line
 from dsgkit.text.errors import in_a_line
 from dsgkit.text.hints import spelled
+from dsgkit.text.lines import why_no_line
 from dsgkit.text.specs import problem
 
 LONGEST_LABEL = 200
