@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from dsgkit.objectives import Objective
 from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective
 from dsgkit.objectives.ordinal_risk import for_cuts, ordinal_risk
+from dsgkit.objectives.pairwise_auc import PairwiseAUCObjective
 from dsgkit.objectives.pairwise_risk import PairwiseRisk, pnu_risk, samult_risk
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
 
+Array = NDArray[np.float64]
 Counts = NDArray[np.integer]
 
 
@@ -36,6 +38,30 @@ class Risk(ABC):
     @abstractmethod
     def form(self, counts: Counts) -> PairwiseRisk:
         """Return the quadratic form, given how many labelled rows each source has."""
+
+    def value(self, values: Sequence[Array], counts: Counts) -> float:
+        """Return the risk of a function.
+
+        Parameters
+        ----------
+        values : sequence of ndarray of float64
+            Its values at the rows of each source and at the unlabelled rows; of rows without a
+            weight in the form they may be left out.
+        counts : ndarray of int, shape (n_sources,)
+        """
+        return self.form(counts).value(values)
+
+    @classmethod
+    def on_batches(cls, risks: Sequence[Self], forms: Sequence[PairwiseRisk]) -> Objective:
+        """Return the objective of models that are trained on batches of rows.
+
+        Parameters
+        ----------
+        risks : sequence of Risk, length G
+        forms : sequence of PairwiseRisk
+            Theirs.
+        """
+        return PairwiseAUCObjective(forms)
 
     @classmethod
     def on_tuples(cls, risks: Sequence[Self], counts: Counts) -> Objective | None:

@@ -18,7 +18,15 @@ from dsgkit.solvers.common import Lam, Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.diagnostics import penalised
 from dsgkit.solvers.sigma import WithSigma
-from dsgkit.trainers.training import Codes, Decreasing, Function, Trainer, Training
+from dsgkit.trainers.training import (
+    Codes,
+    Decreasing,
+    Fold,
+    Function,
+    Sizes,
+    Trainer,
+    Training,
+)
 
 Array = NDArray[np.float64]
 Pools = Sequence[NDArray[np.int64]]
@@ -102,7 +110,7 @@ class QuadraticRiskEstimator(WithSigma, SemiSupervisedEstimator):
 
         As in the base class. Settings that differ only in parameters that are declared per model
         are trained together: in one pass over the features, or from one factorisation. Errors are
-        those of `fit`, except that a model without a solution is a row of NaN.
+        those of `fit`, except that a model without a solution has values of NaN.
         """
         if folds is None or X_unlabeled is None:
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
@@ -121,7 +129,7 @@ class QuadraticRiskEstimator(WithSigma, SemiSupervisedEstimator):
             n_models = max(2, len(together) * len(folds))
             self._check_memory(together[0]._cost_of(X, X_unlabeled, n_models))
             training = first._training(together, X, codes, X_unlabeled, pools)
-            values[members] = trainer.fold_values(training, folds)
+            values[members], _ = trainer.fold_values(training, [Fold(rows) for rows in folds])
         return values
 
     def _out_of_fold(
@@ -130,7 +138,8 @@ class QuadraticRiskEstimator(WithSigma, SemiSupervisedEstimator):
         """Return held-out values less each fold's mean on unlabelled rows, for thresholds."""
         pools = [training_rows(held_out, len(codes)) for held_out in folds]
         training = self._training([self], X, codes, X_unlabeled, pools)
-        values = self._trainer().centred_values(training, folds, reference)
+        held_out = [Fold(rows) for rows in folds]
+        values = self._trainer().centred_values(training, held_out, reference)
         if values is None:
             family: Any = super()
             values = family._out_of_fold(X, codes, X_unlabeled, folds, reference)
@@ -150,8 +159,7 @@ class QuadraticRiskEstimator(WithSigma, SemiSupervisedEstimator):
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int, n_cuts: int = 1
     ) -> Cost:
         """Return what the trainer takes for a fit, or for the values of a grid; see the base."""
-        trainer = self._trainer()
-        return trainer.cost(n_inputs, n_models, n_labeled, n_unlabeled, n_cuts + 1)
+        return self._trainer().cost(Sizes(n_inputs, n_labeled, n_unlabeled, n_cuts + 1), n_models)
 
     def diagnostics(self, X: Any, y: Any, X_unlabeled: Any = None) -> dict[str, float]:
         """Return the objective at the fitted function, and its parts.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +20,22 @@ from dsgkit.engine import (
     block_training_cost,
     train,
     train_blocks,
+    train_blocks_in_passes,
     train_blocks_values,
+    train_in_passes,
     train_values,
     training_cost,
 )
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.kernels.lengths import check_projections
 from dsgkit.numerics.costs import Cost
-from dsgkit.text.errors import DivergedError, FitError
-from dsgkit.trainers.curvature import offsets
-from dsgkit.trainers.training import Array, Folds, Training, decreasing
+from dsgkit.text.errors import DataError, DivergedError, FitError
+from dsgkit.trainers.linear import FeatureMap
+from dsgkit.trainers.steps import DECREASING, Steps
+from dsgkit.trainers.training import Array, Folds, Sizes, Training
 
 Train = Callable[[Problem], DSGModel]
+Result = Literal["model", "models", "values"]
 
 MIN_PASS_ITERATIONS, MAX_PASS_ITERATIONS = 200, 2000
 """Bounds of the iterations of one pass: with lam >= 2^-3, 400 are within 0.1% of the minimiser,
@@ -41,6 +45,9 @@ and one pass over millions of rows would be hours for nothing."""
 @dataclass(frozen=True)
 class RandomFeatures:
     """Blocks of random features of a kernel, by what they are made from."""
+
+    # single precision sums moments of features to some 2^-24, which are eigenvalues below 0 too
+    smallest_lam: ClassVar[float] = 2.0**-23
 
     kernel: str
     sigma: float
@@ -58,6 +65,19 @@ class RandomFeatures:
         """Raise `DataError` for rows of which no accurate features can be made."""
         for rows in tables:
             check_projections(rows, self.sigma, self.kernel)
+
+    def map(self) -> FeatureMap:
+        """Return what takes rows to block 0."""
+        blocks = self.blocks()
+        return lambda rows: blocks.transform(rows, 0)
+
+    def width(self, n_inputs: int) -> int:
+        """Return the features of a block."""
+        return self.blocks().width
+
+    def row_flops(self, n_inputs: int) -> float:
+        """Return the operations of a block at one row."""
+        return self.blocks().row_flops(n_inputs)
 
 
 @dataclass(frozen=True)
@@ -117,8 +137,12 @@ class BlockTrainer:
         """Return the models of a training, pool by pool."""
 
     @abstractmethod
-    def final_values(self, training: Training) -> NDArray[np.float32]:
-        """Return the values of all models at the labelled rows, shape (n_labeled, G)."""
+    def train_in_passes(self, training: Training) -> list[DSGModel]:
+        """Return the models of a training, in as many passes as the memory asks for."""
+
+    @abstractmethod
+    def final_values(self, training: Training) -> Mapping[int, NDArray[np.float32]]:
+        """Return the values of all models at labelled rows (0), and at unlabelled (1) in pools."""
 
     @abstractmethod
     def failure(self, training: Training) -> FitError:
@@ -148,19 +172,30 @@ class BlockTrainer:
             raise self.failure(training)
         return model
 
-    def fold_values(self, training: Training, folds: Folds) -> Array:
+    def models(self, training: Training) -> list[DSGModel]:
+        """Return the functions of all models; those of one without a solution are not finite."""
+        self.features.check(training.X)
+        models = self.train_in_passes(training)
+        if not any(np.isfinite(m.coefficients).all(axis=(0, 1)).any() for m in models):
+            self.features.check(training.X_unlabeled)
+        return models
+
+    def fold_values(self, training: Training, folds: Folds) -> tuple[Array, Array]:
         """Return out-of-fold values of every point, in one pass; see `Trainer`."""
         self.features.check(training.X)
         training.check_pools()
-        n_labeled, n_points = len(training.codes), len(training.penalties)
-        final = self.final_values(training).reshape(n_labeled, len(folds), n_points)
-        values = np.full((n_points, n_labeled), np.nan)
-        for fold, held_out in enumerate(folds):
-            values[:, held_out] = final[held_out, fold].T
-        failed = ~np.isfinite(values[:, np.concatenate(folds)]).all(axis=1)
-        if failed.all():
+        final, values = self.final_values(training), training.no_values()
+        n_points, any_finite = len(training.penalties), False
+        for number, fold in enumerate(folds):
+            models = slice(number * n_points, (number + 1) * n_points)
+            tables = [k for k, rows in enumerate(fold) if rows is not None]
+            held_out = [final[k][fold[k], models].T for k in tables]
+            finite = np.all([np.isfinite(part).all(axis=1) for part in held_out], axis=0)
+            for k, part in zip(tables, held_out, strict=True):
+                values[k][:, fold[k]] = np.where(finite[:, None], part, np.nan)
+            any_finite |= bool(finite.any())
+        if not any_finite:
             self.features.check(training.X_unlabeled)
-        values[failed] = np.nan
         return values
 
     def centred_values(self, training: Training, folds: Folds, reference: Any) -> Array:
@@ -170,7 +205,7 @@ class BlockTrainer:
         values -= model.decision_function(reference).mean(axis=0, dtype=np.float64)
         out = np.empty(len(values))
         for fold, held_out in enumerate(folds):
-            out[held_out] = values[held_out, fold]
+            out[held_out.labeled] = values[held_out.labeled, fold]
         return out
 
 
@@ -182,9 +217,18 @@ class Streaming(BlockTrainer):
     ----------
     n_iterations : int or None
         None is one pass over the unlabelled rows, within 200 and 2,000.
+    steps : Steps
+    in_passes : bool
+        Whether labelled rows, too, are gone through in passes, and those of all models may be
+        streamed; else they are drawn with replacement.
+    average : bool
+        Whether a function is the mean of those after the last half of the iterations.
     """
 
     n_iterations: int | None = None
+    steps: Steps = DECREASING
+    in_passes: bool = False
+    average: bool = False
 
     def n_steps(self, n_unlabeled: int) -> int:
         """Return the iterations with so many unlabelled rows."""
@@ -199,61 +243,97 @@ class Streaming(BlockTrainer):
 
     def problem(self, training: Training) -> Problem:
         """Return what the engine is given."""
-        t, n_sources = training, training.n_sources
-        order = range(n_sources)[::-1] if t.risks[0][0].descending else range(n_sources)
-        # something has to be drawn of a source without rows, which has no weight
-        labeled = [
-            Source(0, [rows if len(rows := t.rows_of(k, pool)) else pool[:1] for pool in t.pools])
-            for k in order
-        ]
-        t0 = offsets(t, self.features.kernel, self.features.sigma)
+        t = training
         return Problem(
             tables=[t.X, t.X_unlabeled],
-            sources=[*labeled, Source(1, in_passes=True)],
+            sources=[*self._labeled(t), Source(1, t.unlabeled_pools, in_passes=True)],
             objective=t.on_tuples(),
-            step=decreasing(t, t0),
+            step=self.steps.rule(
+                t, self.features.kernel, self.features.sigma, self.n_steps(len(t.X_unlabeled))
+            ),
             features=self.features.blocks(),
             n_iterations=self.n_steps(len(t.X_unlabeled)),
             batch_size=self.batch_size,
             group=t.group,
+            average=self.average,
         )
+
+    def _labeled(self, training: Training) -> list[Source]:
+        """Return the sources of labelled rows."""
+        t, n_sources = training, training.n_sources
+        if self.in_passes and n_sources == 1:
+            pools = None if t.unlabeled_pools is None and len(t.pools) == 1 else t.pools
+            return [Source(0, pools, in_passes=True)]
+        order = range(n_sources)[::-1] if t.risks[0][0].descending else range(n_sources)
+        # something has to be drawn of a source without rows, which has no weight
+        return [
+            Source(
+                0,
+                [rows if len(rows := t.rows_of(k, pool)) else pool[:1] for pool in t.pools],
+                in_passes=self.in_passes,
+            )
+            for k in order
+        ]
 
     def train(self, training: Training) -> DSGModel:
         """Return the models of a training, pool by pool."""
         return train(self.problem(training))
 
+    def train_in_passes(self, training: Training) -> list[DSGModel]:
+        """Return the models of a training, in as many passes as the memory asks for."""
+        return train_in_passes(self.problem(training))
+
+    def fit(self, training: Training) -> BlockFunction:
+        """Train the one model of a training; see `Trainer`.
+
+        Raises
+        ------
+        DataError
+            If it has no steps.
+        """
+        return self.fit_by(training, train)
+
     def fit_by(self, training: Training, run: Train) -> BlockFunction:
         """Train the one model of a training as `fit` does, by another training of the engine."""
-        model = self.finite(training, lambda given: run(self.problem(given)))
+        model = self.finite(training, lambda given: run(self._possible(given)))
         return self.function(model, training)
 
-    def final_values(self, training: Training) -> NDArray[np.float32]:
-        """Return the values of all models at the labelled rows."""
-        return train_values(self.problem(training))[0]
+    def _possible(self, training: Training) -> Problem:
+        """Return the problem of one model, if it has steps."""
+        problem = self.problem(training)
+        if np.isnan(problem.step(1)[0]).any():
+            raise DataError(self.steps.none(training))
+        return problem
+
+    def final_values(self, training: Training) -> Mapping[int, NDArray[np.float32]]:
+        """Return the values of all models at the rows of either table."""
+        return train_values(self.problem(training))
 
     def failure(self, training: Training) -> FitError:
         """Return the error of a model that diverged."""
-        return DivergedError(
-            f"diverged with lam={training.lam[0]:g}: the first steps are too long; set t0='stable'"
-        )
+        return DivergedError(self.steps.too_long(training))
 
     def function(self, model: DSGModel, training: Training) -> BlockFunction:
         """Return the function of a model."""
         n_iter = self.n_steps(len(training.X_unlabeled))
         return BlockFunction(model, mean_of_kernels=False, n_iter=n_iter)
 
-    def cost(
-        self, n_inputs: int, n_models: int, n_labeled: int, n_unlabeled: int, n_sources: int
-    ) -> Cost:
-        """Return what the engine takes for a fit, or for the values of a grid."""
+    def cost(self, sizes: Sizes, n_models: int = 1, result: Result | None = None) -> Cost:
+        """Return what the engine takes for a fit, or for the values of a grid, or its models."""
+        result = result or ("model" if n_models == 1 else "values")
+        of_folds = result == "values"
         return training_cost(
             self.features.blocks(),
-            n_inputs,
-            [TableSize(n_labeled, in_pools=True, n_sources=n_sources), TableSize(n_unlabeled)],
+            sizes.n_inputs,
+            [
+                TableSize(sizes.n_labeled, of_folds or not self.in_passes, sizes.n_sources),
+                TableSize(sizes.n_unlabeled, of_folds and sizes.unlabeled_held_out),
+            ],
             batch_size=self.batch_size,
-            n_iterations=self.n_steps(n_unlabeled),
+            n_iterations=self.n_steps(sizes.n_unlabeled),
             n_models=n_models,
-            result="model" if n_models == 1 else "values",
+            result=result,
+            average=self.average,
         )
 
 
@@ -280,9 +360,15 @@ class Sweeps(BlockTrainer):
         return BlockProblem(
             X=t.X,
             X_unlabeled=t.X_unlabeled,
-            groups=[RowGroup([t.rows_of(k, pool) for k in range(t.n_sources)]) for pool in t.pools],
+            groups=[
+                RowGroup(
+                    [t.rows_of(k, pool) for k in range(t.n_sources)],
+                    None if t.unlabeled_pools is None else t.unlabeled_pools[number],
+                )
+                for number, pool in enumerate(t.pools)
+            ],
             group=t.group,
-            objective=t.paired(),
+            objective=t.on_batches,
             lam=t.lam,
             features=self.features.blocks(),
             n_blocks=self.n_blocks,
@@ -294,9 +380,13 @@ class Sweeps(BlockTrainer):
         """Return the models of a training, pool by pool."""
         return train_blocks(self.problem(training))
 
-    def final_values(self, training: Training) -> NDArray[np.float32]:
-        """Return the values of all models at the labelled rows."""
-        return train_blocks_values(self.problem(training))[0]
+    def train_in_passes(self, training: Training) -> list[DSGModel]:
+        """Return the models of a training, in as many passes as the memory asks for."""
+        return train_blocks_in_passes(self.problem(training))
+
+    def final_values(self, training: Training) -> Mapping[int, NDArray[np.float32]]:
+        """Return the values of all models at the rows of either table."""
+        return train_blocks_values(self.problem(training))
 
     def failure(self, training: Training) -> FitError:
         """Return the error of a model without a solution."""
@@ -308,19 +398,19 @@ class Sweeps(BlockTrainer):
         """Return the function of a model."""
         return BlockFunction(model, mean_of_kernels=True)
 
-    def cost(
-        self, n_inputs: int, n_models: int, n_labeled: int, n_unlabeled: int, n_sources: int
-    ) -> Cost:
-        """Return what the engine takes for a fit, or for the values of a grid."""
+    def cost(self, sizes: Sizes, n_models: int = 1, result: Result | None = None) -> Cost:
+        """Return what the engine takes for a fit, or for the values of a grid, or its models."""
+        result = result or ("model" if n_models == 1 else "values")
         return block_training_cost(
             self.features.blocks(),
-            n_inputs,
-            n_labeled,
-            n_unlabeled,
-            n_sources=n_sources,
+            sizes.n_inputs,
+            sizes.n_labeled,
+            sizes.n_unlabeled,
+            n_sources=sizes.n_sources,
             batch_size=self.batch_size,
             n_blocks=self.n_blocks,
             n_sweeps=self.n_sweeps,
             n_models=n_models,
-            result="model" if n_models == 1 else "values",
+            pooled=result == "values" and sizes.unlabeled_held_out,
+            result=result,
         )

@@ -20,7 +20,7 @@ from dsgkit.trainers.responses import (
     cv_values,
     grid_flops,
 )
-from dsgkit.trainers.training import Array, Folds, Function, Training
+from dsgkit.trainers.training import Array, Folds, Function, Sizes, Training, each_alone
 
 _DOUBLE_COST = 2.0
 """An operation of double precision: costs count in single precision."""
@@ -118,22 +118,24 @@ class ClosedForm:
             raise FitError(SINGULAR_SYSTEM)
         return self.solve(t, t.forms[0][0], t.penalties[0])
 
-    def fold_values(self, training: Training, folds: Folds) -> Array:
+    def fold_values(self, training: Training, folds: Folds) -> tuple[Array, Array]:
         """Return out-of-fold values of every point, from one factorisation; see `Trainer`."""
         t = training
-        values = np.full((len(t.penalties), len(t.codes)), np.nan)
+        if t.unlabeled_pools is not None:  # the matrix of every fold is another
+            return each_alone(self, t, folds)
+        values, nothing = t.no_values()
         solvable = [g for g, p in enumerate(t.penalties) if p >= self.smallest_penalty]
         if not solvable:
-            return values
+            return values, nothing
         values[solvable] = cv_values(
             self.response(t.X, t.X_unlabeled),
             t.codes,
             len(t.X_unlabeled),
-            folds,
+            [fold.labeled for fold in folds],
             [t.forms[g] for g in solvable],
             [t.penalties[g] for g in solvable],
         )
-        return values
+        return values, nothing
 
     def centred_values(self, training: Training, folds: Folds, reference: Any) -> Array | None:
         """Return out-of-fold values of one point less their mean on all unlabelled rows."""
@@ -145,17 +147,15 @@ class ClosedForm:
             return None  # a fold lacks an outer class, and the cut that it drops had its own gamma
         weight = float(weights[0]) / len(t.X_unlabeled)
         P = self.response_at(t.X, t.X_unlabeled, t.penalties[0], weight)
-        return centered_values(P, t.codes, folds, risks)
+        return centered_values(P, t.codes, [fold.labeled for fold in folds], risks)
 
-    def cost(
-        self, n_inputs: int, n_models: int, n_labeled: int, n_unlabeled: int, n_sources: int
-    ) -> Cost:
+    def cost(self, sizes: Sizes, n_models: int = 1) -> Cost:
         """Return what a fit takes, or a grid of models on folds."""
-        sizes = n_labeled, n_unlabeled, n_inputs
-        n = self.size(n_labeled, n_unlabeled)
-        solving = n**3 / 3 if n_models == 1 else grid_flops(n, n_labeled, n_models)
+        rows = sizes.n_labeled, sizes.n_unlabeled, sizes.n_inputs
+        n = self.size(sizes.n_labeled, sizes.n_unlabeled)
+        solving = n**3 / 3 if n_models == 1 else grid_flops(n, sizes.n_labeled, n_models)
         return Cost(
-            flops=_DOUBLE_COST * (self.building_flops(*sizes) + solving),
-            memory=self.fit_memory(*sizes) if n_models == 1 else self.grid_memory(*sizes),
-            flops_per_row=self.row_flops(*sizes),
+            flops=_DOUBLE_COST * (self.building_flops(*rows) + solving),
+            memory=self.fit_memory(*rows) if n_models == 1 else self.grid_memory(*rows),
+            flops_per_row=self.row_flops(*rows),
         )

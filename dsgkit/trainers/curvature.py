@@ -1,4 +1,4 @@
-"""The curvature of a pairwise quadratic risk, measured on some of the rows.
+"""The curvature of a quadratic risk, measured on some of the rows.
 
 A step of functional gradient descent may be as long as the inverse of the largest eigenvalue of the
 risk's second derivative, which on real rows is a fifth to a fortieth of what holds for any rows.
@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
+from scipy.sparse.linalg import eigsh
 
 from dsgkit.kernels import kernel_named
 from dsgkit.numerics.rows import spaced
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
+from dsgkit.system.threads import single_blas_thread
 from dsgkit.trainers.responses import label_weights
 from dsgkit.trainers.training import Training
 
@@ -31,6 +34,12 @@ CURVATURE_MARGIN = 1.25
 
 _POWER_STEPS = 30
 """Steps of the power iteration, whose error is then far below the margin."""
+
+UNLABELED_ROWS = 800
+"""Unlabelled rows that stand for all where the squares are those of unlabelled rows alone."""
+
+FEW_ROWS = 32
+"""Rows up to which all eigenvalues are computed."""
 
 
 def measured_curvatures(
@@ -116,6 +125,33 @@ def offsets(training: Training, kernel: str, sigma: float) -> Array:
             for step, penalty, risks in zip(t.steps, t.penalties, t.risks, strict=True)
         ]
     )
+
+
+def largest_eigenvalue(X_unlabeled: Any, sigma: float, kernel: str) -> float:
+    """Return the largest eigenvalue of the kernel matrix of unlabelled rows over their number.
+
+    Parameters
+    ----------
+    X_unlabeled : rows
+        At most `UNLABELED_ROWS` of them are read, evenly spaced.
+    sigma : float
+        Parameter of the kernel.
+    kernel : str
+    """
+    sample = np.asarray(spaced(X_unlabeled, UNLABELED_ROWS))
+    with single_blas_thread():  # under numba's threads BLAS's are slow
+        K = kernel_named(kernel).gram(sample, sample, sigma)
+        return largest_of(K) / len(K)
+
+
+def largest_of(K: Array) -> float:
+    """Return the largest eigenvalue of a symmetric matrix by Lanczos' method."""
+    if len(K) <= FEW_ROWS:
+        return float(linalg.eigvalsh(K)[-1])
+    if not K.any():
+        return 0.0
+    start = np.cos(np.arange(len(K)))  # a given one, so that the bits are the same every time
+    return float(eigsh(K, k=1, which="LA", v0=start, tol=1e-7, return_eigenvectors=False)[0])
 
 
 def _labeled_sample(codes: NDArray[np.integer]) -> NDArray[np.int64]:

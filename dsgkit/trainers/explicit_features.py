@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dsgkit.features import FeatureBlocks
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.nystrom import NystromFeatures, nystrom_memory
 from dsgkit.numerics.costs import FUNCTION_FLOPS
@@ -19,6 +18,7 @@ from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
 from dsgkit.trainers.blocks import RandomFeatures
 from dsgkit.trainers.closed_form import ClosedForm, Expansion
+from dsgkit.trainers.linear import BLOCK_ROWS, LinearFunction
 from dsgkit.trainers.moments import (
     FeatureMoments,
     feature_moments,
@@ -29,8 +29,8 @@ from dsgkit.trainers.moments import (
 from dsgkit.trainers.responses import PrimalResponse
 from dsgkit.trainers.training import Array, Function, Training
 
-FOURIER_ROWS, KERNEL_ROWS = 8192, 512
-"""Rows whose features are held at a time: random ones, and kernel values."""
+KERNEL_ROWS = 512
+"""Rows whose kernel values are held at a time."""
 
 
 @dataclass(frozen=True)
@@ -51,30 +51,15 @@ class ExplicitFeatures(ClosedForm):
 
 
 @dataclass(frozen=True)
-class FeatureFunction:
-    """A function of random features: their block 0."""
+class FeatureFunction(LinearFunction):
+    """A function of random features: their block 0, which an estimator keeps, too."""
 
-    features: FeatureBlocks
-    coef: Array
-    made_from: RandomFeatures
+    features: RandomFeatures
 
     @property
     def attributes(self) -> dict[str, Any]:
         """Features and coefficients."""
-        return {"features_": self.features, "coef_": self.coef}
-
-    def values(self, X: Any) -> Array:
-        """Return its values at the rows of ``X``."""
-        self.made_from.check(X)
-        values = np.empty(len(X))
-        for block in row_blocks(len(X), FOURIER_ROWS):
-            features = self.features.transform(X[block], 0)
-            values[block] = features.astype(np.float64) @ self.coef
-        return values
-
-    def squared_norm(self) -> float:
-        """Return the squared norm of the coefficients."""
-        return float(self.coef @ self.coef)
+        return {"features_": self.features.blocks(), **super().attributes}
 
 
 @dataclass(frozen=True)
@@ -94,15 +79,12 @@ class OnRandomFeatures(ExplicitFeatures):
         """Return the minimiser of one risk on all rows."""
         moments = self.moments(training.X, training.X_unlabeled)
         coef = solve(moments, training.codes, risk, penalty)
-        return FeatureFunction(self.features.blocks(), coef, self.features)
+        return FeatureFunction(self.features, coef)
 
     def moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
         """Return all that the system takes of these rows."""
-        features = self.features.blocks()
         self.features.check(X, X_unlabeled)
-        return feature_moments(
-            lambda rows: features.transform(rows, 0), X, X_unlabeled, features.width, FOURIER_ROWS
-        )
+        return feature_moments(self.features.map(), X, X_unlabeled)
 
     def size(self, n_labeled: int, n_unlabeled: int) -> int:
         """Return the number of features."""
@@ -111,7 +93,7 @@ class OnRandomFeatures(ExplicitFeatures):
     def fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
         """Return the bytes that a fit, or evaluating it, allocates."""
         n_columns = self.size(n_labeled, n_unlabeled)
-        block = 4 * min(n_unlabeled, FOURIER_ROWS) * (n_columns + n_inputs)
+        block = 4 * min(n_unlabeled, BLOCK_ROWS) * (n_columns + n_inputs)
         return (8 + 4) * n_columns**2 + max(block, 20 * n_labeled * n_columns)
 
     def grid_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
@@ -272,5 +254,5 @@ class OnCenters(ExplicitFeatures):
     def _moments_at(self, centers: Array, X: Any, X_unlabeled: Any) -> FeatureMoments:
         gram = kernel_named(self.kernel).gram
         return feature_moments(
-            lambda rows: gram(rows, centers, self.sigma), X, X_unlabeled, len(centers), KERNEL_ROWS
+            lambda rows: gram(rows, centers, self.sigma), X, X_unlabeled, KERNEL_ROWS
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from scipy.linalg import blas
 
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
+from dsgkit.trainers.linear import BLOCK_ROWS, FeatureMap
 from dsgkit.trainers.responses import (
     Codes,
     PrimalResponse,
@@ -22,7 +22,6 @@ from dsgkit.trainers.responses import (
 )
 
 Array = NDArray[np.float64]
-FeatureMap = Callable[[Any], NDArray[np.floating]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,28 +45,78 @@ class FeatureMoments:
     n_unlabeled: int
 
 
-def feature_moments(
-    features: FeatureMap, X: Any, X_unlabeled: Any, n_features: int, block_rows: int
-) -> FeatureMoments:
-    """Accumulate `FeatureMoments` over blocks of unlabelled rows, in float64.
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums of the features of some rows.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (n_features, n_features)
+        Lower triangle of ``Phi'Phi``, Fortran-contiguous.
+    total : ndarray of shape (n_features,)
+        Sum of the features.
+    n_rows : int
+    """
+
+    gram: Array
+    total: Array
+    n_rows: int
+
+    def less(self, other: Moments | None) -> Moments:
+        """Return the moments without those of some of the rows, as a copy."""
+        if other is None:
+            return Moments(self.gram.copy(order="F"), self.total, self.n_rows)
+        return Moments(self.gram - other.gram, self.total - other.total, self.n_rows - other.n_rows)
+
+
+def moments(
+    features: FeatureMap,
+    X: Any,
+    rows: NDArray[np.integer] | None = None,
+    block_rows: int = BLOCK_ROWS,
+) -> Moments:
+    """Accumulate the moments of rows in double precision, block by block.
 
     Parameters
     ----------
     features : callable
-        Takes a block of rows to its features, shape (n, n_features), float32 or float64; refuses
-        rows with NaN or infinite values.
-    X, X_unlabeled : rows
-    n_features, block_rows : int
+        Takes rows to their features, shape (n, n_features), float32 or float64; refuses those with
+        NaN or infinite values.
+    X : rows
+        At least one.
+    rows : int array, optional
+        Positions of those to take; by default all.
+    block_rows : int
     """
-    gram = np.zeros((n_features, n_features), order="F")
-    total = np.zeros(n_features)
-    for block in row_blocks(len(X_unlabeled), block_rows):
-        Phi = features(X_unlabeled[block])
+    n_rows = len(X) if rows is None else len(rows)
+    gram, total = None, 0.0
+    for block in row_blocks(n_rows, block_rows):
+        Phi = features(X[block] if rows is None else X[rows[block]])
+        if gram is None:
+            gram = np.zeros((Phi.shape[1], Phi.shape[1]), order="F")
         gram = _add_gram(gram, Phi)
-        total += Phi.sum(axis=0, dtype=np.float64)
+        total = total + Phi.sum(axis=0, dtype=np.float64)
         del Phi  # before the next block is allocated
+    assert gram is not None
+    return Moments(gram, np.asarray(total), n_rows)
+
+
+def mean_features(features: FeatureMap, X: Any) -> Array:
+    """Return the mean features of rows."""
+    total = 0.0
+    for block in row_blocks(len(X), BLOCK_ROWS):
+        total = total + features(X[block]).sum(axis=0, dtype=np.float64)
+    return np.asarray(total) / len(X)
+
+
+def feature_moments(
+    features: FeatureMap, X: Any, X_unlabeled: Any, block_rows: int = BLOCK_ROWS
+) -> FeatureMoments:
+    """Accumulate `FeatureMoments` over blocks of unlabelled rows; see `moments`."""
+    unlabeled = moments(features, X_unlabeled, block_rows=block_rows)
     labeled = features(X[:]).astype(np.float64, copy=False)
-    return FeatureMoments(labeled, gram, total / len(X_unlabeled), len(X_unlabeled))
+    n = unlabeled.n_rows
+    return FeatureMoments(labeled, unlabeled.gram, unlabeled.total / n, n)
 
 
 def _add_gram(gram: Array, Phi: NDArray[np.floating], scale: float = 1.0) -> Array:

@@ -4,25 +4,60 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.engine import DecreasingStep
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives import Objective
-from dsgkit.objectives.pairwise_auc import PairwiseAUCObjective
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.objectives.risks import Risk
-from dsgkit.text.errors import DataError
+from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.integer]
 Rows = NDArray[np.int64]
-Folds = Sequence[NDArray[np.integer]]
+
+
+class Fold(NamedTuple):
+    """Positions of the rows that models are trained without.
+
+    Attributes
+    ----------
+    labeled : int array
+    unlabeled : int array, optional
+        None where no fold holds out unlabelled rows.
+    """
+
+    labeled: NDArray[np.integer]
+    unlabeled: NDArray[np.integer] | None = None
+
+
+Folds = Sequence[Fold]
+
+
+class Sizes(NamedTuple):
+    """What the cost of a training depends on, beside the trainer and the number of models.
+
+    Attributes
+    ----------
+    n_inputs : int
+    n_labeled, n_unlabeled : int
+        Rows.
+    n_sources : int
+        Sources of labelled rows.
+    unlabeled_held_out : bool
+        Whether folds hold out unlabelled rows, too.
+    """
+
+    n_inputs: int
+    n_labeled: int
+    n_unlabeled: int
+    n_sources: int = 1
+    unlabeled_held_out: bool = False
 
 
 class Function(Protocol):
@@ -61,6 +96,18 @@ class Decreasing:
     t0: float | str
 
 
+@dataclass(frozen=True)
+class Constant:
+    """The step ``theta / (lam + L)`` of one model, L being the curvature of the risk; see `Steps`.
+
+    Attributes
+    ----------
+    theta : float
+    """
+
+    theta: float
+
+
 @dataclass(frozen=True, eq=False)
 class Training:
     """Models that differ in risk, penalty and steps, and the rows that they are trained on.
@@ -74,13 +121,15 @@ class Training:
         The last source.
     pools : sequence of int arrays
         The rows of ``X`` that each group of models is trained on: one for each fold, or all rows.
+    unlabeled_pools : sequence of int arrays, optional
+        Those of ``X_unlabeled``; None: all rows, in every pool.
     n_sources : int
         Number of sources of labelled rows.
     risks : sequence over points of sequences over pools of Risk
         Of the model of each point and pool.
     penalties : sequence of float
         Factor of the squared norm, for each point.
-    steps : sequence of Decreasing
+    steps : sequence of Decreasing or of Constant
         For each point, where the trainer goes steps.
     """
 
@@ -91,7 +140,8 @@ class Training:
     n_sources: int
     risks: Sequence[Sequence[Risk]]
     penalties: Sequence[float]
-    steps: Sequence[Decreasing] = ()
+    steps: Sequence[Any] = ()
+    unlabeled_pools: Sequence[Rows] | None = None
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -118,20 +168,62 @@ class Training:
         """The lam of ``lam/2 ||f||^2`` of each model, pool by pool."""
         return np.tile(2 * np.array(self.penalties, np.float64), len(self.pools))
 
-    def paired(self) -> PairwiseAUCObjective:
-        """Return the objective of all models, pool by pool, with all rows of a batch paired."""
-        n_pools = len(self.pools)
-        return PairwiseAUCObjective([of[pool] for pool in range(n_pools) for of in self.forms])
+    @cached_property
+    def on_batches(self) -> Any:
+        """The objective of all models, pool by pool, on all rows of a batch."""
+        pools = range(len(self.pools))
+        risks = [of[pool] for pool in pools for of in self.risks]
+        forms = [of[pool] for pool in pools for of in self.forms]
+        return type(risks[0]).on_batches(risks, forms)
 
     def on_tuples(self) -> Objective:
         """Return the objective of all models, pool by pool, on batches of tuples if it has one."""
         risks = [of[pool] for pool in range(len(self.pools)) for of in self.risks]
         counts = np.repeat(self.counts, len(self.penalties), axis=0)
-        return type(risks[0]).on_tuples(risks, counts) or self.paired()
+        objective: Objective = type(risks[0]).on_tuples(risks, counts) or self.on_batches
+        return objective
 
     def rows_of(self, source: int, pool: Rows) -> Rows:
         """Return the rows of a source in a pool."""
         return pool[self.codes[pool] == source]
+
+    def labeled(self, source: int, pool: int) -> Any:
+        """Return the labelled rows of a source in a pool, by its number."""
+        rows = self.rows_of(source, self.pools[pool])
+        return self.X if len(rows) == len(self.codes) else self.X[rows]
+
+    def unlabeled(self, pool: int) -> Any:
+        """Return the unlabelled rows of a pool, by its number."""
+        if self.unlabeled_pools is None:
+            return self.X_unlabeled
+        return self.X_unlabeled[self.unlabeled_pools[pool]]
+
+    def part(self, point: int, pool: int) -> Self:
+        """Return the training of one point on the rows of one pool."""
+        rows = self.pools[pool]
+        return replace(
+            self,
+            X=self.X[rows],
+            codes=self.codes[rows],
+            X_unlabeled=self.unlabeled(pool),
+            pools=[np.arange(len(rows))],
+            unlabeled_pools=None,
+            risks=[[self.risks[point][pool]]],
+            penalties=[self.penalties[point]],
+            steps=self.steps[point : point + 1],
+        )
+
+    def no_values(self) -> tuple[Array, Array]:
+        """Return arrays of NaN for the out-of-fold values of every point.
+
+        Of shape (n_points, n_labeled) and (n_points, n_unlabeled), with 0 for the latter where no
+        unlabelled rows are held out.
+        """
+        n_unlabeled = 0 if self.unlabeled_pools is None else len(self.X_unlabeled)
+        n_points = len(self.penalties)
+        return np.full((n_points, len(self.codes)), np.nan), np.full(
+            (n_points, n_unlabeled), np.nan
+        )
 
     def check_pools(self) -> None:
         """Raise `DataError` unless every pool has rows of as many sources as make a pair."""
@@ -158,10 +250,11 @@ class Trainer(Protocol):
         """
         ...
 
-    def fold_values(self, training: Training, folds: Folds) -> Array:
-        """Return out-of-fold values of every point, shape (n_points, n_labeled).
+    def fold_values(self, training: Training, folds: Folds) -> tuple[Array, Array]:
+        """Return out-of-fold values of every point, as `Training.no_values` shapes them.
 
-        The pools are the rows outside of the folds. A model without a solution has NaN.
+        The pools are the rows outside of the folds. A model without a solution has NaN, and rows
+        that no fold holds out have.
         """
         ...
 
@@ -179,9 +272,7 @@ class Trainer(Protocol):
         """
         ...
 
-    def cost(
-        self, n_inputs: int, n_models: int, n_labeled: int, n_unlabeled: int, n_sources: int
-    ) -> Cost:
+    def cost(self, sizes: Sizes, n_models: int = 1) -> Cost:
         """Return what `fit` takes, or `fold_values` of so many models."""
         ...
 
@@ -190,7 +281,19 @@ class Trainer(Protocol):
         ...
 
 
-def decreasing(training: Training, t0: Array) -> DecreasingStep:
-    """Return the steps of all models, pool by pool, given their offsets."""
-    theta_lam = np.tile([float(step.theta_lam) for step in training.steps], len(training.pools))
-    return DecreasingStep(theta_lam, training.lam, t0)
+def each_alone(trainer: Trainer, training: Training, folds: Folds) -> tuple[Array, Array]:
+    """Return what `Trainer.fold_values` does, from a fit for every point and fold."""
+    t = training
+    at_labeled, at_unlabeled = t.no_values()
+    for number, fold in enumerate(folds):
+        for point in range(len(t.penalties)):
+            try:
+                function = trainer.fit(t.part(point, number))
+            except MemoryLimitError:
+                raise
+            except FitError:
+                continue
+            at_labeled[point, fold.labeled] = function.values(t.X[fold.labeled])
+            if fold.unlabeled is not None:
+                at_unlabeled[point, fold.unlabeled] = function.values(t.X_unlabeled[fold.unlabeled])
+    return at_labeled, at_unlabeled

@@ -24,6 +24,7 @@ from dsgkit.trainers.blocks import RandomFeatures, Streaming, Sweeps
 from dsgkit.trainers.explicit_features import OnLandmarks, OnRandomFeatures
 from dsgkit.trainers.kernel_matrix import KernelMatrix
 from dsgkit.trainers.training import Decreasing
+from dsgkit.trainers.unlabeled import UnlabeledFeatures, UnlabeledKernel
 from tests.solvers.brute_force import folds_of
 
 BLOCKS, WIDTH = 4, 64
@@ -35,6 +36,8 @@ TRAINERS = {
     "kernel": KernelMatrix("gaussian", 2.0),
     "features": OnRandomFeatures(SOME),
     "landmarks": OnLandmarks("gaussian", 2.0, n_landmarks=1000, random_state=0),
+    "kernel of unlabelled rows": UnlabeledKernel("gaussian", 2.0),
+    "features of unlabelled rows": UnlabeledFeatures(SOME),
 }
 
 
@@ -88,7 +91,7 @@ def direct(Phi, P, U, prior, lam):
 
 def features_of(trainer, rows):
     """Return features in which the direct solution is that of a trainer."""
-    if trainer == "features":
+    if trainer.startswith("features"):
         return SOME.blocks().transform(rows, 0).astype(float)
     if trainer == "sweeps":
         parts = [SOME.blocks().transform(rows, t) for t in range(BLOCKS)]
@@ -99,6 +102,7 @@ def features_of(trainer, rows):
 
 
 TOLERANCE = {"streaming": 0.06, "sweeps": 1e-4, "kernel": 1e-7, "features": 1e-4, "landmarks": 1e-5}
+TOLERANCE |= {f"{name} of unlabelled rows": TOLERANCE[name] for name in ("kernel", "features")}
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)

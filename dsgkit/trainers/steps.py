@@ -1,0 +1,115 @@
+"""Steps of models that are trained together in iterations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dsgkit.engine import ConstantStep, DecreasingStep, LinearStep, StepRule
+from dsgkit.numerics.rows import spaced
+from dsgkit.trainers.curvature import UNLABELED_ROWS, largest_eigenvalue, offsets
+from dsgkit.trainers.training import Array, Training
+
+
+class Steps(Protocol):
+    """How long steps are; the numbers of each model are those of the training."""
+
+    def rule(self, training: Training, kernel: str, sigma: float, n_iterations: int) -> StepRule:
+        """Return the steps of all models, pool by pool; NaN where a model has none."""
+        ...
+
+    def none(self, training: Training) -> str:
+        """Say why the one model of a training has no steps."""
+        ...
+
+    def too_long(self, training: Training) -> str:
+        """Say that the one model of a training diverged, and what to change."""
+        ...
+
+
+@dataclass(frozen=True)
+class DecreasingSteps:
+    """Steps ``theta / (t + t0)``: see `Decreasing`."""
+
+    def rule(self, training: Training, kernel: str, sigma: float, n_iterations: int) -> StepRule:
+        """Return the steps of all models, pool by pool."""
+        t = training
+        theta_lam = np.tile([float(step.theta_lam) for step in t.steps], len(t.pools))
+        return DecreasingStep(theta_lam, t.lam, offsets(t, kernel, sigma))
+
+    def none(self, training: Training) -> str:
+        """Say why the one model of a training has no steps."""
+        return "theta_lam and t0 make no step"
+
+    def too_long(self, training: Training) -> str:
+        """Say that the one model of a training diverged, and what to change."""
+        return (
+            f"diverged with lam={training.lam[0]:g}: the first steps are too long; set t0='stable'"
+        )
+
+
+DECREASING = DecreasingSteps()
+
+
+@dataclass(frozen=True)
+class ConstantSteps:
+    """Steps ``theta / (lam + L)`` of risks whose squares are those of unlabelled rows; `Constant`.
+
+    L is their curvature, measured on some of these rows. A step of ``1 / lam`` or more leaves
+    nothing of earlier ones, and is none.
+
+    Attributes
+    ----------
+    measured : bool
+        Or the step is ``theta / sqrt(T)``.
+    fading : bool
+        Whether steps fall to 0 on a line.
+    """
+
+    measured: bool = True
+    fading: bool = False
+
+    def rule(self, training: Training, kernel: str, sigma: float, n_iterations: int) -> StepRule:
+        """Return the steps of all models, pool by pool."""
+        lam = training.lam
+        theta = np.tile([float(step.theta) for step in training.steps], len(training.pools))
+        if self.measured:
+            eta = theta / (lam + _curvatures(training, kernel, sigma))
+        else:
+            eta = theta / math.sqrt(n_iterations)
+        allowed = np.where(eta * lam < 1, eta, np.nan)
+        return LinearStep(allowed, lam, n_iterations) if self.fading else ConstantStep(allowed, lam)
+
+    def none(self, training: Training) -> str:
+        """Say why the one model of a training has no steps."""
+        return (
+            f"theta={training.steps[0].theta:g} makes a step of 1/lam or more with "
+            f"lam={training.lam[0]:g}, which is no descent: lower theta"
+        )
+
+    def too_long(self, training: Training) -> str:
+        """Say that the one model of a training diverged, and what to change."""
+        return (
+            f"diverged with theta={training.steps[0].theta:g}: the steps are too long; lower "
+            "theta, or set step='measured'"
+        )
+
+
+def _curvatures(training: Training, kernel: str, sigma: float) -> Array:
+    """Return the largest eigenvalue of every risk's second derivative, pool by pool."""
+    t = training
+    if t.unlabeled_pools is None:
+        samples = [t.X_unlabeled] * len(t.pools)
+    else:
+        samples = [t.X_unlabeled[spaced(pool, UNLABELED_ROWS)] for pool in t.unlabeled_pools]
+    largest = [largest_eigenvalue(rows, sigma, kernel) for rows in samples]
+    return np.array(
+        [
+            2 * of_pools[pool].diagonal[-1] * value
+            for pool, value in enumerate(largest)
+            for of_pools in t.forms
+        ]
+    )
