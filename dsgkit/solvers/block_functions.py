@@ -9,14 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.engine import DSGModel, Problem, train
-from dsgkit.solvers.base import Estimator, PointModels
+from dsgkit.solvers.base import Estimator, PointModels, Points
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows, check_finite
+from dsgkit.solvers.parameters import parameters
 from dsgkit.system.stopwatch import Stopwatch
 from dsgkit.tasks.asked import Thresholded
+from dsgkit.text.errors import DataError
 from dsgkit.trainers.blocks import RandomFeatures
 
 
@@ -44,6 +47,25 @@ class TogetherModels(PointModels):
             check_finite(X)
         values[:, ~finite] = np.nan
         return values.astype(np.float64)
+
+
+def settings_of(estimator: Any, points: Points) -> list[Any]:
+    """Return an estimator for each point of one pass, its parameters checked.
+
+    Raises
+    ------
+    DataError
+        If they differ in parameters other than those that are declared per model.
+    """
+    settings = [clone(estimator).set_params(**point) for point in points]
+    for setting in settings:
+        setting._check_params()
+    solver: Any = type(estimator)
+    shared = [name for name, p in parameters(solver).items() if not p.per_model]
+    values = [[getattr(setting, name) for name in shared] for setting in settings]
+    if any(other != values[0] for other in values):
+        raise DataError(f"points of one pass must agree in {', '.join(shared)}")
+    return settings
 
 
 class FittedFunction:
@@ -192,6 +214,6 @@ class StochasticEstimator(BlockFunctionEstimator):
         X, labels, X_unlabeled = self._inputs(X, y, X_unlabeled)
         run = observed_training(self, stopwatch, at, observe)
         with self._settled(X, X_unlabeled):
-            training = self._training_of_all(X, labels, X_unlabeled)
-            self._keep(self._trainer().fit_by(training, run), training)
+            given = self._given(X, self._codes(labels), X_unlabeled)
+            self._train(given, lambda training: self._trainer().fit_by(training, run))
         return self

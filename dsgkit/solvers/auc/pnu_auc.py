@@ -16,10 +16,11 @@ from dsgkit.priors import PenL1Prior
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.common import GramKernelName, Lam, MaxMemory, RandomState, Sigma, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.minimise import Given, Pools
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, Range
-from dsgkit.solvers.quadratic import Pools, QuadraticRiskEstimator
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.trainers.explicit_features import OnCenters
-from dsgkit.trainers.training import Codes, Function, Training
+from dsgkit.trainers.training import Function, Training
 
 
 class PNUAUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
@@ -86,17 +87,17 @@ class PNUAUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
     prior_: float = fitted("The prior, given or estimated.")
     coef_: NDArray[np.float64] = fitted("Their coefficients.", "(n_centers,)")
 
-    def _risks(self, X: Any, codes: Codes, X_unlabeled: Any, pools: Pools) -> list[Risk]:
-        priors = self._priors(X, codes, X_unlabeled, pools)
+    def _risks(self, given: Given, pools: Pools) -> list[Risk]:
+        priors = self._priors(given, pools)
         return [PriorAUC(self.eta, prior) for prior in priors]
 
-    def _priors(self, X: Any, codes: Codes, X_unlabeled: Any, pools: Pools) -> list[float]:
+    def _priors(self, given: Given, pools: Pools) -> list[float]:
         """Return the prior, or its estimate by the positive rows of each pool."""
         if self.prior != "penl1":
             return [self.prior] * len(pools)
         estimator = PenL1Prior(random_state=int(self.random_state))
-        positive = [pool[codes[pool] == POSITIVE] for pool in pools]
-        return [estimator.estimate(X[rows], X_unlabeled) for rows in positive]
+        positive = [pool[given.codes[pool] == POSITIVE] for pool in pools]
+        return [estimator.estimate(given.X[rows], given.X_unlabeled) for rows in positive]
 
     def _keep(self, function: Function, training: Training) -> None:
         super()._keep(function, training)

@@ -17,6 +17,7 @@ from dsgkit.objectives import pairwise_risk
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.common import GramKernelName, Lam, Sigma
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.minimise import Given, training_of
 from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
 from dsgkit.solvers.ordinal.thresholds import above_cuts
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
@@ -24,6 +25,7 @@ from dsgkit.solvers.sigma import WithSigma
 from dsgkit.text.errors import FitError
 from dsgkit.trainers.closed_form import ClosedForm
 from dsgkit.trainers.responses import centered_values
+from dsgkit.trainers.training import Fold
 
 Array = NDArray[np.float64]
 
@@ -125,9 +127,8 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
             if not open_folds:
                 continue
             sides = np.where(above[:, cut], pairwise_risk.POSITIVE, pairwise_risk.NEGATIVE)
-            model.classes_ = np.arange(2)
-            pools = [training_rows(fold, len(codes)) for fold in open_folds]
-            training = model._training([model], X, sides, X_unlabeled, pools)
+            given = Given(X, sides, X_unlabeled, n_sources=2)
+            training = training_of([model], given, [Fold(rows) for rows in open_folds])
             forms, penalty = training.forms[0], training.penalties[0]
             weight = float(forms[0].diagonal[-1]) / len(X_unlabeled)
             if (penalty, weight) not in responses:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,11 +21,11 @@ from dsgkit.solvers.base import Estimator, Points, ToWrite
 from dsgkit.solvers.common import Prior
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import as_rows, check_finite
-from dsgkit.solvers.parameters import parameters
 from dsgkit.text.errors import DataError, DsgWarning, FitError, MemoryLimitError
 
 Array = NDArray[np.float64]
-PairFolds = Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]]
+HeldOut = tuple[NDArray[np.integer], NDArray[np.integer]]
+"""Positions of pairs, or of the points of pairs, and of unlabelled rows."""
 
 NOISY_RISK_STD = 0.1
 """Standard deviation of the risk, from the labels that were drawn, above which a fit warns."""
@@ -35,8 +35,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
     """Base of the estimators that learn from pairs of the same class, and unlabelled rows.
 
     A subclass implements ``_fit(S, X_unlabeled)``, S being the points of all pairs, which reads
-    ``prior_``; and ``_values(X)``. One that trains several settings at once also overrides
-    `_fold_values`.
+    ``prior_``; and ``_values(X)``.
 
     Scikit-learn's checks of estimators, which call ``fit(X, y)``, do not fit its signature.
     """
@@ -121,7 +120,12 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         return self.classes_[positive.astype(int)]
 
     def fit_points(  # type: ignore[override]  # of its arrays by name, and folds of two kinds
-        self, points: Points, *, folds: PairFolds | None = None, X_similar: Any, X_unlabeled: Any
+        self,
+        points: Points,
+        *,
+        folds: Sequence[HeldOut] | None = None,
+        X_similar: Any,
+        X_unlabeled: Any,
     ) -> Any:
         """Fit a model for each of many parameter settings.
 
@@ -150,21 +154,10 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         models = [clone(self).set_params(**point) for point in points]
         for model in models:
             model._check_params()
-        folds = _checked(folds, len(pairs), len(X_unlabeled))
+        held_out = _checked(folds, len(pairs), len(X_unlabeled))
         self._set_priors(models, pairs, X_unlabeled)
-        at_similar = np.full((len(points), *pairs.shape[:2]), np.nan)
-        at_unlabeled = np.full((len(points), len(X_unlabeled)), np.nan)
-        groups: dict[Hashable, list[int]] = {}
-        for number, model in enumerate(models):
-            groups.setdefault(model._shared(), []).append(number)
-        for numbers in groups.values():
-            members, chosen = [models[number] for number in numbers], np.array(numbers)
-            values = self._fold_values(members, pairs, X_unlabeled, folds)
-            for (held_pairs, held_rows), (similar, unlabeled) in zip(folds, values, strict=True):
-                shape = len(numbers), len(held_pairs), 2
-                at_similar[np.ix_(chosen, held_pairs)] = similar.reshape(shape)
-                at_unlabeled[np.ix_(chosen, held_rows)] = unlabeled
-        return at_similar, at_unlabeled
+        found = self._fold_values(models, points_of(pairs), X_unlabeled, held_out)
+        return found[0].reshape(len(points), *pairs.shape[:2]), found[1]
 
     def _fit(self, S: Array, X_unlabeled: Any) -> None:
         """Compute the fitted attributes from the points of all pairs and unlabelled rows."""
@@ -174,33 +167,30 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         """Return the values of the fitted function at rows that have been checked."""
         raise NotImplementedError
 
-    def _shared(self) -> Hashable:
-        """Return what the models that are trained together have in common."""
-        solver: Any = type(self)
-        return tuple(getattr(self, n) for n, p in parameters(solver).items() if not p.per_model)
-
     def _fold_values(
-        self, models: Sequence[Self], pairs: Array, X_unlabeled: Any, folds: PairFolds
-    ) -> Iterator[tuple[Array, Array]]:
-        """Yield held-out values of models with a prior and one `_shared`, fold by fold.
+        self, models: Sequence[Self], S: Array, X_unlabeled: Any, folds: Sequence[HeldOut]
+    ) -> tuple[Array, Array]:
+        """Return held-out values of models with a prior, at points of pairs and unlabelled rows.
 
-        Of a fold with h pairs and u rows, arrays of shape (n_models, 2 h) and (n_models, u).
+        Of shape (n_models, n_points) and (n_models, n_unlabeled); NaN where there is none.
         """
-        for held_pairs, held_rows in folds:
-            S, S_held = without(pairs, held_pairs), points_of(pairs[held_pairs])
-            U = X_unlabeled[training_rows(held_rows, len(X_unlabeled))]
-            similar = np.full((len(models), len(S_held)), np.nan)
-            unlabeled = np.full((len(models), len(held_rows)), np.nan)
+        at_points = np.full((len(models), len(S)), np.nan)
+        at_rows = np.full((len(models), len(X_unlabeled)), np.nan)
+        for points, rows in folds:
+            given = (
+                S[training_rows(points, len(S))],
+                X_unlabeled[training_rows(rows, len(X_unlabeled))],
+            )
             for g, model in enumerate(models):
                 try:
-                    model._fit(S, U)
+                    model._fit(*given)
                 except MemoryLimitError:
                     raise
                 except FitError:
                     continue
-                similar[g] = model._values(S_held)
-                unlabeled[g] = model._values(X_unlabeled[held_rows])
-            yield similar, unlabeled
+                at_points[g, points] = model._values(S[points])
+                at_rows[g, rows] = model._values(X_unlabeled[rows])
+        return at_points, at_rows
 
     def _inputs(self, X_similar: Any, X_unlabeled: Any) -> tuple[Array, Any]:
         """Return pairs, shape (n_similar, 2, n_inputs), and unlabelled rows, all checked.
@@ -280,11 +270,6 @@ def points_of(pairs: Array) -> Array:
     return pairs.reshape(-1, pairs.shape[2])
 
 
-def without(pairs: Array, held_out: NDArray[np.integer]) -> Array:
-    """Return the points of the pairs that are not held out."""
-    return points_of(pairs[training_rows(held_out, len(pairs))])
-
-
 def _known_prior(
     prior: float | str, pairs: Array, X_unlabeled: Any
 ) -> tuple[float, tuple[float, float] | None]:
@@ -332,8 +317,8 @@ def _tables(halves: Sequence[Any]) -> bool:
     return all(sparse.issparse(half) or hasattr(half, "iloc") for half in halves)
 
 
-def _checked(folds: Any, n_similar: int, n_unlabeled: int) -> PairFolds:
-    """Return folds, or raise `DataError` if they are not pairs of positions."""
+def _checked(folds: Any, n_similar: int, n_unlabeled: int) -> list[HeldOut]:
+    """Return folds of points of pairs, or raise `DataError` if these are not positions."""
     try:
         both = [(pairs, rows) for pairs, rows in folds]
     except (TypeError, ValueError):
@@ -344,4 +329,10 @@ def _checked(folds: Any, n_similar: int, n_unlabeled: int) -> PairFolds:
         left = len(training_rows(pairs, n_similar)), len(training_rows(rows, n_unlabeled))
         if not all(left):
             raise DataError("a fold must leave a pair and an unlabelled row to train on")
-    return [(np.asarray(pairs), np.asarray(rows)) for pairs, rows in both]
+    return [(_positions_of(pairs), np.asarray(rows, np.int64)) for pairs, rows in both]
+
+
+def _positions_of(pairs: Any) -> NDArray[np.int64]:
+    """Return the positions of the points of pairs, those of a pair one after the other."""
+    first = 2 * np.asarray(pairs, np.int64)
+    return np.column_stack([first, first + 1]).ravel()

@@ -19,9 +19,11 @@ from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.labeled import Array, LabeledEstimator
 from dsgkit.solvers.sigma import WithSigma
-from dsgkit.solvers.similar.explicit_features import with_one
-from dsgkit.solvers.similar.quadratic import SINGULAR_SYSTEM, evaluate
 from dsgkit.text.errors import DataError
+from dsgkit.trainers.closed_form import Expansion
+from dsgkit.trainers.linear import Inputs, LinearFunction, with_one
+from dsgkit.trainers.responses import SINGULAR_SYSTEM
+from dsgkit.trainers.training import Function
 
 
 class SupervisedSL(WithSigma, LabeledEstimator):
@@ -53,6 +55,7 @@ class SupervisedSL(WithSigma, LabeledEstimator):
     kernel: LinearOrKernel = "gaussian"
     max_memory: MaxMemory = None
 
+    _function: Function = fitted()
     coef_: Array = fitted(
         "Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.",
         "(n_inputs + 1,) or (n,)",
@@ -86,16 +89,24 @@ class SupervisedSL(WithSigma, LabeledEstimator):
                 if len(set(t[rows])) < 2:
                     raise DataError("a fold must leave rows of both classes to train on")
                 coef = first._solve_all(X[rows], t[rows], lams)
-                values[np.ix_(np.array(numbers), held_out)] = first._evaluate(
-                    X[held_out], X[rows], coef
-                ).T
+                found = first._function_of(X[rows], coef).values(X[held_out])
+                values[np.ix_(np.array(numbers), held_out)] = found.T
         return values
 
     def _fit(self, X: Any, t: Array) -> None:
         self._check_memory(self._cost_of(X.shape[1], len(t), 1))
-        self.centers_ = np.asarray(X[:], np.float64)
-        matrix, right = self._system(self.centers_, t)
-        self.coef_ = solve_penalised(matrix, 2 * len(t) * self.lam, right, singular=SINGULAR_SYSTEM)
+        rows = np.asarray(X[:], np.float64)
+        matrix, right = self._system(rows, t)
+        coef = solve_penalised(matrix, 2 * len(t) * self.lam, right, singular=SINGULAR_SYSTEM)
+        self._function = self._function_of(rows, coef)
+        for name, value in self._function.attributes.items():
+            setattr(self, name, value)
+
+    def _function_of(self, X: Any, coef: Array) -> Expansion | LinearFunction:
+        """Return the function of some coefficients, or of every column of an array of them."""
+        if self.kernel == "linear":
+            return LinearFunction(Inputs(), coef)
+        return Expansion(self.kernel, self._sigma, np.asarray(X, np.float64), coef)
 
     def _solve_all(self, X: Any, t: Array, lams: Sequence[float]) -> Array:
         """Return the coefficients of every lam, a column each."""
@@ -113,13 +124,7 @@ class SupervisedSL(WithSigma, LabeledEstimator):
         return kernel_named(self.kernel).gram(X, X, self._sigma).T, t
 
     def _values(self, X: Any) -> Array:
-        return self._evaluate(X, self.centers_, self.coef_)
-
-    def _evaluate(self, X: Any, centers: Array, coef: Array) -> Array:
-        if self.kernel == "linear":
-            return evaluate(with_one, X, coef)
-        centers = np.asarray(centers, np.float64)
-        return kernel_named(self.kernel).expansion(X, centers, coef, self._sigma)
+        return self._function.values(X)
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_similar: int, n_unlabeled: int

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.engine import (
-    ConstantStep,
-    DSGModel,
-    LinearStep,
-    Problem,
-    Source,
-    TableSize,
-    train,
-    train_in_passes,
-    train_values,
-    training_cost,
-)
-from dsgkit.kernels.lengths import check_projections
-from dsgkit.numerics.costs import Cost, Pace
-from dsgkit.numerics.rows import spaced
-from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
-from dsgkit.solvers.block_functions import Observer, finite_models, observed_training
+from dsgkit.numerics.costs import Pace
+from dsgkit.objectives.similar_risks import SimilarUnlabeled
+from dsgkit.solvers.block_functions import BlockFunctionEstimator, Observer, observed_training
 from dsgkit.solvers.common import (
     Delta,
     FeaturesPerIteration,
@@ -42,16 +25,14 @@ from dsgkit.solvers.common import (
 )
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, Smoother
-from dsgkit.solvers.similar.curvature import SAMPLE_ROWS, largest_eigenvalue
-from dsgkit.solvers.similar.pools import Pools
-from dsgkit.solvers.similar.together import TogetherSUEstimator, Values
+from dsgkit.solvers.similar.risk import SimilarRiskEstimator
 from dsgkit.system.stopwatch import Stopwatch
-from dsgkit.text.errors import DataError, DivergedError
+from dsgkit.trainers.blocks import Streaming
+from dsgkit.trainers.steps import ConstantSteps
+from dsgkit.trainers.training import Constant, Function, Training
 
-Array = NDArray[np.float64]
 
-
-class TSGSU(TogetherSUEstimator):
+class TSGSU(BlockFunctionEstimator, SimilarRiskEstimator):
     """Similar-unlabelled learning by triply stochastic functional gradients.
 
     Minimises ``delta(r1) + delta(r2) + lam/2 ||f||^2`` over the functions of a kernel, by default
@@ -138,6 +119,9 @@ class TSGSU(TogetherSUEstimator):
     max_memory: MaxMemory = None
     random_state: RandomState = 0
 
+    corrected_: float = fitted(
+        "Share of the batches in which r1 or r2 was below 0: where a correction acts."
+    )
     n_iter_: int = fitted("Iterations made.")
 
     def fit_observed(
@@ -163,116 +147,30 @@ class TSGSU(TogetherSUEstimator):
             If ``at`` does not ascend within the iterations.
         """
         stopwatch = Stopwatch()
-        S, X_unlabeled = self._training(X_similar, X_unlabeled)
-        trained = observed_training(self, stopwatch, at, observe)
-        with self._settled(S, X_unlabeled):
-            self._fit(S, X_unlabeled, trained)
+
+        def train(training: Training) -> Function:
+            run = observed_training(self, stopwatch, at, observe)
+            return self._trainer().fit_by(training, run)
+
+        self._fit_by(X_similar, X_unlabeled, train)
         return self
 
-    def _fit(
-        self, S: Array, X_unlabeled: Any, trained: Callable[[Problem], DSGModel] = train
-    ) -> None:
-        self._check_memory(self._cost(len(S), len(X_unlabeled), S.shape[1], 1, "model"))
-        check_projections(S, self._sigma, self.kernel)
-        problem = _problem([self], S, X_unlabeled)
-        if np.isnan(problem.step(1)[0]).any():
-            raise DataError(
-                f"theta={self.theta:g} makes a step of 1/lam or more with lam={self.lam:g}, which "
-                "is no descent: lower theta"
-            )
-        model = trained(problem)
-        objective: Any = problem.objective
-        if not finite_models(model).all():
-            check_projections(X_unlabeled, self._sigma, self.kernel)
-            raise DivergedError(
-                f"diverged with theta={self.theta:g}: the steps are too long; lower theta, or set "
-                "step='measured'"
-            )
-        self.model_ = model
-        self.n_iter_ = int(self.n_iterations)
-        self.corrected_ = float(objective.negative[0] / self.n_iter_)
+    def _risk(self) -> SimilarUnlabeled:
+        return SimilarUnlabeled(self.prior_, self.delta, self.leak)
 
-    def _train_models(self, models: Sequence[Self], S: Array, X_unlabeled: Any) -> list[DSGModel]:
-        return train_in_passes(_problem(models, S, X_unlabeled))
-
-    def _train_values(
-        self, models: Sequence[Self], S: Array, X_unlabeled: Any, pools: Sequence[Pools]
-    ) -> Values:
-        return train_values(_problem(models, S, X_unlabeled, pools))
-
-    def _cost(
-        self,
-        n_points: int,
-        n_unlabeled: int,
-        n_inputs: int,
-        n_models: int,
-        result: Literal["model", "models", "values"],
-    ) -> Cost:
-        return training_cost(
-            self._features(),
-            n_inputs,
-            [TableSize(n, in_pools=result == "values") for n in (n_points, n_unlabeled)],
-            batch_size=int(self.batch_size),
-            n_iterations=int(self.n_iterations),
-            n_models=n_models,
-            result=result,
+    def _trainer(self) -> Streaming:
+        return Streaming(
+            self._random_features(),
+            int(self.batch_size),
+            int(self.n_iterations),
+            steps=ConstantSteps(measured=self.step == "measured", fading=self.tail == "decay"),
+            in_passes=True,
             average=self.tail == "average",
         )
 
+    def _step(self) -> Constant:
+        return Constant(self.theta)
 
-def _problem(
-    models: Sequence[TSGSU], S: Array, X_unlabeled: Any, pools: Sequence[Pools] | None = None
-) -> Problem:
-    """Return the problem of training every model on all rows, or on the rows of every pool.
-
-    Parameters
-    ----------
-    models : sequence of TSGSU
-        With a prior; they agree in what is not per model.
-    S : ndarray of shape (n_points, n_inputs)
-    X_unlabeled : rows
-    pools : sequence of (int array, int array), optional
-        Positions of points and of unlabelled rows; a model for each of ``models``, pool by pool.
-    """
-    shared = models[0]
-    if pools is None:
-        sources = [Source(0, in_passes=True), Source(1, in_passes=True)]
-        eta = _steps(models, X_unlabeled)
-        n_pools = 1
-    else:
-        sources = [Source(k, [pool[k] for pool in pools], in_passes=True) for k in (0, 1)]
-        eta = np.concatenate([_steps(models, X_unlabeled[_sample(rows)]) for _, rows in pools])
-        n_pools = len(pools)
-    everywhere = [model for _ in range(n_pools) for model in models]
-    lam, prior, leak = np.array([(m.lam, m.prior_, m.leak) for m in everywhere], np.float64).T
-    n_iterations = int(shared.n_iterations)
-    decays = shared.tail == "decay"
-    return Problem(
-        tables=[S, X_unlabeled],
-        sources=sources,
-        objective=SimilarUnlabeledObjective(prior, [m.delta for m in everywhere], leak),
-        step=LinearStep(eta, lam, n_iterations) if decays else ConstantStep(eta, lam),
-        features=shared._features(),
-        n_iterations=n_iterations,
-        batch_size=int(shared.batch_size),
-        group=np.repeat(np.arange(n_pools), len(models)),
-        average=shared.tail == "average",
-    )
-
-
-def _sample(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return those of the positions of unlabelled rows whose curvature is measured."""
-    sample: NDArray[np.int64] = spaced(rows, SAMPLE_ROWS)
-    return sample
-
-
-def _steps(models: Sequence[TSGSU], X_unlabeled: Any) -> Array:
-    """Return the (first) step of each model; NaN, with which it diverges, for 1/lam or more."""
-    shared = models[0]
-    theta, lam = np.array([(model.theta, model.lam) for model in models], np.float64).T
-    if shared.step == "paper":
-        eta = theta / math.sqrt(shared.n_iterations)
-    else:
-        eta = theta / (lam + largest_eigenvalue(X_unlabeled, shared._sigma, shared.kernel) / 2)
-    allowed: Array = np.where(eta * lam < 1, eta, np.nan)
-    return allowed
+    def _keep(self, function: Function, training: Training) -> None:
+        super()._keep(function, training)
+        self.corrected_ = float(training.on_batches.negative[0] / self.n_iter_)

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.engine import (
-    BlockProblem,
-    DSGModel,
-    RowGroup,
-    block_training_cost,
-    train_blocks,
-    train_blocks_in_passes,
-    train_blocks_values,
-)
-from dsgkit.kernels.lengths import check_projections
-from dsgkit.numerics.costs import Cost, Pace
-from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective
-from dsgkit.solvers.block_functions import finite_models
-from dsgkit.solvers.block_sweeps import SINGULAR_BLOCK, BlockSweepsEstimator
+from dsgkit.numerics.costs import Pace
+from dsgkit.objectives.similar_risks import SimilarUnlabeled
+from dsgkit.solvers.block_functions import BlockFunctionEstimator
 from dsgkit.solvers.common import (
     Delta,
     FeaturesPerBlock,
@@ -38,15 +24,14 @@ from dsgkit.solvers.common import (
     RandomState,
     Sigma,
 )
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import COUNT
-from dsgkit.solvers.similar.pools import Pools
-from dsgkit.solvers.similar.together import TogetherSUEstimator, Values
-from dsgkit.text.errors import FitError
-
-Array = NDArray[np.float64]
+from dsgkit.solvers.similar.risk import SimilarRiskEstimator
+from dsgkit.trainers.blocks import Sweeps
+from dsgkit.trainers.training import Function, Training
 
 
-class TSGSUP(BlockSweepsEstimator, TogetherSUEstimator):
+class TSGSUP(BlockFunctionEstimator, SimilarRiskEstimator):
     """Similar-unlabelled learning by block-preconditioned steps.
 
     Minimises the objective of `TSGSU`, ``delta(r1) + delta(r2) + lam/2 ||f||^2``, over functions of
@@ -102,79 +87,22 @@ class TSGSUP(BlockSweepsEstimator, TogetherSUEstimator):
     max_memory: MaxMemory = None
     random_state: RandomState = 0
 
-    def _fit(self, S: Array, X_unlabeled: Any) -> None:
-        self._check_memory(self._cost(len(S), len(X_unlabeled), S.shape[1], 1, "model"))
-        check_projections(S, self._sigma, self.kernel)
-        problem = _problem([self], S, X_unlabeled)
-        model = train_blocks(problem)
-        if not finite_models(model).all():
-            check_projections(X_unlabeled, self._sigma, self.kernel)
-            raise FitError(SINGULAR_BLOCK)
-        objective: Any = problem.objective
-        self.model_ = model
-        self.corrected_ = float(objective.negative[0] / (self.n_blocks * self.n_sweeps))
+    corrected_: float = fitted(
+        "Share of the batches in which r1 or r2 was below 0: where a correction acts."
+    )
 
-    def _train_models(self, models: Sequence[Self], S: Array, X_unlabeled: Any) -> list[DSGModel]:
-        return train_blocks_in_passes(_problem(models, S, X_unlabeled))
+    def _risk(self) -> SimilarUnlabeled:
+        return SimilarUnlabeled(self.prior_, self.delta, self.leak)
 
-    def _train_values(
-        self, models: Sequence[Self], S: Array, X_unlabeled: Any, pools: Sequence[Pools]
-    ) -> Values:
-        return train_blocks_values(_problem(models, S, X_unlabeled, pools))
-
-    def _cost(
-        self,
-        n_points: int,
-        n_unlabeled: int,
-        n_inputs: int,
-        n_models: int,
-        result: Literal["model", "models", "values"],
-    ) -> Cost:
-        return block_training_cost(
-            self._features(),
-            n_inputs,
-            n_points,
-            n_unlabeled,
-            n_sources=1,
-            batch_size=int(self.batch_size),
+    def _trainer(self) -> Sweeps:
+        return Sweeps(
+            self._random_features(),
+            int(self.batch_size),
             n_blocks=int(self.n_blocks),
             n_sweeps=int(self.n_sweeps),
-            n_models=n_models,
-            pooled=result == "values",
-            result=result,
         )
 
-
-def _problem(
-    models: Sequence[TSGSUP], S: Array, X_unlabeled: Any, pools: Sequence[Pools] | None = None
-) -> BlockProblem:
-    """Return the problem of training every model on all rows, or on the rows of every pool.
-
-    Parameters
-    ----------
-    models : sequence of TSGSUP
-        With a prior; they agree in what is not per model.
-    S : ndarray of shape (n_points, n_inputs)
-    X_unlabeled : rows
-    pools : sequence of (int array, int array), optional
-        Positions of points and of unlabelled rows; a model for each of ``models``, pool by pool.
-    """
-    shared = models[0]
-    if pools is None:
-        groups = [RowGroup([np.arange(len(S))])]
-    else:
-        groups = [RowGroup([of_points], of_rows) for of_points, of_rows in pools]
-    everywhere = [model for _ in groups for model in models]
-    lam, prior, leak = np.array([(m.lam, m.prior_, m.leak) for m in everywhere], np.float64).T
-    return BlockProblem(
-        X=S,
-        X_unlabeled=X_unlabeled,
-        groups=groups,
-        group=np.repeat(np.arange(len(groups)), len(models)),
-        objective=SimilarUnlabeledObjective(prior, [m.delta for m in everywhere], leak),
-        lam=lam,
-        features=shared._features(),
-        n_blocks=int(shared.n_blocks),
-        n_sweeps=int(shared.n_sweeps),
-        batch_size=int(shared.batch_size),
-    )
+    def _keep(self, function: Function, training: Training) -> None:
+        super()._keep(function, training)
+        negative = training.on_batches.negative[0]
+        self.corrected_ = float(negative / (self.n_blocks * self.n_sweeps))

@@ -29,6 +29,13 @@ def su_problem(n_similar=150, n_unlabeled=60, prior=0.85, seed=0):
     return rows(np.repeat(pairs[:, None], 2, axis=1)), rows(y), y
 
 
+def minimiser(features, S, U, lam, prior):
+    """Return the w of the function ``phi(x)'w`` with the smallest risk with the squared loss."""
+    Phi, scale = features(U), 2 * prior - 1
+    right = 2 * (prior**2 + (1 - prior) ** 2) * features(S).mean(axis=0) - Phi.mean(axis=0)
+    return np.linalg.solve(Phi.T @ Phi / len(U) + 2 * lam * np.eye(Phi.shape[1]), right / scale)
+
+
 def risk(values_similar, values_unlabeled, prior, loss):
     """Sum over pairs and rows, one by one: equations 6 and 7 of Bao, Niu & Sugiyama."""
     scale, share = 2 * prior - 1, prior**2 + (1 - prior) ** 2

@@ -12,14 +12,10 @@ from sklearn.preprocessing import minmax_scale
 
 from dsgkit.kernels import kernel_named
 from dsgkit.objectives.similar_unlabeled import slopes_below
-from dsgkit.solvers.similar.basis import (
-    Descent,
-    kernel_basis,
-    kernel_curvature,
-    linear_basis,
-)
 from dsgkit.solvers.similar.cuu import CUU
 from dsgkit.text.errors import DataError, DivergedError, MemoryLimitError
+from dsgkit.trainers.basis import kernel_basis, kernel_curvature, linear_basis
+from dsgkit.trainers.descent import Descent
 from tests.solvers.similar.problems import ORACLES, su_problem
 
 LOSSES = {
@@ -191,8 +187,8 @@ def test_kept_kernel_values_change_nothing_but_rounding(kernel, monkeypatch):
     pairs, U, _ = su_problem()
     model = CUU(sigma=0.5, prior=0.85, kernel=kernel, batch_size=32, n_iterations=20)
     kept = model.fit(pairs, U).decision_function(U)
-    assert model._keeps(2 * len(pairs), len(U), len(model.centers_))
-    monkeypatch.setattr("dsgkit.solvers.similar.cuu.MAX_KEPT_BYTES", 0)
+    assert model._trainer()._keeps(2 * len(pairs), len(U), len(model.centers_))
+    monkeypatch.setattr("dsgkit.trainers.on_basis.MAX_KEPT_BYTES", 0)
     computed = model.fit(pairs, U).decision_function(U)
     np.testing.assert_allclose(kept, computed, atol=1e-5 * abs(computed).max())
 
@@ -206,7 +202,7 @@ def test_powers_beyond_single_precision_are_not_kept():
 
 @pytest.mark.parametrize("kept_bytes", [0, 2**28])
 def test_predicted_memory_covers_what_a_fit_allocates(kept_bytes, monkeypatch):
-    monkeypatch.setattr("dsgkit.solvers.similar.cuu.MAX_KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr("dsgkit.trainers.on_basis.MAX_KEPT_BYTES", kept_bytes)
     rng = np.random.default_rng(0)
     pairs, U = rng.random((500, 2, 20)), rng.random((2000, 20))
     model = CUU(prior=0.85, n_iterations=2).fit(pairs[:200], U[:200])

@@ -11,13 +11,12 @@ from sklearn.preprocessing import minmax_scale
 
 from dsgkit.features import FourierFeatures
 from dsgkit.kernels.gaussian import gaussian_gram
-from dsgkit.solvers.similar.quadratic import mean_features, moments, solve_primal
 from dsgkit.solvers.similar.rff_su_sl import RFFSUSL
 from dsgkit.solvers.similar.su_dh import SUDH
 from dsgkit.solvers.similar.su_sl import SUSL
 from dsgkit.tasks.metrics import su_risk
 from dsgkit.text.errors import DsgWarning, FitError, MemoryLimitError
-from tests.solvers.similar.problems import oracle, risk, squared, su_problem
+from tests.solvers.similar.problems import minimiser, oracle, risk, squared, su_problem
 
 FOLDS = [(np.arange(40), np.arange(20)), (np.arange(40, 150), np.arange(20, 60))]
 MODELS = {
@@ -43,8 +42,7 @@ def test_the_authors_solution_on_a_kernel_basis_is_reproduced():
     def basis(rows):
         return gaussian_gram(rows, z["centers"], float(z["sigma"]))
 
-    similar = mean_features(basis, z["xs"].reshape(-1, 2))
-    coef = solve_primal(moments(basis, z["xu"]), similar, float(z["lam"]), float(z["prior"]))
+    coef = minimiser(basis, z["xs"].reshape(-1, 2), z["xu"], float(z["lam"]), float(z["prior"]))
     np.testing.assert_allclose(coef, z["coef"], rtol=0, atol=1e-9 * abs(z["coef"]).max())
     np.testing.assert_allclose(basis(z["xt"]) @ coef, z["ft"], atol=1e-9 * abs(z["ft"]).max())
 
@@ -117,7 +115,7 @@ def test_many_settings_on_folds_are_those_trained_one_by_one(name):
 
 def test_a_penalty_below_the_rounding_of_features_has_no_solution():
     pairs, U, _ = su_problem()
-    with pytest.raises(FitError, match="enlarge lam"):
+    with pytest.raises(FitError, match="take a larger lam"):
         RFFSUSL(lam=2.0**-24, prior=0.85).fit(pairs, U)
     points = [{"lam": 2.0**-24}, {"lam": 0.1}]
     values = RFFSUSL(prior=0.85, n_features=20).fit_points(

@@ -13,11 +13,12 @@ from dsgkit import load_model
 from dsgkit.engine import Problem, sizes
 from dsgkit.kernels import kernel_named
 from dsgkit.random.draws import draw_in_passes
-from dsgkit.solvers.similar import tsgsu
-from dsgkit.solvers.similar.curvature import largest_eigenvalue
+from dsgkit.solvers.minimise import training_of
 from dsgkit.solvers.similar.su_sl import SUSL
 from dsgkit.solvers.similar.tsgsu import TSGSU
 from dsgkit.text.errors import DataError, DivergedError, MemoryLimitError
+from dsgkit.trainers import blocks as trainers
+from dsgkit.trainers.curvature import largest_eigenvalue
 from tests.features.test_sketch import textbook
 from tests.solvers.similar.problems import su_problem
 
@@ -57,7 +58,7 @@ def authors_loop(model, pairs, U, X):
     Algorithm 1, one row and one block at a time.
     """
     m, S = model, pairs.reshape(-1, pairs.shape[2])
-    blocks, pi, below = m._features(), m.prior_, DELTAS[m.delta]
+    blocks, pi, below = m._random_features().blocks(), m.prior_, DELTAS[m.delta]
     K = kernel_named(m.kernel).gram(U, U, m.sigma)
     eta = m.theta / (m.lam + np.linalg.eigvalsh(K)[-1] / len(U) / 2)
     if m.step == "paper":
@@ -142,7 +143,7 @@ def test_without_correction_the_gradient_is_unbiased():
     model = small(delta="none", random_state=5)
     model.prior_ = pi = 0.85
     S = pairs.reshape(-1, 3)
-    problem = tsgsu._problem([model], S, U)
+    problem = model._trainer().problem(training_of([model], model._given(S, U)))
     f = [np.sin(3 * X[:, 0]) - X[:, 1] for X in (S, U)]
     at = np.array(list(itertools.product([-0.5, 0.5], repeat=3)), np.float32)
     draws = [s.draw(k, len(X), 5, 0, 3000, 20)[:, 0] for k, (s, X) in enumerate(_sources(problem))]
@@ -192,8 +193,10 @@ def test_a_grid_on_folds_equals_single_fits_on_the_rest(tail, data, monkeypatch)
     pairs, U = data
     model = small(tail=tail)
     trained = []
-    values_of = tsgsu.train_values
-    monkeypatch.setattr(tsgsu, "train_values", lambda p: trained.append(p.n_models) or values_of(p))
+    values_of = trainers.train_values
+    monkeypatch.setattr(
+        trainers, "train_values", lambda p: trained.append(p.n_models) or values_of(p)
+    )
     similar, unlabeled = model.fit_points(POINTS, folds=FOLDS, X_similar=pairs, X_unlabeled=U)
     assert trained == [8]
     for g, point in enumerate(POINTS):
@@ -311,7 +314,7 @@ def test_the_function_is_kept_in_a_file(data, tmp_path):
 
 
 def test_more_than_the_memory_is_refused_before_training(data, monkeypatch):
-    monkeypatch.setattr(tsgsu, "train_values", None)
+    monkeypatch.setattr(trainers, "train_values", None)
     needed = small().cost(3, n_similar=140, n_unlabeled=120).memory
     with pytest.raises(MemoryLimitError):
         small(max_memory=needed / 2**30 / 2).fit(*data)

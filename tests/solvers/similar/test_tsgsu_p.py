@@ -7,9 +7,8 @@ import pytest
 
 from dsgkit import TSGSUP
 from dsgkit.random.draws import draw_in_passes
-from dsgkit.solvers.similar.quadratic import mean_features, moments, solve_primal
 from dsgkit.text.errors import DataError, FitError, MemoryLimitError
-from tests.solvers.similar.problems import su_problem
+from tests.solvers.similar.problems import minimiser, su_problem
 
 SMALL = {"prior": 0.85, "sigma": 1.0, "lam": 2.0**-5, "n_features": 8, "n_blocks": 3}
 BELOW = {"abs": -1.0, "relu": 0.0, "leaky_relu": -0.25, "none": 1.0}
@@ -25,14 +24,13 @@ def data():
 def test_without_correction_full_batches_converge_to_su_sl_on_the_same_features(data):
     pairs, U = data
     model = TSGSUP(**SMALL, delta="none", n_sweeps=150).fit(pairs, U)
-    blocks = model._features()
+    blocks = model._random_features().blocks()
 
     def features(rows):
         Phi = [blocks.transform(rows, t) for t in range(3)]
         return np.hstack(Phi).astype(np.float64) / np.sqrt(3)
 
-    S = pairs.reshape(-1, 3)
-    w = solve_primal(moments(features, U), mean_features(features, S), model.lam, 0.85)
+    w = minimiser(features, pairs.reshape(-1, 3), U, model.lam, 0.85)
     expected = features(U) @ w
     got = model.decision_function(U)
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5 * abs(expected).max())
@@ -41,7 +39,7 @@ def test_without_correction_full_batches_converge_to_su_sl_on_the_same_features(
 def written_out(model, pairs, U):
     """Values at U and the batches with r1 or r2 < 0: one batch at a time, all blocks every time."""
     S, pi, T, b = pairs.reshape(-1, 3), model.prior, model.n_blocks, model.batch_size
-    blocks, below = model._features(), BELOW[model.delta]
+    blocks, below = model._random_features().blocks(), BELOW[model.delta]
     of_S, of_U = ([blocks.transform(rows, t).astype(float) for t in range(T)] for rows in (S, U))
     pi_s, scale, mu = pi**2 + (1 - pi) ** 2, 2 * pi - 1, model.lam * T
     alpha, negative = np.zeros((T, blocks.width)), 0

@@ -1,11 +1,10 @@
-"""Functions that are linear in given basis functions, and descent on their corrected risk."""
+"""Basis functions that are evaluated at rows block by block, and the curvature that they have."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +12,10 @@ from numpy.typing import NDArray
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.panels import Correlate, Panels, in_single
 from dsgkit.numerics.rows import row_blocks
-from dsgkit.objectives.similar_unlabeled import LOSSES, corrected_slope, parts
-from dsgkit.solvers.similar.curvature import largest_of
-from dsgkit.solvers.similar.explicit_features import with_one
-from dsgkit.solvers.similar.quadratic import moments
 from dsgkit.system.threads import single_blas_thread
+from dsgkit.trainers.curvature import largest_of
+from dsgkit.trainers.linear import with_one
+from dsgkit.trainers.moments import moments
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -125,84 +123,3 @@ def linear_curvature(rows: Array) -> float:
 def _largest(gram: Array) -> float:
     """Return the largest eigenvalue of a symmetric matrix, of which the lower triangle is given."""
     return largest_of(np.tril(gram) + np.tril(gram, -1).T)
-
-
-@dataclass(frozen=True, eq=False)
-class Descent:
-    """Gradient descent with heavy-ball momentum of G models on the corrected risk.
-
-    Minimises ``lam/2 ||w||^2 + delta(r1) + delta(r2)`` (`dsgkit.objectives.similar_unlabeled`):
-    ``v <- momentum v + gradient``, ``w <- w - eta v``, v being 0 at first. delta' is that of the
-    batch's own r1 and r2.
-
-    Attributes
-    ----------
-    lam, eta, prior : ndarray of shape (G,)
-    below : ndarray of shape (G,)
-        Slopes of delta below 0 (`slopes_below`).
-    loss : str
-        A name in `LOSSES`.
-    momentum : float
-    """
-
-    lam: Array
-    eta: Array
-    prior: Array
-    below: Array
-    loss: str = "squared"
-    momentum: float = 0.0
-
-    def run(self, basis: Basis, batches: Iterable[tuple[Any, Any]], start: Array) -> Iterator[Step]:
-        """Yield every step, from coefficients ``start`` of shape (n_functions, G)."""
-        W, velocity = start, np.zeros_like(start)
-        for similar, unlabeled in batches:
-            r1, r2, gradient = self.risk(basis, similar, unlabeled, W)
-            velocity = self.momentum * velocity + gradient + self.lam * W
-            W = W - self.eta * velocity
-            yield Step(r1, r2, W)
-
-    def risk(
-        self, basis: Basis, similar: Any, unlabeled: Any, W: Array
-    ) -> tuple[Array, Array, Array]:
-        """Return r1 and r2 of a batch, shape (G,); and the gradient of their corrected sum.
-
-        As delta' is known only after all rows, those of r1 and r2 are summed up side by side.
-        """
-        (S_pos, S_neg), (dS_pos, dS_neg) = self._means(basis, similar, W)
-        (U_pos, U_neg), (dU_pos, dU_neg) = self._means(basis, unlabeled, W)
-        r1, r2 = parts(S_pos, U_pos, U_neg, S_neg, self.prior)
-        d1, d2 = parts(dS_pos, dU_pos, dU_neg, dS_neg, self.prior)
-        return r1, r2, self._slopes(r1) * d1 + self._slopes(r2) * d2
-
-    def corrected(self, r1: Array, r2: Array) -> Array:
-        """Return ``delta(r1) + delta(r2)``, shape (G,)."""
-        return self._slopes(r1) * r1 + self._slopes(r2) * r2
-
-    def _means(self, basis: Basis, rows: Any, W: Array) -> tuple[Array, Array]:
-        """Return mean losses of rows taken for the class +1 and for -1, and their gradients."""
-        loss, n_models = LOSSES[self.loss], W.shape[1]
-        total, gradient = np.zeros((2, n_models)), np.zeros((len(W), 2 * n_models))
-        for values, correlate in basis.blocks(rows, W):
-            total += [loss.value(values, t).sum(axis=0) for t in (1, -1)]
-            gradient += correlate(np.hstack([loss.slope(values, t) for t in (1, -1)]))
-        of_class = gradient.reshape(len(W), 2, n_models).transpose(1, 0, 2)
-        return total / len(rows), of_class / len(rows)
-
-    def _slopes(self, r: Array) -> Array:
-        return np.asarray(corrected_slope(r, self.below))
-
-
-class Step(NamedTuple):
-    """A step of G models: the risks before it and the coefficients after it.
-
-    Attributes
-    ----------
-    r1, r2 : ndarray of shape (G,)
-        Of the batch, before the step.
-    W : ndarray of shape (n_functions, G)
-        Coefficients after the step.
-    """
-
-    r1: Array
-    r2: Array
-    W: Array

@@ -1,0 +1,144 @@
+"""What estimators of a risk have in common, whatever arrays their family takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.numerics.rows import training_rows
+from dsgkit.objectives.risks import Risk
+from dsgkit.solvers.diagnostics import penalised
+from dsgkit.trainers.training import Codes, Fold, Function, Trainer, Training
+
+Array = NDArray[np.float64]
+Pools = Sequence[NDArray[np.int64]]
+
+
+class Given(NamedTuple):
+    """Checked rows as trainers take them.
+
+    Attributes
+    ----------
+    X : rows of shape (n_labeled, n_inputs)
+    codes : ndarray of int, shape (n_labeled,)
+        The source of each.
+    X_unlabeled : rows of shape (n_unlabeled, n_inputs)
+    n_sources : int
+        Sources of labelled rows.
+    """
+
+    X: Any
+    codes: Codes
+    X_unlabeled: Any
+    n_sources: int
+
+
+class RiskMinimiser:
+    """What estimators of a function with a risk and a penalty have in common.
+
+    They say which risk is minimised (``_risk``) and which trainer finds the minimiser
+    (``_trainer``), as the parameters and the sigma in use make them; for a trainer that goes steps,
+    which (`_step`). A family names this class first, and tells costs (``_cost_of``).
+    """
+
+    _solution: ClassVar[str] = "_function"
+
+    lam: Any
+    _function: Function
+    _minimised: Risk
+
+    def _penalty(self) -> float:
+        """Return the factor of the squared norm."""
+        return float(self.lam / 2)
+
+    def _step(self) -> Any:
+        """Return the steps of a trainer that goes some."""
+        return None
+
+    def _risks(self: Any, given: Given, pools: Pools) -> list[Risk]:
+        """Return the risk on each pool of labelled rows, where it depends on these."""
+        return [self._risk()] * len(pools)
+
+    def _values(self, X: Any) -> Array:
+        return self._function.values(X)
+
+    def _keep(self, function: Function, training: Training) -> None:
+        """Set the attributes of a fitted function."""
+        self._function, self._minimised = function, training.risks[0][0]
+        for name, value in function.attributes.items():
+            setattr(self, name, value)
+
+    def _train(self: Any, given: Given, by: Callable[[Training], Function] | None = None) -> None:
+        """Train this model on all rows, by its trainer's ``fit`` or a like method."""
+        self._check_memory(self._cost_of(given, 1))
+        training = training_of([self], given)
+        self._keep((by or self._trainer().fit)(training), training)
+
+    def _told(self, given: Given) -> dict[str, float]:
+        """Return the objective at the fitted function, and its parts."""
+        at_labeled = self._values(given.X)
+        values = [at_labeled[given.codes == code] for code in range(given.n_sources)]
+        counts = np.array([len(f) for f in values])
+        # unlabelled rows are many, and without a weight they need not have been used
+        weighed = self._minimised.form(counts).diagonal[-1] != 0
+        values.append(self._values(given.X_unlabeled) if weighed else np.empty(0))
+        risk = self._minimised.value(values, counts)
+        return penalised(risk, self._penalty(), self._function.squared_norm())
+
+
+def training_of(
+    models: Sequence[Any], given: Given, folds: Sequence[Fold] | None = None
+) -> Training:
+    """Return the training of some models on all rows, or on the rows outside of each fold."""
+    n_labeled, n_unlabeled = len(given.codes), len(given.X_unlabeled)
+    unlabeled_pools: Pools | None = None
+    if folds is None:
+        pools = [np.arange(n_labeled)]
+    else:
+        pools = [training_rows(fold.labeled, n_labeled) for fold in folds]
+        held_out = [fold.unlabeled for fold in folds if fold.unlabeled is not None]
+        if held_out:
+            unlabeled_pools = [training_rows(rows, n_unlabeled) for rows in held_out]
+    return Training(
+        X=given.X,
+        codes=given.codes,
+        X_unlabeled=given.X_unlabeled,
+        pools=pools,
+        n_sources=given.n_sources,
+        risks=[model._risks(given, pools) for model in models],
+        penalties=[model._penalty() for model in models],
+        steps=[step for step in (model._step() for model in models) if step is not None],
+        unlabeled_pools=unlabeled_pools,
+    )
+
+
+def held_out_values(
+    models: Sequence[Any], given: Given, folds: Sequence[Fold]
+) -> tuple[Array, Array]:
+    """Return out-of-fold values of models, shapes (n_models, n_labeled), (n_models, n_unlabeled).
+
+    Models whose trainers are equal are trained together. Where folds hold out no unlabelled rows,
+    there are no values at these. A model without a solution has values of NaN.
+    """
+    apart = any(fold.unlabeled is not None for fold in folds)
+    n_unlabeled = len(given.X_unlabeled) if apart else 0
+    at_labeled = np.full((len(models), len(given.codes)), np.nan)
+    at_unlabeled = np.full((len(models), n_unlabeled), np.nan)
+    for trainer, members in _alike(models).items():
+        together = [models[i] for i in members]
+        first = together[0]
+        first._check_memory(first._cost_of(given, max(2, len(together) * len(folds))))
+        found = trainer.fold_values(training_of(together, given, folds), folds)
+        at_labeled[members], at_unlabeled[members] = found
+    return at_labeled, at_unlabeled
+
+
+def _alike(models: Sequence[Any]) -> dict[Trainer, list[int]]:
+    """Return the numbers of models by their trainers, of which equal ones are one."""
+    groups: dict[Trainer, list[int]] = {}
+    for number, model in enumerate(models):
+        groups.setdefault(model._trainer(), []).append(number)
+    return groups

@@ -1,0 +1,133 @@
+"""Base of the estimators of a similar-unlabelled risk: a risk and a trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from dsgkit.numerics.costs import Cost
+from dsgkit.objectives.risks import Risk
+from dsgkit.objectives.similar_risks import SimilarUnlabeled
+from dsgkit.solvers.base import Points
+from dsgkit.solvers.block_functions import TogetherModels, settings_of
+from dsgkit.solvers.common import Lam, Sigma
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.minimise import Given, RiskMinimiser, held_out_values, training_of
+from dsgkit.solvers.sigma import WithSigma
+from dsgkit.solvers.similar.base import HeldOut, SimilarUnlabeledEstimator, points_of
+from dsgkit.trainers.blocks import BlockTrainer
+from dsgkit.trainers.training import Fold, Function, Sizes, Training
+
+Array = NDArray[np.float64]
+
+
+class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):
+    """Base of the estimators of a similar-unlabelled risk with the regulariser ``lam/2 ||f||^2``.
+
+    A subclass says which trainer finds the minimiser (``_trainer``), and which risk is minimised
+    where it is not the one of the squared loss without correction (`_risk`).
+    """
+
+    lam: Lam
+    sigma: Sigma
+
+    _function: Function = fitted()
+    _minimised: Risk = fitted()
+
+    def _risk(self) -> SimilarUnlabeled:
+        return SimilarUnlabeled(self.prior_)
+
+    def _given(self, S: Array, X_unlabeled: Any) -> Given:
+        return Given(S, np.zeros(len(S), np.int64), X_unlabeled, n_sources=1)
+
+    def _fit(self, S: Array, X_unlabeled: Any) -> None:
+        self._train(self._given(S, X_unlabeled))
+
+    def _fit_by(self, X_similar: Any, X_unlabeled: Any, by: Callable[[Training], Function]) -> None:
+        """Fit as `fit` does, by another method than a trainer's ``fit``."""
+        S, X_unlabeled = self._training(X_similar, X_unlabeled)
+        with self._settled(S, X_unlabeled):
+            self._train(self._given(S, X_unlabeled), by)
+
+    def _fold_values(
+        self, models: Sequence[Any], S: Array, X_unlabeled: Any, folds: Sequence[HeldOut]
+    ) -> tuple[Array, Array]:
+        held_out = [Fold(points, rows) for points, rows in folds]
+        return held_out_values(models, self._given(S, X_unlabeled), held_out)
+
+    def fit_points(  # type: ignore[override]  # of its arrays by name
+        self,
+        points: Points,
+        *,
+        folds: Sequence[HeldOut] | None = None,
+        X_similar: Any,
+        X_unlabeled: Any,
+    ) -> Any:
+        """Train a model for each of many settings, those with equal trainers together.
+
+        As in the base class. Settings that differ only in parameters that are declared per model
+        are trained together: in one pass over random features, or from one factorisation. Without
+        folds, functions over blocks of features are trained in one pass, and all settings must
+        agree in the other parameters. A model without a solution has values of NaN.
+        """
+        if folds is None and isinstance(self._trainer(), BlockTrainer):
+            return self._together(points, X_similar, X_unlabeled)
+        return super().fit_points(points, folds=folds, X_similar=X_similar, X_unlabeled=X_unlabeled)
+
+    def _together(self, points: Points, X_similar: Any, X_unlabeled: Any) -> TogetherModels:
+        """Return functions over blocks of features, of settings that share a pass over these."""
+        checked = clone(self)
+        pairs, X_unlabeled = checked._inputs(X_similar, X_unlabeled)
+        S = points_of(pairs)
+        settings = settings_of(self, self._with_sigma(points, S, X_unlabeled))
+        self._set_priors(settings, pairs, X_unlabeled)
+        first, given = settings[0], self._given(S, X_unlabeled)
+        trainer = first._trainer()
+        first._check_memory(trainer.cost(_sizes(given), len(settings), "models"))
+        return TogetherModels(checked, trainer.models(training_of(settings, given)))
+
+    def _cost_of(self, given: Given, n_models: int) -> Cost:
+        """Return the cost of some models on these rows."""
+        cost: Cost = self._trainer().cost(_sizes(given), n_models)
+        return cost
+
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_similar: int, n_unlabeled: int
+    ) -> Cost:
+        """Return what the trainer takes for a fit, or for the values of a grid on folds.
+
+        Parameters
+        ----------
+        n_inputs, n_models : int
+            As in `Estimator.cost`.
+        n_similar, n_unlabeled : int
+            Pairs and rows.
+        """
+        sizes = Sizes(n_inputs, 2 * n_similar, n_unlabeled, unlabeled_held_out=True)
+        cost: Cost = self._trainer().cost(sizes, n_models)
+        return cost
+
+    def diagnostics(self, X_similar: Any, X_unlabeled: Any) -> dict[str, float]:
+        """Return the objective at the fitted function, and its parts.
+
+        Parameters
+        ----------
+        X_similar, X_unlabeled
+            What it was fitted to.
+
+        Returns
+        -------
+        dict
+            ``objective``, and its parts ``risk`` and ``squared_norm``.
+        """
+        pairs, X_unlabeled = clone(self)._inputs(X_similar, X_unlabeled)
+        return self._told(self._given(points_of(pairs), X_unlabeled))
+
+
+def _sizes(given: Given) -> Sizes:
+    n_labeled, n_unlabeled = len(given.X), len(given.X_unlabeled)
+    return Sizes(given.X.shape[1], n_labeled, n_unlabeled, unlabeled_held_out=True)
