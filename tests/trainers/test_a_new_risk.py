@@ -18,12 +18,13 @@ from dsgkit.kernels import kernel_named
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.objectives.risks import Risk
 from dsgkit.solvers.common import Lam, Sigma
+from dsgkit.solvers.minimise import Given, held_out_values
 from dsgkit.solvers.parameters import PER_MODEL, SHARE
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.trainers.blocks import RandomFeatures, Streaming, Sweeps
 from dsgkit.trainers.explicit_features import OnLandmarks, OnRandomFeatures
 from dsgkit.trainers.kernel_matrix import KernelMatrix
-from dsgkit.trainers.training import Decreasing
+from dsgkit.trainers.training import Decreasing, Fold
 from dsgkit.trainers.unlabeled import UnlabeledFeatures, UnlabeledKernel
 from tests.solvers.brute_force import folds_of
 
@@ -128,6 +129,23 @@ def test_a_grid_with_folds_is_trained_in_one_pass(trainer):
             kept = np.setdiff1d(np.arange(len(P)), fold)
             expected = direct(Phi, Phi[kept], Phi[len(P) :], point["prior"], point["lam"])[fold]
             assert np.max(abs(row[fold] - expected)) <= TOLERANCE[trainer]
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_folds_hold_out_unlabelled_rows_too(trainer):
+    P, U = problem()
+    Phi, Psi = np.split(features_of(trainer, np.vstack([P, U])), [len(P)])
+    folds = [Fold(np.arange(k, 20, 2), np.arange(3 * k, 76, 9)) for k in range(2)]
+    models = [PU(lam, 0.4, trainer=trainer) for lam in (0.25, 1.0)]
+    given = Given(P, np.zeros(len(P), int), U, n_sources=1)
+    values = held_out_values(models, given, folds)
+    for model, *found in zip(models, *values, strict=True):
+        for fold in folds:
+            kept = [np.delete(rows, out, 0) for rows, out in zip((Phi, Psi), fold, strict=True)]
+            held_out = np.vstack([Phi[fold.labeled], Psi[fold.unlabeled]])
+            expected = direct(held_out, *kept, 0.4, model.lam)
+            got = np.concatenate([f[out] for f, out in zip(found, fold, strict=True)])
+            assert np.max(abs(got - expected)) <= TOLERANCE[trainer]
 
 
 def test_an_estimator_of_it_has_what_others_have():
