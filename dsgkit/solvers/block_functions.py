@@ -128,6 +128,17 @@ def finite_models(model: DSGModel) -> NDArray[np.bool_]:
     return np.asarray(finite)
 
 
+def random_features_of(estimator: Any) -> RandomFeatures:
+    """Return what the random features of an estimator are made from, by its parameters."""
+    return RandomFeatures(
+        getattr(estimator, "kernel", "gaussian"),
+        float(estimator._sigma),
+        int(estimator.n_features),
+        int(estimator.random_state),
+        estimator.frequencies,
+    )
+
+
 class BlockFunctionEstimator(Estimator):
     """Base of the estimators of functions over blocks of random features.
 
@@ -136,15 +147,9 @@ class BlockFunctionEstimator(Estimator):
 
     model_: DSGModel = fitted("Seeds and coefficients.")
 
-    def _random_features(self: Any) -> RandomFeatures:
+    def _random_features(self) -> RandomFeatures:
         """Return what the features are made from."""
-        return RandomFeatures(
-            self.kernel,
-            float(self._sigma),
-            int(self.n_features),
-            int(self.random_state),
-            self.frequencies,
-        )
+        return random_features_of(self)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted function to a ``.npz`` file, which `dsgkit.load_model` reads.

@@ -93,7 +93,7 @@ def test_an_exact_method_has_no_distance_of_its_own():
 
 
 def test_without_a_minimiser_there_is_a_warning(monkeypatch):
-    monkeypatch.setattr("dsgkit.solvers.base.memory_limit", lambda: 1)
+    monkeypatch.setattr(SAMULT, "_memory_limit", lambda self: 1)
     trial = trial_of(AUC, convergence=True)
     with pytest.warns(DsgWarning, match="no exact minimiser to compare with: .*memory"):
         found = judged(trial, QSGS2AUC(**SETTING, **SIZES), {"unlabeled": 100})

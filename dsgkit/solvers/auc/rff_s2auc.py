@@ -12,6 +12,7 @@ from dsgkit.features import FeatureBlocks
 from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.risks import SemiSupervisedAUC
 from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (
     FixedFeatures,
     Frequencies,
@@ -25,7 +26,6 @@ from dsgkit.solvers.common import (
 )
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
-from dsgkit.trainers.blocks import RandomFeatures
 from dsgkit.trainers.explicit_features import OnRandomFeatures
 
 
@@ -73,11 +73,4 @@ class RFFS2AUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
         return SemiSupervisedAUC(self.gamma)
 
     def _trainer(self) -> OnRandomFeatures:
-        features = RandomFeatures(
-            self.kernel,
-            float(self._sigma),
-            int(self.n_features),
-            int(self.random_state),
-            self.frequencies,
-        )
-        return OnRandomFeatures(features)
+        return OnRandomFeatures(random_features_of(self))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dsgkit.features import FeatureBlocks
 from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.risks import OrdinalAUC
+from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (
     FixedFeatures,
     Frequencies,
@@ -27,7 +28,6 @@ from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.closed_form import ThresholdsByFolds
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
-from dsgkit.trainers.blocks import RandomFeatures
 from dsgkit.trainers.explicit_features import OnRandomFeatures
 
 
@@ -76,11 +76,4 @@ class RFFS2OR(ThresholdsByFolds, QuadraticRiskEstimator, OrdinalEstimator):
         return OrdinalAUC.of(self.gamma)
 
     def _trainer(self) -> OnRandomFeatures:
-        features = RandomFeatures(
-            self.kernel,
-            float(self._sigma),
-            int(self.n_features),
-            int(self.random_state),
-            self.frequencies,
-        )
-        return OnRandomFeatures(features)
+        return OnRandomFeatures(random_features_of(self))

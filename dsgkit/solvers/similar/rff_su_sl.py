@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.numerics.costs import Pace
+from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (
     FixedFeatures,
     Frequencies,
@@ -20,7 +21,6 @@ from dsgkit.solvers.common import (
 )
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
-from dsgkit.trainers.blocks import RandomFeatures
 from dsgkit.trainers.unlabeled import UnlabeledFeatures
 
 
@@ -51,11 +51,4 @@ class RFFSUSL(SimilarRiskEstimator):
     coef_: NDArray[np.float64] = fitted("Coefficients of the features.", "(n_features,)")
 
     def _trainer(self) -> UnlabeledFeatures:
-        features = RandomFeatures(
-            "gaussian",
-            float(self._sigma),
-            int(self.n_features),
-            int(self.random_state),
-            self.frequencies,
-        )
-        return UnlabeledFeatures(features)
+        return UnlabeledFeatures(random_features_of(self))
