@@ -108,36 +108,6 @@ def test_full_batches_without_correction_converge_to_the_closed_form_on_the_basi
     np.testing.assert_allclose(K_U @ last.W[:, 0], expected, atol=1e-4 * abs(expected).max())
 
 
-@pytest.mark.filterwarnings("ignore:prior .* is so close")
-@pytest.mark.parametrize(
-    "model",
-    [
-        CUU(sigma=2.0, prior=0.85, batch_size=32, n_iterations=20),
-        CUU(sigma=2.0, prior=0.85, kernel="laplacian", n_centers=25, n_iterations=20),
-        CUU(prior=0.85, kernel="linear", loss="logistic", step="paper", n_iterations=20),
-    ],
-    ids=["gaussian", "laplacian", "linear"],
-)
-def test_many_settings_on_folds_are_those_trained_one_by_one(model):
-    pairs, U, _ = su_problem()
-    points = [
-        {"lam": 0.01, "theta": 0.5, "delta": "relu"},
-        {"lam": 0.5, "prior": 0.2, "delta": "leaky_relu", "leak": -0.4},
-        {"delta": "none", "momentum": 0.5},
-        {"lam": 0.1, "theta": 1e9},  # leaves nothing of earlier steps
-    ]
-    similar, unlabeled = model.fit_points(points, folds=FOLDS, X_similar=pairs, X_unlabeled=U)
-    assert np.isnan(similar[3]).all() and np.isnan(unlabeled[3]).all()
-    for g, point in enumerate(points[:3]):
-        for held_pairs, held_rows in FOLDS:
-            one = CUU(**model.get_params()).set_params(**point)
-            one.fit(np.delete(pairs, held_pairs, axis=0), np.delete(U, held_rows, axis=0))
-            expected = one.decision_function(pairs[held_pairs].reshape(-1, 3)).reshape(-1, 2)
-            np.testing.assert_allclose(similar[g, held_pairs], expected, atol=1e-5)
-            expected = one.decision_function(U[held_rows])
-            np.testing.assert_allclose(unlabeled[g, held_rows], expected, atol=1e-5)
-
-
 def test_a_function_that_is_observed_is_the_one_of_so_many_iterations():
     pairs, U, _ = su_problem()
     model = CUU(prior=0.85, batch_size=32, n_iterations=9, step="measured")
@@ -174,12 +144,6 @@ def test_steps_that_are_too_long():
     assert np.isnan(similar[0]).all() and np.isfinite(similar[1]).all()
     with pytest.raises(DataError, match="NaN or infinite"):
         CUU(prior=0.85).fit(pairs, np.vstack([U, np.full((1, 3), np.nan)]))
-
-
-def test_the_other_class_as_the_positive_one_turns_the_sign():
-    pairs, U, _ = su_problem()
-    one, other = (CUU(prior=p, batch_size=32).fit(pairs, U) for p in (0.8, 0.2))
-    np.testing.assert_allclose(one.coef_, -other.coef_, atol=1e-7)
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "dot_product(3)"])

@@ -49,13 +49,6 @@ def test_without_a_number_every_unlabelled_row_is_a_centre():
     assert whole.cost(3, **counts) == one_each.cost(3, **counts)
 
 
-def test_the_other_class_as_the_positive_one_turns_the_sign():
-    pairs, U, _ = su_problem()
-    one, other = (SUDH(prior=p, n_centers=20).fit(pairs, U) for p in (0.85, 0.15))
-    assert one.objective_ == pytest.approx(other.objective_, abs=1e-7)
-    np.testing.assert_allclose(one.decision_function(U), -other.decision_function(U), atol=1e-4)
-
-
 def test_a_limit_of_time_ends_the_fit_and_not_a_search():
     pairs, U, _ = su_problem()
     slow = SUDH(prior=0.85, max_seconds=1e-9)

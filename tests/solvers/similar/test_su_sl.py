@@ -14,8 +14,7 @@ from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.solvers.similar.rff_su_sl import RFFSUSL
 from dsgkit.solvers.similar.su_dh import SUDH
 from dsgkit.solvers.similar.su_sl import SUSL
-from dsgkit.tasks.metrics import su_risk
-from dsgkit.text.errors import DsgWarning, FitError, MemoryLimitError
+from dsgkit.text.errors import DsgWarning, FitError
 from tests.solvers.similar.problems import minimiser, oracle, risk, squared, su_problem
 
 FOLDS = [(np.arange(40), np.arange(20)), (np.arange(40, 150), np.arange(20, 60))]
@@ -80,39 +79,6 @@ def test_random_features_solve_their_own_problem_and_near_the_kernel():
     np.testing.assert_allclose(got, Phi @ w, atol=1e-3 * abs(got).max())
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_the_other_class_as_the_positive_one_turns_the_sign(name):
-    pairs, U, _ = su_problem()
-    values = [MODELS[name](prior=prior).fit(pairs, U).decision_function(U) for prior in (0.8, 0.2)]
-    np.testing.assert_allclose(values[0], -values[1], rtol=1e-9, atol=1e-12)
-    for loss in ("squared", "zero_one"):
-        risks = (
-            su_risk(pairs[..., 0], U[:, 0], 0.8, loss),
-            su_risk(-pairs[..., 0], -U[:, 0], 0.2, loss),
-        )
-        assert risks[0] == pytest.approx(risks[1], rel=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore:prior .* is so close")
-@pytest.mark.parametrize("name", MODELS)
-def test_many_settings_on_folds_are_those_trained_one_by_one(name):
-    pairs, U, _ = su_problem()
-    points = [{"lam": lam, "prior": p} for lam in (1e-3, 0.5) for p in (0.85, 0.3)]
-    points += [{"sigma": 0.7}]
-    first = MODELS[name](prior=0.9)
-    similar, unlabeled = first.fit_points(points, folds=FOLDS, X_similar=pairs, X_unlabeled=U)
-    assert similar.shape == (5, 150, 2) and unlabeled.shape == (5, 60)
-    for g, point in enumerate(points):
-        for held_pairs, held_rows in FOLDS:
-            model = MODELS[name](**{"prior": 0.9} | point)
-            model.fit(np.delete(pairs, held_pairs, axis=0), np.delete(U, held_rows, axis=0))
-            expected = model.decision_function(pairs[held_pairs].reshape(-1, 3)).reshape(-1, 2)
-            atol = 1e-9 if name != "rff" else 2e-3
-            np.testing.assert_allclose(similar[g, held_pairs], expected, atol=atol)
-            expected = model.decision_function(U[held_rows])
-            np.testing.assert_allclose(unlabeled[g, held_rows], expected, atol=atol)
-
-
 def test_a_penalty_below_the_rounding_of_features_has_no_solution():
     pairs, U, _ = su_problem()
     with pytest.raises(FitError, match="take a larger lam"):
@@ -122,17 +88,6 @@ def test_a_penalty_below_the_rounding_of_features_has_no_solution():
         points, folds=FOLDS, X_similar=pairs, X_unlabeled=U
     )
     assert all(np.isnan(part[0]).all() and np.isfinite(part[1]).all() for part in values)
-
-
-@pytest.mark.parametrize("model", [*MODELS.values(), SUDH], ids=[*MODELS, "su_dh"])
-def test_more_memory_than_the_limit_is_refused_before_it_is_taken(model):
-    pairs, U, _ = su_problem()
-    with pytest.raises(MemoryLimitError):
-        model(prior=0.85, max_memory=1e-6).fit(pairs, U)
-    with pytest.raises(MemoryLimitError):
-        model(prior=0.85, max_memory=1e-6).fit_points(
-            [{}], folds=FOLDS, X_similar=pairs, X_unlabeled=U
-        )
 
 
 def test_predicted_memory_is_what_a_fit_allocates():

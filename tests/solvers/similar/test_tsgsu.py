@@ -7,7 +7,6 @@ import time
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from dsgkit import load_model
 from dsgkit.engine import Problem, sizes
@@ -16,8 +15,7 @@ from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.minimise import training_of
 from dsgkit.solvers.similar.su_sl import SUSL
 from dsgkit.solvers.similar.tsgsu import TSGSU
-from dsgkit.text.errors import DataError, DivergedError, MemoryLimitError
-from dsgkit.trainers import blocks as trainers
+from dsgkit.text.errors import DataError, DivergedError
 from dsgkit.trainers.curvature import largest_eigenvalue
 from tests.features.test_sketch import textbook
 from tests.solvers.similar.problems import su_problem
@@ -127,13 +125,6 @@ def test_steps_and_tails_are_those_of_the_loop(step, tail, data):
     assert agree(model.decision_function(U[:30]), expected)
 
 
-@pytest.mark.parametrize("delta", DELTAS)
-def test_the_other_class_as_the_positive_one_turns_the_sign(delta, data):
-    models = (small(delta=delta, prior=prior).fit(*data) for prior in (0.8, 0.2))
-    values, turned = (model.decision_function(data[1]) for model in models)
-    assert agree(values, -turned, 1e-5)
-
-
 def test_without_correction_the_gradient_is_unbiased():
     """At some function, the mean over batches and blocks is the gradient of the risk of all rows.
 
@@ -175,48 +166,7 @@ def test_without_correction_the_mean_function_nears_the_closed_form(data):
     assert np.sqrt(np.mean((values - exact) ** 2)) < 0.03 * np.sqrt(np.mean(exact**2))
 
 
-POINTS = [
-    {"lam": lam, "theta": theta, "delta": delta, "prior": prior}
-    for lam, theta, delta, prior in [
-        (0.05, 1.0, "abs", 0.85),
-        (0.5, 0.25, "relu", 0.85),
-        (1e-4, 1.0, "none", 0.15),
-        (0.05, 0.5, "leaky_relu", 0.9),
-    ]
-]
 FOLDS = [(np.arange(0, 140, 2), np.arange(30)), (np.arange(1, 60, 2), np.arange(40, 120))]
-
-
-@pytest.mark.filterwarnings("ignore:prior 0")
-@pytest.mark.parametrize("tail", ["last", "average", "decay"])
-def test_a_grid_on_folds_equals_single_fits_on_the_rest(tail, data, monkeypatch):
-    pairs, U = data
-    model = small(tail=tail)
-    trained = []
-    values_of = trainers.train_values
-    monkeypatch.setattr(
-        trainers, "train_values", lambda p: trained.append(p.n_models) or values_of(p)
-    )
-    similar, unlabeled = model.fit_points(POINTS, folds=FOLDS, X_similar=pairs, X_unlabeled=U)
-    assert trained == [8]
-    for g, point in enumerate(POINTS):
-        for held_pairs, held_rows in FOLDS:
-            rest = np.delete(pairs, held_pairs, axis=0), np.delete(U, held_rows, axis=0)
-            one = clone(model).set_params(**point).fit(*rest)
-            expected = one.decision_function(U[held_rows])
-            assert agree(unlabeled[g, held_rows], expected)
-            at_pairs = one.decision_function(pairs[held_pairs].reshape(-1, 3)).reshape(-1, 2)
-            assert agree(similar[g, held_pairs], at_pairs)
-    assert np.isnan(similar[:, 61::2]).all() and np.isnan(unlabeled[:, 30:40]).all()
-
-
-@pytest.mark.filterwarnings("ignore:prior 0")
-def test_models_of_many_settings_equal_single_fits(data):
-    models = small().fit_points(POINTS, X_similar=data[0], X_unlabeled=data[1])
-    for column, point in zip(models.decision_function(data[1]).T, POINTS, strict=True):
-        assert agree(column, small(**point).fit(*data).decision_function(data[1]))
-    with pytest.raises(DataError, match=r"points of one pass must agree in .*sigma"):
-        small().fit_points([{"sigma": 1.0}, {"sigma": 2.0}], X_similar=data[0], X_unlabeled=data[1])
 
 
 @pytest.mark.parametrize("tail", ["last", "average"])
@@ -311,17 +261,6 @@ def test_the_function_is_kept_in_a_file(data, tmp_path):
     model.save(tmp_path / "model.npz")
     stored = load_model(tmp_path / "model.npz").decision_function(data[1])[:, 0]
     np.testing.assert_array_equal(stored, model.decision_function(data[1]))
-
-
-def test_more_than_the_memory_is_refused_before_training(data, monkeypatch):
-    monkeypatch.setattr(trainers, "train_values", None)
-    needed = small().cost(3, n_similar=140, n_unlabeled=120).memory
-    with pytest.raises(MemoryLimitError):
-        small(max_memory=needed / 2**30 / 2).fit(*data)
-    with pytest.raises(MemoryLimitError):
-        small(max_memory=needed / 2**30).fit_points(
-            [{}] * 9, folds=FOLDS, X_similar=data[0], X_unlabeled=data[1]
-        )
 
 
 def test_unlabelled_values_that_are_no_numbers_are_named(data):

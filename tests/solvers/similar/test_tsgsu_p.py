@@ -75,32 +75,6 @@ def test_fits_equal_the_written_out_loop(delta, batch_size, data):
     assert model.corrected_ == negative / 9 > 0
 
 
-@pytest.mark.parametrize("batch_size", [12, 200])
-def test_a_grid_on_folds_is_many_fits(batch_size, data):
-    pairs, U = data
-    folds = [(np.arange(40), np.arange(50)), (np.arange(60, 140), np.arange(51, 120))]
-    points = [{"lam": 0.1}, {"lam": 0.02, "delta": "relu"}, {"lam": 0.02, "prior": 0.9}]
-    model = TSGSUP(**SMALL, batch_size=batch_size)
-    at_pairs, at_rows = model.fit_points(points, folds=folds, X_similar=pairs, X_unlabeled=U)
-    for g, point in enumerate(points):
-        for held_pairs, held_rows in folds:
-            alone = TSGSUP(**SMALL | point, batch_size=batch_size)
-            alone.fit(np.delete(pairs, held_pairs, axis=0), np.delete(U, held_rows, axis=0))
-            values = alone.decision_function(pairs[held_pairs].reshape(-1, 3)).reshape(-1, 2)
-            np.testing.assert_allclose(at_pairs[g, held_pairs], values, rtol=0, atol=1e-4)
-            values = alone.decision_function(U[held_rows])
-            np.testing.assert_allclose(at_rows[g, held_rows], values, rtol=0, atol=1e-4)
-
-
-def test_many_settings_are_many_fits(data):
-    points = [{"lam": 0.1}, {"lam": 0.02, "delta": "relu"}]
-    models = TSGSUP(**SMALL).fit_points(points, X_similar=data[0], X_unlabeled=data[1])
-    values = models.decision_function(data[1])
-    for g, point in enumerate(points):
-        expected = TSGSUP(**SMALL | point).fit(*data).decision_function(data[1])
-        np.testing.assert_allclose(values[:, g], expected, rtol=0, atol=1e-5)
-
-
 def test_what_cannot_be_solved_is_said(data):
     with pytest.raises(FitError, match="a block is singular to rounding"):
         TSGSUP(**SMALL | {"lam": 1e-300, "n_features": 64}).fit(*data)

@@ -1,0 +1,124 @@
+"""What the estimators of the family have in common: grids are many fits, and the classes' signs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from dsgkit.solvers.similar.cuu import CUU
+from dsgkit.solvers.similar.rff_su_sl import RFFSUSL
+from dsgkit.solvers.similar.su_dh import SUDH
+from dsgkit.solvers.similar.su_sl import SUSL
+from dsgkit.solvers.similar.tsgsu import TSGSU
+from dsgkit.solvers.similar.tsgsu_p import TSGSUP
+from dsgkit.text.errors import DataError, MemoryLimitError
+from dsgkit.trainers import blocks
+from tests.solvers.similar.problems import su_problem
+
+pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close")
+
+FOLDS = [(np.arange(0, 140, 2), np.arange(30)), (np.arange(1, 60, 2), np.arange(40, 120))]
+KERNELS = [{"lam": lam, "prior": p} for lam in (1e-3, 0.5) for p in (0.85, 0.3)] + [{"sigma": 0.7}]
+STEPS = [
+    {"lam": 0.05, "theta": 1.0, "delta": "abs"},
+    {"lam": 0.5, "theta": 0.25, "delta": "relu"},
+    {"lam": 1e-4, "theta": 1.0, "delta": "none", "prior": 0.15},
+    {"lam": 0.05, "theta": 0.5, "delta": "leaky_relu", "leak": -0.4, "prior": 0.9},
+]
+NO_DECAY = [{"lam": 0.1, "theta": 1e9}, {"delta": "none", "momentum": 0.5}]
+SWEEPS = [{"lam": 0.1}, {"lam": 0.02, "delta": "relu"}, {"lam": 0.02, "prior": 0.9}]
+STREAM = {"sigma": 1.0, "lam": 0.05, "batch_size": 20, "n_features": 16, "n_iterations": 15}
+SWEPT = {"sigma": 1.0, "lam": 2.0**-5, "n_features": 8, "n_blocks": 3}
+SHORT = {"sigma": 2.0, "batch_size": 32, "n_iterations": 20}
+CASES = {
+    "su_sl": (SUSL(sigma=2.0), KERNELS, 1e-8),
+    "su_sl linear": (SUSL(kernel="linear"), KERNELS, 1e-9),
+    "rff_su_sl": (RFFSUSL(sigma=2.0, n_features=40), KERNELS, 2e-3),
+    "su_dh": (SUDH(sigma=2.0, n_centers=15), KERNELS[:2], 1e-6),
+    "tsgsu average": (TSGSU(**STREAM), STEPS, 1e-4),
+    "tsgsu last": (TSGSU(**STREAM, tail="last"), STEPS, 1e-4),
+    "tsgsu decay": (TSGSU(**STREAM, tail="decay"), STEPS, 1e-4),
+    "tsgsu_p parts": (TSGSUP(**SWEPT, batch_size=12), SWEEPS, 1e-4),
+    "tsgsu_p all": (TSGSUP(**SWEPT, batch_size=200), SWEEPS, 1e-4),
+    "cuu": (CUU(**SHORT), STEPS + NO_DECAY, 1e-5),
+    "cuu centers": (CUU(**SHORT, kernel="laplacian", n_centers=25), STEPS + NO_DECAY, 1e-5),
+    "cuu linear": (CUU(**SHORT, kernel="linear", loss="logistic", step="paper"), STEPS, 1e-5),
+}
+
+
+@pytest.fixture
+def data():
+    return su_problem(n_similar=140, n_unlabeled=120)[:2]
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    model, points, tolerance = CASES[request.param]
+    return clone(model).set_params(prior=0.85), points, tolerance
+
+
+def agree(got, expected, tolerance):
+    return np.abs(got - expected).max() <= tolerance * max(1, np.abs(expected).max())
+
+
+def test_a_grid_on_folds_equals_single_fits_on_the_rest(case, data):
+    model, points, tolerance = case
+    pairs, U = data
+    similar, unlabeled = model.fit_points(points, folds=FOLDS, X_similar=pairs, X_unlabeled=U)
+    assert similar.shape == (len(points), 140, 2) and unlabeled.shape == (len(points), 120)
+    for g, point in enumerate(points):
+        for held_pairs, held_rows in FOLDS:
+            one = clone(model).set_params(**point)
+            try:
+                one.fit(np.delete(pairs, held_pairs, axis=0), np.delete(U, held_rows, axis=0))
+            except DataError:  # no step
+                assert np.isnan(similar[g]).all() and np.isnan(unlabeled[g]).all()
+                continue
+            expected = one.decision_function(pairs[held_pairs].reshape(-1, 3)).reshape(-1, 2)
+            assert agree(similar[g, held_pairs], expected, tolerance)
+            assert agree(unlabeled[g, held_rows], one.decision_function(U[held_rows]), tolerance)
+    assert np.isnan(similar[:, 61::2]).all() and np.isnan(unlabeled[:, 30:40]).all()
+
+
+def test_models_of_many_settings_equal_single_fits(case, data):
+    model, points, tolerance = case
+    points = [point for point in points if point.get("theta", 0) < 1e9]
+    models = model.fit_points(points, X_similar=data[0], X_unlabeled=data[1])
+    for column, point in zip(models.decision_function(data[1]).T, points, strict=True):
+        expected = clone(model).set_params(**point).fit(*data).decision_function(data[1])
+        assert agree(column, expected, tolerance)
+
+
+def test_settings_on_folds_are_trained_in_one_pass(data, monkeypatch):
+    trained, values_of = [], blocks.train_values
+    monkeypatch.setattr(
+        blocks, "train_values", lambda p: trained.append(p.n_models) or values_of(p)
+    )
+    training = {"X_similar": data[0], "X_unlabeled": data[1]}
+    TSGSU(**STREAM, prior=0.85).fit_points(STEPS, folds=FOLDS, **training)
+    assert trained == [8]
+    with pytest.raises(DataError, match=r"points of one pass must agree in .*sigma"):
+        TSGSU(**STREAM, prior=0.85).fit_points([{"sigma": 1.0}, {"sigma": 2.0}], **training)
+
+
+def test_the_other_class_as_the_positive_one_turns_the_sign(case, data):
+    model = case[0]
+    for delta in ("abs", "relu", "leaky_relu", "none") if hasattr(model, "delta") else (None,):
+        other = {"delta": delta} if delta else {}
+        values, turned = (
+            clone(model).set_params(prior=prior, **other).fit(*data).decision_function(data[1])
+            for prior in (0.8, 0.2)
+        )
+        assert agree(values, -turned, 1e-4 if isinstance(model, SUDH) else 1e-5)
+
+
+def test_more_memory_than_the_limit_is_refused_before_it_is_taken(case, data):
+    model = case[0].set_params(max_memory=1e-6)
+    training = {"X_similar": data[0], "X_unlabeled": data[1]}
+    with pytest.raises(MemoryLimitError):
+        model.fit(**training)
+    with pytest.raises(MemoryLimitError):
+        model.fit_points([{}], folds=FOLDS, **training)
+    with pytest.raises(MemoryLimitError):
+        model.fit_points([{}], **training)
