@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from dsgkit.config import DatasetSpec
-from dsgkit.data import reading
+from dsgkit.data import lines
 from dsgkit.data.datasets import load_dataset
 from dsgkit.text.errors import DataError
 from tests.data.conftest import make_spec
@@ -16,9 +16,7 @@ TABLE_X = [[0, 1, 1.5], [1, 0, 2], [0, 1, 4]]
 
 @pytest.fixture(params=["careful", "plain"], autouse=True)
 def parser(request, monkeypatch):
-    monkeypatch.setattr(
-        reading, "MIN_COMPILED_BYTES", {"careful": 2**40, "plain": 0}[request.param]
-    )
+    monkeypatch.setattr(lines, "MIN_COMPILED_BYTES", {"careful": 2**40, "plain": 0}[request.param])
 
 
 def load(tmp_path, text, name="rows.csv", **options):
