@@ -23,7 +23,8 @@ from timing import medians
 
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.find import FoundFile
-from dsgkit.data.reading import MIN_COMPILED_BYTES, count_features, read_blocks
+from dsgkit.data.lines import MIN_COMPILED_BYTES
+from dsgkit.data.reading import count_features, read_blocks
 
 N_FEATURES = 28
 _ROWS = 20_000

@@ -1,17 +1,23 @@
-"""Delimited text: one row a line, one column of it, or the mean of several, the label."""
+"""Delimited text: one row a line, one column of it, or the mean of several, the label.
+
+pandas reads it, a chunk of lines at a time. Lines that pandas refuses, or may read otherwise than
+they are meant, are read again one by one: slowly, and with an error for what is wrong.
+"""
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.lines import CAREFUL_LINE, ROW_LINE, Lines, decoded
+from dsgkit.data.lines import BLANK_LINE, CAREFUL_LINE, ROW_LINE, Lines, decoded
 from dsgkit.data.names import column_name, is_missing, key_of
 from dsgkit.data.numbers import (
     MAX_FEATURES,
@@ -23,6 +29,9 @@ from dsgkit.data.numbers import (
 )
 from dsgkit.text.errors import shown
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 MAX_WORD_LENGTH = 256
 """Characters of a label or a category; a longer text is not the name of a class."""
 
@@ -30,7 +39,9 @@ _MAX_MEAN_LABEL = 1e300
 """Size of a label up to which the mean of several is finite."""
 
 _BLANKS = " \t\v\f"
-_PLAIN_DELIMITERS = (None, *",;\t|:")
+_KINDS = np.array([ROW_LINE, BLANK_LINE], np.uint8)
+_UNLIKE_PANDAS = b"\0\r\v\f"
+"""Bytes that pandas and `split` take for different things."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +95,15 @@ class Columns:
         return dict(zip(self._widths, ends, strict=False))
 
     @cached_property
-    def words(self) -> dict[int, int]:
-        """The columns that are read as texts, each with its number among them."""
+    def words(self) -> set[int]:
+        """The columns that are read as texts."""
         labels = self.labels if self.text_labels else ()
-        columns = {*self.categories, *self.values, *labels} - {*self.ignored}
-        return {column: k for k, column in enumerate(sorted(columns))}
+        return {*self.categories, *self.values, *labels} - {*self.ignored}
+
+    @cached_property
+    def texts(self) -> dict[int, Any]:
+        """The types for pandas of all columns that may hold texts."""
+        return dict.fromkeys(self.words, "category") | dict.fromkeys(self.ignored, object)
 
     @cached_property
     def numbers_of(self) -> dict[int, dict[str, int]]:
@@ -188,27 +203,55 @@ class Table:
         self.labels = np.zeros((n_lines, n_labels))
         self.texts = np.full(n_lines if columns.text_labels else 0, "", object)
 
-    def read_plain(self, lines: Lines) -> NDArray[np.uint8]:
-        """Read the plain ones of the lines; return what each is, as `plain.delimited_lines`."""
-        from dsgkit.data import plain
+    def read_plain(self, lines: Lines, first: int = 0) -> NDArray[np.uint8]:
+        """Read lines by pandas, or halves of them where it fails, as `read_line` reads them.
 
-        columns = self.columns
-        if columns.delimiter not in _PLAIN_DELIMITERS:
-            return np.full(len(lines), CAREFUL_LINE, np.uint8)
-        words = np.zeros((len(lines), len(columns.words), plain.WORD_BYTES), np.uint8)
-        state = plain.delimited_lines(
-            *(lines, columns.delimiter, *_kinds(columns), self.X, self.labels, words)
-        )
-        for column, k in columns.words.items():
-            rows = np.flatnonzero(state == ROW_LINE)
-            texts, numbers = _distinct(words[rows, k])
-            values = np.array([self._known(column, text) for text in texts], object)
-            known = np.array([value is not None for value in values], bool)[numbers]
-            state[rows[~known]] = CAREFUL_LINE
-            self._put(column, rows[known], values[numbers[known]])
-        if self.labels.shape[1] > 1:
-            state[(np.abs(self.labels) > _MAX_MEAN_LABEL).any(axis=1)] = CAREFUL_LINE
-        return state
+        Parameters
+        ----------
+        lines : Lines
+        first : int
+            The row of the first of them.
+
+        Returns
+        -------
+        ndarray of uint8, shape (n_lines,)
+            `CAREFUL_LINE` where pandas failed. Blank lines are only counted, as if they came last.
+        """
+        if lines.is_large:
+            try:
+                n_rows = self._put_frame(first, _frame(lines, self.columns))
+                return np.repeat(_KINDS, [n_rows, len(lines) - n_rows])
+            except ValueError:
+                half = len(lines) // 2
+                if half:
+                    parts = lines.part(0, half), lines.part(half, len(lines))
+                    return np.concatenate(list(map(self.read_plain, parts, (first, first + half))))
+        return np.full(len(lines), CAREFUL_LINE, np.uint8)
+
+    def _put_frame(self, first: int, frame: pd.DataFrame) -> int:
+        """Put the fields of all rows but the first where they belong; return how many these are.
+
+        Raises
+        ------
+        ValueError
+            When `read_line` has to say what is wrong with a field.
+        """
+        texts = self.columns.texts
+        numbers = frame.drop(columns=[*texts]) if texts else frame
+        rows = slice(first, first + len(frame) - 1)
+        self.X[rows] = 0
+        with np.errstate(over="ignore"):
+            for column, fields in zip(numbers, numbers.to_numpy()[1:].T, strict=True):
+                self._put(column, rows, fields)
+        for column in self.columns.words:
+            places, words = frame[column][1:].factorize()
+            values = [self._value(column, word.strip(_BLANKS)) for word in words]
+            self._put(column, rows, np.array(values, object)[places])
+        labels = np.abs(self.labels[rows])
+        largest = _MAX_MEAN_LABEL if labels.shape[1] > 1 else sys.float_info.max
+        if not np.isfinite(self.X[rows]).all() or not (labels <= largest).all():
+            raise LineError("a number is too large")
+        return len(frame) - 1
 
     def read_line(self, i: int, line: bytes) -> bool:
         """Read the line with number i, slowly and precisely; return whether it has a row.
@@ -227,7 +270,7 @@ class Table:
         self.X[i] = 0
         for column, text in enumerate(fields):
             if column not in columns.ignored:
-                self._put(column, i, self._checked_value(column, text))
+                self._put(column, slice(i, i + 1), self._checked_value(column, text))
         return True
 
     def finish(self, rows: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[Any] | None]:
@@ -262,13 +305,6 @@ class Table:
         known = columns.values.get(column, {})
         return known[text] if text in known else feature(text)
 
-    def _known(self, column: int, text: bytes) -> float | str | None:
-        """Return the same, None for a text that may not stand there."""
-        try:
-            return self._value(column, text.decode())
-        except (LineError, UnicodeDecodeError):
-            return None
-
     def _label(self, text: str) -> float | str:
         if self.columns.text_labels:
             return _word(text)
@@ -286,7 +322,7 @@ class Table:
             raise LineError(f"{shown(text)} is new: the file changes while it is read")
         return self.columns.numbers_of[column][text]
 
-    def _put(self, column: int, rows: Any, values: Any) -> None:
+    def _put(self, column: int, rows: slice, values: Any) -> None:
         """Put values of a column where they belong: one, or an array of one per row."""
         columns = self.columns
         if column in columns.labels:
@@ -295,7 +331,8 @@ class Table:
             else:
                 self.labels[rows, columns.labels.index(column)] = values
         elif column in columns.categories:
-            self.X[rows, columns.places[column] + np.asarray(values, np.intp)] = 1
+            X = self.X[rows]
+            X[np.arange(len(X)), columns.places[column] + np.asarray(values, np.intp)] = 1
         else:
             self.X[rows, columns.places[column]] = values
 
@@ -317,7 +354,7 @@ class Categories(Table):
         self.found[column].add(_word(text))
         return 0
 
-    def _put(self, column: int, rows: Any, values: Any) -> None:
+    def _put(self, column: int, rows: slice, values: Any) -> None:
         if column not in self.columns.categories:
             super()._put(column, rows, values)
 
@@ -330,30 +367,46 @@ def _word(text: str) -> str:
     return text
 
 
-def _kinds(columns: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return what each column is for `plain.delimited_lines`, and its place."""
-    from dsgkit.data import plain
+def _frame(lines: Lines, columns: Columns) -> pd.DataFrame:
+    """Return the fields of lines: numbers, and texts that may have blanks around them.
 
-    kinds, places = [], []
-    for column in range(columns.n_columns):
-        if column in columns.ignored:
-            kinds.append(plain.IGNORED)
-            places.append(0)
-        elif column in columns.words:
-            kinds.append(plain.WORD)
-            places.append(columns.words[column])
-        elif column in columns.labels:
-            kinds.append(plain.LABEL)
-            places.append(columns.labels.index(column))
-        else:
-            kinds.append(plain.NUMBER)
-            places.append(columns.places[column])
-    return np.array(kinds, np.int64), np.array(places, np.int64)
+    The first row is made up: a line that has more fields is an error then, and neither `True` nor
+    a byte order mark is read as a number or a part of one.
+
+    Raises
+    ------
+    ValueError
+        When pandas cannot read them, or could read other fields than `split`.
+    """
+    import pandas as pd
+
+    text = re.sub(rb"\r+\n", b"\n", lines.text) if b"\r" in lines.text else lines.text
+    if any(byte in text for byte in _UNLIKE_PANDAS):
+        raise LineError("a control character")
+    texts, n = columns.texts, columns.n_columns
+    top = (columns.delimiter or " ").join("x" if k in texts else "0" for k in range(n))
+    text = b"\n".join((top.encode(), text))
+    if b'"' in text and b'"' in _quoted(columns.delimiter).sub(b"", text):
+        raise LineError("a quote")
+    text.decode()
+    frame = pd.read_csv(
+        io.BytesIO(text),
+        sep=columns.delimiter or r"\s+",
+        header=None,
+        dtype={k: texts.get(k, float) for k in range(n)} if texts else float,
+        na_filter=False,
+        skipinitialspace=True,
+        lineterminator="\n",
+        engine="c",
+        low_memory=False,
+    )
+    if n - 1 in texts and frame[n - 1].eq("").any():
+        raise LineError("a line of fewer columns")
+    return frame
 
 
-def _distinct(words: NDArray[np.uint8]) -> tuple[list[bytes], NDArray[np.intp]]:
-    """Return the different texts of some, each padded by zeros, and the number of every one."""
-    short = not words[:, 8:].any()
-    keys = words[:, :8].copy().view(np.uint64) if short else words.view(f"S{words.shape[1]}")
-    values, numbers = np.unique(keys[:, 0], return_inverse=True)
-    return values.view(f"S{values.itemsize}").tolist(), numbers
+@cache
+def _quoted(delimiter: str | None) -> re.Pattern[bytes]:
+    """Return what matches a field in quotes; blanks may stand before it."""
+    other = re.escape(delimiter or " \t")
+    return re.compile(rf'"(?<=[{other} \n]")[^"\n]*"(?=[{other}\n])'.encode())

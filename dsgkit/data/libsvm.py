@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.lines import Lines, checked
+from dsgkit.data.lines import CAREFUL_LINE, Lines, checked
 from dsgkit.data.numbers import LineError, feature, number
 from dsgkit.text.errors import shown
 
@@ -38,7 +38,9 @@ class Table:
         self.labels = np.zeros(n_lines)
 
     def read_plain(self, lines: Lines) -> NDArray[np.uint8]:
-        """Read the plain ones of the lines; return what each is, as `plain.libsvm_lines` does."""
+        """Read the plain ones of many lines; return what each is, as `plain.libsvm_lines` does."""
+        if not lines.is_large:
+            return np.full(len(lines), CAREFUL_LINE, np.uint8)
         from dsgkit.data.plain import libsvm_lines
 
         return libsvm_lines(lines, self.X, self.labels)

@@ -27,6 +27,9 @@ CHUNK_BYTES = 4 * 2**20
 LONGEST_LINE = 32 * 2**20
 """Bytes of a line that are waited for; a file without line ends must not fill the memory."""
 
+MIN_COMPILED_BYTES = 2**17
+"""Bytes of lines from which on compiled code reads them; loading it takes a second."""
+
 _OPENERS: dict[str, Callable[..., Any]] = {
     ".xz": lzma.open,
     ".bz2": bz2.open,
@@ -96,11 +99,24 @@ class Lines:
     def __getitem__(self, i: int) -> bytes:
         return self.data[self.starts[i] : self.ends[i]]
 
+    @property
+    def is_large(self) -> bool:
+        """Whether they are worth loading compiled code."""
+        return self.ends[-1] - self.starts[0] >= MIN_COMPILED_BYTES
+
+    @property
+    def text(self) -> bytes:
+        """All of them, with their line feeds."""
+        return self.data[self.starts[0] : self.ends[-1] + 1]
+
+    def part(self, start: int, stop: int) -> Lines:
+        """Return some of the lines."""
+        part = slice(start, stop)
+        return Lines(self.data, self.starts[part], self.ends[part], self.first_line + start)
+
     def parts(self, n_lines: int) -> Iterator[Lines]:
         """Yield the lines, at most so many at a time."""
-        for start in range(0, len(self), n_lines):
-            part = slice(start, start + n_lines)
-            yield Lines(self.data, self.starts[part], self.ends[part], self.first_line + start)
+        return (self.part(i, i + n_lines) for i in range(0, len(self), n_lines))
 
 
 class LineReader:

@@ -1,7 +1,7 @@
-"""Plain lines of text files, compiled: most lines of most files, and nothing that needs a message.
+"""Plain lines of LIBSVM text, compiled: most lines of most files, and nothing that needs a message.
 
-A line that is not plain in any way, wrong or only unusual, is left to the careful parser of its
-format. What is read here, the careful parser would read in the same way.
+A line that is not plain in any way, wrong or only unusual, is left to `libsvm.Table.read_line`,
+which would read all other lines in the same way.
 """
 
 from __future__ import annotations
@@ -20,14 +20,8 @@ from dsgkit.data.scan import ONE, read_number
 from dsgkit.system.jit import exact, exact_nogil
 from dsgkit.system.threads import available_threads
 
-NUMBER, LABEL, WORD, IGNORED = 0, 1, 2, 3
-"""Kinds of columns of a delimited file."""
-
-WORD_BYTES = 32
-"""Bytes of a text up to which it is plain."""
-
 _MAX_DIGITS = np.uint64(9)
-_TAB, _LINE_FEED, _RETURN, _SPACE, _QUOTE, _COMMENT, _COLON = b'\t\n\r "#:'
+_TAB, _LINE_FEED, _RETURN, _SPACE, _COMMENT, _COLON = b"\t\n\r #:"
 
 
 def libsvm_lines(lines: Lines, X: NDArray[np.float32], labels: NDArray[Any]) -> NDArray[np.uint8]:
@@ -54,44 +48,6 @@ def last_indices(lines: Lines) -> NDArray[np.int64]:
     """Return what `libsvm.last_index` does for each line; CAREFUL_INDEX if not plain."""
     commented = b"#" in lines.data
     return _shared(lambda *arrays: _last_indices(commented, *arrays), lines, np.int64, lines.ends)
-
-
-def delimited_lines(
-    lines: Lines,
-    delimiter: str | None,
-    kinds: NDArray[np.int64],
-    places: NDArray[np.int64],
-    X: NDArray[np.float32],
-    labels: NDArray[np.float64],
-    words: NDArray[np.uint8],
-) -> NDArray[np.uint8]:
-    """Read the plain ones of some lines of delimited text.
-
-    Parameters
-    ----------
-    lines : Lines
-        The lines.
-    delimiter : str or None
-        One character that is part of no number; None for white space.
-    kinds, places : ndarray of int64, shape (n_columns,)
-        What each column is, and its place in the array that it goes to.
-    X : ndarray of float32, shape (n_lines, n_features)
-        Filled with the features that are numbers.
-    labels : ndarray of float64, shape (n_lines, n_labels)
-        Filled with the labels that are numbers.
-    words : ndarray of uint8, shape (n_lines, n_words, WORD_BYTES)
-        Zeros; filled with the columns that are text.
-
-    Returns
-    -------
-    ndarray of uint8, shape (n_lines,)
-        What each line is.
-    """
-    separator = _SPACE if delimiter is None else ord(delimiter)
-    return _shared(
-        lambda *arrays: _delimited(separator, kinds, places, *arrays),
-        *(lines, np.uint8, X, labels, words),
-    )
 
 
 def _shared(kernel: Callable[..., None], lines: Lines, dtype: Any, *outputs: NDArray[Any]) -> Any:
@@ -189,128 +145,6 @@ def _last_index(data: NDArray[np.uint8], start: Any, end: Any) -> Any:
         return CAREFUL_INDEX
     index, _ = _read_index(data, first)
     return np.int64(index)
-
-
-@exact_nogil
-def _delimited(
-    separator: int,
-    kinds: NDArray[np.int64],
-    places: NDArray[np.int64],
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    X: NDArray[np.float32],
-    labels: NDArray[np.float64],
-    words: NDArray[np.uint8],
-    state: NDArray[np.uint8],
-) -> None:
-    for i in range(len(starts)):
-        state[i] = _delimited_line(
-            separator, kinds, places, data, np.uint64(starts[i]), X, labels, words, i
-        )
-
-
-@exact
-def _delimited_line(
-    separator: int,
-    kinds: NDArray[np.int64],
-    places: NDArray[np.int64],
-    data: NDArray[np.uint8],
-    at: Any,
-    X: NDArray[np.float32],
-    labels: NDArray[np.float64],
-    words: NDArray[np.uint8],
-    i: int,
-) -> int:
-    first = _after_blanks(data, at)
-    if data[first] in (_LINE_FEED, _RETURN):
-        return BLANK_LINE if _ends(data, first) else CAREFUL_LINE
-    for column in range(len(kinds)):
-        at = _after_spaces(data, at, separator)
-        kind, place = kinds[column], np.uint64(places[column])
-        is_quoted = data[at] == _QUOTE
-        at += np.uint64(is_quoted)
-        if kind in (NUMBER, LABEL):
-            found, value, at = read_number(data, at)
-            if not found:
-                return CAREFUL_LINE
-            if kind == LABEL:
-                labels[i, place] = value
-            else:
-                single = np.float32(value)
-                if not np.isfinite(single):
-                    return CAREFUL_LINE
-                X[i, place] = single
-        else:
-            start = at
-            at = _after_word(data, at, _QUOTE if is_quoted else separator, kind == WORD)
-            if not _copied(data, start, at, words, i, place, kind == WORD):
-                return CAREFUL_LINE
-        if is_quoted:
-            if data[at] != _QUOTE:
-                return CAREFUL_LINE
-            at += ONE
-        if column < len(kinds) - 1:
-            found, at = _after_separator(data, at, separator)
-            if not found:
-                return CAREFUL_LINE
-    at = _after_spaces(data, at, separator)
-    is_end = data[at] == _LINE_FEED or data[at] == _RETURN
-    return ROW_LINE if is_end and _ends(data, at) else CAREFUL_LINE
-
-
-@exact
-def _after_separator(data: NDArray[np.uint8], end: Any, separator: int) -> Any:
-    """Return whether a separator follows the end of a field, and the place behind it."""
-    at = _after_spaces(data, end, separator)
-    if separator == _SPACE:
-        return at != end, at
-    return data[at] == separator, at + ONE
-
-
-@exact
-def _after_word(data: NDArray[np.uint8], at: Any, stop: int, may_be_foreign: bool) -> Any:
-    """Return where a text ends: at the byte that ends it, or at one that is not plain."""
-    while (
-        data[at] >= _SPACE
-        and data[at] != stop
-        and data[at] != _QUOTE
-        and (data[at] < 128 or may_be_foreign)
-    ):
-        at += ONE
-    return at
-
-
-@exact
-def _copied(
-    data: NDArray[np.uint8],
-    start: Any,
-    end: Any,
-    words: NDArray[np.uint8],
-    i: int,
-    place: Any,
-    is_kept: bool,
-) -> bool:
-    """Keep a text if it is to be kept; return False for one that is not plain."""
-    if data[start] == _SPACE:
-        return False
-    while end > start and data[end - ONE] == _SPACE:
-        end -= ONE
-    if end == start:
-        return False
-    if is_kept:
-        if end - start > np.uint64(words.shape[2]):
-            return False
-        for k in range(end - start):
-            words[i, place, k] = data[start + k]
-    return True
-
-
-@exact
-def _after_spaces(data: NDArray[np.uint8], at: Any, separator: int) -> Any:
-    """Return the place of the next byte that is not a blank; a separating tab is not a blank."""
-    while data[at] == _SPACE or (data[at] == _TAB and separator != _TAB):
-        at += ONE
-    return at
 
 
 @exact

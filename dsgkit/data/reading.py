@@ -35,9 +35,6 @@ Categories = Mapping[int, NDArray[Any]]
 BLOCK_VALUES = 2**23
 """Values of the dense blocks that rows are read into."""
 
-MIN_COMPILED_BYTES = 2**17
-"""Bytes of lines from which on compiled code reads the plain ones; loading it takes a second."""
-
 MAX_COUNTED_ROWS = 200_000
 """Rows in which missing values are counted."""
 
@@ -49,7 +46,7 @@ class Table(Protocol):
     """Rows to be filled from as many lines; each format has its own."""
 
     def read_plain(self, lines: Lines) -> NDArray[np.uint8]:
-        """Read the plain lines fast; return the kind of every line, such as `ROW_LINE`."""
+        """Read what can be read fast; return the kind of every line, such as `ROW_LINE`."""
 
     def read_line(self, i: int, line: bytes) -> bool:
         """Read any line; return whether it has a row. It alone raises a `LineError`."""
@@ -115,12 +112,9 @@ def _filled(
 ) -> Iterator[tuple[TableT, NDArray[np.bool_]]]:
     """Fill tables from chunks; a row of them takes so many values."""
     for chunk in chunks:
-        is_large = len(chunk.data) >= MIN_COMPILED_BYTES
         for lines in Lines.of(chunk).parts(max(1, BLOCK_VALUES // max(1, n_values))):
             filled = table(len(lines))
-            state = np.full(len(lines), CAREFUL_LINE, np.uint8)
-            if is_large:
-                state = filled.read_plain(lines)
+            state = filled.read_plain(lines)
             for i in np.flatnonzero(state == CAREFUL_LINE).tolist():
                 with located(source, lines.first_line + i):
                     state[i] = ROW_LINE if filled.read_line(i, lines[i]) else BLANK_LINE
@@ -239,7 +233,7 @@ def _largest_index(sources: Sequence[FoundFile]) -> int:
             lines = Lines.of(chunk)
             n_lines += len(lines)
             n_bytes += len(chunk.data)
-            indices = _last_indices(source, lines, len(chunk.data) >= MIN_COMPILED_BYTES)
+            indices = _last_indices(source, lines)
             i = int(indices.argmax())
             if indices[i] > largest:
                 largest, place = int(indices[i]), f"{source.label}:{lines.first_line + i}"
@@ -257,8 +251,8 @@ def _largest_index(sources: Sequence[FoundFile]) -> int:
     return largest
 
 
-def _last_indices(source: FoundFile, lines: Lines, is_large: bool) -> NDArray[np.int64]:
-    if is_large:
+def _last_indices(source: FoundFile, lines: Lines) -> NDArray[np.int64]:
+    if lines.is_large:
         from dsgkit.data.plain import last_indices
 
         indices = last_indices(lines)
