@@ -138,6 +138,19 @@ def test_without_labels_clusters_are_looked_for():
     assert load_dataset(load_experiment(path).dataset).X.shape == (N, 3)
 
 
+@pytest.mark.parametrize("sign", [";", "\t"])
+@pytest.mark.parametrize("names", [NAMES, None])
+def test_decimal_commas_are_found(sign, names):
+    text = table(*COLUMNS, names=names, sign=sign)
+    label = ["--label", "kind" if names else "3"]
+    config, lines, path = drafted(text.replace(".", ","), *label)
+    assert config["dataset"]["decimal"] == "," and config["dataset"]["delimiter"] == sign
+    assert "separated by" in lines[0] and ", with decimal commas" in sentences(lines)
+    data = load_dataset(load_experiment(path).dataset)
+    _, _, pointed = drafted(text, *label)
+    assert data.content_hash == load_dataset(load_experiment(pointed).dataset).content_hash
+
+
 def test_columns_that_say_nothing_are_named_and_left_out():
     words = [f"note {i}" for i in range(N)]
     shuffled = RNG.permutation(N)
@@ -334,15 +347,10 @@ REFUSED = {
         ["--label", "kind"],
         ":9: column 'size': '1.2.3' among numbers; correct it, or leave the column out",
     ),
-    "decimal commas": (
-        table(*COLUMNS, names=NAMES, sign=";").replace(".", ","),
+    "decimal commas among points": (
+        table(*COLUMNS, names=NAMES, sign=";").replace("0.", "0,"),
         ["--label", "kind"],
-        f":2: column 'size': '{str(NUMBERS[0, 0]).replace('.', ',')}': write decimal points, not",
-    ),
-    "decimal commas that seem to separate columns": (
-        table(NUMBERS[:, 0], NUMBERS[:, 1], KINDS, sign=";").replace(".", ","),
-        ["--label", "2"],
-        ":1: column 0, the first: '",
+        f":2: column 'size': '{NUMBERS[0, 0]}'".replace("0.", "0,") + ": write decimal points, not",
     ),
     "a short line": (PLAIN + "1,2\n", ["--label", "kind"], ":92: 2 columns instead of 4"),
     "a short line among the first": (

@@ -276,6 +276,7 @@ def _dataset(found: Survey) -> dict[str, Any]:
     """Return the keys of a config that describe the file and its columns."""
     data: dict[str, Any] = {"path": str(found.path), "loader": "delimited"}
     data |= {"delimiter": found.delimiter} if found.delimiter else {}
+    data |= {"decimal": found.decimal} if found.decimal != "." else {}
     data |= {"header": True} if found.header else {}
     data["label_column"] = found.label
     data |= {"categorical": list(found.categorical)} if found.categorical else {}
@@ -288,7 +289,8 @@ def _told(found: Survey) -> Iterator[str]:
     sign = _SEPARATORS.get(found.delimiter, f"'{found.delimiter}'")
     header = "header" if found.header else "no header"
     rows = f"{found.n_rows:,} rows" if found.whole else f"the first {found.n_rows:,} rows"
-    columns = f"{found.n_columns} columns, separated by {sign}"
+    commas = ", with decimal commas" if found.decimal == "," else ""
+    columns = f"{found.n_columns} columns, separated by {sign}{commas}"
     yield f"file      {found.path}: {header}, {rows}, {columns}"
     yield f"features  {found.n_numbers} columns of numbers"
     if found.categorical:

@@ -187,6 +187,8 @@ class DatasetSpec(Spec):
         Columns of a LIBSVM file, where the file itself may not show them all.
     delimiter : str, optional
         What separates the columns of delimited text.
+    decimal : {".", ","}
+        Decimal sign of delimited text; a comma where another sign separates the columns.
     header : bool
         Whether the first line of delimited text names the columns.
     label_column : int, str or None
@@ -215,6 +217,7 @@ class DatasetSpec(Spec):
     positive: Labels | None = None
     n_features: Count | None = None
     delimiter: Annotated[str, AfterValidator(_delimiter)] | None = None
+    decimal: Literal[".", ","] = "."
     header: bool = False
     label_column: Column | None = -1
     label_columns: Columns | None = None
@@ -246,10 +249,12 @@ class DatasetSpec(Spec):
     def _suits_loader(self) -> None:
         known = set(DatasetSpec.model_fields)
         if self.loader != "delimited":
-            columns = {"delimiter", "header", *_COLUMN_KEYS}
+            columns = {"delimiter", "decimal", "header", *_COLUMN_KEYS}
             self._only(known - columns, "is for the delimited loader")
         elif not self.header:
             self._without_names()
+        if self.decimal == "," and self.delimiter in (None, ","):
+            raise problem("needs a `delimiter` other than commas, such as ';' or a tab", "decimal")
         if self.loader != "reviews":
             self._only(known - {"components"}, "is for the reviews loader")
         else:

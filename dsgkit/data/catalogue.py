@@ -81,6 +81,8 @@ class DatasetInfo:
         For people.
     delimiter : str or None
         Of delimited text; None takes commas when the first line has one, else white space.
+    decimal : {".", ","}
+        Decimal sign of delimited text.
     header : bool
         Whether the first line of delimited text holds names, or the first lines are the header of
         an ARFF file.
@@ -125,6 +127,7 @@ class DatasetInfo:
     citation: str = ""
     note: str = ""
     delimiter: str | None = None
+    decimal: Literal[".", ","] = "."
     header: bool = False
     label_columns: tuple[int | str, ...] = (-1,)
     text_labels: bool = False

@@ -61,6 +61,8 @@ class DatasetSpec(Protocol):
         Number of features; None to find out.
     delimiter : str or None
         Of delimited text; None takes commas if there are any, else white space.
+    decimal : str
+        Decimal sign of delimited text, a point or a comma.
     header : bool
         Whether delimited text starts with a line of names.
     label_column : int, str or None
@@ -87,6 +89,7 @@ class DatasetSpec(Protocol):
     target: Any
     n_features: Any
     delimiter: Any
+    decimal: Any
     header: Any
     label_column: Any
     label_columns: Any
@@ -420,6 +423,7 @@ def _local(spec: DatasetSpec) -> DatasetInfo:
         n_features=spec.n_features,
         target=target,
         delimiter=spec.delimiter,
+        decimal=spec.decimal,
         header=spec.header,
         label_columns=columns,
         text_labels=not are_numbers(target.named),

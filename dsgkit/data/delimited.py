@@ -25,6 +25,7 @@ from dsgkit.data.numbers import (
     MissingValueError,
     NotANumberError,
     feature,
+    has_decimal_comma,
     number,
 )
 from dsgkit.text.errors import shown
@@ -54,6 +55,8 @@ class Columns:
         Number of columns, the label's included.
     delimiter : str or None
         None for white space.
+    decimal : {".", ","}
+        Decimal sign.
     labels : tuple of int
         Columns whose mean is the label, from 0; none in a file of features alone.
     text_labels : bool
@@ -71,6 +74,7 @@ class Columns:
 
     n_columns: int
     delimiter: str | None
+    decimal: str
     labels: tuple[int, ...]
     text_labels: bool = False
     categories: Mapping[int, NDArray[Any]] = field(default_factory=dict)
@@ -291,7 +295,16 @@ class Table:
             name = column_name(key_of(column, columns.names))
             if is_missing(text):
                 raise MissingValueError(name, column, column in columns.labels) from error
-            raise LineError(f"{name}: {error}") from error
+            remedy = self._remedy(column, text) if isinstance(error, NotANumberError) else ""
+            raise LineError(f"{name}: {error}{remedy}") from error
+
+    def _remedy(self, column: int, text: str) -> str:
+        """Return what to do about a text that is not a number, if it may be meant."""
+        if has_decimal_comma(text) and self.columns.delimiter != ",":
+            return '; for decimal commas say `decimal: ","`'
+        if column in self.columns.labels:
+            return "; labels that are text have to be named by `dataset.target`"
+        return ""
 
     def _value(self, column: int, text: str) -> float | str:
         """Return what a text in a column stands for: a number, that of a category, or itself."""
@@ -303,16 +316,12 @@ class Table:
                 raise LineError("empty field")
             return self._category(column, text)
         known = columns.values.get(column, {})
-        return known[text] if text in known else feature(text)
+        return known[text] if text in known else feature(text, columns.decimal)
 
     def _label(self, text: str) -> float | str:
         if self.columns.text_labels:
             return _word(text)
-        try:
-            value = number(text)
-        except NotANumberError as error:
-            remedy = "labels that are text have to be named by `dataset.target`"
-            raise LineError(f"{error}; {remedy}") from error
+        value = number(text, self.columns.decimal)
         if len(self.columns.labels) > 1 and abs(value) > _MAX_MEAN_LABEL:
             raise LineError(f"{shown(text)} is too large for a mean")
         return value
@@ -392,6 +401,7 @@ def _frame(lines: Lines, columns: Columns) -> pd.DataFrame:
     frame = pd.read_csv(
         io.BytesIO(text),
         sep=columns.delimiter or r"\s+",
+        decimal=columns.decimal,
         header=None,
         dtype={k: texts.get(k, float) for k in range(n)} if texts else float,
         na_filter=False,

@@ -18,7 +18,7 @@ from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import Chunk, checked
 from dsgkit.data.names import is_missing
-from dsgkit.data.numbers import LineError, NotANumberError, number
+from dsgkit.data.numbers import LineError, NotANumberError, has_decimal_comma, number
 from dsgkit.text.errors import DataError, shown
 from dsgkit.text.hints import nearest_or_all
 
@@ -113,8 +113,8 @@ def start_of(
     if info.local and (rows := first_lines(chunk.data[start:])):
         top = header_line if header else line
         with located(source, top):
-            _check_delimiter([header, *rows] if header else rows, delimiter)
-            _check_header(header, rows, delimiter)
+            _check_delimiter([header, *rows] if header else rows, delimiter, info)
+            _check_header(header, rows, delimiter, info.decimal)
     if names is None:
         names = tuple(fields_of(header, delimiter))
     return chain([chunk], chunks), Start(line, content, delimiter, names)
@@ -185,8 +185,22 @@ def likely_delimiter(lines: Sequence[bytes], least: float = 1.0) -> tuple[str | 
     return best
 
 
-def _check_delimiter(lines: Sequence[bytes], delimiter: str | None) -> None:
+def decimal_comma_delimiter(lines: Sequence[bytes]) -> str | None:
+    """Return what separates the columns of lines whose commas are all decimal ones, if they are."""
+    for delimiter in (";", "\t"):
+        table = [fields_of(line, delimiter) for line in lines]
+        commas = [field for fields in table for field in fields if "," in field]
+        same = len({len(fields) for fields in table}) == 1
+        if commas and same and len(table[0]) > 1 and all(map(has_decimal_comma, commas)):
+            return delimiter
+    return None
+
+
+def _check_delimiter(lines: Sequence[bytes], delimiter: str | None, info: DatasetInfo) -> None:
     """Raise `LineError` if the delimiter makes no columns of lines, and another one does."""
+    if info.delimiter is None and (other := decimal_comma_delimiter(lines)):
+        told = f'say `delimiter: {_spelled(other)}` and `decimal: ","`'
+        raise LineError(f"has commas within numbers: {told}")
     counts = [len(fields_of(line, delimiter)) for line in lines]
     if 0 in counts or (len(set(counts)) == 1 and counts[0] > 1):
         return
@@ -202,19 +216,23 @@ def _spelled(delimiter: str) -> str:
     return '"\\t"' if delimiter == "\t" else f"'{delimiter}'"
 
 
-def _check_header(header: bytes, rows: Sequence[bytes], delimiter: str | None) -> None:
+def _check_header(
+    header: bytes, rows: Sequence[bytes], delimiter: str | None, decimal: str
+) -> None:
     """Raise `LineError` for a header that is a row, or a first row that is a header."""
     table = [fields_of(row, delimiter) for row in rows]
     if header:
-        if is_header(fields_of(header, delimiter), table) is False:
+        if is_header(fields_of(header, delimiter), table, decimal) is False:
             raise LineError("is a row like those below it: leave `header: true` out")
-    elif table and is_header(table[0], table[1:]):
+    elif table and is_header(table[0], table[1:], decimal):
         names = ", ".join(shown(name, 30) for name in table[0][:_MAX_NAMES_SHOWN])
         more = ", ..." if len(table[0]) > _MAX_NAMES_SHOWN else ""
         raise LineError(f"looks like names ({names}{more}): add `header: true`")
 
 
-def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool | None:
+def is_header(
+    first: Sequence[str], rows: Sequence[Sequence[str]], decimal: str = "."
+) -> bool | None:
     """Return whether a line holds names of columns.
 
     Parameters
@@ -223,6 +241,8 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool | Non
         Its fields.
     rows : sequence of sequence of str
         Those of lines below it.
+    decimal : {".", ","}
+        The decimal sign.
 
     Returns
     -------
@@ -230,17 +250,18 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool | Non
         True if it has texts above columns of numbers, and no number above one; None where no
         column holds numbers, so that nothing can be concluded.
     """
-    kinds = [{is_number(text) for text in column} - {None} for column in zip(*rows, strict=False)]
-    above = [is_number(text) for text, below in zip(first, kinds, strict=False) if below == {True}]
+    kinds = [{is_number(text, decimal) for text in column} for column in zip(*rows, strict=False)]
+    below = zip(first, kinds, strict=False)
+    above = [is_number(text, decimal) for text, kind in below if kind - {None} == {True}]
     return (True not in above and False in above) if above else None
 
 
-def is_number(text: str) -> bool | None:
+def is_number(text: str, decimal: str = ".") -> bool | None:
     """Return whether a field holds a number; None for a missing value."""
     if is_missing(text):
         return None
     try:
-        number(text)
+        number(text, decimal)
     except NotANumberError:
         return False
     except LineError:

@@ -15,6 +15,8 @@ LONGEST_NUMBER = 2000
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?")
+_SWAPPED = str.maketrans(".,", ",.")
 _FLOAT32_OVERFLOW = 2.0**128 - 2.0**103
 """From here on numbers round to infinity in float32."""
 
@@ -46,10 +48,16 @@ class MissingValueError(LineError):
         self.is_label = is_label
 
 
-def number(text: str) -> float:
+def number(text: str, decimal: str = ".") -> float:
     """Return the finite float64 nearest to a decimal number.
 
     Python's ``float`` takes more than is meant here: ``1_000``, digits of other scripts, blanks.
+
+    Parameters
+    ----------
+    text : str
+    decimal : {".", ","}
+        The decimal sign.
 
     Raises
     ------
@@ -60,17 +68,28 @@ def number(text: str) -> float:
         raise LineError("empty field")
     if len(text) > LONGEST_NUMBER:
         raise NotANumberError(f"{shown(text)}: a field of {len(text):,} characters is not a number")
-    if not _NUMBER.fullmatch(text) and not _NOT_FINITE.fullmatch(text):
+    pointed = with_point(text, decimal)
+    if not _NUMBER.fullmatch(pointed) and not _NOT_FINITE.fullmatch(pointed):
         raise NotANumberError(f"{shown(text)} is not a number")
-    value = float(text)
+    value = float(pointed)
     if not math.isfinite(value):
         raise LineError(f"{shown(text)} is not finite")
     return value
 
 
-def feature(text: str) -> float:
+def with_point(text: str, decimal: str) -> str:
+    """Return a number with a decimal point; one that has a point instead of a comma is spoilt."""
+    return text if decimal == "." else text.translate(_SWAPPED)
+
+
+def has_decimal_comma(text: str) -> bool:
+    """Return whether a text is a number with a decimal comma."""
+    return _DECIMAL_COMMA.fullmatch(text) is not None
+
+
+def feature(text: str, decimal: str = ".") -> float:
     """Return a number that is finite in float32, too; raise `LineError` otherwise."""
-    value = number(text)
+    value = number(text, decimal)
     if abs(value) >= _FLOAT32_OVERFLOW:
         raise LineError(f"{shown(text)} is too large for float32")
     return value

@@ -57,6 +57,8 @@ def prepared_folder(info: DatasetInfo) -> Path:
     text = json.dumps([VERSION, info.name, files, *reading, info.n_rows, info.n_features])
     if info.ignored or info.values:  # what is prepared of other datasets keeps its name
         text += json.dumps([info.ignored, info.values])
+    if info.decimal != ".":
+        text += json.dumps({"decimal": info.decimal})
     if info.arguments:
         text += json.dumps(info.arguments)
     if info.rows:

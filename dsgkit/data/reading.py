@@ -286,7 +286,8 @@ def _layout(
         _check_apart(source, labels, ignored, "ignored", start.names)
     text_labels = info.text_labels and bool(labels)
     return delimited.Columns(
-        n_columns, start.delimiter, labels, text_labels, categories, values, ignored, start.names
+        *(n_columns, start.delimiter, info.decimal, labels, text_labels),
+        *(categories, values, ignored, start.names),
     )
 
 

@@ -8,15 +8,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dsgkit.data import delimited
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.find import FoundFile, no_such_file
 from dsgkit.data.headers import (
     Start,
-    fields_of,
+    decimal_comma_delimiter,
     first_lines,
     is_header,
     is_number,
@@ -26,7 +27,7 @@ from dsgkit.data.headers import (
 )
 from dsgkit.data.lines import Chunk, LineReader, Lines, decoded
 from dsgkit.data.names import column_name, key_of
-from dsgkit.data.numbers import LineError
+from dsgkit.data.numbers import LineError, has_decimal_comma, with_point
 from dsgkit.text.errors import DataError, shown
 
 MAX_SURVEY_ROWS = 20_000
@@ -48,7 +49,6 @@ _LABEL_NAMES = frozenset(
     ("label", "labels", "class", "classes", "target", "y", "diagnosis", "outcome", "species")
 )
 _ID = re.compile(r"(?:.*[_ ])?(?:id|uuid|guid|index|row)", re.IGNORECASE)
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _LIBSVM = re.compile(rb"\s*\S+(?:\s+\d+:\S+)+\s*")
 
 ColumnKey = int | str
@@ -68,6 +68,8 @@ class Survey:
         Whether these are all.
     delimiter : str or None
         None for white space.
+    decimal : {".", ","}
+        Decimal sign.
     header : bool
         Whether the first line holds names.
     n_numbers : int
@@ -88,6 +90,7 @@ class Survey:
     n_rows: int
     whole: bool
     delimiter: str | None
+    decimal: str
     header: bool
     n_numbers: int
     categorical: dict[ColumnKey, int]
@@ -123,6 +126,7 @@ class _Column:
     """Counts of what a column holds."""
 
     key: ColumnKey
+    decimal: str
     n_numbers: int = 0
     n_texts: int = 0
     first_text: tuple[int, str] = (0, "")
@@ -135,12 +139,12 @@ class _Column:
         """Count a field."""
         if len(self.values) <= MAX_CATEGORIES:
             self.values.add(text)
-        kind = is_number(text)
+        kind = is_number(text, self.decimal)
         if kind is None:
             self.missing.append((line, text))
         elif kind:
             self.n_numbers += 1
-            value = float(text)
+            value = float(with_point(text, self.decimal))
             self.is_sequence &= value == (value if self.last is None else self.last + 1)
             self.last = value
         else:
@@ -200,13 +204,14 @@ class _Column:
     @property
     def has_few_integers(self) -> bool:
         """Whether it holds few different whole numbers and nothing else."""
-        return not self.n_texts and self.has_few_classes and all(map(_is_whole, self.values))
+        few = not self.n_texts and self.has_few_classes
+        return few and all(float(with_point(x, self.decimal)).is_integer() for x in self.values)
 
     @property
     def has_decimal_commas(self) -> bool:
         """Whether the texts are numbers with commas."""
-        texts = {text for text in self.values if not is_number(text)}
-        return bool(texts) and all(map(_DECIMAL_COMMA.fullmatch, texts))
+        texts = {text for text in self.values if not is_number(text, self.decimal)}
+        return bool(texts) and all(map(has_decimal_comma, texts))
 
     @property
     def name(self) -> str:
@@ -250,7 +255,7 @@ def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey
             target = None if label is None else _place(start, "--label", label, n_columns)
         except LineError as error:
             raise DataError(f"{path}: {error}") from error
-        columns = [_Column(key_of(i, start.names)) for i in range(n_columns)]
+        columns = [_Column(key_of(i, start.names), info.decimal) for i in range(n_columns)]
         labels: Counter[str] = Counter()
         n_rows, whole = 0, True
         for line, fields in _rows(source, rest, start.delimiter, n_columns):
@@ -268,12 +273,13 @@ def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey
         n_rows=n_rows,
         whole=whole,
         delimiter=start.delimiter,
+        decimal=info.decimal,
         header=info.header,
         n_numbers=sum(not one.is_categorical for one in features),
         categorical={one.key: len(one.values) for one in features if one.is_categorical},
         ignored=reasons,
         label=None if target is None else columns[target].key,
-        labels=_labels(labels),
+        labels=_labels(labels, info.decimal),
         likely_label=_likely_label(columns, left_out) if target is None else None,
     )
 
@@ -320,7 +326,7 @@ def _features(
 
 
 def _layout(source: FoundFile, label: str | None) -> DatasetInfo:
-    """Find out the delimiter and whether there is a header, by the first lines."""
+    """Find out by the first lines how columns and decimals are separated, and if they are named."""
     with closing(iter(LineReader(source))) as chunks:
         lines = first_lines(next(chunks).data) if source.path.stat().st_size else []
     if not lines:
@@ -339,26 +345,23 @@ def _layout(source: FoundFile, label: str | None) -> DatasetInfo:
             f"{source.label}: no delimiter makes as many columns, two or more, of the first "
             f"{len(lines)} lines"
         )
-    if delimiter == "," and _is_decimal_comma_table(lines):
-        delimiter = ";"
+    if delimiter == ",":
+        delimiter = decimal_comma_delimiter(lines) or ","
     names, *rows = [delimited.split(line, delimiter) for line in lines]
-    found = is_header(names, rows)
-    header = label in names if found is None else found
+    decimal = _decimal([*chain(*rows)] or names)
+    found = is_header(names, rows, decimal)
     return DatasetInfo(
-        str(source.path),
-        "",
-        "delimited",
+        *(str(source.path), "", "delimited"),
         delimiter=delimiter or " ",
-        header=header,
+        decimal=decimal,
+        header=label in names if found is None else found,
     )
 
 
-def _is_decimal_comma_table(lines: Sequence[bytes]) -> bool:
-    """Return whether semicolons separate the fields of lines, whose commas are all decimal ones."""
-    table = [fields_of(line, ";") for line in lines]
-    commas = [field for fields in table for field in fields if "," in field]
-    same = len({len(fields) for fields in table}) == 1
-    return same and len(table[0]) > 1 and all(map(_DECIMAL_COMMA.fullmatch, commas))
+def _decimal(fields: Sequence[str]) -> Literal[".", ","]:
+    """Return the decimal sign of the numbers in some fields: a comma if none has a point."""
+    has_points = any("." in field and is_number(field) for field in fields)
+    return "," if any(map(has_decimal_comma, fields)) and not has_points else "."
 
 
 def _check_names(start: Start, n_columns: int) -> None:
@@ -393,15 +396,11 @@ def _rows(
                 yield lines.first_line + i, fields
 
 
-def _is_whole(text: str) -> bool:
-    return float(text).is_integer()
-
-
-def _labels(counts: Counter[str]) -> Counter[Any]:
+def _labels(counts: Counter[str], decimal: str) -> Counter[Any]:
     """Return labels as numbers, if all are."""
-    if not all(map(is_number, counts)):
+    if not all(is_number(text, decimal) for text in counts):
         return counts
     numbers: Counter[float] = Counter()
     for text, n in counts.items():
-        numbers[float(text)] += n
+        numbers[float(with_point(text, decimal))] += n
     return numbers

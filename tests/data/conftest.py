@@ -41,7 +41,9 @@ def make_spec(**settings):
     )
     if "target" in settings:
         settings["target"] = SimpleNamespace(settings=settings["target"])
-    return SimpleNamespace(**(defaults | {"header": False, "label_column": -1} | settings))
+    return SimpleNamespace(
+        **(defaults | {"decimal": ".", "header": False, "label_column": -1} | settings)
+    )
 
 
 def make_dataset(X, y, X_test=None, y_test=None):

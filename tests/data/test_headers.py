@@ -186,6 +186,38 @@ def test_a_wrong_delimiter_is_named_with_the_likely_one(tmp_path, text, options,
     assert message.startswith(":1: ") and said in message
 
 
+COMMAS = b"\n".join(f"{i},5;-{i},25e1;x{i % 3},1;{i % 2}".encode() for i in range(1, 301)) + b"\n"
+
+
+@pytest.mark.parametrize("sign", [";", "\t"])
+@pytest.mark.parametrize("header", [False, True])
+def test_decimal_commas(tmp_path, sign, header):
+    text = ("a;b;c;d\n" * header + COMMAS.decode()).replace(";", sign)
+    options = {"delimiter": sign, "decimal": ",", "header": header, "categorical": [2]}
+    dataset = load(tmp_path, text, **options)
+    i = np.arange(1, 301)
+    np.testing.assert_array_equal(dataset.X[:, :2], np.transpose([i + 0.5, -10 * i - 2.5]))
+    assert dataset.describe()["features"] == "one-hot column 3 (x0,1, x1,1, x2,1)"
+    said = refusal(tmp_path, text.replace("7,5", "7.5", 1), **options)
+    name = "'a'" if header else "0, the first"
+    assert said == f":{7 + header}: column {name}: '7.5' is not a number"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"delimiter": ";"}, ":1: column 0, the first: '1,5' is not a number; for decimal commas "
+         'say `decimal: ","`'),
+        ({"delimiter": ";", "label_column": 0, "ignored": [1]}, ":1: column 0, the first: "
+         "'1,5' is not a number; for decimal commas say `decimal: \",\"`"),
+        ({}, ":1: has commas within numbers: say `delimiter: ';'` and `decimal: \",\"`"),
+    ],
+    ids=["feature", "label", "no delimiter"],
+)  # fmt: skip
+def test_decimal_commas_that_are_not_named(tmp_path, options, said):
+    assert refusal(tmp_path, "1,5;2,3;0\n3;4,5;1\n", **options) == said
+
+
 def test_a_line_that_lacks_a_column_is_told_although_times_hold_colons(tmp_path):
     said = refusal(tmp_path, "1,2,10:30\n3,4,10:45\n5,10:50\n", positive=["10:30"])
     assert said == ":3: 2 columns instead of 3"

@@ -311,7 +311,7 @@ def test_only_the_end_of_a_line_is_looked_at_for_its_columns():
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", None, "-"])
 def test_both_parsers_agree_on_tables(delimiter, seed, text_labels, labels):
     columns = delimited.Columns(
-        *(6, delimiter, (5,) if text_labels else labels, text_labels),
+        *(6, delimiter, ".", (5,) if text_labels else labels, text_labels),
         categories={2: np.array(["a", "a,b", "b", "x" * 33, "\xe9"])},
         values={3: {"\xe9": 3.0, "?": 7.0, "a": 1.0, "b": 2.0}},
         ignored=(0,) if text_labels else (0, 5),
@@ -321,7 +321,7 @@ def test_both_parsers_agree_on_tables(delimiter, seed, text_labels, labels):
 
 
 def test_many_of_the_generated_lines_are_plain():
-    columns = delimited.Columns(6, ",", (4,), ignored=(0, 2, 3, 5))
+    columns = delimited.Columns(6, ",", ".", (4,), ignored=(0, 2, 3, 5))
     for make, text in (
         (lambda n_lines: libsvm.Table(3, n_lines), libsvm_text),
         (lambda n_lines: delimited.Table(columns, n_lines), lambda k: delimited_text(k, ",")),
