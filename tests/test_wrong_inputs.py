@@ -146,7 +146,7 @@ COMMANDS = [
     (
         "run codrna_s2auc",
         1,
-        "dataset codrna: file cod-rna is missing; get it from https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/cod-rna and put it at CACHE/downloads/cod-rna/cod-rna, or set DSGKIT_DATA",
+        "dataset codrna: files cod-rna, cod-rna.t are missing; get them from https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/cod-rna, https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/cod-rna.t and put them in CACHE/downloads/cod-rna, or set DSGKIT_DATA",
     ),
     ("init quickstrat", 1, "no shipped config 'quickstrat' (did you mean 'quickstart'?)"),
     ("init quickstart good.yaml", 1, "good.yaml: is there already; name another file"),
@@ -181,7 +181,7 @@ COMMANDS = [
     (
         "data fetch ijcnn1",
         1,
-        "dataset ijcnn1: file ijcnn1.bz2 is missing; get it from https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/ijcnn1.bz2 and put it at CACHE/downloads/ijcnn1/ijcnn1.bz2, or set DSGKIT_DATA",
+        "dataset ijcnn1: files ijcnn1.bz2, ijcnn1.t.bz2 are missing; get them from https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/ijcnn1.bz2, https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/ijcnn1.t.bz2 and put them in CACHE/downloads/ijcnn1, or set DSGKIT_DATA",
     ),
     ("claims --paper s2auk", 1, "unknown paper 's2auk' (did you mean 's2auc'?)"),
     ("claims --id s2auc-99", 1, "unknown claim 's2auc-99' (did you mean 's2auc-19'?)"),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
 from dsgkit.data.datasets import Dataset, obtain, open_dataset
-from dsgkit.data.find import find, missing
+from dsgkit.data.find import find, find_all, missing
 from dsgkit.data.lines import checksum
 from dsgkit.data.prepare import (
     Statistics,
@@ -64,7 +64,7 @@ def state(info: DatasetInfo) -> str:
         return "prepared"
     if info.loader == "bundled":
         return "bundled"
-    lacking = [file for file in info.files if find(info, file) is None]
+    _, lacking = find_all(info)
     if not lacking:
         return "found"
     return "to download" if all(file.url for file in lacking) else "missing"
@@ -172,13 +172,12 @@ def _check_prepared(dataset: DatasetInfo) -> list[Check]:
     meta = read_meta(folder)
     if meta is None:
         return [Check("prepared", None, "not prepared yet")]
-    found = [find(dataset, file) for file in dataset.files]
-    sources = [source for source in found if source is not None]
+    sources, lacking = find_all(dataset)
     checks = [_check_part(folder, part, meta["parts"][part]) for part in meta["parts"]]
     shape = f"{meta['parts']['train']['n_rows']:,} x {meta['n_features']:,}"
     expected = _shape(dataset)
     checks.append(Check("shape", shape == expected, f"{shape}, registered {expected}"))
-    if sources and len(sources) == len(found):
+    if sources and not lacking:
         current = is_current(meta, sources)
         detail = "made of these files" if current else "the files have changed since"
         checks.append(Check("prepared from", current, detail))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dsgkit.data.catalogue import DATASETS, REVIEW_COMPONENTS, DataFile, DatasetInfo, get
 from dsgkit.data.doubling import Doubled, doubled
-from dsgkit.data.find import FoundFile, find, missing
+from dsgkit.data.find import FoundFile, find_all, missing
 from dsgkit.data.prepare import (
     open_part,
     prepare,
@@ -297,10 +297,8 @@ def load_dataset(spec: DatasetSpec) -> Dataset:
 def check_present(spec: DatasetSpec) -> None:
     """Raise `MissingDataError` where `load_dataset` would have to download a file."""
     info = resolve(spec)
-    if read_meta(prepared_folder(info)) is None:
-        for file in info.files:
-            if find(info, file) is None:
-                raise MissingDataError(missing(info, file))
+    if read_meta(prepared_folder(info)) is None and (lacking := find_all(info)[1]):
+        raise MissingDataError(missing(info, *lacking))
 
 
 def open_dataset(info: DatasetInfo) -> Dataset:
@@ -319,21 +317,19 @@ def open_dataset(info: DatasetInfo) -> Dataset:
 
 
 def _outdated(meta: dict[str, Any], info: DatasetInfo) -> bool:
-    found = [find(info, file) for file in info.files]
-    sources = [source for source in found if source is not None]
-    whole = len(sources) == len(found)
-    return whole and not refresh_meta(prepared_folder(info), meta, sources)
+    sources, lacking = find_all(info)
+    return not lacking and not refresh_meta(prepared_folder(info), meta, sources)
 
 
 def obtain(info: DatasetInfo) -> list[FoundFile]:
     """Return the files of a dataset, downloading what is missing."""
-    return [find(info, file) or _download(info, file) for file in info.files]
+    found, lacking = find_all(info)
+    if lacking:
+        from dsgkit.data.fetch import download
 
-
-def _download(info: DatasetInfo, file: DataFile) -> FoundFile:
-    from dsgkit.data.fetch import download
-
-    return download(info, file)
+        download(info, lacking)
+        found, _ = find_all(info)
+    return found
 
 
 def _open(info: DatasetInfo, folder: Path, meta: dict[str, Any]) -> Dataset:

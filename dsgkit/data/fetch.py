@@ -9,12 +9,12 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from dsgkit.data.catalogue import DataFile, DatasetInfo
-from dsgkit.data.find import FoundFile, download_folder, missing
+from dsgkit.data.find import FoundFile, download_folder, find, missing
 from dsgkit.data.lines import check_sha256, checksum
 from dsgkit.system.files import remove_abandoned
 from dsgkit.system.progress import Bar
@@ -38,36 +38,39 @@ def offline() -> bool:
     return os.environ.get("DSGKIT_OFFLINE", "") not in ("", "0")
 
 
-def download(info: DatasetInfo, file: DataFile) -> FoundFile:
-    """Download a file into the cache and check it.
+def download(info: DatasetInfo, files: Sequence[DataFile]) -> None:
+    """Download files into the cache and check them.
 
     Parameters
     ----------
     info : DatasetInfo
-        Its dataset.
-    file : DataFile
-        One of ``info.files``.
-
-    Returns
-    -------
-    FoundFile
+        Their dataset.
+    files : sequence of DataFile
+        Those of ``info.files`` that are missing.
 
     Raises
     ------
     MissingDataError
-        When it has no address or cannot be reached; the text says where to put it by hand.
+        When one has no address or cannot be reached; the text says where to put it by hand.
     DataError
-        When its checksum is wrong, or the cache cannot be written.
+        When a checksum is wrong, or the cache cannot be written.
     """
-    if info.local or file.url is None or offline():
-        raise MissingDataError(missing(info, file))
+    kept_back = info.local or offline()
+    if by_hand := [file for file in files if kept_back or file.url is None]:
+        raise MissingDataError(missing(info, *by_hand))
+    for file in files:
+        if find(info, file) is None:  # it may be in an archive that is here by now
+            _download(info, file)
+
+
+def _download(info: DatasetInfo, file: DataFile) -> None:
     folder = download_folder(info)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         remove_abandoned(folder, ".incoming-*")
         incoming = Path(tempfile.mkdtemp(prefix=".incoming-", dir=folder))
         try:
-            return _checked(_retrieve(info, file, incoming), file, folder)
+            _keep(_retrieve(info, file, incoming), file, folder)
         finally:
             shutil.rmtree(incoming, ignore_errors=True)
     except OSError as error:
@@ -131,11 +134,11 @@ def _telling() -> Iterator[None]:
         ) from error
 
 
-def _checked(path: Path, file: DataFile, folder: Path) -> FoundFile:
+def _keep(path: Path, file: DataFile, folder: Path) -> None:
     """Move a file into the cache if it can be read to its end and its checksum is right."""
     source = FoundFile(file, path)
     try:
         check_sha256(source, checksum(source))
     except DataError as error:
         raise DataError(f"download of {file.url} failed: {error}") from error
-    return FoundFile(file, path.replace(folder / file.name))
+    path.replace(folder / file.name)

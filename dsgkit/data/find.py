@@ -96,6 +96,13 @@ def find(info: DatasetInfo, file: DataFile) -> FoundFile | None:
     return None if path is None else FoundFile(file, path)
 
 
+def find_all(info: DatasetInfo) -> tuple[list[FoundFile], list[DataFile]]:
+    """Return the files of a dataset that are on this machine, and those that are not."""
+    found = [find(info, file) for file in info.files]
+    lacking = [file for file, source in zip(info.files, found, strict=True) if source is None]
+    return [source for source in found if source is not None], lacking
+
+
 def _candidates(info: DatasetInfo, file: DataFile) -> Iterator[Path]:
     names = list(dict.fromkeys(_names(file)))
     data = data_folder()
@@ -128,13 +135,20 @@ def no_such_file(path: Path) -> str:
     return f"no such file: {path}{did_you_mean(path.name, names)}"
 
 
-def missing(info: DatasetInfo, file: DataFile) -> str:
-    """Return one line: which file is missing, where to get it and where to put it."""
+def missing(info: DatasetInfo, *files: DataFile) -> str:
+    """Return one line: which files are missing, where to get them and where to put them."""
     if info.local:
-        return f"dataset {info.name}: {no_such_file(Path(file.name))}"
-    name = file.name if file.url else file.name + ".xz (or plain)"
-    get = f"get it from {file.url}" if file.url else f"see {info.homepage} ({info.note})"
+        return f"dataset {info.name}: {'; '.join(no_such_file(Path(file.name)) for file in files)}"
+    names = [file.name if file.url else file.name + ".xz (or plain)" for file in files]
+    contents = [file.member or name for file, name in zip(files, names, strict=True)]
     data = data_folder()
     place = (data / info.folder) if data else download_folder(info)
-    put = f"put it at {place / name}" + ("" if data else ", or set DSGKIT_DATA")
-    return f"dataset {info.name}: file {file.member or name} is missing; {get} and {put}"
+    if len(files) == 1:
+        what, them, put = f"file {contents[0]} is", "it", f"at {place / names[0]}"
+    else:
+        what, them, put = f"files {', '.join(contents)} are", "them", f"in {place}"
+    addresses = dict.fromkeys(file.url for file in files if file.url)
+    get = [f"get {them} from {', '.join(addresses)}"] if addresses else []
+    get += [] if all(file.url for file in files) else [f"see {info.homepage} ({info.note})"]
+    put += "" if data else ", or set DSGKIT_DATA"
+    return f"dataset {info.name}: {what} missing; {', '.join(get)} and put {them} {put}"

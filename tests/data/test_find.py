@@ -6,8 +6,8 @@ import pytest
 
 from dsgkit.data import find as finding
 from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
-from dsgkit.data.datasets import load_dataset, obtain, resolve
-from dsgkit.data.find import find
+from dsgkit.data.datasets import check_present, load_dataset, obtain, resolve
+from dsgkit.data.find import find, missing
 from dsgkit.data.targets import Binary
 from dsgkit.text.errors import DataError, MissingDataError
 from tests.data.conftest import make_spec
@@ -87,15 +87,42 @@ def test_offline_a_missing_dataset_is_one_line(tmp_path):
     with pytest.raises(MissingDataError) as caught:
         load_dataset(make_spec(name="ijcnn1"))
     assert str(caught.value) == (
-        "dataset ijcnn1: file ijcnn1.bz2 is missing; get it from "
-        "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/ijcnn1.bz2 and put it at "
-        f"{tmp_path}/cache/downloads/ijcnn1/ijcnn1.bz2, or set DSGKIT_DATA"
+        "dataset ijcnn1: files ijcnn1.bz2, ijcnn1.t.bz2 are missing; get them from "
+        "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/ijcnn1.bz2, "
+        "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/ijcnn1.t.bz2 and put them "
+        f"in {tmp_path}/cache/downloads/ijcnn1, or set DSGKIT_DATA"
+    )
+
+
+def test_all_missing_files_are_named_and_no_others(data):
+    info = get("dota2")
+    archive = info.files[0].url
+    for load in (lambda: obtain(info), lambda: check_present(make_spec(name="dota2"))):
+        with pytest.raises(MissingDataError) as caught:
+            load()
+        assert str(caught.value) == (
+            "dataset dota2: files dota2Train.csv, dota2Test.csv are missing; "
+            f"get them from {archive} and put them in {data}/dota2"
+        )
+    touch(data / "dota2/dota2Test.csv")
+    with pytest.raises(
+        MissingDataError, match=f"file dota2Train.csv is missing; .* {data}/dota2/dota2"
+    ):
+        obtain(info)
+    by_hand = (DataFile("a"), DataFile("b", url="https://example.org/b"), DataFile("c"))
+    one = DatasetInfo("made", "", "libsvm", by_hand, folder="x", homepage="page", note="why")
+    assert missing(one, *by_hand) == (
+        "dataset made: files a.xz (or plain), b, c.xz (or plain) are missing; get them from "
+        f"https://example.org/b, see page (why) and put them in {data}/x"
     )
 
 
 def test_a_missing_local_file_is_named(tmp_path):
     with pytest.raises(MissingDataError, match=f"no such file: {tmp_path}/none.txt"):
         load_dataset(make_spec(path=str(tmp_path / "none.txt"), loader="libsvm"))
+    paths = {"path": str(tmp_path / "none.txt"), "test_path": str(tmp_path / "nor.txt")}
+    with pytest.raises(MissingDataError, match=f"none.txt; no such file: {tmp_path}/nor.txt"):
+        load_dataset(make_spec(**paths, loader="libsvm"))
 
 
 def test_a_slip_in_the_name_of_a_local_file_is_told_with_the_nearest_one(tmp_path):
