@@ -275,9 +275,10 @@ def _sizes(n_unlabeled: int) -> list[Any]:
 def _dataset(found: Survey) -> dict[str, Any]:
     """Return the keys of a config that describe the file and its columns."""
     data: dict[str, Any] = {"path": str(found.path), "loader": "delimited"}
-    data |= {"delimiter": found.delimiter} if found.delimiter else {}
-    data |= {"decimal": found.decimal} if found.decimal != "." else {}
-    data |= {"header": True} if found.header else {}
+    layout = found.layout
+    data |= {"delimiter": layout.delimiter} if layout.delimiter else {}
+    data |= {"decimal": layout.decimal} if layout.decimal != "." else {}
+    data |= {"header": True} if layout.header else {}
     data["label_column"] = found.label
     data |= {"categorical": list(found.categorical)} if found.categorical else {}
     data |= {"ignored": list(found.ignored)} if found.ignored else {}
@@ -286,10 +287,10 @@ def _dataset(found: Survey) -> dict[str, Any]:
 
 def _told(found: Survey) -> Iterator[str]:
     """Yield how the file is read."""
-    sign = _SEPARATORS.get(found.delimiter, f"'{found.delimiter}'")
-    header = "header" if found.header else "no header"
+    sign = _SEPARATORS.get(found.layout.delimiter, f"'{found.layout.delimiter}'")
+    header = "header" if found.layout.header else "no header"
     rows = f"{found.n_rows:,} rows" if found.whole else f"the first {found.n_rows:,} rows"
-    commas = ", with decimal commas" if found.decimal == "," else ""
+    commas = ", with decimal commas" if found.layout.decimal == "," else ""
     columns = f"{found.n_columns} columns, separated by {sign}{commas}"
     yield f"file      {found.path}: {header}, {rows}, {columns}"
     yield f"features  {found.n_numbers} columns of numbers"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,67 +37,12 @@ from dsgkit.data.targets import (
 from dsgkit.system.mapped import read_rows
 from dsgkit.text.errors import DataError, MissingDataError
 
+if TYPE_CHECKING:
+    from dsgkit.config.schema import DatasetSpec
+
 _BLOCK_ROWS = 10_000
-
-
-class DatasetSpec(Protocol):
-    """A dataset section of a config: a registered name, or a file and how to read it.
-
-    Attributes
-    ----------
-    name : str or None
-        Registered name, or a name for a local file.
-    loader : str or None
-        ``libsvm``, ``delimited``, ``reviews`` or ``bundled``.
-    path, test_path : str or None
-        Local files.
-    positive : sequence of labels or None
-        Short for a target of these.
-    target : object or None
-        Its ``settings`` are what `target_of` takes. None for the target of the catalogue; in a
-        local file for the stars of reviews in their order, else for the larger of two labels
-        against the smaller.
-    n_features : int or None
-        Number of features; None to find out.
-    delimiter : str or None
-        Of delimited text; None takes commas if there are any, else white space.
-    decimal : str
-        Decimal sign of delimited text, a point or a comma.
-    header : bool
-        Whether delimited text starts with a line of names.
-    label_column : int, str or None
-        Column of the label in delimited text, negative from the end, or its name in the header.
-    label_columns : sequence of int or str, or None
-        Columns instead whose mean is the label.
-    categorical : sequence of int or str, or None
-        Columns of delimited text that hold categories.
-    ignored : sequence of int or str, or None
-        Columns of delimited text that are left out.
-    components : int or None
-        Features that the texts of reviews become.
-    rows : int or None
-        How many of the training rows are read, the first ones.
-    double : float or None
-        Noise of a second copy of the training rows, as `doubled` takes it.
-    """
-
-    name: Any
-    loader: Any
-    path: Any
-    test_path: Any
-    positive: Any
-    target: Any
-    n_features: Any
-    delimiter: Any
-    decimal: Any
-    header: Any
-    label_column: Any
-    label_columns: Any
-    categorical: Any
-    ignored: Any
-    components: Any
-    rows: Any
-    double: Any
+_AS_WRITTEN = ("loader", "n_features", "delimiter", "decimal", "header", "rows", "double")
+"""What a config and a `DatasetInfo` say in the same way."""
 
 
 @dataclass(frozen=True)
@@ -372,21 +317,13 @@ def resolve(spec: DatasetSpec) -> DatasetInfo:
 
 
 def _registered(spec: DatasetSpec) -> DatasetInfo:
-    if spec.name is None:
-        raise DataError("dataset: say `name` (a registered dataset) or `path` (a file)")
-    info = get(spec.name)
-    if spec.loader not in (None, info.loader):
-        raise DataError(
-            f"dataset {info.name} is read by loader {info.loader!r}, not {spec.loader!r}"
-        )
-    for key in ("test_path", "n_features", "delimiter", "label_columns", "categorical", "ignored"):
-        if getattr(spec, key) is not None:
-            raise DataError(f"dataset {info.name} is registered: `{key}` is for files by `path`")
+    info = get(str(spec.name))
     if spec.components is not None:
         if info.loader != "reviews":
             raise DataError(f"dataset {info.name} holds no reviews: `components` is for these")
         info = replace(info, components=spec.components, n_features=spec.components)
-    changes = {"target": _target(spec), "rows": spec.rows, "double": spec.double}
+    changes: dict[str, Any] = {key: getattr(spec, key) for key in ("rows", "double")}
+    changes["target"] = _target(spec)
     known = {key: value for key, value in changes.items() if value is not None}
     return replace(info, **known) if known else info
 
@@ -399,34 +336,27 @@ def _target(spec: DatasetSpec) -> Binary | Bins | Ordered | Nominal | Numeric | 
 
 
 def _local(spec: DatasetSpec) -> DatasetInfo:
-    path = Path(spec.path).expanduser().absolute()
-    if spec.loader not in ("libsvm", "delimited", "reviews"):
-        raise DataError(f"dataset {path}: say `loader`: libsvm, delimited or reviews")
+    path = Path(str(spec.path)).expanduser().absolute()
     if spec.name in DATASETS:
         raise DataError(f"{spec.name!r} is a registered dataset; call {path} by another name")
     files = [DataFile(str(path))]
     if spec.test_path is not None:
         files.append(DataFile(str(Path(spec.test_path).expanduser().absolute()), "test"))
     target = _target(spec) or (Ordered() if spec.loader == "reviews" else Binary())
-    columns = tuple(spec.label_columns or (spec.label_column,))
+    columns: tuple[Any, ...] = tuple(spec.label_columns or (spec.label_column,))
+    as_written: dict[str, Any] = {key: getattr(spec, key) for key in _AS_WRITTEN}
     if columns == (None,):
         columns, target = (), Nominal()  # all rows get the same label
     return DatasetInfo(
         name=spec.name or path.name,
         title=path.name,
-        loader=spec.loader,
         files=tuple(files),
-        n_features=spec.n_features,
         target=target,
-        delimiter=spec.delimiter,
-        decimal=spec.decimal,
-        header=spec.header,
         label_columns=columns,
         text_labels=not are_numbers(target.named),
         categorical=tuple(spec.categorical or ()),
         ignored=tuple(spec.ignored or ()),
         components=spec.components or REVIEW_COMPONENTS,
-        rows=spec.rows,
-        double=spec.double,
         local=True,
+        **as_written,
     )

@@ -66,12 +66,8 @@ class Survey:
         Rows that were looked at.
     whole : bool
         Whether these are all.
-    delimiter : str or None
-        None for white space.
-    decimal : {".", ","}
-        Decimal sign.
-    header : bool
-        Whether the first line holds names.
+    layout : DatasetInfo
+        Delimiter, decimal sign and header.
     n_numbers : int
         Columns of numbers, the label's not counted.
     categorical : dict of column to int
@@ -89,9 +85,7 @@ class Survey:
     path: Path
     n_rows: int
     whole: bool
-    delimiter: str | None
-    decimal: str
-    header: bool
+    layout: DatasetInfo
     n_numbers: int
     categorical: dict[ColumnKey, int]
     ignored: dict[ColumnKey, str]
@@ -272,9 +266,7 @@ def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey
         path=path,
         n_rows=n_rows,
         whole=whole,
-        delimiter=start.delimiter,
-        decimal=info.decimal,
-        header=info.header,
+        layout=replace(info, delimiter=start.delimiter),
         n_numbers=sum(not one.is_categorical for one in features),
         categorical={one.key: len(one.values) for one in features if one.is_categorical},
         ignored=reasons,

@@ -3,13 +3,17 @@ import gzip
 import lzma
 import os
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from dsgkit.data.datasets import Dataset
+from dsgkit.config import DatasetSpec
+from dsgkit.data import lines
+from dsgkit.data.catalogue import get
+from dsgkit.data.datasets import Dataset, load_dataset
+from dsgkit.data.find import find_all
 from dsgkit.data.targets import Binary
+from dsgkit.text.errors import DataError
 
 REAL_DATA = os.environ.get("DSGKIT_DATA")
 COMPRESS = {"": bytes, ".xz": lzma.compress, ".bz2": bz2.compress, ".gz": gzip.compress}
@@ -31,19 +35,38 @@ def real_data(monkeypatch):
     return Path(REAL_DATA)
 
 
-def make_spec(**settings):
-    defaults = dict.fromkeys(
-        (
-            *("name", "loader", "path", "test_path", "positive", "target", "n_features"),
-            *("delimiter", "label_columns", "categorical", "ignored"),
-            *("components", "rows", "double"),
-        )
-    )
-    if "target" in settings:
-        settings["target"] = SimpleNamespace(settings=settings["target"])
-    return SimpleNamespace(
-        **(defaults | {"decimal": ".", "header": False, "label_column": -1} | settings)
-    )
+@pytest.fixture(params=["careful", "compiled"])
+def parser(request, monkeypatch):
+    """Read every file line by line, or all that can be by compiled code."""
+    least = {"careful": 2**40, "compiled": 0}[request.param]
+    monkeypatch.setattr(lines, "MIN_COMPILED_BYTES", least)
+
+
+def changed(spec, **settings):
+    return DatasetSpec(**(spec.model_dump(exclude_unset=True) | settings))
+
+
+def opened(name, **settings):
+    """Open a registered dataset; skip the test if its files are not at hand."""
+    if find_all(get(name))[1]:
+        pytest.skip(f"{name} is not in DSGKIT_DATA")
+    return load_dataset(DatasetSpec(name=name, **settings))
+
+
+def load(folder, content, loader="delimited", name="data", **options):
+    """Open what is written into a file."""
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return load_dataset(DatasetSpec(path=str(path), loader=loader, **options))
+
+
+def refusal(folder, content, loader="delimited", name="data", **options):
+    """Return what is said of a file in one line, without its path."""
+    with pytest.raises(DataError) as caught:
+        _ = load(folder, content, loader, name, **options).y
+    message, path = str(caught.value), str(folder / name)
+    assert message.isprintable() and len(message) < len(path) + 250
+    return message.removeprefix(path)
 
 
 def make_dataset(X, y, X_test=None, y_test=None):

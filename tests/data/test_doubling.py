@@ -9,7 +9,6 @@ from dsgkit.data.datasets import load_dataset
 from dsgkit.data.rows import Rows
 from dsgkit.tasks.splits import semi_supervised_split
 from dsgkit.text.errors import DataError
-from tests.data.conftest import make_spec
 
 N = 2_000
 
@@ -23,7 +22,7 @@ def spec(tmp_path):
     np.savetxt(tmp_path / "rows.csv", table, delimiter=",")
     np.savetxt(tmp_path / "test.csv", table[:4], delimiter=",")
     paths = {"path": str(tmp_path / "rows.csv"), "test_path": str(tmp_path / "test.csv")}
-    return lambda **settings: make_spec(**paths, loader="delimited", **settings)
+    return lambda **settings: DatasetSpec(**paths, loader="delimited", **settings)
 
 
 def test_only_the_first_feature_of_the_copy_differs(spec, monkeypatch):
@@ -85,7 +84,7 @@ def test_a_registered_dataset_is_doubled():
 def test_a_feature_without_range_is_refused():
     text = "dataset digits: the first feature is the same in every row; `double` measures"
     with pytest.raises(DataError, match=text):
-        load_dataset(make_spec(name="digits", double=0.1))
+        load_dataset(DatasetSpec(name="digits", double=0.1))
 
 
 def test_noise_beyond_float32_is_one_line():

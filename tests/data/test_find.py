@@ -4,13 +4,13 @@ from pathlib import Path
 import platformdirs
 import pytest
 
+from dsgkit.config import DatasetSpec
 from dsgkit.data import find as finding
 from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
 from dsgkit.data.datasets import check_present, load_dataset, obtain, resolve
 from dsgkit.data.find import find, missing
 from dsgkit.data.targets import Binary
 from dsgkit.text.errors import DataError, MissingDataError
-from tests.data.conftest import make_spec
 
 SUFFIXED = ["plain", "plain.xz", "plain.bz2", "plain.gz"]
 
@@ -85,7 +85,7 @@ def test_every_registered_file_says_where_it_belongs(data, file):
 
 def test_offline_a_missing_dataset_is_one_line(tmp_path):
     with pytest.raises(MissingDataError) as caught:
-        load_dataset(make_spec(name="ijcnn1"))
+        load_dataset(DatasetSpec(name="ijcnn1"))
     assert str(caught.value) == (
         "dataset ijcnn1: files ijcnn1.bz2, ijcnn1.t.bz2 are missing; get them from "
         "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/ijcnn1.bz2, "
@@ -97,7 +97,7 @@ def test_offline_a_missing_dataset_is_one_line(tmp_path):
 def test_all_missing_files_are_named_and_no_others(data):
     info = get("dota2")
     archive = info.files[0].url
-    for load in (lambda: obtain(info), lambda: check_present(make_spec(name="dota2"))):
+    for load in (lambda: obtain(info), lambda: check_present(DatasetSpec(name="dota2"))):
         with pytest.raises(MissingDataError) as caught:
             load()
         assert str(caught.value) == (
@@ -119,18 +119,18 @@ def test_all_missing_files_are_named_and_no_others(data):
 
 def test_a_missing_local_file_is_named(tmp_path):
     with pytest.raises(MissingDataError, match=f"no such file: {tmp_path}/none.txt"):
-        load_dataset(make_spec(path=str(tmp_path / "none.txt"), loader="libsvm"))
+        load_dataset(DatasetSpec(path=str(tmp_path / "none.txt"), loader="libsvm"))
     paths = {"path": str(tmp_path / "none.txt"), "test_path": str(tmp_path / "nor.txt")}
     with pytest.raises(MissingDataError, match=f"none.txt; no such file: {tmp_path}/nor.txt"):
-        load_dataset(make_spec(**paths, loader="libsvm"))
+        load_dataset(DatasetSpec(**paths, loader="libsvm"))
 
 
 def test_a_slip_in_the_name_of_a_local_file_is_told_with_the_nearest_one(tmp_path):
     (tmp_path / "wine.csv").write_text("1,2\n")
     with pytest.raises(MissingDataError, match=r"whine\.csv \(did you mean 'wine\.csv'\?\)"):
-        load_dataset(make_spec(path=str(tmp_path / "whine.csv"), loader="libsvm"))
+        load_dataset(DatasetSpec(path=str(tmp_path / "whine.csv"), loader="libsvm"))
     with pytest.raises(MissingDataError, match=f"there is no folder {tmp_path}/nowhere"):
-        load_dataset(make_spec(path=str(tmp_path / "nowhere/wine.csv"), loader="libsvm"))
+        load_dataset(DatasetSpec(path=str(tmp_path / "nowhere/wine.csv"), loader="libsvm"))
 
 
 def test_the_cache_is_the_platforms_unless_set(monkeypatch, tmp_path):
@@ -139,27 +139,12 @@ def test_the_cache_is_the_platforms_unless_set(monkeypatch, tmp_path):
     assert finding.cache_folder() == Path(platformdirs.user_cache_dir("dsgkit"))
 
 
-@pytest.mark.parametrize(
-    ("settings", "text"),
-    [
-        ({}, "say `name` .* or `path`"),
-        ({"name": "skin", "loader": "libsvm"}, "read by loader 'delimited', not 'libsvm'"),
-        ({"name": "skin", "n_features": 2}, "skin is registered: `n_features` is for files"),
-        ({"name": "skin", "path": "x", "loader": "libsvm"}, "'skin' is a registered dataset"),
-        ({"path": "x"}, "say `loader`: libsvm, delimited or reviews"),
-        ({"path": "x", "loader": "bundled"}, "say `loader`: libsvm,"),
-    ],
-)
-def test_specs_that_contradict_themselves(settings, text):
-    with pytest.raises(DataError, match=text):
-        resolve(make_spec(**settings))
+def test_a_file_has_no_name_of_the_catalogue():
+    with pytest.raises(DataError, match="'skin' is a registered dataset; call /x by another name"):
+        resolve(DatasetSpec(name="skin", path="/x", loader="libsvm"))
 
 
 def test_positive_labels_may_be_named_for_a_registered_dataset():
-    info = resolve(make_spec(name="covtype_20k", positive=[3]))
+    info = resolve(DatasetSpec(name="covtype_20k", positive=[3]))
     assert info.target == Binary((3,)) != get("covtype_20k").target
     assert replace(info, target=get("covtype_20k").target) == get("covtype_20k")
-
-
-def test_a_loader_may_be_repeated_for_a_registered_dataset():
-    assert resolve(make_spec(name="skin", loader="delimited")) is DATASETS["skin"]

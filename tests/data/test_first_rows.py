@@ -6,7 +6,6 @@ import pytest
 from dsgkit.config import DatasetSpec
 from dsgkit.data.datasets import load_dataset
 from dsgkit.text.errors import DataError
-from tests.data.conftest import make_spec
 
 N = 50
 
@@ -19,7 +18,7 @@ def spec(tmp_path):
     np.savetxt(tmp_path / "rows.csv", table, delimiter=",")
     np.savetxt(tmp_path / "test.csv", table[:4], delimiter=",")
     paths = {"path": str(tmp_path / "rows.csv"), "test_path": str(tmp_path / "test.csv")}
-    return lambda **settings: make_spec(**paths, loader="delimited", **settings)
+    return lambda **settings: DatasetSpec(**paths, loader="delimited", **settings)
 
 
 def test_it_has_the_first_rows_and_their_statistics(spec):

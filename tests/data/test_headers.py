@@ -8,7 +8,6 @@ from dsgkit.config import DatasetSpec
 from dsgkit.data import lines
 from dsgkit.data.datasets import load_dataset
 from dsgkit.text.errors import DataError
-from tests.data.conftest import make_spec
 
 TABLE = "id,colour,size,kind\n7,red,1.5,yes\n8,blue,2,no\n9,red,4,yes\n"
 TABLE_X = [[0, 1, 1.5], [1, 0, 2], [0, 1, 4]]
@@ -21,7 +20,7 @@ def parser(request, monkeypatch):
 
 def load(tmp_path, text, name="rows.csv", **options):
     (tmp_path / name).write_bytes(text.encode())
-    return load_dataset(make_spec(path=str(tmp_path / name), loader="delimited", **options))
+    return load_dataset(DatasetSpec(path=str(tmp_path / name), loader="delimited", **options))
 
 
 def refusal(tmp_path, text, **options):

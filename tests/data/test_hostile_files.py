@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dsgkit.config import DatasetSpec
 from dsgkit.data import delimited, idx, libsvm, lines, plain, reading, reviews
 from dsgkit.data import prepare as preparing
 from dsgkit.data.catalogue import DATASETS, DataFile
@@ -24,7 +25,7 @@ from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import CAREFUL_LINE, ROW_LINE, Chunk, Lines
 from dsgkit.data.scan import read_number
 from dsgkit.text.errors import DataError
-from tests.data.conftest import COMPRESS, make_spec
+from tests.data.conftest import COMPRESS
 
 FORMATS = {"libsvm": b"1 1:2 2:3\n-1 1:4 2:5\n", "delimited": b"2,3,1\n4,5,-1\n"}
 X = [[2, 3], [4, 5]]
@@ -32,7 +33,7 @@ X = [[2, 3], [4, 5]]
 
 def load(folder, content, loader, name="data", **options):
     (folder / name).write_bytes(content)
-    return load_dataset(make_spec(path=str(folder / name), loader=loader, **options))
+    return load_dataset(DatasetSpec(path=str(folder / name), loader=loader, **options))
 
 
 def refusal(folder, content, loader, name="data", **options):
@@ -344,7 +345,7 @@ def test_errors_of_a_large_file_are_at_their_lines(tmp_path, monkeypatch):
 def test_compressed_files_cut_or_flipped_anywhere(tmp_path, suffix):
     whole = COMPRESS[suffix](FORMATS["libsvm"])
     source = FoundFile(DataFile("data"), tmp_path / f"data{suffix}")
-    info = resolve(make_spec(path="data", loader="libsvm", n_features=2))
+    info = resolve(DatasetSpec(path="data", loader="libsvm", n_features=2))
     damaged = [whole[:k] for k in range(len(whole))]
     for place in range(len(whole)):
         damaged.append(bytes(byte ^ (0x41 * (k == place)) for k, byte in enumerate(whole)))
@@ -383,7 +384,7 @@ def test_files_with_any_byte_changed(tmp_path, loader):
     content, read = READERS[loader]
     path = tmp_path / "data"
     form = loader if loader in FORMATS else "reviews"
-    info = resolve(make_spec(path=str(path), loader=form, n_features=2))
+    info = resolve(DatasetSpec(path=str(path), loader=form, n_features=2))
     rng = np.random.default_rng(0)
     refused = 0
     for place in range(len(content)):
@@ -404,7 +405,7 @@ def test_files_with_any_byte_changed(tmp_path, loader):
 def prepared(tmp_path):
     """A small prepared dataset: its spec, its folder and what it holds."""
     (tmp_path / "data").write_bytes(FORMATS["libsvm"])
-    spec = make_spec(path=str(tmp_path / "data"), loader="libsvm")
+    spec = DatasetSpec(path=str(tmp_path / "data"), loader="libsvm")
     dataset = load_dataset(spec)
     return spec, preparing.prepared_folder(resolve(spec)), dataset.content_hash
 

@@ -24,7 +24,7 @@ from dsgkit.data.rows import Rows
 from dsgkit.data.targets import Binary, check_kind
 from dsgkit.tasks.splits import semi_supervised_split
 from dsgkit.text.errors import DataError
-from tests.data.conftest import make_spec
+from tests.data.conftest import changed
 
 TEXT = "1 1:0.5 2:3\n-1 1:2.5\n1 2:-4\n"
 
@@ -34,7 +34,7 @@ def spec(tmp_path):
     (tmp_path / "data").write_text(TEXT)
     (tmp_path / "test").write_text("-1 1:9\n1 2:1\n")
     paths = {"path": str(tmp_path / "data"), "test_path": str(tmp_path / "test")}
-    return make_spec(loader="libsvm", **paths)
+    return DatasetSpec(loader="libsvm", **paths)
 
 
 def prepared(tmp_path):
@@ -203,8 +203,8 @@ def test_what_an_earlier_release_has_prepared_is_kept_and_watched(spec, tmp_path
 def test_the_same_content_in_another_file_is_the_same_dataset(spec, tmp_path, monkeypatch):
     monkeypatch.setattr(preparing, "MAX_CHECKED_BYTES", 0)
     before = load_dataset(spec)
-    spec.path = str(shutil.copy(tmp_path / "data", tmp_path / "copy"))
-    assert load_dataset(spec).identity == before.identity
+    copy = changed(spec, path=str(shutil.copy(tmp_path / "data", tmp_path / "copy")))
+    assert load_dataset(copy).identity == before.identity
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
@@ -228,25 +228,23 @@ def test_prepared_data_outlive_their_files(spec, tmp_path):
 
 def test_other_options_are_prepared_apart(spec, tmp_path):
     load_dataset(spec)
-    spec.n_features = 5
-    assert load_dataset(spec).X.shape == (3, 5)
+    assert load_dataset(changed(spec, n_features=5)).X.shape == (3, 5)
     assert len(prepared(tmp_path)) == 2
 
 
-@pytest.mark.parametrize("name", ["a/b", "../up", "x" * 300, "\u00e9t\u00e9 1"])
+@pytest.mark.parametrize("name", ["..up", "x" * 250, "\u00e9t\u00e9 1"])
 def test_any_name_makes_one_folder(spec, tmp_path, name):
-    spec.name = name
-    assert load_dataset(spec).name == name
+    path = (tmp_path / "data").rename(tmp_path / name)
+    assert load_dataset(changed(spec, path=str(path))).name == name
     assert len(prepared(tmp_path)) == 1
 
 
 def test_the_content_hash_is_of_content_alone(spec, tmp_path):
     one = load_dataset(spec).content_hash
     (tmp_path / "same").write_text("# a comment\n" + TEXT.replace("0.5", "5e-1"))
-    spec.path = str(tmp_path / "same")
-    assert load_dataset(spec).content_hash == one
-    spec.test_path = None
-    assert load_dataset(spec).content_hash != one
+    same = changed(spec, path=str(tmp_path / "same"))
+    assert load_dataset(same).content_hash == one
+    assert load_dataset(changed(same, test_path=None)).content_hash != one
 
 
 @pytest.mark.parametrize("step", ["_write_meta", "_sync", "_publish"])
@@ -334,9 +332,9 @@ def test_a_damaged_matrix_is_one_line(spec):
 def test_opening_needs_no_parser(spec, tmp_path):
     load_dataset(spec)
     program = (
-        "import sys\nfrom types import SimpleNamespace\n"
+        "import sys\nfrom dsgkit.config import DatasetSpec\n"
         "from dsgkit.data import load_dataset\nimport dsgkit.tasks.splits\n"
-        f"load_dataset(SimpleNamespace(**{vars(spec)!r}))\n"
+        f"load_dataset(DatasetSpec(**{spec.model_dump()!r}))\n"
         "print(sorted({'sklearn', 'pandas', 'scipy'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -345,11 +343,11 @@ def test_opening_needs_no_parser(spec, tmp_path):
 
 def test_datasets_that_are_made_are_the_same_every_time():
     X, y = make_moons(n_samples=600, noise=0.08, random_state=0)
-    moons = load_dataset(make_spec(name="moons"))
+    moons = load_dataset(DatasetSpec(name="moons"))
     np.testing.assert_array_equal(moons.X, X.astype(np.float32))
     np.testing.assert_array_equal(moons.y, y + 1)
     sizes = {
-        n: np.bincount(load_dataset(make_spec(name=n)).y)[1:] for n in ("rings", "gaussians_4")
+        n: np.bincount(load_dataset(DatasetSpec(name=n)).y)[1:] for n in ("rings", "gaussians_4")
     }
     assert {n: s.tolist() for n, s in sizes.items()} == {
         "rings": [300] * 3,
@@ -358,7 +356,7 @@ def test_datasets_that_are_made_are_the_same_every_time():
 
 
 def test_the_rings_are_nested():
-    rings = load_dataset(make_spec(name="rings"))
+    rings = load_dataset(DatasetSpec(name="rings"))
     radius = np.hypot(*rings.X.T)
     middle, inner, outer = (radius[rings.y == c] for c in (1, 2, 3))
     # Rayleigh's mean of a Gaussian in the plane
@@ -370,11 +368,11 @@ def test_the_rings_are_nested():
 
 def test_bundled_datasets():
     X, digit = load_digits(return_X_y=True)
-    dataset = load_dataset(make_spec(name="digits", loader="bundled"))
+    dataset = load_dataset(DatasetSpec(name="digits"))
     np.testing.assert_array_equal(dataset.X, X)
     np.testing.assert_array_equal(dataset.y, np.where(digit % 2, -1, 1))
     bunch = load_breast_cancer()
-    dataset = load_dataset(make_spec(name="breast_cancer"))
+    dataset = load_dataset(DatasetSpec(name="breast_cancer"))
     malignant = bunch.target_names[bunch.target] == "malignant"
     np.testing.assert_array_equal(dataset.X, bunch.data.astype(np.float32))
     np.testing.assert_array_equal(dataset.y == 1, malignant)
@@ -395,7 +393,7 @@ def test_labels_are_kept_as_in_the_file(tmp_path, monkeypatch, labels, raw, stor
     path = tmp_path / "rows.csv"
     path.write_text("".join(f"{i},{label}\n" for i, label in enumerate(labels.split())))
     named = [raw[0]]
-    spec = make_spec(path=str(path), test_path=str(path), loader="delimited", positive=named)
+    spec = DatasetSpec(path=str(path), test_path=str(path), loader="delimited", positive=named)
     dataset = load_dataset(spec)
     for found in (dataset.labels, dataset.labels_test):
         assert found.tolist() == raw
@@ -412,7 +410,7 @@ def test_one_prepared_copy_serves_every_target(tmp_path, monkeypatch, labels):
     path.write_text("".join(f"{i},{label}\n" for i, label in enumerate(labels.split())))
     calls = count_preparations(monkeypatch)
     opened = [
-        load_dataset(make_spec(path=str(path), loader="delimited", positive=[label]))
+        load_dataset(DatasetSpec(path=str(path), loader="delimited", positive=[label]))
         for label in labels.split()
     ]
     assert calls == [1] and len(prepared(tmp_path)) == 1
@@ -423,7 +421,7 @@ def test_one_prepared_copy_serves_every_target(tmp_path, monkeypatch, labels):
 
 
 def test_the_content_hash_is_of_labels_too(spec, tmp_path):
-    spec.test_path = None
+    spec = changed(spec, test_path=None)
     before = load_dataset(spec)
     (tmp_path / "data").write_text(TEXT.replace("-1", "-2"))
     after = load_dataset(spec)
@@ -471,7 +469,7 @@ def test_the_common_scale_makes_the_mean_square_of_row_norms_one(tmp_path):
     X = (rng.normal(size=(500, 3)) * [1e-3, 1, 1e4]).astype(np.float32)
     rows = "".join(f"{i % 2} 1:{a:.9g} 2:{b:.9g} 3:{c:.9g}\n" for i, (a, b, c) in enumerate(X))
     (tmp_path / "data").write_text(rows)
-    dataset = load_dataset(make_spec(path=str(tmp_path / "data"), loader="libsvm"))
+    dataset = load_dataset(DatasetSpec(path=str(tmp_path / "data"), loader="libsvm"))
     norms = [sum(Fraction(float(x)) ** 2 for x in row) for row in X]
     assert dataset.mean_square == pytest.approx(float(sum(norms) / 500), rel=1e-15)
     offset, factor = dataset.common_scaling()
@@ -482,7 +480,7 @@ def test_the_common_scale_makes_the_mean_square_of_row_norms_one(tmp_path):
 
 def test_rows_of_zeros_keep_the_common_scale(tmp_path):
     (tmp_path / "data").write_text("1 1:0\n-1 1:0\n")
-    dataset = load_dataset(make_spec(path=str(tmp_path / "data"), loader="libsvm"))
+    dataset = load_dataset(DatasetSpec(path=str(tmp_path / "data"), loader="libsvm"))
     assert [x.tolist() for x in dataset.common_scaling()] == [[0], [1]]
 
 
@@ -503,7 +501,7 @@ def test_statistics_do_not_depend_on_the_blocks(cut, seed):
 
 def test_an_ordered_target_is_told_in_the_description(tmp_path):
     (tmp_path / "data").write_text("3 1:1\n1 1:2\n3 1:4\n2 1:4\n")
-    spec = make_spec(path=str(tmp_path / "data"), loader="libsvm", target={"bins": 4})
+    spec = DatasetSpec(path=str(tmp_path / "data"), loader="libsvm", target={"bins": 4})
     dataset = load_dataset(spec)
     assert dataset.y.tolist() == [3, 1, 3, 2] and dataset.y.dtype == np.int16
     assert dataset.describe()["target"].startswith("3 bins of equal frequency (4 asked for")
@@ -512,8 +510,7 @@ def test_an_ordered_target_is_told_in_the_description(tmp_path):
         check_kind(dataset, "binary")
     with pytest.raises(DataError, match=r"dataset.target.: \{positive"):
         semi_supervised_split(dataset, labeled=2, folds=2, seed=0)
-    spec.target = make_spec(target={"bins": 2}).target
-    assert load_dataset(spec).identity != dataset.identity
+    assert load_dataset(changed(spec, target={"bins": 2})).identity != dataset.identity
     assert len(prepared(tmp_path)) == 1  # the same rows, whatever the target
 
 
@@ -523,7 +520,7 @@ def test_an_ordered_target_is_told_in_the_description(tmp_path):
 )
 def test_a_numeric_target_is_the_number_in_the_file(tmp_path, loader, text):
     (tmp_path / "data").write_text(text)
-    spec = make_spec(path=str(tmp_path / "data"), loader=loader, target={"numeric": True})
+    spec = DatasetSpec(path=str(tmp_path / "data"), loader=loader, target={"numeric": True})
     dataset = load_dataset(spec)
     assert (dataset.y.tolist(), dataset.y.dtype) == ([30.5, -1, 1000], np.float64)
     check_kind(dataset, "numeric")
@@ -537,15 +534,14 @@ def test_two_classes_are_no_ordered_ones(spec):
 
 
 def test_labels_that_make_no_classes_are_named_with_the_dataset(spec):
-    spec.target = make_spec(target={"ordered": [5, 6]}).target
-    dataset = load_dataset(spec)
+    dataset = load_dataset(changed(spec, target={"ordered": [5, 6]}))
     for use in (lambda: dataset.y, dataset.describe):
         with pytest.raises(DataError, match="dataset data: row 1: label 1 is not in the order"):
             use()
 
 
 def test_components_are_for_reviews(spec):
-    assert resolve(make_spec(name="baby", components=50)).n_features == 50
-    assert resolve(make_spec(name="baby")).components == 1000
+    assert resolve(DatasetSpec(name="baby", components=50)).n_features == 50
+    assert resolve(DatasetSpec(name="baby")).components == 1000
     with pytest.raises(DataError, match="skin holds no reviews: `components` is for these"):
-        resolve(make_spec(name="skin", components=5))
+        resolve(DatasetSpec(name="skin", components=5))

@@ -5,6 +5,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from dsgkit.config import DatasetSpec
 from dsgkit.data import commands
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import load_dataset
@@ -12,7 +13,6 @@ from dsgkit.data.find import find
 from dsgkit.data.rows import Rows
 from dsgkit.published import bsgd_svc
 from dsgkit.tasks.splits import semi_supervised_split
-from tests.data.conftest import make_spec
 
 # rows and features, negatives and positives of the training and the test part
 COUNTS = {
@@ -95,7 +95,7 @@ def opened(name, **settings):
     info = get(name)
     if any(find(info, file) is None for file in info.files):
         pytest.skip(f"{name} is not in DSGKIT_DATA")
-    return load_dataset(make_spec(name=name, **settings))
+    return load_dataset(DatasetSpec(name=name, **settings))
 
 
 def check_labels(name, dataset):
@@ -175,7 +175,7 @@ def test_both_forms_of_reviews_hold_the_same(real_data, form):
     path = real_data / "amazon_musical_instruments_5" / form
     if not path.exists():
         pytest.skip(f"{form} is not in DSGKIT_DATA")
-    spec = make_spec(path=str(path), loader="reviews", components=5)
+    spec = DatasetSpec(path=str(path), loader="reviews", components=5)
     dataset = load_dataset(spec)
     assert np.bincount(dataset.y)[1:].tolist() == [217, 250, 772, 2_084, 6_938]
     assert np.count_nonzero(~dataset.X.any(axis=1)) == 7
@@ -188,7 +188,7 @@ def test_the_datasets_of_the_clustering_paper(real_data, name):
     info = get(name)
     if any(find(info, file) is None for file in info.files):
         pytest.skip(f"{name} is not in DSGKIT_DATA")
-    dataset = load_dataset(make_spec(name=name, target={"classes": True}))
+    dataset = load_dataset(DatasetSpec(name=name, target={"classes": True}))
     n_features = 166 if name == "musk" else known.n_features
     assert dataset.X.shape == (known.n_rows, n_features)
     assert sorted(np.bincount(dataset.y)[1:]) == sorted(known.class_sizes)

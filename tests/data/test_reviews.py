@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from dsgkit.config import DatasetSpec
 from dsgkit.data import lines
 from dsgkit.data.datasets import load_dataset
 from dsgkit.text.errors import DataError
-from tests.data.conftest import COMPRESS, make_spec
+from tests.data.conftest import COMPRESS
 
 WORDS = ["guitar", "string", "good", "bad", "pick", "drum", "loud", "soft"]
 
@@ -45,7 +46,7 @@ def as_table(texts=TEXTS, stars=STARS, ending="\r\n"):
 def load(tmp_path):
     def of(content, name="reviews", **options):
         (tmp_path / name).write_bytes(content)
-        return load_dataset(make_spec(path=str(tmp_path / name), loader="reviews", **options))
+        return load_dataset(DatasetSpec(path=str(tmp_path / name), loader="reviews", **options))
 
     return of
 

@@ -216,12 +216,12 @@ def test_several_runs_are_added_up(forecast):
 def test_missing_data_are_told_with_their_address_and_not_downloaded(toy, tmp_path, monkeypatch):
     monkeypatch.setenv("DSGKIT_DATA", str(tmp_path))
     monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("dsgkit.data.datasets._download", lambda *_: pytest.fail("downloads"))
+    monkeypatch.setattr("dsgkit.data.fetch.download", lambda *_: pytest.fail("downloads"))
     one = load_experiment(toy)
     dataset = type(one.dataset).model_validate({"name": "codrna"})
     there = forecast_run(one, tmp_path / "none", Options())
     run = forecast_run(one.model_copy(update={"dataset": dataset}), tmp_path / "none", Options())
-    assert "is missing; get it from https:" in run.missing
+    assert "are missing; get them from https:" in run.missing
     text = " ".join(run.text(80).split())
     assert run.missing in text and "numbers of rows are the catalogue's" in text
     sizes = {cell.at["unlabeled"] for part in run.groups.values() for cell in part.cells}

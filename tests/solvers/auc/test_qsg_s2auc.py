@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
+from dsgkit.config import DatasetSpec
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.find import find
@@ -19,7 +20,6 @@ from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.tasks.metrics import auc
 from dsgkit.tasks.splits import semi_supervised_split
 from dsgkit.text.errors import DataError, DivergedError
-from tests.data.conftest import make_spec
 from tests.solvers.brute_force import folds_of, problem
 
 REAL_DATA = os.environ.get("DSGKIT_DATA")
@@ -85,7 +85,9 @@ def test_on_real_data_its_auc_is_that_of_the_exact_solution(name, monkeypatch, t
     monkeypatch.setenv("DSGKIT_OFFLINE", "1")
     if any(find(get(name), file) is None for file in get(name).files):
         pytest.skip(f"{name} is not in DSGKIT_DATA")
-    split = semi_supervised_split(load_dataset(make_spec(name=name)), labeled=200, folds=5, seed=0)
+    split = semi_supervised_split(
+        load_dataset(DatasetSpec(name=name)), labeled=200, folds=5, seed=0
+    )
     rows = split.X[:], split.y, split.X_unlabeled[:2000]
     exact, approximate = auc_of_both(*rows, split.y_unlabeled[:2000])
     assert approximate == pytest.approx(exact, abs=0.01)
