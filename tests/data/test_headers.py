@@ -5,30 +5,13 @@ import pytest
 from pydantic import ValidationError
 
 from dsgkit.config import DatasetSpec
-from dsgkit.data import lines
-from dsgkit.data.datasets import load_dataset
-from dsgkit.text.errors import DataError
+from tests.data.conftest import load, refusal
 
 TABLE = "id,colour,size,kind\n7,red,1.5,yes\n8,blue,2,no\n9,red,4,yes\n"
 TABLE_X = [[0, 1, 1.5], [1, 0, 2], [0, 1, 4]]
 
 
-@pytest.fixture(params=["careful", "plain"], autouse=True)
-def parser(request, monkeypatch):
-    monkeypatch.setattr(lines, "MIN_COMPILED_BYTES", {"careful": 2**40, "plain": 0}[request.param])
-
-
-def load(tmp_path, text, name="rows.csv", **options):
-    (tmp_path / name).write_bytes(text.encode())
-    return load_dataset(DatasetSpec(path=str(tmp_path / name), loader="delimited", **options))
-
-
-def refusal(tmp_path, text, **options):
-    with pytest.raises(DataError) as caught:
-        load(tmp_path, text, **options)
-    message = str(caught.value)
-    assert message.isprintable() and "\n" not in message
-    return message.removeprefix(str(tmp_path / "rows.csv"))
+pytestmark = pytest.mark.usefixtures("parser")
 
 
 NAMED = {
@@ -59,23 +42,17 @@ def test_columns_by_name(tmp_path, text):
     assert dataset.y.tolist() == [1, -1, 1]
 
 
-def test_names_that_hold_blanks_and_the_delimiter(tmp_path):
-    text = '"fixed acidity","a ""b"", c",l\n1,2,0\n3,4,1\n'
-    dataset = load(tmp_path, text, header=True, label_column='a "b", c')
-    np.testing.assert_array_equal(dataset.X, [[1, 0], [3, 1]])
-    assert dataset.labels.tolist() == [2, 4]
+NAMES = [
+    ('"fixed acidity","a ""b"", c",l\n1,2,0\n3,4,1\n', {"label_column": 'a "b", c'}, [2, 4]),
+    ("a,b,c\n1,2,4\n3,4,8\n", {"label_columns": ["a", -1]}, [2.5, 5.5]),
+    ("@relation r\n@ATTRIBUTE a REAL\n@attribute 'b c' NUMERIC\n@data\n1,2\n3,4\n",
+     {"label_column": "b c"}, [2, 4]),
+]  # fmt: skip
 
 
-def test_the_mean_of_labels_by_name(tmp_path):
-    dataset = load(tmp_path, "a,b,c\n1,2,4\n3,4,8\n", header=True, label_columns=["a", -1])
-    np.testing.assert_array_equal(dataset.X, [[2], [4]])
-    assert dataset.labels.tolist() == [2.5, 5.5]
-
-
-def test_names_of_an_arff_file(tmp_path):
-    text = "@relation r\n@ATTRIBUTE a REAL\n@attribute 'b c' NUMERIC\n@data\n1,2\n3,4\n"
-    dataset = load(tmp_path, text, header=True, label_column="b c")
-    assert dataset.labels.tolist() == [2, 4]
+@pytest.mark.parametrize(("text", "options", "labels"), NAMES, ids=["quoted", "mean", "ARFF"])
+def test_labels_by_name(tmp_path, text, options, labels):
+    assert load(tmp_path, text, header=True, **options).labels.tolist() == labels
 
 
 @pytest.mark.parametrize(
@@ -119,20 +96,21 @@ def test_missing_values_of_a_long_file_are_counted_in_its_first_rows(tmp_path, m
     assert "a missing value, 1 in the first 2 rows; fill it in" in said
 
 
-def test_a_name_that_two_columns_have(tmp_path):
-    said = refusal(tmp_path, "a,a,b\n1,2,0\n3,4,1\n", header=True, label_column="a")
-    assert said == ": label_column 'a': 2 columns have this name; say the number of one"
-
-
-def test_a_header_that_lacks_names(tmp_path):
-    said = refusal(tmp_path, "a,kind\n1,2,0\n3,4,1\n", header=True, label_column="kind")
-    assert said == ": label_column 'kind': the header has 2 names for 3 columns"
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,a,b\n1,2,0\n3,4,1\n", "2 columns have this name; say the number of one"),
+        ("b,a\n1,2,0\n3,4,1\n", "the header has 2 names for 3 columns"),
+    ],
+)
+def test_names_that_are_not_of_one_column(tmp_path, text, said):
+    assert refusal(tmp_path, text, header=True, label_column="a") == f": label_column 'a': {said}"
 
 
 def test_test_rows_have_the_same_columns(tmp_path):
     (tmp_path / "test.csv").write_text("kind,id,colour,size\nyes,1,red,2\n")
     said = refusal(tmp_path, TABLE, test_path=str(tmp_path / "test.csv"), **NAMED)
-    assert said.endswith("test.csv: its columns are not named as those of rows.csv")
+    assert said.endswith("test.csv: its columns are not named as those of data")
 
 
 HEADERLESS = ["1,2,0\n3,4,1\n", "?,2,a\n3,4,b\n", "5,red,1\n6,blue,0\n", "1;2;x\n3;4;y\n"]
@@ -178,11 +156,12 @@ WINE = "fixed acidity;pH;quality\n7.4;3.5;5\n7.8;3.2;6\n"
         ("1  2 0\n3 4  1\n", {"delimiter": ","}, "has one column; without `delimiter` it has 3"),
         (WINE, {"header": True}, "has 2 columns, the lines below others; with `delimiter: ';'` it"),
         (WINE, {"header": True, "delimiter": ","}, "has one column; with `delimiter: ';'` it has"),
+        ("1,2,10:30\n3,4,10:45\n5,10:50\n", {"positive": ["10:30"]}, "2 columns instead of 3"),
     ],
 )
 def test_a_wrong_delimiter_is_named_with_the_likely_one(tmp_path, text, options, said):
     message = refusal(tmp_path, text, **options)
-    assert message.startswith(":1: ") and said in message
+    assert message.startswith(":3: " if "positive" in options else ":1: ") and said in message
 
 
 COMMAS = b"\n".join(f"{i},5;-{i},25e1;x{i % 3},1;{i % 2}".encode() for i in range(1, 301)) + b"\n"
@@ -217,20 +196,18 @@ def test_decimal_commas_that_are_not_named(tmp_path, options, said):
     assert refusal(tmp_path, "1,5;2,3;0\n3;4,5;1\n", **options) == said
 
 
-def test_a_line_that_lacks_a_column_is_told_although_times_hold_colons(tmp_path):
-    said = refusal(tmp_path, "1,2,10:30\n3,4,10:45\n5,10:50\n", positive=["10:30"])
-    assert said == ":3: 2 columns instead of 3"
-
-
-def test_configs_say_header_where_they_name_columns():
-    settings = {"path": "rows.csv", "loader": "delimited"}
-    with pytest.raises(ValidationError, match="'kind' is a name: add `header: true`"):
-        DatasetSpec(**settings, label_column="kind")
-    with pytest.raises(ValidationError, match="'id' is a name: add `header: true`"):
-        DatasetSpec(**settings, ignored=[0, "id"])
-    with pytest.raises(ValidationError, match="is a whole number or a name, got"):
-        DatasetSpec(**settings, label_column=1.5)
-    with pytest.raises(ValidationError, match="is for the delimited loader"):
-        DatasetSpec(path="rows", loader="libsvm", ignored=[0])
-    named = DatasetSpec(**settings, header=True, label_column="kind", categorical=["a", 2])
-    assert (named.label_column, named.categorical) == ("kind", ["a", 2])
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"label_column": "kind"}, "'kind' is a name: add `header: true`"),
+        ({"ignored": [0, "id"]}, "'id' is a name: add `header: true`"),
+        ({"label_column": 1.5}, "is a whole number or a name, got"),
+        ({"loader": "libsvm", "ignored": [0]}, "is for the delimited loader"),
+        ({"loader": "libsvm", "decimal": ","}, "is for the delimited loader"),
+        ({"decimal": ","}, "needs a `delimiter` other than commas, such as ';' or a tab"),
+        ({"decimal": ",", "delimiter": ","}, "needs a `delimiter` other than commas"),
+    ],
+)
+def test_configs_that_name_columns_or_signs_wrongly(settings, said):
+    with pytest.raises(ValidationError, match=said):
+        DatasetSpec(**({"path": "rows.csv", "loader": "delimited"} | settings))
