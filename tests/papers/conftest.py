@@ -16,9 +16,8 @@ from tests.report.conftest import (
     AUC,
     ERROR,
     RANKING,
-    experiment_of,
-    failure,
-    record,
+    experiment_for,
+    records_of,
     results_of,
     solver_of,
 )
@@ -41,42 +40,40 @@ def made(tmp_path):
     numbers = itertools.count()
 
     def make(fits, of="auc", dataset="codrna", name=None, params=None, task=TASK):
-        params = params or {}
-        solvers = {key: solver_of(f"mine:{key}", key, params=params.get(key, {})) for key in fits}
-        trials = max(len(values) for sizes in fits.values() for values in sizes.values())
-        experiment = experiment_of(dataset, name=name, trials=trials, solvers=solvers, task=task)
-        largest = max(size for sizes in fits.values() for size in sizes)
-        records = []
-        for key, sizes in fits.items():
-            for size, values in sizes.items():
-                for trial, value in enumerate(values):
-                    if isinstance(value, str):
-                        records.append(ended(experiment, key, trial, size, value))
-                    else:
-                        fields = value if isinstance(value, dict) else fields_of(of, value)
-                        full = size == largest
-                        fit = record(experiment, key, trial, size, full=full, **fields)
-                        records.append(fit)
+        solvers = {
+            key: solver_of(f"mine:{key}", key, params=(params or {}).get(key, {})) for key in fits
+        }
+        values = {
+            key: {n: [fields_of(of, value) for value in trials] for n, trials in sizes.items()}
+            for key, sizes in fits.items()
+        }
+        experiment = experiment_for(values, task, solvers, dataset, name=name)
+        records = records_of(experiment, values, full=True)
         return results_of(tmp_path / str(next(numbers)), experiment, records, task)
 
     return make
 
 
-def ended(experiment, key, trial, size, status):
-    status, _, searching = status.partition(" ")
-    fields = {"timeout": 90.0} if status == "timeout" else {}
-    fields |= {"message": f"{searching}: stopped"} if searching else {}
-    if status == "refused":
-        status, fields = "out_of_memory", fields | {"needed": 10**12}
-    return failure(experiment, key, trial, size, status, **fields)
-
-
 def fields_of(name, value):
+    """Return the fields of a record of a value, or of how a fit ended."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, str):
+        status, _, searching = value.partition(" ")
+        told = {"message": f"{searching}: stopped"} if searching else {}
+        if status == "refused":
+            return {"status": "out_of_memory", "needed": 10**12} | told
+        return {"status": status} | ({"timeout": 90.0} if status == "timeout" else {}) | told
     if name == "fit":
         return {"times": {"fit": value}}
     if name in ("auc", "error"):
         return {"scores": {name: value}}
     return {name: value} if name == "peak_memory" else {"diagnostics": {name: value}}
+
+
+def by_dataset(*of_each):
+    """Return what each dataset has."""
+    return dict(zip(DATASETS, of_each, strict=False))
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Results made of invented records."""
 
+import csv
+import itertools
 import json
 import math
 from types import SimpleNamespace
@@ -14,6 +16,9 @@ from pydantic import BaseModel
 from dsgkit.config.solvers import Stage
 from dsgkit.experiment import results as stored
 from dsgkit.experiment.limits import ending
+from dsgkit.report.outputs import all_figures
+from dsgkit.report.summary import summarise
+from dsgkit.report.tables import write_tables
 from dsgkit.tasks.base import Axis, Description
 from dsgkit.tasks.measures import STANDARD, Measure
 
@@ -130,14 +135,15 @@ class Invented(BaseModel):
 
 
 def solver_of(kind, label=None, *grids, **settings):
-    stages = tuple(Stage(grid=grid) for grid in grids)
+    stages = tuple(Stage(grid=grid) for grid in grids if grid)
     return Solver(kind=kind, label=label or LABELS.get(kind, kind), search=stages, **settings)
 
 
 def experiment_of(
-    dataset, *, name=None, trials=10, solvers=KINDS, labels=None, task=RANKING, **parts
+    dataset="codrna", *, name=None, trials=10, solvers=KINDS, labels=None, task=RANKING, **parts
 ):
-    """Return an experiment: ``solvers`` are kinds, or `Solver` by key."""
+    """Return an experiment: ``solvers`` are kinds, or `Solver` by key; ``protocol`` settings."""
+    settings = {"kind": task.kind, "trials": trials} | parts.pop("protocol", {})
     if not isinstance(solvers, dict):
         labels = labels or {}
         solvers = {key: solver_of(key, labels.get(key), GRID) for key in solvers}
@@ -147,7 +153,7 @@ def experiment_of(
     return Invented(
         name=name or f"{dataset}_s2auc",
         dataset=Dataset(name=dataset),
-        protocol=Protocol(kind=task.kind, trials=trials),
+        protocol=Protocol(**settings),
         solvers=solvers,
         **{"outputs": tuple(dict.fromkeys(outputs))} | parts,
     )
@@ -286,16 +292,31 @@ def results_of(folder, experiment, records, task=RANKING, *, data=None, files=No
     )
 
 
-@pytest.fixture
-def invent():
-    """Return the functions that invent experiments and records."""
-    return SimpleNamespace(
-        experiment=experiment_of,
-        record=record,
-        failure=failure,
-        typical=typical_records,
-        solver=solver_of,
-    )
+def records_of(experiment, values, of="auc", full=False):
+    """Return records from ``values``: by solver and size, what each trial came to.
+
+    Sizes are left out where nothing is swept. A trial is a value of ``of``, the fields of a record,
+    the status of a fit without a value (alone, or as ``status`` among fields), or None: no record.
+    """
+    by_size = {key: v if isinstance(v, dict) else {0: v} for key, v in values.items()}
+    largest = max((n for sizes in by_size.values() for n in sizes), default=0)
+    return [
+        record_of(experiment, key, trial, n, value, of, full=full and n == largest)
+        for key, sizes in by_size.items()
+        for n, trials in sizes.items()
+        for trial, value in enumerate(trials)
+        if value is not None
+    ]
+
+
+def record_of(experiment, key, trial, n, value, of, full):
+    fields = {"status": value} if isinstance(value, str) else value
+    if not isinstance(fields, dict):
+        fields = {"times": {"fit": value}} if of == "fit" else {of: value}
+    if "status" in fields:
+        fields = dict(fields)
+        return failure(experiment, key, trial, n, fields.pop("status"), **fields)
+    return record(experiment, key, trial, n, full=full, **fields)
 
 
 @pytest.fixture
@@ -313,25 +334,108 @@ def make(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def regression(make):
+def fits(make):
+    """Return a function that makes results from values as `records_of` takes them.
+
+    ``solvers`` are those that are not as their keys say: `Solver` by key. ``stored`` is what the
+    folder has besides, the rest are parts of the experiment.
+    """
+
+    def make_fits(
+        values, of="auc", *, full=False, task=RANKING, solvers=None, stored=None, **parts
+    ):
+        experiment = experiment_for(values, task, solvers or {}, **parts)
+        return make(experiment, records_of(experiment, values, of, full), task, **(stored or {}))
+
+    return make_fits
+
+
+def experiment_for(values, task=RANKING, solvers=None, dataset="codrna", **parts):
+    """Return the experiment of values as `records_of` takes them."""
+    lists = [
+        v for one in values.values() for v in (one.values() if isinstance(one, dict) else [one])
+    ]
+    specs = {key: (solvers or {}).get(key) or solver_of(key, None, GRID) for key in values}
+    trials = parts.pop("trials", max(map(len, lists), default=1))
+    return experiment_of(dataset, trials=trials, solvers=specs, task=task, **parts)
+
+
+@pytest.fixture
+def typical(make):
+    """Return a function that makes results of `typical_records`."""
+
+    def make_typical(dataset="codrna", *, task=RANKING, stored=None, trials=2, **parts):
+        of_records = ("sizes", "limit", "seed", "test")
+        fields = {name: parts.pop(name) for name in of_records if name in parts}
+        experiment = experiment_of(dataset, trials=trials, task=task, **parts)
+        return make(experiment, typical_records(experiment, **fields), task, **(stored or {}))
+
+    return make_typical
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Return a function that writes the tables of results, or the names of some of them."""
+    numbers = itertools.count()
+    return lambda *results, only=(): Written(results, tmp_path / str(next(numbers)), only)
+
+
+class Written:
+    """Tables as files have them."""
+
+    def __init__(self, results, folder, only=()):
+        self.paths = write_tables(results, folder, only)
+        self.folder = folder / "tables"
+
+    def text(self, name, suffix="md"):
+        return (self.folder / f"{name}.{suffix}").read_text()
+
+    def data(self, name):
+        """Return the rows of a CSV file."""
+        return list(csv.DictReader(self.text(name, "csv").splitlines()))
+
+    def shown(self, name):
+        """Return the first Markdown table as {row name: {column: entry}}."""
+        lines = self.text(name).split("\n\n")[1].splitlines()
+        cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+        return {row[0]: dict(zip(cells[0][1:], row[1:], strict=True)) for row in cells[2:]}
+
+    def column(self, name, column="500"):
+        return {key: row[column] for key, row in self.shown(name).items()}
+
+    @property
+    def names(self):
+        return {path.stem for path in self.paths}
+
+
+@pytest.fixture
+def drawn():
+    """Return a function that draws a figure by its name: its drawing, and its axes."""
+
+    def draw(name, *results):
+        (drawing,) = (one for one in all_figures(summarise(results)) if one.name == name)
+        return drawing, drawing.draw().axes
+
+    return draw
+
+
+@pytest.fixture
+def regression(fits):
     """Return a function that makes results of a task that sweeps nothing, from RMSEs by solver."""
 
-    def make_regression(values, name="bikes_ridge", dataset="bikes", **besides):
+    def make_regression(values, name="bikes_ridge", dataset="bikes", **stored):
         solvers = {key: solver_of(f"mine:{key}", key.title(), GRID) for key in values}
-        experiment = experiment_of(
-            dataset,
-            name=name,
-            trials=max(map(len, values.values())),
-            solvers=solvers,
-            task=REGRESSION,
-        )
-        records = [
-            record(experiment, key, trial, rmse=value, times={"fit": 1.0 + 0.01 * trial})
-            if not math.isnan(value)
-            else failure(experiment, key, trial, 0, "diverged")
+        timed = {
+            key: [timed_rmse(value, trial) for trial, value in enumerate(trials)]
             for key, trials in values.items()
-            for trial, value in enumerate(trials)
-        ]
-        return make(experiment, records, REGRESSION, **besides)
+        }
+        parts = {"task": REGRESSION, "solvers": solvers, "stored": stored}
+        return fits(timed, dataset=dataset, name=name, **parts)
 
     return make_regression
+
+
+def timed_rmse(value, trial):
+    if math.isnan(value):
+        return "diverged"
+    return {"rmse": value, "times": {"fit": 1.0 + 0.01 * trial}}

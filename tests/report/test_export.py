@@ -1,5 +1,6 @@
 """Every fit as a row: against the records themselves, read without the package."""
 
+import functools
 import io
 import json
 import lzma
@@ -24,6 +25,11 @@ KEPT = {
 }
 
 
+@functools.cache
+def loaded(name):
+    return load_results(REFERENCE / name)
+
+
 def fits_of(folder):
     """The fits of a kept folder's plan, with the records of their keys."""
     with lzma.open(folder / "plan.json.xz", "rt") as file:
@@ -36,7 +42,7 @@ def fits_of(folder):
 @pytest.mark.parametrize("name", KEPT)
 def test_a_row_for_each_fit(name):
     folder = REFERENCE / name
-    found, expected = load_results(folder), fits_of(folder)
+    found, expected = loaded(name), fits_of(folder)
     config = yaml.safe_load((folder / "config.yaml").read_text())
     assert len(found) == len(expected) > 0
     assert set(found["config"]) == {config["name"]}
@@ -70,9 +76,7 @@ def test_columns_have_one_order():
     parameters = [name for name in names if name.startswith("param_")]
     start = len(FIRST_COLUMNS)
     assert names[start : start + len(parameters)] == sorted(parameters)
-    assert list(found["config"].unique()) == [
-        load_results(REFERENCE / n)["config"][0] for n in KEPT
-    ]
+    assert list(found["config"].unique()) == [loaded(name)["config"][0] for name in KEPT]
     assert found["auc"].isna().any()  # not a measure of every task
 
 
@@ -82,7 +86,7 @@ def test_the_command_writes_the_same(tmp_path, capsys):
         return capsys.readouterr().out
 
     text = export()
-    expected = load_results(REFERENCE / "lev_ordinal")
+    expected = loaded("lev_ordinal")
     read = pd.read_csv(io.StringIO(text), keep_default_na=False, na_values={"auc": [""]})
     assert list(read.columns) == list(expected.columns)
     pd.testing.assert_series_equal(read["auc"], expected["auc"])

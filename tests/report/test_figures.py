@@ -7,7 +7,6 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from matplotlib.colors import same_color, to_rgb
 from matplotlib.image import imread
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
@@ -16,33 +15,19 @@ from dsgkit.report import draw_figures, write_report
 from dsgkit.report.curves import with_bands
 from dsgkit.report.outputs import all_figures, wanted_figures
 from dsgkit.report.placement import spread_out
-from dsgkit.report.style import (
-    COLUMN_WIDTH,
-    FAINT_LOOK,
-    LOOKS,
-    PAGE_WIDTH,
-    places,
-    solver_styles,
-    styles_of,
-)
-from dsgkit.report.summary import Summary, summarise
+from dsgkit.report.style import COLUMN_WIDTH, LOOKS, PAGE_WIDTH
+from dsgkit.report.summary import summarise
 from dsgkit.tasks.measures import STANDARD, TIME
 from dsgkit.text.errors import ResultsError
-from tests.report.conftest import AUC, CLASSES, RANKING
-
-
-def drawn(results, name):
-    """Draw a figure by its name."""
-    (drawing,) = (one for one in all_figures(summarise(results)) if one.name == name)
-    return drawing.draw()
-
-
-def time_curve(results):
-    return drawn(results, "time_curve")
-
-
-def auc_boxplot(results):
-    return drawn(results, "auc_boxplot")
+from tests.report.conftest import (
+    AUC,
+    CLASSES,
+    RANKING,
+    experiment_of,
+    results_of,
+    solver_of,
+    typical_records,
+)
 
 
 def lines_of(axes):
@@ -50,9 +35,9 @@ def lines_of(axes):
     return {line.get_label(): line for line in axes.get_lines() if line.get_marker() != "x"}
 
 
-def note_of(figure):
+def note_of(axes):
     """What a figure says below its panels."""
-    (legend,) = figure.legends
+    (legend,) = axes[0].figure.legends
     return legend.get_title().get_text().replace("\n", " ")
 
 
@@ -60,128 +45,125 @@ def crosses_of(axes):
     return [tuple(line.get_xydata()[0]) for line in axes.get_lines() if line.get_marker() == "x"]
 
 
+def dots_of(axes):
+    return [line for line in axes.get_lines() if line.get_linestyle() == "None"]
+
+
 def texts_of(axes):
     return [text.get_text() for text in axes.texts if text.get_text()]
 
 
-@pytest.fixture
-def results(invent, make):
-    experiment = invent.experiment("codrna", trials=5)
-    return make(experiment, invent.typical(experiment, sizes=(500, 5000, 20_000, 59_335)))
+def boxes_of(axes):
+    return [Text.get_window_extent(text) for text in axes.texts if text.get_text()]
 
 
-def test_curves_join_the_medians(results):
-    (axes,) = time_curve([results]).axes
-    lines = lines_of(axes)
+def overlapping(boxes):
+    return any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+def band_of(collection, axes):
+    return tuple(collection.get_datalim(axes.transData).intervaly)
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory):
+    """Results of fast methods and of exact ones, which no test changes."""
+    experiment = experiment_of(trials=5)
+    records = typical_records(experiment, sizes=(500, 5000, 20_000, 59_335))
+    return results_of(tmp_path_factory.mktemp("results") / "codrna", experiment, records)
+
+
+@pytest.fixture(scope="module")
+def curve(usual):
+    """The panel of their times."""
+    (axes,) = next(d for d in all_figures(summarise([usual])) if d.name == "time_curve").draw().axes
+    return axes
+
+
+# --- curves -----------------------------------------------------------------------------------
+
+
+def test_curves_join_the_medians(usual, curve):
+    lines = lines_of(curve)
     assert list(lines) == ["QSG-S2AUC", "SAMULT", "PNU-AUC", "RFF-S2AUC"]
-    for solver, last in (("qsg_s2auc", 59_335), ("samult", 5000)):
-        fits = results.cells[(results.cells.solver == solver) & (results.cells.status == "ok")]
-        expected = {
-            n: statistics.median(fits[fits["size"] == n]["fit_seconds"])
-            for n in sorted(set(fits["size"]))
-        }
-        x, y = lines[results.label(solver)].get_data()
-        assert dict(zip(x, y, strict=True)) == pytest.approx(expected)
+    finished = usual.cells[usual.cells.status == "ok"]
+    medians = finished.groupby(["label", "size"])["fit_seconds"].median()
+    for solver, last in (("QSG-S2AUC", 59_335), ("SAMULT", 5000)):
+        x, y = lines[solver].get_data()
+        assert dict(zip(x, y, strict=True)) == pytest.approx(medians[solver].to_dict())
         assert max(x) == last
-    assert axes.get_xscale() == axes.get_yscale() == "log"
-    assert axes.get_title() == "codrna"
+    assert curve.get_xscale() == curve.get_yscale() == "log"
+    assert curve.get_title() == "codrna"
 
 
-def test_bands_go_from_the_fastest_to_the_slowest(results):
-    (axes,) = time_curve([results]).axes
-    fits = results.cells[(results.cells.solver == "qsg_s2auc")]["fit_seconds"]
-    low, high = axes.collections[0].get_datalim(axes.transData).intervaly
-    assert (low, high) == pytest.approx((fits.min(), fits.max()))
+def test_bands_go_from_the_fastest_to_the_slowest(usual, curve):
+    own = usual.cells[usual.cells.solver == "qsg_s2auc"]["fit_seconds"]
+    assert band_of(curve.collections[0], curve) == pytest.approx((own.min(), own.max()))
 
 
-def test_lines_that_memory_ended_are_crossed_out(results):
-    (axes,) = time_curve([results]).axes
-    lines = lines_of(axes)
-    ends = [lines[name].get_xydata()[-1] for name in ("SAMULT", "PNU-AUC")]
-    assert sorted(crosses_of(axes)) == sorted(map(tuple, ends))
-    assert texts_of(axes) == [
-        "QSG-S2AUC",
-        "RFF-S2AUC",
-        "SAMULT\nneeds\n3.0 GiB",
-        "PNU-AUC\nneeds\n3.0 GiB",
-    ]
+def test_lines_that_memory_ended_are_crossed_out(curve):
+    ends = [lines_of(curve)[name].get_xydata()[-1] for name in ("SAMULT", "PNU-AUC")]
+    assert sorted(crosses_of(curve)) == sorted(map(tuple, ends))
+    ended = [f"{name}\nneeds\n3.0 GiB" for name in ("SAMULT", "PNU-AUC")]
+    assert texts_of(curve) == ["QSG-S2AUC", "RFF-S2AUC", *ended]
+
+
+def test_texts_at_ends_overlap_neither_each_other_nor_the_frame(curve):
+    assert not curve.figure.legends[0].get_texts()
+    boxes, frame = boxes_of(curve), curve.get_window_extent()
+    assert len(boxes) == 4 and not overlapping(boxes)
+    for box in boxes[:2]:
+        assert frame.x1 <= box.x0 < box.x1 <= curve.figure.bbox.x1
+    for box in boxes[2:]:
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+    assert all(frame.y0 <= box.y0 < box.y1 <= frame.y1 for box in boxes)
+
+
+def refused(gib):
+    return {"status": "out_of_memory", "needed": gib * 2**30}
 
 
 @pytest.mark.parametrize(
-    ("status", "needed", "text"),
+    ("sizes", "texts", "crosses"),
     [
-        ("out_of_memory", None, "memory"),
-        ("time_limit", None, "time limit"),
-        ("diverged", None, "diverged"),
-        ("out_of_memory", 26.4 * 2**30, "needs\n26 GiB"),
-        ("out_of_memory", 26.4 * 2**20, "needs\n26 MiB"),
+        ({500: [{}], 900: ["out_of_memory"]}, ["SAMULT", "memory"], [(500, 1.0)]),
+        ({500: [{}], 900: ["time_limit"]}, ["SAMULT", "time limit"], [(500, 1.0)]),
+        ({500: [{}], 900: ["diverged"]}, ["SAMULT", "diverged"], [(500, 1.0)]),
+        ({500: [{}], 900: [refused(26.4)]}, ["SAMULT", "needs\n26 GiB"], [(500, 1.0)]),
+        ({500: [{}], 900: [refused(26.4 / 1024)]}, ["SAMULT", "needs\n26 MiB"], [(500, 1.0)]),
+        # before the last finished size it is no end
+        ({500: ["indefinite"], 900: [{}]}, ["SAMULT"], []),
     ],
 )
-def test_ends_say_why(invent, make, status, needed, text):
-    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
-    records = [
-        invent.record(experiment, "samult", 0, 500),
-        invent.failure(experiment, "samult", 0, 900, status, needed=needed),
-    ]
-    (axes,) = time_curve([make(experiment, records)]).axes
-    assert texts_of(axes) == ["SAMULT", text]
-    assert crosses_of(axes) == [(500, 1.0)]
+def test_ends_say_why(fits, drawn, sizes, texts, crosses):
+    _, (axes,) = drawn("time_curve", fits({"samult": sizes}))
+    assert texts_of(axes) == texts
+    assert crosses_of(axes) == crosses
 
 
-def test_a_failure_before_the_last_finished_size_is_no_end(invent, make):
-    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
-    records = [
-        invent.failure(experiment, "samult", 0, 500, "indefinite"),
-        invent.record(experiment, "samult", 0, 900),
-    ]
-    (axes,) = time_curve([make(experiment, records)]).axes
-    assert crosses_of(axes) == []
-    assert texts_of(axes) == ["SAMULT"]
-
-
-def test_a_solver_that_finished_nowhere_is_named(invent, make):
-    experiment = invent.experiment("codrna", trials=1, solvers=("qsg_s2auc", "samult"))
-    records = [
-        invent.record(experiment, "qsg_s2auc", 0, 500),
-        invent.failure(experiment, "samult", 0, 500, "out_of_memory", needed=9.5 * 2**30),
-    ]
-    results = make(experiment, records)
-    (axes,) = time_curve([results]).axes
+def test_a_solver_that_finished_nowhere_is_named(fits, drawn):
+    results = fits({"qsg_s2auc": {500: [{}]}, "samult": {500: [refused(9.5)]}})
+    _, (axes,) = drawn("time_curve", results)
     assert texts_of(axes) == ["SAMULT: needs 9.5 GiB", "QSG-S2AUC"]
-    (axes,) = auc_boxplot([results]).axes
+    _, (axes,) = drawn("auc_boxplot", results)
     assert texts_of(axes) == ["refused\nneeds 9.5 GiB"]
 
 
-def test_texts_at_ends_overlap_neither_each_other_nor_the_frame(results):
-    figure = time_curve([results])
-    (axes,) = figure.axes
-    assert not figure.legends[0].get_texts()
-    boxes = [Text.get_window_extent(text) for text in axes.texts if text.get_text()]
-    frame = axes.get_window_extent()
-    assert len(boxes) == 4
-    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
-    for box in boxes[:2]:
-        assert frame.x1 <= box.x0 < box.x1 <= figure.bbox.x1
-    for box in boxes[2:]:
-        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
-    for box in boxes:
-        assert frame.y0 <= box.y0 < box.y1 <= frame.y1
-
-
-def test_many_names_beside_a_panel_stand_in_the_order_of_the_ends_of_lines(invent, make):
-    solvers = {f"s{i}": invent.solver(f"mine:S{i}", f"Solver {i}, of many") for i in range(18)}
-    experiment = invent.experiment("codrna", trials=1, solvers=solvers)
-    records = [
-        invent.record(experiment, key, 0, n, times={"fit": 1.0 + i / 100})
-        for i, key in enumerate(solvers)
-        for n in (500, 900)
-    ]
-    figure = time_curve([make(experiment, records)])
-    (axes,) = figure.axes
-    boxes = [Text.get_window_extent(text) for text in axes.texts if text.get_text()]
-    assert texts_of(axes) == [one.label for one in solvers.values()]
+def test_many_names_beside_a_panel_stand_in_the_order_of_the_ends_of_lines(fits, drawn):
+    names = [f"Solver {i}, of many" for i in range(18)]
+    values = {name: {n: [1.0 + i / 100] for n in (500, 900)} for i, name in enumerate(names)}
+    _, (axes,) = drawn("time_curve", fits(values, "fit"))
+    boxes = boxes_of(axes)
+    assert texts_of(axes) == names
     assert all(low.y1 <= high.y0 for low, high in pairwise(boxes))
     assert boxes[-1].y1 <= axes.get_window_extent().y1
+
+
+def test_a_text_at_an_end_keeps_clear_of_the_note_on_absent_solvers(fits, drawn):
+    ended = {500: [1.0], 600: [9.0], 900: ["time_limit"]}
+    results = fits({"samult": ended, "pnu_auc": {500: [refused(26.4)]}}, "fit")
+    boxes = boxes_of(drawn("time_curve", results)[1][0])
+    assert len(boxes) == 3 and not overlapping(boxes)
 
 
 def test_intervals_move_no_further_than_they_must():
@@ -190,55 +172,30 @@ def test_intervals_move_no_further_than_they_must():
     assert spread_out(wanted, heights, 0, 9).tolist() == [5.0, 1.0, 3.0, 8.0]
 
 
-def test_only_three_methods_have_bands(invent, make):
-    solvers = {key: invent.solver(f"mine:{key}", key) for key in ("mine", "a", "b", "c", "d")}
-    experiment = invent.experiment("codrna", trials=2, solvers=solvers)
-    levels = {"mine": 0.6, "a": 0.7, "b": 0.9, "c": 0.8, "d": 0.75}
-    records = [
-        invent.record(experiment, key, trial, n, auc=level + trial / 100)
-        for key, level in levels.items()
-        for trial in range(2)
-        for n in (500, 900)
-    ]
-    shown = summarise([make(experiment, records)])
-    assert with_bands(shown, AUC) == with_bands(shown, TIME) == ["mine", "b", "c"]
-    (drawing,) = (one for one in all_figures(shown) if one.name == "auc_curve")
+LEVELS = {"mine": 0.6, "a": 0.7, "b": 0.9, "c": 0.8, "d": 0.75}
+
+
+def test_only_the_own_method_and_its_best_rivals_have_bands(fits, drawn):
+    # b has the best median, and the worst mean
+    values = {k: dict.fromkeys((500, 900), [level] * 3) for k, level in LEVELS.items()}
+    values["b"] = dict.fromkeys((500, 900), (0.1, 0.9, 0.9))
+    results = fits(values)
+    (shown,) = summarise([results])
+    assert with_bands([shown], AUC) == ["mine", "b", "c"]
+    assert with_bands([shown], AUC, centre=statistics.fmean) == ["mine", "c", "d"]
+    assert with_bands([shown], TIME)[0] == "mine"
+    drawing, (axes,) = drawn("auc_curve", results)
     assert (
         "medians over trials. Bands of mine and its best rivals by median AUC (b, c) go from the "
         "lowest to the highest trial."
     ) in drawing.caption
-    (axes,) = drawing.draw().axes
     assert len(axes.collections) == 3
 
 
-def test_bands_are_those_of_the_best_by_what_is_drawn(invent, make):
-    solvers = {key: invent.solver(f"mine:{key}", key) for key in ("mine", "a", "b", "c", "d")}
-    experiment = invent.experiment("codrna", trials=3, solvers=solvers)
-    # b has the best median, and the worst mean
-    levels = {"mine": 0.6, "a": 0.7, "b": 0.9, "c": 0.8, "d": 0.75}
-    records = [
-        invent.record(experiment, key, trial, n, auc=0.1 if (key, trial) == ("b", 0) else level)
-        for key, level in levels.items()
-        for trial in range(3)
-        for n in (500, 900)
-    ]
-    shown = summarise([make(experiment, records)])
-    assert with_bands(shown, AUC) == ["mine", "b", "c"]
-    assert with_bands(shown, AUC, centre=statistics.fmean) == ["mine", "c", "d"]
-
-
-def test_the_axis_shows_what_is_drawn_not_trials_without_a_band(invent, make):
-    solvers = {key: invent.solver(f"mine:{key}", key) for key in ("mine", "a", "b", "c")}
-    experiment = invent.experiment("codrna", trials=3, solvers=solvers)
-    records = [
-        invent.record(experiment, key, trial, n, auc=0.1 if (key, trial) == ("a", 0) else level)
-        for key, level in {"mine": 0.9, "a": 0.7, "b": 0.9, "c": 0.8}.items()
-        for trial in range(3)
-        for n in (500, 900)
-    ]
-    results = make(experiment, records)
-    assert with_bands(summarise([results]), AUC) == ["mine", "b", "c"]
-    (axes,) = drawn([results], "auc_curve").axes
+def test_the_axis_shows_what_is_drawn_not_trials_without_a_band(fits, drawn):
+    values = {k: dict.fromkeys((500, 900), [level] * 3) for k, level in LEVELS.items() if k != "d"}
+    values |= {"mine": values["b"], "a": dict.fromkeys((500, 900), (0.1, 0.7, 0.7))}
+    _, (axes,) = drawn("auc_curve", fits(values))
     assert 0.6 < axes.get_ylim()[0] < 0.7
 
 
@@ -249,478 +206,293 @@ def test_the_axis_shows_what_is_drawn_not_trials_without_a_band(invent, make):
         ("time_curve", 3, "Points: medians over 3 trials; bands: fastest to slowest."),
         ("auc_curve", 1, "Points: one trial each."),
         ("time_curve", 1, "Points: one trial each; bands: the range of its repeats."),
+        ("auc_boxplot", 2, "Dots: trials; bars: medians."),
+        ("auc_boxplot", 5, "Dots: trials; boxes: quartiles and medians."),
     ],
 )
-def test_a_figure_says_what_points_and_bands_are(invent, make, name, trials, note):
-    experiment = invent.experiment("codrna", trials=trials, solvers=("samult",))
-    results = make(experiment, invent.typical(experiment, sizes=(500, 900)))
-    figure = drawn([results], name)
-    assert note_of(figure) == note
+def test_a_figure_says_what_its_marks_are(typical, drawn, name, trials, note):
+    drawing, axes = drawn(name, typical(trials=trials, solvers=("samult",), sizes=(500, 900)))
+    assert note_of(axes) == note
+    if name == "auc_boxplot":
+        bar, box = "A bar marks their median.", "the quartiles and the median of 5 trials or more."
+        assert (bar in drawing.caption, box in drawing.caption) == (trials < 5, trials >= 5)
 
 
-def test_the_axis_names_its_last_size(invent, make):
-    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
+def test_the_axis_names_its_last_size(typical, drawn):
     sizes = (500, 1000, 2000, 5000, 10_000, 10_784)
-    results = make(experiment, invent.typical(experiment, sizes=sizes))
-    (axes,) = time_curve([results]).axes
-    assert [t.get_text() for t in axes.get_xticklabels()] == [
-        "10.8k",
-        "5,000",
-        "2,000",
-        "1,000",
-        "500",
-    ]
+    _, (axes,) = drawn("time_curve", typical(trials=1, solvers=("samult",), sizes=sizes))
+    labels = [t.get_text() for t in axes.get_xticklabels()]
+    assert labels == ["10.8k", "5,000", "2,000", "1,000", "500"]
     assert list(axes.get_xticks()) == [10_784, 5000, 2000, 1000, 500]
 
 
-def test_a_text_at_an_end_keeps_clear_of_the_note_on_absent_solvers(invent, make):
-    experiment = invent.experiment("codrna", trials=1, solvers=("samult", "pnu_auc"))
-    records = [
-        invent.record(experiment, "samult", 0, 500, times={"fit": 1.0}),
-        invent.record(experiment, "samult", 0, 600, times={"fit": 9.0}),
-        invent.failure(experiment, "samult", 0, 900, "time_limit"),
-        invent.failure(experiment, "pnu_auc", 0, 500, "out_of_memory", needed=26.4 * 2**30),
-    ]
-    (axes,) = time_curve([make(experiment, records)]).axes
-    boxes = [Text.get_window_extent(text) for text in axes.texts]
-    assert len(boxes) == 3
-    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+def test_a_time_of_zero_is_drawn_as_the_shortest(fits, drawn):
+    _, (axes,) = drawn("time_curve", fits({"samult": {500: [0.0], 900: [1.0]}}, "fit"))
+    (line,) = lines_of(axes).values()
+    assert list(line.get_ydata()) == [1e-6, 1.0]
 
 
-def test_boxes_hold_the_trials_of_the_largest_finished_size(results):
-    (axes,) = auc_boxplot([results]).axes
-    cells = results.cells[results.cells.status == "ok"]
+@pytest.mark.parametrize("sizes", [(500, 600), (500,)])
+def test_disturbed_times_have_a_ring_that_the_caption_explains(fits, drawn, sizes):
+    timing = {"range": {"fit": (1.0, 4.0)}, "threads": 2, "slowdown": 3.0}
+    values = {
+        n: [{"times": {"fit": 2.0}, "timing": timing | {"disturbed": n == 600}}] for n in sizes
+    }
+    drawing, (axes,) = drawn("time_curve", fits({"samult": values}))
+    hollow = [line for line in axes.get_lines() if line.get_markerfacecolor() == "none"]
+    assert [list(line.get_xdata()) for line in hollow] == [[600]] * (600 in sizes)
+    assert ("A ring: disturbed by other processes." in drawing.caption) == (600 in sizes)
+    # of one trial, the band is the range of its repeats
+    (band,) = [c for c in axes.collections if len(c.get_paths())]
+    assert band_of(band, axes) == (1.0, 4.0)
+
+
+# --- boxes ------------------------------------------------------------------------------------
+
+
+def test_boxes_hold_the_trials_of_the_largest_finished_size(usual, drawn):
+    _, (axes,) = drawn("auc_boxplot", usual)
+    cells = usual.cells[usual.cells.status == "ok"]
     dots = [line for line in axes.get_lines() if line.get_marker() == "o"]
     boxes = [patch for patch in axes.patches if isinstance(patch, PathPatch)]
     assert len(dots) == len(boxes) == 4
-    sizes = {"qsg_s2auc": 59_335, "samult": 5000, "pnu_auc": 5000, "rff_s2auc": 59_335}
-    for place, (solver, n) in enumerate(sizes.items()):
-        values = cells[(cells.solver == solver) & (cells["size"] == n)]["auc"].tolist()
-        assert list(dots[place].get_xdata()) == [place] * 5
+    for place, (solver, own) in enumerate(cells.groupby("solver", sort=False)):
+        values = own[own["size"] == own["size"].max()]["auc"].tolist()
+        assert list(dots[place].get_xdata()) == [place] * 5, solver
         assert list(dots[place].get_ydata()) == values
         heights = boxes[place].get_path().vertices[:, 1]
         low, _, high = statistics.quantiles(values, n=4, method="inclusive")
         assert (heights.min(), heights.max()) == pytest.approx((low, high))
     names = [label.get_text() for label in axes.get_xticklabels()]
-    assert names[0] == "QSG-S2AUC"
-    assert names[1] == "SAMULT\n$n$ = 5,000"
+    assert names[:2] == ["QSG-S2AUC", "SAMULT\n$n$ = 5,000"]
     assert axes.get_xlabel() == "59,335 unlabelled rows (or $n$)"
 
 
-def test_missing_trials_are_said_below_the_box(invent, make):
-    experiment = invent.experiment("codrna", trials=3, solvers=("samult",))
-    records = [invent.record(experiment, "samult", trial, 500) for trial in range(2)]
-    records.append(invent.failure(experiment, "samult", 2, 500, "indefinite"))
-    (axes,) = auc_boxplot([make(experiment, records)]).axes
-    (name,) = axes.get_xticklabels()
-    assert name.get_text() == "SAMULT\n2/3 trials"
-    assert axes.get_xlabel() == "500 unlabelled rows"
-
-
-def test_few_trials_have_dots_and_a_bar_instead_of_a_box(invent, make):
-    experiment = invent.experiment("codrna", trials=4, solvers=("samult",))
+def test_few_trials_have_dots_and_a_bar_instead_of_a_box(fits, drawn):
     aucs = [0.7, 0.8, 0.9, 0.75]
-    records = [invent.record(experiment, "samult", t, 500, auc=auc) for t, auc in enumerate(aucs)]
-    (axes,) = auc_boxplot([make(experiment, records)]).axes
+    _, (axes,) = drawn("auc_boxplot", fits({"samult": {500: [*aucs, "indefinite"]}}))
     assert not axes.patches
     bar, dots = axes.get_lines()
     assert list(bar.get_ydata()) == [0.775] * 2
     assert list(dots.get_ydata()) == aucs
     assert (dots.get_marker(), dots.get_color()) == (LOOKS[1].marker, LOOKS[1].color)
+    (name,) = axes.get_xticklabels()
+    assert name.get_text() == "SAMULT\n4/5 trials"
+    assert axes.get_xlabel() == "500 unlabelled rows"
 
 
-def test_the_test_part_has_its_own_boxes(invent, make):
-    with_test = invent.experiment("codrna", trials=2)
-    without = invent.experiment("skin", trials=2)
-    results = [
-        make(with_test, invent.typical(with_test, test=True)),
-        make(without, invent.typical(without)),
-    ]
-    assert len(auc_boxplot(results).axes) == 2
-    (axes,) = drawn(results, "auc_test_boxplot").axes
-    dots = next(line for line in axes.get_lines() if line.get_marker() == "o")
+def test_the_test_part_has_its_own_boxes(typical, drawn):
+    results = [typical(sizes=(500,), test=True), typical("skin", sizes=(500,))]
+    assert len(drawn("auc_boxplot", *results)[1]) == 2
+    _, (axes,) = drawn("auc_test_boxplot", *results)
     cells = results[0].cells
-    expected = cells[(cells.solver == "qsg_s2auc") & (cells["size"] == 59_335)]["test_auc"]
-    assert list(dots.get_xdata()) == expected.tolist()  # wide names stand at the left
+    expected = cells[cells.solver == "qsg_s2auc"]["test_auc"]
+    assert list(dots_of(axes)[0].get_ydata()) == expected.tolist()
 
 
-def test_wide_names_stand_at_the_left_in_lines_and_values_go_to_the_right(invent, make):
-    labels = {"qsg_s2auc": "QSG-S2AUC", "samult": "Labelled rows alone, exact, all centres"}
-    experiment = invent.experiment("codrna", trials=2, solvers=(*labels, "pnu_auc"), labels=labels)
+def test_wide_names_stand_at_the_left_in_lines_and_values_go_to_the_right(fits, drawn):
     aucs = {"qsg_s2auc": (0.7, 0.8), "samult": (0.9, 0.95)}
-    records = [
-        invent.record(experiment, key, trial, 500, auc=value)
-        for key, values in aucs.items()
-        for trial, value in enumerate(values)
-    ]
-    records += [invent.failure(experiment, "pnu_auc", t, 500, "indefinite") for t in range(2)]
-    results = make(experiment, records)
-    figure = auc_boxplot([results])
-    (axes,) = figure.axes
+    values = {key: {500: one} for key, one in aucs.items()} | {"pnu_auc": {500: ["indefinite"] * 2}}
+    solvers = {"samult": solver_of("samult", "Labelled rows alone, exact, all centres")}
+    drawing, (axes,) = drawn("auc_boxplot", fits(values, solvers=solvers))
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == ["QSG-S2AUC", "Labelled rows alone,\nexact, all centres", "PNU-AUC"]
     assert axes.get_xlabel() == "AUC at 500 unlabelled rows"
-    dots = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
-    for place, (line, values) in enumerate(zip(dots, aucs.values(), strict=True)):
-        assert (list(line.get_xdata()), list(line.get_ydata())) == (list(values), [place] * 2)
+    for place, (line, trials) in enumerate(zip(dots_of(axes), aucs.values(), strict=True)):
+        assert (tuple(line.get_xdata()), list(line.get_ydata())) == (trials, [place] * 2)
     assert axes.yaxis_inverted()  # the first is at the top
     assert texts_of(axes) == ["indefinite"]
-    figure.draw_without_rendering()
-    frame = axes.get_window_extent()
-    assert frame.height > 0.6 * figure.bbox.height
-    boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
-    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
-    (drawing,) = (one for one in all_figures(summarise([results])) if one.name == "auc_boxplot")
+    axes.figure.draw_without_rendering()
+    assert axes.get_window_extent().height > 0.6 * axes.figure.bbox.height
+    assert not overlapping([label.get_window_extent() for label in axes.get_yticklabels()])
     assert "a dot is a trial. A bar marks their median. " in drawing.caption
-    assert "box" not in drawing.caption + note_of(figure)
+    assert "box" not in drawing.caption + note_of([axes])
 
 
 @pytest.mark.parametrize(
-    ("trials", "note", "caption"),
+    ("task", "name", "sign", "arrow"),
     [
-        (2, "Dots: trials; bars: medians.", "A bar marks their median."),
-        (
-            5,
-            "Dots: trials; boxes: quartiles and medians.",
-            "A box has the quartiles and the median of 5 trials or more.",
-        ),
+        (RANKING, "auc", 1, r"$\leftarrow$ 0.501"),
+        (CLASSES, "error", -1, r"50.10 $\rightarrow$"),
     ],
 )
-def test_a_figure_says_what_dots_bars_and_boxes_are(invent, make, trials, note, caption):
-    experiment = invent.experiment("codrna", trials=trials, solvers=("samult",))
-    results = make(experiment, invent.typical(experiment, sizes=(500,)))
-    (drawing,) = (one for one in all_figures(summarise([results])) if one.name == "auc_boxplot")
-    assert caption in drawing.caption
-    assert note_of(drawing.draw()) == note
+def test_a_box_far_worse_than_the_others_is_an_arrow(fits, drawn, task, name, sign, arrow):
+    def panel(last):
+        levels = zip("abcd", (0.9, 0.91, 0.92, last), strict=True)
+        values = {
+            key: {500: [0.5 + sign * (level - 0.5) + 0.001 * t for t in range(3)]}
+            for key, level in levels
+        }
+        return drawn(f"{name}_boxplot", fits(values, name, task=task))[1][0]
+
+    axes = panel(0.5)
+    low, high = axes.get_ylim()
+    assert high - low < (0.05 if task is RANKING else 5)
+    assert texts_of(axes) == [arrow]
+    # as near as the others are to each other it is a box like them
+    assert texts_of(panel(0.89)) == []
+
+
+def test_an_axis_shows_at_least_the_range_of_its_measure(fits, drawn):
+    wide = AUC.model_copy(update={"least_range": 0.05})
+    task = RANKING.model_copy(update={"measures": (wide, *STANDARD)})
+    values = {key: {500: [auc]} for key, auc in zip("abc", (0.73, 0.731, 0.732), strict=True)}
+    low, high = drawn("auc_boxplot", fits(values, task=task))[1][0].get_ylim()
+    assert high - low == pytest.approx(0.05) and low < 0.73 < 0.732 < high
+
+
+# --- several panels ---------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("draw", [time_curve, auc_boxplot])
-def test_eight_datasets_stand_in_two_rows_of_four(invent, make, draw):
+@pytest.mark.parametrize("name", ["time_curve", "auc_boxplot"])
+def test_eight_datasets_stand_in_two_rows_of_four(typical, drawn, name):
     names = ["codrna", "covtype", "dota2", "higgs", "ijcnn1", "skin", "unclonable", "susy"]
-    experiments = [invent.experiment(name, trials=2) for name in names]
-    figure = draw([make(e, invent.typical(e, sizes=(500, 20_000))) for e in experiments])
-    assert [axes.get_title() for axes in figure.axes] == names
+    _, panels = drawn(name, *(typical(one, sizes=(500, 20_000)) for one in names))
+    assert [axes.get_title() for axes in panels] == names
+    figure = panels[0].figure
     figure.draw_without_rendering()
-    corners = [axes.get_window_extent() for axes in figure.axes]
+    corners = [axes.get_window_extent() for axes in panels]
     assert len({round(box.y0) for box in corners}) == 2
     assert len({round(box.x0 / 20) for box in corners}) == 4
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [
-        "QSG-S2AUC",
-        "SAMULT",
-        "PNU-AUC",
-        "RFF-S2AUC",
-    ]
+    solvers = ["QSG-S2AUC", "SAMULT", "PNU-AUC", "RFF-S2AUC"]
+    assert [text.get_text() for text in legend.get_texts()] == solvers
     below = legend.get_window_extent()
-    assert below.x0 >= 0
-    assert below.y1 <= min(axes.get_tightbbox().y0 for axes in figure.axes)
-    assert below.x1 <= figure.bbox.x1
+    assert below.x0 >= 0 and below.x1 <= figure.bbox.x1
+    assert below.y1 <= min(axes.get_tightbbox().y0 for axes in panels)
 
 
-@pytest.mark.parametrize("draw", [time_curve, auc_boxplot])
-def test_long_names_stay_inside_the_figure(invent, make, draw):
+@pytest.mark.parametrize("name", ["time_curve", "auc_boxplot"])
+def test_long_names_stay_inside_the_figure(typical, drawn, name):
     labels = {
         "qsg_s2auc": "QSG-S2AUC with a very long name",
         "samult": "SAMULT, all rows as centres",
     }
-    experiment = invent.experiment("codrna", trials=2, solvers=tuple(labels), labels=labels)
-    figure = draw([make(experiment, invent.typical(experiment))])
-    figure.draw_without_rendering()
-    (axes,) = figure.axes
+    _, (axes,) = drawn(name, typical(solvers=tuple(labels), labels=labels))
+    axes.figure.draw_without_rendering()
     box = axes.get_tightbbox()
-    assert box.x0 >= 0
-    assert box.x1 <= figure.bbox.x1
+    assert box.x0 >= 0 and box.x1 <= axes.figure.bbox.x1
 
 
-def test_a_panel_without_a_finished_fit_says_why(invent, make):
-    good = invent.experiment("codrna", trials=1, solvers=("samult",))
-    bad = invent.experiment("skin", trials=1, solvers=("samult",))
-    results = [
-        make(good, [invent.record(good, "samult", 0, 500)]),
-        make(bad, [invent.failure(bad, "samult", 0, 500, "indefinite")]),
-    ]
-    assert texts_of(time_curve(results).axes[1]) == ["SAMULT: indefinite"]
-    empty = auc_boxplot(results).axes[1]
-    assert texts_of(empty) == ["indefinite"]
-    assert len(empty.get_yticks()) == 0
+def test_a_panel_without_a_finished_fit_says_why(fits, drawn):
+    good = fits({"samult": {500: [0.9]}})
+    bad = fits({"samult": {500: ["indefinite"]}}, dataset="skin")
+    assert texts_of(drawn("time_curve", good, bad)[1][1]) == ["SAMULT: indefinite"]
+    empty = drawn("auc_boxplot", good, bad)[1][1]
+    assert texts_of(empty) == ["indefinite"] and len(empty.get_yticks()) == 0
 
 
-@pytest.mark.slow
-def test_files_are_written_the_same_twice_and_fit_for_print(results, tmp_path):
-    first = draw_figures([results], tmp_path / "a")
-    second = draw_figures([results], tmp_path / "b")
-    assert [path.relative_to(tmp_path / "a").as_posix() for path in first] == [
-        "figures/auc_boxplot.pdf",
-        "figures/auc_boxplot.png",
-        "figures/time_curve.pdf",
-        "figures/time_curve.png",
-    ]
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
-    assert len(list((tmp_path / "a" / "figures").iterdir())) == 4
-    *_, pdf, png = first
-    content = pdf.read_bytes()
-    assert b"/FontFile2" in content
-    assert b"/Type3" not in content
-    assert b"CreationDate" not in content
-    pixels = imread(png)
-    assert pixels.shape[1] == 650
-    assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 50
-
-
-def test_only_what_is_asked_for_is_drawn(invent, make, tmp_path):
-    experiment = invent.experiment("codrna", trials=1, outputs=("auc_table",))
-    results = make(experiment, invent.typical(experiment, sizes=(500,)))
-    assert draw_figures([results], tmp_path) == []
-    assert not (tmp_path / "figures").exists()
-    with pytest.raises(ResultsError, match="there is no figure 'error_boxplot'"):
-        draw_figures([results], tmp_path, ["error_boxplot"])
-    for name in ("auc_test_boxplot", "auc_test_curve"):
-        with pytest.raises(ResultsError, match=f"no finished fit has a value for {name}"):
-            draw_figures([results], tmp_path, [name])
-
-
-def test_nothing_finished_is_nothing_to_draw(invent, make, tmp_path):
-    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
-    results = make(experiment, [invent.failure(experiment, "samult", 0, 500, "failed")])
-    with pytest.raises(ResultsError, match="no fit has finished"):
-        draw_figures([results], tmp_path)
-
-
-def test_a_report_without_a_finished_fit_is_tables_of_statuses(invent, make, tmp_path):
-    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
-    results = make(experiment, [invent.failure(experiment, "samult", 0, 500, "failed")])
-    paths = write_report([results], tmp_path)
-    assert {path.parent.name for path in paths} == {"tables"}
-    assert "failed" in (tmp_path / "tables" / "auc_table.md").read_text()
-
-
-def test_a_report_has_the_figures_that_the_config_asks_for(invent, make, tmp_path):
-    experiment = invent.experiment("codrna", trials=1, outputs=("auc_boxplot",))
-    write_report([make(experiment, invent.typical(experiment))], tmp_path)
-    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
-        "auc_boxplot.pdf",
-        "auc_boxplot.png",
-    }
-
-
-def test_a_single_size_makes_no_curve(invent, make, tmp_path):
-    experiment = invent.experiment("codrna", trials=2)
-    write_report([make(experiment, invent.typical(experiment, sizes=(500,)))], tmp_path)
-    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"auc_boxplot"}
-
-
-def test_a_folder_that_cannot_be_written_is_named(results, tmp_path):
-    (tmp_path / "figures").write_text("")
-    with pytest.raises(ResultsError, match="cannot be written"):
-        draw_figures([results], tmp_path, ["time_curve"])
-
-
-def test_the_look_of_a_solver_is_its_own_whatever_else_is_drawn():
-    kinds = {"SAMULT": "samult", "FRS3VM": "frs3vm", "Mine": "my:Mine", "Yours": "your:Own"}
-    together = solver_styles(kinds)
-    for name in ("SAMULT", "FRS3VM"):
-        assert solver_styles({name: kinds[name]}) == {name: together[name]}
-        assert solver_styles(dict(reversed(kinds.items())))[name] == together[name]
-    assert together["SAMULT"] == LOOKS[1]
-    assert places()["qsg_s2auc"] == 0
-
-
-def test_the_first_solvers_of_ones_own_are_seen_best():
-    own = {f"Mine {i}": f"my:Mine{i}" for i in range(20)}
-    styles = list(solver_styles(own).values())
-    assert styles[:8] == list(LOOKS[:8])
-    assert styles[:15].index(FAINT_LOOK) == 14
-    # beside the methods of a paper, they take the first looks that these leave
-    beside = solver_styles({"Mine": "my:Mine", "QSG-S2AUC": "qsg_s2auc", "SAMULT": "samult"})
-    assert beside["Mine"] == LOOKS[2]
-    variants = solver_styles({"QSG-S2AUC": "qsg_s2auc", "QSG, a variant": "qsg_s2auc"})
-    assert variants["QSG, a variant"] == LOOKS[7]
-
-
-def test_a_solver_keeps_its_look_beside_others_of_its_kind():
-    kinds = {"SAMULT": "samult", "Labelled rows alone, exact": "samult", "A variant": "samult"}
-    together = solver_styles(kinds)
-    assert together["SAMULT"] == LOOKS[places()["samult"]]
-    for name in list(kinds)[:2]:
-        assert solver_styles({name: "samult"})[name] == together[name]
-
-
-def test_a_solver_keeps_its_look_where_only_some_are_drawn(invent, make):
-    solvers = {f"s{i}": invent.solver("samult", f"Variant {i}") for i in range(20)}
-    experiment = invent.experiment("codrna", trials=1, solvers=solvers)
-    results = make(experiment, invent.typical(experiment, sizes=(500,)))
-    (whole,) = summarise([results])
-    for key, name in whole.names.items():
-        alone = Summary(results, whole.title, {key: name})
-        assert styles_of([alone])[name] == styles_of([whole])[name]
-        assert styles_of(summarise([results.of([key])]))[name] == styles_of([whole])[name]
-
-
-@pytest.mark.parametrize(("width", "inches"), [("column", COLUMN_WIDTH), ("page", PAGE_WIDTH)])
-def test_figures_have_the_width_that_is_asked_for(invent, make, tmp_path, width, inches):
-    experiment = invent.experiment("codrna", trials=1, outputs=("auc_boxplot", "time_curve"))
-    results = make(experiment, invent.typical(experiment))
-    figures = [one.draw() for one in wanted_figures(summarise([results]), width=width)]
-    assert [figure.get_size_inches()[0] for figure in figures] == [inches] * 2
-    paths = draw_figures([results], tmp_path, ["auc_boxplot"], ["svg"], width)
-    assert [path.name for path in paths] == ["auc_boxplot.svg"]
-
-
-def test_no_two_solvers_share_a_look():
-    kinds = {f"QSG {i}": "qsg_s2auc" for i in range(9)} | {f"Mine {i}": "my:Mine" for i in range(9)}
-    owners = {place: kind for kind, place in reversed(places().items())}
-    kinds |= {kind.upper(): kind for place, kind in owners.items() if place}
-    styles = solver_styles(kinds)
-    assert len(set(styles.values())) == len(kinds)
-    assert styles["QSG 0"] == LOOKS[0]
-    assert all(styles[kind.upper()] == LOOKS[place] for place, kind in owners.items() if place)
-
-
-def test_kinds_of_two_papers_share_a_look_unless_they_are_drawn_together():
-    assert places()["tsgsu"] == places()["qsg_s2auc"]
-    assert solver_styles({"TSGSU": "tsgsu"})["TSGSU"] == LOOKS[0]
-    together = solver_styles({"TSGSU": "tsgsu", "QSG": "qsg_s2auc"})
-    assert together["TSGSU"] == LOOKS[0] != together["QSG"]
-
-
-def test_every_look_differs_in_colour_marker_line_and_hatch():
-    for one, other in combinations(LOOKS, 2):
-        assert not same_color(one.color, other.color)
-        assert one.marker != other.marker
-        assert one.linestyle != other.linestyle
-        assert one.hatch != other.hatch
-    assert all(len(to_rgb(look.color)) == 3 for look in LOOKS)
-
-
-def test_a_key_of_two_solvers_draws_each_under_its_own_name(invent, make):
-    labels = {"one": ("First", "samult"), "two": ("Second", "pnu_auc")}
+def test_a_key_of_two_solvers_draws_each_under_its_own_name(fits, drawn):
+    named = {"First": solver_of("samult", "First"), "Second": solver_of("pnu_auc", "Second")}
+    seconds = {"First": 1.0, "Second": 100.0}
     results = []
-    for name, keys in (("codrna", ("one", "two")), ("skin", ("two", "one"))):
-        # the keys change places from folder to folder
-        solvers = {
-            key: invent.solver(labels[meant][1], labels[meant][0])
-            for key, meant in zip(labels, keys, strict=True)
-        }
-        experiment = invent.experiment(name, trials=1, solvers=solvers)
-        times = {"First": 1.0, "Second": 100.0}
-        records = [
-            invent.record(experiment, key, 0, n, times={"fit": times[solver.label]})
-            for key, solver in solvers.items()
-            for n in (500, 900)
-        ]
-        results.append(make(experiment, records))
-    figure = time_curve(results)
-    for axes in figure.axes:
-        found = {name: set(line.get_ydata()) for name, line in lines_of(axes).items()}
+    for dataset, names in (("codrna", seconds), ("skin", reversed(seconds))):
+        keys = dict(zip(("one", "two"), names, strict=True))
+        values = {key: dict.fromkeys((500, 900), (seconds[name],)) for key, name in keys.items()}
+        solvers = {key: named[name] for key, name in keys.items()}
+        results.append(fits(values, "fit", dataset=dataset, solvers=solvers))
+    panels = [lines_of(axes) for axes in drawn("time_curve", *results)[1]]
+    for lines in panels:
+        found = {name: set(line.get_ydata()) for name, line in lines.items()}
         assert found == {"First": {1.0}, "Second": {100.0}}
-    colors = [{n: line.get_color() for n, line in lines_of(a).items()} for a in figure.axes]
+    colors = [{name: line.get_color() for name, line in lines.items()} for lines in panels]
     assert colors[0] == colors[1]
 
 
-def test_percents_are_drawn_as_percents(invent, make):
-    solvers = {"tsgs3vm": invent.solver("tsgs3vm", "TSGS3VM")}
-    experiment = invent.experiment("w8a", trials=2, solvers=solvers, task=CLASSES)
-    records = [
-        invent.record(experiment, "tsgs3vm", t, n, error=0.05 + 0.01 * t, positive=0.5)
-        for t in range(2)
-        for n in (500, 900)
-    ]
-    results = make(experiment, records, CLASSES)
-    (axes,) = drawn([results], "error_boxplot").axes
+def test_percents_are_drawn_as_percents(fits, drawn):
+    fit = [{"error": 0.05, "positive": 0.5}, {"error": 0.06, "positive": 0.5}]
+    results = fits({"tsgs3vm": {500: fit, 900: fit}}, task=CLASSES)
+    _, (axes,) = drawn("error_boxplot", results)
     assert axes.get_ylabel() == "Error (%)"
     (dots,) = [line for line in axes.get_lines() if line.get_marker() == "o"]
     assert list(dots.get_ydata()) == pytest.approx([5, 6])
-    (axes,) = drawn([results], "error_curve").axes
+    _, (axes,) = drawn("error_curve", results)
     (line,) = lines_of(axes).values()
     assert list(line.get_ydata()) == pytest.approx([5.5, 5.5])
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
     assert axes.get_ylabel() == "Error (%)"
-    low, high = axes.collections[0].get_datalim(axes.transData).intervaly
-    assert (low, high) == pytest.approx((5, 6))
+    assert band_of(axes.collections[0], axes) == pytest.approx((5, 6))
 
 
-def test_a_time_of_zero_is_drawn_as_the_shortest(invent, make):
-    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
-    records = [
-        invent.record(experiment, "samult", 0, n, times={"fit": seconds})
-        for n, seconds in ((500, 0.0), (900, 1.0))
-    ]
-    (axes,) = time_curve([make(experiment, records)]).axes
-    (line,) = lines_of(axes).values()
-    assert list(line.get_ydata()) == [1e-6, 1.0]
-
-
-def test_disturbed_times_have_a_ring_that_the_caption_explains(invent, make):
-    experiment = invent.experiment("codrna", trials=1, solvers=("samult",))
-    timing = {"range": {"fit": (1.0, 4.0)}, "threads": 2, "slowdown": 3.0}
-    records = [
-        invent.record(
-            experiment, "samult", 0, n, times={"fit": 2.0}, timing=timing | {"disturbed": n == 600}
-        )
-        for n in (500, 600)
-    ]
-    for kept, rings in ((records, [[600]]), (records[:1], [])):
-        results = make(experiment, kept)
-        (axes,) = time_curve([results]).axes
-        hollow = [line for line in axes.get_lines() if line.get_markerfacecolor() == "none"]
-        assert [list(line.get_xdata()) for line in hollow] == rings
-        (drawing,) = (d for d in all_figures(summarise([results])) if d.name == "time_curve")
-        assert ("A ring: disturbed by other processes." in drawing.caption) is bool(rings)
-        # of one trial, the band is the range of its repeats
-        (band,) = [c for c in axes.collections if len(c.get_paths())]
-        heights = band.get_paths()[0].vertices[:, 1]
-        assert (heights.min(), heights.max()) == (1.0, 4.0)
-
-
-def test_without_a_sweep_boxes_have_no_size_and_there_are_no_curves(regression, tmp_path):
+def test_without_a_sweep_boxes_have_no_size_and_there_are_no_curves(regression, drawn, tmp_path):
     results = regression({"ridge": [1.5, 2.5, 2.0], "lasso": [3.0, 3.5, 4.0]})
     assert [one.name for one in all_figures(summarise([results]))] == ["rmse_boxplot"]
-    (axes,) = drawn([results], "rmse_boxplot").axes
+    _, (axes,) = drawn("rmse_boxplot", results)
     assert [label.get_text() for label in axes.get_xticklabels()] == ["Ridge", "Lasso"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("", "RMSE")
     paths = write_report([results], tmp_path)
     assert {path.stem for path in paths if path.parent.name == "figures"} == {"rmse_boxplot"}
 
 
+# --- files ------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_files_are_written_the_same_twice_and_fit_for_print(usual, tmp_path):
+    first, second = (draw_figures([usual], tmp_path / name) for name in "ab")
+    assert [path.relative_to(tmp_path / "a").as_posix() for path in first] == [
+        f"figures/{name}.{suffix}"
+        for name in ("auc_boxplot", "time_curve")
+        for suffix in ("pdf", "png")
+    ]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    *_, pdf, png = first
+    content = pdf.read_bytes()
+    assert b"/FontFile2" in content
+    assert b"/Type3" not in content and b"CreationDate" not in content
+    pixels = imread(png)
+    assert pixels.shape[1] == 650
+    assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 50
+
+
+@pytest.mark.parametrize(
+    ("outputs", "sizes", "figures"),
+    [
+        (("auc_table",), (500, 900), set()),
+        (("auc_boxplot",), (500, 900), {"auc_boxplot"}),
+        (("auc_boxplot", "time_curve"), (500,), {"auc_boxplot"}),  # one size makes no curve
+    ],
+)
+def test_a_report_has_the_figures_that_the_config_asks_for(
+    typical, tmp_path, outputs, sizes, figures
+):
+    write_report([typical(trials=1, outputs=outputs, sizes=sizes)], tmp_path)
+    expected = {f"{name}.{suffix}" for name in figures for suffix in ("pdf", "png")}
+    assert {path.name for path in tmp_path.glob("figures/*")} == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "only", "told"),
+    [
+        ([0.9], ["error_boxplot"], "there is no figure 'error_boxplot'"),
+        ([0.9], ["auc_test_boxplot"], "no finished fit has a value for auc_test_boxplot"),
+        ([0.9], ["auc_test_curve"], "no finished fit has a value for auc_test_curve"),
+        (["failed"], [], "no fit has finished"),
+        ([0.9], ["auc_boxplot"], "cannot be written"),
+    ],
+)
+def test_what_cannot_be_drawn_is_an_error(fits, tmp_path, values, only, told):
+    (tmp_path / "figures").write_text("")
+    with pytest.raises(ResultsError, match=told):
+        draw_figures([fits({"samult": {500: values}})], tmp_path, only)
+
+
+def test_a_report_without_a_finished_fit_is_tables_of_statuses(fits, tmp_path):
+    paths = write_report([fits({"samult": {500: ["failed"]}})], tmp_path)
+    assert {path.parent.name for path in paths} == {"tables"}
+    assert "failed" in (tmp_path / "tables" / "auc_table.md").read_text()
+
+
+@pytest.mark.parametrize(("width", "inches"), [("column", COLUMN_WIDTH), ("page", PAGE_WIDTH)])
+def test_figures_have_the_width_that_is_asked_for(typical, tmp_path, width, inches):
+    results = typical(trials=1, outputs=("auc_boxplot", "time_curve"), sizes=(500, 900))
+    figures = [one.draw() for one in wanted_figures(summarise([results]), width=width)]
+    assert [figure.get_size_inches()[0] for figure in figures] == [inches] * 2
+    paths = draw_figures([results], tmp_path, ["auc_boxplot"], ["svg"], width)
+    assert [path.name for path in paths] == ["auc_boxplot.svg"]
+
+
 def test_tables_need_no_matplotlib():
-    code = "import sys, dsgkit.report, dsgkit.report.tables; assert 'matplotlib' not in sys.modules"
+    code = "import sys, dsgkit.report.tables; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.parametrize(("task", "name", "sign"), [(RANKING, "auc", 1), (CLASSES, "error", -1)])
-def test_a_box_far_worse_than_the_others_is_an_arrow(invent, make, task, name, sign):
-    solvers = {key: invent.solver(f"mine:{key}", key) for key in "abcd"}
-    experiment = invent.experiment("codrna", trials=3, solvers=solvers, task=task)
-    levels = dict(zip(solvers, (0.9, 0.91, 0.92, 0.5), strict=True))
-
-    def results(levels):
-        fits = [
-            (key, trial, 0.5 + sign * (level - 0.5) + 0.001 * trial)
-            for key, level in levels.items()
-            for trial in range(3)
-        ]
-        return make(
-            experiment,
-            [invent.record(experiment, key, t, 500, **{name: value}) for key, t, value in fits],
-            task,
-        )
-
-    (axes,) = drawn([results(levels)], f"{name}_boxplot").axes
-    low, high = axes.get_ylim()
-    assert high - low < (0.05 if task is RANKING else 5)
-    arrow = r"$\leftarrow$ 0.501" if task is RANKING else r"50.10 $\rightarrow$"
-    assert texts_of(axes) == [arrow]
-    # as near as the others are to each other it is a box like them
-    (axes,) = drawn([results({**levels, "d": 0.89})], f"{name}_boxplot").axes
-    assert texts_of(axes) == []
-
-
-def test_an_axis_shows_at_least_the_range_of_its_measure(invent, make):
-    experiment = invent.experiment("codrna", trials=1, solvers=("qsg_s2auc", "samult", "pnu_auc"))
-    aucs = {"qsg_s2auc": 0.73, "samult": 0.731, "pnu_auc": 0.732}
-    records = [invent.record(experiment, key, 0, 500, auc=auc) for key, auc in aucs.items()]
-    wide = AUC.model_copy(update={"least_range": 0.05})
-    task = RANKING.model_copy(update={"measures": (wide, *STANDARD)})
-    low, high = auc_boxplot([make(experiment, records, task)]).axes[0].get_ylim()
-    assert high - low == pytest.approx(0.05) and low < 0.73 < 0.732 < high

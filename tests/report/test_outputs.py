@@ -37,10 +37,9 @@ def add(monkeypatch):
     monkeypatch.setattr(outputs, "FIGURES", (figure,))
 
 
-def test_every_command_and_the_page_have_a_further_output(invent, make, tmp_path, monkeypatch):
+def test_every_command_and_the_page_have_a_further_output(typical, tmp_path, monkeypatch):
     add(monkeypatch)
-    experiment = invent.experiment("codrna", trials=2)
-    results = make(experiment, invent.typical(experiment, sizes=(500, 2000)))
+    results = typical(sizes=(500, 2000))
     names = {path.name for path in write_report([results], tmp_path)}
     assert {"count_table.csv", "auc_table.csv", "auc_boxplot.pdf"} <= names
     assert "time_curve.pdf" not in names
@@ -54,12 +53,9 @@ def test_every_command_and_the_page_have_a_further_output(invent, make, tmp_path
     assert "AUC of 1 datasets. Setting: 200 labelled rows." in page
 
 
-def test_several_results_have_it_together_and_each(invent, make, tmp_path, monkeypatch):
+def test_several_results_have_it_together_and_each(typical, written, monkeypatch):
     add(monkeypatch)
-    made = []
-    for dataset in ("codrna", "skin"):
-        experiment = invent.experiment(dataset, trials=2)
-        made.append(make(experiment, invent.typical(experiment, sizes=(500,))))
-    written = write_tables(made, tmp_path, ["count_table"])
-    folders = [path.parent.name for path in written if path.suffix == ".csv"]
+    made = [typical(dataset, sizes=(500,)) for dataset in ("codrna", "skin")]
+    paths = written(*made, only=["count_table"]).paths
+    folders = [path.parent.name for path in paths if path.suffix == ".csv"]
     assert folders == ["tables", "codrna", "skin"]

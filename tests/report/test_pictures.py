@@ -12,7 +12,7 @@ from dsgkit.report.outputs import all_figures
 from dsgkit.report.pictures import COLORS, INSIDE, Place, cluster_looks
 from dsgkit.report.summary import summarise
 from dsgkit.text.errors import ResultsError
-from tests.report.conftest import REGRESSION
+from tests.report.conftest import REGRESSION, experiment_for, records_of, solver_of
 
 
 def blobs(n_clusters, n_rows=20, seed=0):
@@ -39,30 +39,27 @@ def disc(x, y):
 
 
 @pytest.fixture
-def results(invent, make, tmp_path):
+def results(make, tmp_path):
     """Return a function that makes results from arrays by solver and trial."""
 
     def make_results(arrays, name="rings", failed=()):
-        solvers = {key: invent.solver(f"mine:{key}", key.upper()) for key in [*arrays, *failed]}
-        experiment = invent.experiment(
-            name, name=name, trials=2, solvers=solvers, task=REGRESSION, outputs=("pictures",)
-        )
+        solvers = {key: solver_of(f"mine:{key}", key.upper()) for key in [*arrays, *failed]}
+        values = {
+            key: [fit_of(trials[t]) if t in trials else None for t in range(2)]
+            for key, trials in arrays.items()
+        } | {key: ["time_limit"] for key in failed}
+        parts = {"outputs": ("pictures",), "name": name, "dataset": name}
+        experiment = experiment_for(values, REGRESSION, solvers, **parts)
         folder = tmp_path / "results" / name
         folder.mkdir(parents=True)
-        records = [
-            keep_artefact(
-                folder,
-                invent.record(
-                    experiment, key, trial, rmse=1.0, params={"gamma": 0.5, "C": 8.0}, artefact=one
-                ),
-            )
-            for key, trials in arrays.items()
-            for trial, one in trials.items()
-        ]
-        records += [invent.failure(experiment, key, 0, 0, "time_limit") for key in failed]
+        records = [keep_artefact(folder, record) for record in records_of(experiment, values)]
         return make(experiment, records, REGRESSION)
 
     return make_results
+
+
+def fit_of(arrays):
+    return {"rmse": 1.0, "params": {"gamma": 0.5, "C": 8.0}, "artefact": arrays}
 
 
 def picture_of(*results):
@@ -123,18 +120,17 @@ def test_the_first_panel_has_the_true_classes_where_they_are_known(results):
         picture_of(shorter).draw()
 
 
-@pytest.mark.parametrize(("level", "regions"), [(-1.0, 0), (1.0, 1)])
-def test_a_domain_may_be_nowhere_or_everywhere(results, level, regions):
+@pytest.mark.parametrize(
+    ("level", "share", "regions", "empty"),
+    [(1.0, None, 1, False), (-1.0, None, 0, True), (-1.0, 0.0, 0, True), (-1.0, 0.1, 0, False)],
+)
+def test_an_empty_domain_is_told_unless_rows_between_the_grid_are_inside(
+    results, level, share, regions, empty
+):
     arrays = arrays_of(domain=lambda x, y: np.full_like(x, level))
-    (axes,) = picture_of(results({"a": {0: arrays}})).draw().axes
-    assert len(shaded(axes)) == regions
-
-
-@pytest.mark.parametrize(("share", "empty"), [(None, True), (0.0, True), (0.1, False)])
-def test_an_empty_domain_is_told_unless_rows_between_the_grid_are_inside(results, share, empty):
-    arrays = arrays_of(domain=lambda x, y: -1 - 0 * x)
     arrays |= {} if share is None else {"inside": np.float64(share)}
-    panel = picture_of(results({"a": {0: arrays}})).draw().axes[0]
+    (panel,) = picture_of(results({"a": {0: arrays}})).draw().axes
+    assert len(shaded(panel)) == regions
     assert ("3 clusters, empty domain" in panel.get_xlabel()) == empty
 
 
@@ -186,7 +182,6 @@ def test_the_first_trial_with_arrays_is_shown(results):
         ("rows", np.full((60, 2), 1e300)),
         ("rows", np.zeros((0, 2))),
         ("labels", np.zeros(59, dtype=int)),
-        ("labels", np.zeros((60, 1), dtype=int)),
         ("labels", np.zeros(60)),
         ("domain", np.zeros((30, 20))),
         ("domain", np.float64(1.0)),

@@ -14,16 +14,10 @@ from dsgkit.report.terminal import plain, plain_tables
 from dsgkit.text.terminal import wrapped
 
 KEPT = Path(__file__).parents[2] / "results" / "reference"
-MANY = (
-    "ijcnn1_s2auc",
-    "codrna_s3vm_labels-useful",
-    "lev_ordinal",
-    "codrna_su",
-    "flame_clustering",
-)
-"""One of each task: solvers few and many, one size and several."""
+MANY = ("ijcnn1_s2auc", "codrna_s3vm_labels-useful", "flame_clustering")
+"""Solvers few and many, one size and several."""
 
-WIDTHS = (80, 100, 120)
+WIDTHS = (80, 120)
 
 TABLE = Layout(
     "A caption.",

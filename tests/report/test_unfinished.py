@@ -9,10 +9,9 @@ from dsgkit.experiment.status import describe_status, read_status
 from dsgkit.report.compare import compare
 from dsgkit.report.gains import gains
 from dsgkit.report.html.page import page_text
-from dsgkit.report.outputs import all_figures
 from dsgkit.report.rankings import measured_rankings
 from dsgkit.report.summary import summarise
-from dsgkit.report.tables import text_table, write_tables
+from dsgkit.report.tables import text_table
 from tests.experiment.runs import key_of, plan_text
 
 SIZES = (100, 200, 400)
@@ -97,160 +96,143 @@ def first_trial(entry):
     return entry["trial"] == 0 or entry["at"]["unlabeled"] == 100
 
 
-def rows_of(text):
-    """The lines of the first table of a text by their first word."""
-    body = text.split("\n\n")[1].splitlines()[2:]
-    return {line.split()[0]: line for line in body}
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Results of all fits that are planned."""
+    return stored(tmp_path_factory.mktemp("results") / "a")
 
 
-def read(folder, name):
-    text = (folder / "tables" / f"{name}.md").read_text()
-    lines = [
-        [c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines() if "|" in line
-    ]
-    return {line[0]: line[1:] for line in lines[2:]}, text
+@pytest.fixture(scope="module")
+def half(tmp_path_factory):
+    """Results of a run that was stopped, of two datasets."""
+    folder = tmp_path_factory.mktemp("results")
+    return [stored(folder / name, first_trial, dataset=name) for name in ("digits", "codrna")]
 
 
-def test_nothing_is_the_best_among_those_that_are_done(tmp_path):
-    results = stored(tmp_path / "a", first_trial)
-    write_tables([results], tmp_path)
-    table, text = read(tmp_path, "auc_table")
-    assert table["QSG"][0] == "0.905 ± 0.007"
-    assert table["QSG"][1:] == ["0.900 (1/2)"] * 2
+def auc_table(tables):
+    return {name: list(row.values()) for name, row in tables.shown("auc_table").items()}
+
+
+def test_nothing_is_the_best_among_those_that_are_done(whole, half, written):
+    tables = written(half[0])
+    assert auc_table(tables)["QSG"] == ["0.905 ± 0.007", *["0.900 (1/2)"] * 2]
+    text = tables.text("auc_table")
     assert "**" not in text
     # of 16 fits, those of 200 and 400 rows are lacking in the second trial
     assert "Unfinished: 11 of 16 fits have run" in text
     assert "(k/n): only k of n trials finished.\n" in text
-    write_tables([stored(tmp_path / "a")], tmp_path)
-    table, text = read(tmp_path, "auc_table")
-    assert table["QSG"] == ["**0.905 ± 0.007**"] * 3
+    tables = written(whole)
+    assert auc_table(tables)["QSG"] == ["**0.905 ± 0.007**"] * 3
+    text = tables.text("auc_table")
     assert "Unfinished" not in text and "not yet run" not in text
 
 
-def test_a_column_that_is_complete_has_its_best(tmp_path):
-    done = ("qsg_s2auc", "rff_s2auc", "samult")
-    results = stored(
-        tmp_path / "a", lambda e: e["solver"] == "supervised" or e["at"]["unlabeled"] == 100
-    )
-    write_tables([results], tmp_path)
-    table, _ = read(tmp_path, "auc_table")
+def test_a_column_that_is_complete_has_its_best(tmp_path, written):
+    wanted = lambda e: e["solver"] == "supervised" or e["at"]["unlabeled"] == 100  # noqa: E731
+    table = auc_table(written(stored(tmp_path / "a", wanted)))
     assert table["QSG"] == ["**0.905 ± 0.007**", "not yet run", "not yet run"]
-    assert all(table[LABELS[solver]][1] != "–" for solver in done)
+    assert all(table[name][1] != "–" for name in ("QSG", "RFF", "Exact"))
 
 
-def test_gains_ranks_and_overviews_of_unfinished_results_name_no_winner(tmp_path):
-    unfinished = [
-        stored(tmp_path / name, first_trial, dataset=name) for name in ("digits", "codrna")
-    ]
-    shown = summarise(unfinished)
-    (auc, *_) = unfinished[0].task.measures
-    found = [gain for gain in gains(shown, auc) if gain.size.n > 100]
+def test_gains_ranks_and_overviews_of_unfinished_results_name_no_winner(half):
+    shown = summarise(half)
+    found = [gain for gain in gains(shown, half[0].task.measures[0]) if gain.size.n > 100]
     assert found and not any(gain.significant for gain in found)
     assert measured_rankings(shown) == []
-    assert "*" not in "".join(rows_of(text_table(unfinished)).values())
+    assert "*" not in text_table(half).split("\n\n")[1]
 
 
-def test_five_endings_are_five_words(tmp_path):
-    ended = {
-        "rff_s2auc-0-100": {"status": "out_of_memory", "needed": 2**33, "scores": {}},
-        "rff_s2auc-1-100": {"status": "out_of_memory", "needed": 2**33, "scores": {}},
-        "rff_s2auc-0-200": {"status": "out_of_memory", "limit": 2**33, "scores": {}},
-        "rff_s2auc-1-200": {"status": "out_of_memory", "limit": 2**33, "scores": {}},
-        "rff_s2auc-0-400": {"status": "timeout", "scores": {}},
-        "rff_s2auc-1-400": {"status": "timeout", "scores": {}},
-    }
-    results = stored(tmp_path / "a", lambda e: e["solver"] in ("rff_s2auc", "supervised"), ended)
-    write_tables([results], tmp_path)
-    table, text = read(tmp_path, "auc_table")
+def test_a_page_counts_what_is_to_come(half, tmp_path):
+    page = page_text(half[:1], tmp_path)
+    assert "11 of 16 cells finished, 5 not run yet." in page
+    assert "Unfinished: digits: 11 of 16 fits have run." in page
+
+
+REFUSED = {"status": "out_of_memory", "needed": 2**33, "scores": {}}
+LIMITED = {"status": "out_of_memory", "limit": 2**33, "scores": {}}
+LATE = {"status": "timeout", "scores": {}}
+
+
+def ended(by_size):
+    """How both trials of RFF ended, by size."""
+    return {f"rff_s2auc-{trial}-{n}": how for n, how in by_size.items() for trial in (0, 1)}
+
+
+def test_five_endings_are_five_words(tmp_path, written):
+    wanted = lambda e: e["solver"] in ("rff_s2auc", "supervised")  # noqa: E731
+    results = stored(tmp_path / "a", wanted, ended({100: REFUSED, 200: LIMITED, 400: LATE}))
+    tables = written(results)
+    table = auc_table(tables)
     assert table["RFF"] == ["refused (needs 8.0 GiB)", "out of memory", "timeout"]
     assert table["QSG"] == ["not yet run"] * 3
     assert table["PNU"] == ["left out"] * 3
     assert table["Exact"] == ["not yet run", "left out", "left out"]
-    assert "left out: by the config (at_most)." in text
+    assert "left out: by the config (at_most)." in tables.text("auc_table")
     status = describe_status(read_status(tmp_path / "a"))
     assert "pnu_auc     left out by the config at 100, 200, 400 unlabelled" in status
     assert "(2 out of memory, 2 refused, 2 timeout)" in status
 
 
-def test_results_of_a_plan_without_what_is_left_out_know_it_too(tmp_path):
+def test_results_of_a_plan_without_what_is_left_out_know_it_too(tmp_path, written):
     stored(tmp_path / "a")
     plan = [entry for entry in entries() if entry["kind"] == "fit"]
     (tmp_path / "a" / "plan.json").write_text(plan_text(plan))
-    write_tables([load_results(tmp_path / "a")], tmp_path)
-    table, _ = read(tmp_path, "auc_table")
-    assert table["PNU"] == ["left out"] * 3
+    assert auc_table(written(load_results(tmp_path / "a")))["PNU"] == ["left out"] * 3
 
 
-def test_a_fit_that_does_not_depend_on_the_size_stands_at_all(tmp_path):
-    results = stored(tmp_path / "a")
-    write_tables([results], tmp_path)
-    table, text = read(tmp_path, "auc_table")
-    assert table["Labelled"] == ["0.605 ± 0.007§"] * 3
-    assert "§ One fit per trial: it does not use unlabelled rows." in text
-    (auc, *_) = results.task.measures
-    found = gains(summarise([results]), auc)
+# --- fits that do not depend on the size ------------------------------------------------------
+
+
+def test_a_fit_that_does_not_depend_on_the_size_stands_at_all(whole, written):
+    tables = written(whole)
+    assert auc_table(tables)["Labelled"] == ["0.605 ± 0.007§"] * 3
+    assert "§ One fit per trial: it does not use unlabelled rows." in tables.text("auc_table")
+    found = gains(summarise([whole]), whole.task.measures[0])
     assert [gain.size.n for gain in found] == list(SIZES)
     assert all(gain.contrast.difference == pytest.approx(0.3) for gain in found)
-    at = results.at(200)
+    at = whole.at(200)
     assert len(at.cells[at.cells["solver"] == "supervised"]) == 2
     assert len(at.records) == 6
 
 
-def test_a_level_fit_is_one_pair_of_two_results(tmp_path):
-    comparison = compare(stored(tmp_path / "a"), stored(tmp_path / "b"))
+def test_a_level_fit_is_one_pair_of_two_results(whole):
+    comparison = compare(whole, whole)
     assert comparison.common == comparison.identical == 16
     _, effects = comparison.effects[0]
     assert [effect.size.n for effect in effects if effect.solver == "Labelled"] == [400]
-
-
-def drawn(results, name):
-    (drawing,) = (one for one in all_figures(summarise([results])) if one.name == name)
-    (axes,) = drawing.draw().axes
-    return drawing.caption, axes
 
 
 def marks(axes, marker):
     return [tuple(one.get_xydata()[0]) for one in axes.get_lines() if one.get_marker() == marker]
 
 
-def test_lines_end_in_marks_that_the_caption_explains(tmp_path):
-    ended = {
-        f"rff_s2auc-{trial}-{n}": {"status": "timeout", "scores": {}}
-        for trial in (0, 1)
-        for n in (200, 400)
-    }
+def test_lines_end_in_marks_that_the_caption_explains(whole, tmp_path, drawn):
     wanted = lambda e: e["solver"] != "qsg_s2auc" or e["at"]["unlabeled"] == 100  # noqa: E731
-    caption, axes = drawn(stored(tmp_path / "a", wanted, ended), "auc_curve")
+    results = stored(tmp_path / "a", wanted, ended({200: LATE, 400: LATE}))
+    drawing, (axes,) = drawn("auc_curve", results)
     assert marks(axes, "x") == [(100, pytest.approx(80.5 / 100))]
     assert marks(axes, "|") == [(100, pytest.approx(0.705))]
     assert [x for x, _ in marks(axes, ">")] == [100]
     texts = "\n".join(text.get_text() for text in axes.texts)
     assert "PNU: left out" in texts and "12 of 16 fits have run" in texts
     for word in ("cross", "bar", "hollow triangle", "without markers", "12 of 16 fits"):
-        assert word in caption
-    caption, axes = drawn(stored(tmp_path / "b"), "auc_curve")
-    assert "triangle" not in caption and not marks(axes, ">")
+        assert word in drawing.caption
+    drawing, (axes,) = drawn("auc_curve", whole)
+    assert "triangle" not in drawing.caption and not marks(axes, ">")
 
 
-def test_a_level_fit_is_a_line_without_markers(tmp_path):
-    for name in ("auc_curve", "time_curve"):
-        _, axes = drawn(stored(tmp_path / "a"), name)
-        lines = {line.get_label(): line for line in axes.get_lines()}
-        assert lines["Labelled"].get_marker() == "none"
-        assert list(lines["Labelled"].get_xdata()) == list(SIZES)
-        assert len(set(lines["Labelled"].get_ydata())) == 1
-        assert lines["QSG"].get_marker() != "none"
+@pytest.mark.parametrize("name", ["auc_curve", "time_curve"])
+def test_a_level_fit_is_a_line_without_markers(whole, drawn, name):
+    _, (axes,) = drawn(name, whole)
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert lines["Labelled"].get_marker() == "none" != lines["QSG"].get_marker()
+    assert list(lines["Labelled"].get_xdata()) == list(SIZES)
+    assert len(set(lines["Labelled"].get_ydata())) == 1
 
 
-def test_a_box_of_a_level_fit_has_no_size(tmp_path):
-    caption, axes = drawn(stored(tmp_path / "a"), "auc_boxplot")
+def test_a_box_of_a_level_fit_has_no_size(whole, drawn):
+    drawing, (axes,) = drawn("auc_boxplot", whole)
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert [name for name in names if "n" in name.split("$")] == ["Exact\n$n$ = 100"]
     assert axes.get_xlabel() == "AUC at 400 unlabelled rows (or $n$)"
-    assert "One fit per trial, which does not use unlabelled rows: " in caption
-
-
-def test_a_page_counts_what_is_to_come(tmp_path):
-    page = page_text([stored(tmp_path / "a", first_trial)], tmp_path)
-    assert "11 of 16 cells finished, 5 not run yet." in page
-    assert "Unfinished: digits: 11 of 16 fits have run." in page
+    assert "One fit per trial, which does not use unlabelled rows: " in drawing.caption
