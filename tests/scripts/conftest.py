@@ -1,7 +1,11 @@
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
+
+from dsgkit.cli import cli
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -12,3 +16,33 @@ def script(monkeypatch):
     monkeypatch.syspath_prepend(SCRIPTS)
     monkeypatch.setattr("timing.PAUSE_SECONDS", 0.0)
     return lambda name: runpy.run_path(str(SCRIPTS / f"{name}.py"))
+
+
+@pytest.fixture
+def study(script):
+    """Return a function from a script's name to its command and what it looks up."""
+
+    def command(name):
+        main = script(name)["main"]
+        return main, main.callback.__globals__
+
+    return command
+
+
+def invoke(main, *arguments, code=0):
+    """Run a command, which ends with the exit code; None stands for any of a study's own."""
+    done = CliRunner().invoke(main, [str(one) for one in arguments])
+    assert done.exit_code in ((0, 1) if code is None else (code,)), done.output
+    assert code or done.exception is None or isinstance(done.exception, SystemExit)
+    return done
+
+
+@pytest.fixture
+def processes(in_process):
+    """A stand-in for the module `subprocess`: ``dsg`` is run in this process."""
+
+    def run(command, **_):
+        words = command[command.index("dsgkit.cli") + 1 :]
+        return SimpleNamespace(returncode=CliRunner().invoke(cli, words).exit_code)
+
+    return SimpleNamespace(run=run, DEVNULL=None)

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from dsgkit import QSGS2AUC, SAMULT
 from dsgkit.data.targets import Ordered
 from tests.data.conftest import make_dataset
+from tests.scripts.conftest import invoke
 
 
 def rows(n_unlabeled, seed=0):
@@ -37,22 +38,13 @@ def test_the_author_style_loop_is_the_method(script, gamma):
 
 
 @pytest.mark.slow
-def test_the_benchmark_prints_one_json_object(script):
-    main = script("bench_engine")["main"]
-    arguments = [
-        "--inputs",
-        "3",
-        "--columns",
-        "33",
-        "--iterations",
-        "4",
-        "--repeats",
-        "1",
-        "--json",
-    ]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0, result.output
-    figures = json.loads(result.stdout)
+def test_the_benchmark_prints_one_json_object(study, monkeypatch):
+    main, scope = study("bench_engine")
+    scope.update(product_seconds=lambda *_: 1e-8, sincos_seconds=lambda: 1e-9)
+    monkeypatch.setattr("peers.N_TEST", 2000)
+    monkeypatch.setattr("peers.SAMPLER_SIZES", (512,))
+    sizes = ["--inputs", 3, "--columns", 33, "--iterations", 4, "--repeats", 1]
+    figures = json.loads(invoke(main, *sizes, "--json").stdout)
     for kind, speedup in (("one_fit", "speedup"), ("grid", "speedup_per_model")):
         assert list(figures[kind]) == ["3"]
         for values in figures[kind].values():
@@ -100,24 +92,27 @@ def test_labels_follow_the_law(script):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ordinal", [False, True])
-def test_large_files_are_measured_and_growth_is_judged(script, tmp_path, ordinal):
-    main = script("study_big_data")["main"]
-    scope = main.callback.__globals__
+def test_large_files_are_measured_and_growth_is_judged(study, tmp_path, ordinal):
+    main, scope = study("study_big_data")
     scope.update(SIZES={ordinal: ((600, 5), (1200, 5))}, MAX_MEMORY_GROWTH=1e6)
-    if ordinal:  # once in processes of their own is enough
-        scope["in_a_process"] = scope["measure"]
+    alone = scope["in_a_process"]
+
+    def measured(folder, *rest):
+        """Once in a process of its own is enough."""
+        own = not ordinal and folder.name.startswith("friedman_600x")
+        return (alone if own else scope["measure"])(folder, *rest)
+
+    scope["in_a_process"] = measured
     file = tmp_path / "figures.json"
-    arguments = [str(tmp_path), "--iterations", "5", "--json", str(file), *["--ordinal"] * ordinal]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0, result.output
-    figures = json.loads(file.read_text())["numbers"]
-    assert [size["rows"] for size in figures["sizes"]] == [600, 1200]
-    assert ordinal or all(size["fit_memory"] > 2**20 for size in figures["sizes"])
-    assert all(0 <= size["auc"] <= 1 for size in figures["sizes"])
-    measured = dict(zip((600, 1200), figures["sizes"], strict=True))
-    scope["in_a_process"] = lambda folder, *_: measured[len(np.load(folder / "y.npy"))]
-    scope["MAX_MEMORY_GROWTH"] = 0.0
-    assert CliRunner().invoke(main, arguments).exit_code == 1
+    arguments = [tmp_path, "--iterations", 5, "--json", file, *["--ordinal"] * ordinal]
+    invoke(main, *arguments)
+    figures = json.loads(file.read_text())["numbers"]["sizes"]
+    assert [size["rows"] for size in figures] == [600, 1200]
+    assert ordinal or figures[0]["fit_memory"] > 2**20
+    assert all(0 <= size["auc"] <= 1 for size in figures)
+    again = iter(figures)
+    scope.update(in_a_process=lambda *_: next(again), MAX_MEMORY_GROWTH=0.0)
+    invoke(main, *arguments, code=1)
 
 
 @pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
@@ -138,16 +133,14 @@ def test_many_unlabelled_rows_are_measured_beside_pairs_of_one_class(script, tmp
 
 
 @pytest.mark.slow
-def test_rules_for_thresholds_are_compared_on_the_same_functions(script, monkeypatch):
-    scope = script("study_thresholds")["main"].callback.__globals__
+def test_rules_for_thresholds_are_compared_on_the_same_functions(study):
+    main, scope = study("study_thresholds")
     rng = np.random.default_rng(0)
     X, y = rng.random((120, 2)), rng.integers(1, 4, 120)
     dataset = replace(make_dataset(X, y), target=Ordered())
-    monkeypatch.setitem(scope, "open_dataset", lambda _: dataset)
-    result = CliRunner().invoke(scope["main"], ["lev", "--trials", "1"])
-    assert result.exit_code == 0, result.output
-    rules = [*scope["RULES"], "constant"]
-    assert [line.split()[-5] for line in result.output.splitlines()[2:7]] == rules
+    scope["open_dataset"] = lambda _: dataset
+    lines = invoke(main, "lev", "--trials", 1).output.splitlines()
+    assert [line.split()[-5] for line in lines[2:7]] == [*scope["RULES"], "constant"]
 
 
 def test_blocks_that_are_forgotten_are_not_counted(script):
@@ -177,34 +170,25 @@ def test_errors_are_counted_by_the_rule_of_the_estimator(script, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_semi_supervised_svm_is_measured_on_a_large_file(script, tmp_path):
-    main = script("study_big_s3vm")["main"]
-    scope = main.callback.__globals__
-    sizes = ["--rows", "900", "--inputs", "5", "--features", "8", "--batch", "16"]
+def test_the_semi_supervised_svm_is_measured_on_a_large_file(study, tmp_path):
+    main, scope = study("study_big_s3vm")
+    sizes = ["--rows", 900, "--inputs", 5, "--features", 8, "--batch", 16]
     file = tmp_path / "figures.json"
-    result = CliRunner().invoke(main, [str(tmp_path), *sizes, "--json", str(file)])
-    assert result.exit_code == 0, result.output
+    invoke(main, tmp_path, *sizes, "--json", file)
     figures = json.loads(file.read_text())["numbers"]
     assert (figures["rows"], figures["iterations"], figures["blocks"]) == (900, 44, 44)
     assert figures["error"] < 0.5
     assert figures["over_limit"] > 0 and figures["memory"] > 2**20
     scope["measure"] = lambda *_, **__: figures
-    shown = CliRunner().invoke(main, [str(tmp_path), *sizes])
-    assert "900 x 5, T = 44, 44 blocks kept" in shown.output
+    assert "900 x 5, T = 44, 44 blocks kept" in invoke(main, tmp_path, *sizes).output
 
 
-def test_the_authors_time_counts_every_model(script, toy):
-    main = script("study_author_time")["main"]
-    main.callback.__globals__["loop_seconds"] = lambda *_: 3600.0
-    result = CliRunner().invoke(main, [str(toy)])
-    assert result.exit_code == 0, result.output
+def test_the_authors_time_is_measured_on_the_configs_rows_and_counts_every_model(study, toy):
+    main, scope = study("study_author_time")
+    invoke(main, toy, "--sample", 1)
+    scope["loop_seconds"] = lambda *_: 3600.0
     # 2 trials x 2 sigma x 4 settings x 3 folds, and 2 trials x 2 sweep points
-    assert "all models, extrapolated: 52.0 hours (2.2 days)" in result.output
-
-
-def test_the_authors_time_is_measured_on_the_configs_rows(script, toy):
-    result = CliRunner().invoke(script("study_author_time")["main"], [str(toy), "--sample", "1"])
-    assert result.exit_code == 0, result.output
+    assert "all models, extrapolated: 52.0 hours (2.2 days)" in invoke(main, toy).output
 
 
 @pytest.mark.slow
@@ -215,7 +199,7 @@ def test_the_runner_is_measured(script):
         _LOOK_SECONDS=0.05,
         run=lambda folder, watch=None: run(folder, watch) if watch else 1.0,
     )
-    result = CliRunner().invoke(scope["main"], ["--cells", "40", "--json"])
+    result = CliRunner().invoke(scope["main"], ["--cells", "40", "--json"])  # any code
     figures = json.loads(result.stdout.splitlines()[0])
     assert figures["cells"] == 40
     assert figures["ms_per_cell_in_a_worker"] > 0
@@ -225,25 +209,22 @@ def test_the_runner_is_measured(script):
     assert scope["grows"]([100.0, 100.0, 111.0])
 
 
-def test_the_clustering_of_generated_rows_is_measured(script, monkeypatch):
+def test_the_clustering_of_generated_rows_is_measured(study, monkeypatch):
     monkeypatch.delenv("DSGKIT_DATA", raising=False)
-    main = script("bench_clustering")["main"]
-    arguments = ["--rows", "3000", "--columns", "2", "--strategy", "pnn"]
-    result = CliRunner().invoke(main, [*arguments, "--json"])
-    assert result.exit_code == 0, result.output
+    main, scope = study("bench_clustering")
+    arguments = ["--rows", 3000, "--columns", 2, "--strategy", "pnn"]
+    result = invoke(main, *arguments, "--json")
     figures = json.loads(result.stdout)
-    main.callback.__globals__["measure"] = lambda X, **_: figures
+    scope["measure"] = lambda X, **_: figures
     assert list(figures["stages"]) == ["values", "trajectories", "segments", "nearest"]
     assert figures["clusters_found"] == 12
     assert "Shuttle is left out" in result.stderr
-    assert "12 clusters" in CliRunner().invoke(main, arguments).stdout
+    assert "12 clusters" in invoke(main, *arguments).stdout
 
 
 @pytest.mark.slow
-def test_the_rates_of_the_parsers_are_printed(script):
-    main = script("bench_parsers")["main"]
-    result = CliRunner().invoke(main, ["--megabytes", "1", "--repeats", "1", "--json"])
-    assert result.exit_code == 0, result.output
-    figures = json.loads(result.stdout)
+def test_the_rates_of_the_parsers_are_printed(study):
+    main, _ = study("bench_parsers")
+    figures = json.loads(invoke(main, "--megabytes", 1, "--repeats", 1, "--json").stdout)
     assert len(figures["mb_per_second"]) == 5
     assert all(rate > 0 for rate in figures["mb_per_second"].values())

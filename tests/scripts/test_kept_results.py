@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import lzma
 import re
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,35 +12,40 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from dsgkit.cli import cli
 from dsgkit.experiment.records import parse, sealed
 from dsgkit.experiment.results import load_results
-from tests.scripts.conftest import SCRIPTS
+from tests.conftest import cells_in_this_process, write_toy
+from tests.scripts.conftest import SCRIPTS, invoke
 
 ROOT = SCRIPTS.parent
 
 
-def invoke(main, *arguments):
-    return CliRunner().invoke(main, [str(one) for one in arguments])
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of two trials, and its copy, which no test changes."""
+    place = tmp_path_factory.mktemp("run")
+    toy, out = write_toy(place), place / "results"
+    with cells_in_this_process(), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DSGKIT_CACHE", str(place / "cache"))
+        patch.syspath_prepend(SCRIPTS)
+        less = ("--set=solvers.qsg_s2auc=null", "--set=solvers.pnu_auc=null", "--name=toy")
+        invoke(cli, "run", toy, "--once", "--out", out, *less)
+        main = runpy.run_path(str(SCRIPTS / "keep_results.py"))["main"]
+        invoke(main, out / toy.stem, "--out", place / "kept")
+    return out / toy.stem, place / "kept" / toy.stem
 
 
 @pytest.fixture
-def kept(script, toy, in_process):
-    """A run of two trials, and its copy."""
-    out = toy.parent / "results"
-    done = invoke(cli, "run", toy, "--once", "--out", out, "--set", "protocol.trials=2")
-    assert done.exit_code == 0, done.output
-    folder = out / toy.stem
-    done = invoke(script("keep_results")["main"], folder, "--out", toy.parent / "kept")
-    assert done.exit_code == 0, done.output
-    return folder, toy.parent / "kept" / toy.stem
+def copy(run, tmp_path):
+    """The kept results of the run, to be changed."""
+    return Path(shutil.copytree(run[1], tmp_path / "kept" / "toy"))
 
 
 @pytest.mark.slow
-def test_kept_results_are_the_same(kept):
-    folder, copy = kept
+def test_kept_results_are_the_same(run):
+    folder, copy = run
     assert load_results(copy).cells.equals(load_results(folder).cells)
     assert {path.suffix for path in (copy / "figures").iterdir()} == {".png"}
     for table in (copy / "tables").iterdir():
@@ -47,21 +53,20 @@ def test_kept_results_are_the_same(kept):
 
 
 @pytest.mark.slow
-def test_reports_of_kept_results_are_written_again(kept, script):
-    _, copy = kept
+def test_reports_of_kept_results_are_written_again(copy, script):
     before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
     (copy / "tables" / "old_table.md").write_text("of an earlier release")
     (copy / "figures" / "auc_curve.png").write_bytes(b"")
     no_run = copy.parent / "studies"
     (no_run / "tables").mkdir(parents=True)
     done = invoke(script("keep_results")["main"], "--again", copy, no_run)
-    assert done.exit_code == 0 and done.output == f"{copy}\n", done.output
+    assert done.output == f"{copy}\n"
     assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
     assert (no_run / "tables").exists()
 
 
 @pytest.mark.slow
-def test_git_ignores_what_commands_write_into_kept_folders(kept):
+def test_git_ignores_what_commands_write_into_kept_folders(run):
     if not (ROOT / ".git").exists() or shutil.which("git") is None:
         pytest.skip("not a checkout, or no git")
 
@@ -69,7 +74,7 @@ def test_git_ignores_what_commands_write_into_kept_folders(kept):
         found = (path for part in ("tables", "figures") for path in (folder / part).iterdir())
         return {f"results/reference/x/{path.relative_to(folder)}" for path in found}
 
-    written, copied = map(files, kept)
+    written, copied = map(files, run)
     left_out = {*(written - copied), "results/reference/x/report.html"}
     command = ["git", "-c", f"safe.directory={ROOT}", "-C", ROOT, "check-ignore"]
     done = subprocess.run([*command, *left_out, *copied], capture_output=True, text=True)
@@ -130,17 +135,15 @@ def test_a_kill_leaves_a_complete_folder(script, tmp_path, monkeypatch, moment):
 def test_a_copy_that_fails_leaves_the_kept_folder_as_it_was(script, tmp_path):
     write(tmp_path / "run", "no results")
     write(tmp_path / "kept" / "run", "old")
-    done = invoke(script("keep_results")["main"], tmp_path / "run", "--out", tmp_path / "kept")
-    assert done.exit_code == 1
+    main = script("keep_results")["main"]
+    invoke(main, tmp_path / "run", "--out", tmp_path / "kept", code=1)
     assert text_in(tmp_path / "kept" / "run") == "old"
 
 
 @pytest.mark.slow
-def test_cells_are_computed_again_and_a_wrong_number_is_found(kept, script):
-    _, copy = kept
+def test_cells_are_computed_again_and_a_wrong_number_is_found(copy, script, in_process):
     main = script("check_reference")["main"]
     done = invoke(main, copy, "--cells", 100)
-    assert done.exit_code == 0, done.output
     number = len(load_results(copy).records)
     assert f"{number} cells of 1 folders computed again, {number} identical" in done.output
     packed = copy / "cells.jsonl.xz"
@@ -149,8 +152,7 @@ def test_cells_are_computed_again_and_a_wrong_number_is_found(kept, script):
     record.pop("check", None)
     record["scores"]["auc"] -= 0.01
     packed.write_bytes(lzma.compress(b"".join([*lines[:-1], sealed(record)])))
-    done = invoke(main, copy, "--cells", 100)
-    assert done.exit_code == 1
+    done = invoke(main, copy, "--cells", 100, code=1)
     assert re.search(r"1 different\n.*fit, trial 2.*: differs by 0\.01\n", done.output)
 
 
@@ -158,7 +160,6 @@ def test_cells_are_computed_again_and_a_wrong_number_is_found(kept, script):
 def test_some_of_the_kept_cells_are_what_they_were(script, in_process):
     kept = SCRIPTS.parent / "results" / "reference" / "layers_5_ordinal_labels"  # generated rows
     done = invoke(script("check_reference")["main"], kept, "--cells", 3)
-    assert done.exit_code == 0, done.output
     assert "3 cells of 1 folders computed again" in done.output
 
 

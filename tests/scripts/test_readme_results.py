@@ -1,70 +1,54 @@
 """The results in the README are those that are kept."""
 
-import functools
 import re
-import shutil
-from pathlib import Path
+from functools import partial
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner
 
-from tests.scripts.conftest import SCRIPTS
+from dsgkit.papers.claims import papers
+from dsgkit.papers.evidence import read_evidence
+from dsgkit.papers.judging import judge
+from tests.scripts.conftest import SCRIPTS, invoke
 
 pytestmark = pytest.mark.slow
 
 
 KEPT = SCRIPTS.parent / "results" / "reference"
-FOUND = {}
-"""What `once` has found."""
 
 
-def once(function, *arguments):
-    """Return what a function returned when it was first called: kept results take long to read."""
-    if function.__name__ not in FOUND:
-        FOUND[function.__name__] = function(*arguments)
-    return FOUND[function.__name__]
+@pytest.fixture(scope="module")
+def judged():
+    """What the kept results say of the papers, which takes long."""
+    return judge(papers(), read_evidence([KEPT]))
 
 
 @pytest.fixture
-def run(script):
+def run(study, judged):
     """A function that runs the script on the kept results, whatever folder it is given."""
-    main = script("readme_results")["main"]
-    scope = main.callback.__globals__
-    read, judge = scope["read_evidence"], scope["judge"]
-    scope["read_evidence"] = lambda _: once(read, [KEPT])
-    scope["judge"] = functools.partial(once, judge)
-    return lambda *arguments: CliRunner().invoke(main, [str(one) for one in arguments])
+    main, scope = study("readme_results")
+    scope.update(read_evidence=lambda _: None, judge=lambda *_: judged)
+    return partial(invoke, main)
 
 
 def test_the_readme_says_what_the_kept_results_say(run):
-    done = run("--check")
-    assert done.exit_code == 0, done.output
+    run("--check")
 
 
-def test_a_number_that_is_changed_is_found_and_put_right(run, tmp_path):
+@pytest.mark.parametrize("old", ["readme", "picture"])
+def test_what_is_old_is_found_and_put_right(run, tmp_path, old):
     before = (SCRIPTS.parent / "README.md").read_text()
-    readme = tmp_path / "README.md"
+    readme, picture = tmp_path / "README.md", tmp_path / "readme.svg"
     begin = before.index("<!-- results: begin -->")
-    readme.write_text(before[:begin] + before[begin:].replace(" claims ", " claims 99 ", 1))
-    shutil.copy(KEPT / "readme.svg", tmp_path)
+    changed = before[:begin] + before[begin:].replace(" claims ", " claims 99 ", 1)
+    readme.write_text(changed if old == "readme" else before)
+    picture.write_text("<svg/>" if old == "picture" else (KEPT / "readme.svg").read_text())
     here = ("--readme", readme, "--results", tmp_path)
-    done = run("--check", *here)
-    assert done.exit_code == 1
+    done = run("--check", *here, code=1)
     assert "run this script" in done.output
-    assert run(*here).exit_code == 0
+    assert (str(picture) in done.output) == (old == "picture")
+    run(*here)
     assert readme.read_text() == before
-
-
-def test_a_picture_that_is_old_is_found_and_drawn_again(run, tmp_path):
-    readme = Path(shutil.copy(SCRIPTS.parent / "README.md", tmp_path))
-    picture = tmp_path / "readme.svg"
-    picture.write_text("<svg/>")
-    here = ("--readme", readme, "--results", tmp_path)
-    done = run("--check", *here)
-    assert done.exit_code == 1
-    assert str(picture) in done.output
-    assert run(*here).exit_code == 0
     assert picture.read_text() == (KEPT / "readme.svg").read_text()
 
 

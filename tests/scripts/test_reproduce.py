@@ -1,14 +1,15 @@
 """The run of everything: its order, its plan, and what it leaves out."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
 from tests.conftest import TOY_CONFIG
+from tests.scripts.conftest import invoke
 
 
 def runs_of(script, seconds):
@@ -42,38 +43,42 @@ def test_the_setting_with_the_least_done_is_next(script, seconds, order):
 
 
 @pytest.fixture
-def everything(script, toy, monkeypatch):
+def concluded():
+    """The commands in the end of a run, which take long."""
+    return []
+
+
+@pytest.fixture
+def everything(study, toy, processes, concluded):
     """The command, with two configs in the place of the shipped ones, one without its data."""
     folder = toy.parent / "configs"
     folder.mkdir()
     small = TOY_CONFIG | {"profiles": {"quick": {"protocol": {"trials": 1}}}}
+    small["solvers"] = {"rff_s2auc": TOY_CONFIG["solvers"]["rff_s2auc"]}
     small["dataset"] = {**small["dataset"], "path": str(toy.parent / "toy.csv")}
     (folder / "small.yaml").write_text(yaml.safe_dump(small))
     far = {**small, "dataset": {"name": "higgs"}}
     (folder / "far.yaml").write_text(yaml.safe_dump(far))
-    main = script("reproduce")["main"]
-    monkeypatch.setitem(main.callback.__globals__, "CONFIGS", folder)
 
-    def invoke(*arguments):
-        out = str(toy.parent / "results")
-        return CliRunner().invoke(main, ["--profile", "quick", "--out", out, *arguments])
+    def run(command, **settings):
+        words = command[command.index("dsgkit.cli") + 1 :]
+        return processes.run(command) if words[0] == "run" else concluded.append(words)
 
-    return invoke
+    main, scope = study("reproduce")
+    scope.update(CONFIGS=folder, subprocess=SimpleNamespace(run=run))
+    return partial(invoke, main, "--profile", "quick", "--out", toy.parent / "results")
 
 
-def test_the_plan_says_what_is_missing_and_where_it_is_to_be_found(everything, toy):
-    done = everything("--plan-only")
-    assert done.exit_code == 0, done.output
-    far, small, total = done.output.splitlines()
+@pytest.mark.slow
+def test_a_plan_says_what_is_missing_and_runs_go_on_where_they_were_stopped(
+    everything, toy, concluded
+):
+    far, small, total = everything("--plan-only").output.splitlines()
     assert "far-quick" in far and "left out: dataset higgs" in far and "https://" in far
     assert small.startswith("small-quick ")
     assert total.startswith("1 runs: about ")
     assert not (toy.parent / "results").exists()
-
-
-@pytest.mark.slow
-def test_runs_go_on_where_they_were_stopped(everything, toy):
-    first = everything()
-    assert first.exit_code == 0, first.output
+    everything()
     assert (toy.parent / "results" / "small-quick" / "tables").is_dir()
+    assert [words[0] for words in concluded] == ["claims", "pages"]
     assert "cells finished" in everything("--plan-only").output

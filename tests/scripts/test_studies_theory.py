@@ -61,13 +61,6 @@ def test_both_rates_of_error_are_judged(script, tmp_path, rate, code):
     assert numbers["slopes"]["feature_errors"] == pytest.approx(-1)
 
 
-def test_a_short_study_of_the_errors_on_ordered_classes_runs(script):
-    main = script("study_errors")["main"]
-    result = CliRunner().invoke(main, ["--seeds", "1", "--most", "128", "--ordinal"])
-    assert result.exit_code in (0, 1), result.output
-    assert "slope of ||h_t - f*||^2 / ||f*||^2 from t = 64 on: -" in result.output
-
-
 def test_both_sides_of_the_risks_are_those_over_all_pairs(script):
     scope = script("study_risks")
     rng = np.random.default_rng(0)
