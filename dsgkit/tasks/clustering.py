@@ -93,7 +93,7 @@ DAVIES_BOULDIN = Measure(
     word="Davies-Bouldin index",
     caution="is small where clusters are dense and far apart. It reads no labels, so it cannot say "
     "whether clusters are the groups that you look for, or which method finds these; it favours "
-    "round clusters, and many tiny ones. See their numbers (clusters_table) and the pictures",
+    "round clusters, and tiny ones. See their numbers (clusters_table) and the pictures",
     better="lower",
     digits=2,
 )
