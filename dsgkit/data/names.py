@@ -31,7 +31,7 @@ def column_name(key: int | str) -> str:
     """Return a column in a message: its name, or its number from 0."""
     if isinstance(key, str):
         return f"column {shown(key)}"
-    return f"column {key}, the {'first' if key == 0 else _ordinal(key + 1)}"
+    return f"column {key} (the {'first' if key == 0 else _ordinal(key + 1)})"
 
 
 def is_missing(text: str) -> bool:

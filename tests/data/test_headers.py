@@ -80,7 +80,7 @@ MISSING = "size,mass,width,kind\n1,2,1,0\n,3,1,1\n4,NaN,1,0\nNA,6,1,1\n7,8,1,\n"
          "in all; fill it in, or leave the column out: ignored: ['mass']"),
         ({"header": True, "ignored": [0, 1]}, ":6: column 'kind': no label, 1 in "
          "all; take the rows out"),
-        ({"header": False}, ":2: column 0, the first: a missing value, 2 in all; fill it in, "
+        ({"header": False}, ":2: column 0 (the first): a missing value, 2 in all; fill it in, "
          "or leave the column out: ignored: [0]"),
     ],
     ids=["first", "second", "label", "headerless"],
@@ -177,16 +177,16 @@ def test_decimal_commas(tmp_path, sign, header):
     np.testing.assert_array_equal(dataset.X[:, :2], np.transpose([i + 0.5, -10 * i - 2.5]))
     assert dataset.describe()["features"] == "one-hot column 3 (x0,1, x1,1, x2,1)"
     said = refusal(tmp_path, text.replace("7,5", "7.5", 1), **options)
-    name = "'a'" if header else "0, the first"
+    name = "'a'" if header else "0 (the first)"
     assert said == f":{7 + header}: column {name}: '7.5' is not a number"
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"delimiter": ";"}, ":1: column 0, the first: '1,5' is not a number; for decimal commas "
+        ({"delimiter": ";"}, ":1: column 0 (the first): '1,5' is not a number; for decimal commas "
          'say `decimal: ","`'),
-        ({"delimiter": ";", "label_column": 0, "ignored": [1]}, ":1: column 0, the first: "
+        ({"delimiter": ";", "label_column": 0, "ignored": [1]}, ":1: column 0 (the first): "
          "'1,5' is not a number; for decimal commas say `decimal: \",\"`"),
         ({}, ":1: has commas within numbers: say `delimiter: ';'` and `decimal: \",\"`"),
     ],

@@ -88,7 +88,7 @@ def test_a_line_of_too_many_fields_is_not_split(tmp_path, monkeypatch, loader, t
 def test_texts_that_run_on(tmp_path, parser):
     word = b"x" * 200_000
     said = refusal(tmp_path, b"1," + word + b"\n2,y\n", positive=["y"])
-    assert said.startswith(":1: column 1, the 2nd: a text of 200,000 characters")
+    assert said.startswith(":1: column 1 (the 2nd): a text of 200,000 characters")
     dataset = load(tmp_path, word + b",b\n1,0\n2,1\n", name="table", header=True)
     assert dataset.X.tolist() == [[1], [2]]
 

@@ -134,14 +134,14 @@ BAD_LINES = [
     ("delimited", b"1,2,0\n1,2,3,1\n", ":2: 4 columns instead of 3"),
     ("delimited", b"1,2,0\n1,2,3,\n", ":2: 4 columns instead of 3"),
     ("delimited", b"1,2,0\r\n1,2,3,1\r\n1,2,3,1\r\n", ":2: 4 columns instead of 3"),
-    ("delimited", b"1,2,0\n\n1,x,1\n", ":3: column 1, the 2nd: 'x' is not a number"),
-    ("delimited", b"1,True,0\n1,True,1\n", ":1: column 1, the 2nd: 'True' is not a number"),
-    ("delimited", b"1,2,0\n1,,1\n", f":2: column 1, the 2nd: {MISSING}"),
-    ("delimited", b"1,2,0\n1,nan,1\n", f":2: column 1, the 2nd: {MISSING}"),
-    ("delimited", b"1,2,0\n-inf,1,1\n", ":2: column 0, the first: '-inf' is not finite"),
-    ("delimited", b"1,2,0\n1e39,1,1\n", ":2: column 0, the first: '1e39' is too large for float32"),
-    ("delimited", b"1,2,1e999\n1,1,1\n", ":1: column 2, the 3rd: '1e999' is not finite"),
-    ("delimited", b"1 2 0\n1 2 label\n", ":2: column 2, the 3rd: 'label' is not a number; labels "
+    ("delimited", b"1,2,0\n\n1,x,1\n", ":3: column 1 (the 2nd): 'x' is not a number"),
+    ("delimited", b"1,True,0\n1,True,1\n", ":1: column 1 (the 2nd): 'True' is not a number"),
+    ("delimited", b"1,2,0\n1,,1\n", f":2: column 1 (the 2nd): {MISSING}"),
+    ("delimited", b"1,2,0\n1,nan,1\n", f":2: column 1 (the 2nd): {MISSING}"),
+    ("delimited", b"1,2,0\n-inf,1,1\n", ":2: column 0 (the first): '-inf' is not finite"),
+    ("delimited", b"1,2,0\n1e39,1,1\n", ":2: column 0 (the first): '1e39' is too large for float"),
+    ("delimited", b"1,2,1e999\n1,1,1\n", ":1: column 2 (the 3rd): '1e999' is not finite"),
+    ("delimited", b"1 2 0\n1 2 label\n", ":2: column 2 (the 3rd): 'label' is not a number; labels "
      "that are text have to be named by `dataset.target`"),
     ("delimited", b'1,"2,0\n3,4",1\n', ":1: a quote that is not closed"),
     ("delimited", b'1,"2"3,0\n3,4,1\n', ":1: a quote that is not closed, or with text"),
@@ -172,13 +172,17 @@ BAD_OPTIONS = [
     (b"1,1,0\n", {"label_columns": [-4]}, ": label_column -4: the file has 3 columns, 0 to 2"),
     (b"a,1,0\n", {"label_columns": [2, -1]}, ": label_column names one of the 3 columns twice"),
     (b"1,a,b\n", {"label_columns": [1, 2], "positive": ["a"]}, ": labels that are text have no me"),
-    (b"1,1e301,2\n", {"label_columns": [1, 2]}, ":1: column 1, the 2nd: '1e301' is too large for "),
-    (b"a,1,0\n,2,1\n", {"categorical": [0]}, ":2: column 0, the first: a missing value, 1 in all"),
+    (
+        b"1,1e301,2\n",
+        {"label_columns": [1, 2]},
+        ":1: column 1 (the 2nd): '1e301' is too large for ",
+    ),
+    (b"a,1,0\n,2,1\n", {"categorical": [0]}, ":2: column 0 (the first): a missing value, 1 in all"),
     (b"a,1,0\nb,1\n", {"categorical": [0]}, ":2: 2 columns instead of 3"),
-    (b"a,1,0\nb,x,1\n", {"categorical": [0]}, ":2: column 1, the 2nd: 'x' is not a number"),
+    (b"a,1,0\nb,x,1\n", {"categorical": [0]}, ":2: column 1 (the 2nd): 'x' is not a number"),
     (b"a,1,0\n", {"categorical": [3]}, ": categorical 3: the file has 3 columns, 0 to 2"),
     (b"a,1,0\n", {"categorical": [0, -3]}, ": categorical names one of the 3 columns twice"),
-    (b"a,1,0\n", {"categorical": [2]}, ": column 2, the 3rd holds the label, it cannot be `categ"),
+    (b"a,1,0\n", {"categorical": [2]}, ": column 2 (the 3rd) holds the label, it cannot be `categ"),
     (b"1,2,a\n1,2\n", {"positive": ["a"]}, ":2: 2 columns instead of 3"),
     (b"1,a,?\n1,a\n", {"label_column": 0, "ignored": [1, 2]}, ": the file holds no features"),
     (b"1,3,?\n2,3\n", {"label_column": 0, "ignored": [2]}, ":2: 2 columns instead of 3"),
@@ -299,7 +303,7 @@ def test_texts_may_stand_for_numbers_and_columns_be_left_out(tmp_path, parser):
     np.testing.assert_array_equal(X, [[1, 3, 7], [2.5, 4, 2]])
     assert labels.tolist() == ["yes", "no"]
     (tmp_path / "data").write_bytes(content + b"x,middle,3,?,no\n")
-    with pytest.raises(DataError, match=":3: column 1, the 2nd: 'middle' is not a number"):
+    with pytest.raises(DataError, match=r":3: column 1 \(the 2nd\): 'middle' is not a number"):
         read(tmp_path / "data", info)
 
 
