@@ -176,6 +176,14 @@ COMMANDS = [
         2,
         "--solvers needs --out: the results folder's own report has all solvers",
     ),
+    ("explain", 2, "Missing argument 'NAME'; see: dsg explain --help"),
+    ("run", 2, "Missing argument 'CONFIGS...'; see: dsg run --help"),
+    ("try .", 1, ". is a folder, not a file"),
+    (
+        "try rows.csv --label kind --positive maybe",
+        1,
+        "rows.csv: --positive 'maybe': no row has this label; known: no, yes",
+    ),
     ("explain qsg_s2acu", 1, "nothing is called 'qsg_s2acu' (did you mean 'qsg_s2auc'?)"),
     ("data info digit", 1, "unknown dataset 'digit' (did you mean 'digits'?)"),
     (

@@ -19,6 +19,8 @@ def tell(error: Exception) -> str:
     """Print what went wrong in one line, and return it."""
     if isinstance(error, click.ClickException):
         text = error.format_message()
+        if isinstance(error, click.MissingParameter) and error.ctx is not None:
+            text = f"{text.rstrip('.')}; see: {error.ctx.command_path} --help"
     elif isinstance(error, OSError) and not isinstance(error, DsgError):
         text = error.strerror or str(error)
         if error.filename is not None:

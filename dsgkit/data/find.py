@@ -125,6 +125,8 @@ def _uncompressed(name: str) -> str:
 
 def no_such_file(path: Path) -> str:
     """Return one line on a file that is not there, with the nearest name that is."""
+    if path.is_dir():
+        return f"{path} is a folder, not a file"
     folder = path.parent
     if not folder.is_dir():
         return f"no such file: {path} (there is no folder {folder})"

@@ -440,7 +440,7 @@ def _crossed(summary: Summary, lines: Mapping[str, Mapping[int, float]]) -> str:
         if found is None or len(found) > 1:
             continue
         n = max(common)
-        faster = "faster" if lines[main][n] < lines[rival][n] else "slower"
+        faster = "faster" if lines[main][n] < lines[rival][n] else "more slowly"
         always = f"at every number of {axis}"
         where = f"from about {_rounded(found[0])} {axis} on" if found else always
         groups.setdefault((faster, where), []).append(in_sentence(rival))

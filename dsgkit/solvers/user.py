@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _EXAMPLE = "my_module:MySolver"
 _DERIVE_FROM = (
     f"derive it from a class of {BASES}, or from scikit-learn's BaseEstimator and one of its "
-    "ClassifierMixin, RegressorMixin and ClusterMixin"
+    "ClassifierMixin, RegressorMixin or ClusterMixin"
 )
 
 

@@ -245,8 +245,8 @@ def test_the_fastest_and_where_times_cross(ranked):
     ]
     # 0.1 (n / 500)^3 = n / 500 at n = 500 sqrt(10)
     assert found(results, "crossing") == [
-        "MAIN trains faster than CUBIC from about 1,600 unlabelled rows on; slower than QUICK at "
-        "every number of unlabelled rows; faster than SLOW at every number of unlabelled rows."
+        "MAIN trains faster than CUBIC from about 1,600 unlabelled rows on; more slowly than QUICK "
+        "at every number of unlabelled rows; faster than SLOW at every number of unlabelled rows."
     ]
 
 

@@ -422,7 +422,7 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
         (
             "class Mine:\n    def fit(self): pass\n",
             "Mine lacks get_params and tasks; derive it from a class of dsgkit.bases, or from "
-            "scikit-learn's BaseEstimator and one of its ClassifierMixin, RegressorMixin and "
+            "scikit-learn's BaseEstimator and one of its ClassifierMixin, RegressorMixin or "
             "ClusterMixin (my.py:1)",
         ),
         (
