@@ -336,7 +336,8 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
         refresh_report(results, folder)
         # how cells ended is said at greater length below
         shown = results if options.solvers is None else results.of(options.solvers)
-        click.echo(findings_text(shown, width, without=["ending"]))
+        if found := findings_text(shown, width, without=["ending"]):
+            click.echo(found)
     if outcome.ended:
         click.echo(wrapped(describe_endings(outcome.ended, results.task.axis), width), err=True)
     if warned := describe_warnings(results.records.having("warnings"), results.task.axis):

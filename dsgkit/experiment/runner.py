@@ -455,11 +455,11 @@ class _Run:
             bar.disturb(job)
 
     def _sizes(self, cell: Cell) -> Sequence[int]:
-        """Return the sizes of the sweep that a fit stands for; none of a search."""
+        """Return the sizes of the sweep that a fit stands for, ascending; none of a search."""
         axis = self.experiment.axis
         if cell.kind != "fit":
             return ()
-        return (cell.at[axis.name] if axis else 0, *cell.also_at)
+        return sorted((cell.at[axis.name] if axis else 0, *cell.also_at))
 
     def _count(self, cell: Cell) -> None:
         """Count a cell that has ended, and say so of the last one of a size or a trial."""
