@@ -5,14 +5,14 @@ from types import SimpleNamespace
 import pytest
 
 from dsgkit.report.trials import size_text, trial_text
-from tests.report.conftest import RANKING, UNLABELED
+from tests.report.conftest import RANKING, UNLABELED, solver_of
 
 
-def test_a_trial_that_has_ended_has_a_line(invent):
+def test_a_trial_that_has_ended_has_a_line():
     experiment = SimpleNamespace(
         task=RANKING,
         axis=UNLABELED,
-        solvers={key: invent.solver(key, key.upper()) for key in "ab"},
+        solvers={key: solver_of(key, key.upper()) for key in "ab"},
         protocol=SimpleNamespace(trials=3),
         outputs=["auc_table"],
     )
@@ -30,12 +30,12 @@ def test_a_trial_that_has_ended_has_a_line(invent):
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_line_on_a_trial_is_wrapped_between_solvers(invent, width):
+def test_a_line_on_a_trial_is_wrapped_between_solvers(width):
     names = {f"s{n}": f"Labelled rows alone, exact {n}" for n in range(9)}
     experiment = SimpleNamespace(
         task=RANKING,
         axis=None,
-        solvers={key: invent.solver(key, name) for key, name in names.items()},
+        solvers={key: solver_of(key, name) for key, name in names.items()},
         protocol=SimpleNamespace(trials=3),
         outputs=["auc_table"],
     )
@@ -49,12 +49,12 @@ def test_a_line_on_a_trial_is_wrapped_between_solvers(invent, width):
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_a_size_of_the_first_trial_has_a_table(invent, width):
+def test_a_size_of_the_first_trial_has_a_table(width):
     names = {"a": "A", "b": "Labelled rows alone, exact, by a name that is long " * 2, "c": "C"}
     experiment = SimpleNamespace(
         task=RANKING,
         axis=UNLABELED,
-        solvers={key: invent.solver(key, name) for key, name in names.items()},
+        solvers={key: solver_of(key, name) for key, name in names.items()},
         protocol=SimpleNamespace(trials=3),
         outputs=["auc_table"],
     )
