@@ -278,7 +278,7 @@ def _series(experiments: Sequence[Any], out: Path, options: Any) -> Any:
     for one in experiments:
         with suppress(DsgError, OSError):  # said when it is to run
             forecasts[one.name] = forecast_run(one, out / one.name, options)
-    if forecasts:
+    if len(forecasts) > 1:
         click.echo(wrapped(describe_all(list(forecasts.values())), terminal_width()))
     seconds = {name: forecast.wall[1] for name, forecast in forecasts.items()}
     return Series({one.name: seconds.get(one.name, 0.0) for one in experiments})
