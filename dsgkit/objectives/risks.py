@@ -106,6 +106,21 @@ class PriorAUC(Risk):
 
 
 @dataclass(frozen=True)
+class SquaredLoss(Risk):
+    """``mean (t f - 1)^2/4``, t being 1 and -1; sources are positive and negative rows."""
+
+    def form(self, counts: Counts) -> PairwiseRisk:
+        """Return the quadratic form."""
+        positive, negative = counts / np.sum(counts)
+        return PairwiseRisk(
+            diagonal=np.array([positive, negative, 0]) / 4,
+            cross=np.zeros((3, 3)),
+            linear=np.array([positive, -negative, 0]) / 4,
+            constant=1 / 4,
+        )
+
+
+@dataclass(frozen=True)
 class OrdinalAUC(Risk):
     """The mean over the cuts of ``gamma R_PN + (1 - gamma)(R_PU + R_NU - 1/2)``.
 

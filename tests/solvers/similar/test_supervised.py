@@ -8,9 +8,11 @@ from sklearn.dummy import DummyClassifier
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils.estimator_checks import check_estimator
 
+from dsgkit.solvers.minimise import training_of
 from dsgkit.solvers.similar.majority import MajorityClass
 from dsgkit.solvers.similar.supervised import SupervisedSL
 from dsgkit.text.errors import DataError, MemoryLimitError
+from dsgkit.trainers.kernel_matrix import KernelMatrix
 from tests.solvers.similar.problems import su_problem
 
 
@@ -81,3 +83,11 @@ def test_the_majority_is_the_most_frequent_label(seed):
     values = MajorityClass().fit_points([{}], folds=folds, X=X, y=y)
     np.testing.assert_array_equal(values, model.decision_function(X)[None])
     assert MajorityClass().fit([[0], [1]], [3, 7]).predict([[5]]) == 7
+
+
+def test_its_risk_is_minimised_by_the_trainer_of_pairwise_risks_too():
+    X, y = labelled()
+    model = SupervisedSL(0.1, 2.0).fit(X, y)
+    training = training_of([model], model._given(X, np.where(y == "yes", 1, -1)))
+    other = KernelMatrix("gaussian", 2.0, all_rows=False).fit(training)
+    np.testing.assert_allclose(model.decision_function(X), other.values(X), atol=1e-9)
