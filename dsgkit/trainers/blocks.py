@@ -32,7 +32,7 @@ from dsgkit.numerics.costs import Cost
 from dsgkit.text.errors import DataError, DivergedError, FitError
 from dsgkit.trainers.linear import FeatureMap
 from dsgkit.trainers.steps import DECREASING, Steps
-from dsgkit.trainers.training import Array, Folds, Sizes, Training
+from dsgkit.trainers.training import Array, Folds, Sizes, Trainer, Training
 
 Train = Callable[[Problem], DSGModel]
 Result = Literal["model", "models", "values"]
@@ -126,7 +126,7 @@ def block_norms(model: DSGModel) -> Array:
 
 
 @dataclass(frozen=True)
-class BlockTrainer:
+class BlockTrainer(Trainer):
     """Base class of both trainers of blocks of random features."""
 
     features: RandomFeatures
@@ -349,10 +349,6 @@ class Sweeps(BlockTrainer):
 
     n_blocks: int = field(kw_only=True)
     n_sweeps: int = field(kw_only=True)
-
-    def iterations(self, n_unlabeled: int) -> dict[str, int]:
-        """Return nothing: blocks and sweeps are numbers."""
-        return {}
 
     def problem(self, training: Training) -> BlockProblem:
         """Return what the engine is given."""

@@ -20,7 +20,7 @@ from dsgkit.trainers.responses import (
     cv_values,
     grid_flops,
 )
-from dsgkit.trainers.training import Array, Folds, Function, Sizes, Training, each_alone
+from dsgkit.trainers.training import Array, Folds, Function, Sizes, Trainer, Training, each_alone
 
 _DOUBLE_COST = 2.0
 """An operation of double precision: costs count in single precision."""
@@ -62,7 +62,7 @@ class Expansion:
 
 
 @dataclass(frozen=True)
-class ClosedForm:
+class ClosedForm(Trainer):
     """Base of the trainers by one linear system: in explicit features, or in kernel values.
 
     Points whose trainers are equal share the features, and one factorisation.
@@ -106,10 +106,6 @@ class ClosedForm:
     def row_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
         """Return the operations of a fitted function at one row."""
         return expansion_flops(self.size(n_labeled, n_unlabeled), n_inputs)
-
-    def iterations(self, n_unlabeled: int) -> dict[str, int]:
-        """Return nothing: there are none."""
-        return {}
 
     def fit(self, training: Training) -> Function:
         """Solve the system of the one model of a training; see `Trainer`."""

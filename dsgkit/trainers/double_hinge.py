@@ -17,7 +17,7 @@ from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
 from dsgkit.trainers.linear import FeatureMap, Inputs, LinearFunction
 from dsgkit.trainers.moments import mean_features
-from dsgkit.trainers.training import Folds, Sizes, Training, each_alone
+from dsgkit.trainers.training import Folds, Sizes, Trainer, Training, each_alone
 
 Array = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ class Minimum(LinearFunction):
 
 
 @dataclass(frozen=True)
-class DoubleHinge:
+class DoubleHinge(Trainer):
     """The minimiser of the risk with the double hinge loss, by an interior-point method.
 
     Attributes
@@ -107,13 +107,6 @@ class DoubleHinge:
     def fold_values(self, training: Training, folds: Folds) -> tuple[Array, Array]:
         """Return out-of-fold values of every point, each trained by itself; see `Trainer`."""
         return each_alone(self, training, folds)
-
-    def centred_values(self, training: Training, folds: Folds, reference: Any) -> None:
-        """Return None: that is no sooner than a fit for each fold."""
-
-    def iterations(self, n_unlabeled: int) -> dict[str, int]:
-        """Return nothing: the number is not known beforehand."""
-        return {}
 
     def cost(self, sizes: Sizes, n_models: int = 1) -> Cost:
         """Return what fits of so many models take, one after the other."""

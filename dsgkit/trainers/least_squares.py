@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +15,13 @@ from dsgkit.objectives.pairwise_risk import POSITIVE
 from dsgkit.trainers.closed_form import Expansion
 from dsgkit.trainers.linear import Inputs, LinearFunction, with_one
 from dsgkit.trainers.responses import SINGULAR_SYSTEM
-from dsgkit.trainers.training import Folds, Sizes, Training
+from dsgkit.trainers.training import Folds, Sizes, Trainer, Training
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class LeastSquares:
+class LeastSquares(Trainer):
     """The minimiser of `SquaredLoss` over the functions of a kernel, or linear ones with a bias.
 
     Of two sources, positive and negative rows; unlabelled ones are not used. O(n^3) time and 8 n^2
@@ -58,13 +57,6 @@ class LeastSquares:
             function = self._function(X, self._solve_all(X, t.codes[pool], lams))
             at_labeled[:, fold.labeled] = function.values(t.X[fold.labeled]).T
         return at_labeled, nothing
-
-    def centred_values(self, training: Training, folds: Folds, reference: Any) -> None:
-        """Return None: that is no sooner than a fit for each fold."""
-
-    def iterations(self, n_unlabeled: int) -> dict[str, int]:
-        """Return nothing: there are none."""
-        return {}
 
     def cost(self, sizes: Sizes, n_models: int = 1) -> Cost:
         """Return what a fit takes, or a grid of models on folds."""

@@ -37,7 +37,7 @@ from dsgkit.trainers.closed_form import Expansion
 from dsgkit.trainers.curvature import UNLABELED_ROWS
 from dsgkit.trainers.descent import Descent, Step
 from dsgkit.trainers.linear import BLOCK_ROWS, Inputs, LinearFunction
-from dsgkit.trainers.training import Folds, Function, Sizes, Training
+from dsgkit.trainers.training import Folds, Function, Sizes, Trainer, Training
 
 Array = NDArray[np.float64]
 Watch = Callable[[int, Callable[[], Function]], None]
@@ -97,7 +97,7 @@ class Descended:
 
 
 @dataclass(frozen=True)
-class DescentOnBasis:
+class DescentOnBasis(Trainer):
     """Stochastic gradients of `SimilarUnlabeled` risks, over linear functions or expansions.
 
     An iteration needs the kernel of a batch with all centres. Of at most `MAX_KEPT_BYTES`, the
@@ -169,13 +169,6 @@ class DescentOnBasis:
             if fold.unlabeled is not None:
                 at_unlabeled[:, fold.unlabeled] = function.values(t.X_unlabeled[fold.unlabeled]).T
         return at_labeled, at_unlabeled
-
-    def centred_values(self, training: Training, folds: Folds, reference: Any) -> None:
-        """Return None: that is no sooner than a fit for each fold."""
-
-    def iterations(self, n_unlabeled: int) -> dict[str, int]:
-        """Return nothing: the number is given."""
-        return {}
 
     @property
     def _linear(self) -> bool:

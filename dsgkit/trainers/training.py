@@ -261,7 +261,7 @@ class Trainer(Protocol):
     def centred_values(self, training: Training, folds: Folds, reference: Any) -> Array | None:
         """Return out-of-fold values of one point, each fold's less their mean on unlabelled rows.
 
-        None if that is no sooner than a fit for each fold.
+        None, the default, if that is no sooner than a fit for each fold.
 
         Parameters
         ----------
@@ -270,15 +270,18 @@ class Trainer(Protocol):
         reference : rows
             Some unlabelled rows that may stand for all.
         """
-        ...
+        return None
 
     def cost(self, sizes: Sizes, n_models: int = 1) -> Cost:
         """Return what `fit` takes, or `fold_values` of so many models."""
         ...
 
     def iterations(self, n_unlabeled: int) -> dict[str, int]:
-        """Return the parameters that depend on the number of rows as they are for so many."""
-        ...
+        """Return the parameters that depend on the number of rows as they are for so many.
+
+        None do, by default.
+        """
+        return {}
 
 
 def each_alone(trainer: Trainer, training: Training, folds: Folds) -> tuple[Array, Array]:

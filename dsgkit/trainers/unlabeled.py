@@ -23,7 +23,7 @@ from dsgkit.trainers.closed_form import Expansion
 from dsgkit.trainers.linear import BLOCK_ROWS, FeatureMap, Features, LinearFunction, evaluate
 from dsgkit.trainers.moments import mean_features, moments
 from dsgkit.trainers.responses import SINGULAR_SYSTEM
-from dsgkit.trainers.training import Array, Folds, Function, Sizes, Training
+from dsgkit.trainers.training import Array, Folds, Function, Sizes, Trainer, Training
 from dsgkit.trainers.unlabeled_systems import (
     check_means,
     solve_dual,
@@ -37,7 +37,7 @@ _DOUBLE = 2
 
 
 @dataclass(frozen=True)
-class ByMeans:
+class ByMeans(Trainer):
     """Base of both trainers."""
 
     @abstractmethod
@@ -49,13 +49,6 @@ class ByMeans:
         risk = training.forms[0][0]
         check_means(risk)
         return self.solve(training, risk)
-
-    def centred_values(self, training: Training, folds: Folds, reference: Any) -> None:
-        """Return None: that is no sooner than a fit for each fold."""
-
-    def iterations(self, n_unlabeled: int) -> dict[str, int]:
-        """Return nothing: there are none."""
-        return {}
 
 
 @dataclass(frozen=True)

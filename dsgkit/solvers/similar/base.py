@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -15,20 +13,16 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.numerics.rows import training_rows
-from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP, similar_share
-from dsgkit.priors import checked_similar_prior
 from dsgkit.solvers.base import Estimator, Points, ToWrite
 from dsgkit.solvers.common import Prior
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import as_rows, check_finite
-from dsgkit.text.errors import DataError, DsgWarning, FitError, MemoryLimitError
+from dsgkit.solvers.similar.prior import check_prior, known_prior
+from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 
 Array = NDArray[np.float64]
 HeldOut = tuple[NDArray[np.integer], NDArray[np.integer]]
 """Positions of pairs, or of the points of pairs, and of unlabelled rows."""
-
-NOISY_RISK_STD = 0.1
-"""Standard deviation of the risk, from the labels that were drawn, above which a fit warns."""
 
 
 class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
@@ -209,7 +203,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
     def _set_priors(models: Sequence[Any], pairs: Array, X_unlabeled: Any) -> None:
         """Set ``prior_`` of all models; the same prior is estimated, and warned of, once."""
         known = {
-            prior: _known_prior(prior, pairs, X_unlabeled)
+            prior: known_prior(prior, pairs, X_unlabeled)
             for prior in dict.fromkeys(model.prior for model in models)
         }
         for model in models:
@@ -255,61 +249,9 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         return tags
 
 
-def check_prior(prior: float) -> None:
-    """Raise `DataError` for a prior of 1/2."""
-    if abs(prior - 0.5) <= MIN_PRIOR_GAP:
-        raise DataError(
-            f"prior must differ from 1/2 by more than {MIN_PRIOR_GAP:g}, got {prior!r}: with "
-            "two classes of the same size, similar pairs and unlabelled rows have the same "
-            "distribution, and every term of the risk is divided by 2 prior - 1 = 0"
-        )
-
-
 def points_of(pairs: Array) -> Array:
     """Return the points of pairs, shape (2 n, n_inputs), those of a pair one after the other."""
     return pairs.reshape(-1, pairs.shape[2])
-
-
-def _known_prior(
-    prior: float | str, pairs: Array, X_unlabeled: Any
-) -> tuple[float, tuple[float, float] | None]:
-    """Return a prior, or its estimate and the interval; warns if the risk will be noise.
-
-    Raises
-    ------
-    FitError
-        If the estimate is 1/2.
-    """
-    interval = None
-    if prior == "estimate":
-        known, interval = checked_similar_prior(pairs, X_unlabeled)
-        if abs(known - 0.5) <= MIN_PRIOR_GAP:
-            raise FitError(
-                "the estimated prior is 1/2, with which the risk cannot be estimated: set prior"
-            )
-    else:
-        known = float(prior)
-    noise = label_noise(known, len(pairs), len(X_unlabeled))
-    if noise > NOISY_RISK_STD:
-        text = (
-            f"prior {known:g} is so close to 1/2 that, with {len(pairs)} pairs and "
-            f"{len(X_unlabeled)} unlabelled rows, the labels that were drawn move the risk by "
-            f"{noise:.2g} (standard deviation): the result may be noise"
-        )
-        warnings.warn(text, DsgWarning, stacklevel=2)
-    return known, interval
-
-
-def label_noise(prior: float, n_similar: int, n_unlabeled: int) -> float:
-    """Return the standard deviation of the risk that the drawn, hidden labels cause.
-
-    ``sqrt(4 pi_S^2 q (1 - q)/n_similar + pi (1 - pi)/n_unlabeled)/|2 pi - 1|``, where
-    ``q = pi^2/pi_S`` is the share of positive pairs.
-    """
-    share = similar_share(prior)
-    q = prior**2 / share
-    of_pairs = 4 * share**2 * q * (1 - q) / n_similar
-    return math.sqrt(of_pairs + prior * (1 - prior) / n_unlabeled) / abs(2 * prior - 1)
 
 
 def _tables(halves: Sequence[Any]) -> bool:

@@ -14,9 +14,9 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-import dsgkit.solvers.similar.base as base
 from dsgkit.data.rows import Rows
-from dsgkit.solvers.similar.base import label_noise
+from dsgkit.solvers.similar import prior as priors
+from dsgkit.solvers.similar.prior import label_noise
 from dsgkit.solvers.similar.rff_su_sl import RFFSUSL
 from dsgkit.solvers.similar.su_dh import SUDH
 from dsgkit.solvers.similar.su_sl import SUSL
@@ -121,7 +121,7 @@ def test_a_prior_near_one_half_warns_of_noise():
 def test_an_estimated_prior_is_kept(monkeypatch):
     pairs, U, _ = su_problem()
     monkeypatch.setattr(
-        base,
+        priors,
         "checked_similar_prior",
         lambda pairs, _: (0.8 if len(pairs) == 150 else 0.5, (0.7, 0.9)),
     )
