@@ -23,7 +23,7 @@ class Steps(Protocol):
 
     def none(self, training: Training) -> str:
         """Say why the one model of a training has no steps."""
-        ...
+        return "a step is not a number"
 
     def too_long(self, training: Training) -> str:
         """Say that the one model of a training diverged, and what to change."""
@@ -31,7 +31,7 @@ class Steps(Protocol):
 
 
 @dataclass(frozen=True)
-class DecreasingSteps:
+class DecreasingSteps(Steps):
     """Steps ``theta / (t + t0)``: see `Decreasing`."""
 
     def rule(self, training: Training, kernel: str, sigma: float, n_iterations: int) -> StepRule:
@@ -39,10 +39,6 @@ class DecreasingSteps:
         t = training
         theta_lam = np.tile([float(step.theta_lam) for step in t.steps], len(t.pools))
         return DecreasingStep(theta_lam, t.lam, offsets(t, kernel, sigma))
-
-    def none(self, training: Training) -> str:
-        """Say why the one model of a training has no steps."""
-        return "theta_lam and t0 make no step"
 
     def too_long(self, training: Training) -> str:
         """Say that the one model of a training diverged, and what to change."""
@@ -55,7 +51,7 @@ DECREASING = DecreasingSteps()
 
 
 @dataclass(frozen=True)
-class ConstantSteps:
+class ConstantSteps(Steps):
     """Steps ``theta / (lam + L)`` of risks whose squares are those of unlabelled rows; `Constant`.
 
     L is their curvature, measured on some of these rows. A step of ``1 / lam`` or more leaves

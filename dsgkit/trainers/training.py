@@ -221,9 +221,8 @@ class Training:
         """
         n_unlabeled = 0 if self.unlabeled_pools is None else len(self.X_unlabeled)
         n_points = len(self.penalties)
-        return np.full((n_points, len(self.codes)), np.nan), np.full(
-            (n_points, n_unlabeled), np.nan
-        )
+        at_labeled = np.full((n_points, len(self.codes)), np.nan)
+        return at_labeled, np.full((n_points, n_unlabeled), np.nan)
 
     def check_pools(self) -> None:
         """Raise `DataError` unless every pool has rows of as many sources as make a pair."""
