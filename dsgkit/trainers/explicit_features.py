@@ -84,7 +84,7 @@ class OnRandomFeatures(ExplicitFeatures):
     def moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
         """Return all that the system takes of these rows."""
         self.features.check(X, X_unlabeled)
-        return feature_moments(self.features.map(), X, X_unlabeled)
+        return feature_moments(self.features.map(), X, X_unlabeled, BLOCK_ROWS)
 
     def size(self, n_labeled: int, n_unlabeled: int) -> int:
         """Return the number of features."""

@@ -22,7 +22,7 @@ def test_full_batches_converge_to_the_closed_form_on_the_same_features():
         Phi = [blocks.transform(rows, t) for t in range(3)]
         return np.hstack(Phi).astype(np.float64) / np.sqrt(3)
 
-    moments = feature_moments(features, X, U, 3 * blocks.width, 64)
+    moments = feature_moments(features, X, U, 64)
     codes = np.where(y > 0, 0, 1)
     expected = features(U) @ solve(moments, codes, samult_risk(0.4), 2.0**-6)
     got = model.decision_function(U)

@@ -74,7 +74,8 @@ def test_result_does_not_depend_on_blocks(monkeypatch):
     X, y, U = problem()
     expected = RFFS2AUC(n_features=40).fit(X, y, U).decision_function(U)
     for rows in (1, 7, 30):
-        monkeypatch.setattr("dsgkit.trainers.explicit_features.FOURIER_ROWS", rows)
+        monkeypatch.setattr("dsgkit.trainers.explicit_features.BLOCK_ROWS", rows)
+        monkeypatch.setattr("dsgkit.trainers.linear.BLOCK_ROWS", rows)
         values = RFFS2AUC(n_features=40).fit(X, y, U).decision_function(U)
         np.testing.assert_allclose(values, expected, atol=1e-5 * abs(expected).max())
 
