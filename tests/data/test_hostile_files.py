@@ -329,7 +329,7 @@ def test_prepared_files_damaged_anywhere(prepared, name, damage):
             rows, labels = preparing.open_part(folder, "train", meta["parts"]["train"])
         except DataError as error:
             noticed += 1
-            assert f"{name} is damaged" in str(error) and "\n" not in str(error)
+            assert f"{name} is damaged" in str(error) and "remove the folder" in str(error)
             continue
         assert meta["content_hash"] == content_hash
         np.testing.assert_array_equal(rows, X)
@@ -340,8 +340,10 @@ def test_prepared_files_damaged_anywhere(prepared, name, damage):
 
 def test_a_record_that_is_no_record_is_made_again(prepared):
     spec, folder, content_hash = prepared
-    (folder / "meta.json").write_bytes(b"[" * 10**5)
-    assert load_dataset(spec).content_hash == content_hash
+    for damaged in (b"[" * 10**5, b"{"):
+        (folder / "meta.json").write_bytes(damaged)
+        assert load_dataset(spec).content_hash == content_hash
+        assert preparing.read_meta(folder)["version"] == preparing.VERSION
 
 
 def test_a_large_prepared_file_is_read_again_only_if_it_was_touched(prepared, monkeypatch):

@@ -24,7 +24,7 @@ from dsgkit.data.rows import Rows
 from dsgkit.data.targets import Binary, check_kind
 from dsgkit.tasks.splits import semi_supervised_split
 from dsgkit.text.errors import DataError
-from tests.data.conftest import changed
+from tests.data.conftest import changed, load
 
 TEXT = "1 1:0.5 2:3\n-1 1:2.5\n1 2:-4\n"
 
@@ -72,15 +72,30 @@ def test_one_archive_serves_two_readings_of_its_parts(name, train, test, tmp_pat
         assert dataset.y_test.tolist() == test
 
 
-def test_statistics_are_of_all_training_rows(spec, tmp_path):
-    dataset = load_dataset(spec)
+def test_what_is_kept_of_a_dataset(spec, tmp_path, monkeypatch):
+    calls = count_preparations(monkeypatch)
+    dataset, again = load_dataset(spec), load_dataset(spec)
+    assert calls == [1] and dataset.content_hash == again.content_hash
     assert isinstance(dataset.X, np.memmap) and isinstance(dataset.X_test, np.memmap)
-    assert dataset.minimum.tolist() == [0, -4]
-    assert dataset.maximum.tolist() == [2.5, 3]
+    np.testing.assert_array_equal(dataset.X, again.X)
+    np.testing.assert_array_equal(dataset.y_test, again.y_test)
     (name,) = prepared(tmp_path)
     meta = json.loads((tmp_path / "cache/prepared" / name / "meta.json").read_text())
     train = meta["parts"]["train"]
     assert (train["minimum"], train["maximum"]) == ([0, -4], [2.5, 3])
+    assert (dataset.minimum.tolist(), dataset.maximum.tolist()) == ([0, -4], [2.5, 3])
+    assert json.loads(json.dumps(dataset.describe())) == {
+        "name": "data",
+        "title": "data",
+        "content_hash": dataset.content_hash,
+        "target": "positive class: the larger label",
+        "n_rows": 3,
+        "n_test_rows": 2,
+        "n_features": 2,
+    }
+    assert dataset.identity == [dataset.content_hash, "binary", None, None]
+    (tmp_path / "data").unlink()
+    np.testing.assert_array_equal(load_dataset(spec).X, dataset.X)
 
 
 @pytest.mark.parametrize(
@@ -120,27 +135,6 @@ def test_a_file_of_ones_own_has_no_expected_rows(spec):
     assert preparing._expected_rows(resolve(spec), "train") is None
 
 
-def test_prepared_once_then_opened(spec, monkeypatch):
-    calls = count_preparations(monkeypatch)
-    first, second = load_dataset(spec), load_dataset(spec)
-    assert calls == [1]
-    assert first.content_hash == second.content_hash
-    np.testing.assert_array_equal(first.X, second.X)
-    np.testing.assert_array_equal(first.y_test, second.y_test)
-
-
-def test_a_changed_file_is_prepared_again(spec, tmp_path, monkeypatch):
-    before = load_dataset(spec)
-    calls = count_preparations(monkeypatch)
-    (tmp_path / "data").write_text(TEXT.replace("0.5", "0.25"))
-    os.utime(tmp_path / "data", ns=(1, 1))
-    after = load_dataset(spec)
-    assert calls == [1]
-    assert (before.X[0, 0], after.X[0, 0]) == (0.5, 0.25)  # an open map outlives its successor
-    assert before.content_hash != after.content_hash
-    assert len(prepared(tmp_path)) == 1
-
-
 def edit_unseen(path, text):
     """Write text of the same size, and keep the time of the last change."""
     stat = path.stat()
@@ -149,25 +143,27 @@ def edit_unseen(path, text):
     assert path.stat().st_size == stat.st_size
 
 
+def edit(path, text):
+    path.write_text(text)
+    os.utime(path, ns=(1, 1))
+
+
 @pytest.mark.parametrize("largest", [preparing.MAX_CHECKED_BYTES, 0])
-def test_an_edit_that_keeps_size_and_time_is_noticed(spec, tmp_path, monkeypatch, largest):
-    """Of a small file by its content, of a large one by the time that no program can set."""
+@pytest.mark.parametrize(("write", "value"), [(edit, "0.25"), (edit_unseen, "0.7"), (edit, "0.5")])
+def test_only_a_file_that_has_changed_is_prepared_again(
+    spec, tmp_path, monkeypatch, largest, write, value
+):
+    """Even where size and time are kept: by the content of a small file, by the inode's time."""
     monkeypatch.setattr(preparing, "MAX_CHECKED_BYTES", largest)
     before = load_dataset(spec)
-    edit_unseen(tmp_path / "data", TEXT.replace("0.5", "0.7"))
-    after = load_dataset(spec)
-    assert (before.X[0, 0], after.X[0, 0]) == (0.5, np.float32(0.7))
-    assert before.content_hash != after.content_hash
-
-
-@pytest.mark.parametrize("largest", [preparing.MAX_CHECKED_BYTES, 0])
-def test_a_file_that_was_only_touched_is_not_prepared_again(spec, tmp_path, monkeypatch, largest):
-    monkeypatch.setattr(preparing, "MAX_CHECKED_BYTES", largest)
-    load_dataset(spec)
-    os.utime(tmp_path / "data", ns=(1, 1))
     calls = count_preparations(monkeypatch)
-    load_dataset(spec)
-    assert calls == []
+    write(tmp_path / "data", TEXT.replace("0.5", value))
+    after = load_dataset(spec)
+    assert calls == [1] * (value != "0.5")
+    # an open map outlives its successor
+    assert (before.X[0, 0], after.X[0, 0]) == (0.5, np.float32(value))
+    assert (before.content_hash == after.content_hash) == (value == "0.5")
+    assert len(prepared(tmp_path)) == 1
 
 
 def test_a_large_file_is_read_only_if_its_state_has_changed(spec, tmp_path, monkeypatch):
@@ -200,13 +196,6 @@ def test_what_an_earlier_release_has_prepared_is_kept_and_watched(spec, tmp_path
     assert calls == [1]
 
 
-def test_the_same_content_in_another_file_is_the_same_dataset(spec, tmp_path, monkeypatch):
-    monkeypatch.setattr(preparing, "MAX_CHECKED_BYTES", 0)
-    before = load_dataset(spec)
-    copy = changed(spec, path=str(shutil.copy(tmp_path / "data", tmp_path / "copy")))
-    assert load_dataset(copy).identity == before.identity
-
-
 @pytest.mark.parametrize("kind", ["pipe", "device"])
 def test_a_record_that_is_no_file_is_made_again(spec, tmp_path, monkeypatch, kind):
     """A pipe would be waited for, and a device has no end."""
@@ -220,18 +209,6 @@ def test_a_record_that_is_no_file_is_made_again(spec, tmp_path, monkeypatch, kin
     assert path.is_file() and not path.is_symlink()
 
 
-def test_prepared_data_outlive_their_files(spec, tmp_path):
-    expected = np.array(load_dataset(spec).X)
-    (tmp_path / "data").unlink()
-    np.testing.assert_array_equal(load_dataset(spec).X, expected)
-
-
-def test_other_options_are_prepared_apart(spec, tmp_path):
-    load_dataset(spec)
-    assert load_dataset(changed(spec, n_features=5)).X.shape == (3, 5)
-    assert len(prepared(tmp_path)) == 2
-
-
 @pytest.mark.parametrize("name", ["..up", "x" * 250, "\u00e9t\u00e9 1"])
 def test_any_name_makes_one_folder(spec, tmp_path, name):
     path = (tmp_path / "data").rename(tmp_path / name)
@@ -239,12 +216,22 @@ def test_any_name_makes_one_folder(spec, tmp_path, name):
     assert len(prepared(tmp_path)) == 1
 
 
-def test_the_content_hash_is_of_content_alone(spec, tmp_path):
-    one = load_dataset(spec).content_hash
+def test_the_content_hash_is_of_rows_and_labels_alone(spec, tmp_path, monkeypatch):
+    monkeypatch.setattr(preparing, "MAX_CHECKED_BYTES", 0)
+    one = load_dataset(spec)
+    copy = changed(spec, path=str(shutil.copy(tmp_path / "data", tmp_path / "copy")))
+    assert load_dataset(copy).identity == one.identity
     (tmp_path / "same").write_text("# a comment\n" + TEXT.replace("0.5", "5e-1"))
     same = changed(spec, path=str(tmp_path / "same"))
-    assert load_dataset(same).content_hash == one
-    assert load_dataset(changed(same, test_path=None)).content_hash != one
+    assert load_dataset(same).content_hash == one.content_hash
+    alone = load_dataset(changed(same, test_path=None))
+    assert alone.content_hash != one.content_hash
+    (tmp_path / "same").write_text(TEXT.replace("-1", "-2"))
+    other = load_dataset(changed(same, test_path=None))
+    assert alone.y.tolist() == other.y.tolist() and alone.content_hash != other.content_hash
+    n_prepared = len(prepared(tmp_path))
+    assert load_dataset(changed(spec, n_features=5)).X.shape == (3, 5)
+    assert len(prepared(tmp_path)) == n_prepared + 1
 
 
 @pytest.mark.parametrize("step", ["_write_meta", "_sync", "_publish"])
@@ -262,24 +249,21 @@ def test_an_interruption_leaves_nothing(spec, tmp_path, monkeypatch, step, error
     assert load_dataset(spec).X.shape == (3, 2)
 
 
-def test_a_bad_test_file_leaves_nothing(spec, tmp_path):
+def test_what_cannot_be_read_or_written_is_one_line_and_leaves_nothing(spec, tmp_path, monkeypatch):
     (tmp_path / "test").write_text("1 1:2\n1 x\n")
     with pytest.raises(DataError, match=r"test:2: 'x' is not index:value"):
         load_dataset(spec)
-    assert prepared(tmp_path) == []
+    spec = changed(spec, test_path=None)
 
-
-def test_a_full_disk_is_one_line(spec, tmp_path, monkeypatch):
     def full(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(DataError, match=r"No space left on device; .* DSGKIT_CACHE"):
-        load_dataset(spec)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(DataError, match=r"No space left on device; .* DSGKIT_CACHE"):
+            load_dataset(spec)
     assert prepared(tmp_path) == []
-
-
-def test_a_cache_that_is_a_file_is_one_line(spec, tmp_path):
+    shutil.rmtree(tmp_path / "cache")
     (tmp_path / "cache").touch()
     with pytest.raises(DataError, match=r"cannot write prepared data to .*cache/prepared"):
         load_dataset(spec)
@@ -311,22 +295,6 @@ def test_what_a_killed_process_left_is_removed_in_time(spec, tmp_path):
             os.utime(path, (time.time() - age,) * 2)
     load_dataset(spec)
     assert ".preparing-new" in prepared(tmp_path) and ".preparing-old" not in prepared(tmp_path)
-
-
-def test_a_damaged_record_is_prepared_again(spec):
-    folder = preparing.prepared_folder(resolve(spec))
-    load_dataset(spec)
-    (folder / "meta.json").write_text("{")
-    assert load_dataset(spec).X.shape == (3, 2)
-    assert json.loads((folder / "meta.json").read_text())["version"] == preparing.VERSION
-
-
-def test_a_damaged_matrix_is_one_line(spec):
-    load_dataset(spec)
-    matrix = preparing.prepared_folder(resolve(spec)) / "X.npy"
-    os.truncate(matrix, 130)
-    with pytest.raises(DataError, match=r"cannot be opened .* remove the folder"):
-        load_dataset(spec)
 
 
 def test_opening_needs_no_parser(spec, tmp_path):
@@ -371,6 +339,10 @@ def test_bundled_datasets():
     dataset = load_dataset(DatasetSpec(name="digits"))
     np.testing.assert_array_equal(dataset.X, X)
     np.testing.assert_array_equal(dataset.y, np.where(digit % 2, -1, 1))
+    seven = load_dataset(DatasetSpec(name="digits", positive=[7]))
+    np.testing.assert_array_equal(seven.labels, digit)
+    np.testing.assert_array_equal(seven.y, np.where(digit == 7, 1, -1))
+    assert seven.describe()["target"] == "positive class: 7; negative: the rest"
     bunch = load_breast_cancer()
     dataset = load_dataset(DatasetSpec(name="breast_cancer"))
     malignant = bunch.target_names[bunch.target] == "malignant"
@@ -420,48 +392,17 @@ def test_one_prepared_copy_serves_every_target(tmp_path, monkeypatch, labels):
     assert {one.identity[0] for one in opened} == {opened[0].content_hash}
 
 
-def test_the_content_hash_is_of_labels_too(spec, tmp_path):
-    spec = changed(spec, test_path=None)
-    before = load_dataset(spec)
-    (tmp_path / "data").write_text(TEXT.replace("-1", "-2"))
-    after = load_dataset(spec)
-    assert before.y.tolist() == after.y.tolist()
-    assert before.content_hash != after.content_hash
-
-
-def test_a_test_file_of_one_class_is_named(spec, tmp_path):
-    (tmp_path / "test").write_text("1 1:9\n1 2:1\n")
-    with pytest.raises(DataError, match=r"dataset data \(test\): every row has the label 1"):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1 1:9\n1 2:1\n", "every row has the label 1"),
+        ("1 1:9\n-1 2:1\n3 1:1\n", "row 3: 3 is a third label after"),
+    ],
+)
+def test_wrong_labels_of_test_rows_are_named_with_the_dataset(spec, tmp_path, text, said):
+    (tmp_path / "test").write_text(text)
+    with pytest.raises(DataError, match=rf"dataset data \(test\): {said}"):
         _ = load_dataset(spec).y_test
-
-
-def test_a_third_label_is_named_with_its_dataset(spec, tmp_path):
-    (tmp_path / "test").write_text("1 1:9\n-1 2:1\n3 1:1\n")
-    with pytest.raises(DataError, match=r"dataset data \(test\): row 3: 3 is a third label after"):
-        _ = load_dataset(spec).y_test
-
-
-def test_a_registered_dataset_with_another_target():
-    _, digit = load_digits(return_X_y=True)
-    dataset = load_dataset(DatasetSpec(name="digits", positive=[7]))
-    np.testing.assert_array_equal(dataset.labels, digit)
-    np.testing.assert_array_equal(dataset.y, np.where(digit == 7, 1, -1))
-    assert dataset.describe()["target"] == "positive class: 7; negative: the rest"
-
-
-def test_what_a_results_folder_keeps_of_a_dataset(spec):
-    dataset = load_dataset(spec)
-    described = dataset.describe()
-    assert json.loads(json.dumps(described)) == {
-        "name": "data",
-        "title": "data",
-        "content_hash": dataset.content_hash,
-        "target": "positive class: the larger label",
-        "n_rows": 3,
-        "n_test_rows": 2,
-        "n_features": 2,
-    }
-    assert dataset.identity == [dataset.content_hash, "binary", None, None]
 
 
 def test_the_common_scale_makes_the_mean_square_of_row_norms_one(tmp_path):
@@ -476,11 +417,7 @@ def test_the_common_scale_makes_the_mean_square_of_row_norms_one(tmp_path):
     assert not offset.any() and len(set(factor.tolist())) == 1
     scaled = Rows(dataset.X, None, offset, factor)[:].astype(float)
     assert np.mean((scaled**2).sum(axis=1)) == pytest.approx(1, rel=1e-6)
-
-
-def test_rows_of_zeros_keep_the_common_scale(tmp_path):
-    (tmp_path / "data").write_text("1 1:0\n-1 1:0\n")
-    dataset = load_dataset(DatasetSpec(path=str(tmp_path / "data"), loader="libsvm"))
+    dataset = load(tmp_path, "1 1:0\n-1 1:0\n", "libsvm", "zeros")
     assert [x.tolist() for x in dataset.common_scaling()] == [[0], [1]]
 
 
