@@ -50,59 +50,51 @@ def test_information_is_in_single_lines(name):
     assert all(text and "\n" not in text for text in pairs.values())
 
 
-def test_information_after_preparing(made):
+@pytest.mark.parametrize(
+    ("text", "target", "told"),
+    [
+        (TEXT, Binary((1,), (0,)), ["positive class: 1; negative: 0", "3 (0: 1, 1: 2)", None]),
+        (
+            "".join(f"1,2,{i / 2}\n" for i in range(-3, 37)).encode(),
+            Binary((5,)),
+            ["positive class: 5; negative: the rest", "40, of 40 kinds from -1.5 to 18", None],
+        ),
+        (TEXT, Bins(3), ["3 bins of equal frequency", "3 (0: 1, 1: 2)", "2 bins of equal fre"]),
+    ],
+)
+def test_information_after_preparing(made, tmp_path, text, target, told):
     assert dict(commands.info("made"))["prepared"] == "not yet"
+    (tmp_path / "data/made/made.csv").write_bytes(text)
+    n_rows = text.count(b"\n")
+    file = DataFile("made.csv", n_rows=n_rows)
+    info = replace(made, files=(file,), n_rows=n_rows, target=target)
+    DATASETS["made"] = info
     commands.prepare("made")
     pairs = dict(commands.info("made"))
-    assert pairs["train labels"] == "3 (0: 1, 1: 2)"
-    assert pairs["target"] == "positive class: 1; negative: 0"
-    assert pairs["prepared"] == str(prepared_folder(made))
-
-
-def test_many_different_labels_are_not_listed_one_by_one(made, tmp_path):
-    text = "".join(f"1,2,{i / 2}\n" for i in range(-3, 37))
-    (tmp_path / "data/made/made.csv").write_text(text)
-    file = DataFile("made.csv", n_rows=40)
-    DATASETS["made"] = replace(made, files=(file,), n_rows=40, target=Binary((5,)))
-    commands.prepare("made")
-    assert dict(commands.info("made"))["train labels"] == "40, of 40 kinds from -1.5 to 18"
-
-
-def test_what_became_of_the_labels_is_shown(made):
-    DATASETS["made"] = replace(made, target=Bins(3))
-    commands.prepare("made")
-    pairs = dict(commands.info("made"))
-    assert pairs["target"] == "3 bins of equal frequency"
-    assert pairs["prepared target"].startswith("2 bins of equal frequency (3 asked for")
+    assert [pairs["target"], pairs["train labels"]] == told[:2]
+    assert (pairs.get("prepared target") or "None").startswith(str(told[2]))
+    assert pairs["prepared"] == str(prepared_folder(info))
 
 
 def findings(name="made"):
     return {check.subject.rpartition("/")[2]: check for check in commands.verify(name)}
 
 
-def test_verify_finds_nothing_wrong(made):
+def test_verify_compares_files_with_what_is_registered(made, tmp_path, monkeypatch):
+    path = tmp_path / "data/made/made.csv"
     assert findings()["made.csv"].ok is True
     assert findings()["prepared"].ok is None
     commands.prepare("made")
     assert [check.ok for check in commands.verify("made")] == [True] * 4
-
-
-def test_verify_finds_a_missing_file(made, tmp_path):
-    (tmp_path / "data/made/made.csv").unlink()
-    assert findings()["made.csv"].ok is False
-    assert "is missing" in findings()["made.csv"].detail
-
-
-def test_verify_finds_a_changed_file(made, tmp_path):
-    commands.prepare("made")
-    (tmp_path / "data/made/made.csv").write_bytes(TEXT.replace(b"5", b"7"))
+    path.write_bytes(TEXT.replace(b"5", b"7"))
     assert findings()["made.csv"].ok is False
     assert findings()["prepared from"].ok is False
     with pytest.raises(DataError, match="is registered"):
         commands.prepare("made")
-
-
-def test_verify_without_a_registered_checksum(made, monkeypatch):
+    path.unlink()
+    assert findings()["made.csv"].ok is False
+    assert "is missing" in findings()["made.csv"].detail
+    path.write_bytes(TEXT)
     file = replace(made.files[0], sha256=None)
     monkeypatch.setitem(DATASETS, "made", replace(made, files=(file,)))
     check = findings()["made.csv"]

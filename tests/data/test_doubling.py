@@ -1,4 +1,4 @@
-"""Rows twice, with noise in the first feature."""
+"""The first rows of a file, and rows twice, with noise in the first feature."""
 
 import numpy as np
 import pytest
@@ -23,6 +23,24 @@ def spec(tmp_path):
     np.savetxt(tmp_path / "test.csv", table[:4], delimiter=",")
     paths = {"path": str(tmp_path / "rows.csv"), "test_path": str(tmp_path / "test.csv")}
     return lambda **settings: DatasetSpec(**paths, loader="delimited", **settings)
+
+
+def test_the_first_rows_have_their_own_statistics(spec, tmp_path):
+    whole, first = load_dataset(spec()), load_dataset(spec(rows=20))
+    np.testing.assert_array_equal(first.X, whole.X[:20])
+    np.testing.assert_array_equal(first.y, whole.y[:20])
+    np.testing.assert_array_equal(first.maximum, whole.X[:20].max(axis=0))
+    np.testing.assert_array_equal(first.X_test, whole.X_test)
+    assert first.title == f"{whole.title}, first 20 rows"
+    assert first.identity != whole.identity
+    assert load_dataset(spec(rows=20, double=0.1)).X.shape == (40, 3)
+    assert len(load_dataset(spec(rows=N)).X) == N
+    with pytest.raises(DataError, match="rows: 2,001, but there are only 2,000"):
+        load_dataset(spec(rows=N + 1))
+    # a file that is cut after these rows is the same dataset
+    lines = (tmp_path / "rows.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "rows.csv").write_text("".join(lines[:20]))
+    assert load_dataset(spec()).identity == first.identity
 
 
 def test_only_the_first_feature_of_the_copy_differs(spec, monkeypatch):
@@ -76,23 +94,31 @@ def test_the_noise_belongs_to_the_dataset(spec):
     assert described["features"].startswith("every row twice, the copy with noise of 0.1 of ")
 
 
-def test_a_registered_dataset_is_doubled():
+def test_registered_datasets_are_cut_and_doubled():
+    assert load_dataset(DatasetSpec(name="breast_cancer", rows=100)).X.shape == (100, 30)
     dataset = load_dataset(DatasetSpec(name="breast_cancer", double=0.1))
     assert dataset.X.shape == (2 * 569, 30) and dataset.y.shape == (2 * 569,)
 
 
-def test_a_feature_without_range_is_refused():
-    text = "dataset digits: the first feature is the same in every row; `double` measures"
-    with pytest.raises(DataError, match=text):
-        load_dataset(DatasetSpec(name="digits", double=0.1))
+@pytest.mark.parametrize(
+    ("name", "noise", "said"),
+    [
+        ("digits", 0.1, "dataset digits: the first feature is the same in every row; `double` me"),
+        ("breast_cancer", 1e300, "`double: 1e\\+300` makes its first feature"),
+    ],
+)
+def test_rows_that_cannot_be_doubled(name, noise, said):
+    with pytest.raises(DataError, match=said):
+        load_dataset(DatasetSpec(name=name, double=noise))
 
 
-def test_noise_beyond_float32_is_one_line():
-    with pytest.raises(DataError, match="`double: 1e\\+300` makes its first feature"):
-        load_dataset(DatasetSpec(name="breast_cancer", double=1e300))
-
-
-@pytest.mark.parametrize("noise", [0, -0.1, "0.1", True])
-def test_a_config_names_noise_above_0(noise):
-    with pytest.raises(ValueError, match="double"):
-        DatasetSpec(name="digits", double=noise)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"double": noise} for noise in (0, -0.1, "0.1", True)),
+        *({"rows": rows} for rows in (0, -1, 1.5, "many")),
+    ],
+)
+def test_a_config_names_noise_above_0_and_a_number_of_rows(settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        DatasetSpec(name="digits", **settings)

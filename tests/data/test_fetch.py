@@ -86,15 +86,13 @@ def test_what_a_killed_download_left_is_removed_in_time(server, made, tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == [".incoming-new", "made.xz"]
 
 
-def test_a_server_that_fails_twice(server, made):
-    server.failures = 2
-    (source,) = obtain(made)
-    assert source.path.read_bytes() == BODY
-    assert server.requests == 3
-
-
-def test_a_server_that_always_fails(server, made, tmp_path):
-    server.failures = 99
+@pytest.mark.parametrize("failures", [0, 2, 99])
+def test_a_server_that_fails_is_asked_again(server, made, tmp_path, failures):
+    server.failures = failures
+    if failures < fetch.RETRIES:
+        (source,) = obtain(made)
+        assert source.path.read_bytes() == BODY and server.requests == failures + 1
+        return
     with pytest.raises(MissingDataError) as caught:
         obtain(made)
     message = str(caught.value)
@@ -115,17 +113,17 @@ def test_an_interrupted_transfer_leaves_no_file(server, made, tmp_path):
     assert len(open_dataset(made).X) == 2000
 
 
-def test_a_wrong_checksum_leaves_no_file(made, tmp_path):
-    wrong = replace(made, files=(replace(made.files[0], sha256="0" * 64),))
-    with pytest.raises(DataError, match=f"download of http.* failed: .*{SHA256}, but {'0' * 64}"):
-        obtain(wrong)
-    assert cached(tmp_path) == []
-
-
-def test_a_container_that_is_none_leaves_no_file(server, made, tmp_path):
-    server.body = b"<html>moved</html>"
-    with pytest.raises(DataError, match=r"download of .* failed: .*cannot be read"):
-        obtain(replace(made, files=(replace(made.files[0], sha256=None),)))
+@pytest.mark.parametrize(
+    ("body", "sha256", "said"),
+    [
+        (BODY, "0" * 64, f"{SHA256}, but {'0' * 64}"),
+        (b"<html>moved</html>", None, "cannot be read"),
+    ],
+)
+def test_a_file_that_is_another_is_not_kept(server, made, tmp_path, body, sha256, said):
+    server.body = body
+    with pytest.raises(DataError, match=f"download of http.* failed: .*{said}"):
+        obtain(replace(made, files=(replace(made.files[0], sha256=sha256),)))
     assert cached(tmp_path) == []
 
 

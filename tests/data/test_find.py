@@ -34,18 +34,13 @@ def data(monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", [*SUFFIXED, "alias", "alias.gz"])
 @pytest.mark.parametrize("folder", ["folder", "made"])
 @pytest.mark.parametrize("official", SUFFIXED)
-def test_any_container_of_the_content_is_found(data, name, folder, official):
+def test_any_container_of_the_content_is_found(data, tmp_path, name, folder, official):
+    """And one in the user's folder before one in the cache."""
     file = DataFile(official, aliases=("alias",))
-    path = touch(data / folder / name)
-    assert find(made(file), file).path == path
-
-
-def test_the_users_folder_comes_before_the_cache(data, tmp_path):
-    file = DataFile("plain")
     cached = touch(tmp_path / "cache/downloads/folder/plain.xz")
     assert find(made(file), file).path == cached
-    own = touch(data / "folder/plain.gz")
-    assert find(made(file), file).path == own
+    path = touch(data / folder / name)
+    assert find(made(file), file).path == path
 
 
 def test_an_archive_or_its_member_is_found(data):
@@ -125,12 +120,17 @@ def test_a_missing_local_file_is_named(tmp_path):
         load_dataset(DatasetSpec(**paths, loader="libsvm"))
 
 
-def test_a_slip_in_the_name_of_a_local_file_is_told_with_the_nearest_one(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("whine.csv", r"whine\.csv \(did you mean 'wine\.csv'\?\)"),
+        ("nowhere/wine.csv", "there is no folder .*/nowhere"),
+    ],
+)
+def test_a_slip_in_the_name_of_a_local_file_is_told(tmp_path, name, said):
     (tmp_path / "wine.csv").write_text("1,2\n")
-    with pytest.raises(MissingDataError, match=r"whine\.csv \(did you mean 'wine\.csv'\?\)"):
-        load_dataset(DatasetSpec(path=str(tmp_path / "whine.csv"), loader="libsvm"))
-    with pytest.raises(MissingDataError, match=f"there is no folder {tmp_path}/nowhere"):
-        load_dataset(DatasetSpec(path=str(tmp_path / "nowhere/wine.csv"), loader="libsvm"))
+    with pytest.raises(MissingDataError, match=said):
+        load_dataset(DatasetSpec(path=str(tmp_path / name), loader="libsvm"))
 
 
 def test_the_cache_is_the_platforms_unless_set(monkeypatch, tmp_path):

@@ -7,12 +7,11 @@ import pytest
 
 from dsgkit.config import DatasetSpec
 from dsgkit.data import commands
-from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import load_dataset
-from dsgkit.data.find import find
 from dsgkit.data.rows import Rows
 from dsgkit.published import bsgd_svc
 from dsgkit.tasks.splits import semi_supervised_split
+from tests.data.conftest import opened
 
 # rows and features, negatives and positives of the training and the test part
 COUNTS = {
@@ -89,13 +88,6 @@ RANGES = {
 
 def counts(y):
     return None if y is None else (np.sum(y == -1), np.sum(y == 1))
-
-
-def opened(name, **settings):
-    info = get(name)
-    if any(find(info, file) is None for file in info.files):
-        pytest.skip(f"{name} is not in DSGKIT_DATA")
-    return load_dataset(DatasetSpec(name=name, **settings))
 
 
 def check_labels(name, dataset):
@@ -185,10 +177,7 @@ def test_both_forms_of_reviews_hold_the_same(real_data, form):
 @pytest.mark.parametrize("name", bsgd_svc.datasets())
 def test_the_datasets_of_the_clustering_paper(real_data, name):
     known = bsgd_svc.datasets()[name]
-    info = get(name)
-    if any(find(info, file) is None for file in info.files):
-        pytest.skip(f"{name} is not in DSGKIT_DATA")
-    dataset = load_dataset(DatasetSpec(name=name, target={"classes": True}))
+    dataset = opened(name, target={"classes": True})
     n_features = 166 if name == "musk" else known.n_features
     assert dataset.X.shape == (known.n_rows, n_features)
     assert sorted(np.bincount(dataset.y)[1:]) == sorted(known.class_sizes)

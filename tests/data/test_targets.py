@@ -68,21 +68,6 @@ def test_the_training_labels_decide_what_is_known():
         Binary().apply(np.array([1.0, 7]), np.array([2.0, 1]))
 
 
-def test_words():
-    assert Binary((2,), (1,)).words == "positive class: 2; negative: 1"
-    assert Binary((3, "yes")).words == "positive classes: 3, yes; negative: the rest"
-    assert Binary((0.1,)).words == "positive class: 0.1; negative: the rest"
-    assert Binary().words == "positive class: the larger label"
-
-
-def test_the_identity_knows_no_order_and_no_spelling():
-    assert (
-        Binary((1, 2)).identity() == Binary((2.0, "1")).identity() == ["binary", ["1", "2"], None]
-    )
-    different = [Binary(), Binary((1,)), Binary((1,), (2,)), Binary((2,), (1,)), Binary((1, 2))]
-    assert len({str(target.identity()) for target in different}) == len(different)
-
-
 @pytest.mark.parametrize(
     ("target", "labels", "expected"),
     [
@@ -155,26 +140,41 @@ def test_labels_that_make_no_ordered_classes(target, labels, training, text):
         target.apply(np.array(labels, kind), np.array(training, kind))
 
 
-def test_what_became_of_the_labels_is_told():
-    assert Binary().told(TEXTS) == Binary().words
-    assert Ordered().told(NUMBERS) == "3 ordered classes: 1 (2 rows), 2 (1), 3 (1)"
-    told = Ordered(("win", 1, "lost", "draw")).told(TEXTS)
-    assert told == "3 ordered classes: win (2 rows), 1 (1), draw (1); no row has lost"
-    assert Bins(2).told(NUMBERS) == "2 bins of equal frequency: up to 1 (2 rows), above 1 (2)"
-    told = Bins(5).told(np.repeat([0.5, 2, 1234.5], 1000))
-    assert told == (
-        "3 bins of equal frequency (5 asked for, equal ones merged): "
-        "up to 0.5 (1,000 rows), up to 2 (1,000), above 2 (1,000)"
-    )
+WORDS = {
+    Binary((2,), (1,)): "positive class: 2; negative: 1",
+    Binary((3, "yes")): "positive classes: 3, yes; negative: the rest",
+    Binary((0.1,)): "positive class: 0.1; negative: the rest",
+    Binary(): "positive class: the larger label",
+    Ordered(): "the labels in ascending order are the classes",
+    Ordered(("a", 2)): "the classes in order are a, 2",
+    Bins(5): "5 bins of equal frequency",
+    Nominal(("a", 2)): "the labels, a, 2, are classes for judging only",
+}
+TOLD = [
+    (Binary(), TEXTS, Binary().words),
+    (Ordered(), NUMBERS, "3 ordered classes: 1 (2 rows), 2 (1), 3 (1)"),
+    (Ordered(("win", 1, "lost", "draw")), TEXTS,
+     "3 ordered classes: win (2 rows), 1 (1), draw (1); no row has lost"),
+    (Bins(2), NUMBERS, "2 bins of equal frequency: up to 1 (2 rows), above 1 (2)"),
+    (Bins(5), np.repeat([0.5, 2, 1234.5], 1000),
+     "3 bins of equal frequency (5 asked for, equal ones merged): "
+     "up to 0.5 (1,000 rows), up to 2 (1,000), above 2 (1,000)"),
+    (Nominal(), NUMBERS, "3 classes for judging only: 1 (2 rows), 2 (1), 3 (1)"),
+    (Numeric(), np.array([1.0, 2, 6]), "numbers from 1 to 6, mean 3"),
+]  # fmt: skip
 
 
-def test_ordered_targets_have_words_and_identities():
-    assert Ordered().words == "the labels in ascending order are the classes"
-    assert Ordered(("a", 2)).words == "the classes in order are a, 2"
-    assert Bins(5).words == "5 bins of equal frequency"
-    targets = [Binary(), Ordered(), Ordered((1, 2)), Ordered((2, 1)), Bins(2), Bins(3)]
-    assert len({str(target.identity()) for target in targets}) == len(targets)
-    assert [target.kind for target in targets] == ["binary", *["ordered"] * 5]
+def test_targets_are_told_and_told_apart():
+    assert {target: target.words for target in WORDS} == WORDS
+    assert [target.told(labels) for target, labels, _ in TOLD] == [told for *_, told in TOLD]
+    same = Binary((1, 2)).identity() == Binary((2.0, "1")).identity()
+    assert same and Binary((1, 2)).identity() == ["binary", ["1", "2"], None]
+    different = [
+        *(Binary(), Binary((1,)), Binary((1,), (2,)), Binary((2,), (1,)), Binary((1, 2))),
+        *(Ordered(), Ordered((1, 2)), Ordered((2, 1)), Bins(2), Bins(3)),
+    ]
+    assert len({str(target.identity()) for target in different}) == len(different)
+    assert [target.kind for target in different] == ["binary"] * 5 + ["ordered"] * 5
 
 
 def test_classes_for_judging_are_counted_as_they_are_sorted():
@@ -183,8 +183,6 @@ def test_classes_for_judging_are_counted_as_they_are_sorted():
     assert [classes[code - 1] for code in applied(Nominal(), TEXTS)] == TEXTS.tolist()
     assert max(applied(Nominal((1, 2, 3, 9)), NUMBERS)) == 3
     assert applied(Nominal(), np.zeros(3)) == [1, 1, 1]
-    assert Nominal().told(NUMBERS) == "3 classes for judging only: 1 (2 rows), 2 (1), 3 (1)"
-    assert Nominal(("a", 2)).words == "the labels, a, 2, are classes for judging only"
     assert Nominal((2, 1)).identity() == Nominal((1, 2.0)).identity() != Nominal().identity()
     with pytest.raises(ValueError, match="row 2: label 4 is not in the training rows"):
         Nominal().apply(np.array([1.0, 4]), NUMBERS)
@@ -208,6 +206,5 @@ def test_a_numeric_target_has_the_numbers_of_the_file():
     target = target_of({"numeric": True})
     assert target == Numeric()
     assert applied(target, np.array([2.5, -1, 1e6])) == [2.5, -1, 1e6]
-    assert target.told(np.array([1.0, 2, 6])) == "numbers from 1 to 6, mean 3"
     with pytest.raises(ValueError, match="needs numbers, not text such as win"):
         applied(target, TEXTS)
