@@ -9,6 +9,7 @@ import sys
 import time
 import tracemalloc
 from decimal import Decimal
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -348,15 +349,14 @@ def test_a_record_that_is_no_record_is_made_again(prepared):
 
 def test_a_large_prepared_file_is_read_again_only_if_it_was_touched(prepared, monkeypatch):
     spec, folder, _ = prepared
-    read = []
-    original = preparing._crc32
-    monkeypatch.setattr(preparing, "_crc32", lambda path: read.append(path.name) or original(path))
+    read = mock.Mock(side_effect=preparing._crc32)
+    monkeypatch.setattr(preparing, "_crc32", read)
     monkeypatch.setattr(preparing, "MAX_CHECKED_BYTES", 0)
     load_dataset(spec)
-    assert read == []
+    assert not read.called
     os.utime(folder / "X.npy")
     load_dataset(spec)
-    assert read == ["X.npy"]
+    assert read.call_args_list == [mock.call(folder / "X.npy")]
 
 
 @pytest.mark.slow  # four processes that import everything

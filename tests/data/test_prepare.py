@@ -7,6 +7,7 @@ import time
 import zipfile
 from dataclasses import replace
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -109,26 +110,12 @@ def test_what_is_kept_of_a_dataset(spec, tmp_path, monkeypatch):
     ],
 )
 def test_the_progress_of_parsing_has_the_registered_total(monkeypatch, name, part, expected):
-    totals, steps = [], []
-
-    class Bar:
-        def __init__(self, title, total):
-            totals.append(total)
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            pass
-
-        def update(self, n):
-            steps.append(n)
-
+    bar = mock.MagicMock()
+    monkeypatch.setattr(preparing, "Bar", bar)
     block = (np.zeros((3, 2)), np.ones(3))
-    monkeypatch.setattr(preparing, "Bar", Bar)
-    blocks = list(preparing._shown(iter([block, block]), get(name), part))
-    assert len(blocks) == 2
-    assert (totals, steps) == ([expected], [3, 3])
+    assert len(list(preparing._shown(iter([block, block]), get(name), part))) == 2
+    assert [call.args[1] for call in bar.call_args_list] == [expected]
+    assert bar().__enter__().update.call_args_list == [mock.call(3)] * 2
 
 
 def test_a_file_of_ones_own_has_no_expected_rows(spec):
@@ -314,17 +301,9 @@ def test_datasets_that_are_made_are_the_same_every_time():
     moons = load_dataset(DatasetSpec(name="moons"))
     np.testing.assert_array_equal(moons.X, X.astype(np.float32))
     np.testing.assert_array_equal(moons.y, y + 1)
-    sizes = {
-        n: np.bincount(load_dataset(DatasetSpec(name=n)).y)[1:] for n in ("rings", "gaussians_4")
-    }
-    assert {n: s.tolist() for n, s in sizes.items()} == {
-        "rings": [300] * 3,
-        "gaussians_4": [200] * 4,
-    }
-
-
-def test_the_rings_are_nested():
-    rings = load_dataset(DatasetSpec(name="rings"))
+    gaussians, rings = (load_dataset(DatasetSpec(name=n)) for n in ("gaussians_4", "rings"))
+    assert np.bincount(gaussians.y)[1:].tolist() == [200] * 4
+    assert np.bincount(rings.y)[1:].tolist() == [300] * 3
     radius = np.hypot(*rings.X.T)
     middle, inner, outer = (radius[rings.y == c] for c in (1, 2, 3))
     # Rayleigh's mean of a Gaussian in the plane
@@ -360,36 +339,26 @@ def test_bundled_datasets():
     ],
 )
 @pytest.mark.parametrize("n_bytes", [1, 1000])
-def test_labels_are_kept_as_in_the_file(tmp_path, monkeypatch, labels, raw, stored, texts, n_bytes):
+def test_one_prepared_copy_keeps_the_labels_for_every_target(
+    tmp_path, monkeypatch, labels, raw, stored, texts, n_bytes
+):
     monkeypatch.setattr(lines, "CHUNK_BYTES", n_bytes)
-    path = tmp_path / "rows.csv"
+    calls, path = count_preparations(monkeypatch), tmp_path / "rows.csv"
     path.write_text("".join(f"{i},{label}\n" for i, label in enumerate(labels.split())))
-    named = [raw[0]]
-    spec = DatasetSpec(path=str(path), test_path=str(path), loader="delimited", positive=named)
-    dataset = load_dataset(spec)
-    for found in (dataset.labels, dataset.labels_test):
-        assert found.tolist() == raw
-    assert dataset.y.tolist() == [1 if label == raw[0] else -1 for label in raw]
-    assert dataset.target == Binary(tuple(named))
+    spec = DatasetSpec(path=str(path), test_path=str(path), loader="delimited", positive=[raw[0]])
+    named_ones = [label for label in raw if label != "1"]  # which alone is read as a number
+    opened = {label: load_dataset(changed(spec, positive=[label])) for label in named_ones}
+    for named, dataset in opened.items():
+        assert dataset.labels.tolist() == dataset.labels_test.tolist() == raw
+        assert dataset.y.tolist() == [1 if label == named else -1 for label in raw]
+        assert dataset.target == Binary((named,))
     folder = preparing.prepared_folder(resolve(spec))
     assert np.load(folder / "y.npy").dtype == stored
     assert preparing.read_meta(folder)["parts"]["test"]["texts"] == texts
-
-
-@pytest.mark.parametrize("labels", ["1 2 3", "one two three"])
-def test_one_prepared_copy_serves_every_target(tmp_path, monkeypatch, labels):
-    path = tmp_path / "rows.csv"
-    path.write_text("".join(f"{i},{label}\n" for i, label in enumerate(labels.split())))
-    calls = count_preparations(monkeypatch)
-    opened = [
-        load_dataset(DatasetSpec(path=str(path), loader="delimited", positive=[label]))
-        for label in labels.split()
-    ]
     assert calls == [1] and len(prepared(tmp_path)) == 1
-    assert [one.y.tolist() for one in opened] == [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]
-    assert len({one.content_hash for one in opened}) == 1
-    assert len({json.dumps(one.identity) for one in opened}) == 3
-    assert {one.identity[0] for one in opened} == {opened[0].content_hash}
+    assert len({one.content_hash for one in opened.values()}) == 1
+    assert len({json.dumps(one.identity) for one in opened.values()}) == len(opened)
+    assert {one.identity[0] for one in opened.values()} == {opened[raw[0]].content_hash}
 
 
 @pytest.mark.parametrize(
@@ -436,38 +405,33 @@ def test_statistics_do_not_depend_on_the_blocks(cut, seed):
     assert pieces.finish(y, None) == whole.finish(y, None)
 
 
-def test_an_ordered_target_is_told_in_the_description(tmp_path):
-    (tmp_path / "data").write_text("3 1:1\n1 1:2\n3 1:4\n2 1:4\n")
-    spec = DatasetSpec(path=str(tmp_path / "data"), loader="libsvm", target={"bins": 4})
-    dataset = load_dataset(spec)
-    assert dataset.y.tolist() == [3, 1, 3, 2] and dataset.y.dtype == np.int16
-    assert dataset.describe()["target"].startswith("3 bins of equal frequency (4 asked for")
-    check_kind(dataset, "ordered")
-    with pytest.raises(DataError, match="dataset data: the task needs two classes, but the tar"):
-        check_kind(dataset, "binary")
-    with pytest.raises(DataError, match=r"dataset.target.: \{positive"):
-        semi_supervised_split(dataset, labeled=2, folds=2, seed=0)
-    assert load_dataset(changed(spec, target={"bins": 2})).identity != dataset.identity
-    assert len(prepared(tmp_path)) == 1  # the same rows, whatever the target
+KINDS = [
+    ("3 1:1\n1 1:2\n3 1:4\n2 1:4\n", {"bins": 4}, [3, 1, 3, 2], "ordered", "3 bins of equal fr"),
+    ("30.5 1:1\n-1 1:2\n1e3 1:4\n", {"numeric": True}, [30.5, -1, 1000], "numeric", "numbers from"),
+    ("1 1:1\n-1 1:2\n", {"positive": [1]}, [1, -1], "binary", "positive class: 1; negative: the"),
+]
 
 
-@pytest.mark.parametrize(
-    ("loader", "text"),
-    [("libsvm", "30.5 1:1\n-1 1:2\n1e3 1:4\n"), ("delimited", "1,30.5\n2,-1\n4,1e3\n")],
-)
-def test_a_numeric_target_is_the_number_in_the_file(tmp_path, loader, text):
-    (tmp_path / "data").write_text(text)
-    spec = DatasetSpec(path=str(tmp_path / "data"), loader=loader, target={"numeric": True})
-    dataset = load_dataset(spec)
-    assert (dataset.y.tolist(), dataset.y.dtype) == ([30.5, -1, 1000], np.float64)
-    check_kind(dataset, "numeric")
-    with pytest.raises(DataError, match="the task needs two classes, but the target is: the lab"):
-        check_kind(dataset, "binary")
-
-
-def test_two_classes_are_no_ordered_ones(spec):
-    with pytest.raises(DataError, match=r"needs ordered classes, but .* \{bins: 5\} for numbers"):
-        check_kind(load_dataset(spec), "ordered")
+@pytest.mark.parametrize(("text", "target", "y", "kind", "told"), KINDS)
+def test_a_target_is_told_and_suits_one_kind_of_task(tmp_path, text, target, y, kind, told):
+    dataset = load(tmp_path, text, "libsvm", target=target)
+    dtype = {"ordered": np.int16, "numeric": np.float64, "binary": np.int8}[kind]
+    assert dataset.y.tolist() == y and dataset.y.dtype == dtype
+    assert dataset.describe()["target"].startswith(told)
+    needs = {"binary": r"two classes, .* \{positive", "ordered": r"ordered classes, .* \{bins: 5\}"}
+    for other, said in needs.items():
+        if other == kind:
+            check_kind(dataset, kind)
+        else:
+            with pytest.raises(DataError, match=f"dataset data: the task needs {said}"):
+                check_kind(dataset, other)
+    check_kind(dataset, kind)
+    if kind == "ordered":
+        with pytest.raises(DataError, match=r"dataset.target.: \{positive"):
+            semi_supervised_split(dataset, labeled=2, folds=2, seed=0)
+        other = load(tmp_path, text, "libsvm", target={"bins": 2})
+        assert other.identity != dataset.identity
+        assert len(prepared(tmp_path)) == 1  # the same rows, whatever the target
 
 
 def test_labels_that_make_no_classes_are_named_with_the_dataset(spec):

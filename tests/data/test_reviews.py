@@ -93,13 +93,9 @@ def test_test_reviews_are_seen_through_the_training_ones(load, tmp_path):
     (tmp_path / "test").write_bytes(as_table(["guitar good", "unseen", TEXTS[2]], [5, 1, 2]))
     dataset = load(as_json(), components=4, test_path=str(tmp_path / "test"))
     np.testing.assert_array_equal(dataset.X, load(as_json(), "alone", components=4).X)
+    assert load(as_json(), "alone", components=3).n_features == 3
     np.testing.assert_allclose(dataset.X_test[2], dataset.X[2], atol=1e-6)
     assert not dataset.X_test[1].any() and dataset.y_test.tolist() == [5, 1, 2]
-
-
-def test_other_components_are_prepared_apart(load):
-    assert load(as_json(), components=3).n_features == 3
-    assert load(as_json(), components=2).n_features == 2
 
 
 GOOD = '{"reviewText": "a good one", "overall": 5.0}\n'
