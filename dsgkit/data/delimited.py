@@ -226,10 +226,9 @@ class Table:
                 n_rows = self._put_frame(first, _frame(lines, self.columns))
                 return np.repeat(_KINDS, [n_rows, len(lines) - n_rows])
             except ValueError:
-                half = len(lines) // 2
-                if half:
-                    parts = lines.part(0, half), lines.part(half, len(lines))
-                    return np.concatenate(list(map(self.read_plain, parts, (first, first + half))))
+                if halves := lines.halves():
+                    starts = first, first + len(halves[0])
+                    return np.concatenate(list(map(self.read_plain, halves, starts)))
         return np.full(len(lines), CAREFUL_LINE, np.uint8)
 
     def _put_frame(self, first: int, frame: pd.DataFrame) -> int:

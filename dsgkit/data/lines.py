@@ -101,8 +101,15 @@ class Lines:
 
     @property
     def is_large(self) -> bool:
-        """Whether they are worth loading compiled code."""
-        return self.ends[-1] - self.starts[0] >= MIN_COMPILED_BYTES
+        """Whether the chunk that they are of is worth loading compiled code."""
+        return len(self.data) >= MIN_COMPILED_BYTES
+
+    def halves(self) -> tuple[Lines, ...]:
+        """Return both halves, or nothing if they are not worth being read by compiled code."""
+        half = len(self) // 2
+        if not half or self.ends[-1] - self.starts[0] < MIN_COMPILED_BYTES:
+            return ()
+        return self.part(0, half), self.part(half, len(self))
 
     @property
     def text(self) -> bytes:

@@ -247,6 +247,23 @@ def test_errors_of_a_large_file_are_at_their_lines(tmp_path, monkeypatch):
             assert refusal(tmp_path, content, loader, n_features=2).startswith(f":{line}: ")
 
 
+@pytest.mark.parametrize("loader", FORMATS)
+def test_only_what_is_near_an_error_is_read_line_by_line(tmp_path, monkeypatch, loader):
+    """Also where blocks of few lines are read at a time, of which none is large."""
+    monkeypatch.setattr(reading, "BLOCK_VALUES", 5000)
+    monkeypatch.setattr(lines, "MIN_COMPILED_BYTES", 10_000)
+    table, read = {"libsvm": libsvm, "delimited": delimited}[loader].Table, []
+    read_line = table.read_line
+    monkeypatch.setattr(
+        table, "read_line", lambda self, *of: read.append(1) or read_line(self, *of)
+    )
+    content = FORMATS[loader] * 20_000
+    assert len(load(tmp_path, content, loader, n_features=2).X) == 40_000 and not read
+    monkeypatch.setattr(reading, "BLOCK_VALUES", 2**23)
+    said = refusal(tmp_path, content + b"1 1:x\n" + content, loader, n_features=2)
+    assert said.startswith(":40001: ") and 0 < len(read) < 2000
+
+
 REVIEWS = b'{"reviewText": "good", "overall": 5.0}\n'
 READERS = {
     "libsvm": (FORMATS["libsvm"], lambda source, info: [*reading.read_blocks(source, info)]),
