@@ -43,16 +43,18 @@ def test_columns_by_name(tmp_path, text):
 
 
 NAMES = [
-    ('"fixed acidity","a ""b"", c",l\n1,2,0\n3,4,1\n', {"label_column": 'a "b", c'}, [2, 4]),
-    ("a,b,c\n1,2,4\n3,4,8\n", {"label_columns": ["a", -1]}, [2.5, 5.5]),
+    ('"fixed acidity","a ""b"", c",l\n1,2,0\n3,4,1\n', {"label_column": 'a "b", c'}, [2, 4],
+     [[1, 0], [3, 1]]),
+    ("a,b,c\n1,2,4\n3,4,8\n", {"label_columns": ["a", -1]}, [2.5, 5.5], [[2], [4]]),
     ("@relation r\n@ATTRIBUTE a REAL\n@attribute 'b c' NUMERIC\n@data\n1,2\n3,4\n",
-     {"label_column": "b c"}, [2, 4]),
+     {"label_column": "b c"}, [2, 4], [[1], [3]]),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "options", "labels"), NAMES, ids=["quoted", "mean", "ARFF"])
-def test_labels_by_name(tmp_path, text, options, labels):
-    assert load(tmp_path, text, header=True, **options).labels.tolist() == labels
+@pytest.mark.parametrize(("text", "options", "labels", "X"), NAMES, ids=["quoted", "mean", "ARFF"])
+def test_labels_by_name(tmp_path, text, options, labels, X):
+    dataset = load(tmp_path, text, header=True, **options)
+    assert (dataset.labels.tolist(), dataset.X.tolist()) == (labels, X)
 
 
 @pytest.mark.parametrize(
