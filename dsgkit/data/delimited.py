@@ -396,7 +396,6 @@ def _frame(lines: Lines, columns: Columns) -> pd.DataFrame:
     text = b"\n".join((top.encode(), text))
     if b'"' in text and b'"' in _quoted(columns.delimiter).sub(b"", text):
         raise LineError("a quote")
-    text.decode()
     frame = pd.read_csv(
         io.BytesIO(text),
         sep=columns.delimiter or r"\s+",

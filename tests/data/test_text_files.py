@@ -184,6 +184,8 @@ BAD_OPTIONS = [
     (b"a,1,0\n", {"categorical": [0, -3]}, ": categorical names one of the 3 columns twice"),
     (b"a,1,0\n", {"categorical": [2]}, ": column 2 (the 3rd) holds the label, it cannot be `categ"),
     (b"1,2,a\n1,2\n", {"positive": ["a"]}, ":2: 2 columns instead of 3"),
+    (b"1,\xe9,0\n", {"ignored": [1]}, ":1: not UTF-8"),
+    (b"1,\xe9,0\n", {"categorical": [1]}, ":1: not UTF-8"),
     (b"1,a,?\n1,a\n", {"label_column": 0, "ignored": [1, 2]}, ": the file holds no features"),
     (b"1,3,?\n2,3\n", {"label_column": 0, "ignored": [2]}, ":2: 2 columns instead of 3"),
 ]
