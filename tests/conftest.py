@@ -1,6 +1,7 @@
 import importlib
 import math
 import os
+import shutil
 import signal
 import sys
 from contextlib import contextmanager
@@ -132,6 +133,31 @@ def in_process():
     """Run cells in this process, in one test."""
     with cells_in_this_process():
         yield
+
+
+@pytest.fixture(scope="session")
+def toy_runs(tmp_path_factory):
+    """A folder with what two runs of the toy's config, of different seeds, leave."""
+    from dsgkit.config import load_experiment
+    from dsgkit.experiment.runner import Options, run_experiment
+
+    folder = tmp_path_factory.mktemp("toy")
+    config = write_toy(folder)
+    with cells_in_this_process(), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DSGKIT_CACHE", str(folder / "cache"))
+        for seed, name in enumerate(("results", "other")):
+            experiment = load_experiment(config, overrides=[f"seed={seed}"])
+            done = run_experiment(experiment, folder / name / "toy", Options(once=True))
+            assert (done.computed, done.reused, done.failures) == (24, 0, [])
+    return folder
+
+
+@pytest.fixture
+def finished(toy, toy_runs):
+    """The results of two runs of the toy's config in its folder; returns the first one's."""
+    for name in ("results", "other"):
+        shutil.copytree(toy_runs / name, toy.parent / name)
+    return toy.parent / "results" / "toy"
 
 
 @pytest.fixture

@@ -2,9 +2,6 @@
 
 import pytest
 
-from dsgkit.config import load_experiment
-from dsgkit.text.errors import ConfigError
-
 MINIMAL = """\
 dataset: {name: digits}
 solvers:
@@ -26,17 +23,3 @@ def folder(tmp_path, monkeypatch):
         return name
 
     return write
-
-
-@pytest.fixture
-def message(folder):
-    """A function that returns the one line that is wrong with a config's text of some task."""
-
-    def of(text, *, overrides=(), kind="semi_supervised_auc", **options):
-        stated = [f"protocol.kind={kind}"] if kind else []
-        with pytest.raises(ConfigError) as error:
-            load_experiment(folder(text), overrides=[*stated, *overrides], **options)
-        assert "\n" not in str(error.value)
-        return str(error.value)
-
-    return of

@@ -97,10 +97,10 @@ def with_value(data, place, value):
     return {**inside, first: with_value(inside.get(first), rest, value)}
 
 
-def load_or_line(path):
+def load_or_line(path, **options):
     """The experiment of a config, or the line that says why there is none."""
     try:
-        return load_experiment(path)
+        return load_experiment(path, **options)
     except ConfigError as error:
         line = str(error)
         assert line.isprintable()
@@ -176,6 +176,8 @@ def with_grid(grid):
             "c.yaml:1: dataset.delimiter: must be one character",
         ),
         (MINIMAL + 'name: "a\\ud800"\n', "c.yaml:6: not valid YAML: 'a\\ud800' is not of type"),
+        (MINIMAL + f"seed: {'9' * 5000}\n", "c.yaml:6: "),
+        (MINIMAL + f"seed: 0x{'f' * 5000}\n", "c.yaml:6: "),
         (MINIMAL + f"x: *{'a' * 5000}\n", "c.yaml:6: not valid YAML: "),
         (MINIMAL + f"x: !{'a' * 5000} 1\n", "c.yaml:6: not valid YAML: unknown tag"),
         (MINIMAL + f"{'k' * 900}: 1\n{'k' * 900}: 1\n", "c.yaml:7: repeated key 'kkk"),
@@ -221,15 +223,10 @@ def test_what_is_no_file_is_not_read(folder, tmp_path):
         assert line == f"c.yaml:1: extends: no such config file: {base}"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["x" * 5000, "=".join("ab" * 900), ".".join("a" * 900) + "=1", "a\nb=1", "seed=*x", "seed=[["],
-)
-def test_hostile_overrides_are_one_short_line(text, folder):
-    with pytest.raises(ConfigError) as error:
-        load_experiment(folder(MINIMAL), overrides=[text])
-    assert str(error.value).isprintable()
-    assert len(str(error.value)) <= LONGEST_MESSAGE
+def test_hostile_overrides_are_one_short_line(folder):
+    chains = "=".join("ab" * 900), ".".join("a" * 900) + "=1"
+    for text in ("x" * 5000, *chains, "a\nb=1", "seed=*x", "seed=[["):
+        load_or_line(folder(MINIMAL), overrides=[text])
 
 
 def test_formulas_and_dollars_that_can_be_drawn_are_labels(folder):
