@@ -1,14 +1,11 @@
 """Solvers that do not return what they are asked for: their cells fail, and say what is wrong."""
 
-import numpy as np
 import pytest
 import yaml
 
 from dsgkit.config import load_experiment
 from dsgkit.experiment.runner import Options, run_experiment
-from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.tasks.semi_supervised_auc import AUCTrial
-from dsgkit.text.errors import FitError
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -101,17 +98,17 @@ def messages(toy, own_modules):
     return run
 
 
+SEARCHED = {"lam": [1.0, 2.0]}
+RETURNS = "must return self, and returns"
+
+
 @pytest.mark.parametrize("kind", ["semi_supervised_auc", "ordinal"])
 def test_values_that_are_nan_are_named_with_their_place(messages, kind):
     (told,) = messages("Undefined", kind, SEARCHED)
     assert "Undefined.decision_function returned NaN (broken.py:" in told
 
 
-SEARCHED = {"lam": [1.0, 2.0]}
-RETURNS = "must return self, and returns"
-
-
-@pytest.mark.parametrize("grid", [SEARCHED, {}])
+@pytest.mark.parametrize("searched", [True, False])
 @pytest.mark.parametrize(
     ("kind", "protocol"),
     [
@@ -119,18 +116,17 @@ RETURNS = "must return self, and returns"
         ("semi_supervised_svm", {"select": "hidden_labels"}),
         ("semi_supervised_svm", {"select": "labeled_rows"}),
         ("ordinal", {}),
+        ("clustering", {}),
     ],
 )
-def test_a_fit_that_does_not_return_its_solver(messages, kind, protocol, grid):
-    for solver, found in (("Silent", "NoneType"), ("Other", "int")):
-        told = messages(solver, kind, grid, **protocol)
-        assert all(f"{solver}.fit {RETURNS} {found}" in message for message in told), told
-
-
-@pytest.mark.parametrize("grid", [{"n_clusters": [2, 3]}, {}])
-def test_a_clustering_that_does_not_return_its_solver(messages, grid):
-    told = messages("Clusters", "clustering", grid)
-    assert all(f"Clusters.fit {RETURNS} NoneType" in message for message in told), told
+def test_a_fit_that_does_not_return_its_solver(messages, kind, protocol, searched):
+    found = {"Silent": "NoneType", "Other": "int"}
+    if kind == "clustering":
+        found = {"Clusters": "NoneType"}
+    grid = {"n_clusters": [2, 3]} if kind == "clustering" else SEARCHED
+    for solver, value in found.items():
+        told = messages(solver, kind, grid if searched else {}, **protocol)
+        assert all(f"{solver}.fit {RETURNS} {value}" in message for message in told), told
 
 
 OWN = """
@@ -171,56 +167,26 @@ def test_a_hook_that_sets_another_attribute_is_told_what_to_do(messages):
 OF_MODELS = "decision_function of fit_points must return values of shape"
 
 
+AUC, SVM = "semi_supervised_auc", "semi_supervised_svm"
+BY_LABELS = {"select": "labeled_rows"}
+
+
 @pytest.mark.parametrize(
     ("solver", "kind", "protocol", "told"),
     [
-        (
-            "Wide",
-            "semi_supervised_auc",
-            {},
-            "fit_points must return values of shape (2, 30), got (2, 31)",
-        ),
+        ("Wide", AUC, {}, "fit_points must return values of shape (2, 30), got (2, 31)"),
         ("Wide", "ordinal", {}, "of shape (2, 30) or (2, 30, 1), got (2, 31)"),
-        ("Wide", "semi_supervised_svm", {}, f"{OF_MODELS} (40, 2), got (40, 3)"),
-        (
-            "Wide",
-            "semi_supervised_svm",
-            {"select": "labeled_rows"},
-            f"{OF_MODELS} (10, 2), got (10, 3)",
-        ),
-        ("Single", "semi_supervised_auc", {}, f"{OF_MODELS} (10, 2), got (10, 1)"),
-        ("Single", "semi_supervised_svm", {}, f"{OF_MODELS} (40, 2), got (40, 1)"),
-        (
-            "Single",
-            "semi_supervised_svm",
-            {"select": "labeled_rows"},
-            f"{OF_MODELS} (10, 2), got (10, 1)",
-        ),
+        ("Wide", SVM, {}, f"{OF_MODELS} (40, 2), got (40, 3)"),
+        ("Wide", SVM, BY_LABELS, f"{OF_MODELS} (10, 2), got (10, 3)"),
+        ("Single", AUC, {}, f"{OF_MODELS} (10, 2), got (10, 1)"),
+        ("Single", SVM, {}, f"{OF_MODELS} (40, 2), got (40, 1)"),
+        ("Single", SVM, BY_LABELS, f"{OF_MODELS} (10, 2), got (10, 1)"),
         ("Pairs", "similar_unlabeled", {}, "for pairs, must return values of shape (2, 26, 2), "),
     ],
 )
 def test_values_of_another_shape_than_points_and_rows(messages, solver, kind, protocol, told):
     found = messages(solver, kind, SEARCHED, **protocol)
     assert all(told in message for message in found), found
-
-
-class Single(PairwiseAUCEstimator):
-    """Trains one model, however many points there are."""
-
-    def fit_points(self, points, *, folds=None, **training):
-        if folds is not None:
-            return super().fit_points(points, folds=folds, **training)
-        return self
-
-    def decision_function(self, X):
-        return X[:, :1]
-
-
-def test_a_column_too_few_is_not_broadcast_over_the_points():
-    X, y = np.random.default_rng(0).random((10, 2)), np.tile([-1, 1], 5)
-    folds = [np.arange(5), np.arange(5, 10)]
-    with pytest.raises(FitError, match=r"of shape \(5, 2\), got \(5, 1\)"):
-        Single().fit_points([{}, {}], folds=folds, X=X, y=y)
 
 
 def test_a_judgement_without_a_single_value_is_a_failure(toy, monkeypatch):

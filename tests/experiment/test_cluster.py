@@ -5,10 +5,10 @@ import json
 import operator
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from dsgkit.config import load_experiment
-from dsgkit.experiment.cluster import Cluster, ClusterError
+from dsgkit.experiment.cluster import Cluster, ClusterError, _machine
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
@@ -205,35 +205,30 @@ def test_a_dask_worker_that_is_killed_costs_nothing(experiment, address, tmp_pat
     assert [line["status"] for line in lines] == ["ok", "ok"]
 
 
-def test_a_scheduler_that_is_killed_ends_a_run_in_one_line(experiment, tmp_path, monkeypatch):
-    """What was finished stays, and a run on this machine goes on from there."""
+def test_a_scheduler_that_is_killed_ends_its_runs_in_one_line(experiment, tmp_path, monkeypatch):
+    """What was finished stays, and a run on this machine goes on; one waits for a record."""
     monkeypatch.chdir(tmp_path)
-    with cluster(tmp_path, "c") as (scheduler, address):
+    monkeypatch.setattr("dsgkit.experiment.cluster.run_here", operator.is_)
+    gone = "the scheduler is gone"
+    with cluster(tmp_path, "c") as (scheduler, address), Cluster(address) as there:
+        there.submit(SimpleNamespace(cell=SimpleNamespace(key="a")))
+        until(lambda: not there._done.empty())
         slow = experiment(*only("Slow"), "protocol.trials=1")
         (tmp_path / "slow.yaml").write_text(slow.to_yaml())
         run = start(tmp_path, "run", "slow.yaml", "--scheduler", address)
         until((tmp_path / "fit-120").exists, run)
-        scheduler.kill()
+        os.kill(scheduler.pid, signal.SIGSTOP)
+        threading.Timer(1, scheduler.kill).start()
+        with pytest.raises(ClusterError, match=gone):
+            there.wait()
         _, err = run.communicate(timeout=PATIENCE)
-    told = f"Error: {address}: the scheduler is gone; finished cells are kept, run again to go on\n"
+    told = f"Error: {address}: {gone}; finished cells are kept, run again to go on\n"
     assert (run.returncode, err) == (1, told)
     (folder,) = (tmp_path / "results").iterdir()
     kept = len(stored(folder))
     with cells_in_this_process():
         done = run_experiment(slow, folder, Options(once=True))
     assert (done.computed, done.reused, done.failures) == (2 - kept, kept, [])
-
-
-def test_a_scheduler_may_be_killed_while_it_sends_a_record(tmp_path, monkeypatch):
-    monkeypatch.setattr("dsgkit.experiment.cluster.run_here", operator.is_)
-    job = SimpleNamespace(cell=SimpleNamespace(key="a"))
-    with cluster(tmp_path, "d") as (scheduler, address), Cluster(address) as there:
-        there.submit(job)
-        until(lambda: not there._done.empty())
-        os.kill(scheduler.pid, signal.SIGSTOP)
-        threading.Timer(1, scheduler.kill).start()
-        with pytest.raises(ClusterError, match="the scheduler is gone"):
-            there.wait()
 
 
 def test_cells_have_the_environment_of_a_run_on_one_machine(experiment, address, tmp_path):
@@ -313,31 +308,18 @@ def test_a_worker_of_another_version_is_refused(address, monkeypatch):
         Cluster(address)
 
 
-def test_timing_is_alone_on_a_machine_of_several_workers(tmp_path):
-    """By the lock that Dask workers of a machine share: a fit waits for searches."""
-    script = (
-        "import sys; from dsgkit.experiment.cluster import _machine\n"
-        "with _machine(alone=sys.argv[1] == 'alone'):\n"
-        "    print('in', flush=True); sys.stdin.read()\n"
-    )
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+def test_timing_is_alone_on_a_machine_of_several_workers(monkeypatch, tmp_path):
+    """By the system's lock, which is of whoever opened the file: a fit waits for searches."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    alone = threading.Event()
 
-    def enter(how):
-        return subprocess.Popen(
-            [sys.executable, "-c", script, how],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            cwd=ROOT,
-            text=True,
-        )
+    def fit():
+        with _machine(alone=True):
+            alone.set()
 
-    searches = [enter("beside"), enter("beside")]
-    for search in searches:
-        assert search.stdout.readline() == "in\n"  # both at once
-    fit = enter("alone")
-    assert select.select([fit.stdout], [], [], 1.5)[0] == []
-    for search in searches:
-        search.communicate()
-    assert fit.stdout.readline() == "in\n"
-    fit.communicate()
+    waiting = threading.Thread(target=fit)
+    with _machine(alone=False), _machine(alone=False):  # both at once
+        waiting.start()
+        assert not alone.wait(0.3)
+    waiting.join(PATIENCE)
+    assert alone.is_set()

@@ -1,7 +1,6 @@
 """Results that other code has computed: told, computed again on request, and not otherwise."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -95,19 +94,13 @@ def test_cells_of_other_code_are_told_and_computed_again_on_request(run, toy):
         "--renew computes them again\n"
     )
     assert scores(toy) == first
+    sentence = f"toy.csv: {CELLS} cells computed by other code (Mine {CELLS})."
+    assert dsg_here(toy.parent, "report", RESULTS)[0] == 0
+    assert sentence in (toy.parent / RESULTS / "report.html").read_text()
     assert run(EDITED, "--renew") == (f"{CELLS} cells computed, 0 reused", "")
     assert scores(toy) != first
     assert len(stored(toy.parent / RESULTS)) == 2 * CELLS  # the earlier ones are still there
     assert run(EDITED, "--renew") == (f"0 cells computed, {CELLS} reused", "")
-
-
-@pytest.mark.slow
-def test_the_page_tells_cells_of_other_code(run, toy):
-    sentence = f"toy.csv: {CELLS} cells computed by other code (Mine {CELLS})."
-    for helper, told in ((HELPER, False), (EDITED, True)):
-        run(helper)
-        assert dsg_here(toy.parent, "report", RESULTS)[0] == 0
-        assert (sentence in (toy.parent / RESULTS / "report.html").read_text()) == told
 
 
 @pytest.mark.parametrize("text", [HELPER + "# edited\n", EDITED])
@@ -173,10 +166,7 @@ def test_what_was_chosen_by_cells_of_other_code_is_renewed_as_well():
 
 @pytest.mark.slow
 def test_an_edit_of_a_solver_of_the_package_is_told(toy):
-    """In a copy of the package, by the command line, with worker processes.
-
-    Of solvers that numba compiles nothing for: it would do so again for every copy.
-    """
+    """In a copy of the package, by the command line."""
     folder = toy.parent
     data = yaml.safe_load(toy.read_text())
     other = {"params": {"prior": "class_proportion", "lam": 0.5, "sigma": 1.0, "eta": 0.5}}
@@ -186,21 +176,17 @@ def test_an_edit_of_a_solver_of_the_package_is_told(toy):
     shutil.copytree(Path(dsgkit.__file__).parent, folder / "dsgkit")
     solver = folder / "dsgkit" / "solvers" / "auc" / "samult.py"
 
-    def run():
-        done = subprocess.run(
-            [sys.executable, "-m", "dsgkit.cli", "run", "toy.yaml", "--jobs", "1"],
-            cwd=folder,
-            env={**os.environ, **environment(folder), "PYTHONPATH": str(folder)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return counted(done.stdout), without_trials(done.stderr)
-
-    assert run() == ("5 cells computed, 0 reused", "")
-    text = solver.read_text()
-    solver.write_text(text.replace('"""', '"""Edited. ', 1) + "# edited\n")
-    assert run() == ("0 cells computed, 5 reused", "")
-    solver.write_text(text + "\n_EDITED = 1\n")
+    _, out, _ = dsg_here(folder, "run", "toy.yaml")
+    assert counted(out) == "5 cells computed, 0 reused"
+    solver.write_text(solver.read_text() + "\n_EDITED = 1\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "dsgkit.cli", "run", "toy.yaml"],
+        cwd=folder,
+        env={**environment(folder), "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert counted(done.stdout) == "0 cells computed, 5 reused"
     told = "reused: 3 cells computed by other code (SAMULT 3); --renew computes them again\n"
-    assert run() == ("0 cells computed, 5 reused", told)
+    assert without_trials(done.stderr) == told

@@ -1,6 +1,5 @@
 """A search of a parameter's numbers, one after the other, through a whole run."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,36 +12,29 @@ from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.report import write_report
 from dsgkit.text.errors import ConfigError
+from tests.experiment.runs import stored
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
 CONFIG = """
 dataset: {path: rows.csv, loader: delimited, target: {ordered: true}}
 protocol: {kind: ordinal, labeled: 40, folds: 2, trials: 1}
+outputs: [auc_table]
 solvers:
+"""
+SEARCHED = """\
   qs3orao:
     params: {batch_size: 8, n_features: 4, n_iterations: 12, thresholds: share}
     search:
     - grid: {lam: [0.25, 1], sigma: [0.5, 2], gamma: [0.25, 0.75]}
     - coordinates: {gamma: [0, 0.5, 1]}
-outputs: [auc_table]
-"""
-
-
-ALONE = """
-dataset: {path: rows.csv, loader: delimited, target: {ordered: true}}
-protocol: {kind: ordinal, labeled: 40, folds: 2, trials: 1}
-solvers:
-  %s:
-    params: %s
-    search: [{coordinates: %s}]
 """
 
 
 def alone(solver, params, coordinates):
-    path = Path("alone.yaml")
-    path.write_text(ALONE % (solver, params, coordinates))
-    return load_experiment(path)
+    spec = f"  {solver}: {{params: {params}, search: [{{coordinates: {coordinates}}}]}}\n"
+    Path("alone.yaml").write_text(CONFIG + spec)
+    return load_experiment("alone.yaml")
 
 
 @pytest.fixture
@@ -53,7 +45,7 @@ def experiment(tmp_path, monkeypatch):
     X = rng.random((120, 3))
     y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=120) / 4, [0.6, 1.0, 1.4])
     np.savetxt("rows.csv", np.column_stack([X, y]), delimiter=",")
-    (tmp_path / "c.yaml").write_text(CONFIG)
+    (tmp_path / "c.yaml").write_text(CONFIG + SEARCHED)
     return load_experiment("c.yaml")
 
 
@@ -64,8 +56,7 @@ def tried_in(record):
 def test_every_number_is_chosen_in_its_turn(experiment, tmp_path):
     outcome = run_experiment(experiment, tmp_path / "results" / "c", Options(once=True))
     assert outcome.failures == []
-    lines = (tmp_path / "results" / "c" / "cells.jsonl").read_text().splitlines()
-    *shares, search, fit = [json.loads(line.rpartition("\t")[0] or line) for line in lines]
+    *shares, search, fit = stored(tmp_path / "results" / "c")
     assert [len(share["points"]) for share in shares] == [4, 4]  # cut along sigma
     start = search["params"]
     pairs = [pair for share in shares for pair in tried_in(share)]
@@ -110,8 +101,7 @@ def test_where_the_numbers_start_is_part_of_the_identity():
 def test_numbers_that_have_no_value_yet_start_from_the_first_one(tmp_path):
     config = alone("m_pnu_auc", "{n_centers: 5}", "{prior: [0.25, 0.5]}")
     assert run_experiment(config, tmp_path / "results", Options(once=True)).failures == []
-    *_, fit = (tmp_path / "results" / "cells.jsonl").read_text().splitlines()
-    chosen = json.loads(fit.rpartition("\t")[0] or fit)["params"]["prior"]
+    chosen = stored(tmp_path / "results")[-1]["params"]["prior"]
     assert len(chosen) == 3
     assert set(chosen) <= {0.25, 0.5}
 

@@ -22,10 +22,6 @@ def test_cells_in_words():
     assert [cells(0), cells(1), cells(1200)] == ["0 cells", "1 cell", "1,200 cells"]
 
 
-def test_nothing_is_said_of_nothing():
-    assert describe_endings([], AXIS) == ""
-
-
 def test_what_ended_in_the_same_way_is_one_line():
     records = [
         ended("failed", "ValueError: no (mine.py:3)", trial=t, n=n)
@@ -64,11 +60,9 @@ def test_very_many_causes_are_counted():
     assert lines[-1] == "  and 3 more causes"
 
 
-def test_a_cause_without_words_is_its_status():
+def test_a_cause_without_words_is_its_status_and_without_a_size_only_trials_are_told():
+    assert describe_endings([], AXIS) == ""
     assert describe_endings([ended("failed", "")], AXIS).endswith("unlabelled: failed")
-
-
-def test_without_a_swept_size_only_trials_are_told():
     records = [ended("failed", "no", trial=t) | {"at": {}} for t in range(2)]
     assert describe_endings(records, None).splitlines()[1] == "  A fit, trials 1..2 (2 cells): no"
 

@@ -187,33 +187,34 @@ ERROR = """
 import os
 from dsgkit.text.errors import DsgError
 from dsgkit.system.signals import Interrupted
-class E({base}):
-    {method}
+class E(BASE):
+    METHOD
 raise E()
 """
-METACLASS = """
+META = """
 class Meta(type):
-    def {method}: {way}
+    def METHOD
 class Mine(metaclass=Meta): pass
 """
 MUTE = """
 class Mute(__import__("dsgkit.text.errors").text.errors.DsgError):
     def __str__(self): 1 / 0
 """
+WELL = MODULE.format(place="", way="pass")
+
+
+def error(base, method):
+    return ERROR.replace("BASE", base).replace("METHOD", method)
+
+
 BY_THEMSELVES = {
-    ERROR.format(
-        base="Exception", method="def __str__(self): raise SystemExit(0)"
-    ): "raises E (fak",
-    ERROR.format(base="Exception", method="def __str__(self): os._exit(0)"): "ends the process",
-    ERROR.format(
-        base="DsgError", method="def __str__(self): return 5"
-    ): "importing 'faking' raises E",
-    ERROR.format(base="SyntaxError", method="msg = property(lambda self: 1 / 0)"): "raises E (fak",
-    ERROR.format(base="Interrupted", method="def __init__(self): self.exit_code = 0"): "raises E (",
-    ERROR.format(
-        base="Exception", method="__class__ = property(lambda self: os._exit(0))"
-    ): "ends the",
-    "import dsgkit.system.signals as s; raise s.Interrupted(2)": "raises Interrupted: interrupted",
+    error("Exception", "def __str__(self): raise SystemExit(0)"): "raises E (fak",
+    error("Exception", "def __str__(self): os._exit(0)"): "ends the process",
+    error("DsgError", "def __str__(self): return 5"): "importing 'faking' raises E",
+    error("SyntaxError", "msg = property(lambda self: 1 / 0)"): "raises E (fak",
+    error("Interrupted", "def __init__(self): self.exit_code = 0"): "raises E (",
+    error("Exception", "__class__ = property(lambda self: os._exit(0))"): "ends the",
+    "raise __import__('dsgkit').system.signals.Interrupted(2)": "raises Interrupted: interrupted",
     "raise SyntaxError": "importing 'faking' raises SyntaxError (faking.py:1)",
     "def __getattr__(name): raise SystemExit(0)": "faking:Mine raises SystemExit: 0 (faking.py:1)",
     "def __getattr__(name): raise RuntimeError": "faking:Mine raises RuntimeError (faking.py:1)",
@@ -221,15 +222,12 @@ BY_THEMSELVES = {
     "import sys; sys.modules[__name__] = object()": "faking has no class or function 'Mine'",
     "__file__ = Mine = 5": "'Mine' in faking is not a class or function but an int",
     "Mine = type('', (), {})()": "'Mine' in faking.py is not a class or function but a ",
-    METACLASS.format(method="__getattribute__(cls, name)", way="raise SystemExit(0)"): "SystemExit",
-    METACLASS.format(method="__getattribute__(cls, name)", way="1 / 0"): "raises ZeroDivisionError",
-    METACLASS.format(method="__hash__(cls)", way="__import__('os')._exit(0)"): "lacks fit",
-    MODULE.format(place="", way="pass").replace(
-        '("semi_supervised_auc",)', "([1], {})"
-    ): "must be a tuple of task names",
-    MODULE.format(place="", way="pass")
-    + "    __annotations__ = dict(width='no such thing(')": "Forward",
-    MODULE.format(place="", way="pass").replace("return Cost()", "raise Mute") + MUTE: "Mute (fak",
+    META.replace("METHOD", "__getattribute__(c, name): raise SystemExit(0)"): "SystemExit",
+    META.replace("METHOD", "__getattribute__(c, name): 1 / 0"): "raises ZeroDivisionError",
+    META.replace("METHOD", "__hash__(c): __import__('os')._exit(0)"): "lacks fit",
+    WELL.replace('("semi_supervised_auc",)', "([1], {})"): "must be a tuple of task names",
+    WELL + "    __annotations__ = dict(width='no such thing(')": "Forward",
+    WELL.replace("return Cost()", "raise Mute") + MUTE: "Mute (fak",
 }
 """Modules that misbehave wherever anybody looks at what they define, and what is said of them."""
 
@@ -246,47 +244,30 @@ TASK = """
 import os, sys
 from typing import ClassVar
 from pydantic import model_validator
-from tests.experiment.misbehaving import Orderly, OrderlyTrial
+from tests.experiment.misbehaving import Behaving, Orderly, OrderlyTrial
 from dsgkit.tasks.semi_supervised import SemiSupervisedSpec
 
-def at(place):
+def at(place, value=None):
     if place == {place!r}: {way}
+    return value
 
 class Spec(SemiSupervisedSpec):
     @model_validator(mode="after")
-    def _at(self):
-        at("Spec")
-        return self
-    @property
-    def setting(self):
-        at("setting")
-        return ""
+    def _at(self): return at("Spec", self)
+    setting = property(lambda self: at("setting", ""))
 
 class Task(Orderly):
-    @property
-    def words(self):
-        at("words")
-        return ()
     kind: ClassVar = "faking:TASK"
     Spec: ClassVar = Spec
-    def trial(self, *arguments):
-        at("trial")
-        return Trial(*arguments)
+    words = property(lambda self: at("words", ()))
+    def trial(self, *arguments): return at("trial", Trial(*arguments))
 
 class Trial(OrderlyTrial):
-    def fit_work(self, estimator, at_):
-        at("fit_work")
-        return super().fit_work(estimator, at_)
+    def fit_work(self, estimator, at_): return at("fit_work", super().fit_work(estimator, at_))
 
 TASK = Task()
-class Mine:
-    tasks, version = ("faking:TASK",), 1
-    def __init__(self, width=1): self.width = width
-    def get_params(self): return dict(width=self.width)
-    def cost(self, n_inputs, **counts): return __import__("dsgkit").numerics.costs.Cost()
-    def fit_points(self): pass
-    def fit(self, X, y, X_unlabeled): return self
-    def decision_function(self, X): return X[:][:, 0]
+class Mine(Behaving):
+    tasks = ("faking:TASK",)
 """
 TASK_PLACES = {
     "words": "faking:TASK",

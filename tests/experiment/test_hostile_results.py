@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dsgkit.config import Experiment
+from dsgkit.config import Experiment, load_experiment
+from dsgkit.experiment import cells
 from dsgkit.experiment.artefacts import keep_artefact
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import (
@@ -48,30 +49,11 @@ EXPERIMENT = Experiment(
 )
 NESTED = "[" * 200_000
 HOSTILE = [
-    *("null", "true", "-1", "0", "1", "3.5", "1e308", "-1e308", "1e999", "NaN", "Infinity"),
-    *(
-        "9" * 30,
-        "9" * 5000,
-        "[]",
-        "{}",
-        '[["x"]]',
-        '[{"a": {"b": 1}}]',
-        '{"x": NaN}',
-        '{"": 1e308}',
-    ),
-    *(
-        '""',
-        '"x"',
-        '"../../x"',
-        '"/etc/x"',
-        '"\\u0000"',
-        '"\\ud800"',
-        '"a\\nb\\u001b[31m"',
-        '"$\\\\frac{$"',
-        '"a\\u202eb\\u200b"',
-    ),
-    '"' + "x" * 20_000 + '"',
-    NESTED,
+    *r"""
+    null true -1 0 1 3.5 1e308 -1e308 1e999 NaN Infinity [] {} [["x"]] [{"a":{"b":1}}] {"x":NaN}
+    "" "x" "../../x" "/etc/x" "\u0000" "\ud800" "a\nb\u001b[31m" "$\\frac{$" "a\u202eb\u200b"
+    """.split(),  # noqa: SIM905
+    *('{"": 1e308}', "9" * 30, "9" * 5000, '"' + "x" * 20_000 + '"', NESTED),
 ]
 """Of any field, as JSON."""
 
@@ -209,13 +191,6 @@ def test_a_hostile_field_of_another_file_is_one_line_or_harmless(folder, name, f
     assert all("\n" not in text and len(text) < 600 for text in refused)
 
 
-@pytest.mark.parametrize("name", ["../../x", "/tmp/x", ".x", "a/b", "", "a\\b", "a\x00b"])
-def test_a_measure_names_no_file_elsewhere(folder, name):
-    (folder / "task.json").write_text(_file("measures", "file", json.dumps(name)))
-    with pytest.raises(ResultsError, match=r"task\.json: unexpected content \('measures.0.file'"):
-        load_results(folder)
-
-
 def _file(whole, field, text):
     """The text of a file with a hostile field: of the task, of one of its parts, or of another."""
     if isinstance(whole, dict):
@@ -234,20 +209,25 @@ def _file(whole, field, text):
     return json.dumps(task | {whole: hostile}).replace('"HERE"', text)
 
 
-@pytest.mark.parametrize("place", ["measures.0.title", "measures.0.where", "axis.title", "setting"])
-@pytest.mark.parametrize("text", [r"$\frac{$", "a $", "a\x1b[31m", "a\nb", "a\x9b31m"])
-def test_a_text_of_a_task_that_cannot_be_drawn_is_one_line(folder, place, text):
-    task = EXPERIMENT.describe().model_dump(mode="json")
-    part, *names = task, *place.split(".")
-    *above, last = (int(name) if name.isdigit() else name for name in names)
-    for name in above:
-        part = part[name]
-    part[last] = text
-    (folder / "task.json").write_text(json.dumps(task))
-    with pytest.raises(ResultsError, match=r"task\.json: unexpected content") as error:
-        load_results(folder)
-    one_line(error, place)
-    assert str(error.value).isprintable()
+FILES = ["../../x", "/tmp/x", ".x", "a/b", "", "a\\b", "a\x00b"]
+TEXTS = [r"$\frac{$", "a $", "a\x1b[31m", "a\nb", "a\x9b31m"]
+PLACES = dict.fromkeys(("measures.0.title", "measures.0.where", "axis.title", "setting"), TEXTS)
+
+
+@pytest.mark.parametrize("place", [*PLACES, "measures.0.file"])
+def test_a_task_names_no_file_elsewhere_and_no_text_that_cannot_be_drawn(folder, place):
+    for text in PLACES.get(place, FILES):
+        task = EXPERIMENT.describe().model_dump(mode="json")
+        part, *names = task, *place.split(".")
+        *above, last = (int(name) if name.isdigit() else name for name in names)
+        for name in above:
+            part = part[name]
+        part[last] = text
+        (folder / "task.json").write_text(json.dumps(task))
+        with pytest.raises(ResultsError, match=r"task\.json: unexpected content") as error:
+            load_results(folder)
+        one_line(error, place)
+        assert str(error.value).isprintable()
 
 
 def test_what_no_config_has_checked_is_drawn_as_it_stands(folder, tmp_path):
@@ -258,17 +238,13 @@ def test_what_no_config_has_checked_is_drawn_as_it_stands(folder, tmp_path):
     assert draw_figures([load_results(folder)], tmp_path / "out", ["auc_boxplot"])
 
 
-@pytest.mark.parametrize("name", ["size", "params", "solver", "mean", "unlabeled", "peak_memory"])
-def test_a_measure_does_not_take_another_columns_place(folder, name):
-    (folder / "task.json").write_text(_file(None, "measures", json.dumps(_measures(name))))
-    with pytest.raises(ResultsError, match=f"no measure can be called '{name}'"):
-        load_results(folder)
-
-
-def _measures(*names):
-    """The measures of the task, and copies of the first under other names."""
+def test_a_measure_does_not_take_another_columns_place(folder):
     task = EXPERIMENT.describe().model_dump(mode="json")
-    return [*task["measures"], *(task["measures"][0] | {"name": name} for name in names)]
+    for name in ("size", "params", "solver", "mean", "unlabeled", "peak_memory"):
+        measures = [*task["measures"], task["measures"][0] | {"name": name}]
+        (folder / "task.json").write_text(json.dumps(task | {"measures": measures}))
+        with pytest.raises(ResultsError, match=f"no measure can be called '{name}'"):
+            load_results(folder)
 
 
 def test_a_search_without_points_and_a_parameter_of_lists_are_shown(folder, tmp_path):
@@ -299,13 +275,15 @@ def test_a_hostile_entry_of_a_plan_is_one_line_or_harmless(folder):
     assert refused > 100
 
 
-@pytest.mark.parametrize("cut", [0, 1, 2, 30, -2, -1])
-def test_a_plan_that_is_cut_off_is_one_line(folder, cut):
+def test_a_plan_that_is_cut_off_or_none_is_one_line(folder):
     good = {k: v for k, v in fit("a").items() if k in PlanEntry._fields} | {"flops": 1}
-    (folder / "plan.json").write_text(plan_text([good, good])[:cut])
-    with pytest.raises(ResultsError, match=r"plan\.json: ") as error:
-        read_status(folder)
-    one_line(error)
+    cut_off = [plan_text([good, good])[:cut].encode() for cut in (0, 1, 2, 30, -2, -1)]
+    for text in (*cut_off, b"nonsense", b"\xff\xfe\x00", b"{}", b"[1]", b"[[]]", b'[{"key": 1}]'):
+        (folder / "plan.json").write_bytes(text)
+        for read in (read_status, load_results):
+            with pytest.raises(ResultsError, match=r"plan\.json: ") as error:
+                read(folder)
+            one_line(error)
 
 
 def test_a_record_without_the_swept_size_is_none(folder):
@@ -325,19 +303,24 @@ SPECIAL = {
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("kind", SPECIAL)
-@pytest.mark.parametrize("name", ["cells.jsonl", "plan.json", "task.json", "dataset.json", ".lock"])
-def test_what_is_no_file_is_neither_waited_for_nor_read(folder, kind, name):
-    (folder / name).unlink(missing_ok=True)
-    SPECIAL[kind](folder / name)
-    if name == ".lock":
-        with pytest.raises(ResultsError, match="cannot write results there") as error:
-            Store(folder)
-    else:
-        with pytest.raises(ResultsError) as error:
-            load_results(folder)
-    one_line(error, folder)
-    with Store(folder.parent / "mine") as store:  # nor does it stop another run
-        assert copy_records(store, {key_of("a")}) == 0
+def test_what_is_no_file_is_neither_waited_for_nor_read(folder, kind):
+    for name in ("cells.jsonl", "plan.json", "task.json", "dataset.json", ".lock"):
+        path = folder / name
+        before = path.read_bytes() if path.is_file() else None
+        path.unlink(missing_ok=True)
+        SPECIAL[kind](path)
+        if name == ".lock":
+            with pytest.raises(ResultsError, match="cannot write results there") as error:
+                Store(folder)
+        else:
+            with pytest.raises(ResultsError) as error:
+                load_results(folder)
+        one_line(error, folder)
+        with Store(folder.parent / "mine") as store:  # nor does it stop another run
+            assert copy_records(store, {key_of("a")}) == 0
+        path.rmdir() if kind == "folder" else path.unlink()
+        if before is not None:
+            path.write_bytes(before)
 
 
 @pytest.mark.parametrize("name", ["../../../stolen", "/tmp/stolen", "a/b", "..", "a" * 12, ""])
@@ -369,15 +352,15 @@ def test_an_environment_is_copied_that_is_what_its_name_says(tmp_path):
     assert read_environment(copied) == {"threads": 2}
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe{}", b"not json", b"[1]", b'{"x": NaN}', b""])
-def test_an_environment_of_another_form_is_not_copied(tmp_path, content):
-    name = hashlib.sha256(content).hexdigest()[:12]
+def test_an_environment_of_another_form_is_not_copied(tmp_path):
+    (tmp_path / "sibling" / "environments").mkdir(parents=True)
     with Store(tmp_path / "sibling") as store:
-        store.append(fit("a", environment=name))
-    (tmp_path / "sibling" / "environments").mkdir()
-    (tmp_path / "sibling" / "environments" / f"{name}.json").write_bytes(content)
+        for number, content in enumerate((b"\xff\xfe{}", b"not json", b"[1]", b'{"x": NaN}', b"")):
+            name = hashlib.sha256(content).hexdigest()[:12]
+            store.append(fit(str(number), environment=name))
+            (tmp_path / "sibling" / "environments" / f"{name}.json").write_bytes(content)
     with Store(tmp_path / "mine") as store:
-        assert copy_records(store, {key_of("a")}) == 1
+        assert copy_records(store, {key_of(str(number)) for number in range(5)}) == 5
     assert not (tmp_path / "mine" / "environments").exists()
 
 
@@ -403,28 +386,29 @@ def test_a_record_of_a_sibling_that_cannot_be_stored_is_passed_over(tmp_path, mo
 
 
 def test_an_artefact_of_a_sibling_that_is_no_file_is_not_copied(tmp_path):
-    for make in SPECIAL.values():
-        with Store(tmp_path / "sibling", fresh=True) as store:
-            store.append(keep_artefact(store.folder, fit("a", artefact={"rows": [1]})))
-        path = tmp_path / "sibling" / "artefacts" / f"{key_of('a')}.npz"
+    with Store(tmp_path / "sibling") as store:
+        store.append(keep_artefact(store.folder, fit("a", artefact={"rows": [1]})))
+    path = tmp_path / "sibling" / "artefacts" / f"{key_of('a')}.npz"
+    for kind, make in SPECIAL.items():
         path.unlink()
         make(path)
-        with Store(tmp_path / "mine") as store:
+        with Store(tmp_path / f"mine {kind}") as store:
             assert copy_records(store, {key_of("a")}) == 0
-        shutil.rmtree(tmp_path / "sibling")
+        if kind == "folder":
+            path.rmdir()
+            path.touch()
 
 
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda folder: Store(folder),
-        lambda folder: Environments(folder).name({"threads": 1}),
-        lambda folder: keep_artefact(folder, fit("a", artefact={"rows": [1]})),
-        lambda folder: write_tables([load_results(folder)], folder),
-    ],
-)
+WRITES = [
+    lambda folder: Store(folder).close(),
+    lambda folder: Environments(folder).name({"threads": 1}),
+    lambda folder: keep_artefact(folder, fit("a", artefact={"rows": [1]})),
+    lambda folder: write_tables([load_results(folder)], folder),
+]
+
+
 @pytest.mark.parametrize("name", ["cells.jsonl", ".lock", "environments", "artefacts", "tables"])
-def test_nothing_is_written_through_a_link(folder, tmp_path, name, write):
+def test_nothing_is_written_through_a_link(folder, tmp_path, name):
     (folder / CELLS).write_bytes(seal(json.dumps(fit("a"))))
     victim = tmp_path / "victim"
     if name in (CELLS, ".lock"):
@@ -434,15 +418,16 @@ def test_nothing_is_written_through_a_link(folder, tmp_path, name, write):
         victim.mkdir()
     (folder / name).symlink_to(victim)
     before = victim.read_bytes() if victim.is_file() else []
-    try:
-        made = write(folder)
-    except ResultsError as error:
-        assert "link" in str(error)
-        assert "\n" not in str(error)
-    else:
-        if isinstance(made, Store):
-            made.close()
-    assert (victim.read_bytes() if victim.is_file() else list(victim.iterdir())) == before
+    refused = 0
+    for write in WRITES:
+        try:
+            write(folder)
+        except ResultsError as error:
+            refused += 1
+            assert "link" in str(error)
+            assert "\n" not in str(error)
+        assert (victim.read_bytes() if victim.is_file() else list(victim.iterdir())) == before
+    assert refused
 
 
 def save_anew(folder):
@@ -512,26 +497,22 @@ def test_a_store_whose_file_is_changed_in_place_says_what_is_left(tmp_path, chan
 class Vanishing(InProcess):
     """Cells that run in this process, until the folder of their results is taken away."""
 
-    def __init__(self, taken_away):
-        super().__init__()
-        self._taken_away, self._count = taken_away, 0
+    left = 3
 
     def wait(self):
-        self._count += 1
         ended = super().wait()
-        if self._count == 3:
-            self._taken_away()
+        self.left -= 1
+        if self.left == 0:
+            shutil.rmtree(self.folder)
         return ended
 
 
 def test_a_run_whose_folder_vanishes_ends_and_the_next_one_goes_on(toy, tmp_path, monkeypatch):
-    from dsgkit.config import load_experiment
-    from dsgkit.experiment import cells
-
     monkeypatch.setattr(cells, "_bench", None)
     experiment = load_experiment(toy, overrides=["protocol.trials=1"])
     folder = tmp_path / "results" / "toy"
-    vanishing = Vanishing(lambda: shutil.rmtree(folder))
+    vanishing = Vanishing()
+    vanishing.folder = folder
     monkeypatch.setattr(Options, "executor", lambda *_: vanishing)
     with pytest.raises(ResultsError, match="removed with its folder") as error:
         run_experiment(experiment, folder, Options(once=True))
@@ -555,30 +536,32 @@ def search(key, **fields):
         {"fold_scores": []},
         {"fold_scores": [[0.5], [0.5, 0.6]]},
         {"points": [{"lam": 1.0}]},
-        {"kind": "fit", "points": []},
-        {"status": "timeout"},
-        {"status": "out_of_memory"},
-        {"fold_scores": [[0.5], [0.6]]},
     ],
 )
-def test_a_search_of_another_form_ends_in_one_line(tmp_path, fields):
-    """In another share of the same search, which somebody else may have written."""
+def test_a_search_of_another_form_is_set_aside(tmp_path, fields):
     (tmp_path / CELLS).write_bytes(seal(json.dumps(search("a", **fields))))
-    cell = Cell("fit", "s", 0, {}, (({"lam": 1.0}, {"lam": 2.0}),), {})
-    refused = "status" not in fields and not ("points" in fields and "kind" in fields)
-    refused = refused and fields != {"fold_scores": [[0.5], [0.6]]}
     with Store(tmp_path) as store:
-        assert (key_of("a") not in store.records) == refused
-        if refused:
-            assert store.set_aside is not None
-            return
-        store.append(search("b"))
-        searches = [store.records[key_of(name)] for name in "ab"]
-        settled = Limits(timeout=1.0).settle(store.records[key_of("a")])
+        assert key_of("a") not in store.records
+        assert store.set_aside is not None
+
+
+@pytest.mark.parametrize(
+    ("fields", "settled"),
+    [
+        ({"kind": "fit", "points": []}, True),
+        ({"status": "timeout"}, False),
+        ({"status": "out_of_memory"}, False),
+        ({"fold_scores": [[0.5], [0.6]]}, True),
+    ],
+)
+def test_a_share_of_a_search_that_does_not_go_with_the_others_is_one_line(fields, settled):
+    """Somebody else may have written it."""
+    cell = Cell("fit", "s", 0, {}, (({"lam": 1.0}, {"lam": 2.0}),), {})
+    shares = [search("a", **fields), search("b")]
     with pytest.raises(FitError) as error:
-        choose(cell, searches, better="higher", smoother={})
+        choose(cell, shares, better="higher", smoother={})
     one_line(error)
-    assert settled == (fields.get("status") not in ("timeout", "out_of_memory"))
+    assert Limits(timeout=1.0).settle(shares[0]) == settled
 
 
 def test_a_record_that_cannot_be_stored_is_refused_before_it_is_written(tmp_path):

@@ -16,7 +16,7 @@ from dsgkit.experiment.read_only import guarded, read_only
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.users_code.rehearsal import rehearsing
-from tests.experiment.runs import dsg, dsg_here, stored, without_measurements
+from tests.experiment.runs import stored, without_measurements
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -85,11 +85,10 @@ class Clusters(Rude):
 """
 
 GRID = {"lam": [0.5, 1.0]}
+LABELED = {"labeled": 30, "folds": 3}
 SETTINGS = {
     "semi_supervised_auc": (
-        "Labels",
-        {"positive": [1]},
-        {"labeled": 30, "folds": 3},
+        *("Labels", {"positive": [1]}, LABELED),
         {
             "rff_s2auc": {"params": {"n_features": 10, "sigma": 1.0}, "grid": GRID},
             "samult": {"params": {"sigma": 1.0}, "grid": GRID},
@@ -97,119 +96,120 @@ SETTINGS = {
         },
     ),
     "semi_supervised_svm": (
-        "Labels",
-        {"positive": [1]},
-        {"labeled": 30, "folds": 3},
+        *("Labels", {"positive": [1]}, LABELED),
         {"supervised_svm": {"params": {"sigma": 1.0}, "grid": {"C": [1.0, 10.0]}}},
     ),
     "ordinal": (
-        "Labels",
-        {"bins": 3},
-        {"labeled": 30, "folds": 3},
+        *("Labels", {"bins": 3}, LABELED),
         {"kernel_ridge": {"params": {"sigma": 1.0}, "grid": GRID}},
     ),
     "similar_unlabeled": (
-        "Pairs",
-        {"positive": [1]},
-        {"pairs": 30, "folds": 3, "prior": 0.7},
+        *("Pairs", {"positive": [1]}, {"pairs": 30, "folds": 3, "prior": 0.7}),
         {"su_sl": {"params": {"prior": "class_prior", "sigma": 1.0}, "grid": GRID}},
     ),
     "clustering": (
-        "Clusters",
-        {"classes": True},
-        {"scale": "raw"},
+        *("Clusters", {"classes": True}, {"scale": "raw"}),
         {"kmeans": {"kind": "sklearn.cluster:KMeans", "grid": {"n_clusters": [2, 3]}}},
     ),
     "tests.experiment.own_task:RIDGE": (
-        "Target",
-        {"positive": [1]},
-        {},
+        *("Target", {"positive": [1]}, {}),
         {"ridge": {"kind": "tests.experiment.own_task:Ridge", "grid": GRID}},
     ),
 }
 """By task: the rude class, the target, the protocol, and other solvers, with searches."""
 
-UNDISTURBED = {}
-
 
 @pytest.fixture
 def run(toy, own_modules):
-    """Run the solvers of a setting after a rude one; its records, and the others', by key."""
+    """Run a setting's solvers after rude ones: the records of these by name, and the others'."""
 
-    def run(kind, rude="", **ways):
+    def run(kind, rude):
         own_modules("rude", RUDE)
         name, target, protocol, others = SETTINGS[kind]
-        first = {"kind": f"rude:{rude or name}", "params": ways}
+        solvers = {
+            key: {"kind": f"rude:{of or name}", "params": ways} for key, (of, ways) in rude.items()
+        }
         if kind != "clustering":  # where a point with an error is one without a solution
-            first["grid"] = {"lam": [1.0, 2.0]}
+            for solver in solvers.values():
+                solver["grid"] = {"lam": [1.0, 2.0]}
         config = {
             "dataset": {"path": "toy.csv", "loader": "delimited", "target": target},
             "protocol": {"kind": kind, "trials": 1, **protocol},
-            "solvers": {**({"rude": first} if ways else {}), **others},
+            "solvers": solvers | others,
             "outputs": [],
         }
         if target == {"bins": 3}:
             config["dataset"]["label_column"] = 0
         path = toy.parent / "isolated.yaml"
         path.write_text(yaml.safe_dump(config))
-        folder = toy.parent / ("rude" if ways else "alone")
+        folder = toy.parent / ("rude" if rude else "alone") / "results"
         run_experiment(load_experiment(path), folder, Options(once=True))
         records = without_measurements(stored(folder))
-        of_rude = [one for one in records.values() if one["solver"] == "rude"]
-        return of_rude, {k: one for k, one in records.items() if one["solver"] != "rude"}
+        of_rude = {key: [r for r in records.values() if r["solver"] == key] for key in rude}
+        return of_rude, {k: one for k, one in records.items() if one["solver"] not in rude}
 
-    def alone(kind):
-        """The records of a setting's solvers without the rude one."""
-        if kind not in UNDISTURBED:
-            _, UNDISTURBED[kind] = run(kind)
-        return UNDISTURBED[kind]
-
-    run.alone = alone
     return run
 
 
-def in_fit(kind, code):
-    return kind, {"fit": code}
+CASES = {
+    "semi_supervised_auc": {
+        "fit": (
+            *("y *= -1", "y.sort()", "y_unlabeled *= -1", "X[:] = 0"),
+            *("X_unlabeled.index[:] = 0", "X_unlabeled.factor[:] = 0"),
+        ),
+        "decide": ("X.index.sort()",),
+        "folds_too": ("folds[0][:] = 0", "y[:] = 1"),
+    },
+    "semi_supervised_svm": {"fit": ("y *= -1", "y_unlabeled[:] = 1"), "folds_too": ("y *= -1",)},
+    "ordinal": {
+        "fit": ("y[:] = 1", "X_unlabeled.offset[:] = 9"),
+        "folds_too": ("folds[0][:] = 0",),
+    },
+    "similar_unlabeled": {
+        "fit": ("X_similar[:] = 0", "X_unlabeled.index[:] = 0"),
+        "folds_too": ("folds[0][0][:] = 0",),
+    },
+    "clustering": {"fit": ("X[:] = 0",)},
+    "tests.experiment.own_task:RIDGE": {
+        "fit": ("target *= -1", "X[:] = 0"),
+        "decide": ("X[:] = 0",),
+    },
+}
+"""By task, what is written where."""
 
 
-CASES = [
-    *(
-        in_fit("semi_supervised_auc", code)
-        for code in ("y *= -1", "y.sort()", "y_unlabeled *= -1", "y_unlabeled[:] = 1", "X[:] = 0")
-    ),
-    in_fit("semi_supervised_auc", "X_unlabeled.index[:] = 0"),
-    in_fit("semi_supervised_auc", "X_unlabeled.factor[:] = 0"),
-    ("semi_supervised_auc", {"decide": "X.index.sort()"}),
-    ("semi_supervised_auc", {"folds_too": "folds[0][:] = 0"}),
-    ("semi_supervised_auc", {"folds_too": "y[:] = 1"}),
-    *(in_fit("semi_supervised_svm", code) for code in ("y *= -1", "y_unlabeled[:] = 1")),
-    ("semi_supervised_svm", {"folds_too": "y *= -1"}),
-    *(in_fit("ordinal", code) for code in ("y[:] = 1", "X_unlabeled.offset[:] = 9")),
-    ("ordinal", {"folds_too": "folds[0][:] = 0"}),
-    *(
-        in_fit("similar_unlabeled", code)
-        for code in ("X_similar[:] = 0", "X_unlabeled.index[:] = 0")
-    ),
-    ("similar_unlabeled", {"folds_too": "folds[0][0][:] = 0"}),
-    in_fit("clustering", "X[:] = 0"),
-    *(in_fit("tests.experiment.own_task:RIDGE", code) for code in ("target *= -1", "X[:] = 0")),
-    ("tests.experiment.own_task:RIDGE", {"decide": "X[:] = 0"}),
-]
+RESET = """
+import locale, os, random, sys, warnings
+np.seterr(all="raise")
+np.set_printoptions(precision=1)
+warnings.simplefilter("error")
+os.environ["OMP_NUM_THREADS"] = "7"
+os.chdir("/")
+np.random.seed(0)
+random.seed(0)
+"""
 
 
-@pytest.mark.parametrize(("kind", "ways"), CASES)
-def test_a_write_is_the_error_of_the_solver_that_writes(run, kind, ways):
-    rude, others = run(kind, **ways)
-    assert {one["status"] for one in rude if one["kind"] == "fit"} == {"failed"}
-    assert any("read-only" in one["message"] for one in rude)
-    assert others == run.alone(kind)
+@pytest.mark.parametrize("kind", CASES)
+def test_a_write_is_the_error_of_the_solver_that_writes(run, kind, tmp_path):
+    """And settings that one changes are restored before the next cell."""
+    ways = [(place, code) for place, codes in CASES[kind].items() for code in codes]
+    rude = {f"rude_{n}": ("", {place: code}) for n, (place, code) in enumerate(ways)}
+    if kind == "similar_unlabeled":  # labels, for the upper bound on pairs
+        rude["labels"] = ("Labeled", {"fit": "y *= -1"})
+    if ":" not in kind:  # a task of the package, which minds no errors of NumPy's
+        rude["reset"] = ("", {"fit": RESET})
+    records, others = run(kind, rude)
+    assert {one["status"] for one in records.pop("reset", [])} <= {"ok"}
+    for name, of_rude in records.items():
+        fits = {one["status"] for one in of_rude if one["kind"] == "fit"}
+        assert fits == {"failed"}, rude[name]
+        assert any("read-only" in one["message"] for one in of_rude), rude[name]
+    assert np.geterr()["divide"] == "warn"
+    assert os.environ.get("OMP_NUM_THREADS") != "7"
+    assert Path.cwd() == tmp_path
+    assert others == run(kind, {})[1]
     assert {one["status"] for one in others.values()} == {"ok"}
-
-
-def test_labels_for_the_upper_bound_on_pairs_are_read_only(run):
-    rude, others = run("similar_unlabeled", "Labeled", fit="y *= -1")
-    assert all("read-only" in one["message"] for one in rude)
-    assert others == run.alone("similar_unlabeled")
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
@@ -260,27 +260,6 @@ def test_copies_of_a_guarded_solver_are_of_its_class():
         assert copied.filled_.tolist() == [1, 1, 1]
 
 
-RESET = """
-import locale, os, random, sys, warnings
-np.seterr(all="raise")
-np.set_printoptions(precision=1)
-warnings.simplefilter("error")
-os.environ["OMP_NUM_THREADS"] = "7"
-os.chdir("/")
-np.random.seed(0)
-random.seed(0)
-"""
-
-
-def test_settings_that_a_solver_changes_are_restored_before_the_next_cell(run, tmp_path):
-    rude, others = run("semi_supervised_auc", fit=RESET)
-    assert others == run.alone("semi_supervised_auc")
-    assert {one["status"] for one in rude} == {"ok"}
-    assert np.geterr()["divide"] == "warn"
-    assert os.environ.get("OMP_NUM_THREADS") != "7"
-    assert Path.cwd() == tmp_path
-
-
 def test_settings_that_a_module_changes_when_it_is_imported_are_not_those_of_the_run(
     toy, own_modules
 ):
@@ -320,46 +299,3 @@ def test_numbers_drawn_from_the_process_are_the_same_whatever_ran_before(toy, ow
         np.random.seed(1)  # noqa: NPY002  as another cell might
     assert scores[0] == scores[1]
     assert scores[0][0] != scores[0][1]
-
-
-REPLACING = """
-import numpy as np
-from dsgkit.solvers.base import PairwiseAUCEstimator
-
-class Replacing(PairwiseAUCEstimator):
-    def __init__(self, lam=1.0): self.lam = lam
-    def fit(self, X, y, X_unlabeled):
-        import sklearn.metrics
-        from dsgkit.tasks import metrics, semi_supervised_auc
-        np.seterr(all="raise")
-        for module in (metrics, semi_supervised_auc):
-            module.auc = lambda *_: 1.0
-        sklearn.metrics.roc_auc_score = lambda *_: 1.0
-        PairwiseAUCEstimator.decision_function = None
-        return self
-    def decision_function(self, X): return X[:][:, 0]
-"""
-
-
-@pytest.mark.slow  # worker processes
-def test_what_a_class_does_to_its_process_is_not_done_to_that_of_others(toy):
-    """A class replaces a metric, and with one job at a time its cells are run between others'.
-
-    What the others come to without it is computed in this process.
-    """
-    config = yaml.safe_load(toy.read_text())
-    config["protocol"]["trials"] = 1
-    kept = {name: config["solvers"][name] for name in ("pnu_auc", "samult")}
-    (toy.parent / "replacing.py").write_text(REPLACING)
-    scores = {}
-    for name, first in (("alone", {}), ("both", {"replacing": {"kind": "replacing:Replacing"}})):
-        config["solvers"] = first | kept
-        (toy.parent / f"{name}.yaml").write_text(yaml.safe_dump(config | {"outputs": []}))
-        by = dsg if first else dsg_here
-        code, _, err = by(toy.parent, "run", f"{name}.yaml", "--jobs", "1", "--out", name)
-        assert code == 0, err
-        of_folder = stored(toy.parent / name / name)
-        scores[name] = without_measurements(of_folder)
-    added = scores["both"].keys() - scores["alone"].keys()
-    assert {scores["both"].pop(key)["solver"] for key in added} == {"replacing"}
-    assert scores["both"] == scores["alone"]

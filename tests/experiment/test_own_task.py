@@ -12,12 +12,11 @@ from dsgkit.data import load_dataset
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
-from dsgkit.experiment.selection import best_point
 from dsgkit.random.seeds import derive_seed
 from dsgkit.report.compare import compare
 from dsgkit.text.errors import ConfigError
 from tests.experiment.own_task import RidgeTrial, rmse
-from tests.experiment.runs import dsg, dsg_here, stored
+from tests.experiment.runs import dsg_here, stored
 
 KIND = "tests.experiment.own_task:RIDGE"
 CONFIG = {
@@ -51,8 +50,8 @@ def experiment_of(folder, *overrides):
 
 @pytest.mark.slow
 def test_a_task_of_ones_own_goes_all_the_way(folder):
-    """By the command line, and the first time in processes of its own."""
-    code, out, err = dsg(folder, "run", "ridge.yaml", "--report", "page.html")
+    """By the command line."""
+    code, out, err = dsg_here(folder, "run", "ridge.yaml", "--report", "page.html")
     assert code == 0, err
     results = folder / "results" / "ridge"
     lines = out.splitlines()
@@ -145,38 +144,23 @@ def test_results_have_its_measures_and_no_size(folder):
     assert ridge.max() < mean.min()
 
 
-@pytest.mark.parametrize(
-    ("override", "unpaired"),
-    [
-        ("trials=2", []),
-        ("parts=4", []),  # it declares this for searches alone
-        ("digits=3", []),  # and this for judging alone
-        ("held_out=0.5", ["protocol.held_out is 0.25 in A and 0.5 in B"]),
-    ],
-)
+UNPAIRED = {
+    "trials=2": [],
+    "parts=4": [],  # it declares this for searches alone
+    "digits=3": [],  # and this for judging alone
+    "held_out=0.5": ["protocol.held_out is 0.25 in A and 0.5 in B"],
+}
+
+
 @pytest.mark.usefixtures("in_process")
-def test_trials_are_paired_by_the_settings_that_it_declares(folder, override, unpaired):
-    sides = []
-    for name, overrides in (("a", []), ("b", [f"protocol.{override}"])):
-        run_experiment(experiment_of(folder, *overrides), folder / name, Options(once=True))
-        sides.append(load_results(folder / name))
-    assert compare(*sides).unpaired == unpaired
-
-
-def test_lower_is_better_where_the_measure_says_so():
-    points = [{"lam": 1.0}, {"lam": 2.0}, {"lam": 3.0}]
-    scores = [[0.5, 0.3], [0.2, 0.2], [0.2, 0.2]]
-    chosen = {
-        (better, side): best_point(points, scores, better=better, smoother={"lam": side})[0]["lam"]
-        for better in ("higher", "lower")
-        for side in ("larger", "smaller")
-    }
-    assert chosen == {
-        ("higher", "larger"): 1.0,
-        ("higher", "smaller"): 1.0,
-        ("lower", "larger"): 3.0,
-        ("lower", "smaller"): 2.0,
-    }
+def test_trials_are_paired_by_the_settings_that_it_declares(folder):
+    run_experiment(experiment_of(folder), folder / "a", Options(once=True))
+    for override, unpaired in UNPAIRED.items():
+        other = experiment_of(folder, f"protocol.{override}")
+        run_experiment(other, folder / override, Options(once=True))
+        assert compare(load_results(folder / "a"), load_results(folder / override)).unpaired == (
+            unpaired
+        )
 
 
 def keys(folder, *overrides):
@@ -192,20 +176,19 @@ def test_what_is_for_searches_alone_is_no_part_of_other_fits(folder):
     assert not set(before.values()) & set(keys(folder, "protocol.held_out=0.5").values())
 
 
-@pytest.mark.parametrize(
-    ("overrides", "text"),
-    [
-        (["protocol.held=1"], "unknown key 'held' (did you mean 'held_out'?)"),
-        (["sweep.rows=[1]"], "unknown key 'rows'; the task has nothing to vary"),
-        (["solvers.ridge.search_at.rows=5"], "unknown key 'rows'"),
-        (["outputs=[auc_table]"], "unknown output 'auc_table'"),
-        (["outputs=[rmse_curve]"], "unknown output 'rmse_curve'"),
-        (["solvers.samult={}"], f"samult is for semi_supervised_auc, not {KIND}"),
-        (["protocol.kind=tests.experiment.own_task:RIDGES"], "has no task 'RIDGES' (did you mean"),
-        (["protocol.kind=semi_supervised"], "unknown task 'semi_supervised' (did you mean 'semi_s"),
-    ],
-)
-def test_a_config_is_checked_by_its_task(folder, overrides, text):
-    with pytest.raises(ConfigError) as error:
-        experiment_of(folder, *overrides)
-    assert text in str(error.value)
+WRONG = {
+    "protocol.held=1": "unknown key 'held' (did you mean 'held_out'?)",
+    "sweep.rows=[1]": "unknown key 'rows'; the task has nothing to vary",
+    "solvers.ridge.search_at.rows=5": "unknown key 'rows'",
+    "outputs=[auc_table]": "unknown output 'auc_table'",
+    "outputs=[rmse_curve]": "unknown output 'rmse_curve'",
+    "solvers.samult={}": f"samult is for semi_supervised_auc, not {KIND}",
+    "protocol.kind=tests.experiment.own_task:RIDGES": "has no task 'RIDGES' (did you mean",
+}
+
+
+def test_a_config_is_checked_by_its_task(folder):
+    for override, text in WRONG.items():
+        with pytest.raises(ConfigError) as error:
+            experiment_of(folder, override)
+        assert text in str(error.value)

@@ -30,6 +30,11 @@ from tests.experiment.misbehaving import TASK
 from tests.experiment.runs import behaving, write_config
 
 
+def planned(experiment, whole=False):
+    dataset = load_dataset(experiment.dataset)
+    return whole_plan(experiment, dataset) if whole else make_plan(experiment, dataset)
+
+
 @pytest.fixture
 def experiment(toy):
     return load_experiment(toy)
@@ -37,7 +42,7 @@ def experiment(toy):
 
 @pytest.fixture
 def plan(experiment):
-    return make_plan(experiment, load_dataset(experiment.dataset))
+    return planned(experiment)
 
 
 def cells(plan, solver, kind):
@@ -55,43 +60,24 @@ def test_a_search_has_one_cell_per_sigma_and_trial(plan):
     assert {cell.at["unlabeled"] for cell in searches} == {50}
 
 
-def test_no_search_where_there_is_nothing_to_choose(plan):
-    assert cells(plan, "rff_s2auc", "search") == []
-    assert len(cells(plan, "rff_s2auc", "fit")) == 4
-
-
-def test_a_fit_for_every_sweep_point_and_trial(plan):
+def test_a_fit_for_every_sweep_point_and_trial_after_its_searches(plan):
     for solver in ("qsg_s2auc", "samult", "pnu_auc", "rff_s2auc"):
-        fits = cells(plan, solver, "fit")
-        assert sorted((c.trial, c.at["unlabeled"]) for c in fits) == [
-            (0, 40),
-            (0, 120),
-            (1, 40),
-            (1, 120),
-        ]
-
-
-def test_searches_come_before_their_fits(plan):
-    for trial, solver in product(range(2), ("qsg_s2auc", "samult")):
-        kinds = [c.kind for c in plan if (c.trial, c.solver) == (trial, solver)]
-        assert kinds == sorted(kinds, reverse=True)
-
-
-def test_keys_are_distinct_and_estimates_positive(plan):
+        fits = {(c.trial, c.at["unlabeled"]) for c in cells(plan, solver, "fit")}
+        assert fits == {*product((0, 1), (40, 120))}
+        for trial in (0, 1):
+            kinds = [c.kind for c in plan if (c.trial, c.solver) == (trial, solver)]
+            assert kinds == sorted(kinds, reverse=True)
+    assert cells(plan, "rff_s2auc", "search") == []  # nothing is to be chosen
     assert len({cell.key for cell in plan}) == len(plan)
     assert all(cell.flops > 0 and cell.work.memory > 0 for cell in plan)
 
 
-def test_a_solver_without_a_fit_needs_no_search(toy):
-    experiment = load_experiment(toy, overrides=["solvers.samult.at_most.unlabeled=39"])
-    plan = make_plan(experiment, load_dataset(experiment.dataset))
-    assert {cell.solver for cell in plan} == {"qsg_s2auc", "pnu_auc", "rff_s2auc"}
-
-
 def test_what_the_config_leaves_out_has_no_cell_and_is_told(toy):
+    """Nor does a solver without a fit have a search."""
     overrides = ["solvers.samult.at_most.unlabeled=39", "solvers.rff_s2auc.at_most.unlabeled=119"]
     experiment = load_experiment(toy, overrides=overrides)
-    cells, left_out, _ = whole_plan(experiment, load_dataset(experiment.dataset))
+    cells, left_out, _ = planned(experiment, whole=True)
+    assert {cell.solver for cell in cells} == {"qsg_s2auc", "pnu_auc", "rff_s2auc"}
     fits = {(cell.solver, cell.at["unlabeled"]) for cell in cells if cell.kind == "fit"}
     every = product(experiment.solvers, (40, 120))
     expected = {("samult", 40), ("samult", 120), ("rff_s2auc", 120)}
@@ -137,7 +123,7 @@ def test_what_does_not_use_the_swept_rows_is_fitted_once_at_the_largest_size(
 def test_a_fit_that_stands_at_several_sizes_is_of_the_largest_within_limits(with_labeled_only):
     overrides = ["solvers.logistic.at_most.unlabeled=60"]
     experiment = load_experiment(with_labeled_only, overrides=overrides)
-    cells_, left_out, _ = whole_plan(experiment, load_dataset(experiment.dataset))
+    cells_, left_out, _ = planned(experiment, whole=True)
     assert {(c.at["unlabeled"], c.also_at) for c in cells(cells_, "logistic", "fit")} == {
         (60, (40,))
     }
@@ -147,7 +133,7 @@ def test_a_fit_that_stands_at_several_sizes_is_of_the_largest_within_limits(with
 def test_a_plan_is_read_as_it_was_written(with_labeled_only, tmp_path):
     overrides = ["solvers.logistic.at_most.unlabeled=60", "sweep.unlabeled=[40, 60, 500, all]"]
     experiment = load_experiment(with_labeled_only, overrides=overrides)
-    plan = whole_plan(experiment, load_dataset(experiment.dataset))
+    plan = planned(experiment, whole=True)
     _write_plan(tmp_path / "plan.json", plan)
     read = read_plan(tmp_path, experiment.axis)
     assert read.left_out == plan.left_out
@@ -157,23 +143,30 @@ def test_a_plan_is_read_as_it_was_written(with_labeled_only, tmp_path):
     assert both[0] == both[1]
 
 
-def test_a_grid_with_a_point_that_uses_unlabelled_rows_is_fitted_at_every_size(with_labeled_only):
-    overrides = ["solvers.both={kind: samult, params: {sigma: 1}, grid: {gamma: [1, 0.5]}}"]
+@pytest.mark.parametrize(
+    ("overrides", "solver", "sizes"),
+    [
+        # a point of the grid uses unlabelled rows
+        (
+            ["solvers.both={kind: samult, params: {sigma: 1}, grid: {gamma: [1, 0.5]}}"],
+            "both",
+            {40, 60, 120},
+        ),
+        # labelled rows matter to all
+        (["sweep={labeled: [10, 20]}", "protocol.unlabeled=60"], "logistic", {10, 20}),
+    ],
+)
+def test_what_uses_the_swept_rows_is_fitted_at_every_size(
+    with_labeled_only, overrides, solver, sizes
+):
     experiment = load_experiment(with_labeled_only, overrides=overrides)
-    plan = make_plan(experiment, load_dataset(experiment.dataset))
-    assert {c.at["unlabeled"] for c in cells(plan, "both", "fit")} == {40, 60, 120}
-
-
-def test_labelled_rows_that_are_swept_matter_to_all(with_labeled_only):
-    overrides = ["sweep={labeled: [10, 20]}", "protocol.unlabeled=60"]
-    experiment = load_experiment(with_labeled_only, overrides=overrides)
-    plan = make_plan(experiment, load_dataset(experiment.dataset))
-    assert {c.at["labeled"] for c in cells(plan, "logistic", "fit")} == {10, 20}
+    fits = cells(planned(experiment), solver, "fit")
+    assert {cell.at[experiment.axis.name] for cell in fits} == sizes
 
 
 def test_a_share_holds_what_one_pass_can_train(toy):
     experiment = load_experiment(toy, overrides=["solvers.qsg_s2auc.grid.random_state=[4, 8]"])
-    plan = make_plan(experiment, load_dataset(experiment.dataset))
+    plan = planned(experiment)
     searches = cells(plan, "qsg_s2auc", "search")
     assert len(searches) == 2 * 2 * 2
     for cell in searches:
@@ -189,24 +182,23 @@ def test_parameters_that_do_not_go_together_are_told_before_a_run(toy):
     toy.write_text(yaml.safe_dump(config))
     experiment = load_experiment(toy)
     with pytest.raises(ConfigError, match=r"solvers\.bls3vm: C_star is 1 and C_star_ratio is 0"):
-        make_plan(experiment, load_dataset(experiment.dataset))
+        planned(experiment)
 
 
 def test_the_order_of_the_grid_does_not_matter(toy, plan):
     overrides = ["solvers.qsg_s2auc.grid={gamma: [0.5, 0.0], sigma: [2.0, 0.5], lam: [1.0, 0.25]}"]
     other = load_experiment(toy, overrides=overrides)
-    keys = [cell.key for cell in make_plan(other, load_dataset(other.dataset))]
+    keys = [cell.key for cell in planned(other)]
     assert keys == [cell.key for cell in plan]
 
 
-@pytest.mark.parametrize(
-    ("override", "text"),
-    [("protocol.labeled=200", "200 labelled rows"), ("sweep.unlabeled=[500]", "sweep.unlabeled")],
-)
-def test_too_few_rows_are_told(toy, override, text):
-    experiment = load_experiment(toy, overrides=[override])
-    with pytest.raises(DataError, match=text):
-        make_plan(experiment, load_dataset(experiment.dataset))
+def test_too_few_rows_are_told(toy):
+    for override, text in (
+        ("protocol.labeled=200", "200 labelled rows"),
+        ("sweep.unlabeled=[500]", "sweep.unlabeled"),
+    ):
+        with pytest.raises(DataError, match=text):
+            planned(load_experiment(toy, overrides=[override]))
 
 
 def test_sweep_points_beyond_the_data_are_left_out(experiment):
@@ -227,7 +219,7 @@ def test_sweep_points_beyond_the_data_are_left_out(experiment):
 )
 def test_sizes_beyond_the_data_are_named_in_the_plan(toy, sweep, expected):
     experiment = load_experiment(toy, overrides=[f"sweep.unlabeled={sweep}"])
-    assert whole_plan(experiment, load_dataset(experiment.dataset)).too_large == expected
+    assert planned(experiment, whole=True).too_large == expected
 
 
 def test_labelled_rows_are_swept_with_a_search_for_each_size(toy, experiment):
@@ -238,7 +230,7 @@ def test_labelled_rows_are_swept_with_a_search_for_each_size(toy, experiment):
         "solvers.samult.search_at={unlabeled: 50}",
     ]
     swept = load_experiment(toy, overrides=overrides)
-    plan = make_plan(swept, load_dataset(swept.dataset))
+    plan = planned(swept)
     for n, unlabeled in ((10, 50), (20, 50)):
         fits = [c for c in cells(plan, "samult", "fit") if c.at["labeled"] == n]
         assert [c.at for c in fits] == [{"unlabeled": 60, "labeled": n}] * 2
@@ -251,12 +243,11 @@ def test_labelled_rows_are_swept_with_a_search_for_each_size(toy, experiment):
     assert len({cell.key for cell in plan}) == len(plan)
     # the sweep says how many are drawn
     other = load_experiment(toy, overrides=[*overrides, "protocol.labeled=11"])
-    assert {c.key for c in make_plan(other, load_dataset(other.dataset))} == {c.key for c in plan}
+    assert {c.key for c in planned(other)} == {c.key for c in plan}
     # what is not swept has its number, too
     fixed = load_experiment(toy, overrides=["solvers.samult.at_most={labeled: 11}"])
     assert fixed.protocol.labeled > 11
-    fits = {c.solver for c in make_plan(fixed, load_dataset(fixed.dataset))}
-    assert "samult" not in fits and "rff_s2auc" in fits
+    assert "samult" not in {c.solver for c in planned(fixed)}
     with pytest.raises(ConfigError, match="searched at its own number of them"):
         load_experiment(toy, overrides=["solvers.samult.search_at={labeled: 20}"])
 
@@ -279,48 +270,40 @@ def key(cell, experiment, data=DATA):
     return cell_key(cell, experiment, data)
 
 
-@pytest.mark.parametrize(
-    "override",
-    [
-        "seed=1",
-        "protocol.labeled=31",
-        "protocol.folds=4",
-        "protocol.scale=[0, 2]",
-        "solvers.qsg_s2auc.params.batch_size=17",
-        "solvers.qsg_s2auc.params.kernel=laplacian",
-    ],
-)
-def test_what_determines_a_result_is_in_its_key(toy, experiment, override):
+COUNTS = [
+    "seed=1",
+    "protocol.labeled=31",
+    "protocol.folds=4",
+    "protocol.scale=[0, 2]",
+    "solvers.qsg_s2auc.params.batch_size=17",
+    "solvers.qsg_s2auc.params.kernel=laplacian",
+]
+DOES_NOT = [
+    "protocol.trials=5",
+    "sweep.unlabeled=[40]",
+    "outputs=[auc_table]",
+    "solvers.samult.grid.lam=[2.0]",
+    "solvers.qsg_s2auc.label=Ours",
+    "solvers.qsg_s2auc.against=samult",
+    "solvers.qsg_s2auc.params.kernel=gaussian",
+]
+
+
+@pytest.mark.parametrize("override", [*COUNTS, *DOES_NOT])
+def test_what_determines_a_result_is_in_its_key_and_nothing_else(toy, experiment, override):
     changed = load_experiment(toy, overrides=[override])
-    assert key(CELL, changed) != key(CELL, experiment)
+    assert (key(CELL, changed) != key(CELL, experiment)) == (override in COUNTS)
 
 
 def test_all_rows_and_their_number_are_the_same_search(toy):
     keys = [
-        [cell.key for cell in make_plan(changed, load_dataset(changed.dataset))]
+        [cell.key for cell in planned(changed)]
         for size in ("all", "120", "1000")
         for changed in [
             load_experiment(toy, overrides=[f"solvers.samult.search_at.unlabeled={size}"])
         ]
     ]
     assert keys[0] == keys[1] == keys[2]
-
-
-@pytest.mark.parametrize(
-    "override",
-    [
-        "protocol.trials=5",
-        "sweep.unlabeled=[40]",
-        "outputs=[auc_table]",
-        "solvers.samult.grid.lam=[2.0]",
-        "solvers.qsg_s2auc.label=Ours",
-        "solvers.qsg_s2auc.against=samult",
-        "solvers.qsg_s2auc.params.kernel=gaussian",
-    ],
-)
-def test_what_does_not_is_not(toy, experiment, override):
-    changed = load_experiment(toy, overrides=[override])
-    assert key(CELL, changed) == key(CELL, experiment)
 
 
 PLAIN = Cell("fit", "samult", 0, AT, (({},),), AT)
@@ -341,14 +324,13 @@ def test_a_changed_default_changes_the_key(experiment, monkeypatch):
 
 
 def test_folds_are_not_part_of_a_fit_without_search(toy, experiment):
-    fixed = Cell("fit", "rff_s2auc", 0, AT, (({},),), AT)
+    fixed = replace(PLAIN, solver="rff_s2auc")
     changed = load_experiment(toy, overrides=["protocol.folds=4"])
     assert key(fixed, changed) == key(fixed, experiment)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_different_cells_have_different_keys(experiment):
+    others = [
         replace(CELL, kind="search"),
         replace(CELL, solver="samult"),
         replace(CELL, trial=1),
@@ -356,10 +338,8 @@ def test_folds_are_not_part_of_a_fit_without_search(toy, experiment):
         replace(CELL, stages=(POINTS[:1],)),
         replace(CELL, stages=(POINTS[:1], POINTS[1:])),
         replace(CELL, search_at={"unlabeled": 51}),
-    ],
-)
-def test_different_cells_have_different_keys(experiment, other):
-    assert key(other, experiment) != key(CELL, experiment)
+    ]
+    assert len({key(cell, experiment) for cell in (CELL, *others)}) == 8
     assert key(CELL, experiment) != key(CELL, experiment, SimpleNamespace(identity=["other data"]))
     assert key(replace(CELL, needs=("a",), key="b"), experiment) == key(CELL, experiment)
 
@@ -398,7 +378,7 @@ def own_plan(toy, own_modules):
         spec = {"kind": kind, "grid": {"lam": [1, 2], "width": [3, 4]}} | settings
         (toy.parent / config).write_text(yaml.safe_dump(data | {"solvers": {key: spec}}))
         experiment = load_experiment(toy.parent / config)
-        return make_plan(experiment, load_dataset(experiment.dataset))
+        return planned(experiment)
 
     return plan
 
@@ -417,31 +397,25 @@ def test_a_class_of_ones_own_is_planned(own_plan):
     assert all(len({point["width"] for point in cell.points}) == 1 for cell in searches)
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"text": OWN.replace("X[:, 0]", "X[:, 1]")},
-        {"text": OWN.replace("def fit", "version = 1\n    def fit")},
-        {"kind": "your:Mine"},
-    ],
-)
+ANOTHER = [
+    {"text": OWN.replace("X[:, 0]", "X[:, 1]")},
+    {"text": OWN.replace("def fit", "version = 1\n    def fit")},
+    {"kind": "your:Mine"},
+]
+THE_SAME = [
+    {},
+    {"text": OWN + "# edited\n"},
+    {"config": "other.yaml"},
+    {"key": "ours"},
+    {"label": "Ours"},
+    {"grid": {"width": [4, 3], "lam": [2.0, 1.0]}},
+]
+
+
+@pytest.mark.parametrize("changed", [*ANOTHER, *THE_SAME])
 def test_what_makes_a_class_another_solver(own_plan, changed):
-    assert not keys(own_plan()) & keys(own_plan(**changed))
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {},
-        {"text": OWN + "# edited\n"},
-        {"config": "other.yaml"},
-        {"key": "ours"},
-        {"label": "Ours"},
-        {"grid": {"width": [4, 3], "lam": [2.0, 1.0]}},
-    ],
-)
-def test_what_does_not_make_it_another(own_plan, changed):
-    assert keys(own_plan()) == keys(own_plan(**changed))
+    first, other = keys(own_plan()), keys(own_plan(**changed))
+    assert first == other if changed in THE_SAME else not first & other
 
 
 def test_with_a_version_of_its_own_edits_do_not_count(own_plan):
@@ -451,21 +425,24 @@ def test_with_a_version_of_its_own_edits_do_not_count(own_plan):
     assert not keys(first) & keys(second)
 
 
-def test_a_class_that_cannot_be_planned_is_told_with_its_line(own_plan):
-    text = OWN.replace("def fit", "def cost(self, n_inputs, **counts):\n        1 / 0\n    def fit")
-    with pytest.raises(ConfigError) as error:
-        own_plan(text)
-    assert (
-        str(error.value) == "planning my:Mine raises ZeroDivisionError: division by zero (my.py:9)"
-    )
+COST = "def cost(self, n_inputs, **counts):\n        {}\n    def fit"
+WRONG = {
+    COST.format(
+        "1 / 0"
+    ): r"^planning my:Mine raises ZeroDivisionError: division by zero \(my\.py:9",
+    **{
+        COST.format(f"return __import__('dsgkit.numerics.costs').numerics.costs.Cost({amount})"): (
+            r"solvers\.\w+: its cost\(\) comes to \w+ of \S+; they"
+        )
+        for amount in ("flops=float('inf')", "flops=float('nan')", "memory=-1")
+    },
+}
 
 
-@pytest.mark.parametrize("amount", ["flops=float('inf')", "flops=float('nan')", "memory=-1"])
-def test_a_cost_that_no_plan_could_hold_is_told(own_plan, amount):
-    cost = f"def cost(self, n_inputs, **counts):\n        return Cost({amount})\n    def fit"
-    text = "from dsgkit.numerics.costs import Cost\n" + OWN.replace("def fit", cost)
-    with pytest.raises(ConfigError, match=r"solvers\.\w+: its cost\(\) comes to \w+ of \S+; they"):
-        own_plan(text)
+@pytest.mark.parametrize("cost", WRONG)
+def test_a_class_that_cannot_be_planned_is_told(own_plan, cost):
+    with pytest.raises(ConfigError, match=WRONG[cost]):
+        own_plan(OWN.replace("def fit", cost))
 
 
 def test_a_class_that_refuses_parameters_is_told_with_its_line(own_plan):
@@ -475,19 +452,22 @@ def test_a_class_that_refuses_parameters_is_told_with_its_line(own_plan):
         own_plan(text)
 
 
-def two_searches(toy, *overrides):
-    return load_experiment(
-        toy,
-        overrides=[
-            "solvers.twice={kind: samult, search: [{grid: {lam: [0.25, 1.0], "
-            "sigma: [0.5, 1.0]}}, {grid: {gamma: [0.0, 0.5]}}]}",
-            *overrides,
-        ],
-    )
+STAGES = (
+    "{grid: {lam: [0.25, 1.0], sigma: [0.5, 1.0]}}, {grid: {gamma: [0.0, 0.5]}}, "
+    "{grid: {lam: [0.5, 2.0]}}"
+)
+
+
+TWO_STAGES = STAGES[: STAGES.rindex(", {grid")]
+
+
+def two_searches(toy, *overrides, stages=TWO_STAGES):
+    twice = f"solvers.twice={{kind: samult, search: [{stages}]}}"
+    return load_experiment(toy, overrides=[twice, *overrides])
 
 
 def cells_of(experiment, solver="twice", trial=0):
-    plan = make_plan(experiment, load_dataset(experiment.dataset))
+    plan = planned(experiment)
     return [cell for cell in plan if (cell.solver, cell.trial) == (solver, trial)]
 
 
@@ -517,55 +497,32 @@ def test_both_searches_are_in_the_keys_of_what_follows(toy):
     after = [cell.key for cell in cells_of(two_searches(toy, change))]
     assert before[:2] == after[:2]
     assert not set(before[2:]) & set(after)
-    change = "solvers.twice.params.max_memory=9"  # of no first search's points
-    assert not set(before) & {cell.key for cell in cells_of(two_searches(toy, change))}
-
-
-def test_one_search_is_planned_as_before(toy, experiment):
-    search, *fits = cells_of(experiment, "samult")
-    assert search.needs == ()
-    assert all(fit.needs == (search.key,) and len(fit.stages) == 1 for fit in fits)
-
-
-def test_what_a_later_stage_searches_has_a_part_in_the_first_by_its_value_until_then(toy):
-    """And so in all that follows: another first step may choose other parameters."""
-    before = {cell.key for cell in cells_of(two_searches(toy))}
-    changed = two_searches(toy, "solvers.twice.params.gamma=0.3")
-    assert not before & {cell.key for cell in cells_of(changed)}
+    # other parameters, as what a later stage searches is until then, may lead to other choices
+    for change in ("solvers.twice.params.max_memory=9", "solvers.twice.params.gamma=0.3"):
+        assert not set(before) & {cell.key for cell in cells_of(two_searches(toy, change))}
 
 
 def test_a_third_stage_waits_for_the_second(toy):
-    experiment = load_experiment(
-        toy,
-        overrides=[
-            "solvers.twice={kind: samult, search: [{grid: {lam: [0.25, 1.0]}}, "
-            "{grid: {gamma: [0.0, 0.5]}}, {grid: {lam: [0.5, 2.0]}}]}"
-        ],
-    )
-    first, second, third, *fits = cells_of(experiment)
-    assert (first.needs, second.needs, third.needs) == ((), (first.key,), (second.key,))
-    assert third.stages == (
-        ({"lam": 0.25}, {"lam": 1.0}),
-        ({"gamma": 0.0}, {"gamma": 0.5}),
-        ({"lam": 0.5}, {"lam": 2.0}),
-    )
-    assert [fit.needs for fit in fits] == [(third.key,)] * 2
+    *_, second, third, fit, other = cells_of(two_searches(toy, stages=STAGES))
+    assert third.needs == (second.key,)
+    assert third.stages[1:] == (second.points, ({"lam": 0.5}, {"lam": 2.0}))
+    assert fit.needs == other.needs == (third.key,)
 
 
 def test_the_folds_have_a_part_in_a_share_of_one_point(toy):
     """Whatever the number of its points, a share is scored on them."""
     grid = "solvers.samult.grid={sigma: [0.5, 1.0]}"
-    shares = [
+    three, four = (
         {cell.key for cell in cells_of(load_experiment(toy, overrides=[grid, more]), "samult")}
         for more in ("protocol.folds=3", "protocol.folds=4")
-    ]
-    assert not shares[0] & shares[1]
+    )
+    assert not three & four
 
 
 def test_keys_are_what_they_were(toy):
     """Results of earlier releases are found by them: what changes one raises a version."""
     swept = two_searches(toy, "sweep.labeled=[10, 20]", "protocol.unlabeled=60")
-    plans = [make_plan(e, load_dataset(e.dataset)) for e in (load_experiment(toy), swept)]
+    plans = [planned(e) for e in (load_experiment(toy), swept)]
     text = " ".join(cell.key for plan in plans for cell in plan)
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "03ec8a7cce2db2ab"
 
@@ -596,16 +553,10 @@ def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(TASK), "trial", other)
     monkeypatch.setattr("dsgkit.users_code.own._answers", {})  # of what was loaded before
-    experiment = load_experiment(write_config(tmp_path, {"well": behaving()}, trials=3))
     monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
-    plan = make_plan(experiment, load_dataset(experiment.dataset))
-    assert [(cell.trial, cell.at["unlabeled"]) for cell in plan] == [
-        (0, 70),
-        (0, 80),
-        (1, 70),
-        (2, 70),
-        (2, 80),
-    ]
+    plan = planned(load_experiment(write_config(tmp_path, {"well": behaving()}, trials=3)))
+    expected = [(0, 70), (0, 80), (1, 70), (2, 70), (2, 80)]
+    assert [(cell.trial, cell.at["unlabeled"]) for cell in plan] == expected
 
 
 def test_a_plan_is_written_as_its_entries_are_spelled(plan, tmp_path):

@@ -88,16 +88,6 @@ def test_reads_what_a_run_wrote(folder):
     assert share["points"] == [{"lam": 1}]
 
 
-def test_labels_are_those_of_the_config_and_recorded_ones_for_solvers_not_in_it(folder):
-    write(folder, fit("a", label="an earlier label"), fit("b", solver="old", label="Old one"))
-    results = load_results(folder)
-    assert [results.label(solver) for solver in results.solvers] == [
-        "QSG-S2AUC",
-        "SAMULT",
-        "Old one",
-    ]
-
-
 def test_a_failed_fit_has_no_numbers(folder):
     failed = fit("a", status="indefinite", message="saddle")
     for name in ("scores", "full", "params", "times"):
@@ -109,51 +99,16 @@ def test_a_failed_fit_has_no_numbers(folder):
     assert math.isnan(row["fit_seconds"])
 
 
-def test_the_last_record_of_a_key_counts(folder):
-    write(folder, fit("a", status="failed", auc=None), fit("b", trial=1), fit("a", auc=0.5))
-    cells = load_results(folder).cells
-    assert cells["auc"].tolist() == [0.5, 0.75]
-
-
-def test_only_planned_cells_count_in_the_order_of_the_plan(folder):
-    write(folder, fit("a", auc=0.1), fit("old", auc=0.2), fit("b", auc=0.3))
-    plan(folder, {"key": "b"}, {"key": "not yet"}, {"key": "a"})
-    assert load_results(folder).cells["auc"].tolist() == [0.3, 0.1]
-
-
 def test_what_a_record_is_of_is_for_the_plan_to_say(folder):
-    write(folder, fit("a", solver="old name", auc=0.1))
-    plan(folder, *({"key": "a", "solver": s, "trial": 2} for s in ("qsg_s2auc", "samult")))
+    """One may be of two solvers, each with its label; a solver not in the config has its own."""
+    write(folder, fit("a", solver="old name", label="recorded", auc=0.1), fit("b", auc=0.3))
+    entries = [("a", "qsg_s2auc"), ("a", "samult"), ("a", "gone"), ("not yet", "samult")]
+    plan(folder, *({"key": key, "solver": solver, "trial": 2} for key, solver in entries))
     cells = load_results(folder).cells
-    assert cells["solver"].tolist() == ["qsg_s2auc", "samult"]
-    assert cells["trial"].tolist() == [2, 2]
-    assert cells["auc"].tolist() == [0.1, 0.1]
-
-
-def test_one_record_of_two_entries_bears_the_label_of_each(folder):
-    write(folder, fit("a", label="recorded"), fit("b", solver="gone", label="recorded"))
-    plan(
-        folder,
-        {"key": "a", "solver": "qsg_s2auc"},
-        {"key": "a", "solver": "samult"},
-        {"key": "b", "solver": "gone"},
-    )
-    cells = load_results(folder).cells
+    assert cells["solver"].tolist() == ["qsg_s2auc", "samult", "gone"]
     assert cells["label"].tolist() == ["QSG-S2AUC", "SAMULT", "recorded"]
-
-
-def test_without_a_plan_all_records_count(folder):
-    write(folder, fit("a", auc=0.1), fit("b", auc=0.2))
-    assert load_results(folder).cells["auc"].tolist() == [0.1, 0.2]
-
-
-@pytest.mark.parametrize("text", ["[", '["a"]', "{}", '[{"solver": "samult"}]', "3"])
-def test_a_plan_that_is_none_is_named_in_one_line(folder, text):
-    write(folder, fit("a"))
-    (folder / "plan.json").write_text(text)
-    with pytest.raises(ResultsError, match=r"plan\.json: .*run the experiment again") as caught:
-        load_results(folder)
-    assert "\n" not in str(caught.value)
+    assert cells["trial"].tolist() == [2, 2, 2]
+    assert cells["auc"].tolist() == [0.1, 0.1, 0.1]
 
 
 def test_a_refusal_says_what_it_needed(folder):
@@ -164,32 +119,10 @@ def test_a_refusal_says_what_it_needed(folder):
     assert math.isnan(needed[1])
 
 
-def test_a_line_cut_off_at_the_end_is_left_out(folder):
-    write(folder, fit("a"), sealed(fit("b")).decode()[:-7])
-    assert len(load_results(folder).cells) == 1
-
-
-@pytest.mark.parametrize("line", ["{", "[]", "3", '{"key": "x"}'])
-def test_a_damaged_line_elsewhere_is_left_out_too(folder, line):
-    write(folder, fit("a"), line + "\n", fit("b", trial=1))
-    assert load_results(folder).cells["trial"].tolist() == [0, 1]
-
-
 def test_without_cells_there_are_empty_tables(folder):
     results = load_results(folder)
     assert len(results.cells) == len(results.search) == 0
     assert "auc" in results.cells
-
-
-def test_a_folder_without_config_is_no_results_folder(tmp_path):
-    with pytest.raises(ResultsError, match=r"it has no config\.yaml"):
-        load_results(tmp_path)
-
-
-def test_a_broken_environment_is_named(folder):
-    (folder / "environment.json").write_text("{")
-    with pytest.raises(ResultsError, match=r"environment\.json: .*run the experiment again"):
-        load_results(folder)
 
 
 def test_a_broken_config_is_a_config_error(folder):
@@ -214,17 +147,11 @@ def test_the_environments_are_those_that_the_records_name(folder):
     assert load_results(folder).environments == {one: {"name": one}, two: {"name": two}, lost: {}}
 
 
-@pytest.mark.parametrize(
-    ("text", "words"), [(None, "not there"), ("{}", "unexpected content"), ("[", "can")]
-)
-def test_a_folder_without_its_task_is_told_in_one_line(folder, text, words):
+def test_a_folder_without_its_task_is_told_in_one_line(folder):
     (folder / "task.json").unlink()
-    if text is not None:
-        (folder / "task.json").write_text(text)
-    with pytest.raises(ResultsError, match=r"task\.json: .*run the experiment again") as caught:
+    told = r"task\.json: not there; .*run the experiment again[^\n]*$"
+    with pytest.raises(ResultsError, match=told):
         load_results(folder)
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_neither_solvers_nor_tasks_are_imported_for_reading(folder, monkeypatch):
@@ -260,23 +187,16 @@ def test_records_that_are_not_packed_come_first(folder):
 
 
 @pytest.mark.parametrize("name", ["cells.jsonl", "plan.json"])
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda data: data[: len(data) // 2],
-        lambda data: data[:40] + bytes(9) + data[49:],
-        lambda _: b"?" * 90,
-    ],
-)
-def test_a_damaged_packed_file_is_told_in_one_line(folder, name, damage):
+def test_a_damaged_packed_file_is_told_in_one_line(folder, name):
     write(folder, *(fit(str(number), trial=number) for number in range(9)))
     plan(folder, *({"key": str(number)} for number in range(9)))
     pack(folder, name)
     packed = folder / f"{name}.xz"
-    packed.write_bytes(damage(packed.read_bytes()))
-    with pytest.raises(ResultsError, match=f"{name}.*damaged xz file") as caught:
-        load_results(folder)
-    assert "\n" not in str(caught.value)
+    data = packed.read_bytes()
+    for damaged in (data[: len(data) // 2], data[:40] + bytes(9) + data[49:], b"?" * 90):
+        packed.write_bytes(damaged)
+        with pytest.raises(ResultsError, match=f"{name}.*damaged xz file[^\n]*$"):
+            load_results(folder)
 
 
 def test_a_run_does_not_hide_packed_records_behind_its_own(folder):

@@ -1,5 +1,3 @@
-import json
-import shutil
 import warnings
 from pathlib import Path
 
@@ -23,42 +21,18 @@ from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.experiment.selection import best_point
 from dsgkit.report import text_table, write_report
 from dsgkit.report.html import write_page
-from dsgkit.solvers.base import PairwiseAUCEstimator
-from dsgkit.solvers.catalogue import SOLVERS, SolverInfo
+from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.system.progress import listening
 from dsgkit.text.errors import DataError, FitError
-from tests.conftest import cells_in_this_process, write_toy
-from tests.experiment.runs import MEASURED
+from tests.experiment.runs import MEASURED, stored
 
 pytestmark = pytest.mark.usefixtures("in_process")
-
-
-def records(folder):
-    return [json.loads(line) for line in (folder / "cells.jsonl").read_text().splitlines()]
 
 
 def run(toy, *, overrides=(), folder="results", **options):
     experiment = load_experiment(toy, overrides=overrides)
     folder = toy.parent / folder / "toy"
     return run_experiment(experiment, folder, Options(**{"once": True} | options)), folder
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """The folder of the toy's config and of a whole run of it."""
-    folder = tmp_path_factory.mktemp("whole")
-    config = write_toy(folder)
-    with cells_in_this_process(), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DSGKIT_CACHE", str(folder / "cache"))
-        outcome, _ = run(config)
-    assert (outcome.reused, outcome.failures) == (0, [])
-    return folder
-
-
-@pytest.fixture
-def finished(toy, whole):
-    """The results folder of a whole run of the toy's config, which is beside it."""
-    return shutil.copytree(whole / "results" / "toy", toy.parent / "results" / "toy")
 
 
 @pytest.fixture
@@ -75,9 +49,9 @@ def without_measurements(record):
 
 
 def test_a_whole_experiment(finished):
-    stored = records(finished)
-    assert len(stored) == 24
-    assert {r["status"] for r in stored} == {"ok"}
+    found = stored(finished)
+    assert len(found) == 24
+    assert {r["status"] for r in found} == {"ok"}
     results = load_results(finished)
     assert len(results.cells) == 4 * 2 * 2
     assert len(results.search) == 2 * (2 + 1 + 1)
@@ -87,17 +61,23 @@ def test_a_whole_experiment(finished):
     assert results.environment["dsgkit"]
     assert results.data == load_dataset(results.experiment.dataset).describe()
     assert results.data["n_rows"] == 150
-    for r in stored:
+    for r in found:
         assert all(seconds >= 0 for seconds in r["times"].values())
         assert r["peak_memory"] > 2**20
         assert set(r["times"]) >= {"load", "compile", r["kind"]}
+        assert (finished / "environments" / f"{r['environment']}.json").exists()
+        if r["kind"] == "fit":
+            assert r["params"].items() <= r["estimator"].items()
+    of = {r["solver"]: r["estimator"] for r in found if r["kind"] == "fit"}
+    assert of["qsg_s2auc"]["n_iter_"] == 20
+    assert 0 < of["pnu_auc"]["prior_"] < 1
 
 
 def test_a_fit_is_the_chosen_estimator_on_the_split(toy, finished):
     """Done again by hand, from the search's scores to the reported AUC."""
     experiment = load_experiment(toy)
     bench = Bench(experiment, load_dataset(experiment.dataset))
-    mine = [r for r in records(finished) if r["solver"] == "samult" and r["trial"] == 1]
+    mine = [r for r in stored(finished) if r["solver"] == "samult" and r["trial"] == 1]
     search = next(r for r in mine if r["kind"] == "search")
     sides = {"lam": "larger", "sigma": "smaller"}
     point, _ = best_point(search["points"], search["fold_scores"], better="higher", smoother=sides)
@@ -117,7 +97,7 @@ def test_a_search_scores_each_point_on_rows_its_model_did_not_see(toy, finished)
     split = Bench(experiment, load_dataset(experiment.dataset)).trial(0).split
     search = next(
         r
-        for r in records(finished)
+        for r in stored(finished)
         if (r["solver"], r["kind"], r["trial"]) == ("samult", "search", 0)
     )
     X, y, XU = split.X[:], split.y, split.X_unlabeled[:]
@@ -132,7 +112,7 @@ def test_a_search_scores_each_point_on_rows_its_model_did_not_see(toy, finished)
 def test_finished_cells_are_reused_and_changed_ones_are_not(toy, finished):
     again, _ = run(toy)
     assert (again.computed, again.reused) == (0, 24)
-    assert len(records(finished)) == 24
+    assert len(stored(finished)) == 24
     more, _ = run(toy, overrides=["sweep.unlabeled=[40, 60, all]"])
     assert (more.computed, more.reused) == (4 * 2, 24)
     other, _ = run(toy, overrides=["solvers.samult.grid.lam=[0.5, 1.0]"])
@@ -149,22 +129,28 @@ def test_a_failing_solver_costs_its_own_cells_only_and_is_retried(toy, monkeypat
         patch.setattr(SAMULT, "fit", explode)
         outcome, folder = run(toy)
     assert len(outcome.failures) == 4
-    failed = [r for r in records(folder) if r["status"] == "failed"]
+    failed = [r for r in stored(folder) if r["status"] == "failed"]
     assert {r["solver"] for r in failed} == {"samult"}
     assert all(r["message"].startswith("RuntimeError: boom (") for r in failed)
     assert all("explode" in r["traceback"] for r in failed)
-    good = [r for r in records(folder) if r["status"] == "ok"]
+    good = [r for r in stored(folder) if r["status"] == "ok"]
     again, _ = run(toy)
     assert (again.computed, again.reused, again.failures) == (4, len(good), [])
 
 
-def test_a_fit_beyond_the_memory_limit_is_a_named_status(alone):
-    overrides = ["solvers.samult.params.max_memory=0.0001"]
-    outcome, folder = run(alone, overrides=overrides)
-    mine = [r for r in records(folder) if r["solver"] == "samult"]
+@pytest.mark.parametrize("how", ["limit", "error"])
+def test_running_out_of_memory_is_a_named_status_and_no_failure(alone, monkeypatch, how):
+    def exhaust(self, X, y, X_unlabeled):
+        raise MemoryError("cannot allocate")
+
+    if how == "error":
+        monkeypatch.setattr(SAMULT, "fit", exhaust)
+    small = ["solvers.samult.params.max_memory=0.0001"] if how == "limit" else []
+    outcome, folder = run(alone, overrides=small)
+    fits = [r for r in stored(folder) if r["kind"] == "fit"]
     assert outcome.failures == []
-    assert {r["status"] for r in mine if r["kind"] == "fit"} == {"out_of_memory"}
-    assert all("needs" in r["message"] for r in mine if r["status"] == "out_of_memory")
+    assert {r["status"] for r in fits} == {"out_of_memory"}
+    assert how == "error" or all("needs" in r["message"] for r in fits)
 
 
 def test_a_failed_search_leaves_no_fit_untold(alone, monkeypatch):
@@ -173,9 +159,8 @@ def test_a_failed_search_leaves_no_fit_untold(alone, monkeypatch):
 
     monkeypatch.setattr(SAMULT, "fit_points", refuse)
     outcome, folder = run(alone)
-    fits = [r for r in records(folder) if r["solver"] == "samult" and r["kind"] == "fit"]
-    assert len(fits) == 4
-    assert all(r["message"] == "while searching: no way" for r in fits)
+    fits = [r["message"] for r in stored(folder) if r["kind"] == "fit"]
+    assert fits == ["while searching: no way"] * 4
     assert len(outcome.failures) == 2 + 4
 
 
@@ -185,60 +170,13 @@ def test_two_entries_for_the_same_work_are_computed_once(toy):
         "gamma: [0.5]}}"
     ]
     outcome, folder = run(toy, overrides=overrides)
-    assert (outcome.computed, len(records(folder))) == (24, 24)
+    assert (outcome.computed, len(stored(folder))) == (24, 24)
     results = load_results(folder)
     columns = ["trial", "size", "auc"]
     both = [results.cells[results.cells["solver"] == s][columns] for s in ("samult", "again")]
     assert len(both[0]) == 4
     assert both[0].reset_index(drop=True).equals(both[1].reset_index(drop=True))
     assert results.label("again") == "Again"
-
-
-class CentroidDifference(PairwiseAUCEstimator):
-    """A user's own solver, as small as one can be."""
-
-    def __init__(self, lam=1.0):
-        self.lam = lam
-
-    def fit(self, X, y, X_unlabeled):
-        self.direction_ = X[y == 1].mean(axis=0) - X[y == -1].mean(axis=0)
-        return self
-
-    def decision_function(self, X):
-        return np.asarray(X) @ self.direction_
-
-
-def test_a_solver_of_ones_own_needs_an_estimator_and_an_entry(toy, monkeypatch):
-    path = f"{CentroidDifference.__module__}:CentroidDifference"
-    info = SolverInfo("centroids", "Centroids", path, "here")
-    monkeypatch.setitem(SOLVERS, "centroids", info)
-    outcome, folder = run(toy, overrides=["solvers.centroids={grid: {lam: [1.0, 2.0]}}"])
-    assert outcome.failures == []
-    mine = load_results(folder).cells.query("solver == 'centroids'")
-    assert len(mine) == 4
-    assert (mine["auc"] > 0.6).all()
-
-
-def test_running_out_of_memory_is_no_failure(alone, monkeypatch):
-    def exhaust(self, X, y, X_unlabeled):
-        raise MemoryError("cannot allocate")
-
-    monkeypatch.setattr(SAMULT, "fit", exhaust)
-    outcome, folder = run(alone)
-    mine = [r for r in records(folder) if r["solver"] == "samult" and r["kind"] == "fit"]
-    assert {r["status"] for r in mine} == {"out_of_memory"}
-    assert outcome.failures == []
-
-
-def test_a_record_tells_all_parameters_and_where_it_was_made(finished):
-    fits = [r for r in records(finished) if r["kind"] == "fit"]
-    for r in fits:
-        assert r["params"].items() <= r["estimator"].items()
-        assert (finished / "environments" / f"{r['environment']}.json").exists()
-    qsg = next(r for r in fits if r["solver"] == "qsg_s2auc")
-    assert qsg["estimator"]["n_iter_"] == 20
-    pnu = next(r for r in fits if r["solver"] == "pnu_auc")
-    assert 0 < pnu["estimator"]["prior_"] < 1
 
 
 def test_progress_is_reported_inside_of_cells(toy):
@@ -271,48 +209,42 @@ def test_results_of_other_folders_are_reused_with_their_environment(toy, finishe
     experiment = load_experiment(toy, overrides=["name=another"])
     other = run_experiment(experiment, finished.parent / "another", Options(once=True))
     assert (other.computed, other.reused) == (0, 24)
-    copied = records(finished.parent / "another")
-    assert sorted(copied, key=str) == sorted(records(finished), key=str)
+    copied = stored(finished.parent / "another")
+    assert sorted(copied, key=str) == sorted(stored(finished), key=str)
     assert (finished.parent / "another/environments" / f"{copied[0]['environment']}.json").exists()
     few = load_experiment(toy, overrides=["name=another", "protocol.trials=1"])
     fresh = run_experiment(few, finished.parent / "another", Options(fresh=True, once=True))
     assert fresh.computed == 12
 
 
-def test_failures_are_not_taken_over_from_other_folders(alone, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(SAMULT, "fit", lambda self, X, y, X_unlabeled: 1 / 0)
-        _, folder = run(alone)
-    experiment = load_experiment(alone, overrides=["name=another"])
-    other = run_experiment(experiment, folder.parent / "another", Options(once=True))
-    assert (other.computed, other.failures) == (4, [])
-
-
 def test_fail_fast_stops_at_the_first_failure(toy, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(SAMULT, "fit_points", lambda *_, **__: 1 / 0)
         outcome, folder = run(toy, fail_fast=True)
-    stored = records(folder)
-    assert stored[-1]["status"] == "failed"
-    assert all(r["status"] == "ok" for r in stored[:-1])
-    assert outcome.left == 24 - len(stored) > 0
+    found = stored(folder)
+    assert found[-1]["status"] == "failed"
+    assert all(r["status"] == "ok" for r in found[:-1])
+    assert outcome.left == 24 - len(found) > 0
     again, _ = run(toy)
     assert (again.computed, again.failures) == (outcome.left + 1, [])
 
 
-def test_failed_cells_can_be_kept(alone, monkeypatch):
+def test_failed_cells_can_be_kept_and_are_not_taken_over(alone, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(SAMULT, "fit", lambda self, X, y, X_unlabeled: 1 / 0)
-        run(alone)
+        _, folder = run(alone)
     kept, _ = run(alone, retry_failed=False)
     assert (kept.computed, len(kept.failures)) == (0, 4)
+    experiment = load_experiment(alone, overrides=["name=another"])
+    other = run_experiment(experiment, folder.parent / "another", Options(once=True))
+    assert (other.computed, other.failures) == (4, [])
     again, _ = run(alone)
     assert (again.computed, again.failures) == (4, [])
 
 
 def test_a_corrupted_record_is_told_and_its_cell_runs_again(toy, finished):
     folder = finished
-    before = records(folder)
+    before = stored(folder)
     lines = (folder / "cells.jsonl").read_bytes().splitlines(keepends=True)
     lines[3] = lines[3].replace(b'"trial": 0', b'"trial": 1')
     lines[7] = lines[7][:40] + b"\n"
@@ -321,36 +253,9 @@ def test_a_corrupted_record_is_told_and_its_cell_runs_again(toy, finished):
     assert (again.computed, again.reused) == (2, 22)
     assert again.set_aside.read_bytes() == lines[3] + lines[7]
     key = str
-    assert sorted(map(without_measurements, records(folder)), key=key) == sorted(
+    assert sorted(map(without_measurements, stored(folder)), key=key) == sorted(
         map(without_measurements, before), key=key
     )
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [(np.nan, "values that are not finite"), (None, r"shape (1,) for 120 rows")],
-)
-def test_values_that_are_none_are_told(alone, monkeypatch, wrong, words):
-    def decide(self, X):
-        return np.zeros(1) if wrong is None else np.full(len(X), wrong)
-
-    monkeypatch.setattr(SAMULT, "decision_function", decide)
-    outcome, _ = run(alone)
-    assert len(outcome.failures) == 4
-    assert all(f"decision_function returned {words}" in r["message"] for r in outcome.failures)
-
-
-def test_what_a_users_solver_says_of_itself_need_not_fit_json(alone, monkeypatch):
-    original = SAMULT.fit
-
-    def fit(self, X, y, X_unlabeled):
-        self.loss_, self.steps_ = np.float64("nan"), np.int32(7)
-        return original(self, X, y, X_unlabeled)
-
-    monkeypatch.setattr(SAMULT, "fit", fit)
-    _, folder = run(alone)
-    mine = [r for r in records(folder) if r["solver"] == "samult" and r["kind"] == "fit"]
-    assert all((r["estimator"]["loss_"], r["estimator"]["steps_"]) == ("nan", 7) for r in mine)
 
 
 def test_compilation_is_not_fit_time(alone, monkeypatch):
@@ -375,10 +280,10 @@ def test_results_hold_what_is_needed_to_run_again(toy, finished):
     assert again.solvers == first.solvers
     assert again.protocol == first.protocol
     assert Path(again.dataset.path) == toy.parent / "toy.csv"
-    stored = [without_measurements(r) for r in records(folder)]
+    before = [without_measurements(r) for r in stored(folder)]
     fresh = run_experiment(again, folder, Options(fresh=True, once=True))
-    assert fresh.computed == len(stored)
-    assert [without_measurements(r) for r in records(folder)] == stored
+    assert fresh.computed == len(before)
+    assert [without_measurements(r) for r in stored(folder)] == before
 
 
 CLASSIFIER = """
@@ -488,6 +393,6 @@ def test_what_libraries_warn_of_is_kept_once(alone, monkeypatch, kind, called):
     with warnings.catch_warnings(record=True) as printed:
         warnings.simplefilter("always")
         _, folder = run(alone)
-    kept = [one["warnings"] for one in records(folder) if one["kind"] == kind]
+    kept = [one["warnings"] for one in stored(folder) if one["kind"] == kind]
     assert kept and all(texts == ["not converged after 0 steps"] for texts in kept)
     assert not printed

@@ -7,8 +7,8 @@ from dsgkit.text.errors import FitError
 SIDES = {"lam": "larger", "sigma": "smaller"}
 
 
-def best_point(points, scores, better="higher"):
-    return selection.best_point(points, scores, better=better, smoother=SIDES)
+def best_point(points, scores):
+    return selection.best_point(points, scores, better="higher", smoother=SIDES)
 
 
 def choose(cell, searches):
@@ -43,10 +43,18 @@ def test_ties_go_to_the_smoother_function_whatever_the_order():
 FIT = Cell("fit", "samult", 0, {}, (({"lam": 1.0}, {"lam": 2.0}),), {})
 
 
-def test_the_lowest_mean_wins_where_lower_is_better():
-    points = [{"lam": i} for i in range(3)]
-    scores = [[0.4, 0.2], [0.1, 0.3], [0.9, 0.9]]
-    assert best_point(points, scores, "lower") == ({"lam": 1}, pytest.approx(0.2))
+def test_lower_is_better_where_the_measure_says_so():
+    """Ties go to the side that is smoother."""
+    points = [{"lam": 1.0}, {"lam": 2.0}, {"lam": 3.0}]
+    scores = [[0.5, 0.3], [0.2, 0.2], [0.2, 0.2]]
+    for better, side, lam, mean in (
+        ("higher", "larger", 1.0, 0.4),
+        ("higher", "smaller", 1.0, 0.4),
+        ("lower", "larger", 3.0, 0.2),
+        ("lower", "smaller", 2.0, 0.2),
+    ):
+        found = selection.best_point(points, scores, better=better, smoother={"lam": side})
+        assert found == ({"lam": lam}, pytest.approx(mean))
 
 
 def test_parameters_that_say_nothing_of_smoothness_do_not_decide():

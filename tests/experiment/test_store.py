@@ -14,7 +14,6 @@ from dsgkit.experiment.store import (
     check_writable,
     find_records,
     running,
-    write_file,
 )
 from dsgkit.text.errors import ResultsError
 from tests.experiment.runs import key_of
@@ -99,18 +98,14 @@ def test_fresh_sets_earlier_records_aside(tmp_path):
     assert [p.read_bytes() for p in tmp_path.glob("cells-*.jsonl")] == [before]
 
 
-def test_a_second_run_on_the_same_folder_is_refused(tmp_path):
+def test_a_second_run_on_the_same_folder_is_refused_and_told_who_writes(tmp_path):
+    assert running(tmp_path) is None
     match = rf"another run \(process {os.getpid()} on .*\) is writing"
     with Store(tmp_path), pytest.raises(ResultsError, match=match):
-        Store(tmp_path)
-    Store(tmp_path).close()
-
-
-def test_who_is_writing_can_be_asked(tmp_path):
-    assert running(tmp_path) is None
-    with Store(tmp_path):
         assert running(tmp_path).startswith(f"process {os.getpid()} on ")
+        Store(tmp_path)
     assert running(tmp_path) is None
+    Store(tmp_path).close()
 
 
 def test_records_can_be_looked_up_by_key_in_another_file(tmp_path):
@@ -193,13 +188,3 @@ def test_a_signal_while_a_record_is_written_is_what_ends_a_run(tmp_path, monkeyp
     assert (tmp_path / CELLS).read_bytes().count(b"\n") == len(kept)
     assert list(read_records(tmp_path / CELLS)[0]) == kept
     assert not list(tmp_path.glob("rescued*"))
-
-
-def test_write_file_is_all_or_nothing(tmp_path, monkeypatch):
-    path = tmp_path / "config.yaml"
-    write_file(path, "one")
-    monkeypatch.setattr(os, "fsync", lambda fd: (_ for _ in ()).throw(OSError(28, "full")))
-    with pytest.raises(ResultsError, match="full"):
-        write_file(path, "two")
-    assert path.read_text() == "one"
-    assert [p.name for p in tmp_path.iterdir()] == ["config.yaml"]

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -17,7 +18,7 @@ from dsgkit.experiment.records import parse, sealed
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.experiment.timing import Timing
-from tests.conftest import TOY_CONFIG
+from tests.conftest import TOY_CONFIG, cells_in_this_process
 from tests.experiment.in_process import InProcess
 from tests.experiment.runs import behaving, stored, write_config
 
@@ -57,23 +58,22 @@ def test_the_median_is_reported_of_three_fits_at_least(seconds):
     assert record["timing"]["range"] == {"fit": [1.0, 3.0]}
 
 
-def test_fits_are_repeated_for_a_second_in_all(seconds):
-    wall = timed(fits(seconds, wall=[0.125] * 100))["measurements"]["wall"]["fit"]
-    assert wall == [0.125] * 8
+@pytest.mark.parametrize(
+    ("wall", "around", "number"),
+    [
+        (0.125, 0, 8),  # for a second in all
+        (10.5, 0, 1),  # a long fit once
+        (9.5, 0, 3),
+        (0.1, 10, 1),  # a long preparation counts, too
+        (0.1, 1, 3),
+    ],
+)
+def test_short_fits_are_repeated_for_a_second_and_long_ones_not(seconds, wall, around, number):
+    record = timed(fits(seconds, wall=[wall] * 100, around=around))
+    assert record["measurements"]["wall"]["fit"] == [wall] * number
 
 
-def test_a_long_fit_is_timed_once(seconds):
-    assert timed(fits(seconds, wall=[10.5]))["measurements"]["wall"] == {"fit": [10.5]}
-    assert len(timed(fits(seconds, wall=[9.5] * 3))["measurements"]["wall"]["fit"]) == 3
-
-
-def test_a_long_preparation_counts_too(seconds):
-    assert timed(fits(seconds, wall=[0.1], around=10))["measurements"]["wall"] == {"fit": [0.1]}
-    wall = timed(fits(seconds, wall=[0.1] * 3, around=1))["measurements"]["wall"]["fit"]
-    assert wall == [0.1] * 3
-
-
-def test_short_fits_are_timed_several_in_a_row(seconds):
+def test_very_short_fits_are_timed_several_in_a_row(seconds):
     record = timed(fits(seconds, wall=[1 / 128] * 1000))
     wall = record["measurements"]["wall"]["fit"]
     assert len(wall) < 25
@@ -89,28 +89,22 @@ def test_on_one_thread_the_time_is_processor_time(seconds):
 
 
 @pytest.mark.parametrize(
-    ("wall", "busiest", "disturbed"),
+    ("wall", "busiest", "around", "disturbed"),
     [
-        ([1.0, 1.0, 1.0], 0.7, False),
-        ([1.0, 1.0, 1.0], 0.6, True),
-        ([1.0, 1.0, 1.0], 0.0, True),
-        # one of three was: the median is none of its
-        ([1.0, 9.0, 1.0], 1.0, False),
-        ([20.0], 19.0, False),
-        ([20.0], 9.0, True),
+        ([1.0, 1.0, 1.0], 0.7, 0, False),
+        ([1.0, 1.0, 1.0], 0.6, 0, True),
+        ([1.0, 1.0, 1.0], 0.0, 0, True),
+        ([1.0, 9.0, 1.0], 1.0, 0, False),  # one of three was: the median is none of its
+        ([20.0], 19.0, 0, False),
+        ([20.0], 9.0, 0, True),
+        ([2e-5] * 3, 1e-5, 0.5, False),  # waiting for less than a tick of the clock is noise
     ],
 )
 def test_a_fit_is_disturbed_if_it_waits_longer_than_half_of_what_it_computes(
-    seconds, wall, busiest, disturbed
+    seconds, wall, busiest, around, disturbed
 ):
-    timing = timed(fits(seconds, wall=wall, busiest=busiest))["timing"]
+    timing = timed(fits(seconds, wall=wall, busiest=busiest, around=around))["timing"]
     assert timing["disturbed"] is disturbed
-
-
-def test_waiting_for_less_than_a_tick_of_the_clock_is_noise(seconds):
-    """A phase of 20 microseconds after a long preparation."""
-    timing = timed(fits(seconds, wall=[2e-5] * 3, busiest=1e-5, around=0.5))["timing"]
-    assert timing["disturbed"] is False
 
 
 def test_what_is_kept_can_be_stored(seconds):
@@ -163,25 +157,19 @@ def test_only_the_first_fit_is_judged_and_all_are_equal(own, tmp_path, monkeypat
     assert last["times"]["fit"] == sorted(last["measurements"]["processor"]["fit"])[1]
 
 
-@pytest.mark.usefixtures("in_process")
-@pytest.mark.parametrize("body", ["fits > 1 and 1 / 0", "fits > 1 and exit()"])
-def test_a_repeat_that_fails_leaves_the_result(own, tmp_path, body):
-    outcome = run_experiment(own("Failing", body), tmp_path / "r", Options())
-    assert outcome.failures == []
-    (record,) = stored(tmp_path / "r")
-    assert record["status"] == "ok"
-    assert len(record["measurements"]["wall"]["fit"]) == 1
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "body", ["fits > 1 and time.sleep(1000)", "fits > 1 and __import__('os')._exit(3)"]
+    "body", ["1 / 0", "exit()", "time.sleep(1000)", "__import__('os')._exit(3)"]
 )
-def test_a_repeat_that_never_ends_or_dies_leaves_the_result(own, tmp_path, monkeypatch, body):
+def test_a_repeat_that_fails_never_ends_or_dies_leaves_the_result(own, tmp_path, monkeypatch, body):
     """The limit of time is for the fit that counts; repeats have one of their own."""
     monkeypatch.setattr(workers, "_REPEATING", workers._Stage("repeating the fit", 0.0))
-    limits = runner_module.Limits(timeout=20.0 if "exit" in body else 5.0)
-    run_experiment(own("Ending", body), tmp_path / "r", Options(limits=limits))
+    limits = runner_module.Limits(timeout=5.0 if "sleep" in body else 20.0)
+    in_worker = body in ("time.sleep(1000)", "__import__('os')._exit(3)")
+    with nullcontext() if in_worker else cells_in_this_process():
+        experiment = own("Ending", f"fits > 1 and {body}")
+        outcome = run_experiment(experiment, tmp_path / "r", Options(limits=limits))
+    assert outcome.failures == []
     (record,) = stored(tmp_path / "r")
     assert record["status"] == "ok"
     assert len(record["measurements"]["wall"]["fit"]) == 1
@@ -285,3 +273,8 @@ def test_only_fits_that_share_neither_clock_nor_memory_run_beside_others(
         load_experiment(toy), toy.parent / "r", Options(threads=threads, jobs=2, once=True)
     )
     assert {job.cell.kind: job.alone for job in seen} == {"search": False, "fit": alone}
+
+
+def test_a_forecast_knows_how_often_fits_are_repeated():
+    seconds = {0.01: 1, 0.3: 1, 0.5: 1.5, 2.0: 6, 10.0: 30, 10.1: 10.1}
+    assert {one: timing_module.repeated(one) for one in seconds} == seconds

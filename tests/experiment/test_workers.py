@@ -127,9 +127,8 @@ def test_a_cell_ends_as_it_is_named_and_others_go_on(folder):
     all_gone([*processes, *(pid_from(folder / name) for name in left_behind)])
 
 
-@pytest.mark.parametrize("way", ["grow", "share"])
-def test_memory_without_end_is_stopped(folder, way):
-    (job,) = jobs_of(folder, {way: search(way)}).values()
+def test_memory_without_end_is_stopped(folder):
+    (job,) = jobs_of(folder, {"share": search("share")}).values()
     with LocalWorkers(1) as workers:
         record = run_one(workers, limited(job, memory=500 * MIB, timeout=60))
     assert record["status"] == "out_of_memory"
@@ -167,13 +166,16 @@ def test_loading_may_take_as_long_as_the_data_are_large(folder, monkeypatch):
             assert "timeout" not in record
 
 
-def test_a_worker_that_is_stopped_while_idle_costs_nothing(folder):
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
+def test_a_worker_that_is_stopped_or_killed_while_idle_costs_nothing(folder, number):
     (job,) = jobs_of(folder, {"well": search("well")}).values()
     with LocalWorkers(1) as workers:
         expected = run_one(workers, job)["fold_scores"]
         (pid,) = workers_of(os.getpid())
-        os.kill(pid, signal.SIGSTOP)
-        wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
+        os.kill(pid, number)
+        # all of it, not merely its first thread, which is what psutil looks at
+        ended = os.WSTOPPED if number == signal.SIGSTOP else os.WEXITED
+        wait_until(lambda: os.waitid(os.P_PID, pid, ended | os.WNOWAIT | os.WNOHANG))
         again = run_one(workers, limited(job, timeout=60))
         assert (again["status"], again.get("fold_scores")) == ("ok", expected)
         assert not alive(pid)
@@ -209,11 +211,11 @@ def test_workers_that_have_nothing_to_do_make_room(folder, monkeypatch):
         assert len(workers_of(os.getpid())) == 3
 
 
-@pytest.mark.parametrize("kind", ["svm", "dsgkit.solvers.s3vm:SupervisedSVM", "sklearn.svm:SVC"])
-def test_the_package_and_scikit_learn_share_workers(folder, kind):
+def test_the_package_and_scikit_learn_share_workers(folder):
     (job,) = jobs_of(folder, {"well": search("well")}).values()
-    experiment = SimpleNamespace(solvers={"well": SimpleNamespace(kind=kind)})
-    assert replace(job, experiment=experiment).apart == ""
+    for kind in ("svm", "dsgkit.solvers.s3vm:SupervisedSVM", "sklearn.svm:SVC"):
+        experiment = SimpleNamespace(solvers={"well": SimpleNamespace(kind=kind)})
+        assert replace(job, experiment=experiment).apart == ""
 
 
 def test_a_worker_that_closes_its_pipe_is_given_up(folder, monkeypatch):
@@ -221,20 +223,6 @@ def test_a_worker_that_closes_its_pipe_is_given_up(folder, monkeypatch):
     (job,) = jobs_of(folder, {"close": search("close")}).values()
     with LocalWorkers(1) as workers:
         assert run_one(workers, job)["message"] == "worker process closed its connection"
-
-
-def test_an_idle_worker_that_was_killed_costs_nothing(folder):
-    (job,) = jobs_of(folder, {"well": search("well")}).values()
-    with LocalWorkers(1) as workers:
-        expected = run_one(workers, job)["fold_scores"]
-        (pid,) = workers_of(os.getpid())
-        os.kill(pid, signal.SIGKILL)
-        # all of it, not merely its first thread, which is what psutil looks at
-        wait_until(lambda: os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG))
-        again = run_one(workers, job)
-        assert again["status"] == "ok"
-        assert again["fold_scores"] == expected
-        assert workers_of(os.getpid()) != [pid]
 
 
 def test_workers_killed_at_random_moments_cost_the_cells_they_are_at(folder):
@@ -302,19 +290,20 @@ def test_no_process_is_left_after_an_exception(folder):
     all_gone(processes)
 
 
-@pytest.mark.parametrize("way", ["flee", "flee_and_sleep", "flee_and_crash"])
-def test_no_process_of_a_session_of_its_own_is_left(folder, way):
+def test_no_process_of_a_session_of_its_own_is_left(folder):
     """Neither after the run, nor where its worker was killed, or died and left it to the system."""
-    (job,) = jobs_of(folder, {way: search(way)}).values()
+    ends = {"flee_and_sleep": "timeout", "flee_and_crash": "crashed", "flee": "ok"}
+    jobs = jobs_of(folder, {way: search(way) for way in ends})
     with LocalWorkers(1) as workers:
-        record = run_one(workers, limited(job, timeout=3) if "sleep" in way else job)
-        fled = pid_from(folder / "fled.pid")
-        if way == "flee":
-            assert alive(fled)
-        else:
-            all_gone([fled])
-    ends = {"flee": "ok", "flee_and_sleep": "timeout", "flee_and_crash": "crashed"}
-    assert record["status"] == ends[way]
+        for way, status in ends.items():
+            record = run_one(workers, limited(jobs[way], timeout=3))
+            assert record["status"] == status
+            fled = pid_from(folder / "fled.pid")
+            if way == "flee":
+                assert alive(fled)
+            else:
+                all_gone([fled])
+            (folder / "fled.pid").unlink()
     all_gone([fled])
 
 
