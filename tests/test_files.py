@@ -92,20 +92,11 @@ def test_a_folder_that_is_missing_is_an_os_error(tmp_path):
         write_atomically(tmp_path / "none" / "file", lambda file: file.write(b""))
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("codrna", "codrna"),
-        ("Été 1.csv", "Été 1.csv"),
-        ("..", "_."),
-        ("../up", "_._up"),
-        ("/root", "_root"),
-        ("a\\b\x00c\nd", "a_b_c_d"),
-    ],
-)
-def test_folder_names_stay_in_their_folder(tmp_path, name, expected):
-    assert folder_name(name) == expected
-    assert (tmp_path / expected).resolve().parent == tmp_path.resolve()
+def test_folder_names_stay_in_their_folder(tmp_path):
+    names = {"codrna": "codrna", "Été 1.csv": "Été 1.csv", "..": "_.", "../up": "_._up"}
+    for name, expected in (names | {"/root": "_root", "a\\b\x00c\nd": "a_b_c_d"}).items():
+        assert folder_name(name) == expected
+        assert (tmp_path / expected).resolve().parent == tmp_path.resolve()
 
 
 def test_only_what_nobody_touches_any_more_is_removed(tmp_path):

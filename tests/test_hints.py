@@ -32,32 +32,20 @@ def test_of_many_names_the_nearest_are_enough():
     assert len(nearest_or_all("4", [f"{i}" * 500 for i in range(100, 200)])) < 230
 
 
-@pytest.mark.parametrize("get", [get_solver, get_dataset])
-@pytest.mark.parametrize("name", ["qqq", "zzz", "x" * 500])
-def test_an_unknown_name_of_a_registry_takes_a_short_line(get, name):
-    with pytest.raises((ConfigError, DataError), match=r"lists all$") as caught:
-        get(name)
-    assert len(str(caught.value)) < 250
-
-
-@pytest.mark.parametrize(
-    ("get", "name", "error", "expected"),
-    [
-        (get_solver, "samlut", ConfigError, "unknown solver 'samlut' (did you mean 'samult'?)"),
-        (
-            get_solver,
-            "qq",
-            ConfigError,
-            f"unknown solver 'qq'; nearest of {len(SOLVERS)}: "
-            "qs3orao, qsg_s2auc, qs3orao_p, qsg_s2auc_p, tsgsu_p; `dsg list solvers` lists all",
-        ),
-        (get_dataset, "cod-rna", DataError, "unknown dataset 'cod-rna' (did you mean 'codrna'?)"),
-    ],
-)
-def test_registries_use_it(get, name, error, expected):
-    with pytest.raises(error) as caught:
-        get(name)
-    assert str(caught.value) == expected
+def test_registries_use_it():
+    nearest = "qs3orao, qsg_s2auc, qs3orao_p, qsg_s2auc_p, tsgsu_p; `dsg list solvers` lists all"
+    for get, error, name, told in (
+        (get_solver, ConfigError, "samlut", " (did you mean 'samult'?)"),
+        (get_solver, ConfigError, "qq", f"; nearest of {len(SOLVERS)}: {nearest}"),
+        (get_dataset, DataError, "cod-rna", " (did you mean 'codrna'?)"),
+    ):
+        kind = "solver" if get is get_solver else "dataset"
+        with pytest.raises(error) as caught:
+            get(name)
+        assert str(caught.value) == f"unknown {kind} '{name}'{told}"
+        with pytest.raises(error, match=r"lists all$") as caught:
+            get("x" * 500)
+        assert len(str(caught.value)) < 250
 
 
 def test_values_are_shown_as_a_config_spells_them():
@@ -65,10 +53,19 @@ def test_values_are_shown_as_a_config_spells_them():
     assert len(spelled(10**400)) == 60
 
 
-def test_the_module_is_light():
-    program = (
-        "import sys, dsgkit.text.hints, dsgkit.solvers.catalogue\n"
-        "print(sorted({'numpy', 'pydantic', 'yaml', 'sklearn'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == "[]\n", done.stderr
+LIGHT = {
+    "import dsgkit.text.hints, dsgkit.solvers.catalogue": "numpy pydantic yaml sklearn",
+    "import dsgkit.config; dsgkit.config.list_configs('.')": "numpy sklearn scipy pandas numba",
+    "from dsgkit import cli; sys.argv = ['dsg', '--help']; cli._leave = sys.exit\n"
+    "try: cli.main()\nexcept SystemExit as stop: assert stop.code == 0\n": "numpy numba scipy "
+    "sklearn pandas matplotlib pydantic yaml jinja2 filelock",
+}
+"""What is done with few imports, and what is not imported."""
+
+
+@pytest.mark.parametrize("program", LIGHT)
+def test_what_is_quick_imports_nothing_heavy(program):
+    print_them = f"print([name for name in {LIGHT[program].split()} if name in sys.modules])"
+    code = f"import sys\n{program}\n{print_them}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1:] == ["[]"], done.stderr

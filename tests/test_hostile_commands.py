@@ -90,10 +90,10 @@ def test_a_hostile_value_is_one_line_and_writes_nothing(name, dsg, tmp_path):
         assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("value", ["x" * 5000, "a\nb", "\x1b[31m", "\udcff", "-" * 5000])
-def test_unknown_words_are_one_line(value, dsg):
-    for words in ([value], ["list", value], ["run", f"--{value}"], ["data", value]):
-        one_line(*dsg(*words))
+def test_unknown_words_are_one_line(dsg):
+    for value in ("x" * 5000, "a\nb", "\x1b[31m", "\udcff", "-" * 5000):
+        for words in ([value], ["list", value], ["run", f"--{value}"], ["data", value]):
+            one_line(*dsg(*words))
 
 
 @pytest.mark.parametrize(

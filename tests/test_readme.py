@@ -82,15 +82,11 @@ def test_code_with_labelled_and_unlabelled_rows_runs(page, tmp_path, monkeypatch
 
 
 @pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
-def test_code_with_pairs_runs():
+def test_code_with_pairs_and_with_clusters_runs():
     names = {}
     exec(block("python", PACKAGE, "Pairs of rows of one class"), names)
     assert names["model"].score(names["X_unlabeled"], 2 * names["y"][200:] - 1) > 0.8
-
-
-def test_code_with_clusters_runs():
-    names = {}
-    exec(block("python", PACKAGE, "Clusters:"), names)
+    exec(block("python", PACKAGE, "Clusters:"), names := {})
     assert names["model"].n_clusters_ == 2
 
 

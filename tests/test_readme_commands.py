@@ -3,8 +3,6 @@
 import fnmatch
 import re
 import shlex
-import shutil
-import subprocess
 import textwrap
 import tomllib
 from pathlib import Path
@@ -148,27 +146,17 @@ def test_a_command_that_only_prints_is_run(line):
     assert done.output
 
 
-def test_targets_of_make_are_there():
-    lines = lines_of("make")
-    assert len(lines) >= 4
+def test_what_other_programs_are_asked_for_is_there():
     targets = re.search(r"\.PHONY: (.*)", (ROOT / "Makefile").read_text())[1].split()
-    assert {word for line in lines for word in line.split()[1:]} <= {*targets}
-
-
-def test_an_extra_is_declared():
+    assert {word for line in lines_of("make") for word in line.split()[1:]} <= {*targets}
     (line,) = lines_of("pip")
     extra = re.fullmatch(r"pip install 'dsgkit\[(\w+)\]'", line)[1]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert extra in project["optional-dependencies"]
-
-
-def test_the_commands_of_dask_take_their_options():
     from distributed.cli import dask_scheduler, dask_worker
 
     mains = {"scheduler": dask_scheduler.main, "worker": dask_worker.main}
-    lines = lines_of("dask")
-    assert len(lines) == 3
-    for line in lines:
+    for line in lines_of("dask"):
         _, name, *words = line.split()
         context_of(mains[name], words)
 
@@ -186,14 +174,6 @@ def test_the_settings_of_dask_are_its_own():
 
     for key in keys(settings):
         assert dask.config.get(".".join(key), missing) is not missing, key
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
-def test_a_certificate_is_made(tmp_path):
-    (line,) = lines_of("openssl")
-    subprocess.run(shlex.split(line), cwd=tmp_path, check=True, capture_output=True)
-    assert {path.name for path in tmp_path.iterdir()} == {"key.pem", "cert.pem"}
 
 
 def test_the_rooms_of_the_package_are_there():

@@ -75,18 +75,14 @@ def test_the_nearest_distribution_is_that_of_another_algorithm(few_rows):
         assert derivative == pytest.approx(difference, rel=1e-3)
 
 
-@pytest.mark.parametrize("share", [0.3, 0.6])
-def test_the_share_of_a_separate_component_is_found(share, few_rows):
-    component, rows = mixture(share, 3)
+def test_the_share_of_a_separate_component_is_found(few_rows):
+    component, rows = mixture(0.3, 3)
     for estimate in (km1_share, km2_share, penalised_l1_share):
-        assert estimate(component, rows) == pytest.approx(share, abs=0.2)
-
-
-def test_many_rows_are_sampled_by_the_seed_alone(few_rows):
-    component, rows = mixture(0.5, 1, n=400)
+        assert estimate(component, rows) == pytest.approx(0.3, abs=0.2)
+    component, rows = mixture(0.6, 1, n=400)  # of which some are taken, by the seed alone
     first = km2_share(component, rows, random_state=1)
     assert km2_share(Rows(component), Rows(rows), random_state=1) == first
-    assert first == pytest.approx(0.5, abs=0.2)
+    assert first == pytest.approx(0.6, abs=0.2)
 
 
 def test_rows_without_a_share_are_refused():
@@ -124,9 +120,9 @@ def test_the_largest_shares_of_each_in_the_other_give_the_prior(prior, monkeypat
     assert similar_prior("pairs", "rows") == pytest.approx(prior)
 
 
-@pytest.mark.parametrize("prior", [0.6, 0.7, 0.8])
+@pytest.mark.parametrize("prior", [0.6, 0.8])
 def test_the_prior_of_classes_that_do_not_meet_is_found(prior):
-    rows = of_separate_classes(prior, 800)
+    rows = of_separate_classes(prior, 600)
     assert similar_prior(*rows, method="penalised_l1") == pytest.approx(prior, abs=0.08)
 
 
@@ -141,16 +137,15 @@ def of_near_classes(prior, n_pairs, n_rows, seed=0, shift=2.5):
     ]
 
 
-@pytest.mark.parametrize("prior", [0.52, 0.65, 0.8])
-@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("prior", "sign"), [(0.52, 1), (0.65, -1), (0.8, 1)])
 def test_the_interval_holds_the_prior_of_overlapping_classes(prior, sign):
-    """In 25 draws about 24 times; which class is the larger one does not matter."""
+    """In 10 draws about 10 times; which class is the larger one does not matter."""
     intervals = []
-    for seed in range(25):
+    for seed in range(10):
         pairs, rows = of_near_classes(prior, 400, 1500, seed)
         intervals.append(similar_prior_interval(sign * pairs, sign * rows, random_state=seed))
     low, high = np.transpose(intervals)
-    assert (low <= prior).sum() >= 22 and (high >= prior).sum() >= 22
+    assert (low <= prior).sum() >= 8 and (high >= prior).sum() >= 8
     assert ((low >= 0.5) & (high <= 1)).all()
     if prior < 0.7:
         assert np.median(high - low) < 0.2

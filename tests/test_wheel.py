@@ -52,19 +52,14 @@ def test_the_shipped_configs_are_in_it(dsg):
     assert sorted(names) == sorted(path.stem for path in ROOT.glob("configs/*.yaml"))
 
 
-def test_the_quickstart_runs_by_its_name(dsg):
-    few = ["--set", "protocol.trials=1", "--set", "sweep.unlabeled=[200, 600]", "--once"]
-    done = dsg("run", "quickstart", *few, "--name", "quickstart")
-    assert done.returncode == 0, done.stderr
-    assert list((dsg.work / "results" / "quickstart" / "figures").glob("*.pdf"))
-
-
 def test_a_copied_config_runs_anywhere(dsg):
     assert dsg("init", "quickstart", "mine.yaml").returncode == 0
     assert "extends: base/s2auc.yaml" in (dsg.work / "mine.yaml").read_text()
-    done = dsg("run", "mine.yaml", "--dry-run")
+    few = ("protocol.trials=1", "sweep.unlabeled=[200, 600]", "outputs=[auc_curve]")
+    changes = [word for change in few for word in ("--set", change)]
+    done = dsg("run", "mine.yaml", *changes, "--solvers", "supervised", "--once", "--name", "mine")
     assert done.returncode == 0, done.stderr
-    assert "QSG-S2AUC" in done.stdout
+    assert list((dsg.work / "results" / "mine" / "figures").glob("*.pdf"))
 
 
 def test_claims_are_judged_by_published_data_alone(dsg):
