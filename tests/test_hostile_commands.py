@@ -60,6 +60,8 @@ LINES = {f"{command} {name}": line for command, name, line in hostile_lines()}
 def dsg(monkeypatch, capsys, tmp_path):
     """Run ``dsg`` in this process, in an empty folder: its exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
+    # as in a process of its own, click calls the program by its file
+    monkeypatch.setattr(sys.modules["__main__"], "__package__", None, raising=False)
     monkeypatch.setenv("DSGKIT_OFFLINE", "1")
     monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path.parent / f"cache-{tmp_path.name}"))
 
